@@ -1,0 +1,43 @@
+# Two commands on a fresh machine with python3 (3.11 or later) and make:
+#   make backfill [ARCHIVES=...] [GRAPH=...] [LAKE=...]
+#   make test
+PYTHON   ?= python3
+VENV     := .venv
+BIN      := $(VENV)/bin
+ARCHIVES ?= data/archives
+LAKE     ?= data/lake
+GRAPH    ?=
+
+.PHONY: backfill test fast bench lock clean
+
+backfill: $(VENV)/.ready
+	@$(BIN)/turnetl backfill $(ARCHIVES) --lake $(LAKE) $(if $(GRAPH),--graph $(GRAPH))
+
+test: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+fast: $(VENV)/.ready
+	$(BIN)/pytest -m "not neo4j and not prefect"
+
+bench: $(VENV)/.ready
+	$(BIN)/python -m benchmarks
+
+lock: $(VENV)/.ready
+	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
+	    --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+
+# uv installs the lock in seconds where pip needs minutes; both read the same file.
+$(VENV)/.ready: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "turnetl needs Python 3.11 or later; name one with PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

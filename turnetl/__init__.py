@@ -1,0 +1,1 @@
+"""Years of coding-agent archives into a temporal knowledge graph."""

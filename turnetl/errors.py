@@ -1,0 +1,81 @@
+"""Errors, by what a person or a run can do about them.
+
+    TurnetlError
+    ├── Skip        this one thing is passed over and counted; everything else goes on
+    │   ├── BadArchive      an archive that cannot be read
+    │   └── BadTurn         a turn that cannot be ingested: quarantined
+    ├── Later       the same thing may work in a moment: back off and try again
+    │   ├── GraphBusy       the graph did not answer, or another writer holds the group
+    │   └── ModelBusy       the provider asked for patience
+    └── Stop        nothing will get better by itself: a person must act
+        ├── BadUsage        arguments or settings that make no sense (exit code 2)
+        ├── GraphRefused    the graph cannot be used as it is
+        ├── ModelRefused    the provider cannot be used as it is
+        └── Exhausted       budget or breaker: stopped cleanly, resumable (exit code 4)
+
+Messages say what, where, and what to do, in one sentence that is fit for a terminal.
+"""
+
+
+class TurnetlError(Exception):
+    """The root: everything that turnetl raises on purpose."""
+
+    exit_code = 1
+
+
+class Skip(TurnetlError):
+    """Pass over this one thing."""
+
+
+class BadArchive(Skip):
+    """An archive that cannot be read."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        """One word to count under, from `turnetl.parse`."""
+
+
+class BadTurn(Skip):
+    """A turn that cannot be ingested."""
+
+
+class Later(TurnetlError):
+    """Try again in a moment."""
+
+
+class GraphBusy(Later):
+    """The graph did not answer, or another writer holds it."""
+
+
+class ModelBusy(Later):
+    """The provider asked for patience."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Seconds, if the provider said so."""
+
+
+class Stop(TurnetlError):
+    """A person must act."""
+
+
+class BadUsage(Stop):
+    """Arguments or settings that make no sense."""
+
+    exit_code = 2
+
+
+class GraphRefused(Stop):
+    """The graph cannot be used as it is."""
+
+
+class ModelRefused(Stop):
+    """The provider cannot be used as it is."""
+
+
+class Exhausted(Stop):
+    """Stopped by budget or breaker; the next run goes on from here."""
+
+    exit_code = 4

@@ -1,0 +1,56 @@
+"""The seam to an extractor: what a turn says, and what that means for its group.
+
+Two phases with plain inputs. `extract` needs the turn and the turns before it in its session, so it
+may run ahead for the next turns while earlier ones commit; `resolve` needs the group as it is.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Generic, Protocol, TypeVar
+
+from turnetl.graph.mirror.group import Group
+from turnetl.model import Entity, Episode, Fact, Usage
+from dataclasses import dataclass
+
+Extracted = TypeVar("Extracted")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a turn does to its group: new things, and things that shall be different.
+
+    Entities and facts are as they shall be, new ones first; those that exist in the group under the
+    same uuid are replaced. Embeddings may be missing: the pipeline fills them before the commit.
+    """
+
+    entities: tuple[Entity, ...]
+    facts: tuple[Fact, ...]
+    mentions: tuple[str, ...]
+    usage: Usage = Usage()
+
+
+class Extractor(Protocol[Extracted]):
+    """One way to turn episodes into entities and facts."""
+
+    @property
+    def recipe(self) -> str:
+        """Digest of all that decides what comes out: rules, templates, ontology, model."""
+        ...
+
+    async def extract(self, episode: Episode, context: Sequence[Episode]) -> Extracted:
+        """Say what the episode holds.
+
+        Args:
+            episode: a kept turn with a `started_at`.
+            context: the last turns of the same session, oldest first.
+
+        Raises:
+            BadTurn: this turn cannot be extracted; the others can.
+        """
+        ...
+
+    async def resolve(
+        self, episode: Episode, extracted: Extracted, group: Group, *, now: datetime
+    ) -> Resolved:
+        """Match what was extracted against the group; changes nothing in it."""
+        ...

@@ -1,0 +1,49 @@
+"""Digests and keys. The same things always get the same key, on every machine.
+
+Keys are joined with their lengths, so that ("ab", "c") and ("a", "bc") differ.
+"""
+
+import hashlib
+from uuid import UUID, uuid5
+
+from turnetl.model import GroupId, SessionId, TurnId
+
+_NAMESPACE = UUID("5d0a1c7e-6f0f-5f8e-9c1b-7b1f3a0c2d4e")
+
+
+def digest(*parts: str | bytes) -> str:
+    """Return 32 hex digits of BLAKE2b over the parts, each preceded by its length."""
+    hasher = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        hasher.update(len(data).to_bytes(8, "big"))
+        hasher.update(data)
+    return hasher.hexdigest()
+
+
+def _key(kind: str, *parts: str) -> str:
+    return str(uuid5(_NAMESPACE, digest(kind, *parts)))
+
+
+def turn_id(group: GroupId, format_name: str, native: str) -> TurnId:
+    """The key of the turn whose prompt the archive calls `native`."""
+    return TurnId(_key("turn", group, format_name, native))
+
+
+def entity_id(group: GroupId, label: str, name: str) -> str:
+    """The key of the thing called `name`: one node for the same file in fifty turns."""
+    return _key("entity", group, label, name)
+
+
+def fact_id(turn: TurnId, source: str, name: str, target: str, text: str) -> str:
+    """The key of a fact as stated in one turn: what happened twice are two facts."""
+    return _key("fact", turn, source, name, target, text)
+
+
+def saga_id(group: GroupId, session: SessionId) -> str:
+    return _key("saga", group, session)
+
+
+def edge_id(kind: str, source: str, target: str) -> str:
+    """The key of a link without content (MENTIONS, HAS_EPISODE, NEXT_EPISODE)."""
+    return _key(kind, source, target)
