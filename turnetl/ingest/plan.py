@@ -1,0 +1,149 @@
+"""What is left to do in a group: its episodes against what the graph says is committed.
+
+The watermark is never a time: history arrives late. It is the set of committed turns, and every
+turn that is not in it has a reason.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from turnetl.model import GroupId, Receipt, TurnId
+
+OPEN = "open"
+NO_TIME = "no_time"
+QUARANTINED = "quarantined"
+OUT_OF_RANGE = "out_of_range"
+
+COLUMNS = ("turn_id", "session_id", "noise", "started_at", "ended_at", "closed", "content_hash")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which turns a run may take, and when an open one counts as over."""
+
+    now: datetime
+    quiet: timedelta = timedelta(minutes=30)
+    """A last turn is over when its archive held nothing newer for so long."""
+    since: datetime | None = None
+    until: datetime | None = None
+    """Not included."""
+    limit: int | None = None
+    """At most so many turns of each group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A group's turns, each counted once: turns = committed + todo + noise + gaps."""
+
+    group: GroupId
+    turns: int
+    committed: int
+    """Kept turns that the graph holds."""
+    todo: tuple[TurnId, ...]
+    """Oldest first."""
+    context: Mapping[TurnId, tuple[TurnId, ...]]
+    """For each turn of `todo`, the kept turns before it in its session, oldest first."""
+    noise: Mapping[str, int]
+    """By rule."""
+    gaps: Mapping[str, int]
+    """Turns that wait, by reason: open, no_time, quarantined, out_of_range."""
+    stale: int
+    """Committed turns whose content or recipe is another today: shown, never done again."""
+    gone: int
+    """Committed turns that the lake no longer holds."""
+
+
+def make(
+    group: GroupId,
+    episodes: pl.DataFrame,
+    receipts: Sequence[Receipt],
+    quarantined: Collection[TurnId],
+    scope: Scope,
+    *,
+    recipe: str,
+    context_turns: int,
+) -> Plan:
+    """Hold a group's episodes against its receipts.
+
+    Args:
+        episodes: at least `COLUMNS`, in the order of the episodes table.
+        receipts: what the graph holds of the group.
+        quarantined: turns that failed and wait for `turnetl retry`.
+        scope: the run's limits.
+        recipe: digest of how turns would be extracted today.
+        context_turns: how many earlier turns of a session a model is shown.
+    """
+    done = {receipt.turn_id: receipt for receipt in receipts}
+    marked = episodes.with_columns(state=_state(list(done), list(quarantined), scope))
+    states = Counter(marked["state"].to_list())
+    ready = marked.filter(pl.col("state") == "ready")["turn_id"].to_list()
+    todo = tuple(TurnId(turn) for turn in ready[: scope.limit])
+    beyond = len(ready) - len(todo)
+    gaps = {name: states[name] for name in (OPEN, NO_TIME, QUARANTINED, OUT_OF_RANGE)}
+    gaps[OUT_OF_RANGE] += beyond
+    return Plan(
+        group=group,
+        turns=episodes.height,
+        committed=states["committed"],
+        todo=todo,
+        context=_context(marked, frozenset(todo), context_turns),
+        noise=_noise(marked),
+        gaps={name: count for name, count in gaps.items() if count},
+        stale=_stale(marked, done, recipe),
+        gone=len(done.keys() - set(episodes["turn_id"].to_list())),
+    )
+
+
+def _state(done: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Expr:
+    """One word a turn. What is committed is committed, whatever a rule says today."""
+    started = pl.col("started_at")
+    last_written = pl.coalesce("ended_at", "started_at")
+    still_open = ~pl.col("closed") & (last_written > scope.now - scope.quiet).fill_null(value=True)
+    early = started < scope.since if scope.since else pl.lit(value=False)
+    late = started >= scope.until if scope.until else pl.lit(value=False)
+    return (
+        pl.when(pl.col("turn_id").is_in(done))
+        .then(pl.lit("committed"))
+        .when(pl.col("noise").is_not_null())
+        .then(pl.lit("noise"))
+        .when(started.is_null())
+        .then(pl.lit(NO_TIME))
+        .when(still_open)
+        .then(pl.lit(OPEN))
+        .when(early | late)
+        .then(pl.lit(OUT_OF_RANGE))
+        .when(pl.col("turn_id").is_in(quarantined))
+        .then(pl.lit(QUARANTINED))
+        .otherwise(pl.lit("ready"))
+    )
+
+
+def _noise(marked: pl.DataFrame) -> dict[str, int]:
+    names = marked.filter(pl.col("state") == "noise")["noise"].to_list()
+    return dict(sorted(Counter(names).items()))
+
+
+def _stale(marked: pl.DataFrame, done: Mapping[TurnId, Receipt], recipe: str) -> int:
+    committed = marked.filter(pl.col("state") == "committed").select("turn_id", "content_hash")
+    return sum(
+        done[TurnId(turn)].content_hash != content or done[TurnId(turn)].recipe != recipe
+        for turn, content in committed.iter_rows()
+    )
+
+
+def _context(
+    marked: pl.DataFrame, todo: frozenset[TurnId], size: int
+) -> dict[TurnId, tuple[TurnId, ...]]:
+    kept = marked.filter(pl.col("state").is_in(["committed", "ready"]))
+    sessions: dict[str, list[TurnId]] = {}
+    context: dict[TurnId, tuple[TurnId, ...]] = {}
+    for turn, session in kept.select("turn_id", "session_id").iter_rows():
+        before = sessions.setdefault(session, [])
+        if turn in todo:
+            context[turn] = tuple(before[len(before) - size :] if size < len(before) else before)
+        before.append(turn)
+    return context

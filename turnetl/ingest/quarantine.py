@@ -1,0 +1,55 @@
+"""Turns that failed, each with its reason, in the lake: `quarantine/<group>/<turn id>.json`.
+
+They are passed over, counted, and tried again only when a person says `turnetl retry`: a turn that
+a model cannot read must not be paid for on every run.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from turnetl.model import GroupId, TurnId
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """Why a turn is not in the graph."""
+
+    turn_id: str
+    reason: str
+    archive: str
+    first_line: int
+    run_id: str
+    failed_at: datetime
+
+
+class Quarantine:
+    """The quarantined turns of one group."""
+
+    def __init__(self, root: Path, group: GroupId) -> None:
+        self._folder = root / "quarantine" / group
+
+    def entries(self) -> Sequence[Entry]:
+        """Return what waits, by turn id."""
+        if not self._folder.is_dir():
+            return []
+        files = sorted(self._folder.glob("*.json"))
+        return [msgspec.json.decode(file.read_bytes(), type=Entry) for file in files]
+
+    def turns(self) -> frozenset[TurnId]:
+        return frozenset(TurnId(entry.turn_id) for entry in self.entries())
+
+    def add(self, entry: Entry) -> None:
+        """Write the entry, whole or not at all."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self._folder / f".{entry.turn_id}"
+        unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(entry)))
+        unfinished.replace(self._file(TurnId(entry.turn_id)))
+
+    def release(self, turn: TurnId) -> None:
+        """Let the turn go. Does nothing if it is not there."""
+        self._file(turn).unlink(missing_ok=True)
+
+    def _file(self, turn: TurnId) -> Path:
+        return self._folder / f"{turn}.json"

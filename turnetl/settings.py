@@ -1,0 +1,173 @@
+"""What a run needs to know, read once and frozen.
+
+Order: what is handed in, then the environment (`TURNETL_*`, nested names with `__`), then the
+`turnetl` and `extraction` sections of a JSON config, then the defaults below. Unknown names are
+refused; secrets are never printed.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from turnetl.errors import BadUsage
+from turnetl.extraction.config import ExtractionConfig
+
+ENV = "TURNETL_"
+_FOR_TESTS = "TURNETL_TEST_"
+CONFIG_NAME = "graphiti.config.json"
+
+Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]
+ExtractorName = Literal["structural", "llm", "both"]
+
+
+class ModelSettings(BaseModel):
+    """The language model, if there is one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    provider: Provider = "none"
+    base_url: str | None = None
+    """Of an OpenAI-compatible server, up to and with `/v1`."""
+    model: str | None = None
+    api_key: SecretStr | None = None
+    at_once: int = Field(default=8, ge=1)
+    """Calls in flight."""
+
+
+class Settings(BaseModel):
+    """Everything a run may be told."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    lake: Path = Path("data/lake")
+    graph: str | None = None
+    """`bolt://host:7687`, `neo4j+s://...` or `ladybug:///path`; none is a Ladybug file in the lake."""
+    graph_user: str = "neo4j"
+    graph_password: SecretStr | None = None
+    """For a Neo4j server. A user and password in the URL win; `NEO4J_USER` and `NEO4J_PASSWORD`,
+    which other Graphiti programs read, stand in where nothing else is said."""
+    llm: ModelSettings = ModelSettings()
+    extractor: ExtractorName | None = None
+    """None: `llm` if a provider is named, else `structural`."""
+    extraction: ExtractionConfig = ExtractionConfig()
+    groups_at_once: int = Field(default=4, ge=1)
+    """Groups ingested side by side; the turns of one group never are."""
+    context_turns: int = Field(default=3, ge=0)
+    """Earlier turns of the same session that a model is shown."""
+    ahead: int = Field(default=8, ge=1)
+    """Turns whose extraction may run ahead of the commit."""
+    quiet_minutes: float = Field(default=30, ge=0)
+    """A last turn is over when nothing was written for so long."""
+    lease_seconds: float = Field(default=120, gt=0)
+    """How long a group stays ours if we fall silent."""
+
+    @property
+    def graph_url(self) -> str:
+        return self.graph or f"ladybug://{(self.lake / 'graph.lbug').absolute()}"
+
+    @property
+    def extractor_name(self) -> ExtractorName:
+        return self.extractor or ("structural" if self.llm.provider == "none" else "llm")
+
+
+def read(
+    environment: Mapping[str, str],
+    *,
+    config: Path | None,
+    folders: tuple[Path, ...],
+    given: Mapping[str, Any],
+) -> Settings:
+    """Put the settings together.
+
+    Args:
+        environment: the process's environment.
+        config: a JSON config named by the person; must exist.
+        folders: where to look for `graphiti.config.json` otherwise, first match wins.
+        given: what was said on the command line; None counts as not said.
+
+    Raises:
+        BadUsage: an unknown name or a value that makes no sense; says which and where.
+    """
+    layers = [
+        _from_config(_config_path(config, folders)),
+        _from_environment(environment),
+        {name: value for name, value in given.items() if value is not None},
+    ]
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        merged = _merge(merged, layer)
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        raise BadUsage(_sentence(error)) from None
+
+
+def from_process(config: Path | None = None, **given: Any) -> Settings:
+    """Read the settings of this process: its environment, and the two usual config places."""
+    environment = os.environ  # noqa: TID251 - the one place where it is read
+    folders = (Path.cwd(), Path.home() / ".graphiti")
+    return read(environment, config=config, folders=folders, given=given)
+
+
+def _config_path(config: Path | None, folders: tuple[Path, ...]) -> Path | None:
+    if config is not None:
+        if not config.is_file():
+            raise BadUsage(f"there is no config file `{config}`; name one that exists with --config")
+        return config
+    return next((f / CONFIG_NAME for f in folders if (f / CONFIG_NAME).is_file()), None)
+
+
+def _from_config(path: Path | None) -> dict[str, Any]:
+    """Take our two sections; the rest of the file belongs to other programs."""
+    if path is None:
+        return {}
+    try:
+        content = msgspec.json.decode(path.read_bytes())
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadUsage(f"config file `{path}` cannot be read as JSON: {error}") from error
+    if not isinstance(content, dict) or not isinstance(content.get("turnetl", {}), dict):
+        raise BadUsage(f"config file `{path}`: expected an object with a `turnetl` section")
+    section = dict(content.get("turnetl", {}))
+    if "extraction" in content:
+        section["extraction"] = content["extraction"]
+    return section
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    usual = {"graph_user": "NEO4J_USER", "graph_password": "NEO4J_PASSWORD"}
+    found: dict[str, Any] = {
+        ours: environment[theirs] for ours, theirs in usual.items() if environment.get(theirs)
+    }
+    for name, value in sorted(environment.items()):
+        if not name.startswith(ENV) or name.startswith(_FOR_TESTS) or value == "":
+            continue
+        path = name.removeprefix(ENV).lower().split("__")
+        level = found
+        for step in path[:-1]:
+            level = level.setdefault(step, {})
+        level[path[-1]] = value
+    return found
+
+
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for name, value in above.items():
+        under = merged.get(name)
+        both = isinstance(under, Mapping) and isinstance(value, Mapping)
+        merged[name] = _merge(under, value) if both else value
+    return merged
+
+
+def _sentence(error: ValidationError) -> str:
+    """Say what is wrong without the value: it may be a secret."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    name = ".".join(str(step) for step in first["loc"])
+    variable = ENV + "__".join(str(step) for step in first["loc"]).upper()
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(Settings.model_fields)
+        return f"unknown setting `{name}` (environment `{variable}`); known are {known}"
+    return f"setting `{name}` (environment `{variable}`): {first['msg']}"
