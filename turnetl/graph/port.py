@@ -5,7 +5,7 @@ HAS_EPISODE, NEXT_EPISODE), so that Graphiti reads what turnetl wrote; TurnCommi
 turnetl's own. One contract test suite runs against both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -31,14 +31,33 @@ class GraphStore(Protocol):
         """Return the group whole, vectors and all."""
 
     async def acquire(
-        self, group: GroupId, profile: Profile, *, owner: str, now: datetime, ttl: timedelta
+        self,
+        group: GroupId,
+        profile: Profile,
+        *,
+        owner: str,
+        now: datetime,
+        ttl: timedelta,
+        is_dead: Callable[[str], bool],
     ) -> Lease:
         """Take the group for writing, with a fence one higher than any before.
+
+        Args:
+            group: created if it is not there.
+            profile: what is about to be written with; the recorded recipe becomes this one.
+            owner: who asks.
+            now: the time.
+            ttl: how long the lease shall run.
+            is_dead: asked about the owner of a lease that still runs; True if that process is
+                known to be gone, so that a killed run can be repeated at once.
 
         Raises:
             GraphBusy: another owner's lease has not run out; says whose and until when.
             GraphRefused: the group was made with another embedder or other dimensions.
         """
+
+    async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
+        """Let the lease run until now + ttl. Does nothing if it is no longer ours."""
 
     async def release(self, lease: Lease) -> None:
         """Give the group back. Does nothing if the lease is no longer ours."""
