@@ -1,0 +1,288 @@
+"""The stages wired together: opens lake, graph and model, and hands them down.
+
+The command line and the flows are two thin callers of what stands here.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from turnetl import episodes, parse
+from turnetl.errors import BadUsage
+from turnetl.extraction.port import Extractor
+from turnetl.graph.open import open_graph
+from turnetl.graph.port import GraphStore
+from turnetl.graph.search import Hit, search
+from turnetl.ingest import group as ingesting
+from turnetl.ingest import owner
+from turnetl.ingest.group import GroupReport, Tools
+from turnetl.ingest.pipeline import Run
+from turnetl.ingest.plan import Scope
+from turnetl.ingest.quarantine import Quarantine
+from turnetl.lake import Lake
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.port import Embedder
+from turnetl.model import GroupId
+from turnetl.redact import Redactor
+from turnetl.settings import Settings
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far a stage is."""
+
+    stage: str
+    name: str
+    done: int
+    total: int
+
+
+Progress = Callable[[Step], None]
+
+
+def silent(_: Step) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Which turns an ingest may take: see `plan.Scope`."""
+
+    groups: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    limit: int | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """The account of a run over all its groups."""
+
+    run_id: str
+    groups: tuple[GroupReport, ...]
+
+    @property
+    def committed(self) -> int:
+        return sum(group.committed for group in self.groups)
+
+    @property
+    def skipped(self) -> int:
+        return sum(group.skipped for group in self.groups)
+
+    @property
+    def quarantined(self) -> int:
+        return sum(group.quarantined for group in self.groups)
+
+    @property
+    def pending(self) -> int:
+        return sum(group.pending for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillReport:
+    """What each of the three stages did."""
+
+    parsed: parse.ParseReport
+    filtered: episodes.FilterReport
+    ingested: IngestReport
+
+
+def parse_archives(
+    archives: Sequence[str], settings: Settings, *, group: str | None, progress: Progress = silent
+) -> parse.ParseReport:
+    """Read archives into turn tables; those that did not change are not opened."""
+    return parse.archives(
+        archives,
+        Lake(settings.lake),
+        group=group,
+        redactor=Redactor(),
+        progress=lambda done, total: progress(Step("parse", "archives", done, total)),
+    )
+
+
+def filter_turns(
+    settings: Settings, groups: Sequence[str] = (), *, progress: Progress = silent
+) -> episodes.FilterReport:
+    """Mark and render the turns of the groups, of all groups if none is named."""
+    lake = Lake(settings.lake)
+    return episodes.build(
+        lake,
+        chosen(lake.groups(), groups),
+        progress=lambda done, total: progress(Step("filter", "groups", done, total)),
+    )
+
+
+async def ingest(
+    settings: Settings, limits: Limits, clock: Clock, *, progress: Progress = silent
+) -> IngestReport:
+    """Bring what is left of the groups into the graph, groups side by side."""
+    run = new_run(settings, clock)
+    async with opened(settings) as tools:
+        names = chosen(tools.lake.groups(), limits.groups)
+        at_once = asyncio.Semaphore(settings.groups_at_once)
+
+        async def one(group: GroupId) -> GroupReport:
+            async with at_once:
+                return await ingest_group(group, tools, limits, run, settings, progress=progress)
+
+        reports = await asyncio.gather(*(one(group) for group in names))
+    return IngestReport(run.run_id, tuple(reports))
+
+
+async def ingest_group(
+    group: GroupId,
+    tools: Tools,
+    limits: Limits,
+    run: Run,
+    settings: Settings,
+    *,
+    progress: Progress = silent,
+) -> GroupReport:
+    """Bring what is left of one group into the graph, or only say what is left."""
+    scope = scope_of(settings, limits, run.clock())
+    if limits.dry_run:
+        return await ingesting.account(
+            ingesting.plan(group, await tools.store.receipts(group), tools, scope), tools.store
+        )
+    return await ingesting.ingest(
+        group,
+        tools,
+        scope,
+        run,
+        lambda done, total: progress(Step("ingest", group, done, total)),
+    )
+
+
+async def backfill(
+    archives: Sequence[str],
+    settings: Settings,
+    limits: Limits,
+    clock: Clock,
+    *,
+    group: str | None = None,
+    progress: Progress = silent,
+) -> BackfillReport:
+    """Parse, filter and ingest: the main job."""
+    parsed = parse_archives(archives, settings, group=group, progress=progress)
+    filtered = filter_turns(settings, limits.groups, progress=progress)
+    ingested = await ingest(settings, limits, clock, progress=progress)
+    return BackfillReport(parsed, filtered, ingested)
+
+
+async def status(settings: Settings, clock: Clock, groups: Sequence[str] = ()) -> IngestReport:
+    """Say how every group stands. Writes nothing."""
+    return await ingest(settings, Limits(groups=tuple(groups), dry_run=True), clock)
+
+
+async def retry(
+    settings: Settings, limits: Limits, clock: Clock, *, progress: Progress = silent
+) -> IngestReport:
+    """Let quarantined turns go, and ingest."""
+    lake = Lake(settings.lake)
+    for group in chosen(lake.groups(), limits.groups):
+        quarantine = Quarantine(lake.root, group)
+        for turn in quarantine.turns():
+            quarantine.release(turn)
+    return await ingest(settings, limits, clock, progress=progress)
+
+
+async def find(
+    query: str, settings: Settings, *, groups: Sequence[str] = (), limit: int = 10
+) -> Sequence[Hit]:
+    """Return the turns that answer the query best, each with its facts. Writes nothing."""
+    store = await open_store(settings, write=False)
+    try:
+        names = chosen(await store.groups(), groups)
+        contents = [await store.load(name) for name in names]
+    finally:
+        await store.close()
+    return await search(contents, query, open_embedder(), limit=limit)
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Tools]:
+    """Open what an ingest needs, and close the graph afterwards."""
+    store = await open_store(settings, write=True)
+    try:
+        await store.prepare()
+        yield Tools(
+            lake=Lake(settings.lake),
+            store=store,
+            extractor=open_extractor(settings),
+            embedder=open_embedder(),
+            context_turns=settings.context_turns,
+        )
+    finally:
+        await store.close()
+
+
+async def open_store(settings: Settings, *, write: bool) -> GraphStore:
+    password = settings.graph_password
+    return await open_graph(
+        settings.graph_url,
+        user=settings.graph_user,
+        password=password.get_secret_value() if password else "",
+        write=write,
+    )
+
+
+def open_embedder() -> Embedder:
+    return WordLlamaEmbedder()
+
+
+def open_extractor(settings: Settings) -> Extractor[Any]:
+    """Return the extractor that the settings name."""
+    match settings.extractor_name:
+        case "structural":
+            from turnetl.extraction.structural import StructuralExtractor
+
+            return StructuralExtractor()
+        case "llm" | "both" if settings.llm.provider == "none":
+            raise BadUsage(
+                "the `llm` extractor needs a model: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL "
+                "and TURNETL_LLM__API_KEY, or use --extractor structural"
+            )
+        case _:
+            raise NotImplementedError
+
+
+def new_run(settings: Settings, clock: Clock) -> Run:
+    """Return a run of this process."""
+    return Run(
+        run_id=str(uuid4()),
+        owner=owner.name(),
+        clock=clock,
+        lease=timedelta(seconds=settings.lease_seconds),
+        ahead=settings.ahead,
+    )
+
+
+def scope_of(settings: Settings, limits: Limits, now: datetime) -> Scope:
+    return Scope(
+        now=now,
+        quiet=timedelta(minutes=settings.quiet_minutes),
+        since=limits.since,
+        until=limits.until,
+        limit=limits.limit,
+    )
+
+
+def chosen(there: Sequence[GroupId], named: Sequence[str]) -> list[GroupId]:
+    """Return the groups named, all of them if none is.
+
+    Raises:
+        BadUsage: a name that is not there; says which are.
+    """
+    unknown = sorted(set(named) - set(there))
+    if unknown:
+        raise BadUsage(
+            f"there is no group `{unknown[0]}`; there are: {', '.join(there) or 'none yet'}"
+        )
+    return [group for group in there if not named or group in named]

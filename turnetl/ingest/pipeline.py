@@ -1,0 +1,293 @@
+"""One group's turns into the graph, oldest first: extract ahead, resolve, embed, commit, apply.
+
+A turn is in the graph whole or not at all, so that this may be killed at any line and run again.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from turnetl.errors import BadTurn, Exhausted, GraphBusy, TurnetlError
+from turnetl.extraction.port import Extractor, Resolved
+from turnetl.graph.mirror.group import Group
+from turnetl.graph.port import GraphStore
+from turnetl.ingest import owner
+from turnetl.ingest.quarantine import Entry, Quarantine
+from turnetl.llm.port import Embedder
+from turnetl.model import Change, Episode, Fact, GroupId, Lease, Profile, Receipt, TurnId
+
+log = logging.getLogger(__name__)
+
+_FAILURES_IN_A_ROW = 5
+"""So many turns failing one after the other are no accident of their content."""
+_COMMIT_ATTEMPTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Who writes, and by which clock."""
+
+    run_id: str
+    owner: str
+    clock: Callable[[], datetime]
+    lease: timedelta
+    ahead: int
+    """Turns whose extraction may run ahead of the commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a group's turns in this run."""
+
+    committed: int
+    quarantined: int
+
+
+class Pipeline:
+    """Carries turns of one group into one graph."""
+
+    def __init__(
+        self,
+        store: GraphStore,
+        extractor: Extractor[Any],
+        embedder: Embedder,
+        quarantine: Quarantine,
+        run: Run,
+    ) -> None:
+        self._store = store
+        self._extractor = extractor
+        self._embedder = embedder
+        self._quarantine = quarantine
+        self._run = run
+
+    async def ingest(
+        self,
+        group_id: GroupId,
+        episodes: Iterable[Episode],
+        context: Mapping[TurnId, Sequence[TurnId]],
+        progress: Callable[[int], None],
+    ) -> Done:
+        """Commit the turns named in `context`, in the order of `episodes`.
+
+        Args:
+            group_id: the group; it is leased for as long as this takes.
+            episodes: the turns to commit and those that stand in their context, in table order.
+            context: for each turn to commit, the turns to show the model.
+            progress: told the number of turns dealt with so far.
+
+        Raises:
+            GraphBusy: another writer holds the group, or the graph is gone. What is committed stays.
+            Exhausted: several turns failed one after the other.
+        """
+        async with self._leased(group_id) as lease:
+            group = Group(await self._store.load(group_id))
+            committed = quarantined = in_a_row = 0
+            async with aclosing(self._extracted(episodes, context)) as extracted:
+                async for episode, extraction in extracted:
+                    try:
+                        committed += await self._one(lease, group, episode, await extraction)
+                        in_a_row = 0
+                    except BadTurn as error:
+                        self._set_aside(episode, error)
+                        quarantined += 1
+                        in_a_row += 1
+                    if in_a_row >= _FAILURES_IN_A_ROW:
+                        raise _broken(group_id, in_a_row)
+                    progress(committed + quarantined)
+        return Done(committed, quarantined)
+
+    @asynccontextmanager
+    async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:
+        profile = Profile(
+            self._embedder.name, self._embedder.dimensions, self._extractor.recipe
+        )
+        lease = await self._store.acquire(
+            group,
+            profile,
+            owner=self._run.owner,
+            now=self._run.clock(),
+            ttl=self._run.lease,
+            is_dead=owner.is_dead,
+        )
+        beat = asyncio.create_task(self._keep(lease))
+        try:
+            yield lease
+        finally:
+            beat.cancel()
+            with suppress(asyncio.CancelledError):
+                await beat
+            # The graph may be the very thing that failed; the lease then runs out by itself.
+            with suppress(GraphBusy):
+                await self._store.release(lease)
+
+    async def _keep(self, lease: Lease) -> None:
+        """Renew the lease while a model thinks; the fence, not this, is what protects the group."""
+        while True:
+            await asyncio.sleep(self._run.lease.total_seconds() / 3)
+            with suppress(GraphBusy):
+                await self._store.renew(lease, now=self._run.clock(), ttl=self._run.lease)
+
+    async def _extracted(
+        self, episodes: Iterable[Episode], context: Mapping[TurnId, Sequence[TurnId]]
+    ) -> AsyncGenerator[tuple[Episode, asyncio.Task[Any]]]:
+        """Yield the turns in order, each with its extraction under way or done."""
+        window: deque[tuple[Episode, asyncio.Task[Any]]] = deque()
+        try:
+            for episode, before in _with_context(episodes, context):
+                task = asyncio.create_task(self._extract(episode, before))
+                window.append((episode, task))
+                if len(window) >= self._run.ahead:
+                    yield window.popleft()
+            while window:
+                yield window.popleft()
+        finally:
+            for _, task in window:
+                task.cancel()
+            await asyncio.gather(*(task for _, task in window), return_exceptions=True)
+
+    async def _extract(self, episode: Episode, context: Sequence[Episode]) -> Any:
+        with _blamed_on(episode):
+            return await self._extractor.extract(episode, context)
+
+    async def _one(self, lease: Lease, group: Group, episode: Episode, extracted: Any) -> bool:
+        now = self._run.clock()
+        with _blamed_on(episode):
+            resolved = await self._extractor.resolve(episode, extracted, group, now=now)
+            resolved = await self._embedded(resolved)
+        change = _change(episode, resolved, group)
+        receipt = self._receipt(change, now)
+        written = await self._commit(lease, change, receipt)
+        group.apply(change, receipt)
+        return written
+
+    async def _embedded(self, resolved: Resolved) -> Resolved:
+        names = [entity.name for entity in resolved.entities if entity.embedding is None]
+        texts = [fact.text for fact in resolved.facts if fact.embedding is None]
+        vectors = iter(await self._embedder.embed([*names, *texts]) if names or texts else ())
+        return replace(
+            resolved,
+            entities=tuple(
+                entity if entity.embedding is not None else replace(entity, embedding=next(vectors))
+                for entity in resolved.entities
+            ),
+            facts=tuple(
+                fact if fact.embedding is not None else replace(fact, embedding=next(vectors))
+                for fact in resolved.facts
+            ),
+        )
+
+    async def _commit(self, lease: Lease, change: Change, receipt: Receipt) -> bool:
+        """Commit, again if the graph was busy: a turn that did get through is not written twice."""
+        for attempt in range(1, _COMMIT_ATTEMPTS + 1):
+            try:
+                return await self._store.commit(
+                    lease, change, receipt, now=self._run.clock(), ttl=self._run.lease
+                )
+            except GraphBusy:
+                if attempt == _COMMIT_ATTEMPTS:
+                    raise
+                await asyncio.sleep(2.0 ** (attempt - 2))
+        raise AssertionError
+
+    def _receipt(self, change: Change, now: datetime) -> Receipt:
+        turn = change.episode.turn
+        if turn.started_at is None:
+            raise AssertionError(f"turn {turn.turn_id} without a time is never planned")
+        known = {fact.uuid for fact in change.facts_before}
+        return Receipt(
+            turn_id=turn.turn_id,
+            group_id=turn.group_id,
+            session_id=turn.session_id,
+            ordinal=turn.ordinal,
+            run_id=self._run.run_id,
+            content_hash=turn.content_hash,
+            recipe=self._extractor.recipe,
+            committed_at=now,
+            started_at=turn.started_at,
+            ended_at=turn.ended_at,
+            archive=turn.archive,
+            first_line=turn.first_line,
+            last_line=turn.last_line,
+            usage=change.usage,
+            nodes_new=len(change.entities) - len(change.entities_before),
+            edges_new=len(change.facts) - len(known),
+            edges_retired=len(_retired(change)),
+        )
+
+    def _set_aside(self, episode: Episode, error: BadTurn) -> None:
+        turn = episode.turn
+        log.warning("turn set aside", extra={"turn_id": turn.turn_id, "reason": str(error)})
+        self._quarantine.add(
+            Entry(
+                turn_id=turn.turn_id,
+                reason=str(error),
+                archive=turn.archive,
+                first_line=turn.first_line,
+                run_id=self._run.run_id,
+                failed_at=self._run.clock(),
+            )
+        )
+
+
+def _with_context(
+    episodes: Iterable[Episode], context: Mapping[TurnId, Sequence[TurnId]]
+) -> Iterator[tuple[Episode, list[Episode]]]:
+    """Pair each turn to commit with the episodes of its context, holding only a session's last."""
+    size = max((len(turns) for turns in context.values()), default=0)
+    sessions: dict[str, deque[Episode]] = {}
+    for episode in episodes:
+        before = sessions.setdefault(episode.turn.session_id, deque(maxlen=size))
+        if episode.turn_id in context:
+            wanted = context[episode.turn_id]
+            yield episode, [earlier for earlier in before if earlier.turn_id in wanted]
+        before.append(episode)
+
+
+@contextmanager
+def _blamed_on(episode: Episode) -> Iterator[None]:
+    """Make of what nobody foresaw a bad turn: one turn's content must not end the run."""
+    try:
+        yield
+    except TurnetlError:
+        raise
+    except Exception as error:
+        turn = episode.turn
+        log.exception("unforeseen", extra={"turn_id": turn.turn_id})
+        raise BadTurn(
+            f"{turn.archive}:{turn.first_line}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _broken(group: GroupId, in_a_row: int) -> Exhausted:
+    return Exhausted(
+        f"group `{group}`: {in_a_row} turns failed one after the other; see `turnetl status` for "
+        "their reasons, mend the cause, then `turnetl retry`"
+    )
+
+
+def _change(episode: Episode, resolved: Resolved, group: Group) -> Change:
+    previous, following = group.neighbours(episode)
+    entities_before = (group.entity(entity.uuid) for entity in resolved.entities)
+    facts_before = (group.fact(fact.uuid) for fact in resolved.facts)
+    return Change(
+        episode=episode,
+        entities=resolved.entities,
+        facts=resolved.facts,
+        mentions=resolved.mentions,
+        entities_before=tuple(entity for entity in entities_before if entity is not None),
+        facts_before=tuple(fact for fact in facts_before if fact is not None),
+        previous_turn=previous,
+        next_turn=following,
+        usage=resolved.usage,
+    )
+
+
+def _retired(change: Change) -> list[Fact]:
+    """Return the facts that were open before and are not any more."""
+    were_open = {fact.uuid for fact in change.facts_before if fact.invalid_at is None}
+    return [f for f in change.facts if f.uuid in were_open and f.invalid_at is not None]
