@@ -1,0 +1,81 @@
+"""Templates that a person may edit, looked up by name: the project's, the person's, the built-in ones."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+PLACE = Path(".graphiti") / "templates"
+LARGEST = 64 * 1024
+"""Bytes. A longer template would be paid for in every call."""
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+class TemplateResolver:
+    """Finds templates in folders; the first that holds one of the name wins."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders = tuple(folders)
+
+    def find(self, name: str) -> Path | None:
+        """Return the file that wins, or None. `name` is a bare file name."""
+        if Path(name).name != name:
+            return None
+        return next((f / name for f in self.folders if (f / name).is_file()), None)
+
+    def load(self, name: str) -> str | None:
+        """Return the template's text without the blank lines around it.
+
+        None, with a warning that says why, if there is none of that name or the one that wins is
+        empty, longer than `LARGEST`, or not text: extraction then goes on without instructions.
+        """
+        path = self.find(name)
+        if path is None:
+            places = ", ".join(f"`{folder}`" for folder in self.folders)
+            log.warning("no template `%s` in %s: no preprocessing", name, places)
+            return None
+        text, wrong = _read(path)
+        if wrong:
+            log.warning("template `%s` %s: no preprocessing", path, wrong)
+        return text
+
+
+def folders(project: Path, home: Path) -> tuple[Path, ...]:
+    """Return where templates are looked for, in order.
+
+    Args:
+        project: the working directory of the run.
+        home: the person's home directory.
+    """
+    return (project / PLACE, home / PLACE, built_in())
+
+
+def built_in() -> Path:
+    """Return the folder of the built-in templates.
+
+    In a checkout its own `templates/`, else the copy in the wheel, which would go stale there.
+    """
+    checkout = _PACKAGE.parent
+    if (checkout / "pyproject.toml").is_file() and (checkout / "templates").is_dir():
+        return checkout / "templates"
+    return _PACKAGE / "_templates"
+
+
+def _read(path: Path) -> tuple[str | None, str | None]:
+    """Return the text, or what is wrong with the file."""
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8").strip()
+    except OSError as error:
+        return None, f"cannot be read ({error.strerror})"
+    except UnicodeDecodeError:
+        return None, "is not UTF-8 text"
+    if not text:
+        return None, "is empty"
+    if len(data) > LARGEST:
+        return None, f"has {len(data):,} bytes, more than {LARGEST:,}"
+    if "\0" in text:
+        return None, "is not text"
+    return text, None
