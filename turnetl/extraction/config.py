@@ -11,7 +11,7 @@ class TemplateSource(Protocol):
     """Where templates come from."""
 
     def load(self, name: str) -> str | None:
-        """Return the text of the template called `name`, or None, with a warning, if there is none."""
+        """Return the text of the template of that name; None, with a warning, if there is none."""
         ...
 
 

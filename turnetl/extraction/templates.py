@@ -1,4 +1,4 @@
-"""Templates that a person may edit, looked up by name: the project's, the person's, the built-in ones."""
+"""Templates that a person may edit, by name: the project's, the person's, the built-in."""
 
 import logging
 from collections.abc import Sequence

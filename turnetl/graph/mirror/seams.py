@@ -1,0 +1,218 @@
+"""Graphiti's own seams, answered from the group in memory: no read reaches a database.
+
+Graphiti's building blocks look for candidates through `driver.search_interface` and read nodes
+through `driver.graph_operations_interface`. Both are answered here with copies, because Graphiti
+changes candidates in place. What these seams do not answer falls through to the driver, which
+raises and remembers: some of Graphiti's reads swallow every exception.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from graphiti_core.driver.driver import GraphDriver, GraphDriverSession, GraphProvider
+from graphiti_core.driver.graph_operations.graph_operations import GraphOperationsInterface
+from graphiti_core.driver.search_interface.search_interface import SearchInterface
+from graphiti_core.edges import EntityEdge
+from graphiti_core.nodes import EntityNode
+from graphiti_core.search.search_filters import SearchFilters
+from pydantic import ConfigDict, PrivateAttr
+from typing_extensions import override
+
+from turnetl.graph.mirror import candidates, convert
+from turnetl.graph.mirror.group import Group
+from turnetl.model import Entity, Fact, Vector
+
+_MOST_WORDS = 128
+"""Graphiti gives Lucene no query of so many words, and returns nothing."""
+
+Seen = Callable[[str, Vector], None]
+
+
+class LeakedRead(RuntimeError):
+    """Graphiti asked the database for something that the group in memory should have answered."""
+
+
+class MirrorDriver(GraphDriver):
+    """Stands where Graphiti would read: answers from the group, refuses every query."""
+
+    provider = GraphProvider.NEO4J
+    _database = ""
+
+    def __init__(self, group: Group, seen: Seen) -> None:
+        """Answer from `group`; tell `seen` the text and vector of each candidate handed out."""
+        self.search_interface = MirrorSearch(group, seen)
+        self.graph_operations_interface = MirrorReads(group)
+        self.leaks: list[str] = []
+        """Queries that were refused."""
+
+    def check(self) -> None:
+        """Raise if anything was refused, also where Graphiti went on without an answer."""
+        if self.leaks:
+            raise LeakedRead(f"Graphiti asked the database: {self.leaks[0]}")
+
+    @override
+    def execute_query(self, cypher_query_: str, **_: Any) -> NoReturn:
+        self._refuse(" ".join(cypher_query_.split())[:200])
+
+    @override
+    def session(self, database: str | None = None) -> GraphDriverSession:
+        self._refuse(f"a session on {database or 'the default database'}")
+
+    @override
+    def close(self) -> NoReturn:
+        self._refuse("to be closed")
+
+    @override
+    def delete_all_indexes(self) -> NoReturn:
+        self._refuse("to delete indexes")
+
+    @override
+    async def build_indices_and_constraints(self, delete_existing: bool = False) -> None:
+        self._refuse(f"to build indexes, deleting existing ones: {delete_existing}")
+
+    def _refuse(self, what: str) -> NoReturn:
+        self.leaks.append(what)
+        raise LeakedRead(f"Graphiti asked the database: {what}")
+
+
+class MirrorSearch(SearchInterface):
+    """Candidate searches. Of Graphiti's filters only the one by both endpoints is answered."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    _group: Group = PrivateAttr()
+    _seen: Seen = PrivateAttr()
+
+    def __init__(self, group: Group, seen: Seen) -> None:
+        super().__init__()
+        self._group = group
+        self._seen = seen
+
+    @override
+    async def edge_fulltext_search(
+        self,
+        driver: Any,
+        query: str,
+        search_filter: SearchFilters,
+        group_ids: list[str] | None = None,
+        limit: int = 100,
+    ) -> list[EntityEdge]:
+        """Take the best of the group and *then* keep the pair's: so does the full-text index."""
+        _only(self._group, group_ids)
+        joins = _pair(search_filter)
+        if len(query.split(" ")) + len(group_ids or ()) >= _MOST_WORDS:
+            return []
+        found = candidates.matching(self._group.facts, query, limit=limit)
+        return self._edges(fact for fact in found if joins(fact))
+
+    @override
+    async def edge_similarity_search(
+        self,
+        driver: Any,
+        search_vector: list[float],
+        source_node_uuid: str | None,
+        target_node_uuid: str | None,
+        search_filter: SearchFilters,
+        group_ids: list[str] | None = None,
+        limit: int = 100,
+        min_score: float = 0.7,
+    ) -> list[EntityEdge]:
+        """Keep the pair's facts first and then take the nearest."""
+        _only(self._group, group_ids)
+        if source_node_uuid is not None or target_node_uuid is not None:
+            raise NotImplementedError("a search for facts by one endpoint")
+        joins = _pair(search_filter)
+        facts = [fact for fact in self._group.facts if joins(fact)]
+        found = candidates.nearest(facts, search_vector, limit=limit, above=min_score)
+        return self._edges(found)
+
+    @override
+    async def node_similarity_search(
+        self,
+        driver: Any,
+        search_vector: list[float],
+        search_filter: SearchFilters,
+        group_ids: list[str] | None = None,
+        limit: int = 100,
+        min_score: float = 0.7,
+    ) -> list[EntityNode]:
+        _only(self._group, group_ids)
+        _nothing_but(search_filter, ())
+        found = candidates.nearest(
+            self._group.entities, search_vector, limit=limit, above=min_score
+        )
+        return self._nodes(found)
+
+    def _edges(self, facts: Iterable[Fact]) -> list[EntityEdge]:
+        kept = list(facts)
+        for fact in kept:
+            if fact.embedding is not None:
+                self._seen(fact.text, fact.embedding)
+        return [convert.edge(fact) for fact in kept]
+
+    def _nodes(self, entities: Sequence[Entity]) -> list[EntityNode]:
+        for entity in entities:
+            if entity.embedding is not None:
+                self._seen(entity.name, entity.embedding)
+        return [convert.node(entity) for entity in entities]
+
+
+class MirrorReads(GraphOperationsInterface):
+    """Reads of entities by uuid and by exact name."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    _group: Group = PrivateAttr()
+
+    def __init__(self, group: Group) -> None:
+        super().__init__()
+        self._group = group
+
+    @override
+    async def node_get_by_uuids(
+        self,
+        _cls: Any,
+        driver: Any,
+        uuids: list[str],
+        group_id: str | None = None,
+    ) -> list[EntityNode]:
+        _only(self._group, [group_id] if group_id is not None else None)
+        found = (self._group.entity(uuid) for uuid in sorted(set(uuids)))
+        return [convert.node(entity) for entity in found if entity is not None]
+
+    @override
+    async def node_get_by_names(
+        self,
+        _cls: Any,
+        driver: Any,
+        names: list[str],
+        group_ids: list[str],
+    ) -> list[EntityNode]:
+        """Return the entities of exactly these names, capitals and all, in order of creation."""
+        _only(self._group, group_ids)
+        wanted = set(names)
+        return [convert.node(entity) for entity in self._group.entities if entity.name in wanted]
+
+
+def _only(group: Group, group_ids: Sequence[str] | None) -> None:
+    """Refuse a search that goes beyond the group."""
+    if group_ids is None or set(group_ids) != {group.group_id}:
+        raise NotImplementedError(f"a search in {group_ids}, not in {group.group_id} alone")
+
+
+def _pair(search_filter: SearchFilters) -> Callable[[Fact], bool]:
+    """Return a test for facts that join the endpoints named by the filter, if it names any."""
+    given = _nothing_but(search_filter, ("edge_source_node_uuids", "edge_target_node_uuids"))
+    if not given:
+        return lambda _: True
+    sources = set(given.get("edge_source_node_uuids", ()))
+    targets = set(given.get("edge_target_node_uuids", ()))
+    if not sources or not targets:
+        raise NotImplementedError("a search for facts by one endpoint")
+    return lambda fact: fact.source in sources and fact.target in targets
+
+
+def _nothing_but(search_filter: SearchFilters, known: Sequence[str]) -> Mapping[str, Any]:
+    given = {name: value for name, value in search_filter if value is not None}
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise NotImplementedError(f"a search filtered by {', '.join(unknown)}")
+    return given
