@@ -1,28 +1,48 @@
-"""A group in memory. It has one writer, so the writer holds it: read once, applied after each commit."""
+"""A group in memory. It has one writer, so the writer holds it: read once, grown by commits."""
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
-from turnetl.model import Change, Entity, Episode, Fact, GroupContents, GroupId, Receipt, TurnId
+from turnetl.model import (
+    Change,
+    Entity,
+    Episode,
+    Fact,
+    GroupContents,
+    GroupId,
+    Profile,
+    Receipt,
+    SessionId,
+    TurnId,
+)
+
+_Place = tuple[datetime, TurnId]
 
 
 class Group:
     """Entities, facts and committed turns of one group, as the graph holds them.
 
-    Nothing in here asks the database. `apply` is to be called only after the commit succeeded.
+    Nothing in here asks the database. `apply` is to be called only after the commit succeeded, and
+    costs what the change is long, whatever the group holds.
     """
 
     def __init__(self, contents: GroupContents) -> None:
         self.group_id: GroupId = contents.group_id
-        self._entities = {entity.uuid: entity for entity in contents.entities}
-        self._facts = {fact.uuid: fact for fact in contents.facts}
-        self._receipts = {receipt.turn_id: receipt for receipt in contents.receipts}
-        self._texts = dict(contents.texts)
-        self._from: dict[tuple[str, str], list[str]] = {}
-        self._sessions: dict[str, list[Receipt]] = {}
+        self.profile: Profile | None = contents.profile
+        self._entities: dict[str, Entity] = {}
+        self._facts: dict[str, Fact] = {}
+        self._receipts: dict[TurnId, Receipt] = {}
+        self._texts: dict[TurnId, str] = dict(contents.texts)
+        # Facts that nothing has ended, by (source, name): a dict, for its order and its deletions.
+        self._open: dict[tuple[str, str], dict[str, None]] = {}
+        self._sessions: dict[SessionId, list[_Place]] = {}
+        for entity in contents.entities:
+            self._entities[entity.uuid] = entity
         for fact in contents.facts:
-            self._from.setdefault((fact.source, fact.name), []).append(fact.uuid)
+            self._put_fact(fact)
         for receipt in contents.receipts:
-            self._sessions.setdefault(receipt.session_id, []).append(receipt)
+            self._put_receipt(receipt)
 
     @property
     def entities(self) -> Iterable[Entity]:
@@ -52,34 +72,59 @@ class Group:
 
     def open_facts(self, source: str, name: str) -> Sequence[Fact]:
         """Return the facts of that kind about `source` that nothing has ended yet, oldest first."""
-        facts = (self._facts[uuid] for uuid in self._from.get((source, name), ()))
-        return [fact for fact in facts if fact.invalid_at is None]
+        return [self._facts[uuid] for uuid in self._open.get((source, name), ())]
 
     def neighbours(self, episode: Episode) -> tuple[TurnId | None, TurnId | None]:
         """Return the committed turns just before and just after the episode in its session.
 
         By (started_at, turn_id): history may arrive late, and ordinals move when it does.
+
+        Raises:
+            ValueError: the episode's turn has no time.
         """
-        place = (episode.turn.started_at, episode.turn_id)
         session = self._sessions.get(episode.turn.session_id, [])
-        before = [r for r in session if (r.started_at, r.turn_id) < place]
-        after = [r for r in session if (r.started_at, r.turn_id) > place]
-        previous = max(before, key=_place).turn_id if before else None
-        following = min(after, key=_place).turn_id if after else None
+        here = _place(episode.turn.started_at, episode.turn_id)
+        at = bisect_left(session, here)
+        after = at + 1 if session[at : at + 1] == [here] else at
+        previous = session[at - 1][1] if at > 0 else None
+        following = session[after][1] if after < len(session) else None
         return previous, following
 
     def apply(self, change: Change, receipt: Receipt) -> None:
-        """Make the committed change part of what is in memory."""
+        """Make the committed change part of what is in memory. Repeating it changes nothing."""
         for entity in change.entities:
             self._entities[entity.uuid] = entity
         for fact in change.facts:
-            if fact.uuid not in self._facts:
-                self._from.setdefault((fact.source, fact.name), []).append(fact.uuid)
-            self._facts[fact.uuid] = fact
-        self._receipts[receipt.turn_id] = receipt
-        self._sessions.setdefault(receipt.session_id, []).append(receipt)
+            self._put_fact(fact)
+        self._put_receipt(receipt)
         self._texts[receipt.turn_id] = change.episode.text
 
+    def _put_fact(self, fact: Fact) -> None:
+        before = self._facts.get(fact.uuid)
+        self._facts[fact.uuid] = fact
+        kind = (fact.source, fact.name)
+        if before is not None and (before.source, before.name) != kind:
+            self._close(before)
+        if fact.invalid_at is None:
+            self._open.setdefault(kind, {})[fact.uuid] = None
+        else:
+            self._close(fact)
 
-def _place(receipt: Receipt) -> tuple[object, str]:
-    return receipt.started_at, receipt.turn_id
+    def _close(self, fact: Fact) -> None:
+        kind = (fact.source, fact.name)
+        still = self._open.get(kind, {})
+        still.pop(fact.uuid, None)
+        if not still:
+            self._open.pop(kind, None)
+
+    def _put_receipt(self, receipt: Receipt) -> None:
+        if receipt.turn_id not in self._receipts:
+            place = _place(receipt.started_at, receipt.turn_id)
+            insort(self._sessions.setdefault(receipt.session_id, []), place)
+        self._receipts[receipt.turn_id] = receipt
+
+
+def _place(started_at: datetime | None, turn: TurnId) -> _Place:
+    if started_at is None:
+        raise ValueError(f"turn {turn} has no time")
+    return started_at, turn
