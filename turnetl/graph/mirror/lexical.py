@@ -41,7 +41,6 @@ its just me my no not of on or our out please should so than that the their them
 they this those to up us was we were what when where which who why will with would you your
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
-)
 
 
 class Words:
