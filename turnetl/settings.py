@@ -45,7 +45,7 @@ class Settings(BaseModel):
 
     lake: Path = Path("data/lake")
     graph: str | None = None
-    """`bolt://host:7687`, `neo4j+s://...` or `ladybug:///path`; none is a Ladybug file in the lake."""
+    """`bolt://host:7687`, `neo4j+s://...` `ladybug:///path`; None: a Ladybug file in the lake."""
     graph_user: str = "neo4j"
     graph_password: SecretStr | None = None
     """For a Neo4j server. A user and password in the URL win; `NEO4J_USER` and `NEO4J_PASSWORD`,
@@ -116,7 +116,9 @@ def from_process(config: Path | None = None, **given: Any) -> Settings:
 def _config_path(config: Path | None, folders: tuple[Path, ...]) -> Path | None:
     if config is not None:
         if not config.is_file():
-            raise BadUsage(f"there is no config file `{config}`; name one that exists with --config")
+            raise BadUsage(
+                f"there is no config file `{config}`; name one that exists with --config"
+            )
         return config
     return next((f / CONFIG_NAME for f in folders if (f / CONFIG_NAME).is_file()), None)
 

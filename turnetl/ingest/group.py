@@ -18,8 +18,7 @@ from turnetl.model import GroupId, Receipt
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """Every turn of a group, counted once:
-    turns = committed + skipped + quarantined + pending + noise."""
+    """Every turn of a group once: committed, skipped, quarantined, pending or noise."""
 
     group: GroupId
     turns: int

@@ -1,4 +1,4 @@
-"""Who holds a lease: `host:pid`, so that a person knows whom to ask and a killed run is recognised."""
+"""Who holds a lease: `host:pid`. A person knows whom to ask, and a killed run is recognised."""
 
 import os
 import platform

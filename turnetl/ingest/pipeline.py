@@ -6,7 +6,15 @@ A turn is in the graph whole or not at all, so that this may be killed at any li
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -81,7 +89,7 @@ class Pipeline:
             progress: told the number of turns dealt with so far.
 
         Raises:
-            GraphBusy: another writer holds the group, or the graph is gone. What is committed stays.
+            GraphBusy: another writer has the group, or the graph is gone; what is committed stays.
             Exhausted: several turns failed one after the other.
         """
         async with self._leased(group_id) as lease:
@@ -103,9 +111,7 @@ class Pipeline:
 
     @asynccontextmanager
     async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:
-        profile = Profile(
-            self._embedder.name, self._embedder.dimensions, self._extractor.recipe
-        )
+        profile = Profile(self._embedder.name, self._embedder.dimensions, self._extractor.recipe)
         lease = await self._store.acquire(
             group,
             profile,

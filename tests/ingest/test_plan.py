@@ -1,0 +1,123 @@
+from datetime import timedelta
+
+import polars as pl
+
+from tests.builders import GROUP, START, episode
+from turnetl.ingest import plan
+from turnetl.ingest.plan import Plan, Scope
+from turnetl.model import Episode, Receipt, Usage
+
+NOW = START + timedelta(days=1)
+
+
+def planned(*episodes: Episode, done: tuple[Episode, ...] = (), **scope: object) -> Plan:
+    rows = [
+        {
+            "turn_id": e.turn_id,
+            "session_id": e.turn.session_id,
+            "noise": e.noise,
+            "started_at": e.turn.started_at,
+            "ended_at": e.turn.ended_at,
+            "closed": e.turn.closed,
+            "content_hash": e.turn.content_hash,
+        }
+        for e in episodes
+    ]
+    types = {"noise": pl.String, "started_at": pl.Datetime("us", "UTC")}
+    types |= {"ended_at": pl.Datetime("us", "UTC")}
+    return plan.make(
+        GROUP,
+        pl.DataFrame(rows, schema_overrides=types),
+        [receipt(e) for e in done],
+        scope.pop("quarantined", ()),  # type: ignore[arg-type]
+        Scope(now=scope.pop("now", NOW), **scope),  # type: ignore[arg-type]
+        recipe="r1",
+        context_turns=2,
+    )
+
+
+def receipt(of: Episode) -> Receipt:
+    return Receipt(
+        turn_id=of.turn_id,
+        group_id=GROUP,
+        session_id=of.turn.session_id,
+        ordinal=0,
+        run_id="run",
+        content_hash=of.turn.content_hash,
+        recipe="r1",
+        committed_at=NOW,
+        started_at=START,
+        ended_at=None,
+        archive="a",
+        first_line=1,
+        last_line=2,
+        usage=Usage(),
+        nodes_new=0,
+        edges_new=0,
+        edges_retired=0,
+    )
+
+
+def test_every_turn_is_counted_once() -> None:
+    kept, done, noise = episode("a"), episode("b"), episode("c", noise="repeat")
+    timeless, aside = episode("d", started_at=None), episode("e")
+    made = planned(kept, done, noise, timeless, aside, done=(done,), quarantined=(aside.turn_id,))
+    gaps = sum(made.gaps.values())
+    assert made.turns == made.committed + len(made.todo) + sum(made.noise.values()) + gaps
+    assert made.gaps == {plan.NO_TIME: 1, plan.QUARANTINED: 1}
+
+
+def test_the_order_of_the_table_is_the_order_of_the_work() -> None:
+    turns = [episode(name) for name in "abc"]
+    assert planned(*turns).todo == tuple(e.turn_id for e in turns)
+
+
+def test_a_last_turn_waits_until_nothing_was_written_for_a_while() -> None:
+    last = episode("a", closed=False, closed_by=None)
+    written = last.turn.ended_at
+    assert written is not None
+    soon = planned(last, now=written + timedelta(minutes=29))
+    assert (soon.todo, soon.gaps) == ((), {plan.OPEN: 1})
+    assert planned(last, now=written + timedelta(minutes=31)).todo == (last.turn_id,)
+
+
+def test_history_that_arrives_late_is_not_hidden_by_a_newer_commit() -> None:
+    old, new = episode("old", started_at=START - timedelta(days=30)), episode("new")
+    assert planned(old, new, done=(new,)).todo == (old.turn_id,)
+
+
+def test_a_committed_turn_that_a_rule_now_speaks_against_stays_committed() -> None:
+    turn = episode("a", noise="repeat")
+    made = planned(turn, done=(turn,))
+    assert (made.committed, made.noise) == (1, {})
+
+
+def test_an_edited_turn_is_stale_and_not_done_again() -> None:
+    edited = episode("a", user_text="Something else was asked.")
+    made = planned(edited, done=(episode("a"),))
+    assert (made.stale, made.todo, made.committed) == (1, (), 1)
+
+
+def test_a_limit_leaves_the_rest_waiting_with_a_reason() -> None:
+    made = planned(episode("a"), episode("b"), limit=1)
+    assert len(made.todo) == 1
+    assert made.gaps == {plan.OUT_OF_RANGE: 1}
+
+
+def test_since_is_included_and_until_is_not() -> None:
+    turn = episode("a")
+    assert planned(turn, since=START).todo == (turn.turn_id,)
+    assert planned(turn, until=START).todo == ()
+
+
+def test_context_is_the_last_kept_turns_of_the_same_session_oldest_first() -> None:
+    one, two, three, four = (episode(name) for name in "abcd")
+    noise, other = episode("n", noise="repeat"), episode("o", session_id="s2")
+    made = planned(one, two, noise, other, three, four, done=(one, two))
+    assert made.context[four.turn_id] == (two.turn_id, three.turn_id)
+    assert made.context[three.turn_id] == (one.turn_id, two.turn_id)
+    assert made.context[other.turn_id] == ()
+
+
+def test_a_committed_turn_that_the_lake_no_longer_holds_is_seen() -> None:
+    assert planned(episode("a"), done=(episode("z"),)).gone == 1

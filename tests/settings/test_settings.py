@@ -1,0 +1,82 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from turnetl.errors import BadUsage
+from turnetl.settings import Settings, read
+
+
+def settings(
+    environment: dict[str, str] | None = None, config: Path | None = None, **given: object
+) -> Settings:
+    return read(environment or {}, config=config, folders=(), given=given)
+
+
+def test_without_anything_said_the_graph_is_a_file_in_the_lake() -> None:
+    assert settings(lake="/x/lake").graph_url == "ladybug:///x/lake/graph.lbug"
+
+
+def test_the_command_line_wins_over_the_environment_and_that_over_the_config(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "c.json"
+    config.write_text(json.dumps({"turnetl": {"graph": "bolt://c", "lake": "c", "ahead": 3}}))
+    read_back = settings(
+        {"TURNETL_GRAPH": "bolt://e", "TURNETL_LAKE": "e"}, config, graph="bolt://g"
+    )
+    assert (read_back.graph, str(read_back.lake), read_back.ahead) == ("bolt://g", "e", 3)
+
+
+def test_nested_names_are_joined_with_two_underscores() -> None:
+    environment = {"TURNETL_LLM__PROVIDER": "openai", "TURNETL_LLM__MODEL": "m"}
+    assert settings(environment).llm.model == "m"
+    assert settings(environment).extractor_name == "llm"
+
+
+def test_without_a_model_the_structural_extractor_is_taken() -> None:
+    assert settings().extractor_name == "structural"
+
+
+def test_an_unknown_name_in_the_environment_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(BadUsage, match=r"TURNETL_GRPAH.*known are lake, graph"):
+        settings({"TURNETL_GRPAH": "bolt://x"})
+
+
+def test_a_value_that_makes_no_sense_names_its_variable_and_not_the_value() -> None:
+    with pytest.raises(BadUsage, match="TURNETL_AHEAD") as refused:
+        settings({"TURNETL_AHEAD": "minus-one"})
+    assert "minus-one" not in str(refused.value)
+
+
+def test_secrets_are_never_printed(tmp_path: Path) -> None:
+    canary = f"canary-{tmp_path.name}"
+    said = {"TURNETL_GRAPH_PASSWORD": canary, "TURNETL_LLM__API_KEY": canary}
+    assert canary not in repr(settings(said))
+
+
+def test_the_variables_of_other_graphiti_programs_stand_in() -> None:
+    password = settings({"NEO4J_PASSWORD": "theirs"}).graph_password
+    assert password is not None
+    assert password.get_secret_value() == "theirs"
+    ours = settings({"NEO4J_PASSWORD": "theirs", "TURNETL_GRAPH_PASSWORD": "ours"}).graph_password
+    assert ours is not None
+    assert ours.get_secret_value() == "ours"
+
+
+def test_a_config_of_graphiti_keeps_its_other_sections(tmp_path: Path) -> None:
+    config = tmp_path / "graphiti.config.json"
+    config.write_text(
+        json.dumps({"database": {"x": 1}, "extraction": {"preprocessing_prompt": None}})
+    )
+    found = read({}, config=None, folders=(tmp_path,), given={})
+    assert found.extraction.preprocessing_prompt is None
+
+
+def test_a_config_that_does_not_exist_or_is_no_json_says_so(tmp_path: Path) -> None:
+    with pytest.raises(BadUsage, match="no config file"):
+        settings(config=tmp_path / "none.json")
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    with pytest.raises(BadUsage, match=r"broken\.json"):
+        settings(config=broken)
