@@ -4,6 +4,8 @@ Keys are joined with their lengths, so that ("ab", "c") and ("a", "bc") differ.
 """
 
 import hashlib
+import re
+import unicodedata
 from uuid import UUID, uuid5
 
 from turnetl.model import GroupId, SessionId, TurnId
@@ -47,3 +49,13 @@ def saga_id(group: GroupId, session: SessionId) -> str:
 def edge_id(kind: str, source: str, target: str) -> str:
     """The key of a link without content (MENTIONS, HAS_EPISODE, NEXT_EPISODE)."""
     return _key(kind, source, target)
+
+
+def group_id(name: str) -> GroupId:
+    """Return a project's name as a group: lower-case letters, digits and single underscores.
+
+    A name without any of these, such as one in another script, becomes `project_` and a digest.
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    words = "_".join(re.findall(r"[a-z0-9]+", plain))
+    return GroupId(words or f"project_{digest(name)[:8]}")

@@ -1,0 +1,195 @@
+"""Archives to turn tables: found, read if changed, redacted, written. One bad archive stops none.
+
+An archive whose size and time of change are those of its turns file is not opened; one whose
+content is the same is not read. What has no turns file (unknown formats) is looked at every time.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from turnetl import formats, ids
+from turnetl.errors import BadArchive
+from turnetl.formats.base import Counts, Format
+from turnetl.lake import Lake, Origin, TurnFile, archive_digest
+from turnetl.model import GroupId
+from turnetl.parse.expand import Expanded, expand
+from turnetl.parse.grouping import project
+from turnetl.parse.report import ArchiveReport, Outcome, ParseReport, Problem
+from turnetl.parse.table import Redacts, frame, redacted
+
+__all__ = [
+    "ArchiveReport",
+    "Expanded",
+    "Outcome",
+    "ParseReport",
+    "Problem",
+    "Redacts",
+    "archives",
+    "expand",
+]
+
+_HEAD = 1 << 20
+"""Bytes that a format is told by: longer than the longest first line seen."""
+
+
+def archives(
+    paths: Sequence[Path],
+    lake: Lake,
+    *,
+    redactor: Redacts,
+    group: GroupId | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ParseReport:
+    """Bring the turns files of these archives up to date.
+
+    Args:
+        paths: archives, as `expand` finds them.
+        lake: where the turns files are.
+        redactor: what cuts the secrets out of all texts before any is written.
+        group: the group of all their turns; else one per project, and one that was fixed stays.
+        progress: told after each archive how many are done, of how many.
+    """
+    known = {file.path.name: file for file in _known(paths, lake)}
+    reports = []
+    for done, path in enumerate(paths, 1):
+        before = known.get(f"{archive_digest(path)}.parquet")
+        reports.append(_report(path, lake, redactor, group, before))
+        if progress is not None:
+            progress(done, len(paths))
+    return ParseReport(tuple(reports))
+
+
+def _known(paths: Iterable[Path], lake: Lake) -> list[TurnFile]:
+    """Return the turns files of the archives, and open no other."""
+    names = {f"{archive_digest(path)}.parquet" for path in paths}
+    found = (path for path in lake.turn_paths() if path.name in names)
+    described = ((path, lake.origin(path)) for path in found)
+    return [TurnFile(path, origin) for path, origin in described if origin is not None]
+
+
+def _report(
+    path: Path, lake: Lake, redactor: Redacts, group: GroupId | None, before: TurnFile | None
+) -> ArchiveReport:
+    try:
+        return _archive(path, lake, redactor, group, before)
+    except BadArchive as error:
+        outcome = Outcome.UNKNOWN if error.reason == "unknown" else Outcome.UNREADABLE
+        problem = Problem(str(path), None, error.reason, str(error))
+        return ArchiveReport(str(path), outcome, problem=problem)
+
+
+def _archive(
+    path: Path, lake: Lake, redactor: Redacts, group: GroupId | None, before: TurnFile | None
+) -> ArchiveReport:
+    status = _status(path)
+    origin = before.origin if before is not None else None
+    if origin is not None and _same_file(origin, status, group):
+        return _unchanged(path, origin)
+    known, data = _bytes(path, status.st_size)
+    sha256 = hashlib.sha256(data).hexdigest()
+    if origin is not None and _same_content(origin, known, sha256, group):
+        return _unchanged(path, origin)
+    reading = known.read(data)
+    texts = redacted(reading, redactor)
+    fixed = group or (origin.group if origin is not None and origin.fixed else None)
+    of = fixed or ids.group_id(project(texts.cwd))
+    described = Origin(
+        archive=str(path),
+        size=len(data),
+        mtime_ns=status.st_mtime_ns,
+        sha256=sha256,
+        format=known.name,
+        reader=known.version,
+        group=of,
+        fixed=fixed is not None,
+        counts=reading.counts.as_mapping(),
+    )
+    lake.write_turns(frame(texts, known.name, of, str(path)), described)
+    outcome = Outcome.NEW if before is None else Outcome.CHANGED
+    problem = _bad_lines(path, reading.counts)
+    return ArchiveReport(str(path), outcome, known.name, of, reading.counts, problem)
+
+
+def _status(path: Path) -> os.stat_result:
+    try:
+        return path.stat()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _bytes(path: Path, size: int) -> tuple[Format, bytes]:
+    """Return an archive's format and content as far as it was there when we looked.
+
+    What is appended meanwhile changes the size, so the next run reads it.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(min(_HEAD, size))
+            known = formats.sniff(head)
+            if known is None:
+                raise _unknown(path, head)
+            return known, head + file.read(size - len(head))
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _same_file(origin: Origin, status: os.stat_result, group: GroupId | None) -> bool:
+    there = status.st_size, status.st_mtime_ns
+    return (
+        there == (origin.size, origin.mtime_ns)
+        and group in (None, origin.group)
+        and origin.reader == _reader(origin.format)
+    )
+
+
+def _same_content(origin: Origin, known: Format, sha256: str, group: GroupId | None) -> bool:
+    read_by = origin.format, origin.reader
+    return (
+        sha256 == origin.sha256
+        and group in (None, origin.group)
+        and read_by == (known.name, known.version)
+    )
+
+
+def _reader(name: str) -> int | None:
+    """Return the version of the format's reader as it is now."""
+    return next((known.version for known in formats.KNOWN if known.name == name), None)
+
+
+def _unchanged(path: Path, origin: Origin) -> ArchiveReport:
+    counts = Counts.from_mapping(origin.counts)
+    return ArchiveReport(str(path), Outcome.UNCHANGED, origin.format, origin.group, counts)
+
+
+def _unreadable(path: Path, error: OSError) -> BadArchive:
+    if isinstance(error, FileNotFoundError):
+        return BadArchive("missing", f"`{path}` does not exist; check the path.")
+    if isinstance(error, IsADirectoryError):
+        return BadArchive("folder", f"`{path}` is a folder; name the archives in it.")
+    why = error.strerror or str(error)
+    return BadArchive("unreadable", f"`{path}` cannot be read ({why}); check its permissions.")
+
+
+def _unknown(path: Path, head: bytes) -> BadArchive:
+    if not head.strip():
+        return BadArchive("empty", f"`{path}` is empty; there is nothing to read.")
+    return BadArchive(
+        "unknown",
+        f"`{path}` is in no format that turnetl knows and was left alone; "
+        "name only coding-agent archives to be rid of this line.",
+    )
+
+
+def _bad_lines(path: Path, counts: Counts) -> Problem | None:
+    broken = counts.bad_lines - counts.glued_lines
+    if not broken:
+        return None
+    line = counts.first_bad_line
+    more = f" and {broken - 1} more" if broken > 1 else ""
+    message = (
+        f"`{path}` line {line}{more}: not JSON and passed over; the other lines were read. "
+        "Mend the line and run again if you need what it held."
+    )
+    return Problem(str(path), line, "broken", message)

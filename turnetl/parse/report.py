@@ -1,0 +1,71 @@
+"""What became of every archive and of every line."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from turnetl.formats.base import Counts
+from turnetl.model import GroupId
+
+
+class Outcome(StrEnum):
+    NEW = "new"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    UNKNOWN = "unknown"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that was passed over, in one sentence that says what to do."""
+
+    path: str
+    line: int | None
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveReport:
+    """One archive. The counts of an unchanged one are those of when it was read."""
+
+    archive: str
+    outcome: Outcome
+    format: str | None = None
+    group: GroupId | None = None
+    counts: Counts = field(default_factory=Counts)
+    problem: Problem | None = None
+
+    @property
+    def was_read(self) -> bool:
+        return self.outcome in (Outcome.NEW, Outcome.CHANGED)
+
+
+@dataclass(frozen=True, slots=True)
+class ParseReport:
+    """One run over some archives, in the order they were given. Reports of batches add up."""
+
+    archives: tuple[ArchiveReport, ...] = ()
+
+    def __add__(self, other: "ParseReport") -> "ParseReport":
+        return ParseReport(self.archives + other.archives)
+
+    @property
+    def outcomes(self) -> Counter[Outcome]:
+        """How many archives were new, changed, unchanged, unknown, unreadable."""
+        return Counter(archive.outcome for archive in self.archives)
+
+    @property
+    def read(self) -> Counts:
+        """Sums over the archives that were read in this run."""
+        return sum((of.counts for of in self.archives if of.was_read), Counts())
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(of.problem for of in self.archives if of.problem is not None)
+
+    @property
+    def groups(self) -> tuple[GroupId, ...]:
+        """The groups of all these archives, sorted."""
+        return tuple(sorted({of.group for of in self.archives if of.group is not None}))
