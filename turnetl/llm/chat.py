@@ -1,0 +1,107 @@
+"""A call to a language model: a question with a schema, an answer with its price.
+
+`Model` is the seam that everything around a call stands behind: what wraps a model is a model.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The form of the answer, as JSON Schema with `$defs`."""
+
+    name: str
+    json: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One call. Holds neither clock nor random key: the same question is the same value."""
+
+    prompt: str
+    """Which of Graphiti's prompts it is."""
+    messages: tuple[Said, ...]
+    schema: Schema | None
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back. `text` is JSON if all went well; it was not checked."""
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    cut: bool
+    """The answer stopped at the limit of tokens."""
+
+
+class Model(Protocol):
+    """A language model."""
+
+    @property
+    def name(self) -> str:
+        """Provider and model: part of a group's recipe."""
+        ...
+
+    async def answer(self, question: Question) -> Answer:
+        """Ask once.
+
+        Raises:
+            ModelRefused: a person must act first: a key, credit, the model's name.
+            ModelBusy: no answer after some patience.
+            BadTurn: this question cannot be answered, others can.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections. Safe to repeat."""
+
+
+class Wire(Protocol):
+    """A provider's format: how a question is sent and an answer read. Pure."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    def url(self) -> str: ...
+
+    def headers(self, api_key: str | None) -> dict[str, str]: ...
+
+    def body(self, question: Question) -> dict[str, Any]: ...
+
+    def answer(self, body: Mapping[str, Any]) -> Answer:
+        """Read a successful response. What it lacks is empty; nothing is raised."""
+        ...
+
+
+def dig(value: Any, *path: str | int) -> Any:
+    """Follow keys and indexes through parsed JSON; None where the way ends."""
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def count(value: Any) -> int:
+    """Return a number of tokens; 0 where there is none."""
+    return value if isinstance(value, int) else 0
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

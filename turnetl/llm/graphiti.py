@@ -1,0 +1,202 @@
+"""Graphiti's client classes in front of turnetl's seams: a model, an embedder, and no reranker."""
+
+import json
+import logging
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, cast, get_args
+
+import numpy as np
+from graphiti_core.cross_encoder.client import CrossEncoderClient
+from graphiti_core.embedder.client import EmbedderClient
+from graphiti_core.llm_client.client import LLMClient, get_extraction_language_instruction
+from graphiti_core.llm_client.config import LLMConfig, ModelSize
+from graphiti_core.prompts.models import Message
+from pydantic import BaseModel, ValidationError
+from typing_extensions import override
+
+from turnetl.errors import BadTurn, TurnetlError
+from turnetl.llm import schemas
+from turnetl.llm.chat import Answer, Model, Question, Role, Said
+from turnetl.llm.port import Embedder
+from turnetl.model import Usage, Vector
+
+log = logging.getLogger(__name__)
+
+_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\u200b\u200c\u200d\ufeff\u2060\ud800-\udfff]")
+"""What Graphiti's clients take out of every prompt."""
+_FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
+_MOST_SAID = 600
+
+
+class TurnModel(LLMClient):
+    """The model as Graphiti calls it for one turn: checks answers, asks again once, counts.
+
+    Messages are those that Graphiti's client for OpenAI-compatible servers sends.
+    """
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(LLMConfig(model=model.name))
+        self._asked = model
+        self.usage = Usage()
+        """All calls so far, failed ones too."""
+        self._failure: TurnetlError | None = None
+
+    def check(self) -> None:
+        """Raise the first failure again: Graphiti swallows some and goes on with less."""
+        if self._failure is not None:
+            raise self._failure
+
+    @override
+    async def generate_response(
+        self,
+        messages: list[Message],
+        response_model: type[BaseModel] | None = None,
+        max_tokens: int | None = None,
+        model_size: ModelSize = ModelSize.medium,
+        group_id: str | None = None,
+        prompt_name: str | None = None,
+        *,
+        attribute_extraction: bool = False,
+        model: str | None = None,
+    ) -> dict[str, Any]:
+        """Return the answer as parsed JSON that fits `response_model`."""
+        self._apply_attribute_extraction_preamble(messages, attribute_extraction)
+        messages[0].content += get_extraction_language_instruction(group_id)
+        question = Question(
+            prompt=prompt_name or "",
+            messages=tuple(Said(_role(m.role), _clean(m.content)) for m in messages),
+            schema=schemas.of(response_model) if response_model is not None else None,
+            max_tokens=max_tokens or self.max_tokens,
+        )
+        try:
+            return await self._answer(question, response_model)
+        except TurnetlError as error:
+            self._failure = self._failure or error
+            raise
+
+    @override
+    async def _generate_response(self, *_: Any, **__: Any) -> NoReturn:
+        raise NotImplementedError("Graphiti calls generate_response only")
+
+    async def _answer(self, question: Question, form: type[BaseModel] | None) -> dict[str, Any]:
+        said = await self._ask(question)
+        try:
+            return _parse(said, form)
+        except ValueError as error:
+            log.info("asking again", extra={"prompt": question.prompt})
+            again = _again(question, said, error)
+        try:
+            return _parse(await self._ask(again), form)
+        except ValueError as error:
+            raise BadTurn(
+                f"model `{self._asked.name}` answered `{question.prompt}` twice with something "
+                f"that does not fit: {_reason(error)}"
+            ) from error
+
+    async def _ask(self, question: Question) -> str:
+        answer = await self._asked.answer(question)
+        self.usage = _add(self.usage, answer)
+        if answer.cut:
+            raise BadTurn(
+                f"model `{self._asked.name}`: the answer to `{question.prompt}` was cut after "
+                f"{answer.completion_tokens:,} tokens"
+            )
+        return answer.text
+
+
+class TurnEmbedder(EmbedderClient):
+    """The embedder as Graphiti calls it for one turn: the same text is embedded once."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Vector] = {}
+
+    def remember(self, text: str, vector: Vector) -> None:
+        """Take a vector that is known already."""
+        self._known.setdefault(text, vector)
+
+    def known(self, text: str) -> Vector | None:
+        return self._known.get(text)
+
+    @override
+    async def create(
+        self, input_data: str | list[str] | Iterable[int] | Iterable[Iterable[int]]
+    ) -> list[float]:
+        texts = [input_data] if isinstance(input_data, str) else list(input_data)
+        if not texts or not isinstance(texts[0], str):
+            raise NotImplementedError("only texts are embedded")
+        return (await self.create_batch([texts[0]]))[0]
+
+    @override
+    async def create_batch(self, input_data_list: list[str]) -> list[list[float]]:
+        new = [text for text in dict.fromkeys(input_data_list) if text not in self._known]
+        if new:
+            self._known.update(zip(new, await self._embedder.embed(new), strict=True))
+        return [_floats(self._known[text]) for text in input_data_list]
+
+
+class NoReranker(CrossEncoderClient):
+    """Graphiti wants one; nothing that turnetl calls uses it."""
+
+    @override
+    async def rank(self, query: str, passages: list[str]) -> list[tuple[str, float]]:
+        raise NotImplementedError("turnetl has no reranker")
+
+
+def _role(role: str) -> Role:
+    if role not in get_args(Role):
+        raise ValueError(f"unknown role `{role}`")
+    return cast("Role", role)
+
+
+def _clean(text: str) -> str:
+    return _INVISIBLE.sub("", text)
+
+
+def _floats(vector: Vector) -> list[float]:
+    values: list[float] = np.frombuffer(vector, dtype="<f4").tolist()
+    return values
+
+
+def _parse(said: str, form: type[BaseModel] | None) -> dict[str, Any]:
+    """Return the object in the answer, also out of a Markdown fence.
+
+    Raises:
+        ValueError: it is no JSON object, or does not fit.
+    """
+    fenced = _FENCE.match(said.strip())
+    parsed = json.loads(fenced[1] if fenced else said)
+    if not isinstance(parsed, dict):
+        raise ValueError(f"expected a JSON object, got {type(parsed).__name__}")  # noqa: TRY004 - as JSON's
+    if form is not None:
+        form.model_validate(parsed)
+    return parsed
+
+
+def _again(question: Question, said: str, error: ValueError) -> Question:
+    """Return the question with the answer and what is wrong with it."""
+    wrong = f"That does not fit: {_reason(error)}. Answer again, with the JSON object alone."
+    # Providers refuse an empty message.
+    more: Sequence[Said] = (Said("assistant", said or "(no answer)"), Said("user", wrong))
+    return Question(
+        question.prompt, (*question.messages, *more), question.schema, question.max_tokens
+    )
+
+
+def _reason(error: ValueError) -> str:
+    """Say what is wrong without the answer's own words: they may be anything."""
+    if not isinstance(error, ValidationError):
+        return str(error)[:_MOST_SAID]
+    wrongs = error.errors(include_input=False, include_url=False)
+    lines = (f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}" for wrong in wrongs)
+    return "; ".join(lines)[:_MOST_SAID]
+
+
+def _add(usage: Usage, answer: Answer) -> Usage:
+    return Usage(
+        calls=usage.calls + 1,
+        prompt_tokens=usage.prompt_tokens + answer.prompt_tokens,
+        completion_tokens=usage.completion_tokens + answer.completion_tokens,
+        cost=usage.cost,
+    )
