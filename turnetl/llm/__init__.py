@@ -2,6 +2,6 @@
 
 import os
 
-# Graphiti reports home whenever a `Graphiti` is built, unless this says no. Nothing here builds one;
-# this is for the day somebody does. A choice the person made already stands.
-os.environ.setdefault("GRAPHITI_TELEMETRY_ENABLED", "false")  # noqa: TID251 - Graphiti reads it there
+# Graphiti reports home whenever a `Graphiti` is built, unless this says no. Nothing here builds
+# one; this is for the day somebody does. A choice that the person made already stands.
+os.environ.setdefault("GRAPHITI_TELEMETRY_ENABLED", "false")  # noqa: TID251 - read there only
