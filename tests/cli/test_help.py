@@ -1,0 +1,48 @@
+"""What the command says of itself, and what it costs to ask."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ("backfill", "parse", "filter", "ingest", "retry", "status", "search")
+
+
+def turnetl(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "turnetl.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+def test_help_names_every_command() -> None:
+    said = turnetl("--help").stdout
+    assert [name for name in COMMANDS if f" {name} " not in said] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_stands_in_the_readme(command: str) -> None:
+    assert f"turnetl {command}" in (ROOT / "README.md").read_text()
+
+
+def test_asking_for_help_imports_nothing_heavy() -> None:
+    probe = (
+        "import sys, turnetl.cli as c; c._run(['--help']);"
+        "heavy = {'graphiti_core', 'polars', 'prefect', 'neo4j', 'numpy', 'pydantic'};"
+        "sys.exit(', '.join(heavy & sys.modules.keys()) or 0)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [("nope",), ("backfill",), ("search",), ("status", "--limit"), ("ingest", "--since", "x")],
+)
+def test_wrong_usage_is_one_sentence_and_exit_code_two(wrong: tuple[str, ...]) -> None:
+    ran = turnetl(*wrong)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("turnetl: ")
+    assert "Traceback" not in ran.stderr

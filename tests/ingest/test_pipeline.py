@@ -1,0 +1,255 @@
+"""Every place where a group's ingest can die, on both graphs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.builders import START, episode
+
+from turnetl import ids
+from turnetl.errors import BadTurn, Exhausted, GraphBusy
+from turnetl.extraction.port import Resolved
+from turnetl.graph.mirror.group import Group
+from turnetl.graph.port import GraphStore
+from turnetl.ingest.pipeline import Done, Pipeline, Run
+from turnetl.ingest.quarantine import Quarantine
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.model import Entity, Episode, Fact, GroupId, Profile
+
+NOW = START + timedelta(days=1)
+
+
+@dataclass
+class WordsExtractor:
+    """Two entities and a fact a turn; fails where the prompt says so, and remembers its calls."""
+
+    recipe: str = "words-1"
+    extracted: list[str] = field(default_factory=list)
+    contexts: dict[str, list[str]] = field(default_factory=dict)
+
+    async def extract(self, episode: Episode, context: Sequence[Episode]) -> str:
+        self.extracted.append(episode.turn_id)
+        self.contexts[episode.turn_id] = [before.turn_id for before in context]
+        await asyncio.sleep(0)
+        if "cannot" in episode.turn.user_text:
+            raise BadTurn("the model gave no JSON")
+        if "surprise" in episode.turn.user_text:
+            raise ZeroDivisionError("nobody thought of that")
+        return episode.turn.user_text
+
+    async def resolve(
+        self, episode: Episode, extracted: str, group: Group, *, now: datetime
+    ) -> Resolved:
+        of = episode.turn
+        hub = Entity(
+            ids.entity_id(of.group_id, "File", "a.py"), of.group_id, "a.py", ("File",), "", now
+        )
+        new = Entity(
+            ids.entity_id(of.group_id, "Concept", extracted),
+            of.group_id,
+            extracted,
+            ("Concept",),
+            "",
+            now,
+        )
+        fact = Fact(
+            uuid=ids.fact_id(of.turn_id, new.uuid, "TOUCHED", hub.uuid, extracted),
+            group_id=of.group_id,
+            source=new.uuid,
+            target=hub.uuid,
+            name="TOUCHED",
+            text=extracted,
+            turns=(of.turn_id,),
+            created_at=now,
+            valid_at=of.started_at,
+        )
+        entities = [thing for thing in (hub, new) if group.entity(thing.uuid) is None]
+        return Resolved(tuple(entities), (fact,), tuple(sorted({hub.uuid, new.uuid})))
+
+
+class Wrapped:
+    """A store that dies where it is told to; everything else goes through."""
+
+    def __init__(self, store: GraphStore, *, before: int = 0, after: int = 0) -> None:
+        self._store = store
+        self.before, self.after = before, after
+        self.commits = 0
+        self.acquired = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def acquire(self, *values: Any, **named: Any) -> Any:
+        self.acquired += 1
+        return await self._store.acquire(*values, **named)
+
+    async def commit(self, *values: Any, **named: Any) -> bool:
+        self.commits += 1
+        if self.commits == self.before:
+            raise KeyboardInterrupt
+        written = await self._store.commit(*values, **named)
+        if self.commits == self.after:
+            raise GraphBusy("the connection broke after the commit")
+        return written
+
+
+def turns(group: GroupId, *prompts: str, session: str = "s1") -> list[Episode]:
+    return [
+        episode(
+            f"{session}-{number}",
+            group_id=group,
+            session_id=session,
+            ordinal=number,
+            user_text=prompt,
+            started_at=START + timedelta(minutes=number),
+        )
+        for number, prompt in enumerate(prompts)
+    ]
+
+
+async def ingested(
+    store: Any,
+    episodes: Iterable[Episode],
+    lake: Path,
+    *,
+    extractor: WordsExtractor | None = None,
+    owner: str = "here:1",
+    ahead: int = 3,
+) -> Done:
+    episodes = list(episodes)
+    group = episodes[0].turn.group_id
+    run = Run("run-1", owner, lambda: NOW, timedelta(seconds=60), ahead)
+    pipeline = Pipeline(
+        store, extractor or WordsExtractor(), WordLlamaEmbedder(), Quarantine(lake, group), run
+    )
+    earlier = [e.turn_id for e in episodes]
+    context = {turn: tuple(earlier[max(0, at - 2) : at]) for at, turn in enumerate(earlier)}
+    return await pipeline.ingest(group, episodes, context, lambda _: None)
+
+
+async def test_turns_are_committed_oldest_first_each_with_all_it_says(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    episodes = turns(group, "add a cart", "fix the cart", "test the cart")
+    assert await ingested(store, episodes, tmp_path) == Done(3, 0)
+    receipts = await store.receipts(group)
+    assert [receipt.turn_id for receipt in receipts] == [e.turn_id for e in episodes]
+    assert await store.counts(group) == (3, 4, 3)
+
+
+async def test_the_context_is_the_turns_before_oldest_first(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    extractor = WordsExtractor()
+    episodes = turns(group, "one", "two", "three", "four")
+    await ingested(store, episodes, tmp_path, extractor=extractor)
+    ids_ = [e.turn_id for e in episodes]
+    assert extractor.contexts[ids_[3]] == ids_[1:3]
+    assert extractor.contexts[ids_[0]] == []
+
+
+async def test_a_turn_that_cannot_be_read_is_set_aside_with_its_reason_and_the_rest_goes_on(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    episodes = turns(group, "fine", "cannot", "surprise", "fine too")
+    assert await ingested(store, episodes, tmp_path) == Done(2, 2)
+    reasons = {entry.turn_id: entry.reason for entry in Quarantine(tmp_path, group).entries()}
+    assert reasons[episodes[1].turn_id] == "the model gave no JSON"
+    assert "archives/s1.jsonl:1: ZeroDivisionError" in reasons[episodes[2].turn_id]
+
+
+async def test_many_failures_in_a_row_stop_the_group_and_keep_what_is_committed(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    episodes = turns(group, "fine", *["cannot"] * 7, "never reached")
+    with pytest.raises(Exhausted, match="5 turns failed one after the other"):
+        await ingested(store, episodes, tmp_path)
+    assert len(await store.receipts(group)) == 1
+
+
+async def test_a_run_killed_before_a_commit_leaves_nothing_of_the_turn_and_goes_on_from_there(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    episodes = turns(group, "one", "two", "three")
+    with pytest.raises(KeyboardInterrupt):
+        await ingested(Wrapped(store, before=2), episodes, tmp_path)
+    assert await store.counts(group) == (1, 2, 1)
+    assert await ingested(store, episodes, tmp_path) == Done(2, 0)
+    assert await store.counts(group) == (3, 4, 3)
+
+
+async def test_a_connection_that_breaks_after_the_commit_commits_once(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    episodes = turns(group, "one", "two", "three")
+    await ingested(Wrapped(store, after=2), episodes, tmp_path)
+    assert await store.counts(group) == (3, 4, 3)
+    once = await store.load(group)
+    assert sorted(fact.text for fact in once.facts) == ["one", "three", "two"]
+
+
+async def test_the_lease_is_given_back_when_a_run_ends_however_it_ends(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        await ingested(Wrapped(store, before=1), turns(group, "one"), tmp_path, owner="here:1")
+    assert await ingested(store, turns(group, "one"), tmp_path, owner="elsewhere:2") == Done(1, 0)
+
+
+async def test_a_group_that_another_run_writes_is_refused_with_its_name(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    async with held(store, group):
+        with pytest.raises(GraphBusy, match="elsewhere:2"):
+            await ingested(store, turns(group, "one"), tmp_path, owner="here:1")
+    assert await ingested(store, turns(group, "one"), tmp_path, owner="here:1") == Done(1, 0)
+
+
+async def test_extraction_runs_no_further_ahead_than_allowed(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    extractor = WordsExtractor()
+    with pytest.raises(KeyboardInterrupt):
+        await ingested(
+            Wrapped(store, before=1),
+            turns(group, *"abcdefgh"),
+            tmp_path,
+            extractor=extractor,
+            ahead=3,
+        )
+    assert len(extractor.extracted) <= 3
+
+
+async def test_the_same_turns_make_the_same_graph_whatever_ran_ahead(
+    store: GraphStore, tmp_path: Path
+) -> None:
+    contents = []
+    for name, ahead in (("serial", 1), ("wide", 8)):
+        group = GroupId(f"{name}_{tmp_path.name.lower().replace('-', '_')}")
+        await ingested(store, turns(group, *"abcde"), tmp_path, ahead=ahead)
+        loaded = await store.load(group)
+        contents.append(
+            ([entity.name for entity in loaded.entities], [fact.text for fact in loaded.facts])
+        )
+    assert sorted(contents[0][0]) == sorted(contents[1][0])
+    assert sorted(contents[0][1]) == sorted(contents[1][1])
+
+
+@asynccontextmanager
+async def held(store: GraphStore, group: GroupId) -> AsyncIterator[None]:
+    embedder = WordLlamaEmbedder()
+    lease = await store.acquire(
+        group,
+        Profile(embedder.name, embedder.dimensions, "words-1"),
+        owner="elsewhere:2",
+        now=NOW,
+        ttl=timedelta(seconds=60),
+        is_dead=lambda _: False,
+    )
+    yield
+    await store.release(lease)
