@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.builders import START, episode
 
+from tests.builders import START, episode
 from turnetl import ids
 from turnetl.errors import BadTurn, Exhausted, GraphBusy
 from turnetl.extraction.port import Resolved
