@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from turnetl.errors import TurnetlError
+from turnetl.errors import Later, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingest import plan as planning
@@ -39,6 +39,8 @@ class GroupReport:
     error: str | None = None
     """Why the group was not finished."""
     exit_code: int = field(default=0)
+    again: bool = False
+    """Whether the same may work in a moment: the graph or the provider was busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ async def ingest(
         skipped=after.committed - committed,
         error=None if error is None else str(error),
         exit_code=0 if error is None else error.exit_code,
+        again=isinstance(error, Later),
     )
 
 
