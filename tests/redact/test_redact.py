@@ -1,0 +1,215 @@
+"""Secrets are drawn anew for every run: none stands in this file."""
+
+import base64
+import json
+import secrets
+import string
+from collections.abc import Callable
+from hashlib import sha1, sha256
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnetl.redact import Redactor
+from turnetl.redact.rules import RULES, Rule
+
+LETTERS = string.ascii_letters + string.digits
+CAPITALS = string.ascii_uppercase + string.digits[2:8]
+
+
+def drawn(length: int, alphabet: str = LETTERS) -> str:
+    """Random, with a digit and a letter of each size, as every real token of that length has."""
+    while True:
+        value = "".join(secrets.choice(alphabet) for _ in range(length))
+        if length < 10 or len({_kind(c) for c in value}) == len({_kind(c) for c in alphabet}):
+            return value
+
+
+def _kind(character: str) -> str:
+    return "0" if character.isdigit() else "A" if character.isupper() else "a"
+
+
+def pem_lines() -> str:
+    return "\n".join(drawn(64) for _ in range(6))
+
+
+# Each gives the secret, and the words it stands in.
+CANARIES: dict[str, Callable[[], tuple[str, str]]] = {
+    "a lone AWS access key id": lambda: _in("{}", "AKIA" + drawn(16, CAPITALS)),
+    "the AWS secret": lambda: _in("aws_secret_access_key = {}", drawn(40)),
+    "a GitHub token": lambda: _in("git push https://x:{}@github.com/a/b", "ghp_" + drawn(36)),
+    "a fine-grained GitHub token": lambda: _in("{}", "github_pat_" + drawn(22) + "_" + drawn(59)),
+    "a GitLab token": lambda: _in("use {} here", "glpat-" + drawn(20)),
+    "an OpenAI key": lambda: _in("the key is {}.", "sk-proj-" + drawn(48)),
+    "an old OpenAI key": lambda: _in("{}", "sk-" + drawn(48)),
+    "an Anthropic key": lambda: _in("ANTHROPIC={}", "sk-ant-api03-" + drawn(93) + "AA"),
+    "a Hugging Face token": lambda: _in("login with {}", "hf_" + drawn(34)),
+    "a Slack token": lambda: _in("{}", f"xoxb-{drawn(12, string.digits)}-{drawn(24)}"),
+    "a Stripe key": lambda: _in("stripe {}", "sk_live_" + drawn(24)),
+    "a Google key": lambda: _in("?key={}&q=1", "AIza" + drawn(35)),
+    "a bearer header": lambda: _in("curl -H 'Authorization: Bearer {}' x", drawn(40)),
+    "a quoted password": lambda: _in('password = "{}"', drawn(14)),
+    "a chosen password": lambda: _in("password: '{}'", drawn(9, string.ascii_lowercase) + "!7"),
+    "an environment line": lambda: _in("API_KEY={}", drawn(32)),
+    "a YAML line": lambda: _in("db:\n  password: {}\n", drawn(16)),
+    "a database address": lambda: _in("postgres://app:{}@db:5432/app", drawn(16)),
+    "a JSON web token": lambda: _in("{}", f"eyJ{drawn(20)}.eyJ{drawn(30)}.{drawn(43)}"),
+    "a Telegram token": lambda: _in("{}", drawn(10, string.digits) + ":AA" + drawn(33)),
+    "a flag of a command": lambda: _in("deploy --token {} --yes", drawn(24)),
+    "curl's user": lambda: _in("curl -u admin:{} http://x", drawn(18)),
+    "a sentence": lambda: _in("the password is {} I think", drawn(12)),
+    "a PEM key": lambda: _pem("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----"),
+    "a PEM key without its end": lambda: _pem("-----BEGIN PRIVATE KEY-----\n{}\n"),
+    "a PEM key without its beginning": lambda: _pem("{}\n-----END OPENSSH PRIVATE KEY-----"),
+}  # fmt: skip
+
+PLACES: dict[str, Callable[[str], str]] = {
+    "alone": lambda words: words,
+    "in prose": lambda words: (
+        f"Bitte nimm das hier (and so on) {words} (and so on) und sag nichts."
+    ),
+    "in JSON": lambda words: json.dumps({"command": words}),
+    "in JSON in JSON": lambda words: json.dumps({"input": json.dumps({"command": words})}),
+    "behind a line number": lambda words: "     1→" + words.replace("\n", "\n     2→"),
+    "in a diff": lambda words: "+" + words.replace("\n", "\n+"),
+    "among much else": lambda words: "é line\n" * 500 + words + "\nü line" * 500,
+}
+
+
+def _in(words: str, secret: str) -> tuple[str, str]:
+    return secret, words.format(secret)
+
+
+def _pem(words: str) -> tuple[str, str]:
+    lines = pem_lines()
+    return lines.splitlines()[3], words.format(lines)
+
+
+@pytest.fixture(scope="module")
+def redactor() -> Redactor:
+    return Redactor()
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", CANARIES)
+def test_no_canary_is_left(redactor: Redactor, kind: str, place: str) -> None:
+    secret, words = CANARIES[kind]()
+    clean, counts = redactor.redact(["before", PLACES[place](words), "after"])
+    assert secret not in clean[1]
+    assert "[REDACTED:" in clean[1]
+    assert counts[0] == counts[2] == 0 < counts[1]
+    assert clean[0] == "before"
+    assert clean[2] == "after"
+
+
+@pytest.mark.parametrize("kind", CANARIES)
+def test_redacting_twice_changes_nothing(redactor: Redactor, kind: str) -> None:
+    texts = [place(CANARIES[kind]()[1]) for place in PLACES.values()]
+    once, _ = redactor.redact(texts)
+    again, counts = redactor.redact(once)
+    assert again == once
+    assert counts == [0] * len(texts)
+
+
+def test_the_same_secret_has_the_same_name_everywhere(redactor: Redactor) -> None:
+    token = "hf_" + drawn(34)
+    first, _ = redactor.redact([f"HF_TOKEN {token}"])
+    second, _ = Redactor().redact(["other", f"login {token} twice: {token}"])
+    name = first[0].removeprefix("HF_TOKEN ")
+    assert second[1] == f"login {name} twice: {name}"
+
+
+def test_another_key_gives_the_same_secret_another_name() -> None:
+    tokens = ["hf_" + drawn(34) for _ in range(4)]
+    assert Redactor(b"a").redact(tokens)[0] != Redactor(b"b").redact(tokens)[0]
+
+
+def test_what_one_text_shows_to_be_a_secret_is_cut_out_of_the_others(redactor: Redactor) -> None:
+    secret = drawn(20)
+    clean, counts = redactor.redact([f"I typed {secret} here", f'api_key = "{secret}"'])
+    assert secret not in "".join(clean)
+    assert counts == [1, 1]
+
+
+def test_no_secret_is_made_of_two_texts(redactor: Redactor) -> None:
+    token = "ghp_" + drawn(36)
+    texts = ["password =", f'"{drawn(14)}"', token[:20], token[20:], "-----BEGIN PRIVATE KEY-----"]
+    assert redactor.redact(texts) == (texts, [0] * len(texts))
+
+
+def test_a_key_that_begins_in_one_text_and_ends_in_another_leaves_those_between_alone(
+    redactor: Redactor,
+) -> None:
+    texts = [
+        "-----BEGIN PRIVATE KEY-----\n" + drawn(64),
+        "quite another text",
+        drawn(64) + "\n-----END PRIVATE KEY-----",
+    ]
+    clean, counts = redactor.redact(texts)
+    assert clean[1] == texts[1]
+    assert counts[0] == counts[2] == 1
+
+
+def test_a_secret_in_base64_is_cut_out(redactor: Redactor) -> None:
+    inside = base64.b64encode(f"token ghp_{drawn(36)} end".encode()).decode()
+    clean, _ = redactor.redact([f"echo {inside} | base64 -d"])
+    assert inside not in clean[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"commit {sha1(b'x', usedforsecurity=False).hexdigest()}",
+        f"sha256:{sha256(b'x').hexdigest()}",
+        f'{{"promptId": "{uuid4()}", "uuid": "{uuid4()}"}}',
+        f"requirements==1.0 --hash=sha256:{sha256(b'y').hexdigest()}",
+        f"cache key: {sha1(b'k', usedforsecurity=False).hexdigest()}",
+        "apiKey: PostgresAPIKey,",
+        "token = getToken2FA(user)",
+        'password: "${DB_PASSWORD}"',
+        "const token = process.env.GITHUB_TOKEN2",
+        "self.token_count2 = token_count1 + 4096",
+        "docker run -u 1000:1000 image",
+        "http://localhost:8080/a@b",
+        'type="password" name="secret"',
+        "sk-circle-fade-dot-animation-delay",
+        "Authorization: Bearer <token>",
+        "-----BEGIN PRIVATE KEY----- is how such a file begins",
+        "-----BEGIN CERTIFICATE-----\n" + "QUJD" * 16 + "\n-----END CERTIFICATE-----",
+        "\ud800 half a character",
+        "",
+    ],
+)
+def test_what_is_no_secret_stays(redactor: Redactor, text: str) -> None:
+    assert redactor.redact([text, text]) == ([text, text], [0, 0])
+
+
+@given(st.lists(st.text(st.characters(categories=["L", "Z", "Cs", "Mn"]), max_size=60), max_size=8))
+def test_texts_without_secrets_come_back_as_they_were(texts: list[str]) -> None:
+    assert SHARED.redact(texts) == (texts, [0] * len(texts))
+
+
+MARKS = ["=", '"', ": ", "\\", "[REDACTED:", "[REDACTED:a:0f0f]", "\n", "://", "@", "é", "\udfff"]
+WORDS = ["password", "token", "bearer ", "sk-", "-----BEGIN PRIVATE KEY-----", "x9", "aB3" * 12]
+FRAGMENTS = st.sampled_from([*MARKS, *WORDS])
+
+
+@given(st.lists(st.lists(FRAGMENTS, max_size=14).map("".join), max_size=4))
+def test_it_never_fails_and_once_is_enough(texts: list[str]) -> None:
+    once, counts = SHARED.redact(texts)
+    assert len(once) == len(counts) == len(texts)
+    assert SHARED.redact(once) == (once, [0] * len(texts))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_says_why_it_is_there(rule: Rule) -> None:
+    assert rule.why.endswith(".")
+
+
+def test_nothing_in_nothing_out() -> None:
+    assert Redactor().redact([]) == ([], [])
+
+
+SHARED = Redactor()
