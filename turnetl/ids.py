@@ -37,6 +37,11 @@ def entity_id(group: GroupId, label: str, name: str) -> str:
     return _key("entity", group, label, name)
 
 
+def named_id(turn: TurnId, name: str) -> str:
+    """The key of a thing as one turn names it, before it is known whether the group has it."""
+    return _key("named", turn, name)
+
+
 def fact_id(turn: TurnId, source: str, name: str, target: str, text: str) -> str:
     """The key of a fact as stated in one turn: what happened twice are two facts."""
     return _key("fact", turn, source, name, target, text)

@@ -1,63 +1,99 @@
 """Which entities and facts of a group come near a name or a sentence, nearest first.
 
-Scores are as Neo4j's: (1 + cosine) / 2, a float32 compared with a double.
+Scores are as Neo4j's: (1 + cosine) / 2 as float32, compared with a double.
 """
 
-import math
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from itertools import islice
+from typing import Protocol
 
 import numpy as np
 
-from turnetl.model import Entity, Fact
-
-Item = TypeVar("Item", Entity, Fact)
-
-_WORD = re.compile(r"\w+(?:[.']\w+)*")
-_K, _B = 1.2, 0.75
-"""Lucene's."""
+from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.lexical import Lexical
+from turnetl.graph.mirror.vectors import Vectors, unpacked
+from turnetl.model import Entity, Fact, Vector
 
 
-def nearest(
-    items: Iterable[Item], vector: Sequence[float], *, limit: int, above: float
-) -> list[Item]:
-    """Return the items whose vectors score higher than `above`, best first, ties in order."""
-    held = [(item, item.embedding) for item in items if item.embedding is not None]
-    if not held:
-        return []
-    matrix = np.stack([np.frombuffer(embedding, dtype="<f4") for _, embedding in held])
-    query = np.asarray(vector, dtype=np.float32)
-    query = query / (float(np.linalg.norm(query)) or 1.0)
-    scores = ((1 + matrix @ query) / 2).astype(np.float32).astype(np.float64)
-    ranked = np.argsort(-scores, kind="stable")
-    return [held[i][0] for i in ranked if scores[i] > above][:limit]
+class Candidates:
+    """Indexes over one group. Names and sentences never change, so that only new ones are added."""
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self._entities = _Nearest()
+        self._facts = _Nearest()
+        self._words = Lexical()
+        self._known = 0
+        self._pairs: dict[frozenset[str], list[str]] = {}
+
+    def refresh(self) -> None:
+        """Take in what was applied to the group since the last time."""
+        self._entities.take(self.group.entities)
+        for fact in islice(self.group.facts, self._known, None):
+            self._words.add(fact.uuid, f"{fact.name} {fact.text}")
+            self._pairs.setdefault(frozenset((fact.source, fact.target)), []).append(fact.uuid)
+            self._known += 1
+        self._facts.take(self.group.facts)
+
+    def entities_near(self, vector: Sequence[float], limit: int, above: float) -> list[Entity]:
+        near = self._entities.near(vector, limit, above)
+        return [entity for uuid in near if (entity := self.group.entity(uuid))]
+
+    def facts_near(self, vector: Sequence[float], limit: int, above: float) -> list[Fact]:
+        return self._of(self._facts.near(vector, limit, above))
+
+    def facts_near_among(
+        self, pair: frozenset[str], vector: Sequence[float], limit: int, above: float
+    ) -> list[Fact]:
+        """Return the nearest of the facts that join two of `pair`, loops included."""
+        sides = [pair, *(frozenset((one,)) for one in sorted(pair) if len(pair) > 1)]
+        facts = self._of(uuid for side in sides for uuid in self._pairs.get(side, ()))
+        near = _Nearest()
+        near.take(facts)
+        return self._of(near.near(vector, limit, above))
+
+    def facts_about(self, query: str, limit: int) -> list[Fact]:
+        """Return the facts that share words with the query, best first."""
+        return self._of(uuid for uuid, _ in self._words.search(query, limit))
+
+    def _of(self, uuids: Iterable[str]) -> list[Fact]:
+        return [fact for uuid in uuids if (fact := self.group.fact(uuid))]
 
 
-def matching(facts: Iterable[Fact], query: str, *, limit: int) -> list[Fact]:
-    """Return the facts that share words with `query`, best first by BM25, ties in order."""
-    held = list(facts)
-    documents = [_words(f"{fact.name} {fact.text}") for fact in held]
-    wanted = set(_words(query))
-    frequent = Counter(word for words in documents for word in set(words) & wanted)
-    usual = sum(map(len, documents)) / (len(documents) or 1)
-    weights = {
-        word: math.log(1 + (len(held) - count + 0.5) / (count + 0.5))
-        for word, count in frequent.items()
-    }
-    scores = [_score(words, weights, usual) for words in documents]
-    ranked = sorted(range(len(held)), key=lambda i: -scores[i])
-    return [held[i] for i in ranked if scores[i] > 0][:limit]
+class _Held(Protocol):
+    @property
+    def uuid(self) -> str: ...
+
+    @property
+    def embedding(self) -> Vector | None: ...
 
 
-def _score(words: Sequence[str], weights: dict[str, float], usual: float) -> float:
-    counts = Counter(word for word in words if word in weights)
-    length = 1 - _B + _B * len(words) / usual
-    return sum(
-        weights[word] * count * (_K + 1) / (count + _K * length) for word, count in counts.items()
-    )
+class _Nearest:
+    """Vectors of things, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._vectors: Vectors | None = None
+        self._taken = 0
+
+    def take(self, things: Iterable[_Held]) -> None:
+        """Add those behind the ones that were taken before."""
+        for thing in islice(things, self._taken, None):
+            self._taken += 1
+            if thing.embedding is not None:
+                self._add(thing.uuid, thing.embedding)
+
+    def near(self, vector: Sequence[float], limit: int, above: float) -> list[str]:
+        if self._vectors is None:
+            return []
+        query = np.asarray(vector, dtype=np.float32)[np.newaxis, :]
+        found = self._vectors.nearest(query, limit)[0]
+        return [uuid for uuid, cosine in found if _score(cosine) > above]
+
+    def _add(self, uuid: str, vector: Vector) -> None:
+        if self._vectors is None:
+            self._vectors = Vectors(len(unpacked(vector)))
+        self._vectors.add(uuid, vector)
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
+def _score(cosine: float) -> float:
+    return float((np.float32(1) + np.float32(cosine)) / np.float32(2))

@@ -11,6 +11,8 @@ from turnetl.model import Attribute, Entity, Episode, Fact, GroupId, TurnId
 BASE_LABEL = "Entity"
 """Graphiti puts it on every entity; turnetl's values leave it out."""
 
+SOURCE = "a turn of a session with a coding agent"
+
 
 def node(entity: Entity) -> EntityNode:
     """Return a new node without its vector, as Graphiti's own searches return it."""
@@ -76,8 +78,12 @@ def fact(of: EntityEdge) -> Fact:
     )
 
 
-def episodic(episode: Episode, *, source_description: str) -> EpisodicNode:
-    """Return the episode as Graphiti's prompts want it. Its turn has a time."""
+def episodic(episode: Episode, text: str) -> EpisodicNode:
+    """Return the episode, or the part of it that is `text`, as Graphiti's prompts want it.
+
+    Raises:
+        ValueError: its turn has no time.
+    """
     turn = episode.turn
     if turn.started_at is None:
         raise ValueError(f"turn {turn.turn_id} has no time")
@@ -86,8 +92,8 @@ def episodic(episode: Episode, *, source_description: str) -> EpisodicNode:
         name=f"{turn.session_id} {turn.ordinal}",
         group_id=turn.group_id,
         source=EpisodeType.message,
-        source_description=source_description,
-        content=episode.text,
+        source_description=SOURCE,
+        content=text,
         created_at=turn.started_at,
         valid_at=turn.started_at,
     )

@@ -18,12 +18,14 @@ from graphiti_core.search.search_filters import SearchFilters
 from pydantic import ConfigDict, PrivateAttr
 from typing_extensions import override
 
-from turnetl.graph.mirror import candidates, convert
+from turnetl.graph.mirror import convert
+from turnetl.graph.mirror.candidates import Candidates
 from turnetl.graph.mirror.group import Group
 from turnetl.model import Entity, Fact, Vector
 
 _MOST_WORDS = 128
 """Graphiti gives Lucene no query of so many words, and returns nothing."""
+_PAIR = 2
 
 Seen = Callable[[str, Vector], None]
 
@@ -38,12 +40,19 @@ class MirrorDriver(GraphDriver):
     provider = GraphProvider.NEO4J
     _database = ""
 
-    def __init__(self, group: Group, seen: Seen) -> None:
-        """Answer from `group`; tell `seen` the text and vector of each candidate handed out."""
-        self.search_interface = MirrorSearch(group, seen)
-        self.graph_operations_interface = MirrorReads(group)
+    def __init__(self) -> None:
+        """Answer nothing."""
         self.leaks: list[str] = []
         """Queries that were refused."""
+
+    @classmethod
+    def of(cls, candidates: Candidates, seen: Seen) -> "MirrorDriver":
+        """Answer from the group; tell `seen` the text and vector of each candidate handed out."""
+        candidates.refresh()
+        driver = cls()
+        driver.search_interface = MirrorSearch(candidates, seen)
+        driver.graph_operations_interface = MirrorReads(candidates.group)
+        return driver
 
     def check(self) -> None:
         """Raise if anything was refused, also where Graphiti went on without an answer."""
@@ -79,12 +88,12 @@ class MirrorSearch(SearchInterface):
     """Candidate searches. Of Graphiti's filters only the one by both endpoints is answered."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
-    _group: Group = PrivateAttr()
+    _candidates: Candidates = PrivateAttr()
     _seen: Seen = PrivateAttr()
 
-    def __init__(self, group: Group, seen: Seen) -> None:
+    def __init__(self, candidates: Candidates, seen: Seen) -> None:
         super().__init__()
-        self._group = group
+        self._candidates = candidates
         self._seen = seen
 
     @override
@@ -97,12 +106,12 @@ class MirrorSearch(SearchInterface):
         limit: int = 100,
     ) -> list[EntityEdge]:
         """Take the best of the group and *then* keep the pair's: so does the full-text index."""
-        _only(self._group, group_ids)
-        joins = _pair(search_filter)
+        _only(self._candidates.group, group_ids)
+        pair = _pair(search_filter)
         if len(query.split(" ")) + len(group_ids or ()) >= _MOST_WORDS:
             return []
-        found = candidates.matching(self._group.facts, query, limit=limit)
-        return self._edges(fact for fact in found if joins(fact))
+        found = self._candidates.facts_about(query, limit)
+        return self._edges(f for f in found if pair is None or {f.source, f.target} <= pair)
 
     @override
     async def edge_similarity_search(
@@ -117,13 +126,14 @@ class MirrorSearch(SearchInterface):
         min_score: float = 0.7,
     ) -> list[EntityEdge]:
         """Keep the pair's facts first and then take the nearest."""
-        _only(self._group, group_ids)
+        _only(self._candidates.group, group_ids)
         if source_node_uuid is not None or target_node_uuid is not None:
             raise NotImplementedError("a search for facts by one endpoint")
-        joins = _pair(search_filter)
-        facts = [fact for fact in self._group.facts if joins(fact)]
-        found = candidates.nearest(facts, search_vector, limit=limit, above=min_score)
-        return self._edges(found)
+        pair = _pair(search_filter)
+        if pair is None:
+            return self._edges(self._candidates.facts_near(search_vector, limit, min_score))
+        among = self._candidates.facts_near_among(pair, search_vector, limit, min_score)
+        return self._edges(among)
 
     @override
     async def node_similarity_search(
@@ -135,12 +145,9 @@ class MirrorSearch(SearchInterface):
         limit: int = 100,
         min_score: float = 0.7,
     ) -> list[EntityNode]:
-        _only(self._group, group_ids)
+        _only(self._candidates.group, group_ids)
         _nothing_but(search_filter, ())
-        found = candidates.nearest(
-            self._group.entities, search_vector, limit=limit, above=min_score
-        )
-        return self._nodes(found)
+        return self._nodes(self._candidates.entities_near(search_vector, limit, min_score))
 
     def _edges(self, facts: Iterable[Fact]) -> list[EntityEdge]:
         kept = list(facts)
@@ -198,16 +205,15 @@ def _only(group: Group, group_ids: Sequence[str] | None) -> None:
         raise NotImplementedError(f"a search in {group_ids}, not in {group.group_id} alone")
 
 
-def _pair(search_filter: SearchFilters) -> Callable[[Fact], bool]:
-    """Return a test for facts that join the endpoints named by the filter, if it names any."""
+def _pair(search_filter: SearchFilters) -> frozenset[str] | None:
+    """Return the endpoints that the filter names, or None: Graphiti names both on both sides."""
     given = _nothing_but(search_filter, ("edge_source_node_uuids", "edge_target_node_uuids"))
     if not given:
-        return lambda _: True
-    sources = set(given.get("edge_source_node_uuids", ()))
-    targets = set(given.get("edge_target_node_uuids", ()))
-    if not sources or not targets:
-        raise NotImplementedError("a search for facts by one endpoint")
-    return lambda fact: fact.source in sources and fact.target in targets
+        return None
+    pair = frozenset(given.get("edge_source_node_uuids", ()))
+    if pair != frozenset(given.get("edge_target_node_uuids", ())) or not 1 <= len(pair) <= _PAIR:
+        raise NotImplementedError("a search for facts by other than a pair of endpoints")
+    return pair
 
 
 def _nothing_but(search_filter: SearchFilters, known: Sequence[str]) -> Mapping[str, Any]:

@@ -1,0 +1,143 @@
+"""Two extractors side by side: structure names things for free, a model adds what it cannot know.
+
+Nothing is named twice: where both speak of a thing, it is the node that structure gives.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from turnetl import ids
+from turnetl.extraction.port import Extractor, Resolved
+from turnetl.graph.mirror.group import Group
+from turnetl.model import Entity, Episode, Fact
+
+First = TypeVar("First")
+Second = TypeVar("Second")
+
+
+class BothExtractor(Generic[First, Second]):
+    """Puts what `second` says beside what `first` says."""
+
+    def __init__(self, first: Extractor[First], second: Extractor[Second]) -> None:
+        """`first` gives the nodes that stay: structure. `second` adds to them: a model."""
+        self._first = first
+        self._second = second
+
+    @property
+    def recipe(self) -> str:
+        return ids.digest("both", self._first.recipe, self._second.recipe)
+
+    async def extract(self, episode: Episode, context: Sequence[Episode]) -> tuple[First, Second]:
+        first = await self._first.extract(episode, context)
+        return first, await self._second.extract(episode, context)
+
+    async def resolve(
+        self, episode: Episode, extracted: tuple[First, Second], group: Group, *, now: datetime
+    ) -> Resolved:
+        first = await self._first.resolve(episode, extracted[0], group, now=now)
+        second = await self._second.resolve(episode, extracted[1], group, now=now)
+        return together(first, second, group)
+
+
+def together(first: Resolved, second: Resolved, group: Group) -> Resolved:
+    """Return what both say, each thing once, each fact once."""
+    same = _same_things(first, second, group)
+    moved = _moved(second, same)
+    return Resolved(
+        entities=_entities(first.entities, second.entities, same),
+        facts=_facts(first.facts, moved),
+        mentions=tuple(
+            sorted({*first.mentions, *(same.get(uuid, uuid) for uuid in second.mentions)})
+        ),
+        usage=replace(
+            second.usage,
+            calls=first.usage.calls + second.usage.calls,
+            prompt_tokens=first.usage.prompt_tokens + second.usage.prompt_tokens,
+            completion_tokens=first.usage.completion_tokens + second.usage.completion_tokens,
+            cost=first.usage.cost + second.usage.cost,
+        ),
+    )
+
+
+def _same_things(first: Resolved, second: Resolved, group: Group) -> dict[str, str]:
+    """Return which of the second's things are which of the first's, by uuid."""
+    ours = _spoken_of(first, group)
+    named: dict[str, list[Entity]] = {}
+    for entity in ours.values():
+        named.setdefault(_plain(entity.name), []).append(entity)
+    return {
+        uuid: alike[0].uuid
+        for uuid, entity in _spoken_of(second, group).items()
+        if uuid not in ours
+        and (alike := [our for our in named.get(_plain(entity.name), ()) if _alike(our, entity)])
+    }
+
+
+def _spoken_of(resolved: Resolved, group: Group) -> dict[str, Entity]:
+    """Return the things that the turn mentions, as they shall be, by uuid."""
+    changed = {entity.uuid: entity for entity in resolved.entities}
+    found = ((uuid, changed.get(uuid) or group.entity(uuid)) for uuid in resolved.mentions)
+    return {uuid: entity for uuid, entity in found if entity is not None}
+
+
+def _alike(one: Entity, other: Entity) -> bool:
+    """Whether the kinds do not speak against each other; no kind fits every kind."""
+    return not one.labels or not other.labels or bool(set(one.labels) & set(other.labels))
+
+
+def _moved(resolved: Resolved, same: Mapping[str, str]) -> list[Fact]:
+    """Return the facts about the things that stay; those with nothing left to join are gone."""
+    moved = []
+    for fact in resolved.facts:
+        source, target = same.get(fact.source, fact.source), same.get(fact.target, fact.target)
+        if source != target or fact.source == fact.target:
+            moved.append(replace(fact, source=source, target=target))
+    return moved
+
+
+def _entities(
+    first: Sequence[Entity], second: Sequence[Entity], same: Mapping[str, str]
+) -> tuple[Entity, ...]:
+    kept = {entity.uuid: entity for entity in first}
+    for entity in second:
+        uuid = same.get(entity.uuid, entity.uuid)
+        below = kept.get(uuid)
+        if below is not None:
+            kept[uuid] = _laid_over(below, entity)
+        elif uuid == entity.uuid:
+            kept[uuid] = entity
+    return tuple(kept.values())
+
+
+def _laid_over(first: Entity, second: Entity) -> Entity:
+    return replace(
+        first,
+        labels=tuple(sorted({*first.labels, *second.labels})),
+        summary=first.summary or second.summary,
+        attributes={**second.attributes, **first.attributes},
+        embedding=first.embedding or (second.embedding if second.name == first.name else None),
+    )
+
+
+def _facts(first: Sequence[Fact], second: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Return the facts of both; the first's word counts where both change one, or say the same."""
+    kept = {fact.uuid: fact for fact in first}
+    said = {_sentence(fact) for fact in first}
+    for fact in second:
+        ours = kept.get(fact.uuid)
+        if ours is not None:
+            turns = tuple(dict.fromkeys((*ours.turns, *fact.turns)))
+            kept[fact.uuid] = replace(ours, turns=turns)
+        elif _sentence(fact) not in said:
+            kept[fact.uuid] = fact
+    return tuple(kept.values())
+
+
+def _sentence(fact: Fact) -> tuple[str, str, str]:
+    return fact.source, fact.target, _plain(fact.text)
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.lower().split())

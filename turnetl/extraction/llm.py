@@ -1,0 +1,255 @@
+"""The extractor that asks a language model, through Graphiti's building blocks.
+
+It takes the steps of Graphiti's `add_episode`, in its order, with three differences: what depends
+on the turn alone runs ahead (`extract`), every read is answered from the group in memory
+(`resolve`), and a fact that the model gives no date is dated from its turn, which saves a call.
+Keys are digests of the turn and of what it names, so that a turn done again gives the same.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib.metadata import version
+from weakref import WeakKeyDictionary
+
+from graphiti_core.edges import EntityEdge
+from graphiti_core.graphiti_types import GraphitiClients
+from graphiti_core.nodes import EntityNode, EpisodicNode
+from graphiti_core.tracer import NoOpTracer
+from graphiti_core.utils.bulk_utils import resolve_edge_pointers
+from graphiti_core.utils.maintenance.dedup_helpers import _normalize_string_exact
+from graphiti_core.utils.maintenance.edge_operations import extract_edges, resolve_extracted_edges
+from graphiti_core.utils.maintenance.node_operations import (
+    extract_attributes_from_nodes,
+    extract_nodes,
+    resolve_extracted_nodes,
+)
+
+from turnetl import ids
+from turnetl.extraction import outcome
+from turnetl.extraction.ontology import CODING, Ontology
+from turnetl.extraction.port import Resolved
+from turnetl.graph.mirror import convert
+from turnetl.graph.mirror.candidates import Candidates
+from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.seams import MirrorDriver
+from turnetl.llm.chat import Model
+from turnetl.llm.graphiti import NoReranker, TurnEmbedder, TurnModel
+from turnetl.llm.port import Embedder
+from turnetl.model import Entity, Episode, Fact, TurnId, Usage
+
+_VERSION = "1"
+"""Of what this module makes of answers."""
+
+Gate = Callable[[EntityNode], Awaitable[bool]]
+"""Whether an entity's summary is worth a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a turn says. Nothing in it hangs on the group."""
+
+    context: tuple[Episode, ...]
+    entities: tuple[Entity, ...]
+    """As the model named them."""
+    endpoints: tuple[Entity, ...]
+    """Named by facts only."""
+    facts: tuple[Fact, ...]
+    usage: Usage
+
+
+class LlmExtractor:
+    """Asks a model for the entities and facts of a turn, and what they are in the group."""
+
+    def __init__(
+        self,
+        model: Model,
+        embedder: Embedder,
+        *,
+        instructions: str | None,
+        ontology: Ontology = CODING,
+        gate: Gate | None = None,
+    ) -> None:
+        """Make an extractor for any number of groups.
+
+        Args:
+            model: asked, for all turns.
+            embedder: the one whose vectors the groups hold.
+            instructions: stand in the prompts that extract; None leaves them as Graphiti's are.
+            ontology: kinds of things and facts to look for.
+            gate: asked before an entity is summarised; None summarises as Graphiti does.
+        """
+        self._model = model
+        self._embedder = embedder
+        self._instructions = instructions
+        self._ontology = ontology
+        self._gate = gate
+        self._candidates: WeakKeyDictionary[Group, Candidates] = WeakKeyDictionary()
+
+    @property
+    def recipe(self) -> str:
+        return ids.digest(
+            "llm",
+            _VERSION,
+            version("graphiti-core"),
+            self._model.name,
+            self._instructions or "",
+            self._ontology.digest,
+        )
+
+    async def extract(self, episode: Episode, context: Sequence[Episode]) -> Extracted:
+        clients = _Clients(self._model, self._embedder, MirrorDriver())
+        before = [convert.episodic(turn, turn.parts[0]) for turn in context]
+        entities: dict[str, Entity] = {}
+        endpoints: dict[str, Entity] = {}
+        facts: dict[str, Fact] = {}
+        for part in episode.parts:
+            told = convert.episodic(episode, part)
+            nodes = await self._nodes(clients, told, before)
+            edges, made = await self._edges(clients, told, before, nodes)
+            entities |= {node.uuid: convert.entity(node) for node in nodes}
+            endpoints |= {node.uuid: convert.entity(node) for node in made}
+            facts |= {edge.uuid: convert.fact(edge) for edge in edges}
+        clients.check()
+        return Extracted(
+            context=tuple(context),
+            entities=tuple(entities.values()),
+            endpoints=tuple(node for uuid, node in endpoints.items() if uuid not in entities),
+            facts=tuple(facts.values()),
+            usage=clients.model.usage,
+        )
+
+    async def resolve(
+        self, episode: Episode, extracted: Extracted, group: Group, *, now: datetime
+    ) -> Resolved:
+        embedder = TurnEmbedder(self._embedder)
+        driver = MirrorDriver.of(self._of(group), embedder.remember)
+        clients = _Clients(self._model, embedder, driver)
+        told = convert.episodic(episode, episode.parts[0])
+        before = [convert.episodic(turn, turn.parts[0]) for turn in extracted.context]
+        nodes, edges = await self._resolve(clients, told, before, extracted)
+        clients.check()
+        resolved = outcome.resolved(nodes, edges, group, known=embedder.known, now=now)
+        return replace(resolved, usage=outcome.sum_of(extracted.usage, clients.model.usage))
+
+    def _of(self, group: Group) -> Candidates:
+        if group not in self._candidates:
+            self._candidates[group] = Candidates(group)
+        return self._candidates[group]
+
+    async def _nodes(
+        self, clients: "_Clients", told: EpisodicNode, before: list[EpisodicNode]
+    ) -> list[EntityNode]:
+        nodes, _ = await extract_nodes(
+            clients.bundle,
+            told,
+            before,
+            self._ontology.entity_types,
+            custom_extraction_instructions=self._instructions,
+        )
+        for node in nodes:
+            node.uuid = _named(told, node)
+            # They come out of a set, in another order in every process.
+            node.labels.sort()
+        return nodes
+
+    async def _edges(
+        self,
+        clients: "_Clients",
+        told: EpisodicNode,
+        before: list[EpisodicNode],
+        nodes: list[EntityNode],
+    ) -> tuple[list[EntityEdge], list[EntityNode]]:
+        """Return the facts, and the endpoints that only they name."""
+        edges, made = await extract_edges(
+            clients.bundle,
+            told,
+            # It appends the endpoints that it makes.
+            list(nodes),
+            before,
+            self._ontology.edge_type_map,
+            told.group_id,
+            self._ontology.edge_types,
+            custom_extraction_instructions=self._instructions,
+        )
+        keys = {node.uuid: _named(told, node) for node in made}
+        for node in made:
+            node.uuid = keys[node.uuid]
+        for edge in edges:
+            edge.source_node_uuid = keys.get(edge.source_node_uuid, edge.source_node_uuid)
+            edge.target_node_uuid = keys.get(edge.target_node_uuid, edge.target_node_uuid)
+            edge.uuid = ids.fact_id(
+                TurnId(told.uuid),
+                edge.source_node_uuid,
+                edge.name,
+                edge.target_node_uuid,
+                edge.fact,
+            )
+            if edge.valid_at is None and edge.invalid_at is None:
+                edge.valid_at = told.valid_at
+        return edges, made
+
+    async def _resolve(
+        self,
+        clients: "_Clients",
+        told: EpisodicNode,
+        before: list[EpisodicNode],
+        extracted: Extracted,
+    ) -> tuple[list[EntityNode], list[EntityEdge]]:
+        """Return the turn's entities and its new, confirmed and retired facts, as they shall be."""
+        kinds = self._ontology.entity_types
+        named = [convert.node(entity) for entity in extracted.entities]
+        nodes, keys, _ = await resolve_extracted_nodes(clients.bundle, named, told, before, kinds)
+        known = {_normalize_string_exact(node.name): node for node in nodes}
+        unknown = []
+        for endpoint in map(convert.node, extracted.endpoints):
+            same = known.get(_normalize_string_exact(endpoint.name))
+            if same is None:
+                unknown.append(endpoint)
+            else:
+                keys[endpoint.uuid] = same.uuid
+        if unknown:
+            more, more_keys, _ = await resolve_extracted_nodes(
+                clients.bundle, unknown, told, before, kinds
+            )
+            keys |= more_keys
+            nodes += outcome.not_among(more, nodes)
+        edges = resolve_edge_pointers([convert.edge(fact) for fact in extracted.facts], keys)
+        confirmed, retired, new = await resolve_extracted_edges(
+            clients.bundle,
+            edges,
+            told,
+            nodes,
+            self._ontology.edge_types or {},
+            self._ontology.edge_type_map,
+        )
+        nodes = await extract_attributes_from_nodes(
+            clients.bundle, nodes, told, before, kinds, self._gate, edges=new
+        )
+        return nodes, confirmed + retired
+
+
+class _Clients:
+    """What Graphiti's building blocks are given for one turn."""
+
+    def __init__(
+        self, model: Model, embedder: Embedder | TurnEmbedder, driver: MirrorDriver
+    ) -> None:
+        self.model = TurnModel(model)
+        self._driver = driver
+        self.bundle = GraphitiClients(
+            driver=driver,
+            llm_client=self.model,
+            embedder=embedder if isinstance(embedder, TurnEmbedder) else TurnEmbedder(embedder),
+            cross_encoder=NoReranker(),
+            tracer=NoOpTracer(),
+        )
+
+    def check(self) -> None:
+        """Raise what Graphiti may have swallowed: a read that leaked, a call that failed."""
+        self._driver.check()
+        self.model.check()
+
+
+def _named(told: EpisodicNode, node: EntityNode) -> str:
+    return ids.named_id(TurnId(told.uuid), _normalize_string_exact(node.name))

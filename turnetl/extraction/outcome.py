@@ -1,0 +1,104 @@
+"""From Graphiti's nodes and edges, as its building blocks leave them, to what a turn changes."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from graphiti_core.edges import EntityEdge
+from graphiti_core.nodes import EntityNode
+
+from turnetl.extraction.port import Resolved
+from turnetl.graph.mirror import convert
+from turnetl.graph.mirror.group import Group
+from turnetl.model import Entity, Fact, Usage, Vector
+
+Known = Callable[[str], Vector | None]
+"""The vector of a text, if it was embedded already."""
+Thing = TypeVar("Thing", Entity, Fact)
+
+
+def resolved(
+    nodes: Sequence[EntityNode],
+    edges: Sequence[EntityEdge],
+    group: Group,
+    *,
+    known: Known,
+    now: datetime,
+) -> Resolved:
+    """Return what is new and what differs from the group; times of writing are `now`.
+
+    The same thing may come in several copies, each changed by another step: they are laid over one
+    another, later ones on top, so that no label and no turn is lost.
+    """
+    entities = _entities(map(convert.entity, nodes))
+    facts = _facts(map(convert.fact, edges))
+    return Resolved(
+        entities=_new_first(
+            [_entity(entity, group.entity(entity.uuid), known, now) for entity in entities],
+            group.entity,
+        ),
+        facts=_new_first(
+            [_fact(fact, group.fact(fact.uuid), known, now) for fact in facts], group.fact
+        ),
+        mentions=tuple(sorted({node.uuid for node in nodes})),
+    )
+
+
+def not_among(nodes: Iterable[EntityNode], others: Iterable[EntityNode]) -> list[EntityNode]:
+    """Return the nodes whose keys are not among the others', each once."""
+    kept = {node.uuid: node for node in others}
+    return [node for node in nodes if kept.setdefault(node.uuid, node) is node]
+
+
+def sum_of(*usages: Usage) -> Usage:
+    return Usage(
+        calls=sum(usage.calls for usage in usages),
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        cost=sum(usage.cost for usage in usages),
+    )
+
+
+def _entities(copies: Iterable[Entity]) -> list[Entity]:
+    merged: dict[str, Entity] = {}
+    for copy in copies:
+        below = merged.get(copy.uuid, copy)
+        labels = tuple(sorted({*below.labels, *copy.labels}))
+        merged[copy.uuid] = replace(copy, labels=labels)
+    return list(merged.values())
+
+
+def _facts(copies: Iterable[Fact]) -> list[Fact]:
+    merged: dict[str, Fact] = {}
+    for copy in copies:
+        below = merged.get(copy.uuid, copy)
+        turns = tuple(dict.fromkeys((*below.turns, *copy.turns)))
+        merged[copy.uuid] = replace(
+            copy,
+            turns=turns,
+            invalid_at=copy.invalid_at or below.invalid_at,
+            expired_at=copy.expired_at or below.expired_at,
+        )
+    return list(merged.values())
+
+
+def _entity(entity: Entity, before: Entity | None, known: Known, now: datetime) -> Entity:
+    if before is None:
+        return replace(entity, created_at=now, embedding=known(entity.name))
+    return replace(entity, created_at=before.created_at, embedding=before.embedding)
+
+
+def _fact(fact: Fact, before: Fact | None, known: Known, now: datetime) -> Fact:
+    """Graphiti reads its own clock where it retires a fact."""
+    if before is None:
+        expired = now if fact.expired_at is not None else None
+        return replace(fact, created_at=now, expired_at=expired, embedding=known(fact.text))
+    expired = before.expired_at or (now if fact.expired_at is not None else None)
+    return replace(fact, expired_at=expired, embedding=before.embedding)
+
+
+def _new_first(things: Iterable[Thing], before: Callable[[str], Thing | None]) -> tuple[Thing, ...]:
+    """Drop what did not change. By uuid: so a turn's things stand when a graph is loaded again."""
+    different = [thing for thing in things if thing != before(thing.uuid)]
+    return tuple(sorted(different, key=lambda thing: (before(thing.uuid) is not None, thing.uuid)))
