@@ -1,0 +1,104 @@
+"""Names that an author would know: functions, types, flags, tickets, branches, plans."""
+
+import re
+from collections import Counter
+
+from turnetl.extraction.structural.prose import clip
+
+_TICKED = re.compile(r"`([^`\n]{2,120})`")
+_FENCE = re.compile(r"```[^`]{0,8000}(?:```|$)")
+_IDENTIFIER = re.compile(
+    r"^(?:--[a-z][a-z0-9-]{2,40}"
+    r"|/[a-z][\w-]{1,40}(?:/[\w:{}-]{1,40}){0,5}"
+    r"|@?[A-Za-z_][\w-]{2,60}(?:(?:\.|::|#)[A-Za-z_][\w-]{0,60}){0,4}(?:\(\))?)$"
+)
+_CALL = re.compile(r"^([A-Za-z_][\w.]{2,60})\([^()]{0,80}\)$")
+_TYPED = re.compile(
+    r"(?<![\w/.`@-])(?:[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]+){1,6}|(?:[A-Z][a-z0-9]{1,20}){2,6}"
+    r"|[A-Za-z]\w{0,30}_\w{1,40}|[A-Z][A-Z0-9]{1,20}(?:_[A-Z0-9]{1,20}){1,5})(?:\(\))?(?![\w/`@]|\.\w)"
+)
+_TICKET = re.compile(
+    r"(?<![\w-])(?!UTF-|SHA-|ISO-|RFC-|GPT-|HTTP-|UTC-|MD-|AES-|CVE-)[A-Z]{2,8}-\d{1,5}(?![\w-])"
+)
+_FILE_LIKE = re.compile(
+    r"^(?:[\w@~.()\[\]-]{0,80}/){0,12}[\w@.()\[\]-]{1,100}\.(?:py|pyi|go|rs|ts|tsx|js|jsx|mjs|cjs|java|kt|swift|rb|php"
+    r"|c|h|cc|cpp|hpp|cs|m|mm|scala|ex|exs|sh|bash|zsh|sql|md|mdx|rst|txt|json|jsonl|yaml|yml|toml|ini|cfg|env"
+    r"|html|css|scss|vue|svelte|lua|proto|graphql|tf|ipynb|xml|csv|lock|mod|sum|gradle|plist|tmpl|j2)$"
+)  # fmt: skip
+_STRONG = re.compile(r"[a-z][A-Z]|_|::|\(\)|^--|^/|\w\.\w|[A-Z]{2}|[a-z]-[a-z]|^[A-Z][a-z]{3,}")
+_VAGUE = frozenset(
+    """true false null none nil string strings number integer float bool boolean error errors test tests main
+    master head origin todo done name value key type data file files path code json yaml html readme user agent
+    github gitlab typescript javascript claude anthropic openai macos linux windows youtube linkedin postgresql
+    mysql sqlite mongodb graphql nodejs nextjs vscode docker devops iphone ipad javadoc oauth wifi eof tmp dev
+    json.loads self this foo bar baz example undefined any void object array int float64 int64 uint64 str dict
+    list set map context.context fmt.errorf fmt.println errors.new err ctx args argv stdout stderr stdin
+    localhost redacted fixme note warning info debug camelcase snake_case /exit /clear /help /tmp /dev/null
+    important_notes no_response""".split()
+)
+_MACHINE_WORD = re.compile(r"^[0-9a-f-]{7,}$|\d{6,}|^toolu_|^msg_|^req_|^sess_")
+_MOST = 14
+_TRUNKS = frozenset(
+    "main master head develop development dev trunk staging production release gh-pages".split()
+)
+
+
+def concepts(prompt: str, answer: str, *, files: frozenset[str]) -> list[str]:
+    """Return the identifiers a turn is about, most spoken of first.
+
+    What the person named counts at once; what only the agent named must recur.
+
+    Args:
+        files: base names that are files already.
+    """
+    asked, told = clip(prompt, 4000, 1000), clip(answer, 15_000, 15_000)
+    asked, told = _FENCE.sub("\n", asked), _FENCE.sub("\n", told)
+    by_person, by_agent = Counter(_named(asked, loose=True)), Counter(_named(told, loose=False))
+    weights = {
+        name: 3 * by_person[name] + by_agent[name]
+        for name in dict.fromkeys([*by_person, *by_agent])
+        if (by_person[name] or by_agent[name] > 1) and name not in files
+    }
+    return sorted(weights, key=lambda name: (-weights[name], name))[:_MOST]
+
+
+def file_mentions(text: str) -> list[str]:
+    """Return the paths that stand in backticks, in order, each once."""
+    ticked = (
+        word.strip() for word in _TICKED.findall(_FENCE.sub("\n", clip(text, 15_000, 15_000)))
+    )
+    return list(dict.fromkeys(word for word in ticked if is_file_like(word)))[:40]
+
+
+def is_file_like(word: str) -> bool:
+    return len(word) < 300 and bool(_FILE_LIKE.match(word.partition(":")[0]))
+
+
+def tickets(text: str) -> list[str]:
+    """Return the names of tickets, `ENT-98`, in order, each once."""
+    return list(dict.fromkeys(_TICKET.findall(clip(text, 6000, 2000))))[:5]
+
+
+def branch(name: str | None) -> str | None:
+    """Return a branch that has a name of its own: not the trunk, not a bare commit."""
+    if not name or name.lower() in _TRUNKS or _MACHINE_WORD.search(name) or len(name) > 120:
+        return None
+    return name
+
+
+def _named(text: str, *, loose: bool) -> list[str]:
+    found = [_tidy(word.strip()) for word in _TICKED.findall(text)]
+    if loose:
+        rest = _TICKED.sub(" ", text)
+        found += [_tidy(word) for word in _TYPED.findall(rest)]
+    return [name for name in found if name]
+
+
+def _tidy(word: str) -> str:
+    call = _CALL.match(word)
+    word = call.group(1) if call else word
+    if not _IDENTIFIER.match(word) or is_file_like(word):
+        return ""
+    word = word.removesuffix("()")
+    vague = word.lower() in _VAGUE or _MACHINE_WORD.search(word)
+    return "" if vague or not (call or _STRONG.search(word)) or len(word) < 4 else word

@@ -1,0 +1,132 @@
+"""A turn as the rest of the room sees it: its calls, its things by name, and what it is about."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from turnetl.extraction.structural import concepts, prose
+from turnetl.extraction.structural.calls import Call, Kind, read_calls
+from turnetl.extraction.structural.files import Project, project
+from turnetl.extraction.structural.said import CONCEPT, FILE, Thing
+from turnetl.model import Turn
+
+_WRITES = frozenset({Kind.EDIT, Kind.CREATE})
+_READ_FILES = 8
+_MENTIONED_FILES = 8
+_SENTENCES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything that is worked out once for a turn."""
+
+    turn: Turn
+    project: Project
+    calls: tuple[Call, ...]
+    hub: Thing
+    """The project itself."""
+    subject: Thing
+    """What the turn is about more than anything else."""
+    gist: str
+    """What was asked."""
+    told: tuple[str, ...]
+    """The telling sentences of the answer, in order."""
+    edited: tuple[str, ...]
+    """Files written to, most often first."""
+    seen: tuple[str, ...]
+    """Files only read or spoken of."""
+    concepts: tuple[Thing, ...]
+
+    def at(self, call: Call) -> datetime | None:
+        return call.of.ended_at or self.turn.started_at
+
+    def sentence_about(self, file: str) -> str:
+        """Return the first sentence of the answer that names the file, or nothing."""
+        base = file.rpartition("/")[2]
+        return next((sentence for sentence in self.told if base in sentence), "")
+
+    def spoken_of(self, sentence: str, but: Thing) -> Thing:
+        """Return the other thing a sentence is about: a concept, a file, or the turn's subject."""
+        for concept in self.concepts:
+            if concept != but and concept.name in sentence:
+                return concept
+        for file in (*self.edited, *self.seen):
+            if file.rpartition("/")[2] in sentence and Thing(FILE, file) != but:
+                return Thing(FILE, file)
+        return self.subject if self.subject != but else self.hub
+
+
+def scene(turn: Turn) -> Scene:
+    where = project(turn.group_id, turn.cwd, turn.git_branch)
+    calls = tuple(read_calls(turn.tools))
+    edited = _files(where, calls, _WRITES)
+    seen = _seen(where, calls, turn, edited)
+    named = _concepts(turn, calls, (*edited, *seen))
+    hub = Thing(CONCEPT, turn.group_id)
+    return Scene(
+        turn=turn,
+        project=where,
+        calls=calls,
+        hub=hub,
+        subject=_subject(turn, edited, seen, [thing for thing in named if thing != hub]),
+        gist=prose.gist(turn.user_text),
+        told=_told(turn.assistant_text),
+        edited=edited,
+        seen=seen,
+        concepts=tuple(thing for thing in named if thing != hub),
+    )
+
+
+def _told(answer: str) -> tuple[str, ...]:
+    words = prose.sentences(prose.plain(prose.clip(answer, 20_000, 20_000)))
+    telling = (sentence for sentence in words if prose.is_telling(sentence))
+    return tuple(dict.fromkeys(telling))[:_SENTENCES]
+
+
+def _files(where: Project, calls: Iterable[Call], kinds: frozenset[Kind]) -> tuple[str, ...]:
+    """Return the files of calls that went well, most often first, then by name."""
+    counted = Counter(
+        name
+        for call in calls
+        if call.kind in kinds and not call.of.is_error
+        for path in call.targets
+        if (name := where.file(path))
+    )
+    return tuple(sorted(counted, key=lambda name: (-counted[name], name)))
+
+
+def _seen(
+    where: Project, calls: Iterable[Call], turn: Turn, edited: tuple[str, ...]
+) -> tuple[str, ...]:
+    read = _files(where, calls, frozenset({Kind.READ}))
+    known = {name.rpartition("/")[2]: name for name in reversed((*edited, *read))}
+    mentioned: list[str] = []
+    for path in concepts.file_mentions(f"{turn.user_text[:8000]}\n{turn.assistant_text[-30_000:]}"):
+        name = where.mentioned(path)
+        # A bare `status.go` is the file of that name which was opened; without one it is a guess.
+        name = known.get(name, name if "/" in name else None) if name else None
+        if name:
+            mentioned.append(name)
+    both = [*mentioned[:_MENTIONED_FILES], *read[:_READ_FILES]]
+    return tuple(name for name in dict.fromkeys(both) if name not in edited)
+
+
+def _concepts(turn: Turn, calls: Iterable[Call], files: tuple[str, ...]) -> list[Thing]:
+    inputs = " ".join(call.of.input[:200] for call in calls if call.kind is Kind.SERVER)
+    bases = frozenset(file.rpartition("/")[2] for file in files)
+    branch = concepts.branch(turn.git_branch)
+    names = [
+        *concepts.tickets(f"{turn.user_text[:6000]} {inputs[:4000]} {branch or ''}"),
+        *concepts.concepts(turn.user_text, turn.assistant_text, files=bases),
+        *([branch] if branch else []),
+    ]
+    return [Thing(CONCEPT, name) for name in dict.fromkeys(names)]
+
+
+def _subject(
+    turn: Turn, edited: tuple[str, ...], seen: tuple[str, ...], named: list[Thing]
+) -> Thing:
+    asked = [thing for thing in named if thing.name in turn.user_text[:6000]]
+    files = [Thing(FILE, name) for name in (*edited, *seen)]
+    return next(iter([*asked, *files[: len(edited)], *named, *files]), Thing(CONCEPT, "user"))

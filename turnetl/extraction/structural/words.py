@@ -1,0 +1,106 @@
+"""What a turn's people and agents said: asked, answered, decided, explained."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from turnetl.extraction.structural import decisions, failures, prose
+from turnetl.extraction.structural.said import CONCEPT, DECISION, ERROR, FILE, Said, Thing
+from turnetl.extraction.structural.scene import Scene
+from turnetl.model import ClosedBy, Episode
+
+_ASKED, _ANSWERED, _DECIDED, _STEERED, _EXPLAINED, _DESCRIBED, _DELEGATED = 0, 1, 2, 2, 7, 9, 10
+_CAUSE = re.compile(
+    r"\b(?:because|root cause|the (?:real |actual |main )?(?:problem|issue|bug|reason|cause|culprit|fix|key)\b"
+    r"|caused by|turns out|due to|this happens|that's why|which means|so that|fails? when|fixed|was missing"
+    r"|doesn't (?:work|support|exist|have)|never (?:called|set|used|reached))\b",
+    re.IGNORECASE,
+)
+_BARE = 40
+"""A prompt shorter than this says little without the question it answers."""
+_MOST_EXPLAINED, _MOST_STEERED, _MOST_DELEGATED = 6, 4, 3
+_SENTENCE = 300
+
+
+def asked(scene: Scene, context: Sequence[Episode]) -> Iterator[Said]:
+    """Yield what the person wanted: one sentence for the prompt, one for each word in passing."""
+    turn, at = scene.turn, scene.turn.started_at
+    if scene.gist:
+        text = f"The user asked: {scene.gist}{_question(scene, context)}{_unfinished(scene)}"
+        yield Said(_ASKED, scene.hub, "ASKED", scene.subject, text, at)
+    for words in turn.steering[:_MOST_STEERED]:
+        said = prose.gist(words)
+        if said:
+            text = f"While the agent worked, the user said: {said}"
+            yield Said(_STEERED, scene.hub, "STEERED", scene.subject, text, at)
+    for prompt in turn.subagents[:_MOST_DELEGATED]:
+        text = f"A subagent was asked: {prose.shorten(prose.gist(prompt), 220)}"
+        yield Said(_DELEGATED, scene.hub, "DELEGATED", scene.subject, text, at)
+    for failure in failures.reported(prose.clip(turn.user_text, 4000, 1000)):
+        text = f"The user reported `{failure.name}`"
+        yield Said(_STEERED, Thing(ERROR, failure.name), "REPORTED", scene.subject, text, at)
+
+
+def _question(scene: Scene, context: Sequence[Episode]) -> str:
+    if len(scene.gist) >= _BARE or not context:
+        return ""
+    question = prose.last_question(context[-1].turn.assistant_text)
+    return f" (to the question: {prose.shorten(question, 180)})" if question else ""
+
+
+def _unfinished(scene: Scene) -> str:
+    stopped = scene.turn.closed_by is ClosedBy.INTERRUPTED
+    return " (interrupted before it was done)" if stopped else ""
+
+
+def answered(scene: Scene) -> Iterator[Said]:
+    """Yield what the answer came to."""
+    text = prose.conclusion(scene.turn.assistant_text)
+    if text:
+        at = scene.turn.ended_at or scene.turn.started_at
+        yield Said(
+            _ANSWERED, scene.hub, "ANSWERED", scene.subject, f"The agent answered: {text}", at
+        )
+
+
+def decided(scene: Scene) -> Iterator[Said]:
+    """Yield the choices that were stated, each a thing of its own."""
+    turn = scene.turn
+    plan = decisions.plan(turn.user_text)
+    if plan:
+        yield _decision(scene, f"Plan: {plan}", f"The user accepted the plan: {plan}", plan)
+    for answer in turn.answers:
+        for question, said in decisions.answered(answer):
+            name = f"{question} {said}" if question else said
+            text = f"Asked “{question}” the user answered: {said}" if question else ""
+            yield _decision(scene, name, text or f"The user stopped a step and said: {said}", name)
+    if not plan:
+        for sentence in decisions.of_person((turn.user_text, *turn.steering)):
+            yield _decision(scene, sentence, f"The user decided: {sentence}", sentence)
+    for sentence in decisions.of_agent(turn.assistant_text):
+        yield _decision(scene, sentence, f"The agent decided: {sentence}", sentence)
+
+
+def _decision(scene: Scene, name: str, text: str, sentence: str) -> Said:
+    decision = Thing(DECISION, decisions.name(name))
+    about = scene.spoken_of(sentence, decision)
+    return Said(_DECIDED, decision, "DECIDED", about, text, scene.turn.started_at)
+
+
+def explained(scene: Scene) -> Iterator[Said]:
+    """Yield the sentences that say why, then for each concept and file the first that names it."""
+    at, taken = scene.turn.ended_at or scene.turn.started_at, set[str]()
+    why = [sentence for sentence in scene.told if _CAUSE.search(sentence)]
+    for sentence in why[:_MOST_EXPLAINED]:
+        taken.add(sentence)
+        source = scene.spoken_of(sentence, scene.hub)
+        target = scene.spoken_of(sentence, source)
+        text = prose.shorten(sentence, _SENTENCE)
+        yield Said(_EXPLAINED, source, "EXPLAINED", target, text, at)
+    for thing in (*scene.concepts, *(Thing(FILE, file) for file in scene.seen)):
+        needle = thing.name.rpartition("/")[2] if thing.label != CONCEPT else thing.name
+        found = next((s for s in scene.told if needle in s and s not in taken), "")
+        if found:
+            taken.add(found)
+            target = scene.spoken_of(found, thing)
+            text = prose.shorten(found, _SENTENCE)
+            yield Said(_DESCRIBED, thing, "DESCRIBED", target, text, at)
