@@ -44,10 +44,11 @@ class BothExtractor(Generic[First, Second]):
 def together(first: Resolved, second: Resolved, group: Group) -> Resolved:
     """Return what both say, each thing once, each fact once."""
     same = _same_things(first, second, group)
-    moved = _moved(second, same)
+    entities = _entities(first.entities, second.entities, same)
+    facts = _facts(first.facts, _moved(second, same, group))
     return Resolved(
-        entities=_entities(first.entities, second.entities, same),
-        facts=_facts(first.facts, moved),
+        entities=tuple(sorted(entities, key=lambda one: group.entity(one.uuid) is not None)),
+        facts=tuple(sorted(facts, key=lambda one: group.fact(one.uuid) is not None)),
         mentions=tuple(
             sorted({*first.mentions, *(same.get(uuid, uuid) for uuid in second.mentions)})
         ),
@@ -87,10 +88,16 @@ def _alike(one: Entity, other: Entity) -> bool:
     return not one.labels or not other.labels or bool(set(one.labels) & set(other.labels))
 
 
-def _moved(resolved: Resolved, same: Mapping[str, str]) -> list[Fact]:
-    """Return the facts about the things that stay; those with nothing left to join are gone."""
+def _moved(resolved: Resolved, same: Mapping[str, str], group: Group) -> list[Fact]:
+    """Return the facts about the things that stay; those with nothing left to join are gone.
+
+    What the graph holds already stays where it is.
+    """
     moved = []
     for fact in resolved.facts:
+        if group.fact(fact.uuid) is not None:
+            moved.append(fact)
+            continue
         source, target = same.get(fact.source, fact.source), same.get(fact.target, fact.target)
         if source != target or fact.source == fact.target:
             moved.append(replace(fact, source=source, target=target))
