@@ -36,13 +36,21 @@ _CLOSELY = 300
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """A fact as it is searched; without an embedding it is embedded now."""
+
+    fact: Fact
+    words: str
+    """The sentence, and the names of the two things it is about."""
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A turn as it is searched."""
 
     receipt: Receipt
     text: str
-    facts: tuple[Fact, ...]
-    """Those without an embedding are embedded when they are searched."""
+    facts: tuple[Told, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +139,7 @@ class Evidence:
     cut: Sequence[Sequence[Passage]]
 
     def ranked(self, source: Source, at: int, score: float) -> Ranked:
-        facts = tuple(source.facts[place] for place in self.facts.of(at))
+        facts = tuple(source.facts[place].fact for place in self.facts.of(at))
         best = self.passages.of(at)
         return Ranked(source, score, facts, self.cut[at][best[0]].text if best else "")
 
@@ -164,14 +172,13 @@ def from_before(sources: Sequence[Source], scores: Scores) -> Scores:
 
 
 async def _facts(sources: Sequence[Source], question: _Question) -> _Parts:
-    owned = [(at, fact) for at, source in enumerate(sources) for fact in source.facts]
-    unknown = [fact.text for _, fact in owned if fact.embedding is None]
+    told = [one for source in sources for one in source.facts]
+    unknown = [one.fact.text for one in told if one.fact.embedding is None]
     made = iter(await question.embedder.embed(unknown))
-    vectors = [fact.embedding or next(made) for _, fact in owned]
     return _Parts(
-        np.array([at for at, _ in owned], dtype=np.int64),
-        question.shares([fact.text for _, fact in owned]),
-        question.near(vectors),
+        np.repeat(np.arange(len(sources)), [len(source.facts) for source in sources]),
+        question.shares([one.words for one in told]),
+        question.near([one.fact.embedding or next(made) for one in told]),
     )
 
 

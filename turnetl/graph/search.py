@@ -3,11 +3,11 @@
 Works on groups as a graph holds them, so every graph answers alike. Reads and writes nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from turnetl.graph.ranking import Ranked, Source, rank
+from turnetl.graph.ranking import Ranked, Source, Told, rank
 from turnetl.llm.port import Embedder
 from turnetl.model import Fact, GroupContents, GroupId, Receipt, SessionId, TurnId
 
@@ -83,15 +83,22 @@ def _sources(
                 yield Source(receipt, text, tuple(facts.get(receipt.turn_id, ())))
 
 
-def _facts_by_turn(contents: GroupContents, embedder: Embedder) -> dict[TurnId, list[Fact]]:
+def _facts_by_turn(contents: GroupContents, embedder: Embedder) -> dict[TurnId, list[Told]]:
     """Return what each turn says, in the order it was said."""
     # Vectors of another embedder cannot be compared with the question's.
     alike = contents.profile is not None and contents.profile.embedder == embedder.name
-    facts: dict[TurnId, list[Fact]] = {}
+    names = {entity.uuid: entity.name for entity in contents.entities}
+    told: dict[TurnId, list[Told]] = {}
     for fact in sorted(contents.facts, key=lambda one: (one.created_at, one.uuid)):
+        one = Told(fact if alike else replace(fact, embedding=None), _words(fact, names))
         for turn in fact.turns:
-            facts.setdefault(turn, []).append(fact if alike else replace(fact, embedding=None))
-    return facts
+            told.setdefault(turn, []).append(one)
+    return told
+
+
+def _words(fact: Fact, names: Mapping[str, str]) -> str:
+    ends = (names.get(fact.source, ""), names.get(fact.target, ""))
+    return " ".join([fact.text, *(name for name in ends if name not in fact.text)])
 
 
 def _place(receipt: Receipt) -> tuple[SessionId, datetime, TurnId]:

@@ -142,7 +142,7 @@ def _terms(word: str) -> tuple[str, ...]:
     parts = [part for piece in _JOINT.split(word) for part in _PART.findall(piece)]
     plain = [_folded(part) for part in parts]
     terms = [_stem(part) for part in plain if part not in _COMMON]
-    whole = _folded(word)
+    whole = _stem(_folded(word))
     if len(parts) > 1 and whole not in terms:
         terms.append(whole)
     return tuple(term for part in terms for term in _spaced(part) if term)

@@ -1,0 +1,64 @@
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from turnetl.graph.mirror.vectors import Vectors, stacked, unpacked
+from turnetl.model import Vector
+
+KEYED = st.lists(
+    st.tuples(st.sampled_from("abcdefgh"), st.lists(st.integers(-3, 3), min_size=3, max_size=3)),
+    max_size=100,
+)
+
+
+def vector(*numbers: float) -> Vector:
+    return Vector(np.array(numbers, dtype="<f4").tobytes())
+
+
+def test_the_nearest_come_first() -> None:
+    vectors = Vectors(
+        2, [("east", vector(1, 0)), ("north", vector(0, 1)), ("ne", vector(0.7, 0.7))]
+    )
+    (best,) = vectors.nearest(stacked([vector(1, 0)]), 2)
+    assert best == [("east", 1.0), ("ne", pytest.approx(0.7))]
+
+
+def test_many_questions_are_answered_at_once() -> None:
+    vectors = Vectors(2, [("east", vector(1, 0)), ("north", vector(0, 1))])
+    answers = vectors.nearest(stacked([vector(0, 1), vector(1, 0)]), 1)
+    assert [key for ((key, _),) in answers] == ["north", "east"]
+
+
+def test_equal_ones_come_in_the_order_they_were_added() -> None:
+    vectors = Vectors(1, [(key, vector(1)) for key in "cab"])
+    assert [key for key, _ in vectors.nearest(stacked([vector(1)]), 3)[0]] == ["c", "a", "b"]
+
+
+def test_a_vector_of_another_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="3 dimensions among 2"):
+        Vectors(2).add("a", vector(1, 2, 3))
+
+
+def test_nothing_is_near_when_there_is_nothing() -> None:
+    assert Vectors(2).nearest(stacked([vector(1, 0)]), 5) == [[]]
+
+
+@given(KEYED)
+def test_vectors_added_one_by_one_are_the_last_ones_of_their_keys(
+    keyed: list[tuple[str, list[int]]],
+) -> None:
+    vectors = Vectors(3)
+    for key, numbers in keyed:
+        vectors.add(key, vector(*numbers))
+    last = {key: vector(*numbers) for key, numbers in keyed}
+    assert list(vectors.keys) == list(last)
+    assert len(vectors) == len(last)
+    unit = np.eye(3, dtype=np.float32)
+    for row, key in zip(vectors.similarities(unit).T, vectors.keys, strict=True):
+        assert row.tobytes() == (unit @ unpacked(last[key])).tobytes()
+
+
+def test_the_matrix_grows_past_its_first_size() -> None:
+    vectors = Vectors(1, ((f"{n}", vector(n)) for n in range(1000)))
+    assert vectors.nearest(stacked([vector(1)]), 1) == [[("999", 999.0)]]

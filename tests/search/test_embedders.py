@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from turnetl.graph.mirror.vectors import stacked, unpacked
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.port import Embedder
+
+ODD = ["", " ", "\ud83d", "\x00", "مرحبا", "🎉", "x" * 5000, "`src/app.py` was edited"]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    return WordLlamaEmbedder()
+
+
+async def test_vectors_have_the_dimensions_that_are_promised(embedder: Embedder) -> None:
+    (vector,) = await embedder.embed(["the cart"])
+    assert len(unpacked(vector)) == embedder.dimensions
+
+
+async def test_vectors_have_length_one_whatever_the_text(embedder: Embedder) -> None:
+    lengths = np.linalg.norm(stacked(await embedder.embed(ODD)), axis=1)
+    assert lengths == pytest.approx(np.ones(len(ODD)), abs=1e-6)
+
+
+async def test_the_same_text_has_the_same_vector_in_any_company(embedder: Embedder) -> None:
+    alone = [(await embedder.embed([text]))[0] for text in ODD]
+    assert await embedder.embed(ODD) == alone
+    assert await embedder.embed(ODD * 50) == alone * 50
+    assert await WordLlamaEmbedder().embed(ODD) == alone
+
+
+async def test_no_texts_have_no_vectors(embedder: Embedder) -> None:
+    assert await embedder.embed([]) == []
+
+
+async def test_what_means_the_same_is_near(embedder: Embedder) -> None:
+    question, near, far = stacked(
+        await embedder.embed(["why did the tests fail", "pytest ended with an error", "blue sky"])
+    )
+    assert question @ near > question @ far
+
+
+def test_the_name_says_package_model_and_version(embedder: Embedder) -> None:
+    package, model, version = embedder.name.split("/")
+    assert (package, model) == ("wordllama", "l2_supercat_256")
+    assert version[0].isdigit()

@@ -1,0 +1,250 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from tests.builders import GROUP, START
+from turnetl import ids
+from turnetl.graph.search import PASSAGE, Hit, search
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.model import (
+    Entity,
+    Fact,
+    GroupContents,
+    GroupId,
+    Profile,
+    Receipt,
+    SessionId,
+    TurnId,
+    Usage,
+    Vector,
+)
+
+EMBEDDER = WordLlamaEmbedder()
+
+
+def turn(name: str, group: GroupId = GROUP) -> TurnId:
+    return ids.turn_id(group, "claude_code", name)
+
+
+def receipt(name: str, minute: int = 0, session: str = "s1", group: GroupId = GROUP) -> Receipt:
+    return Receipt(
+        turn_id=turn(name, group),
+        group_id=group,
+        session_id=SessionId(session),
+        ordinal=minute,
+        run_id="run",
+        content_hash="",
+        recipe="",
+        committed_at=START,
+        started_at=START + timedelta(minutes=minute),
+        ended_at=None,
+        archive=f"archives/{session}.jsonl",
+        first_line=10 * minute + 1,
+        last_line=10 * minute + 9,
+        usage=Usage(),
+        nodes_new=0,
+        edges_new=0,
+        edges_retired=0,
+    )
+
+
+def fact(text: str, *turns: str, kind: str = "MODIFIED") -> Fact:
+    return Fact(
+        uuid=ids.digest(text),
+        group_id=GROUP,
+        source="e1",
+        target="e2",
+        name=kind,
+        text=text,
+        turns=tuple(turn(name) for name in turns),
+        created_at=START,
+        valid_at=START,
+    )
+
+
+def group(
+    texts: dict[str, str], *facts: Fact, sessions: dict[str, str] | None = None
+) -> GroupContents:
+    """A group whose turns say `texts`, a minute apart, all in one session if not said otherwise."""
+    of = sessions or {}
+    names = enumerate(texts)
+    return GroupContents(
+        group_id=GROUP,
+        profile=None,
+        entities=(),
+        facts=facts,
+        receipts=tuple(receipt(name, minute, of.get(name, name)) for minute, name in names),
+        texts={turn(name): text for name, text in texts.items()},
+    )
+
+
+async def asked(query: str, *groups: GroupContents, limit: int = 10) -> list[Hit]:
+    return await search(groups, query, EMBEDDER, limit=limit)
+
+
+def turns(hits: Sequence[Hit]) -> list[TurnId]:
+    return [hit.turn_id for hit in hits]
+
+
+SHOP = {
+    "cart": "user: Why does the checkout test fail?\n\nassistant: The cart was empty.",
+    "tax": "user: Add tax for Norway\n\nassistant: `compute_tax()` in src/tax_rates.py knows it.",
+    "docs": "user: Write the README\n\nassistant: Installation and usage are described.",
+}
+
+
+async def test_the_turn_that_says_it_comes_first() -> None:
+    assert turns(await asked("checkout test", group(SHOP)))[0] == turn("cart")
+
+
+@pytest.mark.parametrize(
+    "query", ["compute_tax", "src/tax_rates.py", "tax_rates.py", "rates", "computeTax"]
+)
+async def test_an_identifier_is_found_whole_and_by_its_parts(query: str) -> None:
+    assert turns(await asked(query, group(SHOP)))[0] == turn("tax")
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [("the basket had nothing in it", "cart"), ("documentation manual", "docs")],
+)
+async def test_a_paraphrase_is_found_by_its_meaning(query: str, answer: str) -> None:
+    assert turns(await asked(query, group(SHOP)))[0] == turn(answer)
+
+
+async def test_a_fact_leads_to_its_turn_though_the_text_does_not_say_it() -> None:
+    found = await asked("walrus", group(SHOP, fact("`walrus.py` was edited", "docs")))
+    assert found[0].turn_id == turn("docs")
+    assert found[0].fact == "`walrus.py` was edited"
+    assert found[0].kind == "MODIFIED"
+
+
+async def test_a_fact_told_in_two_turns_leads_to_both() -> None:
+    told = fact("`walrus.py` was edited", "docs", "tax")
+    assert set(turns(await asked("walrus", group(SHOP, told)))[:2]) == {turn("docs"), turn("tax")}
+
+
+async def test_a_turn_is_one_hit_with_its_best_fact_first_and_the_others_after() -> None:
+    facts = (fact("`a.py` was read", "cart"), fact("the checkout test failed", "cart"))
+    hits = await asked("checkout test", group(SHOP, *facts))
+    assert len(hits) == len(SHOP)
+    assert hits[0].fact == "the checkout test failed"
+    assert hits[0].more == ("`a.py` was read",)
+
+
+async def test_a_turn_without_a_fact_shows_its_best_passage() -> None:
+    hit = (await asked("is the cart empty", group(SHOP)))[0]
+    assert (hit.kind, hit.fact) == (PASSAGE, "The cart was empty.")
+    assert hit.valid_at == START
+
+
+async def test_a_hit_says_where_it_stands() -> None:
+    hit = (await asked("Norway", group(SHOP)))[0]
+    assert (hit.archive, hit.first_line, hit.last_line) == ("archives/tax.jsonl", 11, 19)
+    assert (hit.group_id, hit.session_id) == (GROUP, "tax")
+
+
+async def test_an_ended_fact_is_found_and_says_when_it_ended() -> None:
+    ended = replace(fact("the walrus port is 8080", "docs"), invalid_at=START + timedelta(days=1))
+    assert (await asked("walrus", group(SHOP, ended)))[0].invalid_at == ended.invalid_at
+
+
+async def test_what_is_about_the_turn_before_is_found_after_it() -> None:
+    texts = {"plan": "user: rename the walrus", "yes": "user: do it", "other": "user: do it"}
+    of = {"plan": "s1", "yes": "s1", "other": "s2"}
+    found = turns(await asked("walrus", group(texts, sessions=of)))
+    assert found == [turn("plan"), turn("yes"), turn("other")]
+
+
+async def test_scores_lie_between_0_and_1_and_fall() -> None:
+    scores = [hit.score for hit in await asked("checkout test cart tax", group(SHOP))]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+@pytest.mark.parametrize("query", ["", "  ", "\n\t"])
+async def test_an_empty_query_finds_nothing(query: str) -> None:
+    assert await asked(query, group(SHOP)) == []
+
+
+async def test_nothing_is_found_in_an_empty_graph() -> None:
+    assert await asked("cart") == []
+    assert await asked("cart", group({})) == []
+
+
+async def test_no_more_hits_than_asked_for() -> None:
+    assert len(await asked("cart", group(SHOP), limit=2)) == 2
+    assert await asked("cart", group(SHOP), limit=0) == []
+
+
+async def test_only_turns_of_the_time_asked_for() -> None:
+    since = START + timedelta(minutes=1)
+    hits = await search([group(SHOP)], "cart", EMBEDDER, since=since)
+    assert turn("cart") not in turns(hits)
+    hits = await search([group(SHOP)], "cart", EMBEDDER, until=since)
+    assert turns(hits) == [turn("cart")]
+
+
+async def test_all_groups_are_searched_together() -> None:
+    farm = GroupId("farm")
+    other = GroupContents(
+        group_id=farm,
+        profile=None,
+        entities=(),
+        facts=(),
+        receipts=(receipt("cow", group=farm),),
+        texts={turn("cow", farm): "user: feed the cow"},
+    )
+    assert turns(await asked("cow", group(SHOP), other))[0] == turn("cow", farm)
+    assert turns(await asked("Norway", group(SHOP), other))[0] == turn("tax")
+
+
+async def test_the_order_in_which_a_store_hands_things_over_does_not_matter() -> None:
+    facts = (fact("`a.py` was read", "cart"), fact("checkout failed", "cart", "tax"))
+    one = group(SHOP, *facts)
+    other = replace(
+        one,
+        facts=one.facts[::-1],
+        receipts=one.receipts[::-1],
+        texts=dict(list(one.texts.items())[::-1]),
+    )
+    assert await asked("why did checkout fail", one) == await asked("why did checkout fail", other)
+
+
+async def test_stored_vectors_are_used_if_they_are_of_the_same_embedder() -> None:
+    (near,) = await EMBEDDER.embed(["a walrus"])
+    lying = replace(fact("`a.py` was read", "docs"), embedding=near)
+    alike = Profile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
+    ours = replace(group(SHOP, lying), profile=alike)
+    assert turns(await asked("walrus", ours))[0] == turn("docs")
+
+
+async def test_vectors_of_another_embedder_are_not_compared() -> None:
+    strange = replace(fact("`walrus` was read", "docs"), embedding=Vector(b"\0" * 12))
+    theirs = replace(group(SHOP, strange), profile=Profile("other", 3, "recipe"))
+    assert turns(await asked("walrus", theirs))[0] == turn("docs")
+
+
+async def test_a_turn_is_found_by_the_name_of_a_thing_it_is_about() -> None:
+    things = (
+        Entity("e1", GROUP, "walrus", ("File",), "", START),
+        Entity("e2", GROUP, "session", ("Concept",), "", START),
+    )
+    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=things)
+    assert turns(await asked("walrus", contents))[0] == turn("docs")
+
+
+@settings(max_examples=50, deadline=None)
+@given(query=st.text(max_size=30), text=st.text(max_size=200), told=st.text(max_size=30))
+async def test_odd_texts_never_raise(query: str, text: str, told: str) -> None:
+    hits = await asked(query, group({"a": text, **SHOP}, fact(told, "a")))
+    assert len(hits) == (4 if query.strip() else 0)
+
+
+async def test_lone_surrogates_never_raise() -> None:
+    hits = await asked("\ud83d cart", group({**SHOP, "odd": "user: \ud83d"}))
+    assert hits[0].turn_id == turn("cart")
