@@ -87,10 +87,11 @@ class Counts:
     glued_lines: int = 0
     """Bad lines that held several objects, all of which were read."""
     blank_lines: int = 0
-    first_bad_line: int | None = None
+    first_broken_line: int | None = None
+    """Number of the first bad line that was not glued."""
 
     def __add__(self, other: "Counts") -> "Counts":
-        """Return the sums; the first bad line of a sum is nobody's."""
+        """Return the sums; the first broken line of a sum is nobody's."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMMED}
         return Counts(**sums)
 
@@ -105,7 +106,7 @@ class Counts:
         return cls(**{**said, "skipped": Counter(said["skipped"])})
 
 
-_SUMMED = [one.name for one in fields(Counts) if one.name != "first_bad_line"]
+_SUMMED = [one.name for one in fields(Counts) if one.name != "first_broken_line"]
 
 
 @dataclass(slots=True)

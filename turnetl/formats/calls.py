@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 _PATHS = ("file_path", "notebook_path", "path")
+_TOO_MUCH = "[arguments that nest too deep]"
 _GIST = 500
 """Characters of a changed line that are looked at: enough for a secret to be known as one."""
 
@@ -18,19 +19,19 @@ def call(arguments: object) -> str:
     """Return the call; a command may still span lines."""
     if not isinstance(arguments, dict):
         return arguments if isinstance(arguments, str) else compact(arguments)
+    if (path := _path(arguments)) is not None:
+        gist = _gist(arguments)
+        return f"{path} :: {gist}" if gist else path
     command = arguments.get("command")
-    if isinstance(command, str):
-        return command
-    path = _path(arguments)
-    if path is None:
-        return compact(arguments)
-    gist = _gist(arguments)
-    return f"{path} :: {gist}" if gist else path
+    return command if isinstance(command, str) else compact(arguments)
 
 
 def compact(value: Any) -> str:
-    """Return JSON without blanks."""
-    return msgspec.json.encode(value).decode()
+    """Return JSON without blanks; a note in its place if it nests too deep to be written."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except RecursionError:
+        return _TOO_MUCH
 
 
 def _path(arguments: Mapping[str, Any]) -> str | None:

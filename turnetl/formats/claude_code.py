@@ -103,7 +103,8 @@ class _Reader:
         if values != 1:
             self.counts.bad_lines += 1
             self.counts.glued_lines += values > 1
-            self.counts.first_bad_line = self.counts.first_bad_line or place.line
+            if values < 1 and self.counts.first_broken_line is None:
+                self.counts.first_broken_line = place.line
         reasons = [self._row(row, place) for row in rows]
         if None in reasons:
             return None
@@ -177,13 +178,20 @@ class _Reader:
         return "queue"
 
     def _unqueue(self, content: str | None) -> str:
+        """Return the message that left the queue: the one named, else the oldest of a person.
+
+        Notifications go through the same queue and may stay in it for good.
+        """
         if content in self.queue:
             self.queue.remove(content or "")
             return content or ""
-        return content if content is not None else (self.queue.pop(0) if self.queue else "")
+        if content is not None or not self.queue:
+            return content or ""
+        human = (at for at, text in enumerate(self.queue) if words.machine(text) is None)
+        return self.queue.pop(next(human, 0))
 
     def _steer(self, texts: list[str], row: Row, place: _Place) -> str | None:
-        said = [text for text in map(words.without_context, texts) if text]
+        said = [text for text in map(words.without_context, texts) if text.strip()]
         said = [text for text in said if words.machine(text) is None]
         self.counts.steering += len(said)
         turn = self._turn(row)
@@ -250,7 +258,7 @@ class _Reader:
         if row.is_meta:
             return "meta"
         texts = (words.without_context(block.text) for block in blocks if block.text)
-        text = "\n\n".join(text for text in texts if text)
+        text = "\n\n".join(text for text in texts if text.strip()).strip()
         if text or any(block.type == "image" for block in blocks):
             return self._words(row, words.slash(text) or _IMAGE, place)
         return "no_words"
@@ -300,7 +308,7 @@ class _Reader:
         outcome = words.without_context(_flat(block.content))
         tool = self.uses.get(block.tool_use_id or "")
         if tool is not None:
-            tool.outcome = outcome
+            tool.outcome = words.plain_error(outcome)
             tool.is_error = block.is_error is True
             tool.ended_at = moment(row.timestamp)
         return words.answer(outcome, is_error=block.is_error is True)

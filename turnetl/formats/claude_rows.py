@@ -66,6 +66,11 @@ class Row(msgspec.Struct, rename="camel"):
     message: Message | None = None
 
 
+_NESTED: dict[str, type[msgspec.Struct]] = {
+    "message": Message,
+    "usage": Usage,
+    "forked_from": Origin,
+}
 _decode = msgspec.json.Decoder(Row).decode
 _scan = json.JSONDecoder().raw_decode
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
@@ -98,9 +103,9 @@ def _values(text: str) -> tuple[list[Any], bool]:
     while at < len(text):
         try:
             value, at = _scan(text, at)
+            found.append(_sound(value))
         except (ValueError, RecursionError):
             return found, False
-        found.append(_sound(value))
         at += len(text) - at - len(text[at:].lstrip())
     return found, True
 
@@ -123,8 +128,8 @@ def _lenient(kind: type[_Struct], value: dict[str, Any]) -> _Struct:
 
 
 def _convert(given: Any, name: str, kind: Any) -> Any:
-    if name == "message" and isinstance(given, dict):
-        return _lenient(Message, given)
+    if isinstance(given, dict) and name in _NESTED:
+        return _lenient(_NESTED[name], given)
     if name == "content" and isinstance(given, list):
         return [_block(piece) for piece in given if isinstance(piece, str | dict)]
     return msgspec.convert(given, kind)

@@ -31,29 +31,31 @@ _ANSWERED_NOTE = re.compile(r"\.? You can now continue with the user's answers i
 
 
 def without_context(text: str) -> str:
-    """Return the text without the blocks that editor and agent put before and behind it."""
-    while text.lstrip().startswith("<"):
-        text, before = text.lstrip(), text
-        if (block := _CONTEXT.match(text)) is None:
-            text = before
-            break
-        text = text[block.end() :]
-    while text.rstrip().endswith(">"):
-        start = max(text.rfind("<system-reminder>"), text.rfind("<ide_"))
-        if start < 0 or _CONTEXT.fullmatch(text.strip(), _blank_before(text, start)) is None:
-            break
-        text = text[:start]
-    return text.strip()
+    """Return the text without the blocks that editor and agent put before and behind it.
+
+    A text without such blocks comes back as it is, blanks and all.
+    """
+    while text.lstrip()[:1] == "<" and (block := _CONTEXT.match(text.lstrip())) is not None:
+        text = text.lstrip()[block.end() :].lstrip()
+    while text.rstrip()[-1:] == ">" and (start := _last_block(text.rstrip())) is not None:
+        text = text[:start].rstrip()
+    return text
 
 
-def _blank_before(text: str, start: int) -> int:
-    """Return where `start` is once the text is stripped."""
-    return start - (len(text) - len(text.lstrip()))
+def _last_block(text: str) -> int | None:
+    """Return where the block starts that the text ends with."""
+    start = max(text.rfind("<system-reminder>"), text.rfind("<ide_"))
+    return start if start >= 0 and _CONTEXT.fullmatch(text, start) is not None else None
 
 
 def machine(text: str) -> str | None:
     """Return in a word what machine wrote these words, or None if a person did."""
     return next((word for sign, word in _MACHINE if text.startswith(sign)), None)
+
+
+def plain_error(outcome: str) -> str:
+    """Return a tool's own complaint without the tag around it."""
+    return outcome.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
 
 
 def is_interrupt(text: str) -> bool:

@@ -186,7 +186,7 @@ def _bad_lines(path: Path, counts: Counts) -> Problem | None:
     broken = counts.bad_lines - counts.glued_lines
     if not broken:
         return None
-    line = counts.first_bad_line
+    line = counts.first_broken_line
     more = f" and {broken - 1} more" if broken > 1 else ""
     message = (
         f"`{path}` line {line}{more}: not JSON and passed over; the other lines were read. "

@@ -1,0 +1,39 @@
+"""Tool calls in one line."""
+
+import pytest
+
+from turnetl.formats.calls import call
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ({"command": "pytest -q", "description": "Run the tests"}, "pytest -q"),
+        ({"file_path": "cart.py", "offset": 3}, "cart.py"),
+        ({"file_path": "cart.py", "content": "\n\nimport os\n"}, "cart.py :: + import os"),
+        ({"notebook_path": "a.ipynb", "new_source": "x = 1"}, "a.ipynb :: + x = 1"),
+        (
+            {"file_path": "cart.py", "edits": [{"old_string": "a\nb", "new_string": "a\nc"}]},
+            "cart.py :: - b + c",
+        ),
+        ({"file_path": "cart.py", "old_string": "a\nb", "new_string": "a"}, "cart.py :: - b"),
+        ({"pattern": "total", "path": "src"}, '{"pattern":"total","path":"src"}'),
+        ({"command": "view", "path": "cart.py"}, "cart.py"),
+        ({"file_path": 7, "command": None}, '{"file_path":7,"command":null}'),
+        ({"file_path": "cart.py", "edits": ["broken"]}, "cart.py"),
+        ("ls", "ls"),
+        (None, "null"),
+        ([1, 2], "[1,2]"),
+    ],
+)
+def test_a_call_is_its_command_its_path_and_gist_or_compact_json(
+    arguments: object, line: str
+) -> None:
+    assert call(arguments) == line
+
+
+def test_arguments_that_nest_too_deep_do_not_raise() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert call({"n": deep}) == "[arguments that nest too deep]"

@@ -1,0 +1,293 @@
+"""Claude Code's archives: one small file a trouble, in tests/archives/claude_code."""
+
+import csv
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnetl import formats
+from turnetl.formats.base import RawTurn, Reading
+from turnetl.formats.claude_code import ClaudeCode
+from turnetl.model import ClosedBy
+
+SMALL = Path(__file__).parents[1] / "archives"
+REAL = Path(__file__).parents[2].parent / "shared" / "archives"
+
+
+def read(name: str) -> Reading:
+    return ClaudeCode().read((SMALL / "claude_code" / name).read_bytes())
+
+
+def only(reading: Reading) -> RawTurn:
+    (turn,) = reading.turns
+    return turn
+
+
+def accounted(reading: Reading) -> bool:
+    counts = reading.counts
+    return counts.lines == counts.used + sum(counts.skipped.values())
+
+
+def expected() -> list[dict[str, str]]:
+    if not REAL.exists():
+        return []
+    with (REAL / "expected.tsv").open(newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t")
+        return [row for row in rows if row["format"] == "claude_code"]
+
+
+COUNTED = (
+    "lines",
+    "turns",
+    "steering",
+    "answers",
+    "sidechain_rows",
+    "tool_uses",
+    "bad_lines",
+    "glued_lines",
+    "blank_lines",
+)
+
+
+@pytest.mark.archives
+@pytest.mark.parametrize("row", expected(), ids=lambda row: row["path"])
+def test_a_real_archive_yields_what_was_counted_by_others(row: dict[str, str]) -> None:
+    data = (REAL / row["path"]).read_bytes()
+    reader = formats.sniff(data)
+    assert reader is not None
+    reading = reader.read(data)
+    found = {name: getattr(reading.counts, name) for name in COUNTED}
+    assert found == {name: int(row[name]) for name in COUNTED}
+    assert accounted(reading)
+
+
+@pytest.mark.parametrize("path", sorted(SMALL.rglob("*.json*")), ids=lambda path: path.name)
+def test_only_archives_of_claude_code_are_taken_for_such(path: Path) -> None:
+    reader = formats.sniff(path.read_bytes())
+    assert (reader is not None) == (path.parent.name == "claude_code")
+
+
+@pytest.mark.parametrize("path", sorted((SMALL / "claude_code").glob("*.jsonl")), ids=str)
+def test_every_line_is_used_or_skipped_for_a_reason(path: Path) -> None:
+    reading = ClaudeCode().read(path.read_bytes())
+    assert accounted(reading)
+    assert reading.counts.lines > 0
+
+
+def test_a_message_that_spans_lines_is_billed_once_at_its_last_figures() -> None:
+    assert only(read("streaming.jsonl")).usage == {"msg_1": (10, 40), "msg_2": (20, 7)}
+
+
+def test_outcomes_find_their_calls_though_results_come_between_the_lines_of_a_message() -> None:
+    tools = only(read("streaming.jsonl")).tools
+    assert [(tool.name, tool.input, tool.outcome, tool.is_error) for tool in tools] == [
+        ("Bash", "pytest -q", "1 failed", True),
+        ("Read", "/home/dev/shop/cart.py", "def cart(): ...", False),
+    ]
+
+
+def test_what_was_said_keeps_its_order_and_thinking_is_not_kept() -> None:
+    said = only(read("streaming.jsonl")).said
+    assert said == ["Let me look at it.", "Both ran.", "The cart is empty."]
+
+
+def test_a_turn_knows_its_times_and_its_place_in_the_file() -> None:
+    turn = only(read("streaming.jsonl"))
+    data = (SMALL / "claude_code" / "streaming.jsonl").read_bytes()
+    assert turn.started_at == datetime(2026, 3, 2, 9, 0, 1, tzinfo=UTC)
+    assert turn.ended_at == datetime(2026, 3, 2, 9, 0, 9, tzinfo=UTC)
+    assert (turn.first_line, turn.last_line) == (1, 9)
+    assert data[turn.first_byte : turn.last_byte] == data.removesuffix(b"\n")
+
+
+def test_subagents_inside_the_file_are_counted_and_are_no_turns() -> None:
+    reading = read("sidechain_inline.jsonl")
+    turn = only(reading)
+    assert reading.counts.sidechain_rows == 4
+    assert [tool.name for tool in turn.tools] == ["Task"]
+    assert turn.subagents == ["Read cart.py and report."]
+    assert turn.said == ["cart.py is a stub."]
+
+
+def test_a_subagents_own_file_has_rows_and_no_turn() -> None:
+    reading = read("agent-a1b2c3.jsonl")
+    assert reading.turns == []
+    assert reading.counts.sidechain_rows == 4
+    assert reading.counts.tool_uses == 1
+    assert reading.cwd == "/home/dev/shop"
+
+
+def test_words_typed_while_the_agent_works_belong_to_the_turn() -> None:
+    reading = read("steering.jsonl")
+    first, second = reading.turns
+    assert first.steering == [
+        "use git mv please",
+        "and the tests too",
+        "mention it in the README",
+    ]
+    assert second.user_text == "now run the tests"
+    assert second.steering == []
+    assert reading.counts.steering == 3
+
+
+def test_words_inside_tool_results_are_answers_and_a_bare_refusal_is_none() -> None:
+    reading = read("answers.jsonl")
+    assert only(reading).answers == ["use Decimal, not float", '"How many digits?"="two"']
+    assert reading.counts.answers == 2
+
+
+def test_an_edit_is_its_path_and_the_first_line_that_changed() -> None:
+    edit = only(read("answers.jsonl")).tools[0]
+    assert edit.input == "/home/dev/shop/cart.py :: - return 0 + return 1"
+
+
+def test_a_slash_command_is_a_turn_only_if_it_calls_the_model() -> None:
+    reading = read("slash.jsonl")
+    turn = only(reading)
+    assert turn.user_text == "/pr for the cart fix"
+    assert turn.said == ["Title: mend the cart", "The review is done."]
+    assert reading.counts.skipped == {
+        "meta": 2,
+        "local_command": 4,
+        "shell": 2,
+        "notification": 1,
+        "system": 1,
+    }
+
+
+def test_leaving_the_session_closes_its_last_turn() -> None:
+    assert only(read("slash.jsonl")).closed_by is ClosedBy.SESSION_END
+
+
+def test_prompts_that_look_like_something_else_are_turns() -> None:
+    assert [turn.user_text for turn in read("prompts.jsonl").turns] == [
+        "Implement the following plan:\n\n# Mend the cart\n\n---\n\n1. Test it.",
+        "What does this file do?",
+        "[image]",
+        "[test:e2e] $ go test ./...\nwhat does this mean?",
+        "<div> or <span>, which one?",
+    ]
+
+
+def test_a_turn_is_interrupted_if_nothing_came_after_the_interrupt() -> None:
+    turns = read("interrupts.jsonl").turns
+    assert [(turn.user_text, turn.closed_by) for turn in turns] == [
+        ("Run everything.", ClosedBy.INTERRUPTED),
+        ("Only the tests.", ClosedBy.NEXT_PROMPT),
+        ("Commit it.", ClosedBy.INTERRUPTED),
+        ("Push it.", ClosedBy.INTERRUPTED),
+    ]
+    assert turns[-1].said == []
+
+
+def test_a_compaction_neither_starts_nor_ends_a_turn() -> None:
+    turn = only(read("compaction.jsonl"))
+    assert turn.said == ["On it.", "Mended.", "Still here."]
+    assert turn.closed_by is None
+
+
+def test_glued_broken_and_blank_lines_are_told_apart_and_cost_no_turn() -> None:
+    reading = read("lines.jsonl")
+    counts = reading.counts
+    assert [turn.user_text for turn in reading.turns] == [
+        "Mend the cart.",
+        "Thanks, push it.",
+        "One more.",
+    ]
+    assert (counts.bad_lines, counts.glued_lines, counts.blank_lines) == (3, 1, 2)
+    assert counts.first_broken_line == 5
+    assert counts.skipped == {"broken": 2, "blank": 2, "no_object": 2}
+
+
+def test_lines_are_cut_at_line_feeds_only() -> None:
+    reading = read("separators.jsonl")
+    assert reading.counts.lines == 2
+    assert only(reading).user_text == "Cut here?\u2028No, only at line feeds."
+
+
+def test_a_field_of_a_wrong_type_is_missing_and_the_rest_of_the_row_counts() -> None:
+    reading = read("crooked.jsonl")
+    first, second = reading.turns
+    assert (first.started_at, first.cwd) == (None, "/home/dev/shop")
+    assert first.said == ["bare text"]
+    assert [(tool.name, tool.input) for tool in first.tools] == [("Bash", "ls")]
+    assert list(first.usage.values()) == [(0, 3)]
+    assert second.user_text == "A half ? character."
+    assert reading.counts.bad_lines == 0
+
+
+def test_rows_before_the_first_prompt_and_rows_written_twice_are_no_part_of_a_turn() -> None:
+    reading = read("slice.jsonl")
+    turn = only(reading)
+    assert turn.said == ["Going on."]
+    assert (turn.app_version, turn.git_branch) == ("2.1.12", "main")
+    assert reading.counts.skipped["preamble"] == 3
+    assert reading.counts.skipped["repeated"] == 1
+    assert reading.counts.steering == 1
+
+
+def test_a_second_session_in_a_file_names_the_first_as_its_parent() -> None:
+    turns = read("two_sessions.jsonl").turns
+    first, second = turns[0].session_id, turns[1].session_id
+    assert [(turn.session_id, turn.ordinal, turn.parent_session_id) for turn in turns] == [
+        (first, 0, None),
+        (second, 0, first),
+        (second, 1, first),
+    ]
+    assert turns[0].closed_by is ClosedBy.NEXT_PROMPT
+
+
+def test_a_prompt_without_an_id_is_known_by_session_and_place() -> None:
+    turns = read("bare.jsonl").turns
+    assert [turn.native for turn in turns] == [f"{turns[0].session_id}:{at}" for at in (0, 1)]
+    assert [turn.prompt_id for turn in turns] == [None, None]
+
+
+WHOLE = b"".join(path.read_bytes() for path in sorted((SMALL / "claude_code").glob("*.jsonl")))
+SOUND = (SMALL / "claude_code" / "streaming.jsonl").read_bytes().splitlines()
+ROWS = st.sampled_from([json.loads(line) for line in SOUND])
+
+
+@given(st.data())
+def test_no_damage_to_the_bytes_raises_and_every_line_is_accounted_for(data: st.DataObject) -> None:
+    damaged = bytearray(WHOLE)
+    for _ in range(data.draw(st.integers(1, 30))):
+        at = data.draw(st.integers(0, len(damaged) - 1))
+        end = data.draw(st.integers(at, min(at + 50, len(damaged))))
+        damaged[at:end] = data.draw(st.binary(max_size=8))
+    formats.sniff(bytes(damaged))
+    reading = ClaudeCode().read(bytes(damaged))
+    assert accounted(reading)
+    assert reading.counts.lines in (damaged.count(b"\n"), damaged.count(b"\n") + 1)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+
+
+@given(ROWS, st.data())
+def test_no_value_in_any_field_raises(row: dict[str, object], data: st.DataObject) -> None:
+    field = data.draw(st.sampled_from([*row, "message.content", "message.usage", "message"]))
+    inner = row.get("message")
+    value = data.draw(JSON)
+    damaged = dict(row)
+    if field.startswith("message.") and isinstance(inner, dict):
+        damaged["message"] = inner | {field.removeprefix("message."): value}
+    else:
+        damaged[field] = value
+    line = json.dumps(damaged).encode()
+    assert accounted(ClaudeCode().read(WHOLE + line + b"\n" + line))
+
+
+def test_what_nests_too_deep_is_one_broken_line() -> None:
+    deep = b'{"type":"user","uuid":"u","content":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    reading = ClaudeCode().read(deep + b"\n" + WHOLE.split(b"\n", 1)[0])
+    assert accounted(reading)
+    assert reading.counts.bad_lines == 1
