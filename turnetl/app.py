@@ -6,12 +6,13 @@ The command line and the flows are two thin callers of what stands here.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from turnetl import episodes, parse
+from turnetl import episodes, ids, parse
 from turnetl.errors import BadUsage
 from turnetl.extraction.port import Extractor
 from turnetl.graph.open import open_graph
@@ -95,16 +96,29 @@ class BackfillReport:
 
 
 def parse_archives(
-    archives: Sequence[str], settings: Settings, *, group: str | None, progress: Progress = silent
+    paths: Sequence[str],
+    settings: Settings,
+    *,
+    group: str | None = None,
+    progress: Progress = silent,
 ) -> parse.ParseReport:
-    """Read archives into turn tables; those that did not change are not opened."""
-    return parse.archives(
-        archives,
+    """Read archives into turn tables; those that did not change are not opened.
+
+    Args:
+        paths: files, folders or globs.
+        settings: where the lake is.
+        group: the group of all their turns; None for one a project.
+        progress: told after each archive.
+    """
+    found = parse.expand(paths)
+    report = parse.archives(
+        found.archives,
         Lake(settings.lake),
-        group=group,
+        group=None if group is None else ids.group_id(group),
         redactor=Redactor(),
         progress=lambda done, total: progress(Step("parse", "archives", done, total)),
     )
+    return report + parse.ParseReport(not_found=found.problems)
 
 
 def filter_turns(
@@ -171,8 +185,12 @@ async def backfill(
 ) -> BackfillReport:
     """Parse, filter and ingest: the main job."""
     parsed = parse_archives(archives, settings, group=group, progress=progress)
-    filtered = filter_turns(settings, limits.groups, progress=progress)
-    ingested = await ingest(settings, limits, clock, progress=progress)
+    if not parsed.groups:
+        return BackfillReport(parsed, episodes.FilterReport(()), IngestReport("", ()))
+    filtered = filter_turns(settings, parsed.groups, progress=progress)
+    ingested = await ingest(
+        settings, replace(limits, groups=parsed.groups), clock, progress=progress
+    )
     return BackfillReport(parsed, filtered, ingested)
 
 
@@ -209,14 +227,16 @@ async def find(
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Tools]:
     """Open what an ingest needs, and close the graph afterwards."""
+    embedder = open_embedder()
+    extractor = open_extractor(settings, embedder)
     store = await open_store(settings, write=True)
     try:
         await store.prepare()
         yield Tools(
             lake=Lake(settings.lake),
             store=store,
-            extractor=open_extractor(settings),
-            embedder=open_embedder(),
+            extractor=extractor,
+            embedder=embedder,
             context_turns=settings.context_turns,
         )
     finally:
@@ -237,20 +257,42 @@ def open_embedder() -> Embedder:
     return WordLlamaEmbedder()
 
 
-def open_extractor(settings: Settings) -> Extractor[Any]:
+def open_extractor(settings: Settings, embedder: Embedder) -> Extractor[Any]:
     """Return the extractor that the settings name."""
+    from turnetl.extraction.structural import StructuralExtractor
+
     match settings.extractor_name:
         case "structural":
-            from turnetl.extraction.structural import StructuralExtractor
-
             return StructuralExtractor()
-        case "llm" | "both" if settings.llm.provider == "none":
-            raise BadUsage(
-                "the `llm` extractor needs a model: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL "
-                "and TURNETL_LLM__API_KEY, or use --extractor structural"
-            )
-        case _:
-            raise NotImplementedError
+        case "llm":
+            return _llm(settings, embedder)
+        case "both":
+            from turnetl.extraction.both import BothExtractor
+
+            return BothExtractor(StructuralExtractor(), _llm(settings, embedder))
+
+
+def _llm(settings: Settings, embedder: Embedder) -> Extractor[Any]:
+    if settings.llm.provider == "none":
+        raise BadUsage(
+            "the `llm` extractor needs a model: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
+            "TURNETL_LLM__API_KEY, or use --extractor structural"
+        )
+    from turnetl.extraction.llm import LlmExtractor
+    from turnetl.extraction.templates import TemplateResolver, folders
+    from turnetl.llm.models import open_model
+
+    key = settings.llm.api_key
+    model = open_model(
+        settings.llm.provider,
+        model=settings.llm.model,
+        base_url=settings.llm.base_url,
+        api_key=key.get_secret_value() if key else None,
+        at_once=settings.llm.at_once,
+    )
+    templates = TemplateResolver(folders(Path.cwd(), Path.home()))
+    instructions = settings.extraction.resolve_prompt(templates)
+    return LlmExtractor(model, embedder, instructions=instructions)
 
 
 def new_run(settings: Settings, clock: Clock) -> Run:

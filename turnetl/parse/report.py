@@ -47,9 +47,11 @@ class ParseReport:
     """One run over some archives, in the order they were given. Reports of batches add up."""
 
     archives: tuple[ArchiveReport, ...] = ()
+    not_found: tuple[Problem, ...] = ()
+    """One for each path given that led to no archive."""
 
     def __add__(self, other: "ParseReport") -> "ParseReport":
-        return ParseReport(self.archives + other.archives)
+        return ParseReport(self.archives + other.archives, self.not_found + other.not_found)
 
     @property
     def outcomes(self) -> Counter[Outcome]:
@@ -63,7 +65,7 @@ class ParseReport:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        return tuple(of.problem for of in self.archives if of.problem is not None)
+        return self.not_found + tuple(of.problem for of in self.archives if of.problem is not None)
 
     @property
     def groups(self) -> tuple[GroupId, ...]:
