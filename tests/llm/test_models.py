@@ -1,0 +1,218 @@
+"""Every provider, over real HTTP: one contract for four wire formats."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from graphiti_core.prompts.extract_edges import ExtractedEdges
+
+from tests.servers.provider import KEY, Fault, Provider, serving
+from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused
+from turnetl.llm import schemas
+from turnetl.llm.chat import Model, Question, Said
+from turnetl.llm.http import HttpModel, Patience
+from turnetl.llm.models import PROVIDERS, open_model
+from turnetl.llm.openai import OpenAi
+
+ASKED = Question(
+    prompt="extract_edges.edge",
+    messages=(
+        Said("system", "You extract facts."),
+        Said("user", "<CURRENT_MESSAGE>\n`cart.py` uses `sqlite`.\n</CURRENT_MESSAGE>\n"),
+    ),
+    schema=schemas.of(ExtractedEdges),
+    max_tokens=1000,
+)
+"""Its schema has references, optional values and lists."""
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture(params=PROVIDERS)
+async def model(request: pytest.FixtureRequest, provider: Provider) -> AsyncIterator[Model]:
+    opened = open_model(
+        request.param,
+        model="canned",
+        base_url=provider.base_url(request.param),
+        api_key=KEY,
+        patience=Patience(answer=5, connect=5, attempts=3, first_wait=0, longest_wait=5),
+    )
+    yield opened
+    await opened.close()
+
+
+async def test_an_answer_comes_back_with_its_tokens(model: Model) -> None:
+    answer = await model.answer(ASKED)
+    assert ExtractedEdges.model_validate_json(answer.text).edges[0].relation_type == "USES"
+    assert (answer.prompt_tokens, answer.completion_tokens, answer.cut) == (100, 10, False)
+
+
+async def test_instructions_and_words_arrive_as_they_were_given(
+    model: Model, provider: Provider
+) -> None:
+    await model.answer(ASKED)
+    assert provider.asked[0].messages == [(said.role, said.text) for said in ASKED.messages]
+
+
+async def test_the_key_travels_in_a_header_and_nowhere_else(
+    model: Model, provider: Provider
+) -> None:
+    await model.answer(ASKED)
+    asked = provider.asked[0]
+    assert [name for name, value in asked.headers.items() if KEY in value]
+    assert KEY not in asked.path
+    assert KEY not in str(asked.body)
+
+
+async def test_an_earlier_answer_can_be_shown_to_the_model(
+    model: Model, provider: Provider
+) -> None:
+    more = (*ASKED.messages, Said("assistant", "no"), Said("user", "again"))
+    await model.answer(Question("p", more, ASKED.schema, 1000))
+    roles = [role for role, _ in provider.asked[0].messages]
+    assert roles in (
+        ["system", "user", "assistant", "user"],
+        ["system", "user", "model", "user"],
+    )
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 529])
+async def test_a_busy_provider_is_asked_again(
+    model: Model, provider: Provider, status: int
+) -> None:
+    provider.faults = [Fault(status), Fault(status)]
+    await model.answer(ASKED)
+    assert len(provider.asked) == 3
+
+
+async def test_patience_ends(model: Model, provider: Provider) -> None:
+    provider.faults = [Fault(503) for _ in range(9)]
+    with pytest.raises(ModelBusy, match="busy"):
+        await model.answer(ASKED)
+    assert len(provider.asked) == 3
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 404])
+async def test_what_a_person_must_mend_stops_at_once(
+    model: Model, provider: Provider, status: int
+) -> None:
+    provider.faults = [Fault(status, '{"error": {"message": "no: ' + KEY + '"}}')]
+    with pytest.raises(ModelRefused, match=str(status)) as refused:
+        await model.answer(ASKED)
+    assert KEY not in str(refused.value)
+    assert len(provider.asked) == 1
+
+
+async def test_a_quota_that_is_used_up_is_not_waited_for(model: Model, provider: Provider) -> None:
+    provider.faults = [Fault(429, '{"error": {"code": "insufficient_quota", "message": "x"}}')]
+    with pytest.raises(ModelRefused, match="credit"):
+        await model.answer(ASKED)
+    assert len(provider.asked) == 1
+
+
+async def test_a_question_that_is_not_taken_is_bad_for_its_turn_alone(
+    model: Model, provider: Provider
+) -> None:
+    provider.faults = [Fault(400, '{"error": {"message": "context length exceeded"}}')]
+    with pytest.raises(BadTurn, match="context length exceeded"):
+        await model.answer(ASKED)
+
+
+async def test_a_page_instead_of_an_answer_says_check_the_url(
+    model: Model, provider: Provider
+) -> None:
+    provider.faults = [Fault(200, "<html>hello</html>")]
+    with pytest.raises(ModelRefused, match="base URL"):
+        await model.answer(ASKED)
+
+
+async def test_an_answer_without_content_is_empty_and_no_crash(
+    model: Model, provider: Provider
+) -> None:
+    provider.faults = [Fault(200, '{"choices": [], "content": null, "candidates": 3}')]
+    assert (await model.answer(ASKED)).text == ""
+
+
+async def test_nobody_there_is_busy(provider: Provider) -> None:
+    gone = provider.url
+    model = open_model(
+        "openai-compatible",
+        model="m",
+        base_url="http://127.0.0.1:1/v1",
+        patience=Patience(attempts=1),
+    )
+    with pytest.raises(ModelBusy, match=r"127\.0\.0\.1"):
+        await model.answer(ASKED)
+    await model.close()
+    assert gone
+
+
+async def test_the_provider_says_how_long_to_wait(provider: Provider) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    model = _openai(provider, sleep)
+    provider.faults = [Fault(429, headers={"Retry-After": "7"}), Fault(429), Fault(429)]
+    await model.answer(ASKED)
+    await model.close()
+    assert waits == [7.0, 2.0, 4.0]
+
+
+async def test_a_wait_beyond_patience_is_left_for_later(provider: Provider) -> None:
+    async def sleep(seconds: float) -> None:
+        raise AssertionError(f"slept {seconds} s")
+
+    model = _openai(provider, sleep)
+    provider.faults = [Fault(429, headers={"Retry-After": "3600"})]
+    with pytest.raises(ModelBusy) as busy:
+        await model.answer(ASKED)
+    await model.close()
+    assert busy.value.retry_after == 3600
+
+
+async def test_no_more_calls_are_in_flight_than_allowed(provider: Provider) -> None:
+    provider.hold = threading.Event()
+    model = open_model(
+        "openai-compatible", model="m", base_url=provider.base_url("openai"), at_once=2
+    )
+    asking = [asyncio.create_task(model.answer(ASKED)) for _ in range(6)]
+    for _ in range(2):
+        await asyncio.to_thread(provider.arrived.acquire)
+    provider.hold.set()
+    await asyncio.gather(*asking)
+    await model.close()
+    assert len(provider.asked) == 6
+    assert provider.most_at_once <= 2
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("openai", None), "TURNETL_LLM__MODEL"),
+        (("openai", "m"), "TURNETL_LLM__API_KEY"),
+        (("openai-compatible", "m"), "TURNETL_LLM__BASE_URL"),
+        (("acme", "m"), "unknown provider `acme`"),
+    ],
+)
+def test_what_is_missing_is_named(given: tuple[str, str | None], says: str) -> None:
+    with pytest.raises(BadUsage, match=says):
+        open_model(given[0], model=given[1])
+
+
+def test_a_model_is_named_with_its_provider() -> None:
+    model = open_model("gemini", model="flash", api_key=KEY)
+    assert model.name == "gemini/flash"
+    assert KEY not in repr(vars(model)["_wire"])
+
+
+def _openai(provider: Provider, sleep: object) -> HttpModel:
+    wire = OpenAi("m", provider.base_url("openai"))
+    patience = Patience(attempts=4, first_wait=1, longest_wait=30)
+    return HttpModel(wire, KEY, at_once=1, patience=patience, sleep=sleep)  # type: ignore[arg-type]
