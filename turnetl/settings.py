@@ -159,8 +159,10 @@ def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     merged = dict(below)
     for name, value in above.items():
         under = merged.get(name)
-        both = isinstance(under, Mapping) and isinstance(value, Mapping)
-        merged[name] = _merge(under, value) if both else value
+        if isinstance(under, Mapping) and isinstance(value, Mapping):
+            merged[name] = _merge(under, value)
+        else:
+            merged[name] = value
     return merged
 
 
