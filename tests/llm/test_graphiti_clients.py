@@ -1,0 +1,156 @@
+"""Graphiti's client classes in front of a model and an embedder."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from graphiti_core.llm_client.client import LLMClient
+from graphiti_core.llm_client.config import LLMConfig
+from graphiti_core.llm_client.openai_generic_client import OpenAIGenericClient
+from graphiti_core.prompts.extract_nodes import ExtractedEntities
+from graphiti_core.prompts.models import Message
+from openai import AsyncOpenAI
+
+from tests.servers.provider import KEY, Fault, Provider, serving
+from tests.servers.toy import ToyEmbedder
+from turnetl.errors import BadTurn, ModelRefused
+from turnetl.llm.chat import Model
+from turnetl.llm.graphiti import NoReranker, TurnEmbedder, TurnModel
+from turnetl.llm.http import Patience
+from turnetl.llm.models import open_model
+from turnetl.model import Usage, Vector
+
+GOOD = '{"extracted_entities": []}'
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture
+async def model(provider: Provider) -> AsyncIterator[Model]:
+    opened = open_model(
+        "openai-compatible",
+        model="canned",
+        base_url=provider.base_url("openai"),
+        patience=Patience(attempts=1),
+    )
+    yield opened
+    await opened.close()
+
+
+async def ask(model: TurnModel, said: str = "hello") -> dict[str, object]:
+    messages = [Message(role="system", content="You extract."), Message(role="user", content=said)]
+    return await model.generate_response(
+        messages, ExtractedEntities, prompt_name="extract_nodes.extract_message"
+    )
+
+
+@pytest.mark.parametrize("said", [GOOD, f"```json\n{GOOD}\n```", f"  {GOOD}\n"])
+async def test_an_answer_that_fits_is_taken(model: Model, provider: Provider, said: str) -> None:
+    provider.texts = [said]
+    assert await ask(TurnModel(model)) == {"extracted_entities": []}
+
+
+@pytest.mark.parametrize(
+    "said", ["Sure! Here they are.", "", "[]", '{"extracted_entities": [{"name"', '{"other": 1}']
+)
+async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_the_reason(
+    model: Model, provider: Provider, said: str
+) -> None:
+    provider.texts = [said, GOOD]
+    turn = TurnModel(model)
+    assert await ask(turn) == {"extracted_entities": []}
+    again = provider.asked[1].messages
+    assert again[:2] == provider.asked[0].messages
+    assert again[2] == ("assistant", said or "(no answer)")
+    assert again[3][0] == "user"
+    assert again[3][1].startswith("That does not fit: ")
+    assert turn.usage == Usage(calls=2, prompt_tokens=200, completion_tokens=20)
+
+
+async def test_two_answers_that_do_not_fit_set_the_turn_aside(
+    model: Model, provider: Provider
+) -> None:
+    provider.texts = ["no", "no"]
+    turn = TurnModel(model)
+    with pytest.raises(BadTurn, match="twice"):
+        await ask(turn)
+    assert turn.usage.calls == 2
+
+
+async def test_a_cut_answer_sets_the_turn_aside_without_asking_again(
+    model: Model, provider: Provider
+) -> None:
+    cut = '{"choices": [{"message": {"content": "{"}, "finish_reason": "length"}]}'
+    provider.faults = [Fault(200, cut)]
+    with pytest.raises(BadTurn, match="was cut"):
+        await ask(TurnModel(model))
+    assert len(provider.asked) == 1
+
+
+async def test_a_failure_that_graphiti_swallows_is_raised_by_the_check(
+    model: Model, provider: Provider
+) -> None:
+    provider.faults = [Fault(401)]
+    turn = TurnModel(model)
+    turn.check()
+    with pytest.raises(ModelRefused):
+        await ask(turn)
+    with pytest.raises(ModelRefused):
+        turn.check()
+
+
+async def test_messages_are_those_of_graphitis_own_client(model: Model, provider: Provider) -> None:
+    said = "na\u00efve \u200bzero\x00 \ud800 width\r\n\t\U0001f600"
+    provider.texts = [GOOD, GOOD]
+    await ask(TurnModel(model), said)
+    async with AsyncOpenAI(api_key=KEY, base_url=provider.base_url("openai")) as client:
+        theirs = OpenAIGenericClient(LLMConfig(model="canned", api_key=KEY), client=client)
+        await ask(theirs, said)  # type: ignore[arg-type]  # the same method
+    assert provider.asked[0].messages == provider.asked[1].messages
+    ours, other = provider.asked[0].body, provider.asked[1].body
+    assert ours["response_format"] == other["response_format"]
+    assert ours["max_tokens"] == other["max_tokens"]
+
+
+async def test_a_text_is_embedded_once_a_turn() -> None:
+    inner = ToyEmbedder()
+    embedder = TurnEmbedder(inner)
+    first = await embedder.create_batch(["a", "b", "a"])
+    assert first[0] == first[2] != first[1]
+    assert await embedder.create(["b"]) == first[1]
+    assert inner.embedded == ["a", "b"]
+
+
+async def test_a_vector_that_the_group_holds_is_not_made_again() -> None:
+    inner = ToyEmbedder()
+    embedder = TurnEmbedder(inner)
+    vector: Vector = (await inner.embed(["a"]))[0]
+    inner.embedded.clear()
+    embedder.remember("a", vector)
+    await embedder.create("a")
+    assert inner.embedded == []
+    assert embedder.known("a") == vector
+
+
+async def test_nothing_is_reranked() -> None:
+    with pytest.raises(NotImplementedError):
+        await NoReranker().rank("q", ["a"])
+
+
+def test_graphiti_asks_about_telemetry_at_each_event_and_hears_no() -> None:
+    asks = (
+        "import turnetl.llm.graphiti\n"
+        "from graphiti_core.telemetry.telemetry import is_telemetry_enabled\n"
+        "raise SystemExit(is_telemetry_enabled())"
+    )
+    assert subprocess.run([sys.executable, "-c", asks], check=False).returncode == 0
+
+
+def test_graphiti_calls_a_client_by_generate_response_alone() -> None:
+    """The adapter overrides this one method; another abstract one would be a new way in."""
+    assert LLMClient.__abstractmethods__ == {"_generate_response"}
