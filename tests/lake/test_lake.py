@@ -1,0 +1,173 @@
+"""Parquet in and out: whole or not at all, and never with other columns than the schema's."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests import builders
+from turnetl import lake as lakes
+from turnetl import schema
+from turnetl.errors import Stop
+from turnetl.lake import Lake, Origin
+from turnetl.model import Episode, GroupId, Turn
+
+SHOP = builders.GROUP
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path / "lake")
+
+
+def turns_frame(*turns: Turn) -> pl.DataFrame:
+    return pl.DataFrame([asdict(turn) for turn in turns], schema=schema.TURNS.polars)
+
+
+def episodes_frame(*episodes: Episode) -> pl.DataFrame:
+    rows = []
+    for episode in episodes:
+        row = asdict(episode)
+        rows.append(row.pop("turn") | row)
+    return pl.DataFrame(rows, schema=schema.EPISODES.polars)
+
+
+def origin(archive: str = "s1.jsonl", group: GroupId = SHOP) -> Origin:
+    return Origin(
+        archive=archive,
+        size=900,
+        mtime_ns=1_772_442_000_000_000_001,
+        sha256="0" * 64,
+        format="claude_code",
+        reader=1,
+        group=group,
+        fixed=False,
+        counts={"lines": 4, "skipped": {"meta": 1}},
+    )
+
+
+FULL = builders.turn(
+    "full",
+    steering=("and the tests",),
+    answers=("two digits",),
+    subagents=("Read it.",),
+    tools=(builders.tool("Bash", "pytest -q", "1 failed", is_error=True),),
+)
+BARE = builders.turn(
+    "bare", started_at=None, ended_at=None, closed=False, closed_by=None, cwd=None, model=None
+)
+
+
+def test_turns_come_back_as_they_went_in(lake: Lake) -> None:
+    lake.write_turns(turns_frame(FULL, BARE), origin())
+    assert list(lake.turns(SHOP)) == [FULL, BARE]
+
+
+def test_a_turns_file_says_which_archive_it_was_read_from(lake: Lake) -> None:
+    path = lake.write_turns(turns_frame(FULL), origin())
+    (file,) = lake.turn_files()
+    assert file.path == path
+    assert file.origin == origin()
+
+
+def test_an_empty_archive_has_a_turns_file_too(lake: Lake) -> None:
+    lake.write_turns(turns_frame(), origin())
+    assert len(lake.turn_files()) == 1
+    assert list(lake.turns(SHOP)) == []
+
+
+def test_the_same_archive_is_replaced_however_its_path_is_written(lake: Lake) -> None:
+    lake.write_turns(turns_frame(FULL), origin("s1.jsonl"))
+    lake.write_turns(turns_frame(BARE), origin("./x/../s1.jsonl"))
+    assert list(lake.turns(SHOP)) == [BARE]
+
+
+def test_a_file_that_moves_to_another_group_leaves_no_trace(lake: Lake) -> None:
+    lake.write_turns(turns_frame(FULL), origin())
+    lake.write_turns(turns_frame(FULL), origin(group=GroupId("till")))
+    assert lake.groups() == ["till"]
+    assert not (lake.root / "turns" / "shop").exists()
+
+
+def test_files_that_turnetl_did_not_write_have_no_origin(lake: Lake) -> None:
+    folder = lake.root / "turns" / "shop"
+    folder.mkdir(parents=True)
+    turns_frame(FULL).write_parquet(folder / "foreign.parquet")
+    (folder / "torn.parquet").write_bytes(b"PAR1")
+    assert lake.turn_files() == []
+
+
+def test_the_same_table_gives_the_same_bytes(lake: Lake) -> None:
+    path = lake.write_turns(turns_frame(FULL, BARE), origin())
+    before = path.read_bytes()
+    lake.write_turns(turns_frame(FULL, BARE), origin())
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("crooked", "what"),
+    [
+        (turns_frame(FULL).drop("chars"), "lacks the column `chars`"),
+        (turns_frame(FULL).cast({"chars": pl.String}), "has `chars` as String instead of Int64"),
+        (turns_frame(FULL).with_columns(extra=1), "has a column `extra` that `turns`"),
+        (
+            turns_frame(FULL).select(pl.all().reverse()).select("chars", pl.exclude("chars")),
+            "order",
+        ),
+    ],
+)
+def test_a_crooked_table_is_neither_written_nor_read(
+    lake: Lake, crooked: pl.DataFrame, what: str
+) -> None:
+    path = lake.write_turns(turns_frame(FULL), origin())
+    with pytest.raises(Stop, match=what):
+        lake.write_turns(crooked, origin())
+    assert list(lake.turns(SHOP)) == [FULL]
+    crooked.write_parquet(path)
+    with pytest.raises(Stop, match=what) as caught:
+        lake.scan_turns(SHOP)
+    assert str(path) in str(caught.value)
+
+
+def test_a_torn_file_is_named(lake: Lake) -> None:
+    path = lake.write_turns(turns_frame(FULL), origin())
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(Stop, match="cannot be read") as caught:
+        lake.scan_turns(SHOP)
+    assert str(path) in str(caught.value)
+
+
+def test_a_refused_write_leaves_no_temporary_file(lake: Lake) -> None:
+    path = lake.write_turns(turns_frame(FULL), origin())
+    with pytest.raises(Stop):
+        lake.write_turns(turns_frame(FULL).drop("chars"), origin())
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_episodes_come_back_in_table_order(lake: Lake) -> None:
+    late, early = builders.episode("late"), builders.episode("early", noise="too_short")
+    lake.write_episodes(SHOP, episodes_frame(late, early), {"rules": "1"})
+    assert list(lake.episodes(SHOP)) == [late, early]
+    assert list(lake.episodes(SHOP, {early.turn_id})) == [early]
+    assert list(lake.episodes(SHOP, set())) == []
+    assert lake.episodes_metadata(SHOP) == {"rules": "1"}
+
+
+def test_a_group_without_a_table_has_no_episodes(lake: Lake) -> None:
+    assert lake.episodes_metadata(SHOP) is None
+    assert list(lake.episodes(SHOP)) == []
+    assert list(lake.turns(SHOP)) == []
+    assert lake.groups() == []
+    assert not lake.root.exists()
+
+
+def test_groups_are_those_with_turns_and_those_with_episodes(lake: Lake) -> None:
+    lake.write_turns(turns_frame(FULL), origin())
+    lake.write_episodes(GroupId("till"), episodes_frame(), {})
+    assert lake.groups() == ["shop", "till"]
+
+
+def test_a_name_of_an_archive_does_not_depend_on_where_we_stand(tmp_path: Path) -> None:
+    assert lakes.archive_digest(tmp_path / "a") == lakes.archive_digest(tmp_path / "b" / ".." / "a")
+    assert lakes.archive_digest(tmp_path / "a") != lakes.archive_digest(tmp_path / "b")

@@ -1,0 +1,325 @@
+"""Archives to turns files: what changed is read, everything is redacted, nothing stops the rest."""
+
+import json
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from turnetl import parse
+from turnetl.lake import Lake
+from turnetl.model import GroupId, Turn
+
+SMALL = Path(__file__).parents[1] / "archives" / "claude_code"
+SHOP = GroupId("shop")
+
+
+class Plain:
+    """Cuts nothing."""
+
+    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
+        return texts, [0] * len(texts)
+
+
+class Cuts:
+    """Cuts one word, wherever it stands."""
+
+    def __init__(self, secret: str) -> None:
+        self.secret = secret
+
+    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
+        counts = [text.count(self.secret) for text in texts]
+        return [text.replace(self.secret, "[cut]") for text in texts], counts
+
+
+class Meanwhile(Plain):
+    """Does something while an archive is being read."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        self.happens = happens
+
+    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
+        self.happens()
+        return super().redact(texts)
+
+
+def row(kind: str, content: object, native: str, **fields: object) -> str:
+    message = {"role": kind, "content": content}
+    base = {"type": kind, "sessionId": "s1", "cwd": "/home/dev/shop", "uuid": native}
+    time = {"timestamp": "2026-03-02T09:00:00Z"}
+    return json.dumps(base | time | {"message": message} | fields) + "\n"
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    path = tmp_path / "s1.jsonl"
+    path.write_text(row("user", "Mend the cart.", "p0") + row("assistant", "Mended.", "a0"))
+    return path
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path / "lake")
+
+
+def run(
+    lake: Lake, *paths: Path, redactor: parse.Redacts | None = None, group: GroupId | None = None
+) -> parse.ParseReport:
+    return parse.archives(paths, lake, redactor=redactor or Plain(), group=group)
+
+
+def outcomes(report: parse.ParseReport) -> list[str]:
+    return [archive.outcome.value for archive in report.archives]
+
+
+def prompts(lake: Lake, group: GroupId = SHOP) -> list[str]:
+    return [turn.user_text for turn in lake.turns(group)]
+
+
+def only_turn(lake: Lake, group: GroupId = SHOP) -> Turn:
+    (turn,) = lake.turns(group)
+    return turn
+
+
+def test_an_archive_becomes_a_turns_file_of_its_project(archive: Path, lake: Lake) -> None:
+    report = run(lake, archive)
+    assert outcomes(report) == ["new"]
+    assert report.groups == (SHOP,)
+    turn = only_turn(lake)
+    assert (turn.user_text, turn.assistant_text) == ("Mend the cart.", "Mended.")
+    assert (turn.archive, turn.first_line, turn.last_line) == (str(archive), 1, 2)
+    assert turn.chars == len("Mend the cart.") + len("Mended.")
+    assert (turn.closed, turn.closed_by) == (False, None)
+
+
+def test_an_archive_of_the_same_size_and_time_is_not_opened(archive: Path, lake: Lake) -> None:
+    run(lake, archive)
+    before = archive.stat()
+    archive.write_text(archive.read_text().replace("Mend the cart.", "Tear it apart."))
+    os.utime(archive, ns=(before.st_atime_ns, before.st_mtime_ns))
+    report = run(lake, archive)
+    assert outcomes(report) == ["unchanged"]
+    assert report.read.lines == 0
+    assert report.archives[0].counts.turns == 1
+    assert prompts(lake) == ["Mend the cart."]
+
+
+def test_an_archive_with_the_same_content_is_not_read_again(archive: Path, lake: Lake) -> None:
+    run(lake, archive)
+    (written,) = lake.turn_paths()
+    before = written.stat().st_mtime_ns
+    os.utime(archive, ns=(1, 1))
+    assert outcomes(run(lake, archive)) == ["unchanged"]
+    assert written.stat().st_mtime_ns == before
+
+
+def test_an_archive_that_grew_is_read_whole_and_replaced(archive: Path, lake: Lake) -> None:
+    run(lake, archive)
+    first = only_turn(lake)
+    with archive.open("a") as file:
+        file.write(row("user", "Push it.", "p1"))
+    assert outcomes(run(lake, archive)) == ["changed"]
+    assert len(lake.turn_paths()) == 1
+    turns = list(lake.turns(SHOP))
+    assert [turn.user_text for turn in turns] == ["Mend the cart.", "Push it."]
+    assert turns[0].turn_id == first.turn_id
+    assert turns[0].content_hash == first.content_hash
+    assert [turn.closed for turn in turns] == [True, False]
+
+
+def test_what_is_appended_while_we_read_is_read_the_next_time(archive: Path, lake: Lake) -> None:
+    def append() -> None:
+        with archive.open("a") as file:
+            file.write(row("user", "Push it.", "p1"))
+
+    run(lake, archive, redactor=Meanwhile(append))
+    assert prompts(lake) == ["Mend the cart."]
+    assert outcomes(run(lake, archive)) == ["changed"]
+    assert prompts(lake) == ["Mend the cart.", "Push it."]
+
+
+def test_another_group_takes_the_archive_and_leaves_no_old_file(archive: Path, lake: Lake) -> None:
+    run(lake, archive)
+    assert outcomes(run(lake, archive, group=GroupId("till"))) == ["changed"]
+    assert lake.groups() == ["till"]
+    assert prompts(lake, GroupId("till")) == ["Mend the cart."]
+
+
+def test_a_group_that_was_named_stays_when_it_is_not_named_again(archive: Path, lake: Lake) -> None:
+    run(lake, archive, group=GroupId("till"))
+    assert outcomes(run(lake, archive)) == ["unchanged"]
+    with archive.open("a") as file:
+        file.write(row("user", "Push it.", "p1"))
+    assert outcomes(run(lake, archive)) == ["changed"]
+    assert lake.groups() == ["till"]
+
+
+def test_one_bad_archive_stops_none_of_the_others(
+    archive: Path, lake: Lake, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "other.jsonl").write_text('{"type":"session_meta","payload":{}}\n')
+    (tmp_path / "folder.jsonl").mkdir()
+    paths = [tmp_path / name for name in ("gone", "empty.jsonl", "other.jsonl", "folder.jsonl")]
+    report = run(lake, *paths, archive)
+    assert outcomes(report) == ["unreadable", "unreadable", "unknown", "unreadable", "new"]
+    assert [problem.reason for problem in report.problems] == [
+        "missing",
+        "empty",
+        "unknown",
+        "folder",
+    ]
+    for problem, path in zip(report.problems, paths, strict=True):
+        assert f"`{path}`" in problem.message
+        assert problem.message.count(".") - str(path).count(".") == 1
+    assert prompts(lake) == ["Mend the cart."]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_an_archive_that_is_closed_to_us_is_said(archive: Path, lake: Lake) -> None:
+    archive.chmod(0)
+    (problem,) = run(lake, archive).problems
+    assert "check its permissions" in problem.message
+
+
+def test_a_broken_line_is_named_and_costs_only_itself(lake: Lake) -> None:
+    report = run(lake, SMALL / "lines.jsonl")
+    (problem,) = report.problems
+    assert (problem.line, problem.reason) == (5, "broken")
+    assert "lines.jsonl` line 5 and 1 more" in problem.message
+    assert report.read.turns == 3
+
+
+def test_a_report_counts_every_line_and_batches_add_up(lake: Lake) -> None:
+    paths = sorted(SMALL.glob("*.jsonl"))
+    whole = run(lake, *paths[:3]) + run(lake, *paths[3:])
+    assert whole.outcomes == {parse.Outcome.NEW: len(paths)}
+    assert whole.read.lines == whole.read.used + sum(whole.read.skipped.values())
+    assert whole.read.lines == sum(path.read_bytes().count(b"\n") for path in paths) + 1
+    assert whole.read.turns == sum(1 for group in lake.groups() for _ in lake.turns(group))
+
+
+def test_progress_is_told_after_each_archive(archive: Path, lake: Lake) -> None:
+    told: list[tuple[int, int]] = []
+    parse.archives(
+        [archive, SMALL / "answers.jsonl"],
+        lake,
+        redactor=Plain(),
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert told == [(1, 2), (2, 2)]
+
+
+def test_the_same_archive_gives_the_same_bytes(archive: Path, tmp_path: Path) -> None:
+    written = []
+    for name in ("one", "two"):
+        run(Lake(tmp_path / name), archive)
+        (path,) = Lake(tmp_path / name).turn_paths()
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+
+
+def secretive(secret: str) -> str:
+    """An archive with a secret in every place that is written."""
+    place = {"cwd": f"/home/{secret}", "gitBranch": f"fix-{secret}"}
+    edit = {"file_path": f"/{secret}.py", "old_string": "a", "new_string": f"key = {secret}"}
+    uses = [
+        {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": f"echo {secret}"}},
+        {"type": "tool_use", "id": "t2", "name": "Task", "input": {"prompt": f"Use {secret}"}},
+        {"type": "tool_use", "id": "t3", "name": "Edit", "input": edit},
+    ]
+    long = "x" * 1190 + secret + "y" * 3000
+    refusal = f"To tell you how to proceed, the user said:\nnot {secret}"
+    results = [
+        {"type": "tool_result", "tool_use_id": "t1", "content": long},
+        {"type": "tool_result", "tool_use_id": "t2", "content": refusal, "is_error": True},
+        {"type": "text", "text": f"and {secret} too"},
+    ]
+    said = [{"type": "text", "text": f"I see {secret}."}, *uses]
+    return (
+        row("user", f"My key is {secret}", "p0", **place)
+        + row("assistant", said, "a0", **place)
+        + row("user", results, "r0", **place)
+    )
+
+
+def test_no_secret_reaches_the_table_even_where_an_outcome_is_cut(
+    lake: Lake, tmp_path: Path
+) -> None:
+    secret = secrets.token_hex(20)
+    path = tmp_path / "s1.jsonl"
+    path.write_text(secretive(secret))
+    run(lake, path, redactor=Cuts(secret), group=SHOP)
+    turn = only_turn(lake)
+    assert secret[:6] not in repr(turn)
+    assert turn.steering == ("and [cut] too",)
+    assert turn.answers == ("not [cut]",)
+    assert turn.subagents == ("Use [cut]",)
+    assert (turn.cwd, turn.git_branch) == ("/home/[cut]", "fix-[cut]")
+    assert [tool.input for tool in turn.tools][::2] == [
+        "echo [cut]",
+        "/[cut].py :: - a + key = [cut]",
+    ]
+    assert turn.redactions == 13
+    assert b"[cut]" not in path.read_bytes()
+
+
+def test_a_group_is_never_named_after_a_secret(lake: Lake, tmp_path: Path) -> None:
+    secret = secrets.token_hex(20)
+    path = tmp_path / "s1.jsonl"
+    path.write_text(secretive(secret))
+    assert run(lake, path, redactor=Cuts(secret)).groups == ("cut",)
+
+
+def test_long_texts_are_cut_to_head_and_tail_and_say_how_much_is_gone(
+    lake: Lake, tmp_path: Path
+) -> None:
+    command = "echo start\n" + "echo x; " * 200 + "\necho end"
+    outcome = "A" * 5000 + "the error stands here"
+    use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": outcome}
+    path = tmp_path / "s1.jsonl"
+    rows = row("user", "Go.", "p0"), row("assistant", [use], "a0"), row("user", [result], "r0")
+    path.write_text("".join(rows))
+    run(lake, path)
+    turn = only_turn(lake)
+    (tool,) = turn.tools
+    assert tool.input.startswith("echo start echo x;")
+    assert tool.input.endswith("echo end")
+    assert "\n" not in tool.input
+    assert tool.outcome.endswith("the error stands here")
+    assert f"[... {len(outcome) - 2000} characters left out ...]" in tool.outcome
+    assert turn.chars == len("Go.") + len(json.dumps({"command": command})) - 1 + len(outcome)
+
+
+@pytest.mark.parametrize(
+    ("cwd", "group"),
+    [
+        ("/home/dev/My Shop-2.0", "my_shop_2_0"),
+        ("/home/dev/shop/", "shop"),
+        ("C:\\Users\\dev\\shop", "shop"),
+        ("/home/dev/shop/.worktrees/fix/cart", "shop"),
+        ("/home/dev/shop/.worktrees/fix/cart/src", "shop"),
+        ("/home/dev/shop/.claude/worktrees/fix", "shop"),
+        ("/home/dev/café", "cafe"),
+        ("/", "no_project"),
+        (None, "no_project"),
+    ],
+)
+def test_a_group_is_the_project_that_the_first_folder_belongs_to(
+    cwd: str | None, group: str, lake: Lake, tmp_path: Path
+) -> None:
+    path = tmp_path / "s1.jsonl"
+    later = "/elsewhere" if cwd else None
+    path.write_text(row("user", "Hi.", "p0", cwd=cwd) + row("user", "Ho.", "p1", cwd=later))
+    assert run(lake, path).groups == (group,)
+
+
+def test_projects_in_another_script_do_not_fall_together(lake: Lake, tmp_path: Path) -> None:
+    for name in ("магазин", "касса"):
+        (tmp_path / f"{name}.jsonl").write_text(row("user", "Hi.", name, cwd=f"/home/{name}"))
+    report = run(lake, *sorted(tmp_path.glob("*.jsonl")))
+    assert len(report.groups) == 2
+    assert all(group.startswith("project_") for group in report.groups)
