@@ -1,0 +1,49 @@
+"""The turns of a group as its episodes: each once, in order, marked and rendered."""
+
+import polars as pl
+
+from turnetl import noise, schema
+from turnetl.episodes import parts, text
+
+
+def episodes(turns: pl.LazyFrame) -> pl.DataFrame:
+    """Return the rows of `schema.EPISODES`, in the order of (started_at, session_id, ordinal).
+
+    The same turns give the same rows, in whatever order and from whatever archives they come.
+
+    Args:
+        turns: rows with the columns of `schema.TURNS`, of one group; copies of a turn among them.
+    """
+    marked = noise.mark(in_order(once(turns))).collect()
+    rendered = marked.with_columns(text.render(marked))
+    chars = pl.col("text").str.len_chars().cast(pl.Int64)
+    counted = rendered.with_columns(
+        pl.col("chars").alias("chars_before"),
+        chars.alias("chars_after"),
+        parts.tokens(chars).alias("tokens"),
+    )
+    split = counted.with_columns(parts.split(counted["text"]))
+    return split.select(schema.EPISODES.polars.names()).cast(schema.EPISODES.polars)
+
+
+def once(turns: pl.LazyFrame) -> pl.LazyFrame:
+    """Return each turn id once, as the archive has it that holds most of it, with `copies`."""
+    best = turns.sort(
+        ["turn_id", "chars", "closed", "content_hash", "archive", "first_line"],
+        descending=[False, True, True, False, False, False],
+    )
+    others = (pl.col("archive").n_unique().over("turn_id") - 1).cast(pl.Int32)
+    return best.with_columns(others.alias("copies")).unique(
+        "turn_id", keep="first", maintain_order=True
+    )
+
+
+def in_order(turns: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the turns oldest first, `ordinal` counted anew within each session.
+
+    Turns without a time come last, in the order that their archives give them.
+    """
+    placed = turns.sort("started_at", "session_id", "ordinal", "turn_id", nulls_last=True)
+    return placed.with_columns(
+        pl.int_range(pl.len(), dtype=pl.Int32).over("session_id").alias("ordinal")
+    )

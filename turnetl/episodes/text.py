@@ -1,0 +1,34 @@
+"""A turn as the messages that a person would keep: `user: ...`, `assistant: ...`, `tools: ...`."""
+
+import polars as pl
+
+from turnetl.episodes import calls, clean
+
+VERSION = 1
+"""Of all that decides a text; higher with every change of `text`, `calls` or `clean`."""
+
+
+def render(turns: pl.DataFrame) -> pl.Series:
+    """Return `text`, one a row: prompt, answer, steering, answers in results, calls of tools.
+
+    The person's own words stand whole; messages are parted by a blank line.
+    """
+    with_calls = turns.with_columns(calls.lines(turns))
+    messages = pl.concat_list(
+        _message("user", clean.words(pl.col("user_text"))),
+        _message("assistant", clean.prose(pl.col("assistant_text"))),
+        _messages("user", "steering"),
+        _messages("user", "answers"),
+        pl.col("calls").list.eval("tools: " + pl.element()).list.join("\n"),
+    )
+    said = messages.list.eval(pl.element().filter(pl.element() != ""))
+    return with_calls.select(said.list.join("\n\n").alias("text"))["text"]
+
+
+def _message(speaker: str, text: pl.Expr) -> pl.Expr:
+    return pl.when(text == "").then(pl.lit("")).otherwise(f"{speaker}: " + text)
+
+
+def _messages(speaker: str, column: str) -> pl.Expr:
+    said = pl.col(column).list.eval(_message(speaker, clean.words(pl.element())))
+    return said.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")
