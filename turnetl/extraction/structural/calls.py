@@ -131,8 +131,8 @@ def _first_quoted(text: str, keys: tuple[str, ...]) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, list):
         # `["bash", "-lc", "go test"]`: the last word is what was run.
-        shell = len(value) == 3 and str(value[1]).startswith("-") and "c" in str(value[1])
-        return str(value[2]) if shell else " ".join(str(part) for part in value)
+        shell = len(value) > 1 and value[1] in {"-c", "-lc"}
+        return str(value[-1]) if shell else " ".join(str(part) for part in value)
     return value if isinstance(value, str) else ""
 
 

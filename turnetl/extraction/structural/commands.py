@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from turnetl.extraction.structural import lexicon
+
 _HEREDOC = re.compile(r"<<-?\s?(['\"\\]?)([A-Z_a-z]{2,20})\1")
 _PIECE = re.compile(
     r"'[^']{0,4000}'?|\"(?:[^\"\\]|\\.){0,4000}\"?|\\.|&&|\|\||[;\n|&]|[^'\"\\;\n|&]+|.", re.DOTALL
@@ -18,49 +20,26 @@ _PROGRAM = re.compile(r"^[A-Za-z][\w.+-]{1,30}$")
 _VERB = re.compile(r"^[a-z][a-z0-9]*(?:[:_-][a-z0-9]+){0,4}$")
 _TIME = re.compile(r"^-|^\d+[smh]?$")
 
-_TRIVIAL = frozenset(
-    """ls cat echo pwd sleep head tail sed awk grep egrep rg find wc cd which true false export source
-    set unset mkdir rmdir cp mv rm ln touch chmod chown sort uniq tr cut xargs tee test printf date
-    diff cmp jq yq ps kill pkill killall lsof file stat tree env type for while if do done then else
-    elif fi case esac function return exit read wait trap eval exec alias less more man clear history
-    column paste basename dirname realpath readlink du df uname whoami id hostname nl od xxd hexdump
-    strings base64 md5 md5sum shasum sha256sum tar gzip gunzip zip unzip seq yes comm fold rev tac
-    pbcopy pbpaste open in let local declare mktemp pgrep top free watch python python3 node perl
-    ruby bash sh zsh command ls-files nohup time not the and printenv expect script awk gawk
-    ssh scp rsync nc telnet ping dig fd bat exa eza lsd sqlite3""".split()
-)
-_WRAPPERS = frozenset("sudo time nohup command exec env nice stdbuf then do else builtin !".split())
 _TIMED = frozenset({"timeout", "gtimeout"})
 _RUNNERS = (
     ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("rye", "run"), ("pdm", "run"),
     ("hatch", "run"), ("pnpm", "exec"), ("npm", "exec"), ("bundle", "exec"), ("yarn", "exec"),
     ("pnpm", "dlx"), ("mise", "exec"), ("python", "-m"), ("python3", "-m"), ("npx",), ("bunx",),
 )  # fmt: skip
-_VERBS = {
-    "npm run": 3, "pnpm run": 3, "yarn run": 3, "bun run": 3, "mise run": 3, "docker compose": 3,
-    "gh pr": 3, "gh issue": 3, "gh run": 3, "gh repo": 3, "gh release": 3, "go mod": 3, "uv pip": 3,
-    "git worktree": 3, "git stash": 2, "prefect deployment": 3, "aws s3": 3, "cargo": 2, "npx": 2,
-}  # fmt: skip
-_ALONE = frozenset(
-    "pytest ruff mypy tsc eslint prettier jest black flake8 curl wget gofmt cmake".split()
-)
-_LOOKING = frozenset(
-    """git status;git diff;git log;git show;git branch;git rev-parse;git ls-files;git remote;git config
-    ;git blame;git fetch;git ls-tree;git cat-file;git for-each-ref;git symbolic-ref;git check-ignore
-    ;git reflog;git grep;git merge-base;git rev-list;git describe;git tag;git worktree list;git add
-    ;git stash;git hash-object;git ls-remote;git name-rev;git shortlog;go env;go version;go doc
-    ;go list;gh auth;npm ls;npm list;pip list;pip show;npm view;brew list;docker ps;docker images
-    ;git -c;git --version;git checkout;git switch;git reset;git update-ref;git init;git apply""".replace(
-        "\n", " "
-    ).split(";")
-)
-_LOOKING_NAMES = frozenset(name.strip() for name in _LOOKING)
+_THREE_WORDS = frozenset(
+    ("npm run", "pnpm run", "yarn run", "bun run", "mise run", "docker compose", "gh pr", "gh run",
+     "gh issue", "gh repo", "gh release", "go mod", "uv pip", "git worktree", "aws s3",
+     "prefect deployment")
+)  # fmt: skip
 _TESTS = re.compile(
     r"^(?:(?:go|cargo|npm|yarn|pnpm|bun|mix|swift|dotnet|deno|make|just|mise|mise run|npm run|task"
     r"|pnpm run|yarn run|gradle|\./gradlew|mvn) (?:test|build|vet|lint|check|ci|clippy|tsc|compile"
     r"|typecheck|fmt|t)\b.*|pytest|vitest.*|jest|tsc|eslint|mypy|ruff|golangci-lint.*|tox.*|nox.*"
-    r"|playwright.*|xcodebuild.*|rspec.*|phpunit.*|unittest.*|ctest.*|pyright.*)"
+    r"|playwright.*|xcodebuild.*|rspec.*|phpunit.*|unittest.*|ctest.*|pyright.*)$"
 )
+_AMPERSAND = "\ue000"
+"""Stands for the `&` of a redirection while a line is cut at the others."""
+_VERB_LENGTH = 24
 _LONGEST = 4000
 _LINE = 120
 _ARGUMENT = 60
@@ -86,7 +65,7 @@ class Command:
     @property
     def only_looks(self) -> bool:
         """Whether it changes nothing and proves nothing: worth a word only if it failed."""
-        return self.name in _LOOKING_NAMES
+        return self.name in lexicon.LOOKING
 
 
 def commands(shell: str) -> list[Command]:
@@ -110,11 +89,11 @@ def _without_heredocs(shell: str) -> str:
 
 
 def _segments(shell: str) -> Iterator[str]:
-    """Cut at `&&`, `||`, `;`, `|` and line ends outside quotes; what a pipe leads to is left out."""
+    """Cut at `&&`, `||`, `;` and line ends outside quotes; what a pipe leads to is left out."""
     segment: list[str] = []
     piped = False
     for piece in _PIECE.findall(
-        shell.replace("\\\n", " ").replace(">&", ">＆").replace("&>", "＆>")
+        shell.replace("\\\n", " ").replace(">&", f">{_AMPERSAND}").replace("&>", f"{_AMPERSAND}>")
     ):
         if piece not in {"&&", "||", ";", "\n", "|", "&"}:
             segment.append(piece)
@@ -131,9 +110,9 @@ def _command(segment: str) -> Command | None:
     if not words:
         return None
     program = words[0]
-    if program.startswith(("./", "bin/", "scripts/")) and "/tmp" not in program:
+    if program.startswith(("./", "bin/", "scripts/")):
         program = program.removeprefix("./")
-    elif not _PROGRAM.match(program) or program in _TRIVIAL:
+    elif not _PROGRAM.match(program) or program in lexicon.TRIVIAL:
         return None
     words[0] = program
     return Command(_name(words), _line(words), program, tuple(words))
@@ -142,7 +121,7 @@ def _command(segment: str) -> Command | None:
 def _words(segment: str) -> list[str]:
     words = []
     skip = False
-    for word in _WORD.findall(segment.replace("＆", "&").strip(" \t(){}")):
+    for word in _WORD.findall(segment.replace(_AMPERSAND, "&").strip(" \t(){}")):
         redirect = _REDIRECT.match(word)
         if redirect:
             skip = not (redirect.group(1) or redirect.group(2) or "&" in word)
@@ -155,7 +134,9 @@ def _words(segment: str) -> list[str]:
 
 def _unwrapped(words: list[str]) -> list[str]:
     while words:
-        if _ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS:
+        if _ASSIGNMENT.match(words[0]) and "$(" in words[0]:
+            return []
+        if _ASSIGNMENT.match(words[0]) or words[0] in lexicon.WRAPPERS:
             words = words[1:]
         elif words[0] in _TIMED:
             words = words[1:]
@@ -178,13 +159,13 @@ def _runner(words: list[str]) -> int:
 
 def _name(words: list[str]) -> str:
     name = words[:1]
-    if name[0] in _ALONE:
+    if name[0] in lexicon.ALONE:
         return name[0]
     for word in _plain_arguments(words):
-        if not _VERB.match(word) or len(word) > 24:
+        if not _VERB.match(word) or len(word) > _VERB_LENGTH:
             break
         name.append(word)
-        if len(name) >= _VERBS.get(" ".join(name[:2]), 2):
+        if len(name) > 1 + (" ".join(name[:2]) in _THREE_WORDS):
             break
     return " ".join(name)
 
@@ -204,7 +185,9 @@ def _plain_arguments(words: list[str]) -> Iterator[str]:
 def _line(words: list[str]) -> str:
     shown: list[str] = []
     for word in words:
-        if len(word) > _ARGUMENT or "\n" in word:
+        if "$(" in word:
+            shown.append("…")
+        elif len(word) > _ARGUMENT or "\n" in word:
             shown.append(f"{word[: _ARGUMENT - 1].split(chr(10))[0]}…")
         else:
             shown.append(word)

@@ -2,7 +2,9 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
+from turnetl.extraction.structural import lexicon
 from turnetl.extraction.structural.prose import clip
 
 _TICKED = re.compile(r"`([^`\n]{2,120})`")
@@ -15,32 +17,29 @@ _IDENTIFIER = re.compile(
 _CALL = re.compile(r"^([A-Za-z_][\w.]{2,60})\([^()]{0,80}\)$")
 _TYPED = re.compile(
     r"(?<![\w/.`@-])(?:[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]+){1,6}|(?:[A-Z][a-z0-9]{1,20}){2,6}"
-    r"|[A-Za-z]\w{0,30}_\w{1,40}|[A-Z][A-Z0-9]{1,20}(?:_[A-Z0-9]{1,20}){1,5})(?:\(\))?(?![\w/`@]|\.\w)"
+    r"|[A-Za-z]\w{0,30}_\w{1,40}|[A-Z][A-Z0-9]{1,20}(?:_[A-Z0-9]{1,20}){1,5})(?:\(\))?(?![\w/`@]"
+    r"|\.\w)"
 )
 _TICKET = re.compile(
     r"(?<![\w-])(?!UTF-|SHA-|ISO-|RFC-|GPT-|HTTP-|UTC-|MD-|AES-|CVE-)[A-Z]{2,8}-\d{1,5}(?![\w-])"
 )
 _FILE_LIKE = re.compile(
-    r"^(?:[\w@~.()\[\]-]{0,80}/){0,12}[\w@.()\[\]-]{1,100}\.(?:py|pyi|go|rs|ts|tsx|js|jsx|mjs|cjs|java|kt|swift|rb|php"
-    r"|c|h|cc|cpp|hpp|cs|m|mm|scala|ex|exs|sh|bash|zsh|sql|md|mdx|rst|txt|json|jsonl|yaml|yml|toml|ini|cfg|env"
-    r"|html|css|scss|vue|svelte|lua|proto|graphql|tf|ipynb|xml|csv|lock|mod|sum|gradle|plist|tmpl|j2)$"
+    r"^(?:[\w@~.()\[\]-]{0,80}/){0,12}[\w@.()\[\]-]{1,100}\.(?:py|pyi|go|rs|ts|tsx|js|jsx|mjs|cjs"
+    r"|java|kt|swift|rb|php"
+    r"|c|h|cc|cpp|hpp|cs|m|mm|scala|ex|exs|sh|bash|zsh|sql|md|mdx|rst|txt|json|jsonl|yaml|yml"
+    r"|toml|ini|cfg|env"
+    r"|html|css|scss|vue|svelte|lua|proto|graphql|tf|ipynb|xml|csv|lock|mod|sum|gradle|plist|tmpl"
+    r"|j2|log|mdc|svg|png)$"
 )  # fmt: skip
 _STRONG = re.compile(r"[a-z][A-Z]|_|::|\(\)|^--|^/|\w\.\w|[A-Z]{2}|[a-z]-[a-z]|^[A-Z][a-z]{3,}")
-_VAGUE = frozenset(
-    """true false null none nil string strings number integer float bool boolean error errors test tests main
-    master head origin todo done name value key type data file files path code json yaml html readme user agent
-    github gitlab typescript javascript claude anthropic openai macos linux windows youtube linkedin postgresql
-    mysql sqlite mongodb graphql nodejs nextjs vscode docker devops iphone ipad javadoc oauth wifi eof tmp dev
-    json.loads self this foo bar baz example undefined any void object array int float64 int64 uint64 str dict
-    list set map context.context fmt.errorf fmt.println errors.new err ctx args argv stdout stderr stdin
-    localhost redacted fixme note warning info debug camelcase snake_case /exit /clear /help /tmp /dev/null
-    important_notes no_response""".split()
+_MACHINE_WORD = re.compile(
+    r"^[0-9a-f-]{7,}$|\d{6,}|^/(?:tmp|var|Users|home|private|etc|usr|dev|bin|opt|root|path)/"
+    r"|^toolu_|^msg_|^req_|^sess_"
 )
-_MACHINE_WORD = re.compile(r"^[0-9a-f-]{7,}$|\d{6,}|^toolu_|^msg_|^req_|^sess_")
+_WORD = re.compile(r"[a-z][a-z0-9]{4,30}")
+_PART = re.compile(r"[a-z0-9]{5,30}")
+_PATH_LENGTH, _NAME_LENGTH, _SHORTEST = 300, 120, 4
 _MOST = 14
-_TRUNKS = frozenset(
-    "main master head develop development dev trunk staging production release gh-pages".split()
-)
 
 
 def concepts(prompt: str, answer: str, *, files: frozenset[str]) -> list[str]:
@@ -62,6 +61,21 @@ def concepts(prompt: str, answer: str, *, files: frozenset[str]) -> list[str]:
     return sorted(weights, key=lambda name: (-weights[name], name))[:_MOST]
 
 
+def topics(prompt: str, files: Iterable[str]) -> list[str]:
+    """Return words of a prompt that files are called by: `telemetry` of `telemetry/x.go`."""
+    asked = Counter(_WORD.findall(prompt[:3000].lower()))
+    called = {
+        part
+        for file in files
+        for name in file.lower().split("/")[-2:]
+        for part in _PART.findall(name.partition(".")[0])
+    }
+    return sorted(
+        (word for word in called if asked[word] and word not in lexicon.COMMON),
+        key=lambda word: (-asked[word], word),
+    )[:3]
+
+
 def file_mentions(text: str) -> list[str]:
     """Return the paths that stand in backticks, in order, each once."""
     ticked = (
@@ -71,7 +85,7 @@ def file_mentions(text: str) -> list[str]:
 
 
 def is_file_like(word: str) -> bool:
-    return len(word) < 300 and bool(_FILE_LIKE.match(word.partition(":")[0]))
+    return len(word) < _PATH_LENGTH and bool(_FILE_LIKE.match(word.partition(":")[0]))
 
 
 def tickets(text: str) -> list[str]:
@@ -81,7 +95,12 @@ def tickets(text: str) -> list[str]:
 
 def branch(name: str | None) -> str | None:
     """Return a branch that has a name of its own: not the trunk, not a bare commit."""
-    if not name or name.lower() in _TRUNKS or _MACHINE_WORD.search(name) or len(name) > 120:
+    if (
+        not name
+        or name.lower() in lexicon.TRUNKS
+        or _MACHINE_WORD.search(name)
+        or len(name) > _NAME_LENGTH
+    ):
         return None
     return name
 
@@ -100,5 +119,5 @@ def _tidy(word: str) -> str:
     if not _IDENTIFIER.match(word) or is_file_like(word):
         return ""
     word = word.removesuffix("()")
-    vague = word.lower() in _VAGUE or _MACHINE_WORD.search(word)
-    return "" if vague or not (call or _STRONG.search(word)) or len(word) < 4 else word
+    vague = word.lower() in lexicon.VAGUE or _MACHINE_WORD.search(word)
+    return "" if vague or not (call or _STRONG.search(word)) or len(word) < _SHORTEST else word

@@ -13,39 +13,49 @@ _AGENT = re.compile(
     rf"\b(?:(?:I|we)(?:'ve| have)? (?:decided|chose|opted)\b|decid(?:ed|ing) (?:to|on|against)\b"
     rf"|opting for\b|decision(?: is| was)?: |(?:let's|we(?:'ll| will| should)) {_VERBS}\b"
     rf"|I(?:'ll| will|'d) (?:go with|stick (?:with|to)|keep|switch to|default to|avoid|drop)\b"
-    rf"|(?:use[sd]?|using|chose|prefer(?:red)?|switch(?:ed)? to|return[s]?|store[sd]?|call[s]?|changed?|moved?|"
+    rf"|(?:use[sd]?|using|chose|prefer(?:red)?|switch(?:ed)? to|return[s]?|store[sd]?|call[s]?"
+    rf"|changed?|moved?|"
     rf"replaced?)\b[^.?!]{{3,120}}\b(?:instead of|rather than)\b"
     rf"|(?:instead of|rather than)\b[^.?!]{{3,120}}, (?:we|I|it) )",
     re.IGNORECASE,
 )
 _PERSON = re.compile(
-    rf"\b(?:let'?s {_VERBS}\b|(?:I|we) (?:want|prefer|decided|chose|need) to {_VERBS}\b|I(?:'d)? prefer\b"
-    rf"|we should (?:not |always |never |only |rather )?{_VERBS}\b|go with\b|instead of\b|rather than\b"
-    rf"|(?:please )?don'?t (?:use|add|keep|make|change|do|create|commit|remove)\b|(?:always|never) use\b"
-    rf"|no need (?:to|for)\b|not as an? \b|should (?:be|stay|remain|default)\b[^.?!]{{2,80}}\bnot\b)",
+    rf"\b(?:let'?s {_VERBS}\b|(?:I|we) (?:want|prefer|decided|chose|need) to {_VERBS}\b"
+    rf"|I(?:'d)? prefer\b"
+    rf"|we should (?:not |always |never |only |rather )?{_VERBS}\b|go with\b|instead of\b"
+    rf"|rather than\b"
+    rf"|(?:please )?don'?t (?:use|add|keep|make|change|do|create|commit|remove)\b|(?:always"
+    rf"|never) use\b"
+    rf"|no need (?:to|for)\b|not as an? \b|should (?:be|stay|remain"
+    rf"|default)\b[^.?!]{{2,80}}\bnot\b)",
     re.IGNORECASE,
 )
 _OPEN = re.compile(
-    r"\?\s*$|\b(?:if you|would you|could|might|maybe|perhaps|alternatively|option [a-d1-9]\b|should (?:I|we)"
+    r"\?\s*$|\b(?:if you|would you|could|might|maybe|perhaps|alternatively|option [a-d1-9]\b"
+    r"|should (?:I|we)"
     r"|do you|can you|whether|let me know|not sure|wonder|either)\b",
     re.IGNORECASE,
 )
 _STEP = re.compile(
-    r"\b(?:the|a|an) \w{0,20} ?(?:tool|agent|subagent|command)\b|\bto (?:find|search|explore|look|check|see"
-    r"|verify|understand|read|get|fetch|investigate|track)\b|\b(?:let'?s|we'll) (?:have a look|make sure|not)\b"
+    r"\b(?:the|a|an) \w{0,20} ?(?:tool|agent|subagent|command)\b|\bto (?:find|search|explore|look"
+    r"|check|see"
+    r"|verify|understand|read|get|fetch|investigate|track)\b|\b(?:let'?s|we'll) (?:have a look"
+    r"|make sure|not)\b|\b(?:switch|move) to \S{1,60} branch|^\S{1,80}:\d"
     r"|\bkeep (?:going|working|reading|looking|an eye)|\bmake sure\b|\bhave been\b",
     re.IGNORECASE,
 )
 _MIND = re.compile(r"\b(?:because|since|so that|as it|simpler|safer|avoids?)\b", re.IGNORECASE)
 _ASKED = re.compile(r"\"([^\"]{3,600})\"=\"([^\"]{1,1000})\"")
 _FEEDBACK = re.compile(
-    r"^\s*(?:\(no (?:response|comment)\)|ok|yes|no|continue|stop|wait)?\s*\.?\s*$", re.I
+    r"^\s*(?:\(no (?:response|comment)\)|ok|yes|no|continue|stop|wait)?\s*\.?\s*$", re.IGNORECASE
 )
 _PLAN = re.compile(
-    r"^\s*Implement the following plan:\s*(?:#{1,3} )?(?:Plan: )?([^\n]{3,200})", re.I
+    r"^\s*Implement the following plan:\s*(?:#{1,3} )?(?:Plan: )?([^\n]{3,200})", re.IGNORECASE
 )
 _SHORTEST, _LONGEST = 25, 320
 _NAME = 90
+_TYPED = 1200
+"""Characters that a person types; what is longer was pasted, at least from its middle on."""
 _MOST_OF_AGENT, _MOST_OF_PERSON = 4, 4
 
 
@@ -61,8 +71,8 @@ def of_person(words: Iterable[str]) -> list[str]:
     stated = [
         sentence
         for text in words
-        for sentence in sentences(plain(clip(text, 4000, 0)))
-        if _fits(sentence) and _PERSON.search(sentence)
+        for sentence in sentences(plain(text if len(text) < _TYPED else text[: _TYPED // 3]))
+        if _fits(sentence) and _PERSON.search(sentence) and not _STEP.search(sentence)
     ]
     return list(dict.fromkeys(stated))[:_MOST_OF_PERSON]
 
@@ -73,7 +83,12 @@ def answered(answer: str) -> list[tuple[str, str]]:
     if pairs:
         return [(shorten(question, 160), shorten(said, 200)) for question, said in pairs[:4]]
     said = shorten(plain(answer[:4000]), 300)
-    return [] if _FEEDBACK.match(said) else [("", said)]
+    return [] if is_question(said) or _FEEDBACK.match(said) else [("", said)]
+
+
+def is_question(answer: str) -> bool:
+    """Whether a comment on a rejection asks back: nothing is decided yet."""
+    return not _ASKED.search(answer[:8000]) and "?" in answer[:4000]
 
 
 def plan(prompt: str) -> str:

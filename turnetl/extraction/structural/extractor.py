@@ -8,7 +8,7 @@ from turnetl import ids
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import words, work
 from turnetl.extraction.structural.said import CONCEPT, FILE, Found, Said, Success, Thing
-from turnetl.extraction.structural.scene import Scene, scene
+from turnetl.extraction.structural.scene import NOBODY, Scene, scene
 from turnetl.graph.mirror.group import Group
 from turnetl.model import Entity, Episode, Fact, GroupId
 
@@ -50,7 +50,7 @@ class StructuralExtractor:
         return Resolved(
             entities=tuple(entity for entity in entities if entity is not None),
             facts=(*new.values(), *ended),
-            mentions=tuple(sorted(keys.values())),
+            mentions=tuple(sorted(key for thing, key in keys.items() if thing != NOBODY)),
         )
 
 

@@ -8,6 +8,7 @@ _HEAD = 12_000
 _TAIL = 12_000
 _MOST = 6
 _NAME = 110
+_LETTERS, _SHORTEST = 4, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,14 @@ class Failure:
 _CHANGING = (
     (re.compile(r"(?:/private)?/(?:tmp|var/folders)/[^\s'\"`:,)]{1,300}"), "…"),
     (re.compile(r"/(?:Users|home)/[^\s'\"`:,)]{1,300}/(?=[^\s/'\"`:,)]{1,100})"), "…/"),
-    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[a-f]*\d)[0-9a-f]{10,64}\b"), "…"),
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+        r"|\b(?=[a-f]*\d)[0-9a-f]{10,64}\b"), "…"),
     (re.compile(r"\b0x[0-9a-fA-F]{4,16}\b"), "0x…"),
     (re.compile(r"(?<=\w):\d{1,6}(?::\d{1,6})?\b"), ""),
     (re.compile(r"\b(?:line|column|pid|port) \d{1,7}\b"), "…"),
     (re.compile(r"\b\d{4}[-/]\d\d[-/]\d\d[T ]?(?:\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?Z?)?"), "…"),
     (re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]"), ""),
+    (re.compile(r"https?://[^\s'\"`)]{1,300}|\b\d{1,6}(?:\.\d{1,6})?(?:ms|s|m\d{1,2}s)\b"), ""),
     (re.compile(r"\s+"), " "),
 )  # fmt: skip
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]")
@@ -37,7 +40,8 @@ _ANSI = re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]")
 _PATH = r"[^\s:()'\"]{1,200}"
 _TYPED = re.compile(
     r"^(?:E[ ]{1,8}|Uncaught |Caused by: |Exception in thread \"[^\"\n]{1,80}\" |\[?)?"
-    r"((?:[A-Za-z_]\w{0,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure))\b(?:: (.{0,300}))?$",
+    r"((?:[A-Za-z_]\w{0,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt"
+    r"|Failure))\b(?:: (.{0,300}))?$",
     re.MULTILINE,
 )
 _IN_PYTHON = re.compile(r"^ {0,8}File \"([^\"\n]{1,300})\", line \d", re.MULTILINE)
@@ -79,17 +83,18 @@ _FINDERS: tuple[Callable[[str], Iterator[Failure]], ...] = (
     _tests(r"^\s{0,20}--- FAIL: (?P<test>[\w/.:#=-]{1,200})"),
     _tests(rf"^(?:FAILED|ERROR) (?P<where>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"),
     _tests(r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$"),
-    _tests(r"^\s{0,12}(?:✕|✗|×) (?P<test>[^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$"),
+    _tests(r"^\s{0,12}(?:✕|✗|\u00d7) (?P<test>[^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$"),
     _tests(r"^FAIL:? (?P<test>test_\w{1,100}) \((?P<where>[\w.]{1,150})\)"),
     _typed,
     _errors(r"^panic: (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$", "panic: "),
     _errors(r"^(?P<kind>error\[E\d{4}\]): (?P<message>[^\n]{3,300})"
             rf"(?:\n\s{{0,8}}--> (?P<where>{_PATH}):\d)?"),
-    _errors(rf"^(?P<where>{_PATH}\.\w{{1,4}})(?:\(\d+,\d+\)|:\d+:\d+)(?:: | - )error (?P<kind>TS\d{{2,5}}): "
+    _errors(rf"^(?P<where>{_PATH}\.\w{{1,4}})(?:\(\d+,\d+\)|:\d+:\d+)(?:: "
+        rf"| - )error (?P<kind>TS\d{{2,5}}): "
             r"(?P<message>[^\n]{3,300})"),
     _errors(rf"^(?:vet: |# )?(?P<where>{_PATH}\.\w{{1,5}}):\d+:\d+: (?:fatal error: |error: )?"
             r"(?!warning|note|info)(?P<message>[A-Za-z][^\n]{5,300})"),
-    _errors(rf"^\s{{2,16}}(?P<where>[\w/.-]{{1,100}}_test\.go):\d+: (?P<message>[^\n]{{5,300}})"),
+    _errors(r"^\s{2,16}(?P<where>[\w/.-]{1,100}_test\.go):\d+: (?P<message>[^\n]{5,300})"),
     _errors(r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<message>[^\n]{3,200}?)\s{2,40}(?P<kind>[\w@/-]{3,60})$"),
     _errors(r"^(?:/bin/)?(?:zsh|bash|sh)[:\w() -]{0,40}: (?:line \d+: )?(?P<message>[^\n]{1,150}: "
             r"command not found|command not found: [^\n]{1,80})$"),
@@ -104,11 +109,13 @@ _SAYS_FAILURE = re.compile(
 )
 _MACHINERY = re.compile(
     r"^(?:exit (?:code|status) \d|error: (?:process completed|script|task) |FAIL$|make: \*\*\*"
-    r"|\[?\w{1,20}\]? ?(?:exited|failed)|errors?$|failed$|error: exit|issues found)",
+    r"|\[?\w{1,20}\]? ?(?:exited|failed)|errors?$|failed$|error: exit|issues found"
+    r"|\[[\w:-]{1,40}\] ERROR task)",
     re.IGNORECASE,
 )
 _REPORTED = re.compile(
-    r"\b((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception)): ([^\n`]{3,160})|^panic: ([^\n]{3,160})"
+    r"\b((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception)): ([^\n`]{3,160})"
+    r"|^panic: ([^\n]{3,160})"
     r"|^fatal: ([^\n]{3,160})",
     re.MULTILINE,
 )
@@ -161,12 +168,12 @@ def _test_name(test: str) -> str:
 
 
 def _is_name(name: str) -> bool:
-    return sum(letter.isalpha() for letter in name) >= 4 and not _MACHINERY.match(name)
+    return sum(letter.isalpha() for letter in name) >= _LETTERS and not _MACHINERY.match(name)
 
 
 def _last_resort(text: str) -> Iterator[Failure]:
     for line in text.split("\n")[:60]:
         name = stable(line[:300])
-        if len(name) >= 10 and _SAYS_FAILURE.search(name) and _is_name(name):
+        if len(name) >= _SHORTEST and _SAYS_FAILURE.search(name) and _is_name(name):
             yield Failure(name, "")
             return

@@ -8,23 +8,23 @@ import re
 from dataclasses import dataclass
 from posixpath import normpath
 
+from turnetl.extraction.structural import lexicon
+
 _HOME = re.compile(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:/Users/[^/]+)(?=/|$)")
-_WORKTREES = re.compile(r"^(.*?)/(?:\.worktrees|\.claude/worktrees|worktrees|\.trees)/(.+)$")
+_WORKTREES = re.compile(r"^(.*?)/(?:\.claude/worktrees|[\w.-]{0,80}worktrees|\.trees)/(.+)$")
 _NOT_A_PATH = re.compile(r"[\n\r\t*?{}<>|$\"'`;=\x00]|\s{2}|://|\.\.\.|…")
 _LINE = re.compile(r"(?::\d{1,7}){1,2}(?:-\d{1,7})?$|#L\d{1,7}.*$")
 _PASSING = re.compile(r"^(?:/private)?/(?:tmp|var|dev|proc|sys|run)(?:/|$)")
 _JUNK_PART = re.compile(
     r"(?:^|/)(?:node_modules|\.git|__pycache__|\.?venv|site-packages|\.cache|caches?|Caches"
-    r"|\.(?:pytest|mypy|ruff)_cache|\.next|\.tox|tool-results|\.npm|pkg/mod|\.claude/(?:projects|plans"
+    r"|\.(?:pytest|mypy|ruff)_cache|\.next|\.tox|tool-results|\.npm|pkg/mod|\.claude/(?:projects"
+    r"|plans"
     r"|todos|shell-snapshots|file-history)|scratchpad|te?mp)(?:/|$)"
 )
 _JUNK_NAME = re.compile(
     r"(?:^|/)(?:[0-9a-f]{12,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+)(?:\.\w{1,8})?$"
     r"|\.(?:pyc|tmp|swp|log|pid|output|bak|o|class)$|(?:^|/)\.DS_Store$",
     re.IGNORECASE,
-)
-_INSIDE = frozenset(
-    "src tests test docs doc lib cmd pkg internal packages backend frontend scripts".split()
 )
 _LONGEST = 240
 _SHOWN_OUTSIDE = 4
@@ -105,7 +105,7 @@ def _tree_name(rest: str, branch: str | None) -> str:
 
 def _above_sources(parts: list[str], start: int) -> str:
     for place in range(start + 1, len(parts)):
-        if parts[place] in _INSIDE:
+        if parts[place] in lexicon.SOURCES:
             return "/".join(parts[:place])
     return "/".join(parts)
 

@@ -3,23 +3,11 @@
 import re
 from collections.abc import Iterator
 
+from turnetl.extraction.structural import lexicon
 from turnetl.extraction.structural.commands import Command
 
-_INSTALLS = frozenset(
-    """pip install;pip3 install;uv add;uv pip install;poetry add;pdm add;rye add;pipx install;pipenv install
-    ;npm install;npm i;npm add;yarn add;pnpm add;pnpm install;pnpm i;bun add;bun install;cargo add;cargo install
-    ;go get;go install;gem install;bundle add;brew install;apt install;apt-get install;composer require
-    ;dotnet add package;conda install;mix deps.get;swift package;apk add;dnf install;yum install""".replace(
-        "\n", " "
-    ).split(";")
-)
-_INSTALL_NAMES = frozenset(name.strip() for name in _INSTALLS)
 _SYSTEM = frozenset(
-    {"brew install", "apt install", "apt-get install", "apk add", "dnf install", "yum install"}
-)
-_TAKES_VALUE = frozenset(
-    "-r --requirement -c --constraint -e --editable -i --index-url --extra-index-url --group --extra"
-    " -t --target --prefix --registry -G -C --features --path --git --root --version --tag".split()
+    ("brew install", "apt install", "apt-get install", "apk add", "dnf install", "yum install")
 )
 _PACKAGE = re.compile(r"^@?[A-Za-z0-9][\w.+-]{0,60}(?:/[\w.+~-]{1,60}){0,6}$")
 _VERSION = re.compile(
@@ -31,13 +19,15 @@ _MANIFEST = re.compile(
 _MANIFEST_LINE = re.compile(
     r"^\+? ?\"(@?[a-z][\w./-]{1,60})\": ?\"[\^~>=<]{0,2}\d[\w.-]{0,20}\",?$"
     r"|^\+? ?\"([A-Za-z][\w.-]{1,60})(?:\[[\w,-]{1,60}\])? ?[=<>~!]=? ?\d[^\"]{0,40}\",?$"
-    r"|^\+? ?([a-z][\w.-]{1,60}) ?= ?(?:\"\^?\d[\w.*-]{0,20}\"|\{ ?version ?= ?\"[^\"]{1,30}\".{0,200}\})$"
+    r"|^\+? ?([a-z][\w.-]{1,60}) ?= ?(?:\"\^?\d[\w.*-]{0,20}\""
+    r"|\{ ?version ?= ?\"[^\"]{1,30}\".{0,200}\})$"
     r"|^\+? ?(?:require )?((?:[\w-]{1,40}\.)[\w.-]{1,60}(?:/[\w.-]{1,60}){1,5}) v\d[\w.+-]{0,60}$"
     r"|^\+? ?([A-Za-z][\w.-]{1,60})(?:\[[\w,-]{1,60}\])?[=~>]=\d[\w.]{0,20}$"
 )
 _NOT_PACKAGES = frozenset(
     ("version", "name", "node", "python", "edition", "go", "rust-version", "requires-python")
 )
+_LINE = 400
 _MOST = 10
 
 
@@ -60,14 +50,14 @@ def written(path: str, change: str) -> list[str]:
         return []
     came = change[:20_000].rpartition("+ ")[2] if " + " in change or change[:2] == "+ " else change
     lines = (line.strip() for line in came[:20_000].split("\n")[:400])
-    matches = (_MANIFEST_LINE.match(line) for line in lines if len(line) < 400)
+    matches = (_MANIFEST_LINE.match(line) for line in lines if len(line) < _LINE)
     names = (next(filter(None, match.groups())) for match in matches if match)
     return list(dict.fromkeys(name for name in names if name not in _NOT_PACKAGES))[:_MOST]
 
 
 def _verb(command: Command) -> str:
     words = command.words
-    return next((v for n in (3, 2) if (v := " ".join(words[:n])) in _INSTALL_NAMES), "")
+    return next((v for n in (3, 2) if (v := " ".join(words[:n])) in lexicon.INSTALLS), "")
 
 
 def _names(words: tuple[str, ...]) -> Iterator[str]:
@@ -75,7 +65,7 @@ def _names(words: tuple[str, ...]) -> Iterator[str]:
     for word in words:
         if skip:
             skip = False
-        elif word in _TAKES_VALUE:
+        elif word in lexicon.TAKES_VALUE:
             skip = True
         elif not word.startswith(("-", ".", "/", "~", "$", "git+", "http", "file:")):
             name = _VERSION.sub("", word.strip("'\""))

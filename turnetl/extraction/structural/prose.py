@@ -5,7 +5,7 @@ pattern's repeats are bounded or cannot overlap.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 GIST = 300
 """Characters of a prompt or an answer that one fact carries."""
@@ -19,21 +19,30 @@ _TAG = re.compile(r"</?[a-z][a-z0-9_-]{0,30}(?: [^<>]{0,200})?/?>")
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 _EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")
 _LINE_START = re.compile(
-    r"^[ \t]{0,40}(?:[-*+>•]|\d{1,3}[.)]|#{1,6})[ \t]+(?:\[[ xX]\][ \t]+)?", re.M
+    r"^[ \t]{0,40}(?:[-*+>•]|\d{1,3}[.)]|#{1,6})[ \t]+(?:\[[ xX]\][ \t]+)?", re.MULTILINE
 )
-_RULE = re.compile(r"^[ \t]*(?:[-=*_]{3,}|\|.*\|?)[ \t]*$", re.M)
-_END = re.compile(r"(?<=[.!?])[)\"'*]{0,2}[ \t]+(?=[A-Z`\"'(\[*])|\n+")
+_RULE = re.compile(r"^[ \t]*(?:[-=*_]{3,}|\|.*\|?)[ \t]*$", re.MULTILINE)
+_END = re.compile(r"(?<=[.!?])[)\"'*]{0,2}[ \t]+(?=[A-Z`\"'(\[*])|(?<=[\u3002\uff01\uff1f])|\n+")
+_TICKED = re.compile(r"`[^`]{0,200}`")
+_SHORTEST, _LETTERS = 12, 8
+_LAST_PARAGRAPHS = 10
+_PIECES = 5
 _SPACE = re.compile(r"\s+")
 _OPENING = re.compile(
     r"^(?:let me\b|now\b,?|now,? let|next,|first,|i'll\b|i will\b|i need to\b|i'm going to\b"
-    r"|let's (?:check|see|look|start|verify)|good[.,!]|great[.,!]|perfect[.,!]|ok(?:ay)?[.,!]|sure[.,!]"
-    r"|alright|hi\b|hello\b|thanks|you're (?:absolutely )?right[.,!]?$|absolutely[.,!]|excellent[.,!]"
+    r"|let's (?:check|see|look|start|verify)|good[.,!]|great[.,!]|perfect[.,!]|ok(?:ay)?[.,!]"
+    r"|sure[.,!]"
+    r"|alright|hi\b|hello\b|thanks|you're (?:absolutely )?right[.,!]?$|absolutely[.,!]"
+    r"|excellent[.,!]"
     r"|here(?:'s| is| are)\b.{0,80}:$|would you like|want me to|shall i\b|do you want"
     r"|let me know|feel free|generated with|🤖|co-authored-by)",
     re.IGNORECASE,
 )
-_NARRATION = re.compile(
-    r"^(?:let me|now\b|i'll|i need to|first|next|also|and |then )", re.IGNORECASE
+_ANNOUNCED = re.compile(
+    r"(?:(?:all |the |good|great|perfect"
+    r"|now i)[^\n]{0,200}[.!] )?(?:now,? )?let me (?!know)[^\n]{0,300}[.:]?$"
+    r"|(?:let me|now|i'll|i need to|first|next|also|and|then)\b[^\n]{0,300}:$",
+    re.IGNORECASE,
 )
 _EMPTY_PRAISE = re.compile(
     r"^(?:done|perfect|great|good|excellent|all (?:done|set)|ok(?:ay)?|yes|no|sure|right|summary"
@@ -44,7 +53,12 @@ _EMPTY_PRAISE = re.compile(
 
 def clip(text: str, head: int, tail: int) -> str:
     """Cut the middle out of a text that is longer than `head + tail` characters."""
-    return text if len(text) <= head + tail else f"{text[:head]}\n\n{text[-tail:]}"
+    if len(text) <= head + tail:
+        return text
+    # The tail begins with a whole line, if one begins anywhere near.
+    kept = text[len(text) - tail :]
+    line = kept.find("\n", 0, tail // 4)
+    return f"{text[:head]}\n\n{kept[line + 1 :]}"
 
 
 def plain(text: str) -> str:
@@ -72,25 +86,48 @@ def shorten(text: str, limit: int) -> str:
 
 def gist(prompt: str) -> str:
     """Return what a prompt asks for: its first sentences, up to `GIST` characters."""
+    return next(iter(gists(prompt)), "")
+
+
+def gists(prompt: str) -> list[str]:
+    """Return a prompt in pieces of up to `GIST` characters, the first says what it asks for."""
     words = sentences(plain(clip(prompt, 6000, 0)))
-    meant = [sentence for sentence in words if not _EMPTY_PRAISE.match(sentence)]
-    return _fill(meant or words, GIST)
+    return pieces([sentence for sentence in words if not _EMPTY_PRAISE.match(sentence)] or words)
 
 
-def conclusion(answer: str) -> str:
-    """Return what an answer came to: the first sentences after the last narration of a step."""
-    paragraphs = plain(clip(answer, 0, 6000)).split("\n\n")
-    last = _last_message(paragraphs)
-    words = [sentence for part in last for sentence in sentences(part)]
+def conclusion(answer: str) -> list[str]:
+    """Return what an answer came to, in pieces of up to `GIST` characters, at most five.
+
+    It begins after the last announcement of a step: `Now let me run the tests:`.
+    """
+    paragraphs = plain(clip(answer, 0, 8000)).split("\n\n")
+    words = [sentence for part in _last_message(paragraphs) for sentence in sentences(part)]
     telling = [sentence for sentence in words if is_telling(sentence)]
-    return _fill(telling or words, GIST)
+    if not telling:
+        words = [sentence for part in paragraphs for sentence in sentences(part)]
+        telling = [sentence for sentence in words if is_telling(sentence)]
+    return pieces(telling or words)
+
+
+def pieces(words: Iterable[str]) -> list[str]:
+    """Gather sentences into pieces of up to `GIST` characters, at most five."""
+    gathered: list[str] = []
+    for word in words:
+        if gathered and len(gathered[-1]) + len(word) < GIST:
+            stop = "" if gathered[-1].endswith((".", "!", "?", ":", ";", "。")) else ";"
+            gathered[-1] = f"{gathered[-1]}{stop} {word}"
+        else:
+            gathered.append(shorten(word, GIST))
+    return gathered[:_PIECES]
 
 
 def is_telling(sentence: str) -> bool:
     """Whether a sentence says something about the work, not about what comes next."""
-    if len(sentence) < 12 or sentence.endswith(":"):
+    if len(sentence) < _SHORTEST or sentence.endswith((":", "\uff1a")):
         return False
-    return not (_OPENING.match(sentence) or _EMPTY_PRAISE.match(sentence))
+    if _OPENING.match(sentence) or _EMPTY_PRAISE.match(sentence):
+        return False
+    return sum(map(str.isalpha, _TICKED.sub("", sentence))) >= _LETTERS
 
 
 def last_question(answer: str) -> str:
@@ -100,28 +137,9 @@ def last_question(answer: str) -> str:
     return asked[-1] if asked else ""
 
 
-def lead(text: str) -> str:
-    """Lower the first letter of a sentence that goes on behind another word."""
-    one_word_up = len(text) > 1 and text[0].isupper() and text[1].islower()
-    return text[0].lower() + text[1:] if one_word_up else text
-
-
 def _last_message(paragraphs: list[str]) -> list[str]:
     for place in range(len(paragraphs) - 1, -1, -1):
         part = paragraphs[place].strip()
-        if part.endswith(":") and "\n" not in part and _NARRATION.match(part):
-            return paragraphs[place + 1 :] or paragraphs
-    return paragraphs
-
-
-def _fill(pieces: Iterable[str], limit: int) -> str:
-    return shorten(" ".join(_until(pieces, limit)), limit)
-
-
-def _until(pieces: Iterable[str], limit: int) -> Iterator[str]:
-    length = 0
-    for piece in pieces:
-        if length and length + len(piece) > limit:
-            return
-        length += len(piece) + 1
-        yield piece
+        if "\n" not in part and _ANNOUNCED.match(part) and paragraphs[place + 1 :]:
+            return paragraphs[place + 1 :]
+    return paragraphs[-_LAST_PARAGRAPHS:]

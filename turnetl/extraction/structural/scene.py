@@ -1,5 +1,6 @@
 """A turn as the rest of the room sees it: its calls, its things by name, and what it is about."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,10 +9,20 @@ from datetime import datetime
 from turnetl.extraction.structural import concepts, prose
 from turnetl.extraction.structural.calls import Call, Kind, read_calls
 from turnetl.extraction.structural.files import Project, project
-from turnetl.extraction.structural.said import CONCEPT, FILE, Thing
+from turnetl.extraction.structural.said import COMMAND, CONCEPT, FILE, TOOL, Thing
 from turnetl.model import Turn
 
 _WRITES = frozenset({Kind.EDIT, Kind.CREATE})
+_CHANGE = re.compile(
+    r"\b(?:add|updat|chang|fix|remov|mov|renam|creat|replac|implement|extract|refactor|wrot|delet"
+    r"|simplif"
+    r"|introduc|convert|handl|now\b)",
+    re.IGNORECASE,
+)
+_SERVED = frozenset({Kind.SERVER, Kind.SKILL})
+_SLASH = re.compile(r"/[a-z][\w:-]{1,60}(?=\s|$)")
+NOBODY = Thing(CONCEPT, "user")
+"""Stands where a turn names nothing at all: a sentence needs two ends."""
 _READ_FILES = 8
 _MENTIONED_FILES = 8
 _SENTENCES = 400
@@ -42,9 +53,10 @@ class Scene:
         return call.of.ended_at or self.turn.started_at
 
     def sentence_about(self, file: str) -> str:
-        """Return the first sentence of the answer that names the file, or nothing."""
+        """Return the sentence that says best what was done to the file, or nothing."""
         base = file.rpartition("/")[2]
-        return next((sentence for sentence in self.told if base in sentence), "")
+        about = [sentence for sentence in self.told if base in sentence]
+        return next(filter(_CHANGE.search, about), about[0] if about else "")
 
     def spoken_of(self, sentence: str, but: Thing) -> Thing:
         """Return the other thing a sentence is about: a concept, a file, or the turn's subject."""
@@ -69,7 +81,7 @@ def scene(turn: Turn) -> Scene:
         project=where,
         calls=calls,
         hub=hub,
-        subject=_subject(turn, edited, seen, [thing for thing in named if thing != hub]),
+        subject=_subject(turn, calls, edited, seen, [thing for thing in named if thing != hub]),
         gist=prose.gist(turn.user_text),
         told=_told(turn.assistant_text),
         edited=edited,
@@ -108,8 +120,14 @@ def _seen(
         name = known.get(name, name if "/" in name else None) if name else None
         if name:
             mentioned.append(name)
+    mentioned = [_opened(name, (*edited, *read)) for name in mentioned]
     both = [*mentioned[:_MENTIONED_FILES], *read[:_READ_FILES]]
     return tuple(name for name in dict.fromkeys(both) if name not in edited)
+
+
+def _opened(name: str, opened: tuple[str, ...]) -> str:
+    """Return the opened file that a text means when it leaves folders out in front."""
+    return next((file for file in opened if file.endswith(f"/{name}")), name)
 
 
 def _concepts(turn: Turn, calls: Iterable[Call], files: tuple[str, ...]) -> list[Thing]:
@@ -119,14 +137,31 @@ def _concepts(turn: Turn, calls: Iterable[Call], files: tuple[str, ...]) -> list
     names = [
         *concepts.tickets(f"{turn.user_text[:6000]} {inputs[:4000]} {branch or ''}"),
         *concepts.concepts(turn.user_text, turn.assistant_text, files=bases),
+        *concepts.topics(turn.user_text, files),
         *([branch] if branch else []),
     ]
     return [Thing(CONCEPT, name) for name in dict.fromkeys(names)]
 
 
 def _subject(
-    turn: Turn, edited: tuple[str, ...], seen: tuple[str, ...], named: list[Thing]
+    turn: Turn,
+    calls: Iterable[Call],
+    edited: tuple[str, ...],
+    seen: tuple[str, ...],
+    named: list[Thing],
 ) -> Thing:
-    asked = [thing for thing in named if thing.name in turn.user_text[:6000]]
+    typed = turn.user_text[:6000]
+    slash = _SLASH.match(typed)
+    asked = [thing for thing in named if thing.name in typed]
     files = [Thing(FILE, name) for name in (*edited, *seen)]
-    return next(iter([*asked, *files[: len(edited)], *named, *files]), Thing(CONCEPT, "user"))
+    tools = sorted(call.targets[0] for call in calls if call.kind in _SERVED and call.targets)
+    first = [
+        *([Thing(COMMAND, slash.group())] if slash else []),
+        *asked,
+        *files[: len(edited)],
+        *named,
+        *files,
+        *(Thing(TOOL, tool[:60]) for tool in tools),
+        NOBODY,
+    ]
+    return first[0]

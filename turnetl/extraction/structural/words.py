@@ -5,13 +5,24 @@ from collections.abc import Iterator, Sequence
 
 from turnetl.extraction.structural import decisions, failures, prose
 from turnetl.extraction.structural.said import CONCEPT, DECISION, ERROR, FILE, Said, Thing
-from turnetl.extraction.structural.scene import Scene
+from turnetl.extraction.structural.scene import NOBODY, Scene
 from turnetl.model import ClosedBy, Episode
 
-_ASKED, _ANSWERED, _DECIDED, _STEERED, _EXPLAINED, _DESCRIBED, _DELEGATED = 0, 1, 2, 2, 7, 9, 10
+_ASKED, _ANSWERED, _DECIDED, _STEERED, _EXPLAINED, _DESCRIBED, _DELEGATED, _MORE = (
+    0,
+    1,
+    2,
+    2,
+    7,
+    9,
+    10,
+    8,
+)
 _CAUSE = re.compile(
-    r"\b(?:because|root cause|the (?:real |actual |main )?(?:problem|issue|bug|reason|cause|culprit|fix|key)\b"
-    r"|caused by|turns out|due to|this happens|that's why|which means|so that|fails? when|fixed|was missing"
+    r"\b(?:because|root cause|the (?:real |actual |main )?(?:problem|issue|bug|reason|cause"
+    r"|culprit|fix|key)\b"
+    r"|caused by|turns out|due to|this happens|that's why|which means|so that|fails? when|fixed"
+    r"|was missing"
     r"|doesn't (?:work|support|exist|have)|never (?:called|set|used|reached))\b",
     re.IGNORECASE,
 )
@@ -27,17 +38,31 @@ def asked(scene: Scene, context: Sequence[Episode]) -> Iterator[Said]:
     if scene.gist:
         text = f"The user asked: {scene.gist}{_question(scene, context)}{_unfinished(scene)}"
         yield Said(_ASKED, scene.hub, "ASKED", scene.subject, text, at)
-    for words in turn.steering[:_MOST_STEERED]:
-        said = prose.gist(words)
-        if said:
-            text = f"While the agent worked, the user said: {said}"
-            yield Said(_STEERED, scene.hub, "STEERED", scene.subject, text, at)
+    for more in prose.gists(turn.user_text)[1:]:
+        text = f"The user went on: {more}"
+        yield Said(_MORE, scene.hub, "ASKED", scene.subject, text, at)
+    for words in _in_passing(scene):
+        text = f"While the agent worked, the user said: {words}"
+        yield Said(_STEERED, scene.hub, "STEERED", scene.subject, text, at)
     for prompt in turn.subagents[:_MOST_DELEGATED]:
-        text = f"A subagent was asked: {prose.shorten(prose.gist(prompt), 220)}"
-        yield Said(_DELEGATED, scene.hub, "DELEGATED", scene.subject, text, at)
+        task = prose.shorten(prose.gist(prompt), 220)
+        if task:
+            text = f"A subagent was asked: {task}"
+            yield Said(_DELEGATED, scene.hub, "DELEGATED", scene.subject, text, at)
     for failure in failures.reported(prose.clip(turn.user_text, 4000, 1000)):
         text = f"The user reported `{failure.name}`"
         yield Said(_STEERED, Thing(ERROR, failure.name), "REPORTED", scene.subject, text, at)
+
+
+def _in_passing(scene: Scene) -> Iterator[str]:
+    """Yield steering, and what was said instead of a yes when it asks rather than decides."""
+    for words in (
+        *_typed(scene.turn.steering)[:_MOST_STEERED],
+        *scene.turn.answers[:_MOST_STEERED],
+    ):
+        said = prose.gist(words)
+        if said and (words in scene.turn.steering or decisions.is_question(words)):
+            yield said
 
 
 def _question(scene: Scene, context: Sequence[Episode]) -> str:
@@ -54,12 +79,11 @@ def _unfinished(scene: Scene) -> str:
 
 def answered(scene: Scene) -> Iterator[Said]:
     """Yield what the answer came to."""
-    text = prose.conclusion(scene.turn.assistant_text)
-    if text:
-        at = scene.turn.ended_at or scene.turn.started_at
-        yield Said(
-            _ANSWERED, scene.hub, "ANSWERED", scene.subject, f"The agent answered: {text}", at
-        )
+    at = scene.turn.ended_at or scene.turn.started_at
+    for place, words in enumerate(prose.conclusion(scene.turn.assistant_text)):
+        rank, how = (_MORE, "went on") if place else (_ANSWERED, "answered")
+        text = f"The agent {how}: {words}"
+        yield Said(rank, scene.hub, "ANSWERED", scene.subject, text, at)
 
 
 def decided(scene: Scene) -> Iterator[Said]:
@@ -74,10 +98,14 @@ def decided(scene: Scene) -> Iterator[Said]:
             text = f"Asked “{question}” the user answered: {said}" if question else ""
             yield _decision(scene, name, text or f"The user stopped a step and said: {said}", name)
     if not plan:
-        for sentence in decisions.of_person((turn.user_text, *turn.steering)):
+        for sentence in decisions.of_person((turn.user_text, *_typed(turn.steering))):
             yield _decision(scene, sentence, f"The user decided: {sentence}", sentence)
     for sentence in decisions.of_agent(turn.assistant_text):
         yield _decision(scene, sentence, f"The agent decided: {sentence}", sentence)
+
+
+def _typed(steering: Sequence[str]) -> list[str]:
+    return [words for words in steering if not words.lstrip().startswith("<")]
 
 
 def _decision(scene: Scene, name: str, text: str, sentence: str) -> Said:
@@ -94,6 +122,8 @@ def explained(scene: Scene) -> Iterator[Said]:
         taken.add(sentence)
         source = scene.spoken_of(sentence, scene.hub)
         target = scene.spoken_of(sentence, source)
+        if source == NOBODY:
+            source, target = target, source
         text = prose.shorten(sentence, _SENTENCE)
         yield Said(_EXPLAINED, source, "EXPLAINED", target, text, at)
     for thing in (*scene.concepts, *(Thing(FILE, file) for file in scene.seen)):

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from turnetl.extraction.structural import failures, packages, prose
 from turnetl.extraction.structural.calls import Call, Kind
@@ -26,9 +27,10 @@ from turnetl.extraction.structural.scene import Scene
 _COMMIT, _FAIL, _EDIT, _PACKAGE, _USE, _RUN = 3, 4, 5, 6, 11, 12
 _HEREDOC_MESSAGE = re.compile(r"<<-?\s?['\"]?([A-Z]{2,10})['\"]?\s{1,20}(\S[^\n]{2,300})(?:\n|$)")
 _MESSAGE = re.compile(
-    r"\s(?:-a?m|--message|--title|-t)[ =]\s{0,3}(?:\"((?!\$\()(?:[^\"\\]|\\.){3,600})|'([^']{3,600}))"
+    r"\s(?:-a?m|--message|--title|-t)[ =]\s{0,3}(?:\"((?!\$\()(?:[^\"\\]|\\.){3,600})"
+    r"|'([^']{3,600}))"
 )
-_TRAILER = re.compile(r"(?:\s-\s|\s{2,}|🤖|Co-Authored-By|\bEOF\b).*$", re.DOTALL)
+_TRAILER = re.compile(r"(?:\s{2,}|🤖|Co-Authored-By|\bEOF\b).*$", re.DOTALL)
 _RECORDS = {"git commit": "Committed", "gh pr create": "Opened a pull request"}
 _NARROW = re.compile(r"\s(?:-run|-k|-t|--test|--grep|--filter|--testNamePattern|-only|--lf)\b|::")
 _HOST = re.compile(r"^https?://(?:www\.)?([\w.-]{3,80})(/[^\s?#]{0,100})?")
@@ -86,13 +88,15 @@ def _first_came(change: str) -> str:
 def ran(scene: Scene) -> tuple[list[Said], list[Success]]:
     """Return what is to be said of commands, and the successes that end older failures."""
     runs = list(_runs(scene))
-    said = [*_failed(scene, runs), *_went_well(scene, runs), *_installed(scene, runs)]
+    recorded = list(_recorded(scene))
+    said = [*recorded, *_failed(scene, runs), *_installed(scene, runs)]
+    said += _went_well(scene, runs, {one.source.name for one in recorded})
     good = [
         Success(_thing(run.command), run.command.line, run.at)
         for run in runs
         if not run.failed and run.at
     ]
-    return [*said, *_recorded(scene)], good
+    return said, good
 
 
 def covers(success: str, failure: str, test: str = "") -> bool:
@@ -183,18 +187,25 @@ def _ended(runs: list[_Run], failed: list[_Run], failure: Failure) -> datetime |
     """Return when a later call of the turn did well what had failed."""
     last = failed[-1]
     test = failure.name if failure.is_test else ""
-    for run in runs:
-        if run.place > last.place and not run.failed and run.command.name == last.command.name:
-            if covers(run.command.line, last.command.line, test):
-                return max((at for at in (run.at, last.at) if at), default=None)
-    return None
+    mended = (
+        run
+        for run in runs
+        if run.place > last.place and not run.failed and run.command.name == last.command.name
+        if covers(run.command.line, last.command.line, test)
+    )
+    times = [at for run in islice(mended, 1) for at in (run.at, last.at) if at]
+    return max(times, default=None)
 
 
-def _went_well(scene: Scene, runs: list[_Run]) -> Iterator[Said]:
+def _went_well(scene: Scene, runs: list[_Run], recorded: set[str]) -> Iterator[Said]:
     lines: dict[str, Counter[str]] = defaultdict(Counter)
     last: dict[str, _Run] = {}
     for run in runs:
-        if not run.command.only_looks and (not run.failed or not run.found):
+        if (
+            run.command.name not in recorded
+            and not run.command.only_looks
+            and (not run.failed or not run.found)
+        ):
             lines[run.command.name][run.command.line] += 1
             last[run.command.name] = run
     for name, counted in lines.items():
