@@ -1,0 +1,247 @@
+"""The extractor that asks a model, over real HTTP with canned answers."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from graphiti_core.utils.maintenance import edge_operations, node_operations
+
+from tests.extraction_llm import story
+from tests.servers.provider import Fault, Provider
+from tests.servers.toy import ToyEmbedder
+from turnetl.errors import BadTurn, ModelRefused
+from turnetl.extraction import ontology
+from turnetl.extraction.llm import LlmExtractor
+from turnetl.graph.mirror.group import Group
+from turnetl.llm.chat import Model
+from turnetl.model import Fact
+
+INSTRUCTIONS = "Look for what broke, and for what mended it."
+
+
+def extractor(model: Model, embedder: ToyEmbedder, told: str | None = INSTRUCTIONS) -> LlmExtractor:
+    return LlmExtractor(model, embedder, instructions=told)
+
+
+async def told(model: Model, embedder: ToyEmbedder) -> Group:
+    group = story.empty_group()
+    await story.take_in(extractor(model, embedder), story.episodes(), group, embedder)
+    return group
+
+
+def the(group: Group, text: str) -> Fact:
+    return next(fact for fact in group.facts if fact.text == text)
+
+
+async def test_things_and_facts_come_out_with_their_kinds(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    group = await told(model, embedder)
+    labels = {entity.name: entity.labels for entity in group.entities}
+    assert labels["cart.py"] == ("File",)
+    assert labels["KeyError"] == ("Error",)
+    assert labels["sqlite"] == ()
+    fact = the(group, "cart.py depends on pricing.py")
+    source, target = group.entity(fact.source), group.entity(fact.target)
+    assert source is not None
+    assert target is not None
+    assert (source.name, fact.name, target.name) == ("cart.py", "DEPENDS_ON", "pricing.py")
+
+
+async def test_a_thing_in_other_letters_is_the_same_thing(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    names = [entity.name for entity in (await told(model, embedder)).entities]
+    assert "Cart.py" not in names
+    assert "pytest-q" not in names
+    assert len(names) == len(set(names))
+
+
+async def test_a_fact_said_again_names_both_turns(model: Model, embedder: ToyEmbedder) -> None:
+    turns = [episode.turn_id for episode in story.episodes()]
+    group = await told(model, embedder)
+    assert the(group, "pytest -q failed with KeyError").turns == (turns[0], turns[1])
+
+
+async def test_a_fact_without_a_date_has_its_turns_and_no_call_asks_for_one(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    group = await told(model, embedder)
+    dated = the(group, "cart.py uses postgres on 2026-03-01").valid_at
+    assert dated is not None
+    assert dated.date().isoformat() == "2026-03-01"
+    undated = the(group, "KeyError was caused by cart.py")
+    assert undated.valid_at == undated.reference_time == story.episodes()[1].turn.started_at
+    assert not [asked for asked in provider.prompts("valid_at") if "edges" not in str(asked.body)]
+
+
+async def test_what_is_no_longer_so_is_retired_at_the_turn_that_says_so(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    fact = the(await told(model, embedder), "cart.py uses sqlite")
+    assert fact.invalid_at == story.episodes()[3].turn.started_at
+    assert fact.expired_at == story.NOW
+
+
+async def test_an_end_that_only_a_fact_names_is_a_thing_too(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    group = await told(model, embedder)
+    fact = the(group, "pricing.py is pinned to 2.1")
+    target = group.entity(fact.target)
+    assert target is not None
+    assert target.name == "2.1"
+
+
+async def test_what_is_written_has_the_time_that_was_handed_in(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    group = await told(model, embedder)
+    assert {entity.created_at for entity in group.entities} == {story.NOW}
+    assert {fact.created_at for fact in group.facts} == {story.NOW}
+
+
+async def test_a_turn_done_again_gives_the_same(model: Model, embedder: ToyEmbedder) -> None:
+    first = await told(model, embedder)
+    again = await told(model, embedder)
+    assert list(first.entities) == list(again.entities)
+    assert list(first.facts) == list(again.facts)
+
+
+async def test_resolving_changes_neither_the_group_nor_what_was_extracted(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    turns = story.episodes()
+    group = story.empty_group()
+    both = extractor(model, embedder)
+    await story.take_in(both, turns[:3], group, embedder)
+    held = list(group.entities), list(group.facts)
+    extracted = await both.extract(turns[3], turns[:3])
+    first = await both.resolve(turns[3], extracted, group, now=story.NOW)
+    assert (list(group.entities), list(group.facts)) == held
+    second = await both.resolve(turns[3], extracted, group, now=story.NOW)
+    assert first == second
+
+
+async def test_extraction_may_run_ahead(model: Model, embedder: ToyEmbedder) -> None:
+    turns = story.episodes()
+    both = extractor(model, embedder)
+    group = story.empty_group()
+    ahead = await asyncio.gather(
+        *(
+            both.extract(
+                turn,
+                [b for b in turns[:place] if b.turn.session_id == turn.turn.session_id][-3:],
+            )
+            for place, turn in enumerate(turns)
+        )
+    )
+    for turn, extracted in zip(turns, ahead, strict=True):
+        resolved = await both.resolve(turn, extracted, group, now=story.NOW)
+        await story.apply(group, turn, resolved, embedder)
+    assert list(group.facts) == list((await told(model, embedder)).facts)
+
+
+async def test_instructions_stand_in_both_prompts_that_extract_and_in_no_other(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    await told(model, embedder)
+    with_them = [asked for asked in provider.asked if INSTRUCTIONS in str(asked.messages)]
+    extracting = provider.prompts("extracted_entities") + provider.prompts("edges")
+    assert len(extracting) == 12
+    assert sorted(map(id, with_them)) == sorted(map(id, extracting))
+    assert len(provider.asked) > len(extracting)
+
+
+async def test_the_model_is_shown_the_turns_before_in_the_session(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    await told(model, embedder)
+    shown = [asked.messages[1][1].split("CURRENT")[0] for asked in provider.prompts("edges")]
+    assert [sum(said in text for said in story.SAID) for text in shown] == [0, 1, 2, 3, 0, 1]
+
+
+async def test_a_long_turn_goes_part_by_part(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    parts = ("`a.py` uses `b.py`.", "`B.py` uses `c.py`. `a.py` uses `b.py`.")
+    turn = replace(story.episodes()[0], text=" ".join(parts), parts=parts)
+    extracted = await extractor(model, embedder).extract(turn, [])
+    assert [entity.name.lower() for entity in extracted.entities] == ["a.py", "b.py", "c.py"]
+    assert [fact.text.lower() for fact in extracted.facts] == ["a.py uses b.py", "b.py uses c.py"]
+    assert len(provider.prompts("extracted_entities")) == 2
+    ends = {end for fact in extracted.facts for end in (fact.source, fact.target)}
+    assert ends == {entity.uuid for entity in extracted.entities}
+
+
+async def test_calls_and_tokens_are_counted_for_their_turn(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    group = story.empty_group()
+    turns = story.episodes()
+    results = await story.take_in(extractor(model, embedder), turns, group, embedder)
+    assert sum(result.usage.calls for result in results) == len(provider.asked)
+    assert all(result.usage.prompt_tokens == 100 * result.usage.calls for result in results)
+
+
+async def test_a_vector_is_made_once_and_handed_on(model: Model, embedder: ToyEmbedder) -> None:
+    turns = story.episodes()
+    group = story.empty_group()
+    both = extractor(model, embedder)
+    await story.take_in(both, turns[:1], group, embedder)
+    embedder.embedded.clear()
+    extracted = await both.extract(turns[1], turns[:1])
+    resolved = await both.resolve(turns[1], extracted, group, now=story.NOW)
+    assert all(fact.embedding is not None for fact in resolved.facts)
+    assert len(embedder.embedded) == len(set(embedder.embedded))
+
+
+async def test_an_answer_that_never_fits_sets_the_turn_aside(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    provider.texts = ["no", "still no"]
+    with pytest.raises(BadTurn):
+        await extractor(model, embedder).extract(story.episodes()[0], [])
+
+
+async def test_a_wrong_key_stops_the_run(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    provider.faults = [Fault(401)]
+    with pytest.raises(ModelRefused):
+        await extractor(model, embedder).extract(story.episodes()[0], [])
+
+
+def test_the_recipe_hangs_on_model_instructions_and_ontology(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    recipes = {
+        extractor(model, embedder).recipe,
+        extractor(model, embedder, "Other.").recipe,
+        extractor(model, embedder, None).recipe,
+        LlmExtractor(model, embedder, instructions=None, ontology=ontology.NONE).recipe,
+    }
+    assert len(recipes) == 4
+    assert extractor(model, embedder).recipe == extractor(model, embedder).recipe
+
+
+def test_graphitis_building_blocks_take_what_they_are_given() -> None:
+    """Positional arguments that this extractor hands over, by Graphiti's names."""
+    names = {
+        node_operations.extract_nodes: "clients episode previous_episodes entity_types",
+        node_operations.resolve_extracted_nodes: (
+            "clients extracted_nodes episode previous_episodes entity_types"
+        ),
+        node_operations.extract_attributes_from_nodes: (
+            "clients nodes episode previous_episodes entity_types should_summarize_node"
+        ),
+        edge_operations.extract_edges: (
+            "clients episode nodes previous_episodes edge_type_map group_id edge_types"
+        ),
+        edge_operations.resolve_extracted_edges: (
+            "clients extracted_edges episode entities edge_types edge_type_map"
+        ),
+    }
+    for block, expected in names.items():
+        found = block.__code__.co_varnames[: len(expected.split())]
+        assert found == tuple(expected.split())
