@@ -11,11 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from turnetl import ids, schema
 from turnetl.errors import Stop
@@ -24,6 +27,18 @@ from turnetl.model import ClosedBy, Episode, GroupId, SessionId, ToolCall, Turn,
 _KEY = "turnetl"
 """The Parquet metadata key of a file's own description."""
 _VERSION = "turnetl.schema"
+_SMALL = 1000
+"""Rows."""
+_LONG = (
+    "user_text",
+    "assistant_text",
+    "subagents.list.element",
+    "tools.list.element.input",
+    "tools.list.element.outcome",
+    "text",
+    "parts.list.element",
+)
+"""The columns of text, by their names in Parquet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +77,19 @@ class Lake:
 
     def groups(self) -> list[GroupId]:
         """Return the groups that have turns files or an episodes table, sorted."""
-        turns = {path.parent.name for path in self._turns.glob("*/*.parquet")}
+        turns = {path.parent.name for path in self.turn_paths()}
         episodes = {path.stem for path in self._episodes.glob("*.parquet")}
         return [GroupId(name) for name in sorted(turns | episodes)]
 
     def turn_paths(self, group: GroupId | None = None) -> list[Path]:
         """Return the turns files of a group or of all, sorted; opens none."""
-        return sorted(self._turns.glob(f"{group or '*'}/*.parquet"))
+        groups = [group] if group is not None else _names(self._turns)
+        return [
+            self._turns / of / name
+            for of in groups
+            for name in _names(self._turns / of)
+            if name.endswith(".parquet")
+        ]
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:
         """Return what each turns file says of itself, by path; reads no row.
@@ -87,17 +108,15 @@ class Lake:
             return None
         return origin if origin.schema == schema.TURNS.version else None
 
-    def write_turns(self, frame: pl.DataFrame, origin: Origin) -> Path:
+    def write_turns(self, turns: pl.DataFrame | pa.Table, origin: Origin) -> Path:
         """Write an archive's turns in place of what it gave before, also in another group."""
         name = f"{archive_digest(Path(origin.archive))}.parquet"
-        path = self._turns / origin.group / name
-        stale = [old for old in self._turns.glob(f"*/{name}") if old != path]
         said = {_KEY: msgspec.json.encode(origin, order="sorted").decode()}
-        write(path, frame, schema.TURNS, said)
-        for old in stale:
-            old.unlink(missing_ok=True)
-            with suppress(OSError):
-                old.parent.rmdir()
+        path = self._turns / origin.group / name
+        write(path, turns, schema.TURNS, said)
+        for group in _names(self._turns):
+            if group != origin.group:
+                _forget(self._turns / group / name)
         return path
 
     def scan_turns(self, group: GroupId) -> pl.LazyFrame:
@@ -156,26 +175,51 @@ def archive_digest(archive: Path) -> str:
 
 
 def write(
-    path: Path, frame: pl.DataFrame, table: schema.Table, metadata: Mapping[str, str]
+    path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, metadata: Mapping[str, str]
 ) -> None:
     """Write a table under a temporary name, sync it, rename it: whole or not at all.
 
     Raises:
         Stop: a column is missing, superfluous or of another type.
     """
-    _check(path, frame.schema, table)
+    if isinstance(rows, pl.DataFrame):
+        _check(path, rows.schema, table)
+        rows = rows.to_arrow()
+    elif rows.schema != arrow_schema(table):
+        _check(path, pl.Schema(pl.DataFrame(rows).schema), table)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
-            said = {**metadata, _VERSION: str(table.version)}
-            frame.write_parquet(file, compression="zstd", statistics=False, metadata=said)
+            _parquet(file, rows, {**metadata, _VERSION: str(table.version)})
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     _sync_folder(path.parent)
+
+
+def _parquet(file: IO[bytes], rows: pa.Table, metadata: Mapping[str, str]) -> None:
+    # A dictionary and a compressor for every column of a table of five rows would cost more than
+    # reading its archive did.
+    small = rows.num_rows < _SMALL
+    with pq.ParquetWriter(
+        file,
+        rows.schema,
+        compression=dict.fromkeys(_LONG, "zstd") if small else "zstd",
+        use_dictionary=not small,
+        write_statistics=not small,
+        store_schema=False,
+    ) as writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata(dict(metadata))
+
+
+@cache
+def arrow_schema(table: schema.Table) -> pa.Schema:
+    """Return the columns as pyarrow writes them."""
+    return pl.DataFrame(schema=table.polars).to_arrow().schema
 
 
 def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
@@ -251,6 +295,22 @@ def _check(path: Path, found: Mapping[str, Any], table: schema.Table) -> None:
 
 def _refusal(path: Path, what: str) -> Stop:
     return Stop(f"`{path}` {what}; delete it, and the next run makes it anew.")
+
+
+def _names(folder: Path) -> list[str]:
+    """Return what lies in a folder, sorted; nothing if it is none."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208  ten thousand names, no paths
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _forget(path: Path) -> None:
+    """Remove a file that may be there, and its folder if that was all."""
+    if path.exists():
+        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.parent.rmdir()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -144,13 +144,12 @@ def lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
     A final newline ends the last line and starts no other.
     """
-    start = 0
-    pieces = data.split(b"\n")
-    if not pieces[-1]:
-        pieces.pop()
-    for number, piece in enumerate(pieces, 1):
-        yield number, start, piece
-        start += len(piece) + 1
+    number, start, size = 1, 0, len(data)
+    while start < size:
+        end = data.find(b"\n", start)
+        end = size if end < 0 else end
+        yield number, start, data[start:end]
+        number, start = number + 1, end + 1
 
 
 def moment(text: object) -> datetime | None:

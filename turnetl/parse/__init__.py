@@ -17,7 +17,7 @@ from turnetl.model import GroupId
 from turnetl.parse.expand import Expanded, expand
 from turnetl.parse.grouping import project
 from turnetl.parse.report import ArchiveReport, Outcome, ParseReport, Problem
-from turnetl.parse.table import Redacts, frame, redacted
+from turnetl.parse.table import Redacts, redacted, rows
 
 __all__ = [
     "ArchiveReport",
@@ -106,7 +106,7 @@ def _archive(
         fixed=fixed is not None,
         counts=reading.counts.as_mapping(),
     )
-    lake.write_turns(frame(texts, known.name, of, str(path)), described)
+    lake.write_turns(rows(texts, known.name, of, str(path)), described)
     outcome = Outcome.NEW if before is None else Outcome.CHANGED
     problem = _bad_lines(path, reading.counts)
     return ArchiveReport(str(path), outcome, known.name, of, reading.counts, problem)
