@@ -7,7 +7,7 @@ errors go to standard error. Nothing heavy is imported before a command is chose
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -107,6 +107,7 @@ def backfill(
                 archives, settings, which.limits(), _now, group=group, progress=progress
             )
         )
+    _say(problem.message for problem in report.parsed.problems)
     _out(common, shown.table(report), shown.as_json(report))
     return shown.exit_code(report)
 
@@ -130,6 +131,7 @@ def parse(
 
     with _progress(common) as progress:
         report = turnetl.parse_archives(archives, common.settings(), group=group, progress=progress)
+    _say(problem.message for problem in report.problems)
     _out(common, shown.table(report), shown.as_json(report))
     return shown.exit_code(report)
 
@@ -254,7 +256,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _fail(message: str, code: int, *, as_json: bool) -> int:
-    print(f"turnetl: {message}", file=sys.stderr)
+    _say([message])
     if as_json:
         print(json.dumps({"error": message, "exit_code": code}))
     return code
@@ -294,6 +296,11 @@ def _progress(common: Common) -> Iterator["Progress"]:
         return
     with Bars() as bars:
         yield bars.step
+
+
+def _say(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        print(f"turnetl: {sentence}", file=sys.stderr)
 
 
 def _out(common: Common, table: Any, values: dict[str, Any]) -> None:

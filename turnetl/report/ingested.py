@@ -1,12 +1,15 @@
 """How groups stand in the graph: a table, and the JSON that others script against."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rich.markup import escape
 from rich.table import Table
 
 from turnetl.ingest.group import GroupReport
+
+FAILURES = (1, 2, 4)
+"""Exit codes after which a person must act; 3 only set turns aside."""
 
 
 class Report(Protocol):
@@ -103,8 +106,3 @@ def _caption(report: Report) -> str:
     if not report.committed:
         return "nothing new"
     return f"{report.committed:,} turns committed"
-
-
-def counts(reasons: Mapping[str, int]) -> str:
-    """Return `3 copy, 1 open`."""
-    return ", ".join(f"{count:,} {name}" for name, count in reasons.items()) or "-"

@@ -1,0 +1,48 @@
+"""What a whole backfill did, and what to type next."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from rich.console import Group, RenderableType
+
+from turnetl.episodes import FilterReport
+from turnetl.parse import ParseReport
+from turnetl.report import filtered, ingested, parsed
+
+
+class Report(Protocol):
+    """See `app.BackfillReport`."""
+
+    @property
+    def parsed(self) -> ParseReport: ...
+    @property
+    def filtered(self) -> FilterReport: ...
+    @property
+    def ingested(self) -> ingested.Report: ...
+    @property
+    def questions(self) -> Sequence[str]: ...
+
+
+def table(report: Report) -> RenderableType:
+    """The archives in a row, the groups in a table, and three searches to try."""
+    parts: list[RenderableType] = []
+    if report.parsed.archives:
+        parts += [parsed.table(report.parsed), ingested.table(report.ingested)]
+    if report.questions:
+        parts += ["", "Ask it something:"]
+        parts += [f'  turnetl search "{question}"' for question in report.questions]
+    return Group(*parts)
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    return {
+        **ingested.as_json(report.ingested),
+        "parsed": parsed.as_json(report.parsed),
+        "filtered": filtered.as_json(report.filtered),
+    }
+
+
+def exit_code(report: Report) -> int:
+    """The ingest's, unless that is no failure and an archive could not be read."""
+    ingest, parse = ingested.exit_code(report.ingested), parsed.exit_code(report.parsed)
+    return ingest if ingest in ingested.FAILURES else parse or ingest
