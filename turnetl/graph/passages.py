@@ -12,13 +12,8 @@ _MOST = 60
 _PROMPT_WEIGHT = 1.25
 """People remember what they asked better than what was answered."""
 
-_SECTION = re.compile(
-    r"^(?:\#+[ ]*|\*\*|\[|<)?"
-    r"(?P<who>user|human|person|prompt|asked|steering|answers?|assistant|agent|tools?|subagents?)"
-    r"\b[^\n:\]>]{0,40}[:\]>](?:\*\*)?[ ]*",
-    re.IGNORECASE | re.MULTILINE,
-)
-_HUMAN = frozenset({"user", "human", "person", "prompt", "asked", "steering"})
+_MESSAGE = re.compile(r"^(user|assistant|tools): ", re.MULTILINE)
+"""How the messages of an episode body begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +26,23 @@ class Passage:
 def passages(body: str) -> list[Passage]:
     """Cut an episode body: what the person said first, each passage within one section."""
     cut = [
-        Passage(piece, _PROMPT_WEIGHT if human else 1.0)
-        for human, section in _sections(body)
-        for piece in _pieces(section)
+        Passage(piece, _PROMPT_WEIGHT if speaker == "user" else 1.0)
+        for speaker, said in _sections(body)
+        for piece in _pieces(said)
     ]
     return cut if len(cut) <= _MOST else cut[: _MOST // 2] + cut[-_MOST // 2 :]
 
 
-def _sections(body: str) -> list[tuple[bool, str]]:
-    """Return each section of the body and whether a person said it."""
-    marks = list(_SECTION.finditer(body))
-    starts = [mark.start() for mark in marks] + [len(body)]
-    sections = [(False, body[: starts[0]])]
-    for mark, end in zip(marks, starts[1:], strict=True):
-        sections.append((mark["who"].lower() in _HUMAN, body[mark.end() : end]))
-    return [(human, text.strip()) for human, text in sections if text.strip()]
+def _sections(body: str) -> list[tuple[str, str]]:
+    """Return who says what; messages of one speaker in a row are one section."""
+    before, *messages = _MESSAGE.split(body)
+    sections = [("", before)]
+    for speaker, said in zip(messages[::2], messages[1::2], strict=True):
+        if speaker == sections[-1][0]:
+            sections[-1] = (speaker, sections[-1][1] + said)
+        else:
+            sections.append((speaker, said))
+    return [(speaker, said.strip()) for speaker, said in sections if said.strip()]
 
 
 def _pieces(text: str) -> list[str]:
