@@ -64,20 +64,20 @@ def redacted(reading: Reading, redactor: Redacts) -> Redacted:
 def rows(redacted: Redacted, format_name: str, group: GroupId, archive: str) -> pa.Table:
     """Return the rows of `schema.TURNS`, in the archive's order.
 
-    Made by pyarrow, which takes a quarter of the time that polars needs for rows this nested.
+    Made as one array of structs: of all ways to make rows this nested the fastest by far.
     """
-    columns: dict[str, list[Any]] = {column.name: [] for column in schema.TURNS.columns}
-    for turn, texts in redacted.turns:
-        row = _row(turn, texts)
-        row |= {
+    made = [
+        _row(turn, texts)
+        | {
             "turn_id": ids.turn_id(group, format_name, turn.native),
             "group_id": group,
             "format": format_name,
             "archive": archive,
         }
-        for name, values in columns.items():
-            values.append(row[name])
-    return pa.table(columns, schema=arrow_schema(schema.TURNS))
+        for turn, texts in redacted.turns
+    ]
+    kind = pa.struct(list(arrow_schema(schema.TURNS)))
+    return pa.Table.from_struct_array(pa.array(made, type=kind))
 
 
 def _texts(turn: RawTurn) -> list[str]:
