@@ -2,7 +2,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from turnetl.graph.mirror.lexical import Lexical, Words, best_possible
+from turnetl.graph.mirror.lexical import Lexical, Words, best_possible, shares
 
 TEXTS = st.text(max_size=40) | st.sampled_from(
     ["cart total", "the cart test failed", "src/cart_total.py", "CartTotal", ""]
@@ -99,6 +99,17 @@ def test_no_score_passes_the_best_possible(texts: list[str], query: str) -> None
     lexical = Lexical((f"{n}", text) for n, text in enumerate(texts))
     most = best_possible(lexical.weights(query))
     assert all(0 < score <= most for score in lexical.scores(query).values())
+
+
+@given(texts=st.lists(TEXTS, max_size=6), query=TEXTS)
+def test_shares_without_an_index_are_its_scores_over_the_best_possible(
+    texts: list[str], query: str
+) -> None:
+    lexical = Lexical((f"{n}", text) for n, text in enumerate(texts))
+    most = best_possible(lexical.weights(query)) or 1
+    scores = lexical.scores(query)
+    expected = [scores.get(f"{n}", 0) / most for n in range(len(texts))]
+    assert shares(query, texts, Words()) == pytest.approx(expected)
 
 
 def test_data_without_words_has_no_terms() -> None:

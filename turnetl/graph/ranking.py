@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.graph.mirror.lexical import Lexical, Words, best_possible
+from turnetl.graph.mirror.lexical import Words, shares
 from turnetl.graph.mirror.vectors import stacked
 from turnetl.graph.passages import Passage, passages
 from turnetl.llm.port import Embedder
@@ -92,16 +92,7 @@ class _Question:
         return cls(text, stacked([vector])[0], Words(), embedder)
 
     def shares(self, texts: Sequence[str]) -> Scores:
-        """Return what share of the question each text holds, rare words counting most."""
-        lexical = Lexical(((str(at), text) for at, text in enumerate(texts)), self.words)
-        most = best_possible(lexical.weights(self.text))
-        shares = np.zeros(len(texts))
-        for key, score in lexical.scores(self.text).items():
-            shares[int(key)] = score / most
-        return shares
-
-    async def cosines(self, texts: Sequence[str]) -> Scores:
-        return self.near(await self.embedder.embed(texts))
+        return np.array(shares(self.text, texts, self.words))
 
     def near(self, vectors: Sequence[Vector]) -> Scores:
         if not vectors:

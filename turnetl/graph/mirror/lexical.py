@@ -9,7 +9,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 _SATURATION = 1.2
 _LENGTH = 0.75
@@ -121,8 +121,38 @@ class Lexical:
         return ranked[:limit]
 
     def _rarity(self, term: str) -> float:
-        having = len(self._postings.get(term, {}))
-        return math.log(1 + (len(self._counts) - having + 0.5) / (having + 0.5))
+        return rarity(len(self._postings.get(term, {})), len(self._counts))
+
+
+def shares(query: str, texts: Sequence[str], words: Words) -> list[float]:
+    """Return what share of the query each text holds, between 0 and 1, rare words counting most.
+
+    The BM25 score among these texts over the best possible one. Builds no index: for one question.
+    """
+    counts = [words.count(text) for text in texts]
+    lengths = [count.total() for count in counts]
+    mean = sum(lengths) / len(lengths) if lengths else 0.0
+    weights = {
+        term: rarity(sum(term in count for count in counts), len(counts))
+        for term in words.count(query)
+    }
+    most = best_possible(weights) or 1.0
+    return [
+        _score(count, weights, length, mean) / most
+        for count, length in zip(counts, lengths, strict=True)
+    ]
+
+
+def _score(
+    count: Mapping[str, int], weights: Mapping[str, float], length: int, mean: float
+) -> float:
+    found = ((weight, count[term]) for term, weight in weights.items() if term in count)
+    return sum(weight * saturated(times, length, mean) for weight, times in found)
+
+
+def rarity(having: int, texts: int) -> float:
+    """Return how telling a term is that so many of the texts have."""
+    return math.log(1 + (texts - having + 0.5) / (having + 0.5))
 
 
 def saturated(times: int, length: int, mean_length: float) -> float:
