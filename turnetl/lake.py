@@ -116,7 +116,7 @@ class Lake:
         write(path, turns, schema.TURNS, said)
         for group in _names(self._turns):
             if group != origin.group:
-                _forget(self._turns / group / name)
+                (self._turns / group / name).unlink(missing_ok=True)
         return path
 
     def scan_turns(self, group: GroupId) -> pl.LazyFrame:
@@ -180,18 +180,28 @@ def write(
     """Write a table under a temporary name, sync it, rename it: whole or not at all.
 
     Raises:
-        Stop: a column is missing, superfluous or of another type.
+        Stop: a column is missing, superfluous or of another type; or the disk does not take it.
     """
     if isinstance(rows, pl.DataFrame):
         _check(path, rows.schema, table)
         rows = rows.to_arrow()
     elif rows.schema != arrow_schema(table):
         _check(path, pl.Schema(pl.DataFrame(rows).schema), table)
+    try:
+        _replace(path, rows, {**metadata, _VERSION: str(table.version)})
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise Stop(
+            f"`{path}` cannot be written ({why}); make room or name another lake."
+        ) from error
+
+
+def _replace(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
-            _parquet(file, rows, {**metadata, _VERSION: str(table.version)})
+            _parquet(file, rows, metadata)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -303,14 +313,6 @@ def _names(folder: Path) -> list[str]:
         return sorted(os.listdir(folder))  # noqa: PTH208  ten thousand names, no paths
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _forget(path: Path) -> None:
-    """Remove a file that may be there, and its folder if that was all."""
-    if path.exists():
-        path.unlink(missing_ok=True)
-        with suppress(OSError):
-            path.parent.rmdir()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnetl import formats
@@ -252,6 +252,7 @@ SOUND = (SMALL / "claude_code" / "streaming.jsonl").read_bytes().splitlines()
 ROWS = st.sampled_from([json.loads(line) for line in SOUND])
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_no_damage_to_the_bytes_raises_and_every_line_is_accounted_for(data: st.DataObject) -> None:
     damaged = bytearray(WHOLE)
@@ -272,6 +273,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(ROWS, st.data())
 def test_no_value_in_any_field_raises(row: dict[str, object], data: st.DataObject) -> None:
     field = data.draw(st.sampled_from([*row, "message.content", "message.usage", "message"]))

@@ -87,7 +87,7 @@ def test_a_file_that_moves_to_another_group_leaves_no_trace(lake: Lake) -> None:
     lake.write_turns(turns_frame(FULL), origin())
     lake.write_turns(turns_frame(FULL), origin(group=GroupId("till")))
     assert lake.groups() == ["till"]
-    assert not (lake.root / "turns" / "shop").exists()
+    assert lake.turn_paths(SHOP) == []
 
 
 def test_files_that_turnetl_did_not_write_have_no_origin(lake: Lake) -> None:
@@ -136,6 +136,12 @@ def test_a_torn_file_is_named(lake: Lake) -> None:
     with pytest.raises(Stop, match="cannot be read") as caught:
         lake.scan_turns(SHOP)
     assert str(path) in str(caught.value)
+
+
+def test_a_lake_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "lake").write_text("a file where the lake should be")
+    with pytest.raises(Stop, match="cannot be written"):
+        Lake(tmp_path / "lake").write_turns(turns_frame(FULL), origin())
 
 
 def test_a_refused_write_leaves_no_temporary_file(lake: Lake) -> None:

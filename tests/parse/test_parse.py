@@ -3,10 +3,13 @@
 import json
 import os
 import secrets
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from turnetl import parse
 from turnetl.lake import Lake
@@ -219,6 +222,25 @@ def test_the_same_archive_gives_the_same_bytes(archive: Path, tmp_path: Path) ->
         (path,) = Lake(tmp_path / name).turn_paths()
         written.append(path.read_bytes())
     assert written[0] == written[1]
+
+
+WHOLE = b"".join(path.read_bytes() for path in sorted(SMALL.glob("*.jsonl")))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.binary(max_size=9)), max_size=20))
+def test_a_damaged_archive_is_written_or_said_to_be_unknown(
+    damages: list[tuple[int, bytes]],
+) -> None:
+    damaged = bytearray(WHOLE)
+    for at, put in damages:
+        damaged[at : at + len(put)] = put
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "damaged.jsonl")
+        path.write_bytes(damaged)
+        report = run(Lake(Path(folder, "lake")), path)
+    assert outcomes(report) in (["new"], ["unknown"])
+    assert report.read.lines == report.read.used + sum(report.read.skipped.values())
 
 
 def secretive(secret: str) -> str:

@@ -4,7 +4,7 @@ Types vary between versions, and by accident; a field of another type than these
 """
 
 import json
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -23,9 +23,12 @@ class Block(msgspec.Struct):
     is_error: bool | None = None
 
 
+_Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
+
+
 class Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: _Tokens | None = None
+    output_tokens: _Tokens | None = None
 
 
 class Message(msgspec.Struct):
