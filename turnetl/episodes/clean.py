@@ -34,3 +34,8 @@ def output(text: pl.Expr) -> pl.Expr:
         .str.replace_all(_BAR, " ")
         .str.replace_all(r"[ \t]{2,}", " ")
     )
+
+
+def cut(text: pl.Expr, room: int) -> pl.Expr:
+    """Return the head of a text, with `...` where something is left out."""
+    return pl.when(text.str.len_chars() > room).then(text.str.head(room) + "...").otherwise(text)
