@@ -11,7 +11,8 @@ from posixpath import normpath
 from turnetl.extraction.structural import lexicon
 
 _HOME = re.compile(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:/Users/[^/]+)(?=/|$)")
-_WORKTREES = re.compile(r"^(.*?)/(?:\.claude/worktrees|[\w.-]{0,80}worktrees|\.trees)/(.+)$")
+_WORKTREES = re.compile(r"^(.*?)/(?:\.(?:claude|git)/worktrees|[\w.-]{0,80}worktrees|\.trees)/(.+)$")
+_TREES_INSIDE = re.compile(r"^(?:\.worktrees|\.claude/worktrees|\.git/worktrees|\.trees)/")
 _NOT_A_PATH = re.compile(r"[\n\r\t*?{}<>|$\"'`;=\x00]|\s{2}|://|\.\.\.|…")
 _LINE = re.compile(r"(?::\d{1,7}){1,2}(?:-\d{1,7})?$|#L\d{1,7}.*$")
 _PASSING = re.compile(r"^(?:/private)?/(?:tmp|var|dev|proc|sys|run)(?:/|$)")
@@ -63,7 +64,7 @@ class Project:
     def _absolute(self, path: str) -> str | None:
         path = normpath(path)
         inside = _below(path, self.root)
-        if inside is not None:
+        if inside is not None and not _TREES_INSIDE.match(inside):
             return _named(inside)
         elsewhere = project_root(path, self.group, None, sure=True)
         if elsewhere:

@@ -19,6 +19,8 @@ _CHANGE = re.compile(
     r"|introduc|convert|handl|now\b)",
     re.IGNORECASE,
 )
+_FRONT = re.compile(r"(?<![\w./~-])[\w./~-]{1,200}$")
+_LISTED = 8000
 _SERVED = frozenset({Kind.SERVER, Kind.SKILL})
 _SLASH = re.compile(r"/[a-z][\w:-]{1,60}(?=\s|$)")
 NOBODY = Thing(CONCEPT, "user")
@@ -120,14 +122,24 @@ def _seen(
         name = known.get(name, name if "/" in name else None) if name else None
         if name:
             mentioned.append(name)
-    mentioned = [_opened(name, (*edited, *read)) for name in mentioned]
-    both = [*mentioned[:_MENTIONED_FILES], *read[:_READ_FILES]]
+    whole = [_whole(name, (*edited, *read), where, calls) for name in mentioned[:_MENTIONED_FILES]]
+    both = [*whole, *read[:_READ_FILES]]
     return tuple(name for name in dict.fromkeys(both) if name not in edited)
 
 
-def _opened(name: str, opened: tuple[str, ...]) -> str:
-    """Return the opened file that a text means when it leaves folders out in front."""
-    return next((file for file in opened if file.endswith(f"/{name}")), name)
+def _whole(name: str, opened: tuple[str, ...], where: Project, calls: Iterable[Call]) -> str:
+    """Return the file that a text means when it leaves folders out in front.
+
+    It is one that was opened, or one that a search listed.
+    """
+    meant = next((file for file in opened if file.endswith(f"/{name}")), None)
+    if meant or name in opened:
+        return meant or name
+    for call in calls:
+        place = call.of.outcome.find(f"/{name}", 0, _LISTED)
+        if place > 0 and (front := _FRONT.search(call.of.outcome[max(0, place - 200) : place])):
+            return where.file(f"{front.group()}/{name}") or name
+    return name
 
 
 def _concepts(turn: Turn, calls: Iterable[Call], files: tuple[str, ...]) -> list[Thing]:

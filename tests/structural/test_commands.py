@@ -1,0 +1,165 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import START, tool
+from tests.structural.conftest import NOW, Shop
+from turnetl.extraction.structural.commands import commands
+
+KEY_ERROR = """\
+tests/test_cart.py F                                     [100%]
+Traceback (most recent call last):
+  File "/home/dev/shop/tests/test_cart.py", line 12, in test_total
+    total(cart)
+KeyError: 'price'
+"""
+
+
+@pytest.mark.parametrize(
+    ("shell", "name"),
+    [
+        ("pytest -q", "pytest"),
+        ("cd web && CI=1 timeout 60 npx vitest run --silent 2>&1 | tail -5", "vitest run"),
+        ("uv run pytest -q tests/test_cart.py > /tmp/out 2>&1", "pytest"),
+        ("python3 -m pytest", "pytest"),
+        ("go test ./... -run TestCart 2>&1 | head -20", "go test"),
+        ("go test ./cmd/...", "go test"),
+        ("git -C /home/dev/shop push origin main", "git push"),
+        ("npm run build -- --watch", "npm run build"),
+        ("docker compose up -d", "docker compose up"),
+        ("sudo env A=1 make lint", "make lint"),
+        ("gh pr create --title 'a; b' --body \"$(cat <<'EOF'\nls && rm\nEOF\n)\"", "gh pr create"),
+    ],
+)
+def test_repeats_of_a_command_share_a_name(shell: str, name: str) -> None:
+    assert [command.name for command in commands(shell)] == [name]
+
+
+@pytest.mark.parametrize(
+    "shell",
+    [
+        "ls -la | grep src",
+        "cat a.py",
+        "sed -n 1,5p a.py; echo done; pwd",
+        "for f in *.py; do wc -l $f; done",
+        "x=$(git rev-parse HEAD)",
+        "/var/tmp/build/run-tests",  # noqa: S108, a name that must not become one
+        "",
+        "'",
+    ],
+)
+def test_small_change_of_the_shell_is_no_command(shell: str) -> None:
+    assert commands(shell) == []
+
+
+async def test_the_agents_own_tools_are_no_nodes(shop: Shop) -> None:
+    names = ["Read", "Grep", "Glob", "TodoWrite", "Task", "Bash"]
+    await shop.say(tools=tuple(tool(name, "{}") for name in names))
+    assert shop.names("Tool") == shop.names("Command") == []
+
+
+async def test_a_command_with_a_verb_belongs_to_its_program(shop: Shop) -> None:
+    await shop.say(tools=(tool("Bash", "git push origin main", "done"),))
+    assert (shop.names("Tool"), shop.names("Command")) == (["git"], ["git push"])
+    assert shop.texts("RAN") == ["`git push origin main` was run"]
+
+
+async def test_a_failed_command_names_its_error_and_where(shop: Shop) -> None:
+    await shop.say(tools=(tool("Bash", "pytest -q", KEY_ERROR, is_error=True),))
+    assert shop.texts("FAILED_WITH") == [
+        "`pytest -q` failed with `KeyError: 'price'` in `tests/test_cart.py`"
+    ]
+    assert shop.names("Error") == ["KeyError: 'price'"]
+    assert "tests/test_cart.py" in shop.names("File")
+
+
+async def test_a_test_run_behind_a_pipe_fails_though_the_call_did_not(shop: Shop) -> None:
+    await shop.say(tools=(tool("Bash", "go test ./... | tail", "--- FAIL: TestCart (0.1s)"),))
+    assert shop.texts("FAILED_WITH") == ["`go test ./...` failed in `TestCart`"]
+    assert shop.texts("RAN") == []
+
+
+async def test_what_a_reader_prints_is_no_failure(shop: Shop) -> None:
+    await shop.say(tools=(tool("Bash", "cat log.txt; git log", KEY_ERROR),))
+    assert shop.names("Error") == []
+
+
+async def test_a_call_the_person_refused_is_no_failure(shop: Shop) -> None:
+    said = "The user doesn't want to proceed with this tool use. error: no"
+    await shop.say(tools=(tool("Bash", "git push", said, is_error=True),))
+    assert shop.names("Error") == shop.names("Command") == []
+
+
+async def test_a_later_success_ends_the_failure(shop: Shop) -> None:
+    await shop.say("a", tools=(tool("Bash", "pytest -q", KEY_ERROR, is_error=True),))
+    later = START + timedelta(days=1)
+    passed = replace(tool("Bash", "pytest", "3 passed"), ended_at=later)
+    resolved = await shop.say("b", started_at=later, tools=(passed,))
+    [failure] = shop.facts("FAILED_WITH")
+    assert (failure.invalid_at, failure.expired_at) == (later, NOW)
+    assert failure in resolved.facts
+
+
+async def test_a_success_of_something_narrower_ends_nothing(shop: Shop) -> None:
+    failed = tool("Bash", "go test ./...", "--- FAIL: TestCart (0.1s)", is_error=True)
+    await shop.say("a", tools=(failed,))
+    await shop.say("b", tools=(tool("Bash", "go test ./... -run TestTax", "ok"),))
+    assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [None]
+    await shop.say("c", tools=(tool("Bash", "go test ./... -run TestCart", "ok"),))
+    assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [START]
+
+
+async def test_a_success_before_the_failure_that_arrives_late_ends_nothing(shop: Shop) -> None:
+    await shop.say("b", tools=(tool("Bash", "pytest", KEY_ERROR, is_error=True),))
+    before = START - timedelta(days=1)
+    passed = replace(tool("Bash", "pytest", "3 passed"), ended_at=before)
+    await shop.say("a", started_at=before, tools=(passed,))
+    assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [None]
+
+
+async def test_a_failure_mended_in_the_same_turn_is_over_when_it_is_written(shop: Shop) -> None:
+    later = START + timedelta(minutes=1)
+    passed = replace(tool("Bash", "pytest", "3 passed"), ended_at=later)
+    await shop.say(tools=(tool("Bash", "pytest", KEY_ERROR, is_error=True), passed))
+    [failure] = shop.facts("FAILED_WITH")
+    assert (failure.valid_at, failure.invalid_at) == (START, later)
+
+
+async def test_a_commit_says_its_message(shop: Shop) -> None:
+    call = "git commit -m \"$(cat <<'EOF'\nAdd tax to totals\n\nMore words\nEOF\n)\""
+    await shop.say(tools=(tool("Bash", call),))
+    assert shop.texts("RECORDED") == ["Committed: Add tax to totals"]
+
+
+async def test_packages_come_from_install_commands_without_versions(shop: Shop) -> None:
+    calls = ["uv add 'httpx>=0.28' -r more.txt", "npm install --save-dev @types/node@20 .", "ls"]
+    await shop.say(tools=tuple(tool("Bash", call) for call in calls))
+    assert shop.names("Package") == ["@types/node", "httpx"]
+    assert "`httpx` was added as a dependency with `uv add 'httpx>=0.28' -r more.txt`" in (
+        shop.texts("ADDED")
+    )
+
+
+async def test_packages_that_failed_to_install_are_none(shop: Shop) -> None:
+    failed = tool("Bash", "pip install htpx", "ERROR: No matching distribution", is_error=True)
+    await shop.say(tools=(failed,))
+    assert shop.names("Package") == []
+
+
+async def test_packages_come_from_a_line_in_a_manifest(shop: Shop) -> None:
+    await shop.say(tools=(tool("Edit", 'pyproject.toml :: - x + "polars>=1.2",'),))
+    assert shop.names("Package") == ["polars"]
+
+
+async def test_servers_skills_and_sites_are_tools(shop: Shop) -> None:
+    await shop.say(
+        tools=(
+            tool("mcp__linear-server__get_issue", '{"id":"ENT-98"}'),
+            tool("Skill", '{"skill":"reviewer"}'),
+            tool("WebFetch", '{"url":"https://docs.rs/serde/latest","prompt":"How to rename?"}'),
+            tool("WebSearch", '{"query":"pytest fixtures"}'),
+        )
+    )
+    assert shop.names("Tool") == ["docs.rs", "linear-server", "reviewer", "web search"]
+    assert "ENT-98" in shop.names("Concept")

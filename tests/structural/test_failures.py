@@ -1,0 +1,46 @@
+import pytest
+
+from turnetl.extraction.structural.failures import failures, reported, stable
+
+
+@pytest.mark.parametrize(
+    ("outcome", "name", "where"),
+    [
+        ("--- FAIL: TestCart/empty (0.00s)", "TestCart", ""),
+        ("FAILED tests/test_cart.py::test_total[0] - KeyError", "test_total", "tests/test_cart.py"),
+        ("test cart::tests::adds ... FAILED", "adds", ""),
+        ("  ✕ adds an item (5 ms)", "adds an item", ""),
+        ("TypeError: x is not a function", "TypeError: x is not a function", ""),
+        ("E   AssertionError: 1 != 2", "AssertionError: 1 != 2", ""),
+        ("java.lang.NullPointerException: cart", "NullPointerException: cart", ""),
+        ("panic: nil map [recovered]", "panic: nil map", ""),
+        (
+            "error[E0382]: use of moved value\n  --> src/cart.rs:4:5",
+            "error[E0382]: use of moved value",
+            "src/cart.rs",
+        ),
+        ("src/a.ts(3,5): error TS2304: Cannot find name", "TS2304: Cannot find name", "src/a.ts"),
+        ("cart.go:12:3: undefined: total", "undefined: total", "cart.go"),
+        ("fatal: not a git repository", "fatal: not a git repository", ""),
+        ("zsh: command not found: mise", "command not found: mise", ""),
+    ],
+)
+def test_an_outcome_gives_up_its_error(outcome: str, name: str, where: str) -> None:
+    found = failures(f"Exit code 1\n{outcome}\n", is_error=True)
+    assert [(failure.name, failure.where) for failure in found] == [(name, where)]
+
+
+@pytest.mark.parametrize("outcome", ["Exit code 1", "", "3 passed", "make: *** [test] Error 1"])
+def test_an_outcome_that_names_no_error_gives_none(outcome: str) -> None:
+    assert failures(outcome, is_error=True) == []
+
+
+def test_an_error_is_the_same_tomorrow() -> None:
+    today = "open /tmp/x81/a.db at 0x7f3a90 after 31ms in cart.go:12:3 (pid 4711)"
+    tomorrow = "open /tmp/q02/b.db at 0x8e1b22 after 4ms in cart.go:77:1 (pid 12)"
+    assert stable(today) == stable(tomorrow)
+
+
+def test_what_a_person_pastes_is_reported() -> None:
+    [failure] = reported("I get this:\n  ValueError: no price for 12\nwhy?")
+    assert failure.name == "ValueError: no price for 12"

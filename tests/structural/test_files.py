@@ -1,0 +1,123 @@
+import pytest
+
+from tests.builders import tool
+from tests.structural.conftest import Shop
+from turnetl.extraction.structural.files import project
+
+HERE = project("shop", "/home/dev/shop", "main")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "src/cart.py",
+        "./src/cart.py",
+        "src/../src/cart.py",
+        "/home/dev/shop/src/cart.py",
+        "/home/dev/shop/src/cart.py:12:3",
+        "file:///home/dev/shop/src/cart.py",
+        "/home/dev/shop/.worktrees/fix-cart/src/cart.py",
+        "/home/dev/shop/.claude/worktrees/fix-cart/src/cart.py",
+        "/home/dev/shop-worktrees/feature/fix-cart/src/cart.py",
+        "/Users/another/code/shop/src/cart.py",
+    ],
+)
+def test_one_file_has_one_name_however_it_is_written(path: str) -> None:
+    assert HERE.file(path) == "src/cart.py"
+
+
+@pytest.mark.parametrize(
+    ("cwd", "branch"),
+    [
+        ("/home/dev/shop/.worktrees/fix-cart", "fix-cart"),
+        ("/home/dev/shop/.worktrees/ann/fix-cart", "ann/fix-cart"),
+        ("/home/dev/shop/.worktrees/ann/fix-cart", None),
+        ("/home/dev/shop/src", "main"),
+        ("/home/dev/shop", None),
+    ],
+)
+def test_a_turn_in_a_worktree_or_below_the_root_names_files_from_the_root(
+    cwd: str, branch: str | None
+) -> None:
+    root = cwd.removesuffix("/src")
+    assert project("shop", cwd, branch).file(f"{root}/src/cart.py") == "src/cart.py"
+
+
+def test_a_relative_path_counts_from_where_the_agent_stands() -> None:
+    assert project("shop", "/home/dev/shop/src", "main").file("cart.py") == "src/cart.py"
+    assert project("shop", "/home/dev/shop/src", "main").file("../setup.cfg") == "setup.cfg"
+    assert project("shop", "/home/dev/shop/src", "main").file("src/cart.py") == "src/cart.py"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/home/dev/.claude/settings.json", "~/.claude/settings.json"),
+        ("~/.zshrc", "~/.zshrc"),
+        ("/Users/ann/notes/a/b/c/d/e.md", "~/…/c/d/e.md"),
+    ],
+)
+def test_a_file_outside_the_project_is_named_from_home_without_whose_home_it_is(
+    path: str, name: str
+) -> None:
+    assert HERE.file(path) == name
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/tmp/out.txt",  # noqa: S108, a name that must not become one
+        "/var/folders/zz/T/x.json",
+        "/private/tmp/run/a.py",
+        "node_modules/react/index.js",
+        ".git/HEAD",
+        "src/__pycache__/cart.cpython-311.pyc",
+        "/home/dev/.claude/projects/shop/tool-results/b1.txt",
+        "/home/dev/shop/3f2504e0-4f89-41d3-9a0c-0305e82c3301.json",
+        "/home/dev/shop",
+        "",
+        "src/*.py",
+        "https://example.org/a.py",
+        "a\nb",
+    ],
+)
+def test_what_no_author_would_name_has_no_name(path: str) -> None:
+    assert HERE.file(path) is None
+
+
+async def test_the_same_file_in_three_turns_is_one_node(shop: Shop) -> None:
+    await shop.say("a", tools=(tool("Read", "/home/dev/shop/src/cart.py"),))
+    await shop.say("b", tools=(tool("Edit", "src/cart.py :: - x = 1 + x = 2"),))
+    await shop.say(
+        "c",
+        cwd="/home/dev/shop/.worktrees/fix",
+        tools=(tool("Write", "/home/dev/shop/.worktrees/fix/src/cart.py"),),
+    )
+    assert shop.names("File") == ["src/cart.py"]
+
+
+async def test_an_edit_says_what_the_answer_says_of_the_file(shop: Shop) -> None:
+    await shop.say(
+        user_text="Make totals include tax",
+        assistant_text="Let me look.\n\nI updated `cart.py` so that totals include the tax.",
+        tools=(tool("Edit", "/home/dev/shop/src/cart.py :: - a + b"),),
+    )
+    [text] = shop.texts("MODIFIED")
+    assert text == "`src/cart.py` was edited: I updated `cart.py` so that totals include the tax."
+
+
+async def test_an_edit_nobody_speaks_of_says_what_was_asked_and_what_came(shop: Shop) -> None:
+    await shop.say(
+        user_text="Make totals include tax",
+        assistant_text="",
+        tools=(tool("Edit", "/home/dev/shop/src/cart.py :: - return net + return net * TAX"),),
+    )
+    [text] = shop.texts("MODIFIED")
+    assert "`src/cart.py` was edited when asked: Make totals include tax" in text
+    assert "return net * TAX" in text
+
+
+async def test_an_edit_that_failed_is_no_edit(shop: Shop) -> None:
+    refused = tool("Edit", "src/cart.py", "String to replace not found", is_error=True)
+    await shop.say(tools=(refused,))
+    assert shop.texts("MODIFIED") == []

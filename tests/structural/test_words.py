@@ -1,0 +1,135 @@
+import pytest
+
+from tests.builders import START, tool
+from tests.structural.conftest import Shop
+from turnetl.extraction.structural import decisions, prose
+from turnetl.model import ClosedBy
+
+
+async def test_a_turn_says_what_was_asked_and_what_came_of_it(shop: Shop) -> None:
+    await shop.say(
+        user_text="Why does the checkout test fail?",
+        assistant_text="Let me look.\n\nNow let me run the tests:\n\nThe fixture forgot an item.",
+    )
+    assert shop.texts("ASKED") == ["The user asked: Why does the checkout test fail?"]
+    assert shop.texts("ANSWERED") == ["The agent answered: The fixture forgot an item."]
+
+
+async def test_facts_carry_the_turn_and_its_time(shop: Shop) -> None:
+    resolved = await shop.say("a")
+    assert {fact.reference_time for fact in resolved.facts} == {START}
+    assert {fact.turns for fact in resolved.facts} == {(shop.turns[0].turn_id,)}
+
+
+async def test_an_interrupted_turn_says_so(shop: Shop) -> None:
+    await shop.say(user_text="Drop the cache", assistant_text="", closed_by=ClosedBy.INTERRUPTED)
+    assert shop.texts("ASKED") == [
+        "The user asked: Drop the cache (interrupted before it was done)"
+    ]
+    assert shop.texts("ANSWERED") == []
+
+
+async def test_a_bare_yes_says_what_it_says_yes_to(shop: Shop) -> None:
+    await shop.say("a", assistant_text="All is done. Should I push the branch?")
+    await shop.say("b", user_text="yes")
+    assert shop.texts("ASKED")[-1] == (
+        "The user asked: yes (to the question: Should I push the branch?)"
+    )
+
+
+async def test_words_in_passing_are_kept(shop: Shop) -> None:
+    await shop.say(steering=("and log the new session id",))
+    assert shop.texts("STEERED") == [
+        "While the agent worked, the user said: and log the new session id"
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I decided to use polars because pandas copies every column.",
+        "We'll use uuid5 so that a second run finds the same keys.",
+        "I'll go with SQLite since nothing else needs a server.",
+        "The hook now returns an error instead of silently continuing.",
+    ],
+)
+def test_a_stated_choice_is_a_decision(sentence: str) -> None:
+    assert decisions.of_agent(f"Some words.\n\n{sentence}\n\nMore words.") == [sentence]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Should we use polars instead of pandas here?",
+        "If you want, we'll use polars instead of pandas.",
+        "I'll use the Task tool to explore the code.",
+        "Let me keep reading the tests.",
+        "The tests pass because the fixture is there.",
+        "You could use polars instead of pandas.",
+    ],
+)
+def test_a_question_a_maybe_and_a_step_are_no_decisions(sentence: str) -> None:
+    assert decisions.of_agent(sentence) == []
+
+
+async def test_a_decision_is_a_thing_with_its_reason(shop: Shop) -> None:
+    await shop.say(assistant_text="We'll use uuid5 because a second run finds the same keys.")
+    assert shop.names("Decision") == ["We'll use uuid5 because a second run finds the same keys"]
+    assert shop.texts("DECIDED") == [
+        "The agent decided: We'll use uuid5 because a second run finds the same keys."
+    ]
+
+
+async def test_an_answer_to_a_question_is_the_persons_decision(shop: Shop) -> None:
+    await shop.say(answers=('"Which store?"="SQLite", "Which port?"="8080"',))
+    assert sorted(shop.texts("DECIDED")) == [
+        "Asked “Which port?” the user answered: 8080",
+        "Asked “Which store?” the user answered: SQLite",
+    ]
+
+
+async def test_a_refusal_with_a_comment_is_a_decision_and_with_a_question_is_not(
+    shop: Shop,
+) -> None:
+    await shop.say("a", answers=("use the logging framework, not print",))
+    await shop.say("b", answers=("why would that be empty?",))
+    assert shop.texts("DECIDED") == [
+        "The user stopped a step and said: use the logging framework, not print"
+    ]
+    assert shop.texts("STEERED") == [
+        "While the agent worked, the user said: why would that be empty?"
+    ]
+
+
+async def test_an_accepted_plan_is_a_decision(shop: Shop) -> None:
+    await shop.say(user_text="Implement the following plan:\n\n# Plan: One log a worktree\n\nText.")
+    assert shop.names("Decision") == ["Plan: One log a worktree"]
+
+
+async def test_names_in_backticks_that_recur_are_concepts(shop: Shop) -> None:
+    await shop.say(
+        user_text="what does applyDiscount do?",
+        assistant_text="`OrderTotal` calls it. `OrderTotal` is `true` in `1.2.3` and `once_only`.",
+        git_branch="ann/fix-cart",
+    )
+    assert set(shop.names("Concept")) == {"shop", "applyDiscount", "OrderTotal", "ann/fix-cart"}
+
+
+async def test_a_trunk_branch_is_no_concept(shop: Shop) -> None:
+    await shop.say(git_branch="main")
+    assert "main" not in shop.names("Concept")
+
+
+async def test_a_file_in_backticks_is_a_file_and_no_concept(shop: Shop) -> None:
+    await shop.say(
+        assistant_text="See `src/cart.py`. And `src/cart.py` again.", tools=(tool("Read", "x.py"),)
+    )
+    assert "src/cart.py" in shop.names("File")
+    assert "src/cart.py" not in shop.names("Concept")
+
+
+def test_code_tables_and_tags_are_no_sentences() -> None:
+    text = (
+        "Intro words.\n```py\nx = 1\n```\n| a | b |\n<system-reminder>no</system-reminder>\n- Item"
+    )
+    assert prose.sentences(prose.plain(text)) == ["Intro words.", "Item"]
