@@ -35,7 +35,7 @@ def _plain() -> pl.Expr:
 def _field(name: str) -> pl.Expr:
     """Return a text of a call in JSON, or null."""
     found = pl.col("input").str.extract(rf'^\{{(?:.*[,{{])?"{name}{_STRING}')
-    return found.str.replace_all(r"\\", "\\", literal=True).alias(name)
+    return found.str.replace_all(r'\\(["\\/])', "$1").alias(name)
 
 
 def _call() -> pl.Expr:

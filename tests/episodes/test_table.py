@@ -1,0 +1,87 @@
+from dataclasses import replace
+from datetime import timedelta
+from itertools import permutations
+
+import polars as pl
+
+from tests import frames
+from tests.builders import START, tool, turn
+from turnetl import schema
+from turnetl.episodes import episodes
+from turnetl.model import Turn
+
+
+def made(*turns: Turn) -> pl.DataFrame:
+    return episodes(frames.turns(*turns))
+
+
+def at(minute: int, name: str, **fields: object) -> Turn:
+    return turn(name, started_at=START + timedelta(minutes=minute), **fields)
+
+
+def test_the_table_has_the_columns_of_the_schema() -> None:
+    assert made(turn()).schema == schema.EPISODES.polars
+    assert made().schema == schema.EPISODES.polars
+
+
+def test_of_a_turn_in_several_archives_the_most_complete_is_kept() -> None:
+    cut_off = turn(archive="a.jsonl", chars=10, assistant_text="The cart", closed=False)
+    whole = turn(archive="b.jsonl", chars=96)
+    again = turn(archive="c.jsonl", chars=96)
+    table = made(cut_off, again, whole)
+    assert table["archive"].to_list() == ["b.jsonl"]
+    assert table["copies"].to_list() == [2]
+    assert table["noise"].to_list() == [None]
+
+
+def test_of_two_of_one_length_the_closed_one_is_kept() -> None:
+    still_open = turn(archive="a.jsonl", closed=False, closed_by=None)
+    assert made(still_open, turn(archive="b.jsonl"))["closed"].to_list() == [True]
+
+
+def test_episodes_stand_by_time_then_session_then_place() -> None:
+    turns = [
+        at(5, "p3", session_id="s1", ordinal=1),
+        at(0, "p2", session_id="s2", ordinal=1),
+        at(0, "p1", session_id="s2", ordinal=0),
+        at(0, "p0", session_id="s1", ordinal=0),
+    ]
+    assert made(*turns)["prompt_id"].to_list() == ["p0", "p1", "p2", "p3"]
+
+
+def test_ordinals_count_through_a_session_that_lies_in_slices() -> None:
+    first = [at(n, f"p{n}", archive="a.jsonl", ordinal=n) for n in range(2)]
+    second = [at(n, f"p{n}", archive="b.jsonl", ordinal=n - 2) for n in range(2, 5)]
+    assert made(*second, *first)["ordinal"].to_list() == [0, 1, 2, 3, 4]
+
+
+def test_turns_without_a_time_stand_last_in_the_order_of_their_archive() -> None:
+    timeless = [turn(f"p{n}", started_at=None, ordinal=n, session_id="s0") for n in range(2)]
+    table = made(*reversed(timeless), at(1, "p2"))
+    assert table["prompt_id"].to_list() == ["p2", "p0", "p1"]
+
+
+def test_the_same_turns_give_the_same_rows_whichever_archive_is_read_first() -> None:
+    turns = [
+        at(0, "p0", archive="a.jsonl", tools=(tool("Bash", "ls"), tool("Bash", "pytest"))),
+        at(0, "p0", archive="b.jsonl", tools=(tool("Bash", "ls"), tool("Bash", "pytest"))),
+        at(1, "p1", archive="a.jsonl", user_text="ok", assistant_text="Good."),
+        at(1, "p2", archive="c.jsonl", session_id="s2", user_text="ok", assistant_text="Good."),
+    ]
+    first = made(*turns)
+    for other in permutations(turns):
+        assert made(*other).equals(first)
+
+
+def test_noise_is_marked_and_stays() -> None:
+    table = made(at(0, "p0"), at(1, "p1", user_text="thanks!", assistant_text="Sure."))
+    assert table["noise"].to_list() == [None, "acknowledgement"]
+    assert table["text"][1] == "user: thanks!\n\nassistant: Sure."
+
+
+def test_lengths_are_those_of_the_turn_and_of_the_text() -> None:
+    row = made(replace(turn(), chars=5000)).row(0, named=True)
+    assert row["chars_before"] == 5000
+    assert row["chars_after"] == len(row["text"])
+    assert row["tokens"] == -(-len(row["text"]) // 4)
+    assert row["parts"] == [row["text"]]
