@@ -97,6 +97,10 @@ class LlmExtractor:
             self._ontology.digest,
         )
 
+    async def close(self) -> None:
+        """Let go of the model's connections. Safe to repeat."""
+        await self._model.close()
+
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> Extracted:
         clients = _Clients(self._model, self._embedder, MirrorDriver())
         before = [convert.episodic(turn, turn.parts[0]) for turn in context]

@@ -1,0 +1,181 @@
+"""Structure and a model side by side: nothing is named twice."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from typing_extensions import override
+
+from tests import builders
+from tests.builders import GROUP, START
+from tests.extraction_llm import story
+from tests.servers.toy import ToyEmbedder
+from turnetl.extraction.both import BothExtractor, together
+from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.port import Extractor, Resolved
+from turnetl.graph.mirror.group import Group
+from turnetl.llm.chat import Model
+from turnetl.model import Entity, Episode, Fact, TurnId, Usage
+
+TURN = TurnId("t")
+
+
+class Says(Extractor[None]):
+    """An extractor that always says the same."""
+
+    def __init__(self, resolved: Resolved, recipe: str = "says") -> None:
+        self._recipe = recipe
+        self._resolved = resolved
+
+    @property
+    def recipe(self) -> str:
+        return self._recipe
+
+    @override
+    async def extract(self, episode: Episode, context: Sequence[Episode]) -> None:
+        """Say nothing yet."""
+
+    @override
+    async def resolve(
+        self, episode: Episode, extracted: None, group: Group, *, now: datetime
+    ) -> Resolved:
+        return self._resolved
+
+
+def thing(uuid: str, name: str, *labels: str, **fields: Any) -> Entity:
+    return Entity(
+        uuid=uuid,
+        group_id=GROUP,
+        name=name,
+        labels=labels,
+        summary=fields.pop("summary", ""),
+        created_at=START,
+        **fields,
+    )
+
+
+def fact(uuid: str, source: str, text: str, target: str, **fields: Any) -> Fact:
+    return Fact(
+        uuid=uuid,
+        group_id=GROUP,
+        source=source,
+        target=target,
+        name="SAYS",
+        text=text,
+        turns=fields.pop("turns", (TURN,)),
+        created_at=START,
+        valid_at=START,
+        **fields,
+    )
+
+
+def says(*things: Entity | Fact, mentions: Sequence[str] = ()) -> Resolved:
+    entities = tuple(one for one in things if isinstance(one, Entity))
+    return Resolved(
+        entities=entities,
+        facts=tuple(one for one in things if isinstance(one, Fact)),
+        mentions=tuple(sorted({*mentions, *(one.uuid for one in entities)})),
+        usage=Usage(calls=1, prompt_tokens=2, completion_tokens=3),
+    )
+
+
+STRUCTURE = says(
+    thing("s1", "src/cart.py", "File"),
+    thing("s2", "KeyError", "Error"),
+    fact("f1", "s1", "src/cart.py was edited.", "s2"),
+)
+
+
+def test_a_thing_of_the_same_name_is_the_structural_one() -> None:
+    model = says(
+        thing("m1", "SRC/cart.py ", "File", summary="The cart."),
+        thing("m2", "empty cart", "Concept"),
+        fact("f2", "m1", "src/cart.py checks for an empty cart.", "m2"),
+    )
+    both = together(STRUCTURE, model, story.empty_group())
+    assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m2"]
+    assert both.entities[0].summary == "The cart."
+    assert [(one.source, one.target) for one in both.facts] == [("s1", "s2"), ("s1", "m2")]
+    assert both.mentions == ("m2", "s1", "s2")
+
+
+def test_another_kind_of_the_same_name_is_another_thing() -> None:
+    model = says(thing("m1", "KeyError", "Package"), thing("m2", "src/cart.py"))
+    both = together(STRUCTURE, model, story.empty_group())
+    assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]
+
+
+def test_a_fact_between_names_of_one_thing_is_gone() -> None:
+    model = says(
+        thing("m1", "src/cart.py", "File"),
+        thing("m2", "Src/Cart.py", "File"),
+        fact("f2", "m1", "It is itself.", "m2"),
+    )
+    assert [one.uuid for one in together(STRUCTURE, model, story.empty_group()).facts] == ["f1"]
+
+
+def test_the_same_sentence_about_the_same_things_is_said_once() -> None:
+    model = says(
+        thing("m1", "src/cart.py"),
+        thing("m2", "KeyError"),
+        fact("f2", "m1", "src/cart.py  was Edited.", "m2"),
+    )
+    assert [one.uuid for one in together(STRUCTURE, model, story.empty_group()).facts] == ["f1"]
+
+
+def test_tokens_of_both_are_counted() -> None:
+    both = together(STRUCTURE, says(), story.empty_group())
+    assert both.usage == Usage(calls=2, prompt_tokens=4, completion_tokens=6)
+
+
+async def test_a_thing_of_the_group_is_known_though_it_did_not_change() -> None:
+    group = story.empty_group()
+    turn = builders.episode("p0")
+    await story.apply(group, turn, says(thing("s1", "src/cart.py", "File")), ToyEmbedder())
+    model = says(thing("m1", "src/cart.py", "File"), fact("f2", "m1", "It grows.", "m9"))
+    both = together(says(mentions=["s1"]), model, group)
+    assert both.entities == ()
+    assert [(one.source, one.target) for one in both.facts] == [("s1", "m9")]
+    assert both.mentions == ("s1",)
+
+
+async def test_a_stored_fact_that_both_change_keeps_its_ends_and_all_its_turns() -> None:
+    group = story.empty_group()
+    stored = fact("f0", "m1", "It was.", "m2", turns=(TurnId("a"),))
+    await story.apply(group, builders.episode("p0"), says(stored), ToyEmbedder())
+    first = says(fact("f0", "m1", "It was.", "m2", turns=(TurnId("a"),), invalid_at=START))
+    second = says(
+        thing("m1", "KeyError"), fact("f0", "m1", "It was.", "m2", turns=(TurnId("a"), TURN))
+    )
+    both = together(says(*STRUCTURE.entities, *first.facts), second, group)
+    assert [(one.source, one.turns, one.invalid_at) for one in both.facts] == [
+        ("m1", ("a", "t"), START)
+    ]
+
+
+def test_new_things_stand_before_changed_ones() -> None:
+    both = together(STRUCTURE, says(thing("m1", "new", "Concept")), story.empty_group())
+    assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]
+
+
+async def test_a_turn_goes_through_both(model: Model, embedder: ToyEmbedder) -> None:
+    asks = LlmExtractor(model, embedder, instructions=None)
+    structure = says(thing("s1", "cart.py", "File"))
+    both = BothExtractor(Says(structure), asks)
+    group = story.empty_group()
+    await story.take_in(both, story.episodes()[:3], group, embedder)
+    named = [entity.name for entity in group.entities]
+    assert named.count("cart.py") == 1
+    assert {"sqlite", "pricing.py", "KeyError"} <= set(named)
+    ends = {end for one in group.facts for end in (one.source, one.target)}
+    assert "s1" in ends
+    assert all(group.entity(end) for end in ends)
+
+
+def test_the_recipe_hangs_on_both() -> None:
+    nothing = says()
+    recipes = {
+        BothExtractor(Says(nothing, one), Says(nothing, other)).recipe
+        for one, other in (("a", "b"), ("b", "a"), ("a", "a"))
+    }
+    assert len(recipes) == 3
