@@ -1,0 +1,238 @@
+"""The main job as a flow: a task a batch of archives, one for the filter, one a group.
+
+What is done is never Prefect's to say; it is the graph's. So a run may be killed, repeated or
+started twice, and each turn is committed once all the same.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+from prefect import State, Task, flow, get_run_logger, task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import TaskRun
+from prefect.concurrency.asyncio import ConcurrencySlotAcquisitionError, concurrency
+from prefect.states import Completed, Failed
+from prefect.tasks import exponential_backoff
+
+from turnetl import app
+from turnetl.episodes import FilterReport
+from turnetl.errors import BadUsage, Later, TurnetlError
+from turnetl.ingest.group import GroupReport
+from turnetl.model import GroupId
+from turnetl.parse import ParseReport, expand
+from turnetl.report import backfill as shown
+from turnetl.settings import Settings, from_process
+
+_HOUR = timedelta(hours=1).total_seconds()
+_REFUSED = (1, 2, 4)
+"""Exit codes of `turnetl` after which a person must act; 3 only set turns aside."""
+
+
+@flow(name="backfill", timeout_seconds=24 * _HOUR, persist_result=False)
+async def backfill(
+    archives: list[str],
+    *,
+    lake: str | None = None,
+    graph: str | None = None,
+    group: str | None = None,
+    extractor: Literal["structural", "llm", "both"] | None = None,
+    config: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+    batch_size: int = 200,
+    groups_at_once: int | None = None,
+    model_slots: str | None = None,
+) -> State[dict[str, Any]]:
+    """Parse, filter and ingest archives. What was done before is not done again.
+
+    Args:
+        archives: files, folders or globs; absolute, or beginning with `~`.
+        lake: folder of the tables.
+        graph: URL of the graph.
+        group: put all turns into this group, instead of one group a project.
+        extractor: what finds entities and facts.
+        config: path of a JSON config.
+        since: only turns that started then or later; UTC if no zone is given.
+        until: only turns that started before.
+        limit: at most so many turns of each group.
+        batch_size: archives a task.
+        groups_at_once: groups ingested side by side; the turns of one group never are.
+        model_slots: a global concurrency limit, shared by all flows that call the same model; as
+            many of its slots as the settings' `llm.at_once` are taken once for the whole run.
+
+    Returns:
+        The report that `turnetl backfill --json` prints. The run is Failed, with the reason in one
+        sentence, if anything was refused; everything else is done all the same.
+    """
+    try:
+        settings = _settings(config, lake, graph, extractor, groups_at_once)
+        parsed = await _parsed(_absolute(archives), settings, group, batch_size)
+        if not parsed.groups:
+            return _ended(parsed, FilterReport(()), app.IngestReport("", ()))
+        filtered = await filter_turns(lambda: app.filter_turns(settings, parsed.groups))
+        limits = app.Limits(parsed.groups, _utc(since), _utc(until), limit)
+        async with _slots(model_slots, settings.llm.at_once):
+            ingested = await _ingested(settings, limits)
+    except TurnetlError as error:
+        return Failed(message=str(error))
+    return _ended(parsed, filtered, ingested)
+
+
+@task(name="parse", cache_policy=NO_CACHE, timeout_seconds=_HOUR)
+async def parse_batch(
+    archives: Sequence[str], parse: Callable[[Sequence[str]], ParseReport]
+) -> ParseReport:
+    """Bring the turns files of a batch of archives up to date."""
+    return await asyncio.to_thread(parse, archives)
+
+
+@task(name="filter", cache_policy=NO_CACHE, timeout_seconds=_HOUR)
+async def filter_turns(mark: Callable[[], FilterReport]) -> FilterReport:
+    """Mark the noise and render the rest."""
+    return await asyncio.to_thread(mark)
+
+
+def may_pass(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
+    """Say whether the same may work in a moment."""
+    return isinstance(state.data, Later)
+
+
+@task(
+    name="ingest",
+    task_run_name="ingest {group}",
+    cache_policy=NO_CACHE,
+    retries=4,
+    retry_delay_seconds=exponential_backoff(backoff_factor=15),
+    retry_jitter_factor=0.5,
+    retry_condition_fn=may_pass,
+    timeout_seconds=12 * _HOUR,
+)
+async def ingest_group(
+    group: GroupId, ingest: Callable[[GroupId], Awaitable[GroupReport]]
+) -> GroupReport:
+    """Bring what is left of a group into the graph."""
+    report = await ingest(group)
+    if report.again:
+        raise Later(report.error)
+    return report
+
+
+def _settings(
+    config: str | None,
+    lake: str | None,
+    graph: str | None,
+    extractor: str | None,
+    groups_at_once: int | None,
+) -> Settings:
+    settings = from_process(
+        Path(config).expanduser() if config else None,
+        lake=Path(lake).expanduser() if lake else None,
+        graph=graph or None,
+        extractor=extractor,
+        groups_at_once=groups_at_once,
+    )
+    _absolute([str(settings.lake)])
+    return settings
+
+
+def _absolute(paths: Sequence[str]) -> list[str]:
+    whole = [str(Path(path).expanduser()) for path in paths]
+    for path in whole:
+        if not Path(path).is_absolute():
+            raise BadUsage(
+                f"`{path}` is not an absolute path, and a worker runs in a folder of its own; "
+                "write it from the root or with `~`"
+            )
+    return whole
+
+
+async def _parsed(
+    archives: Sequence[str], settings: Settings, group: str | None, size: int
+) -> ParseReport:
+    """Parse batch by batch: two at once would not be faster, Python reads one at a time."""
+
+    def parse(batch: Sequence[str]) -> ParseReport:
+        return app.parse_archives(batch, settings, group=group)
+
+    found = expand(archives)
+    report = ParseReport(not_found=found.problems)
+    for batch in _batches([str(path) for path in found.archives], size):
+        report += await parse_batch(batch, parse)
+    for problem in report.problems:
+        get_run_logger().warning(problem.message)
+    return report
+
+
+def _batches(archives: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(archives), size):
+        yield archives[start : start + size]
+
+
+async def _ingested(settings: Settings, limits: app.Limits) -> app.IngestReport:
+    """Ingest groups side by side in this one process: an embedded graph has one opener."""
+    run = app.new_run(settings, _now)
+    async with app.opened(settings) as tools:
+        at_once = asyncio.Semaphore(settings.groups_at_once)
+
+        async def ingest(group: GroupId) -> GroupReport:
+            return await app.ingest_group(group, tools, limits, run, settings)
+
+        async def one(group: GroupId) -> GroupReport:
+            async with at_once:
+                return await ingest_group(group, ingest)
+
+        reports = await asyncio.gather(
+            *(one(GroupId(group)) for group in limits.groups), return_exceptions=True
+        )
+    return app.IngestReport(run.run_id, tuple(_unless_refused(reports)))
+
+
+def _unless_refused(reports: Sequence[GroupReport | BaseException]) -> Iterator[GroupReport]:
+    """Raise what a group raised, now that the others are done."""
+    for report in reports:
+        if isinstance(report, BaseException):
+            raise report
+        yield report
+
+
+@asynccontextmanager
+async def _slots(limit: str | None, wanted: int) -> AsyncIterator[None]:
+    if limit is None:
+        yield
+        return
+    try:
+        # Without `strict` a limit that does not exist lets everyone through.
+        async with concurrency(limit, occupy=wanted, strict=True):
+            yield
+    except ConcurrencySlotAcquisitionError as error:
+        raise BadUsage(
+            f"there are no {wanted} slots `{limit}`; make them with "
+            f"`prefect gcl create {limit} --limit {wanted}`"
+        ) from error
+
+
+def _ended(
+    parsed: ParseReport, filtered: FilterReport, ingested: app.IngestReport
+) -> State[dict[str, Any]]:
+    """Return Completed with the report, or Failed with what was refused first."""
+    report = app.BackfillReport(parsed, filtered, ingested)
+    refused = [problem.message for problem in parsed.problems]
+    refused += [f"`{of.group}`: {of.error}" for of in ingested.groups if of.error]
+    if shown.exit_code(report) in _REFUSED:
+        more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
+        return Failed(message="".join(refused[:1]) + more)
+    said = f"{ingested.committed} turns committed, {ingested.skipped} before"
+    return Completed(message=said, data=shown.as_json(report))
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - the clock that everything else is handed

@@ -1,0 +1,61 @@
+"""prefect.yaml as it stands, deployed to a real server and run by a real worker."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.prefect.conftest import ROOT, Prefect
+from turnetl import app
+from turnetl.settings import Settings
+
+pytestmark = pytest.mark.prefect
+
+
+async def test_a_deployed_run_brings_the_turns_into_the_graph(
+    deployed: Prefect, tmp_path: Path
+) -> None:
+    archive = shutil.copy(ROOT / "data/archives/shoebox/2026-04-19-heic.jsonl", tmp_path)
+    lake = tmp_path / "lake"
+    done = deployed.run(
+        *("deployment", "run", "backfill/nightly", "--watch"),
+        *("-p", f"archives={json.dumps([str(archive)])}"),
+        *("-p", f"lake={lake}"),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr + deployed.log("worker")
+    store = await app.open_store(Settings(lake=lake), write=False)
+    try:
+        (group,) = await store.groups()
+        assert len(await store.receipts(group)) == 3
+    finally:
+        await store.close()
+
+
+def test_a_deployed_run_that_was_refused_fails(deployed: Prefect, tmp_path: Path) -> None:
+    done = deployed.run(
+        *("deployment", "run", "backfill/nightly", "--watch"),
+        *("-p", f'archives=["{tmp_path}/nowhere"]'),
+        *("-p", f"lake={tmp_path / 'lake'}"),
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_the_schedule_yields_runs(deployed: Prefect) -> None:
+    """With some versions of SQLAlchemy a schedule never fires, and nothing says so."""
+    deadline = time.monotonic() + 60
+    while not (names := _scheduled(deployed)) and time.monotonic() < deadline:
+        time.sleep(1)
+    assert names
+
+
+def _scheduled(prefect: Prefect) -> list[str]:
+    answer = httpx.post(
+        f"{prefect.url}/flow_runs/filter",
+        json={"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}},
+        timeout=30,
+    )
+    runs = answer.raise_for_status().json()
+    return [run["name"] for run in runs if run["auto_scheduled"]]

@@ -1,0 +1,110 @@
+"""The flow in this process, against a private server and an embedded graph."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import State
+from prefect.states import Failed
+
+from flows.backfill import backfill, ingest_group, may_pass
+from tests.prefect.conftest import ROOT
+from turnetl.errors import BadTurn, GraphBusy, GraphRefused
+from turnetl.ingest.group import GroupReport
+from turnetl.model import GroupId
+
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("quiet_prefect")]
+
+SAMPLES = {"bookshop/2026-05-05-export.jsonl": 2, "shoebox/2026-04-19-heic.jsonl": 3}
+
+
+@pytest.fixture
+def archives(tmp_path: Path) -> Path:
+    folder = tmp_path / "archives"
+    folder.mkdir()
+    for name in SAMPLES:
+        shutil.copy(ROOT / "data" / "archives" / name, folder)
+    return folder
+
+
+async def _run(archives: Path, lake: Path, **parameters: Any) -> State[Any]:
+    state: State[Any] = await backfill(
+        [str(archives)], lake=str(lake), **parameters, return_state=True
+    )
+    return state
+
+
+async def test_every_turn_is_committed_and_a_second_run_commits_nothing(
+    archives: Path, tmp_path: Path
+) -> None:
+    first = await (await _run(archives, tmp_path / "lake", batch_size=1)).aresult()
+    second = await (await _run(archives, tmp_path / "lake", batch_size=1)).aresult()
+    assert first["committed"] == sum(SAMPLES.values())
+    assert {group["group"]: group["committed"] for group in first["groups"]} == {
+        "bookshop": 2,
+        "shoebox": 3,
+    }
+    assert (second["committed"], second["skipped"]) == (0, sum(SAMPLES.values()))
+
+
+async def test_what_cannot_be_read_fails_the_run_but_the_rest_is_done(
+    archives: Path, tmp_path: Path
+) -> None:
+    state = await backfill(
+        [str(archives), str(tmp_path / "nowhere")], lake=str(tmp_path / "lake"), return_state=True
+    )
+    assert state.is_failed()
+    assert "nowhere" in (state.message or "")
+    again = await (await _run(archives, tmp_path / "lake")).aresult()
+    assert (again["committed"], again["skipped"]) == (0, sum(SAMPLES.values()))
+
+
+async def test_a_path_that_a_worker_would_not_find_is_refused_in_one_sentence() -> None:
+    state = await backfill(["archives"], return_state=True)
+    assert state.is_failed()
+    assert "not an absolute path" in (state.message or "")
+
+
+async def test_slots_that_do_not_exist_let_nobody_through(archives: Path, tmp_path: Path) -> None:
+    state = await _run(archives, tmp_path / "lake", model_slots="nobody-made-this")
+    assert state.is_failed()
+    assert "prefect gcl create nobody-made-this" in (state.message or "")
+
+
+async def test_a_busy_group_is_tried_again() -> None:
+    answers = [_report(error="busy", again=True), _report()]
+
+    async def ingest(_: GroupId) -> GroupReport:
+        return answers.pop(0)
+
+    patient = ingest_group.with_options(retry_delay_seconds=0, retry_jitter_factor=0)
+    assert await patient(GroupId("shop"), ingest) == _report()
+    assert answers == []
+
+
+def test_only_what_may_pass_by_itself_is_tried_again() -> None:
+    errors = [GraphBusy("in use"), GraphRefused("another embedder"), BadTurn("broken")]
+    run: Any = None
+    passing = [may_pass(ingest_group, run, Failed(data=error)) for error in errors]
+    assert passing == [True, False, False]
+
+
+def _report(*, error: str | None = None, again: bool = False) -> GroupReport:
+    return GroupReport(
+        group=GroupId("shop"),
+        turns=1,
+        committed=0,
+        skipped=1,
+        quarantined=0,
+        pending=0,
+        waiting={},
+        noise={},
+        stale=0,
+        episodes=1,
+        entities=0,
+        facts=0,
+        error=error,
+        exit_code=1 if error else 0,
+        again=again,
+    )

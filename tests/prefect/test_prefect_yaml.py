@@ -1,0 +1,58 @@
+"""Prefect ignores a misspelt key without a word, so the file is held against those we mean."""
+
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from flows.backfill import backfill
+from tests.prefect.conftest import ROOT
+
+KEYS = {
+    "": {"name", "deployments"},
+    "deployments": {
+        "name",
+        "description",
+        "entrypoint",
+        "pull",
+        "parameters",
+        "schedules",
+        "concurrency_limit",
+        "tags",
+        "work_pool",
+    },
+    "schedules": {"cron", "timezone"},
+    "work_pool": {"name"},
+}
+
+
+@pytest.fixture(scope="module")
+def file() -> dict[str, Any]:
+    content: dict[str, Any] = YAML(typ="safe").load(ROOT / "prefect.yaml")
+    return content
+
+
+def test_it_holds_only_keys_that_we_mean(file: dict[str, Any]) -> None:
+    (deployment,) = file["deployments"]
+    (schedule,) = deployment["schedules"]
+    assert set(file) == KEYS[""]
+    assert set(deployment) == KEYS["deployments"]
+    assert set(schedule) == KEYS["schedules"]
+    assert set(deployment["work_pool"]) == KEYS["work_pool"]
+
+
+def test_nothing_of_the_folder_it_was_deployed_from_is_baked_in(file: dict[str, Any]) -> None:
+    assert [deployment["pull"] for deployment in file["deployments"]] == [[]]
+
+
+def test_every_path_in_it_means_the_same_wherever_a_worker_stands(file: dict[str, Any]) -> None:
+    parameters = file["deployments"][0]["parameters"]
+    for path in (*parameters["archives"], parameters["lake"]):
+        assert path.startswith("~/")
+
+
+def test_its_parameters_are_those_of_the_flow(file: dict[str, Any]) -> None:
+
+    for deployment in file["deployments"]:
+        assert deployment["entrypoint"] == "flows.backfill.backfill"
+        assert set(deployment["parameters"]) <= set(backfill.parameters.properties)
