@@ -8,7 +8,7 @@ from turnetl.extraction.structural import lexicon
 from turnetl.extraction.structural.prose import clip
 
 _TICKED = re.compile(r"`([^`\n]{2,120})`")
-_FENCE = re.compile(r"```[^`]{0,8000}(?:```|$)")
+_FENCE = re.compile(r"```[\s\S]{0,8000}?(?:```|\Z)")
 _IDENTIFIER = re.compile(
     r"^(?:--[a-z][a-z0-9-]{2,40}"
     r"|/[a-z][\w-]{1,40}(?:/[\w:{}-]{1,40}){0,5}"

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from turnetl import ids
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.structural import words, work
+from turnetl.extraction.structural import lexicon, words, work
 from turnetl.extraction.structural.said import CONCEPT, FILE, Found, Said, Success, Thing
 from turnetl.extraction.structural.scene import NOBODY, Scene, scene
 from turnetl.graph.mirror.group import Group
@@ -25,7 +25,9 @@ class StructuralExtractor:
 
     @property
     def recipe(self) -> str:
-        return ids.digest(_VERSION, str(_THINGS), str(_SAID))
+        rules = [name for name in sorted(vars(lexicon)) if name.isupper()]
+        listed = (word for name in rules for word in (name, *sorted(getattr(lexicon, name))))
+        return ids.digest(_VERSION, str(_THINGS), str(_SAID), *listed)
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> Found:
         """Return what the turn says, at most 40 things and 40 sentences, most telling first."""

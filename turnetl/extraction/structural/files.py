@@ -11,7 +11,9 @@ from posixpath import normpath
 from turnetl.extraction.structural import lexicon
 
 _HOME = re.compile(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:/Users/[^/]+)(?=/|$)")
-_WORKTREES = re.compile(r"^(.*?)/(?:\.(?:claude|git)/worktrees|[\w.-]{0,80}worktrees|\.trees)/(.+)$")
+_WORKTREES = re.compile(
+    r"^(.*?)/(?:\.(?:claude|git)/worktrees|[\w.-]{0,80}worktrees|\.trees)/(.+)$"
+)
 _TREES_INSIDE = re.compile(r"^(?:\.worktrees|\.claude/worktrees|\.git/worktrees|\.trees)/")
 _NOT_A_PATH = re.compile(r"[\n\r\t*?{}<>|$\"'`;=\x00]|\s{2}|://|\.\.\.|…")
 _LINE = re.compile(r"(?::\d{1,7}){1,2}(?:-\d{1,7})?$|#L\d{1,7}.*$")

@@ -85,6 +85,9 @@ SOURCES = _words(
 """Folders that lie inside a project, not around it."""
 LOOKING = _phrases(
     """
+    gh api; gh pr checks; gh pr diff; gh pr list; gh pr status; gh pr view; gh run list;
+    gh run view;
+    gh issue list; gh issue view; gh repo view; go mod graph; go mod why; git fetch; npm outdated;
     brew list; docker images; docker ps; gh auth; git --version; git -c; git add; git apply; git
     blame; git branch; git cat-file; git check-ignore; git checkout; git config; git describe;
     git diff; git fetch; git for-each-ref; git grep; git hash-object; git init; git log; git

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 GIST = 300
 """Characters of a prompt or an answer that one fact carries."""
 
-_FENCE = re.compile(r"```[^`]{0,4000}(?:```|$)|~~~[^~]{0,4000}(?:~~~|$)")
+_FENCE = re.compile(r"(```|~~~)[\s\S]{0,6000}?(?:\1|\Z)")
 _MACHINE_BLOCK = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|command-message|command-args"
     r"|local-command-stdout|task-notification)>[^<]{0,4000}</\1>"
