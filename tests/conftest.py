@@ -1,0 +1,50 @@
+"""The graphs that tests write to: an embedded one, and a real Neo4j started once a run."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.servers import neo4j_server
+from tests.servers.neo4j_server import Neo4jServer
+from turnetl.graph.open import open_graph
+from turnetl.graph.port import GraphStore
+
+GRAPHS = ["ladybug", pytest.param("neo4j", marks=pytest.mark.neo4j)]
+
+
+@pytest.fixture(scope="session")
+def neo4j_server_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neo4jServer]:
+    with neo4j_server.running(tmp_path_factory.mktemp("neo4j")) as server:
+        yield server
+
+
+@pytest.fixture
+def neo4j(neo4j_server_of_this_run: Neo4jServer) -> Iterator[Neo4jServer]:
+    """A running Neo4j without data, emptied again after the test."""
+    neo4j_server_of_this_run.clear()
+    yield neo4j_server_of_this_run
+    neo4j_server_of_this_run.clear()
+
+
+@pytest.fixture
+def neo4j_url(neo4j: Neo4jServer) -> str:
+    """`bolt://user:password@host:port` of an empty Neo4j."""
+    return neo4j.url
+
+
+@pytest.fixture(params=GRAPHS)
+def graph_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty graph, of either kind; a Neo4j one has user and password in it."""
+    if request.param == "neo4j":
+        return str(request.getfixturevalue("neo4j_url"))
+    return f"ladybug://{tmp_path / 'graph.lbug'}"
+
+
+@pytest.fixture
+async def store(graph_url: str) -> AsyncIterator[GraphStore]:
+    """An open store over an empty graph, prepared."""
+    opened = await open_graph(graph_url, user="", password="", write=True)
+    await opened.prepare()
+    yield opened
+    await opened.close()

@@ -1,0 +1,283 @@
+"""A real Neo4j for the tests: the one that is named, or one that is started and thrown away.
+
+Tried in this order: `TURNETL_TEST_NEO4J_URL` (with `_USER` and `_PASSWORD`), Docker, and the jars
+of Neo4j from Maven Central on Java 17, fetched once into the user's cache.
+"""
+
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from neo4j import Driver, GraphDatabase
+from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
+VERSION = "5.26.12"
+IMAGE = "neo4j:5.26-community"
+SECONDS_TO_START = 120
+MISSING = (
+    "these tests need a Neo4j: set TURNETL_TEST_NEO4J_URL (with _USER and _PASSWORD) to an empty "
+    "one, or start Docker, or install Java 17 and Maven"
+)
+_EXPIRED = "Neo.ClientError.Security.CredentialsExpired"
+ENVIRONMENT = os.environ  # noqa: TID251 - where the test servers are is no setting of the product
+
+
+@dataclass(frozen=True)
+class Neo4jServer:
+    """A server that answers."""
+
+    host: str
+    """`127.0.0.1:7687`"""
+    scheme: str
+    user: str
+    password: str
+    pid: int | None = None
+    """Of the Java process, where we started it ourselves."""
+
+    @property
+    def url(self) -> str:
+        """The address with user and password in it."""
+        return f"{self.scheme}://{self.user}:{self.password}@{self.host}"
+
+    @property
+    def address(self) -> str:
+        """The address alone."""
+        return f"{self.scheme}://{self.host}"
+
+    def driver(self) -> Driver:
+        return GraphDatabase.driver(
+            self.address,
+            auth=(self.user, self.password),
+            notifications_min_severity="OFF",
+            telemetry_disabled=True,
+        )
+
+    def run(self, query: str, **parameters: object) -> list[dict[str, object]]:
+        """Run one query and return its rows."""
+        with self.driver() as driver:
+            return [record.data() for record in driver.execute_query(query, parameters).records]
+
+    def clear(self) -> None:
+        """Delete every node and relationship. Indexes and constraints stay."""
+        with self.driver() as driver, driver.session() as session:
+            session.run(
+                "MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 1000 ROWS"
+            ).consume()
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Neo4jServer]:
+    """Give a server that answers; `folder` is for its files.
+
+    Raises:
+        RuntimeError: there is no way to get one; says what is missing.
+    """
+    if ENVIRONMENT.get("TURNETL_TEST_NEO4J_URL"):
+        yield _named()
+    elif _docker_answers():
+        with _in_docker() as server:
+            yield server
+    elif shutil.which("java") and shutil.which("mvn"):
+        with started(folder) as server:
+            yield server
+    else:
+        raise RuntimeError(MISSING)
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[Neo4jServer]:
+    """Start a server of our own from the jars, on a free port, with its data under `folder`."""
+    port = _free_port()
+    _configure(folder, port)
+    with (folder / "output.log").open("wb") as output:
+        process = subprocess.Popen(
+            _command(jars(), folder), stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        server = Neo4jServer(f"127.0.0.1:{port}", "bolt", "neo4j", uuid4().hex, process.pid)
+        _change_first_password(server, process, folder)
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def jars() -> Path:
+    """Return the folder with Neo4j's jars, fetching them if they are not there yet."""
+    cache = Path(ENVIRONMENT.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = cache / "turnetl" / f"neo4j-{VERSION}"
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "lock").open("w") as lock:
+        # Another test run may be fetching at this moment: it fetches for both.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (home / "lib").is_dir():
+            _fetch(home)
+    return home / "lib"
+
+
+def _named() -> Neo4jServer:
+    url = ENVIRONMENT["TURNETL_TEST_NEO4J_URL"]
+    scheme, _, host = url.partition("://")
+    server = Neo4jServer(
+        host.rpartition("@")[2],
+        scheme,
+        ENVIRONMENT.get("TURNETL_TEST_NEO4J_USER", "neo4j"),
+        ENVIRONMENT.get("TURNETL_TEST_NEO4J_PASSWORD", ""),
+    )
+    if server.run("MATCH (n) RETURN 1 LIMIT 1"):
+        raise RuntimeError(
+            "the Neo4j of TURNETL_TEST_NEO4J_URL holds data; the tests empty it after each test, "
+            "so name an empty one"
+        )
+    return server
+
+
+def _docker_answers() -> bool:
+    if not shutil.which("docker"):
+        return False
+    try:
+        asked = subprocess.run(["docker", "info"], capture_output=True, timeout=20, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return asked.returncode == 0
+
+
+@contextmanager
+def _in_docker() -> Iterator[Neo4jServer]:
+    password = uuid4().hex
+    options = ["--detach", "--rm", "--publish", "127.0.0.1::7687"]
+    settings = [f"NEO4J_AUTH=neo4j/{password}", "NEO4J_dbms_usage__report_enabled=false"]
+    environment = [word for setting in settings for word in ("--env", setting)]
+    container = _output(["docker", "run", *options, *environment, IMAGE])
+    try:
+        host = _output(["docker", "port", container, "7687/tcp"]).splitlines()[0]
+        server = Neo4jServer(host, "bolt", "neo4j", password)
+        _wait(server, server.password)
+        yield server
+    finally:
+        subprocess.run(["docker", "stop", container], capture_output=True, check=False)
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _configure(home: Path, port: int) -> None:
+    for name in ("conf", "data", "logs", "plugins", "import", "run"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    settings = (
+        "server.default_listen_address=127.0.0.1",
+        f"server.bolt.listen_address=127.0.0.1:{port}",
+        "server.http.enabled=false",
+        "server.https.enabled=false",
+        "dbms.usage_report.enabled=false",
+        "server.memory.heap.initial_size=256m",
+        "server.memory.heap.max_size=1g",
+        "server.memory.pagecache.size=128m",
+    )
+    (home / "conf" / "neo4j.conf").write_text("\n".join(settings) + "\n")
+
+
+def _command(lib: Path, home: Path) -> list[str]:
+    opened = ("java.nio", "java.io", "sun.nio.ch")
+    return [
+        "java",
+        "-Xms256m",
+        "-Xmx1g",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in opened),
+        "-cp",
+        f"{lib}/*",
+        "org.neo4j.server.CommunityEntryPoint",
+        f"--home-dir={home}",
+        f"--config-dir={home / 'conf'}",
+    ]
+
+
+def _change_first_password(
+    server: Neo4jServer, process: subprocess.Popen[bytes], home: Path
+) -> None:
+    _wait(server, "neo4j", process, home / "output.log")
+    driver = GraphDatabase.driver(server.address, auth=("neo4j", "neo4j"), telemetry_disabled=True)
+    with driver, driver.session(database="system") as session:
+        session.run(
+            "ALTER CURRENT USER SET PASSWORD FROM 'neo4j' TO $password", password=server.password
+        ).consume()
+
+
+def _wait(
+    server: Neo4jServer,
+    password: str,
+    process: subprocess.Popen[bytes] | None = None,
+    log: Path | None = None,
+) -> None:
+    """Return when the server takes the password; a password to be changed counts as taken."""
+    deadline = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < deadline:
+        if process is not None and process.poll() is not None:
+            break
+        try:
+            with (
+                GraphDatabase.driver(
+                    server.address, auth=(server.user, password), telemetry_disabled=True
+                ) as driver,
+                driver.session(database="system") as session,
+            ):
+                session.run("SHOW CURRENT USER").consume()
+        except AuthError:
+            raise
+        except (DriverError, Neo4jError) as error:
+            if getattr(error, "code", None) == _EXPIRED:
+                return
+            time.sleep(0.3)
+        else:
+            return
+    said = log.read_text(errors="replace")[-2000:] if log else ""
+    raise RuntimeError(f"Neo4j did not start within {SECONDS_TO_START} s\n{said}")
+
+
+def _fetch(home: Path) -> None:
+    """Have Maven bring the jars; the folder gets its name when it is complete."""
+    (home / "pom.xml").write_text(_POM)
+    partial = home / "lib.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    maven = ["mvn", "-q", "-B", "-f", str(home / "pom.xml"), "dependency:copy-dependencies"]
+    done = subprocess.run(
+        [*maven, f"-DoutputDirectory={partial}"], capture_output=True, check=False, text=True
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"Maven could not fetch Neo4j {VERSION}: {done.stdout[-2000:]}")
+    partial.rename(home / "lib")
+
+
+_POM = f"""\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>turnetl</groupId><artifactId>neo4j-for-tests</artifactId><version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.neo4j</groupId><artifactId>neo4j</artifactId><version>{VERSION}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.neo4j</groupId><artifactId>neo4j-bolt</artifactId><version>{VERSION}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""

@@ -1,0 +1,152 @@
+"""What turnetl says to Neo4j. Labels and properties are Graphiti's, but for TurnCommit, TurnGroup.
+
+A statement that could miss what it looks for returns how many rows it wrote, as `done`.
+No statement walks the relationships of a node that many turns mention: what is new is created, and
+what exists is found through an index on its uuid.
+"""
+
+from typing import LiteralString
+
+# Graphiti's own names, so that it finds them when it looks for its indexes.
+_INDEXES: tuple[LiteralString, ...] = (
+    "CREATE INDEX entity_uuid IF NOT EXISTS FOR (n:Entity) ON (n.uuid)",
+    "CREATE INDEX episode_uuid IF NOT EXISTS FOR (n:Episodic) ON (n.uuid)",
+    "CREATE INDEX saga_uuid IF NOT EXISTS FOR (n:Saga) ON (n.uuid)",
+    "CREATE INDEX relation_uuid IF NOT EXISTS FOR ()-[e:RELATES_TO]-() ON (e.uuid)",
+    "CREATE INDEX entity_group_id IF NOT EXISTS FOR (n:Entity) ON (n.group_id)",
+    "CREATE INDEX episode_group_id IF NOT EXISTS FOR (n:Episodic) ON (n.group_id)",
+    "CREATE INDEX relation_group_id IF NOT EXISTS FOR ()-[e:RELATES_TO]-() ON (e.group_id)",
+)
+_OURS: tuple[LiteralString, ...] = (
+    "CREATE CONSTRAINT turn_commit IF NOT EXISTS FOR (c:TurnCommit) REQUIRE c.turn_id IS UNIQUE",
+    "CREATE CONSTRAINT turn_group IF NOT EXISTS FOR (g:TurnGroup) REQUIRE g.group_id IS UNIQUE",
+    "CREATE INDEX turn_commit_group_id IF NOT EXISTS FOR (c:TurnCommit) ON (c.group_id)",
+)
+SCHEMA = _INDEXES + _OURS
+AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes(300)"
+
+GROUPS: LiteralString = (
+    "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS group_id ORDER BY group_id"
+)
+RECEIPTS: LiteralString = """
+MATCH (c:TurnCommit {group_id: $group})
+RETURN c {.*, before: null} AS commit
+"""
+COUNTS: LiteralString = """
+RETURN COUNT { (:Episodic {group_id: $group}) } AS episodes,
+       COUNT { (:Entity {group_id: $group}) } AS entities,
+       COUNT { ()-[:RELATES_TO {group_id: $group}]->() } AS facts
+"""
+ENTITIES: LiteralString = """
+MATCH (n:Entity {group_id: $group})
+RETURN properties(n) AS properties, labels(n) AS labels
+"""
+FACTS: LiteralString = """
+MATCH ()-[e:RELATES_TO {group_id: $group}]->()
+RETURN properties(e) AS properties, startNode(e).uuid AS source, endNode(e).uuid AS target
+"""
+TEXTS: LiteralString = """
+MATCH (e:Episodic {group_id: $group})
+RETURN e.uuid AS uuid, e.content AS text
+"""
+HOLDING: LiteralString = """
+MATCH (g:TurnGroup {group_id: $group})
+RETURN properties(g) AS holding, EXISTS { (:TurnCommit {group_id: $group}) } AS used
+"""
+
+# Writing a property locks the node until the transaction ends; what is read after that is true.
+LOCK_OR_CREATE: LiteralString = """
+MERGE (g:TurnGroup {group_id: $group})
+SET g.asked_by = $owner
+WITH g
+RETURN properties(g) AS holding, EXISTS { (:TurnCommit {group_id: $group}) } AS used
+"""
+GRANT: LiteralString = """
+MATCH (g:TurnGroup {group_id: $group.group_id})
+SET g = $group
+"""
+RENEW: LiteralString = """
+MATCH (g:TurnGroup {group_id: $lease.group_id})
+SET g.asked_by = $lease.owner
+WITH g
+REMOVE g.asked_by
+WITH g WHERE g.fence = $lease.fence AND g.lease_owner = $lease.owner
+SET g.lease_until = $until
+"""
+RELEASE: LiteralString = """
+MATCH (g:TurnGroup {group_id: $lease.group_id})
+SET g.asked_by = $lease.owner
+WITH g
+REMOVE g.asked_by
+WITH g WHERE g.fence = $lease.fence AND g.lease_owner = $lease.owner
+REMOVE g.lease_owner, g.lease_until
+"""
+GUARD: LiteralString = """
+MATCH (g:TurnGroup {group_id: $group})
+SET g.lease_until = $until
+WITH g
+OPTIONAL MATCH (c:TurnCommit {turn_id: $turn})
+RETURN g.fence AS fence, g.lease_owner AS owner, c IS NOT NULL AS committed
+"""
+
+EPISODE: LiteralString = """
+MERGE (e:Episodic {uuid: $turn})
+SET e = $episode
+MERGE (s:Saga {uuid: $saga.uuid})
+ON CREATE SET s = $saga
+SET s.first_episode_uuid = CASE WHEN $first THEN $turn ELSE s.first_episode_uuid END,
+    s.last_episode_uuid = CASE WHEN $last THEN $turn ELSE s.last_episode_uuid END
+CREATE (s)-[:HAS_EPISODE {uuid: $link.uuid, group_id: $group, created_at: $now}]->(e)
+CREATE (c:TurnCommit)
+SET c = $commit
+"""
+DROP_LABELS: LiteralString = """
+UNWIND $rows AS row
+MATCH (n:Entity {uuid: row.uuid})
+REMOVE n:$(row.labels)
+"""
+SAVE_ENTITIES: LiteralString = """
+UNWIND $rows AS row
+MERGE (n:Entity {uuid: row.uuid})
+SET n:$(row.labels)
+SET n = row
+WITH n, row
+CALL db.create.setNodeVectorProperty(n, 'name_embedding', row.name_embedding)
+RETURN count(*) AS done
+"""
+NEW_FACTS: LiteralString = """
+UNWIND $rows AS row
+MATCH (source:Entity {uuid: row.source_node_uuid})
+MATCH (target:Entity {uuid: row.target_node_uuid})
+CREATE (source)-[e:RELATES_TO]->(target)
+SET e = row
+WITH e, row
+CALL db.create.setRelationshipVectorProperty(e, 'fact_embedding', row.fact_embedding)
+RETURN count(*) AS done
+"""
+SET_FACTS: LiteralString = """
+UNWIND $rows AS row
+MATCH ()-[e:RELATES_TO {uuid: row.uuid}]->()
+SET e = row
+WITH e, row
+CALL db.create.setRelationshipVectorProperty(e, 'fact_embedding', row.fact_embedding)
+RETURN count(*) AS done
+"""
+MENTIONS: LiteralString = """
+MATCH (episode:Episodic {uuid: $turn})
+UNWIND $rows AS row
+MATCH (entity:Entity {uuid: row.target})
+CREATE (episode)-[:MENTIONS {uuid: row.uuid, group_id: $group, created_at: $now}]->(entity)
+RETURN count(*) AS done
+"""
+UNLINK: LiteralString = """
+UNWIND $rows AS row
+MATCH (:Episodic {uuid: row.source})-[old:NEXT_EPISODE]->(:Episodic {uuid: row.target})
+DELETE old
+"""
+LINK: LiteralString = """
+UNWIND $rows AS row
+MATCH (before:Episodic {uuid: row.source})
+MATCH (after:Episodic {uuid: row.target})
+CREATE (before)-[:NEXT_EPISODE {uuid: row.uuid, group_id: $group, created_at: $now}]->(after)
+"""
