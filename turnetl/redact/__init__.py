@@ -162,20 +162,24 @@ def _touched(ends: list[int], start: int, end: int) -> range:
 
 def _by_rules(texts: list[str]) -> dict[int, list[Rule]]:
     found: dict[int, list[Rule]] = {}
-    column = _column(texts)
-    for rule in RULES:
-        for index in column.str.contains(rule.pattern).arg_true():
+    text = pl.col("text")
+    hits = _column(texts).select(
+        text.str.contains(rule.pattern).arg_true().implode().alias(str(place))
+        for place, rule in enumerate(RULES)
+    )
+    for rule, indices in zip(RULES, hits.row(0), strict=True):
+        for index in indices:
             found.setdefault(index, []).append(rule)
     return found
 
 
-def _column(texts: list[str]) -> pl.Series:
+def _column(texts: list[str]) -> pl.DataFrame:
     try:
-        return pl.Series(texts, dtype=pl.String)
+        return pl.DataFrame({"text": texts}, schema={"text": pl.String})
     except UnicodeEncodeError:
         # Half a character cannot stand in a column; what stands beside it must be seen.
         whole = [text.encode("utf-8", "replace").decode() for text in texts]
-        return pl.Series(whole, dtype=pl.String)
+        return pl.DataFrame({"text": whole}, schema={"text": pl.String})
 
 
 def _occurrences(data: bytes, secrets: dict[bytes, str]) -> Iterator[Span]:
