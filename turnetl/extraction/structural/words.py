@@ -19,10 +19,11 @@ _ASKED, _ANSWERED, _DECIDED, _STEERED, _EXPLAINED, _DESCRIBED, _DELEGATED, _MORE
     8,
 )
 _CAUSE = re.compile(
-    r"\b(?:because|root cause|caused by|turns out|due to|this happens|that's why|which means|so that"
-    r"|the (?:[\w-]{1,20} )?(?:problem|issue|bug|reason|cause|culprit|fix|key)(?: \S{1,30}){0,5}? (?:is|was|are)"
-    r"|fails? when|fixed (?:by|the|it|a|in)|was missing|doesn't (?:work|support|exist|have)"
-    r"|never (?:called|set|used|reached))\b",
+    r"\b(?:because|root cause|caused by|turns out|due to|this happens|that's why|which means"
+    r"|the (?:[\w-]{1,20} )?(?:problem|issue|bug|reason|cause|culprit|fix|key)"
+    r"(?: \S{1,30}){0,5}? (?:is|was|are)"
+    r"|so that|fails? when|fixed (?:by|the|it|a|in)|was missing|never (?:called|set|used|reached)"
+    r"|doesn't (?:work|support|exist|have))\b",
     re.IGNORECASE,
 )
 _BARE = 40
