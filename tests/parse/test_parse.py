@@ -204,6 +204,15 @@ def test_a_report_counts_every_line_and_batches_add_up(lake: Lake) -> None:
     assert whole.read.turns == sum(1 for group in lake.groups() for _ in lake.turns(group))
 
 
+def test_an_archive_whose_name_is_no_text_is_read_once(lake: Lake, tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"odd\xff.jsonl")
+    odd.write_text(row("user", "Mend the cart.", "p0"))
+    found = parse.expand([tmp_path]).archives
+    assert outcomes(run(lake, *found)) == ["new"]
+    assert outcomes(run(lake, *found)) == ["unchanged"]
+    assert only_turn(lake).archive.endswith("odd\\udcff.jsonl")
+
+
 def test_progress_is_told_after_each_archive(archive: Path, lake: Lake) -> None:
     told: list[tuple[int, int]] = []
     parse.archives(

@@ -12,7 +12,7 @@ from pathlib import Path
 from turnetl import formats, ids
 from turnetl.errors import BadArchive
 from turnetl.formats.base import Counts, Format
-from turnetl.lake import Lake, Origin, TurnFile, archive_digest
+from turnetl.lake import Lake, Origin, TurnFile, archive_digest, shown
 from turnetl.model import GroupId
 from turnetl.parse.expand import Expanded, expand
 from turnetl.parse.grouping import project
@@ -76,8 +76,8 @@ def _report(
         return _archive(path, lake, redactor, group, before)
     except BadArchive as error:
         outcome = Outcome.UNKNOWN if error.reason == "unknown" else Outcome.UNREADABLE
-        problem = Problem(str(path), None, error.reason, str(error))
-        return ArchiveReport(str(path), outcome, problem=problem)
+        problem = Problem(shown(path), None, error.reason, str(error))
+        return ArchiveReport(shown(path), outcome, problem=problem)
 
 
 def _archive(
@@ -96,7 +96,7 @@ def _archive(
     fixed = group or (origin.group if origin is not None and origin.fixed else None)
     of = fixed or ids.group_id(project(texts.cwd))
     described = Origin(
-        archive=str(path),
+        archive=shown(path),
         size=len(data),
         mtime_ns=status.st_mtime_ns,
         sha256=sha256,
@@ -106,10 +106,10 @@ def _archive(
         fixed=fixed is not None,
         counts=reading.counts.as_mapping(),
     )
-    lake.write_turns(rows(texts, known.name, of, str(path)), described)
+    lake.write_turns(rows(texts, known.name, of, shown(path)), described)
     outcome = Outcome.NEW if before is None else Outcome.CHANGED
     problem = _bad_lines(path, reading.counts)
-    return ArchiveReport(str(path), outcome, known.name, of, reading.counts, problem)
+    return ArchiveReport(shown(path), outcome, known.name, of, reading.counts, problem)
 
 
 def _status(path: Path) -> os.stat_result:
@@ -160,24 +160,26 @@ def _reader(name: str) -> int | None:
 
 def _unchanged(path: Path, origin: Origin) -> ArchiveReport:
     counts = Counts.from_mapping(origin.counts)
-    return ArchiveReport(str(path), Outcome.UNCHANGED, origin.format, origin.group, counts)
+    return ArchiveReport(shown(path), Outcome.UNCHANGED, origin.format, origin.group, counts)
 
 
 def _unreadable(path: Path, error: OSError) -> BadArchive:
+    name = shown(path)
     if isinstance(error, FileNotFoundError):
-        return BadArchive("missing", f"`{path}` does not exist; check the path.")
+        return BadArchive("missing", f"`{name}` does not exist; check the path.")
     if isinstance(error, IsADirectoryError):
-        return BadArchive("folder", f"`{path}` is a folder; name the archives in it.")
+        return BadArchive("folder", f"`{name}` is a folder; name the archives in it.")
     why = error.strerror or str(error)
-    return BadArchive("unreadable", f"`{path}` cannot be read ({why}); check its permissions.")
+    return BadArchive("unreadable", f"`{name}` cannot be read ({why}); check its permissions.")
 
 
 def _unknown(path: Path, head: bytes) -> BadArchive:
+    name = shown(path)
     if not head.strip():
-        return BadArchive("empty", f"`{path}` is empty; there is nothing to read.")
+        return BadArchive("empty", f"`{name}` is empty; there is nothing to read.")
     return BadArchive(
         "unknown",
-        f"`{path}` is in no format that turnetl knows and was left alone; "
+        f"`{name}` is in no format that turnetl knows and was left alone; "
         "name only coding-agent archives to be rid of this line.",
     )
 
@@ -189,7 +191,7 @@ def _bad_lines(path: Path, counts: Counts) -> Problem | None:
     line = counts.first_broken_line
     more = f" and {broken - 1} more" if broken > 1 else ""
     message = (
-        f"`{path}` line {line}{more}: not JSON and passed over; the other lines were read. "
+        f"`{shown(path)}` line {line}{more}: not JSON and passed over; the other lines were read. "
         "Mend the line and run again if you need what it held."
     )
-    return Problem(str(path), line, "broken", message)
+    return Problem(shown(path), line, "broken", message)

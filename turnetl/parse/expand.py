@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from turnetl.lake import shown
 from turnetl.parse.report import Problem
 
 _ENDINGS = (".jsonl", ".json")
@@ -58,7 +59,7 @@ def _expand_existing(path: Path) -> list[Path | Problem]:
         return _expand_folder(path)
     if path.is_file():
         return [path]
-    return [_problem(str(path), "unreadable", "is neither a file nor a folder; name an archive")]
+    return [_problem(path, "unreadable", "is neither a file nor a folder; name an archive")]
 
 
 def _expand_folder(folder: Path) -> list[Path | Problem]:
@@ -66,11 +67,11 @@ def _expand_folder(folder: Path) -> list[Path | Problem]:
 
     def note(error: OSError) -> None:
         why = f"cannot be read ({error.strerror}); check its permissions"
-        closed.append(_problem(str(error.filename), "unreadable", why))
+        closed.append(_problem(error.filename, "unreadable", why))
 
     found: list[Path | Problem] = [*_walk(folder, note)]
     if not found and not closed:
-        closed.append(_problem(str(folder), "empty", "holds no .jsonl or .json file; name another"))
+        closed.append(_problem(folder, "empty", "holds no .jsonl or .json file; name another"))
     return found + closed
 
 
@@ -79,5 +80,6 @@ def _walk(folder: Path, note: Callable[[OSError], None]) -> Iterator[Path]:
         yield from (Path(at, name) for name in names if name.endswith(_ENDINGS))
 
 
-def _problem(path: str, reason: str, what: str) -> Problem:
-    return Problem(path, None, reason, f"`{path}` {what}.")
+def _problem(path: str | Path, reason: str, what: str) -> Problem:
+    name = shown(Path(path))
+    return Problem(name, None, reason, f"`{name}` {what}.")

@@ -1,0 +1,43 @@
+"""Rows of the turns and episodes tables as the values that travel between stages."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from turnetl import schema
+from turnetl.model import ClosedBy, Episode, SessionId, ToolCall, Turn
+
+
+def as_turn(row: Mapping[str, Any]) -> Turn:
+    """Return a row of the turns or episodes table as a value."""
+    fields = {name: row[name] for name in _TURN_FIELDS}
+    closed_by = row["closed_by"]
+    fields |= {
+        "session_id": SessionId(row["session_id"]),
+        "started_at": _utc(row["started_at"]),
+        "ended_at": _utc(row["ended_at"]),
+        "steering": tuple(row["steering"]),
+        "answers": tuple(row["answers"]),
+        "subagents": tuple(row["subagents"]),
+        "tools": tuple(_as_call(tool) for tool in row["tools"]),
+        "closed_by": ClosedBy(closed_by) if closed_by else None,
+    }
+    return Turn(**fields)
+
+
+def as_episode(row: Mapping[str, Any]) -> Episode:
+    """Return a row of the episodes table as a value."""
+    fields = {name: row[name] for name in _EPISODE_FIELDS}
+    return Episode(turn=as_turn(row), **fields | {"parts": tuple(row["parts"])})
+
+
+_TURN_FIELDS = schema.TURNS.polars.names()
+_EPISODE_FIELDS = [name for name in schema.EPISODES.polars.names() if name not in _TURN_FIELDS]
+
+
+def _as_call(tool: Mapping[str, Any]) -> ToolCall:
+    return ToolCall(**{**tool, "ended_at": _utc(tool["ended_at"])})
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    return time.replace(tzinfo=UTC) if time is not None else None
