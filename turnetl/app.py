@@ -29,7 +29,11 @@ from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.port import Embedder
 from turnetl.model import GroupId
 from turnetl.redact import Redactor
+from turnetl.report.questions import questions
 from turnetl.settings import Settings
+
+_SMALL = 5_000
+"""Facts that are read in well under a second."""
 
 Clock = Callable[[], datetime]
 
@@ -68,6 +72,8 @@ class IngestReport:
 
     run_id: str
     groups: tuple[GroupReport, ...]
+    questions: tuple[str, ...] = ()
+    """To try the search with, if anything new was committed."""
 
     @property
     def committed(self) -> int:
@@ -147,7 +153,15 @@ async def ingest(
                 return await ingest_group(group, tools, limits, run, settings, progress=progress)
 
         reports = await asyncio.gather(*(one(group) for group in names))
-    return IngestReport(run.run_id, tuple(reports))
+        return IngestReport(run.run_id, tuple(reports), await _questions(reports, tools.store))
+
+
+async def _questions(reports: Sequence[GroupReport], store: GraphStore) -> tuple[str, ...]:
+    """Ask the group that grew most, unless reading it would take long."""
+    grown = [of for of in reports if of.committed and of.facts <= _SMALL]
+    if not grown:
+        return ()
+    return questions(await store.load(max(grown, key=lambda of: of.committed).group))
 
 
 async def ingest_group(

@@ -1,6 +1,5 @@
 """What a whole backfill did, and what to type next."""
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rich.console import Group, RenderableType
@@ -19,8 +18,6 @@ class Report(Protocol):
     def filtered(self) -> FilterReport: ...
     @property
     def ingested(self) -> ingested.Report: ...
-    @property
-    def questions(self) -> Sequence[str]: ...
 
 
 def table(report: Report) -> RenderableType:
@@ -28,9 +25,9 @@ def table(report: Report) -> RenderableType:
     parts: list[RenderableType] = []
     if report.parsed.archives:
         parts += [parsed.table(report.parsed), ingested.table(report.ingested)]
-    if report.questions:
+    if report.ingested.questions:
         parts += ["", "Ask it something:"]
-        parts += [f'  turnetl search "{question}"' for question in report.questions]
+        parts += [f'  turnetl search "{question}"' for question in report.ingested.questions]
     return Group(*parts)
 
 

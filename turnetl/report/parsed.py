@@ -2,32 +2,22 @@
 
 from typing import Any
 
-from rich.table import Table
+from rich.text import Text
 
 from turnetl.parse import Outcome, ParseReport, Problem
 
-_COLUMNS = ("archives", "new", "changed", "unchanged", "not read", "lines", "turns")
 
-
-def table(report: ParseReport) -> Table:
-    """One row: archives by outcome, and what was read in them."""
-    outcomes, read = report.outcomes, report.read
-    shown = Table()
-    for name in _COLUMNS:
-        shown.add_column(name, justify="right")
-    shown.add_column("lines without a turn, and why")
-    reasons = [f"{count:,} {name}" for name, count in sorted(read.skipped.items())]
-    shown.add_row(
-        f"{len(report.archives):,}",
-        f"{outcomes[Outcome.NEW]:,}",
-        f"{outcomes[Outcome.CHANGED]:,}",
-        f"{outcomes[Outcome.UNCHANGED]:,}",
-        f"{outcomes[Outcome.UNKNOWN] + outcomes[Outcome.UNREADABLE]:,}",
-        f"{read.lines:,}",
-        f"{read.turns:,}",
-        ", ".join(reasons) or "-",
-    )
-    return shown
+def table(report: ParseReport) -> Text:
+    """Two lines: archives by outcome, and lines by what became of them."""
+    found = [f"{count:,} {outcome}" for outcome, count in sorted(report.outcomes.items())]
+    said = f"{len(report.archives):,} archives: {', '.join(found)}"
+    read = report.read
+    if read.lines:
+        said += f"\n{read.lines:,} lines: {read.used:,} used for {read.turns:,} turns"
+    if read.skipped:
+        why = [f"{count:,} {reason}" for reason, count in read.skipped.most_common()]
+        said += f"; {read.skipped.total():,} not: {', '.join(why)}"
+    return Text(said)
 
 
 def as_json(report: ParseReport) -> dict[str, Any]:
