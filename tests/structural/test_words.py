@@ -101,6 +101,19 @@ async def test_a_refusal_with_a_comment_is_a_decision_and_with_a_question_is_not
     ]
 
 
+@pytest.mark.parametrize(
+    ("comment", "asks"),
+    [
+        ("pause, does this change the lock", True),
+        ("why would that be empty?", True),
+        ("no, do it with uuid5", False),
+        ("use the logging framework", False),
+    ],
+)
+def test_a_comment_that_asks_back_decides_nothing(comment: str, asks: bool) -> None:
+    assert decisions.is_question(comment) is asks
+
+
 async def test_an_accepted_plan_is_a_decision(shop: Shop) -> None:
     await shop.say(user_text="Implement the following plan:\n\n# Plan: One log a worktree\n\nText.")
     assert shop.names("Decision") == ["Plan: One log a worktree"]

@@ -49,6 +49,11 @@ _ASKED = re.compile(r"\"([^\"]{3,600})\"=\"([^\"]{1,1000})\"")
 _FEEDBACK = re.compile(
     r"^\s*(?:\(no (?:response|comment)\)|ok|yes|no|continue|stop|wait)?\s*\.?\s*$", re.IGNORECASE
 )
+_ASKS = re.compile(
+    r"(?:^|[,:;] ?)(?:does|is|are|why|what|how|should|can|could|would)"
+    r" (?:this|that|it|we|the|you|i)\b",
+    re.IGNORECASE,
+)
 _PLAN = re.compile(
     r"^\s*Implement the following plan:\s*(?:#{1,3} )?(?:Plan: )?([^\n]{3,200})", re.IGNORECASE
 )
@@ -88,7 +93,8 @@ def answered(answer: str) -> list[tuple[str, str]]:
 
 def is_question(answer: str) -> bool:
     """Whether a comment on a rejection asks back: nothing is decided yet."""
-    return not _ASKED.search(answer[:8000]) and "?" in answer[:4000]
+    asks = "?" in answer[:4000] or _ASKS.search(answer[:200])
+    return bool(asks) and not _ASKED.search(answer[:8000])
 
 
 def plan(prompt: str) -> str:

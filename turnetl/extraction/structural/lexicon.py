@@ -41,7 +41,8 @@ VAGUE = _words(
     /clear /dev/null /exit /help /tmp agent anthropic any args argv array bar baz bool boolean
     camelcase claude code context.context ctx data debug dev devops dict docker done eof err
     error errors errors.new example false file files fixme float float64 fmt.errorf fmt.println
-    foo github gitlab graphql head html important_notes info int int64 integer ipad iphone
+    foo github gitlab graphql head html
+    ide_opened_file ide_selection important_notes info int int64 integer ipad iphone
     javadoc javascript json json.loads key linkedin linux list localhost macos main map master
     mongodb mysql name nextjs nil no_response nodejs none note null number oauth object openai
     origin path postgresql readme redacted self set snake_case sqlite stderr stdin stdout str

@@ -1,0 +1,64 @@
+"""Real projects' archives: the things found in them are things their authors would name."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from turnetl import app
+from turnetl.extraction.structural.extractor import read
+from turnetl.extraction.structural.said import Found
+from turnetl.lake import Lake
+from turnetl.settings import Settings
+
+ARCHIVES = Path(__file__).parents[2] / "../shared/archives"
+JUNK = re.compile(
+    r"/Users/|/home/|/tmp/|/var/folders|node_modules|\n|[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{16}"
+)
+
+pytestmark = [
+    pytest.mark.archives,
+    pytest.mark.skipif(not ARCHIVES.exists(), reason="no archives of real projects here"),
+]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Found]]:
+    """What each kept turn says, by group."""
+    settings = Settings(lake=tmp_path_factory.mktemp("lake"))
+    folders = ["entireio__cli", "randlee__claude-history", "uzaxirr__raze"]
+    app.parse_archives([str(ARCHIVES / folder) for folder in folders], settings)
+    app.filter_turns(settings)
+    lake = Lake(settings.lake)
+    return {
+        group: [read(episode, ()) for episode in lake.episodes(group) if episode.noise is None]
+        for group in lake.groups()
+    }
+
+
+def test_nothing_has_a_name_that_no_author_would_give(found: dict[str, list[Found]]) -> None:
+    names = {thing.name for turns in found.values() for turn in turns for thing in turn.things}
+    assert len(names) > 100
+    assert [name for name in sorted(names) if JUNK.search(name)] == []
+
+
+def test_the_files_most_turns_speak_of_are_the_projects_own(
+    found: dict[str, list[Found]],
+) -> None:
+    files = Counter(
+        thing.name for turn in found["cli"] for thing in turn.things if thing.label == "File"
+    )
+    top = [name for name, _ in files.most_common(10)]
+    assert top[0] == "cmd/entire/cli/hooks_claudecode_handlers.go"
+    assert all(name.startswith(("cmd/entire/", "docs/")) for name in top)
+
+
+def test_almost_every_turn_says_what_was_asked_and_what_came_of_it(
+    found: dict[str, list[Found]],
+) -> None:
+    turns = [turn for turns in found.values() for turn in turns]
+    asked = [turn for turn in turns if any(one.name == "ASKED" for one in turn.said)]
+    answered = [turn for turn in turns if any(one.name == "ANSWERED" for one in turn.said)]
+    assert len(asked) == len(turns)
+    assert len(answered) > 0.9 * len(turns)
