@@ -159,6 +159,17 @@ def test_a_group_that_was_named_stays_when_it_is_not_named_again(archive: Path, 
     assert lake.groups() == ["till"]
 
 
+def test_of_two_files_that_a_dead_run_left_the_older_one_goes(archive: Path, lake: Lake) -> None:
+    run(lake, archive)
+    (old,) = lake.turn_paths()
+    left = old.read_bytes()
+    run(lake, archive, group=GroupId("till"))
+    old.write_bytes(left)
+    os.utime(old, ns=(1, 1))
+    assert outcomes(run(lake, archive)) == ["unchanged"]
+    assert lake.groups() == ["till"]
+
+
 def test_one_bad_archive_stops_none_of_the_others(
     archive: Path, lake: Lake, tmp_path: Path
 ) -> None:

@@ -100,6 +100,26 @@ def mend(line: bytes) -> tuple[list[Row], int]:
     return rows, len(values) if whole else -len(values)
 
 
+def blocks_of(message: Message) -> list[Block]:
+    """Return the pieces of a message, whether it is a text, a list, or a list with texts in it."""
+    content = message.content
+    pieces = [content] if isinstance(content, str) else content or []
+    return [Block("text", piece) if isinstance(piece, str) else piece for piece in pieces]
+
+
+def flat(content: str | list[str | Block] | None) -> str:
+    """Return a tool's outcome as one text."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(_piece(piece) for piece in content)
+
+
+def _piece(piece: str | Block) -> str:
+    if isinstance(piece, str):
+        return piece
+    return piece.text or piece.tool_name or f"[{piece.type or 'unknown'}]"
+
+
 def _values(text: str) -> tuple[list[Any], bool]:
     found: list[Any] = []
     at = 0

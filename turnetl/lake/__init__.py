@@ -111,8 +111,12 @@ class Lake:
         write(path, turns, schema.TURNS, said)
         for group in _names(self._turns):
             if group != origin.group:
-                (self._turns / group / name).unlink(missing_ok=True)
+                self.drop(self._turns / group / name)
         return path
+
+    def drop(self, turns_file: Path) -> None:
+        """Remove a turns file, if it is there."""
+        turns_file.unlink(missing_ok=True)
 
     def scan_turns(self, group: GroupId) -> pl.LazyFrame:
         """Return the turns of a group: files by name, rows in the archive's order."""

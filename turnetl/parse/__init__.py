@@ -51,7 +51,7 @@ def archives(
         group: the group of all their turns; else one per project, and one that was fixed stays.
         progress: told after each archive how many are done, of how many.
     """
-    known = {file.path.name: file for file in _known(paths, lake)}
+    known = _known(paths, lake)
     reports = []
     for done, path in enumerate(paths, 1):
         before = known.get(f"{archive_digest(path)}.parquet")
@@ -61,12 +61,20 @@ def archives(
     return ParseReport(tuple(reports))
 
 
-def _known(paths: Iterable[Path], lake: Lake) -> list[TurnFile]:
-    """Return the turns files of the archives, and open no other."""
+def _known(paths: Iterable[Path], lake: Lake) -> dict[str, TurnFile]:
+    """Return the turns files of the archives by their names, and open no other.
+
+    A run that died while an archive changed groups left two: the older one goes.
+    """
     names = {f"{archive_digest(path)}.parquet" for path in paths}
-    found = (path for path in lake.turn_paths() if path.name in names)
-    described = ((path, lake.origin(path)) for path in found)
-    return [TurnFile(path, origin) for path, origin in described if origin is not None]
+    found = [path for path in lake.turn_paths() if path.name in names]
+    known: dict[str, TurnFile] = {}
+    for path in sorted(found, key=lambda path: path.stat().st_mtime_ns):
+        if path.name in known:
+            lake.drop(known[path.name].path)
+        if (origin := lake.origin(path)) is not None:
+            known[path.name] = TurnFile(path, origin)
+    return known
 
 
 def _report(

@@ -1,0 +1,291 @@
+"""The turns of one Claude Code archive, row by row.
+
+File order is the order: timestamps go backwards, and parents may lie in other files.
+"""
+
+from dataclasses import dataclass, field
+
+from turnetl.formats import claude_words as words
+from turnetl.formats.base import Counts, RawTurn, Reading, ToolUse, moment
+from turnetl.formats.calls import call, compact
+from turnetl.formats.claude_queue import Queue
+from turnetl.formats.claude_rows import Block, Message, Row, blocks_of, flat, mend, read
+from turnetl.model import ClosedBy, SessionId
+
+SPEAKING = ("user", "assistant")
+_SILENT = {
+    "progress": "progress",
+    "file-history-snapshot": "snapshot",
+    "summary": "summary",
+    "system": "system",
+}
+_SYNTHETIC = "<synthetic>"
+_NOTHING_SAID = "(no content)"
+_SUBAGENTS = ("Task", "Agent")
+_IMAGE = "[image]"
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where a row stands."""
+
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Reader:
+    """Walks the rows in file order."""
+
+    counts: Counts = field(default_factory=Counts)
+    turns: list[RawTurn] = field(default_factory=list)
+    cwd: str | None = None
+    session: str | None = None
+    """The last one named."""
+    parents: dict[str, str | None] = field(default_factory=dict)
+    """The session before, by session."""
+    ordinals: dict[str, int] = field(default_factory=dict)
+    current: dict[str, RawTurn] = field(default_factory=dict)
+    """The last turn of each session."""
+    last: RawTurn | None = None
+    seen: set[str] = field(default_factory=set)
+    uses: dict[str, ToolUse] = field(default_factory=dict)
+    billed: dict[str, RawTurn] = field(default_factory=dict)
+    """The turn that an API message counts for, by its id."""
+    queue: Queue = field(default_factory=Queue)
+
+    def line(self, number: int, start: int, line: bytes) -> None:
+        """Read one line and count it under exactly one word."""
+        self.counts.lines += 1
+        place = _Place(number, start, start + len(line))
+        row = read(line)
+        reason = self._row(row, place) if row is not None else self._crooked(line, place)
+        if reason is None:
+            self.counts.used += 1
+        else:
+            self.counts.skipped[reason] += 1
+
+    def _crooked(self, line: bytes, place: _Place) -> str | None:
+        if not line.strip():
+            self.counts.blank_lines += 1
+            return "blank"
+        rows, values = mend(line)
+        if values != 1:
+            self.counts.bad_lines += 1
+            self.counts.glued_lines += values > 1
+            if values < 1 and self.counts.first_broken_line is None:
+                self.counts.first_broken_line = place.line
+        reasons = [self._row(row, place) for row in rows]
+        if None in reasons:
+            return None
+        return reasons[0] if reasons else ("no_object" if values == 1 else "broken")
+
+    def reading(self) -> Reading:
+        self.counts.turns = len(self.turns)
+        for turn in self.turns:
+            turn.session_id = SessionId(turn.session_id or self.session or turn.native)
+        return Reading(self.turns, self.counts, self.cwd)
+
+    def _row(self, row: Row, place: _Place) -> str | None:
+        """Take what the row holds; return the reason if that is nothing for a turn."""
+        self.cwd = self.cwd or row.cwd
+        if row.is_sidechain:
+            return self._sidechain(row)
+        if row.session_id is not None and row.session_id != self.session:
+            self._enter(row, row.session_id)
+        if row.type == "queue-operation":
+            return self._queued(row, place)
+        if row.type in SPEAKING:
+            return self._spoken(row, place)
+        return _SILENT.get(row.type or "", "other")
+
+    def _spoken(self, row: Row, place: _Place) -> str | None:
+        if row.message is None or row.message.content is None:
+            return "no_message"
+        if row.uuid in self.seen:
+            return "repeated"
+        if row.uuid is not None:
+            self.seen.add(row.uuid)
+        if row.type == "assistant":
+            return self._assistant(row, row.message, place)
+        return self._user(row, row.message, place)
+
+    def _sidechain(self, row: Row) -> str:
+        self.counts.sidechain_rows += 1
+        if row.type == "assistant" and row.message is not None:
+            uses = [block for block in blocks_of(row.message) if block.type == "tool_use"]
+            self.counts.tool_uses += len(uses)
+        return "sidechain"
+
+    def _enter(self, row: Row, session: str) -> None:
+        origin = row.parent_session_id or (row.forked_from and row.forked_from.session_id)
+        before = origin or self.session
+        self.parents.setdefault(session, before if before != session else None)
+        self.session = session
+
+    def _turn(self, row: Row) -> RawTurn | None:
+        """Return the turn that a row goes on with, or None before the first prompt."""
+        return self.current.get(row.session_id or self.session or "", self.last)
+
+    def _touch(self, turn: RawTurn, row: Row, place: _Place) -> None:
+        turn.last_line, turn.last_byte = place.line, place.end
+        turn.ended_at = moment(row.timestamp) or turn.ended_at
+        turn.cwd = row.cwd or turn.cwd
+        turn.git_branch = row.git_branch or turn.git_branch
+        turn.app_version = row.version or turn.app_version
+
+    def _queued(self, row: Row, place: _Place) -> str | None:
+        """Follow the queue of messages typed while the agent works: what leaves it is said."""
+        text = row.content if isinstance(row.content, str) else None
+        said = self.queue.follow(row.operation, text)
+        return self._steer([said], row, place) if said else "queue"
+
+    def _steer(self, texts: list[str], row: Row, place: _Place) -> str | None:
+        said = [text for text in map(words.without_context, texts) if text.strip()]
+        said = [text for text in said if words.machine(text) is None]
+        self.counts.steering += len(said)
+        turn = self._turn(row)
+        if not said:
+            return "queue"
+        if turn is None:
+            return "preamble"
+        turn.steering += said
+        self._touch(turn, row, place)
+        return None
+
+    def _assistant(self, row: Row, message: Message, place: _Place) -> str | None:
+        turn = self._turn(row)
+        uses = [block for block in blocks_of(message) if block.type == "tool_use"]
+        self.counts.tool_uses += len(uses)
+        if turn is None:
+            return "preamble"
+        if message.model == _SYNTHETIC or row.is_api_error_message:
+            return self._synthetic(turn, row, place)
+        self._touch(turn, row, place)
+        turn.closed_by = None
+        turn.model = message.model or turn.model
+        texts = [block.text for block in blocks_of(message) if block.type == "text" and block.text]
+        turn.said += [text for text in texts if text.strip() and text != _NOTHING_SAID]
+        for use in uses:
+            self._use(turn, use)
+        self._bill(turn, row, message)
+        return None
+
+    def _synthetic(self, turn: RawTurn, row: Row, place: _Place) -> str | None:
+        """Words that the client put into the model's mouth; an API error ended the turn."""
+        if not row.is_api_error_message:
+            return "synthetic"
+        self._touch(turn, row, place)
+        turn.closed_by = ClosedBy.INTERRUPTED
+        return None
+
+    def _use(self, turn: RawTurn, block: Block) -> None:
+        tool = ToolUse(block.name or "", call(block.input))
+        turn.tools.append(tool)
+        turn.input_chars += len(compact(block.input))
+        if block.id is not None:
+            self.uses[block.id] = tool
+        if tool.name in _SUBAGENTS and isinstance(block.input, dict):
+            prompt = block.input.get("prompt")
+            turn.subagents += [prompt] if isinstance(prompt, str) else []
+
+    def _bill(self, turn: RawTurn, row: Row, message: Message) -> None:
+        """Count an API message once, though it spans lines that repeat its usage, growing."""
+        key = message.id or row.uuid
+        if key is None or message.usage is None:
+            return
+        usage = self.billed.setdefault(key, turn).usage
+        before = usage.get(key, (0, 0))
+        given = message.usage.input_tokens or 0, message.usage.output_tokens or 0
+        usage[key] = max(before[0], given[0]), max(before[1], given[1])
+
+    def _user(self, row: Row, message: Message, place: _Place) -> str | None:
+        if row.is_compact_summary or row.is_visible_in_transcript_only:
+            return "compaction"
+        blocks = blocks_of(message)
+        if any(block.type == "tool_result" for block in blocks):
+            return self._results(row, blocks, place)
+        if row.is_meta:
+            return "meta"
+        texts = (words.without_context(block.text) for block in blocks if block.text)
+        text = "\n\n".join(text for text in texts if text.strip()).strip()
+        if text or any(block.type == "image" for block in blocks):
+            return self._words(row, words.slash(text) or _IMAGE, place)
+        return "no_words"
+
+    def _words(self, row: Row, text: str, place: _Place) -> str | None:
+        if words.is_interrupt(text):
+            return self._close(row, place, ClosedBy.INTERRUPTED, "preamble")
+        if reason := words.machine(text):
+            return self._machine(row, place, text, reason)
+        self._prompt(row, text, place)
+        return None
+
+    def _machine(self, row: Row, place: _Place, text: str, reason: str) -> str | None:
+        if reason == "hook":
+            return self._close(row, place, ClosedBy.INTERRUPTED, reason)
+        turn = self._turn(row)
+        if turn is not None and turn.closed_by is None and words.is_leaving(text):
+            turn.closed_by = ClosedBy.SESSION_END
+        return reason
+
+    def _close(self, row: Row, place: _Place, by: ClosedBy, reason: str) -> str | None:
+        turn = self._turn(row)
+        if turn is None:
+            return reason
+        self._touch(turn, row, place)
+        turn.closed_by = by
+        return None
+
+    def _results(self, row: Row, blocks: list[Block], place: _Place) -> str | None:
+        turn = self._turn(row)
+        answers = [self._result(block, row) for block in blocks if block.type == "tool_result"]
+        said = [answer for answer in answers if answer is not None]
+        self.counts.answers += len(said)
+        texts = [] if row.is_meta else [block.text for block in blocks if block.type == "text"]
+        steering = [text for text in texts if text and not words.is_interrupt(text)]
+        self._steer(steering, row, place)
+        if turn is None:
+            return "preamble"
+        turn.answers += said
+        if any(text and words.is_interrupt(text) for text in texts):
+            turn.closed_by = ClosedBy.INTERRUPTED
+        self._touch(turn, row, place)
+        return None
+
+    def _result(self, block: Block, row: Row) -> str | None:
+        """Give the outcome to its call; return what a person said in it."""
+        outcome = words.without_context(flat(block.content))
+        tool = self.uses.get(block.tool_use_id or "")
+        if tool is not None:
+            tool.outcome = words.plain_error(outcome)
+            tool.is_error = block.is_error is True
+            tool.ended_at = moment(row.timestamp)
+        return words.answer(outcome, is_error=block.is_error is True)
+
+    def _prompt(self, row: Row, text: str, place: _Place) -> None:
+        """Start a turn, and end the one before it."""
+        session = row.session_id or self.session or ""
+        before = self._turn(row)
+        if before is not None and before.closed_by is not ClosedBy.INTERRUPTED:
+            before.closed_by = ClosedBy.NEXT_PROMPT
+        ordinal = self.ordinals.get(session, 0)
+        turn = RawTurn(
+            native=row.uuid or f"{session}:{ordinal}",
+            session_id=SessionId(session),
+            ordinal=ordinal,
+            user_text=text,
+            first_line=place.line,
+            last_line=place.line,
+            first_byte=place.start,
+            last_byte=place.end,
+            prompt_id=row.uuid,
+            parent_session_id=self.parents.get(session),
+            agent_id=row.agent_id,
+            started_at=moment(row.timestamp),
+        )
+        self._touch(turn, row, place)
+        self.turns.append(turn)
+        self.ordinals[session] = ordinal + 1
+        self.current[session] = self.last = turn
