@@ -23,7 +23,7 @@ from turnetl.episodes import FilterReport
 from turnetl.errors import BadUsage, Later, TurnetlError
 from turnetl.ingest.group import GroupReport
 from turnetl.model import GroupId
-from turnetl.parse import ParseReport, expand
+from turnetl.parse import Outcome, ParseReport, expand
 from turnetl.report import backfill as shown
 from turnetl.settings import Settings, from_process
 
@@ -221,13 +221,21 @@ def _ended(
 ) -> State[dict[str, Any]]:
     """Return Completed with the report, or Failed with what was refused first."""
     report = app.BackfillReport(parsed, filtered, ingested)
-    refused = [problem.message for problem in parsed.problems]
-    refused += [f"`{of.group}`: {of.error}" for of in ingested.groups if of.error]
     if shown.exit_code(report) in _REFUSED:
-        more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
-        return Failed(message="".join(refused[:1]) + more)
+        first, *more = _refusals(parsed, ingested)
+        return Failed(message=f"{first} (and {len(more)} more)" if more else first)
     said = f"{ingested.committed} turns committed, {ingested.skipped} before"
     return Completed(message=said, data=shown.as_json(report))
+
+
+def _refusals(parsed: ParseReport, ingested: app.IngestReport) -> list[str]:
+    """Return why the run failed; lines and files passed over count only if nothing else does."""
+    groups = [f"`{of.group}`: {of.error}" for of in ingested.groups if of.error]
+    passed_over = {
+        of.problem for of in parsed.archives if of.problem and of.outcome != Outcome.UNREADABLE
+    }
+    serious = [problem.message for problem in parsed.problems if problem not in passed_over]
+    return groups + serious or [problem.message for problem in parsed.problems]
 
 
 def _utc(time: datetime | None) -> datetime | None:

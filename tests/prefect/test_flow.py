@@ -51,13 +51,23 @@ async def test_every_turn_is_committed_and_a_second_run_commits_nothing(
 async def test_what_cannot_be_read_fails_the_run_but_the_rest_is_done(
     archives: Path, tmp_path: Path
 ) -> None:
+    with (archives / "2026-05-05-export.jsonl").open("a") as broken:
+        broken.write("{no json\n")
     state = await backfill(
         [str(archives), str(tmp_path / "nowhere")], lake=str(tmp_path / "lake"), return_state=True
     )
     assert state.is_failed()
-    assert "nowhere" in (state.message or "")
+    assert (state.message or "").startswith(f"`{tmp_path / 'nowhere'}` does not exist")
     again = await (await _run(archives, tmp_path / "lake")).aresult()
     assert (again["committed"], again["skipped"]) == (0, sum(SAMPLES.values()))
+
+
+async def test_a_broken_line_is_no_reason_to_fail(archives: Path, tmp_path: Path) -> None:
+    with (archives / "2026-05-05-export.jsonl").open("a") as broken:
+        broken.write("{no json\n")
+    state = await _run(archives, tmp_path / "lake")
+    assert state.is_completed()
+    assert (await state.aresult())["committed"] == sum(SAMPLES.values())
 
 
 async def test_a_path_that_a_worker_would_not_find_is_refused_in_one_sentence() -> None:

@@ -1,0 +1,37 @@
+"""The searches that data/README.md proposes are answered well."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from turnetl import app
+from turnetl.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+ANSWERS = {
+    "why did the checkout tests fail": ("2026-03-03-checkout.jsonl", 3),
+    "why were customers charged twice": ("2026-03-24-payments.jsonl", 3),
+    "why did the arm64 build fail": ("2026-04-19-heic.jsonl", 2),
+}
+"""Question: the file and the line of the turn that knows."""
+
+
+@pytest.fixture(scope="module")
+async def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    settings = Settings(lake=tmp_path_factory.mktemp("lake"))
+    archives = [str(ROOT / "data" / "archives")]
+    await app.backfill(archives, settings, app.Limits(), lambda: datetime(2026, 6, 1, tzinfo=UTC))
+    return settings
+
+
+def test_the_readme_proposes_these() -> None:
+    text = (ROOT / "data" / "README.md").read_text()
+    assert re.findall(r'turnetl search "(.+)"', text) == list(ANSWERS)
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+async def test_the_first_hit_is_the_turn_that_knows(settings: Settings, question: str) -> None:
+    first = (await app.find(question, settings, limit=1))[0]
+    assert (Path(first.archive).name, first.first_line) == ANSWERS[question]
