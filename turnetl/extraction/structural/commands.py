@@ -39,6 +39,7 @@ _TESTS = re.compile(
 )
 _AMPERSAND = "\ue000"
 """Stands for the `&` of a redirection while a line is cut at the others."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _VERB_LENGTH = 24
 _LONGEST = 4000
 _LINE = 120
@@ -194,4 +195,4 @@ def _line(words: list[str]) -> str:
         if sum(map(len, shown)) + len(shown) > _LINE:
             shown[-1] = "…"
             break
-    return " ".join(shown).replace("`", "'")
+    return _CONTROL.sub(" ", " ".join(shown)).replace("`", "'")

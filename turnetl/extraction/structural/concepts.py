@@ -38,7 +38,8 @@ _MACHINE_WORD = re.compile(
 )
 _WORD = re.compile(r"[a-z][a-z0-9]{4,30}")
 _PART = re.compile(r"[a-z0-9]{5,30}")
-_PATH_LENGTH, _NAME_LENGTH, _SHORTEST = 300, 120, 4
+_BRANCH = re.compile(r"[^\s\x00-\x1f\x7f]{1,120}$")
+_PATH_LENGTH, _SHORTEST = 300, 4
 _MOST = 14
 
 
@@ -95,14 +96,9 @@ def tickets(text: str) -> list[str]:
 
 def branch(name: str | None) -> str | None:
     """Return a branch that has a name of its own: not the trunk, not a bare commit."""
-    if (
-        not name
-        or name.lower() in lexicon.TRUNKS
-        or _MACHINE_WORD.search(name)
-        or len(name) > _NAME_LENGTH
-    ):
+    if not name or not _BRANCH.match(name) or _MACHINE_WORD.search(name):
         return None
-    return name
+    return None if name.lower() in lexicon.TRUNKS else name
 
 
 def _named(text: str, *, loose: bool) -> list[str]:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from turnetl import ids
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.structural import lexicon, words, work
+from turnetl.extraction.structural import lexicon, runs, words, work
 from turnetl.extraction.structural.said import CONCEPT, FILE, Found, Said, Success, Thing
 from turnetl.extraction.structural.scene import NOBODY, Scene, scene
 from turnetl.graph.mirror.group import Group
@@ -59,7 +59,7 @@ class StructuralExtractor:
 def read(episode: Episode, context: Sequence[Episode]) -> Found:
     """Read one turn, bounded."""
     seen = scene(episode.turn)
-    run, successes = work.ran(seen)
+    run, successes = runs.ran(seen)
     said = _bounded([*_spoken(seen, context), *run])
     spoken_of = [thing for one in said for thing in (one.source, one.target)]
     things = dict.fromkeys(spoken_of)
@@ -158,4 +158,4 @@ def _is_over(fact: Fact, success: Success, group: Group) -> bool:
         return False
     target = group.entity(fact.target)
     test = target.name if target is not None and CONCEPT in target.labels else ""
-    return work.covers(success.line, str(fact.attributes.get("line", "")), test)
+    return runs.covers(success.line, str(fact.attributes.get("line", "")), test)

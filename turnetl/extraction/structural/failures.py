@@ -33,7 +33,7 @@ _CHANGING = (
     (re.compile(r"\b\d{4}[-/]\d\d[-/]\d\d[T ]?(?:\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?Z?)?"), "…"),
     (re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]"), ""),
     (re.compile(r"https?://[^\s'\"`)]{1,300}|\b\d{1,6}(?:\.\d{1,6})?(?:ms|s|m\d{1,2}s)\b"), ""),
-    (re.compile(r"\s+"), " "),
+    (re.compile(r"[\s\x00-\x1f\x7f]+"), " "),
 )  # fmt: skip
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]")
 

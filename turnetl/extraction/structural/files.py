@@ -15,7 +15,7 @@ _WORKTREES = re.compile(
     r"^(.*?)/(?:\.(?:claude|git)/worktrees|[\w.-]{0,80}worktrees|\.trees)/(.+)$"
 )
 _TREES_INSIDE = re.compile(r"^(?:\.worktrees|\.claude/worktrees|\.git/worktrees|\.trees)/")
-_NOT_A_PATH = re.compile(r"[\n\r\t*?{}<>|$\"'`;=\x00]|\s{2}|://|\.\.\.|…")
+_NOT_A_PATH = re.compile(r"[\x00-\x1f\x7f*?{}<>|$\"'`;=]|\s{2}|://|\.\.\.|…")
 _LINE = re.compile(r"(?::\d{1,7}){1,2}(?:-\d{1,7})?$|#L\d{1,7}.*$")
 _PASSING = re.compile(r"^(?:/private)?/(?:tmp|var|dev|proc|sys|run)(?:/|$)")
 _JUNK_PART = re.compile(

@@ -27,7 +27,7 @@ _TICKED = re.compile(r"`[^`]{0,200}`")
 _SHORTEST, _LETTERS = 12, 8
 _LAST_PARAGRAPHS = 10
 _PIECES = 5
-_SPACE = re.compile(r"\s+")
+_SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 _OPENING = re.compile(
     r"^(?:let me\b|now\b,?|now,? let|next,|first,|i'll\b|i will\b|i need to\b|i'm going to\b"
     r"|let's (?:check|see|look|start|verify)|good[.,!]|great[.,!]|perfect[.,!]|ok(?:ay)?[.,!]"

@@ -173,7 +173,7 @@ def _subject(
         *files[: len(edited)],
         *named,
         *files,
-        *(Thing(TOOL, tool[:60]) for tool in tools),
+        *(Thing(TOOL, prose.shorten(tool, 60)) for tool in tools),
         NOBODY,
     ]
     return first[0]
