@@ -1,10 +1,13 @@
 """The same turns through Graphiti's `add_episode` on a real Neo4j, and through our extractor."""
 
+import json
 import logging
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 
 import pytest
 from graphiti_core import Graphiti
@@ -192,12 +195,31 @@ def said(facts: Iterable[Fact], names: dict[str, str], turns: dict[str, int]) ->
 
 def extracting(asked: Iterable[Asked]) -> Counter[str]:
     """Return the bodies of the requests that extract: all that a provider sees but the sampling."""
-    kept = ("extracted_entities", "edges")
     return Counter(
-        str({key: one.body[key] for key in ("messages", "response_format", "max_tokens", "model")})
+        in_order(
+            json.dumps(
+                {name: one.body[name] for name in ("messages", "response_format", "max_tokens")}
+            )
+        )
         for one in asked
-        if set(one.body["response_format"]["json_schema"]["schema"]["properties"]) & set(kept)
+        if fields_of(one) & {"extracted_entities", "edges"}
     )
+
+
+def fields_of(asked: Asked) -> set[str]:
+    return set(asked.body["response_format"]["json_schema"]["schema"]["properties"])
+
+
+def in_order(body: str) -> str:
+    """Sort the earlier turns: `add_episode` reads those named by uuid in no order."""
+
+    def sort(found: re.Match[str]) -> str:
+        shown = sorted(json.loads(json.loads(f'"{found[2]}"')), key=itemgetter("timestamp"))
+        return f"{found[1]}{shown}"
+
+    ordered, count = re.subn(r"(<PREVIOUS[_ ]MESSAGES>\\n)(\[.*?\])(?=\\n</PREVIOUS)", sort, body)
+    assert count == 1
+    return ordered
 
 
 @pytest.fixture(autouse=True)

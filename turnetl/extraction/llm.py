@@ -6,7 +6,7 @@ on the turn alone runs ahead (`extract`), every read is answered from the group 
 Keys are digests of the turn and of what it names, so that a turn done again gives the same.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -204,24 +204,16 @@ class LlmExtractor:
         kinds = self._ontology.entity_types
         named = [convert.node(entity) for entity in extracted.entities]
         nodes, keys, _ = await resolve_extracted_nodes(clients.bundle, named, told, before, kinds)
-        known = {_normalize_string_exact(node.name): node for node in nodes}
-        unknown = []
-        for endpoint in map(convert.node, extracted.endpoints):
-            same = known.get(_normalize_string_exact(endpoint.name))
-            if same is None:
-                unknown.append(endpoint)
-            else:
-                keys[endpoint.uuid] = same.uuid
+        unknown = _by_name(map(convert.node, extracted.endpoints), nodes, keys)
         if unknown:
             more, more_keys, _ = await resolve_extracted_nodes(
                 clients.bundle, unknown, told, before, kinds
             )
             keys |= more_keys
             nodes += outcome.not_among(more, nodes)
-        edges = resolve_edge_pointers([convert.edge(fact) for fact in extracted.facts], keys)
         confirmed, retired, new = await resolve_extracted_edges(
             clients.bundle,
-            edges,
+            resolve_edge_pointers([convert.edge(fact) for fact in extracted.facts], keys),
             told,
             nodes,
             self._ontology.edge_types or {},
@@ -257,3 +249,18 @@ class _Clients:
 
 def _named(told: EpisodicNode, node: EntityNode) -> str:
     return ids.named_id(TurnId(told.uuid), _normalize_string_exact(node.name))
+
+
+def _by_name(
+    endpoints: Iterable[EntityNode], nodes: Iterable[EntityNode], keys: dict[str, str]
+) -> list[EntityNode]:
+    """Enter in `keys` the endpoints that the turn's own things are; return the others."""
+    known = {_normalize_string_exact(node.name): node.uuid for node in nodes}
+    unknown = []
+    for endpoint in endpoints:
+        same = known.get(_normalize_string_exact(endpoint.name))
+        if same is None:
+            unknown.append(endpoint)
+        else:
+            keys[endpoint.uuid] = same
+    return unknown
