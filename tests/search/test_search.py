@@ -123,6 +123,18 @@ async def test_a_fact_leads_to_its_turn_though_the_text_does_not_say_it() -> Non
     assert found[0].kind == "MODIFIED"
 
 
+async def test_the_name_that_was_asked_for_comes_before_one_of_the_same_parts() -> None:
+    facts = (fact("`total_cart.py` was read", "one"), fact("`cart_total.py` was read", "two"))
+    same = group({"one": "user: do it", "two": "user: do it"}, *facts)
+    assert turns(await asked("cart_total.py", same))[0] == turn("two")
+    assert turns(await asked("total_cart.py", same))[0] == turn("one")
+
+
+async def test_of_equal_turns_the_newest_comes_first() -> None:
+    same = group(dict.fromkeys(["first", "second", "third"], "user: count the carts"))
+    assert turns(await asked("carts", same)) == [turn("third"), turn("second"), turn("first")]
+
+
 async def test_a_fact_told_in_two_turns_leads_to_both() -> None:
     told = fact("`walrus.py` was edited", "docs", "tax")
     assert set(turns(await asked("walrus", group(SHOP, told)))[:2]) == {turn("docs"), turn("tax")}
@@ -161,7 +173,9 @@ async def test_what_is_about_the_turn_before_is_found_after_it() -> None:
 
 
 async def test_scores_lie_between_0_and_1_and_fall() -> None:
-    scores = [hit.score for hit in await asked("checkout test cart tax", group(SHOP))]
+    said = "the checkout test fails because the cart is empty"
+    texts = {**SHOP, "same": f"user: {said}"}
+    scores = [hit.score for hit in await asked(said, group(texts, fact(said, "same")))]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
 
@@ -179,6 +193,7 @@ async def test_nothing_is_found_in_an_empty_graph() -> None:
 async def test_no_more_hits_than_asked_for() -> None:
     assert len(await asked("cart", group(SHOP), limit=2)) == 2
     assert await asked("cart", group(SHOP), limit=0) == []
+    assert await asked("cart", group(SHOP), limit=-1) == []
 
 
 async def test_only_turns_of_the_time_asked_for() -> None:
@@ -204,8 +219,9 @@ async def test_all_groups_are_searched_together() -> None:
 
 
 async def test_the_order_in_which_a_store_hands_things_over_does_not_matter() -> None:
-    facts = (fact("`a.py` was read", "cart"), fact("checkout failed", "cart", "tax"))
-    one = group(SHOP, *facts)
+    told = fact("checkout failed", "cart", "tax")
+    alike = [replace(told, uuid=f"{n}", name=f"KIND_{n}") for n in range(4)]
+    one = group(SHOP, *alike, sessions=dict.fromkeys(SHOP, "s1"))
     other = replace(
         one,
         facts=one.facts[::-1],
@@ -216,11 +232,14 @@ async def test_the_order_in_which_a_store_hands_things_over_does_not_matter() ->
 
 
 async def test_stored_vectors_are_used_if_they_are_of_the_same_embedder() -> None:
-    (near,) = await EMBEDDER.embed(["a walrus"])
-    lying = replace(fact("`a.py` was read", "docs"), embedding=near)
-    alike = Profile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
-    ours = replace(group(SHOP, lying), profile=alike)
-    assert turns(await asked("walrus", ours))[0] == turn("docs")
+    (walrus,) = await EMBEDDER.embed(["walrus"])
+    told = fact("`a.py` was read", "docs")
+    ours = Profile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
+    made_now = replace(group(SHOP, told), profile=ours)
+    stored = replace(group(SHOP, replace(told, embedding=walrus)), profile=ours)
+    (least, *_), (most, *_) = [await asked("walrus", one, limit=1) for one in (made_now, stored)]
+    assert most.turn_id == turn("docs")
+    assert most.score > least.score
 
 
 async def test_vectors_of_another_embedder_are_not_compared() -> None:

@@ -97,8 +97,7 @@ def _facts_by_turn(contents: GroupContents, embedder: Embedder) -> dict[TurnId, 
 
 
 def _words(fact: Fact, names: Mapping[str, str]) -> str:
-    ends = (names.get(fact.source, ""), names.get(fact.target, ""))
-    return " ".join([fact.text, *(name for name in ends if name not in fact.text)])
+    return " ".join((fact.text, names.get(fact.source, ""), names.get(fact.target, "")))
 
 
 def _place(receipt: Receipt) -> tuple[SessionId, datetime, TurnId]:
