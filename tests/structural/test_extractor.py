@@ -81,6 +81,12 @@ async def test_an_empty_turn_says_nothing(shop: Shop) -> None:
     assert resolved.facts == ()
 
 
+async def test_a_call_of_nothing_names_nothing(shop: Shop) -> None:
+    names = ["Skill", "WebSearch", "Bash", "Edit", "mcp__ __x"]
+    await shop.say(tools=tuple(tool(name, " ") for name in names))
+    assert [entity.name for entity in shop.group.entities if not entity.name.strip()] == []
+
+
 async def test_bounds_hold_whatever_a_turn_holds(shop: Shop) -> None:
     many = tuple(tool("Edit", f"src/module_{n}.py :: - a + b") for n in range(300))
     failed = tuple(

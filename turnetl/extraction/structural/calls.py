@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -65,6 +65,7 @@ _REFUSED = re.compile(
     r"\s*(?:The user doesn't want|\[?Request interrupted|The tool use was rejected|<tool_use_error>"
     r"|Permission to use|Claude requested permissions|This command requires approval|User rejected)"
 )
+_SOLID = re.compile(r"[^\s\x00-\x1f\x7f]")
 _LONGEST_JSON = 200_000
 _LONGEST_TEXT = 20_000
 _CALLS = 400
@@ -74,7 +75,11 @@ def read_calls(tools: tuple[ToolCall, ...]) -> list[Call]:
     """Understand a turn's calls, in order; of very many, the first and the last."""
     if len(tools) > _CALLS:
         tools = tools[: _CALLS // 2] + tools[-_CALLS // 2 :]
-    return [_read(call) for call in tools]
+    return [_without_blanks(_read(call)) for call in tools]
+
+
+def _without_blanks(call: Call) -> Call:
+    return replace(call, targets=tuple(target for target in call.targets if _SOLID.search(target)))
 
 
 def _read(call: ToolCall) -> Call:
