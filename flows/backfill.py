@@ -186,18 +186,8 @@ async def _ingested(settings: Settings, limits: app.Limits) -> app.IngestReport:
             async with at_once:
                 return await ingest_group(group, ingest)
 
-        reports = await asyncio.gather(
-            *(one(GroupId(group)) for group in limits.groups), return_exceptions=True
-        )
-    return app.IngestReport(run.run_id, tuple(_unless_refused(reports)))
-
-
-def _unless_refused(reports: Sequence[GroupReport | BaseException]) -> Iterator[GroupReport]:
-    """Raise what a group raised, now that the others are done."""
-    for report in reports:
-        if isinstance(report, BaseException):
-            raise report
-        yield report
+        reports = await app.all_of(one(GroupId(group)) for group in limits.groups)
+    return app.IngestReport(run.run_id, tuple(reports))
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ The command line and the flows are two thin callers of what stands here.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -143,6 +143,8 @@ async def ingest(
     settings: Settings, limits: Limits, clock: Clock, *, progress: Progress = silent
 ) -> IngestReport:
     """Bring what is left of the groups into the graph, groups side by side."""
+    if limits.dry_run:
+        return await status(settings, limits, clock)
     run = new_run(settings, clock)
     async with opened(settings) as tools:
         names = chosen(tools.lake.groups(), limits.groups)
@@ -152,16 +154,17 @@ async def ingest(
             async with at_once:
                 return await ingest_group(group, tools, limits, run, settings, progress=progress)
 
-        reports = await asyncio.gather(*(one(group) for group in names))
+        reports = await all_of(one(group) for group in names)
         return IngestReport(run.run_id, tuple(reports), await _questions(reports, tools.store))
 
 
-async def _questions(reports: Sequence[GroupReport], store: GraphStore) -> tuple[str, ...]:
-    """Ask the group that grew most, unless reading it would take long."""
-    grown = [of for of in reports if of.committed and of.facts <= _SMALL]
-    if not grown:
-        return ()
-    return questions(await store.load(max(grown, key=lambda of: of.committed).group))
+async def all_of(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
+    """Wait for every job, then raise what the first one raised, if any did."""
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
 
 
 async def ingest_group(
@@ -173,19 +176,34 @@ async def ingest_group(
     *,
     progress: Progress = silent,
 ) -> GroupReport:
-    """Bring what is left of one group into the graph, or only say what is left."""
-    scope = scope_of(settings, limits, run.clock())
-    if limits.dry_run:
-        return await ingesting.account(
-            ingesting.plan(group, await tools.store.receipts(group), tools, scope), tools.store
-        )
+    """Bring what is left of one group into the graph."""
     return await ingesting.ingest(
         group,
         tools,
-        scope,
+        scope_of(settings, limits, run.clock()),
         run,
         lambda done, total: progress(Step("ingest", group, done, total)),
     )
+
+
+async def status(settings: Settings, limits: Limits, clock: Clock) -> IngestReport:
+    """Say how every group of lake or graph stands. Writes nothing."""
+    scope = scope_of(settings, limits, clock())
+    async with opened(settings, write=False) as tools:
+        there = sorted({*tools.lake.groups(), *await tools.store.groups()})
+        reports = [
+            await ingesting.account(await ingesting.plan(group, tools, scope), tools.store)
+            for group in chosen(there, limits.groups)
+        ]
+    return IngestReport("", tuple(reports))
+
+
+async def _questions(reports: Sequence[GroupReport], store: GraphStore) -> tuple[str, ...]:
+    """Ask the group that grew most, unless reading it would take long."""
+    grown = [of for of in reports if of.committed and of.facts <= _SMALL]
+    if not grown:
+        return ()
+    return questions(await store.load(max(grown, key=lambda of: of.committed).group))
 
 
 async def backfill(
@@ -206,11 +224,6 @@ async def backfill(
         settings, replace(limits, groups=parsed.groups), clock, progress=progress
     )
     return BackfillReport(parsed, filtered, ingested)
-
-
-async def status(settings: Settings, clock: Clock, groups: Sequence[str] = ()) -> IngestReport:
-    """Say how every group stands. Writes nothing."""
-    return await ingest(settings, Limits(groups=tuple(groups), dry_run=True), clock)
 
 
 async def retry(
@@ -239,13 +252,14 @@ async def find(
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Tools]:
+async def opened(settings: Settings, *, write: bool = True) -> AsyncIterator[Tools]:
     """Open what an ingest needs, and close the graph afterwards."""
     embedder = open_embedder()
     extractor = open_extractor(settings, embedder)
-    store = await open_store(settings, write=True)
+    store = await open_store(settings, write=write)
     try:
-        await store.prepare()
+        if write:
+            await store.prepare()
         yield Tools(
             lake=Lake(settings.lake),
             store=store,

@@ -67,7 +67,7 @@ class Which:
     limit: int | None = None
     "At most so many turns of each group."
     dry_run: Annotated[bool, Parameter(negative="")] = False
-    "Say what would be done; write nothing."
+    "Write nothing to the graph and call no model; say what waits."
 
     def limits(self, groups: tuple[str, ...] = ()) -> "Limits":
         from turnetl.app import Limits
@@ -108,6 +108,7 @@ def backfill(
             )
         )
     _say(problem.message for problem in report.parsed.problems)
+    _say(shown.failures(report))
     _out(common, shown.table(report), shown.as_json(report))
     return shown.exit_code(report)
 
@@ -200,7 +201,7 @@ def status(*, groups: Groups = (), common: Common = _COMMON) -> int:
     from turnetl import app as turnetl
     from turnetl.report import ingested as shown
 
-    report = asyncio.run(turnetl.status(common.settings(), _now, groups))
+    report = asyncio.run(turnetl.status(common.settings(), turnetl.Limits(groups), _now))
     _out(common, shown.table(report), shown.as_json(report))
     return DONE
 
@@ -273,6 +274,7 @@ def _ingested(
 
     with _progress(common) as progress:
         report = asyncio.run(job(settings, which.limits(groups), _now, progress=progress))
+    _say(shown.failures(report))
     _out(common, shown.table(report), shown.as_json(report))
     return shown.exit_code(report)
 

@@ -183,9 +183,11 @@ def test_a_graph_of_another_embedder_is_refused_before_the_first_write(tmp_path:
     """Nothing but the archive is read; the group keeps what it had."""
     graph = f"ladybug://{tmp_path / 'one.lbug'}"
     turnetl("backfill", one_sample(), "--graph", graph, folder=tmp_path)
-    connection = ladybug.Connection(ladybug.Database(str(tmp_path / "one.lbug")))
-    connection.execute("MATCH (g:TurnGroup) SET g.embedder = 'another 1.0', g.dimensions = 384")
-    connection.close()
+    with (
+        ladybug.Database(str(tmp_path / "one.lbug")) as database,
+        ladybug.Connection(database) as connection,
+    ):
+        connection.execute("MATCH (g:TurnGroup) SET g.embedder = 'another 1.0', g.dimensions = 384")
     ran = turnetl("backfill", SAMPLES, "--graph", graph, folder=tmp_path)
     assert ran.code == 1
     assert "another 1.0" in ran.out + ran.err

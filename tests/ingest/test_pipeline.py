@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import START, episode
+from tests.builders import GROUP, START, episode
 from turnetl import ids
 from turnetl.errors import BadTurn, Exhausted, GraphBusy
 from turnetl.extraction.port import Resolved
@@ -22,6 +22,11 @@ from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Entity, Episode, Fact, GroupId, Profile
 
 NOW = START + timedelta(days=1)
+
+
+@pytest.fixture
+def group() -> GroupId:
+    return GROUP
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """One group, from its episodes table into the graph, with an account of every turn."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from turnetl.ingest.plan import Plan, Scope
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.lake import Lake
 from turnetl.llm.port import Embedder
-from turnetl.model import GroupId, Receipt
+from turnetl.model import GroupId
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,12 @@ class Tools:
     context_turns: int
 
 
-def plan(group: GroupId, receipts: Sequence[Receipt], tools: Tools, scope: Scope) -> Plan:
-    """Say what is left of the group, from the lake and the group's receipts."""
-    columns = tools.lake.scan_episodes(group).select(planning.COLUMNS).collect()
+async def plan(group: GroupId, tools: Tools, scope: Scope) -> Plan:
+    """Say what is left of the group, from lake and graph."""
     return planning.make(
         group,
-        columns,
-        receipts,
+        tools.lake.scan_episodes(group).select(planning.COLUMNS).collect(),
+        await tools.store.receipts(group),
         Quarantine(tools.lake.root, group).turns(),
         scope,
         recipe=tools.extractor.recipe,
@@ -83,7 +82,7 @@ async def ingest(
     Returns:
         The account, also of a group that could not be finished: what was committed stays.
     """
-    before = plan(group, await tools.store.receipts(group), tools, scope)
+    before = await plan(group, tools, scope)
     error: TurnetlError | None = None
     if before.todo:
         progress(0, len(before.todo))
@@ -91,7 +90,7 @@ async def ingest(
             await _carry(before, tools, run, lambda done: progress(done, len(before.todo)))
         except TurnetlError as stopped:
             error = stopped
-    after = plan(group, await tools.store.receipts(group), tools, scope) if before.todo else before
+    after = await plan(group, tools, scope) if before.todo else before
     report = await account(after, tools.store)
     committed = after.committed - before.committed
     return replace(

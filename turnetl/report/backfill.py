@@ -39,6 +39,10 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
+def failures(report: Report) -> list[str]:
+    return ingested.failures(report.ingested)
+
+
 def exit_code(report: Report) -> int:
     """The ingest's, unless that is no failure and an archive could not be read."""
     ingest, parse = ingested.exit_code(report.ingested), parsed.exit_code(report.parsed)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from rich.markup import escape
 from rich.table import Table
 
 from turnetl.ingest.group import GroupReport
@@ -62,6 +61,11 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
+def failures(report: Report) -> list[str]:
+    """Why groups were not finished, a sentence each."""
+    return [f"group `{group.group}`: {group.error}" for group in report.groups if group.error]
+
+
 def exit_code(report: Report) -> int:
     """The worst that happened to a group: failed before stopped before quarantined."""
     codes = [group.exit_code for group in report.groups if group.exit_code]
@@ -98,7 +102,7 @@ def _why(group: GroupReport) -> str:
     if group.stale:
         lines.append(f"({group.stale} stale)")
     if group.error:
-        lines.append(f"[red]{escape(group.error)}[/red]")
+        lines.append("[red]stopped[/red]")
     return "\n".join(lines) or "-"
 
 
