@@ -23,7 +23,8 @@ _KEPT = re.compile(rb"\[REDACTED:[a-z0-9-]+:[0-9a-f]{4}\]")
 # A cut can lay bare what it hid from a rule; more rounds than this were never seen to be needed.
 _ROUNDS = 8
 _WORTH_CUTTING = 8
-_UNMISTAKABLE = 12
+_UNMISTAKABLE = 8
+_LONGEST_KEY = 16_384
 _IN_A_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]\Z")
 _INSIDE_CHARACTER = 0x80
 
@@ -119,6 +120,7 @@ class Redactor:
         for rule in rules:
             for match in rule.compiled.finditer(data):
                 start, end = match.span(match.lastindex or 0)
+                start -= _before(rule, data, start)
                 if rule.starts_a_word and _IN_A_WORD.search(data[max(0, start - 2) : start]):
                     continue
                 if rule.plausible(data[start:end].decode("utf-8", "replace")):
@@ -158,6 +160,15 @@ def _touched(ends: list[int], start: int, end: int) -> range:
     """Return the places of the texts that the bytes from `start` to `end` of the whole lie in."""
     first = bisect_right(ends, start)
     return range(first, min(bisect_right(ends, max(start, end - 1)), len(ends) - 1) + 1)
+
+
+def _before(rule: Rule, data: bytes, start: int) -> int:
+    """Return how many bytes before `start` the rule claims."""
+    if rule.before is None:
+        return 0
+    backwards = data[max(0, start - _LONGEST_KEY) : start][::-1]
+    match = rule.before.match(backwards)
+    return match.end() if match is not None else 0
 
 
 def _by_rules(texts: list[str]) -> dict[int, list[Rule]]:
@@ -225,4 +236,4 @@ def _whole_characters(data: bytes, span: Span) -> Span:
 def _unmistakable(secret: bytes) -> bool:
     """Say whether the secret is one wherever it stands, and not a word that happened to be one."""
     text = secret.decode("utf-8", "replace")
-    return len(text) >= _UNMISTAKABLE and not text.split()[1:] and plausible.token(text)
+    return len(text) >= _UNMISTAKABLE and not text.split()[1:] and plausible.mixed(text)

@@ -26,6 +26,12 @@ class Rule:
     Not part of the pattern: a pattern that begins with a fixed text is many times faster.
     """
 
+    before: re.Pattern[bytes] | None = None
+    """Read backwards from where the secret starts: what it matches there is of the secret, too.
+
+    For what must be long before its end shows what it is: a pattern would try every beginning.
+    """
+
     @cached_property
     def compiled(self) -> re.Pattern[bytes]:
         return re.compile(self.pattern.encode())
@@ -43,7 +49,14 @@ _IS = r"\\*[\"'`]?\]?[ \t]*(?::=|=>|=|:)[ \t]*"
 _QUOTED = r"\\*[\"'`]([^\"'`\\\r\n]{4,})\\*[\"'`]"
 _BARE = r"([^ \t\r\n\"'`\\,;<>{}()\[\]$]{6,})(?:[ \t\r\n\"'`\\,;&]|$)"
 _PEM = r"[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
-_PEM_LINES = r"(?:(?:[0-9]{1,6}[^A-Za-z0-9+/=]{1,6})?[A-Za-z0-9+/=]{40,}[^A-Za-z0-9+/=]{0,8})+"
+_PEM_LINES = (
+    r"(?:(?:[A-Za-z0-9+/=]{1,63}[^A-Za-z0-9+/=]{1,8})?[A-Za-z0-9+/=]{40,}[^A-Za-z0-9+/=]{0,8})+"
+)
+# Possessive: a text that is all base64 is read once, not once for each way to cut it into lines.
+_PEM_LINES_BACKWARDS = (
+    r"[^A-Za-z0-9+/=]{0,8}+[A-Za-z0-9+/=]{1,}+"
+    r"(?:[^A-Za-z0-9+/=]{1,8}+(?:[0-9]{1,6}+[^A-Za-z0-9+/=]{1,8}+)?+[A-Za-z0-9+/=]{40,}+)*+"
+)
 
 RULES = (
     Rule(
@@ -60,9 +73,10 @@ RULES = (
     ),
     Rule(
         "private-key-tail",
-        rf"({_PEM_LINES}(?:[A-Za-z0-9+/=]{{1,40}}[^A-Za-z0-9+/=]{{0,8}})?)-----END {_PEM}",
+        rf"()-----END {_PEM}",
         "A PEM key whose beginning was cut off.",
         plausible.key_body,
+        before=re.compile(_PEM_LINES_BACKWARDS.encode()),
     ),
     Rule(
         "aws-access-key-id",
@@ -115,7 +129,7 @@ RULES = (
     ),
     Rule(
         "authorization",
-        r"(?i)(?:bearer|basic|authorization\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?(?:[a-z]+[ \t]+)?)"
+        r"(?i)(?:bearer|basic|authorization\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?(?:[a-z]+[ \t])?)"
         r"[ \t]*([A-Za-z0-9._~+/=:-]{12,})",
         "The header of a request, in curl commands and logs.",
         plausible.token,

@@ -1,0 +1,112 @@
+"""From archive to lake: no secret is in any byte that is written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.redact.canaries import CANARIES
+from turnetl import episodes, parse
+from turnetl.lake import Lake
+from turnetl.model import GroupId
+from turnetl.redact import Redactor
+
+REAL = Path(__file__).parents[2].parent / "shared" / "archives"
+GROUP = GroupId("shop")
+REJECTED = (
+    "The user doesn't want to proceed with this tool use. To tell you how to proceed, "
+    "the user said:\n"
+)
+
+
+def archive(words: str) -> str:
+    """An archive that has the words wherever text can stand."""
+    inside = json.dumps({"config": json.dumps({"of": words})})
+    half = len(words) // 2
+    blocks = [_text(words), _text(f"{words[:half]}"), _text(f"{words[half:]}")]
+    calls = [
+        _use("t1", "Bash", {"command": f"run {words}", "description": words}),
+        _use("t2", "Write", {"file_path": "/home/dev/shop/.env", "content": words}),
+        _use("t3", "Edit", {"file_path": "a.py", "old_string": words, "new_string": inside}),
+        _use("t4", "mcp__db__query", {"dsn": words, "deep": {"list": [words]}}),
+        _use("t5", "Task", {"prompt": words, "description": "look"}),
+    ]
+    failed = [_result("t3", words, error=True), _result("t5", REJECTED + words, error=True)]
+    rows = [
+        _row("user", f"Why? {words}"),
+        _row("assistant", blocks),
+        _row("assistant", calls),
+        _row("user", [_result("t1", words), _result("t2", inside)]),
+        _row("user", [_result("t4", "x" * 5000 + " " + words), *failed]),
+        {"type": "queue-operation", "operation": "enqueue", "content": words, "sessionId": "s1"},
+        {"type": "queue-operation", "operation": "remove", "sessionId": "s1"},
+        _row("user", [_text("Look here"), _text(words)]),
+        _row("assistant", [_text("Done.")]),
+    ]
+    for number, row in enumerate(rows):
+        row |= {"uuid": f"u{number}", "timestamp": f"2026-03-02T09:00:0{number}.000Z"}
+        row |= {"cwd": f"/home/dev/shop {words}", "gitBranch": words}
+    return "\n".join(json.dumps(row) for row in rows) + "\n"
+
+
+def _row(role: str, content: Any) -> dict[str, Any]:
+    message = {"role": role, "content": content, "id": "m1", "model": "claude-opus-4"}
+    return {"type": role, "sessionId": "s1", "version": "2.1.12", "message": message}
+
+
+def _text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def _use(name: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": name, "name": tool, "input": arguments}
+
+
+def _result(name: str, words: str, *, error: bool = False) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": name, "content": words, "is_error": error}
+
+
+def written(lake: Path) -> str:
+    """All that stands in the lake: names, rows, metadata."""
+    said = []
+    for path in sorted(lake.rglob("*")):
+        said.append(str(path))
+        if path.is_file():
+            said += [repr(pl.read_parquet_metadata(path)), repr(pl.read_parquet(path).to_dicts())]
+            said.append(path.read_bytes().decode("latin-1"))
+    return "\n".join(said)
+
+
+@pytest.mark.parametrize("kind", CANARIES)
+def test_no_canary_reaches_the_lake(kind: str, tmp_path: Path, redactor: Redactor) -> None:
+    secret, words = CANARIES[kind]()
+    path = tmp_path / "archive.jsonl"
+    path.write_text(archive(words))
+    lake = Lake(tmp_path / "lake")
+    parse.archives([path], lake, redactor=redactor, group=GROUP)
+    episodes.build(lake, [GROUP])
+    found = written(tmp_path / "lake")
+    assert secret not in found
+    assert "[REDACTED:" in found
+    assert all(lake.scan_turns(GROUP).collect()["redactions"].to_list())
+
+
+@pytest.mark.archives
+def test_real_archives_without_secrets_come_through_whole(
+    tmp_path: Path, redactor: Redactor
+) -> None:
+    if not REAL.exists():
+        pytest.skip("needs the archives beside the checkout")
+    lake = Lake(tmp_path)
+    found = parse.expand([str(REAL / "entireio__cli")])
+    parse.archives(found.archives, lake, redactor=redactor, group=GROUP)
+    assert lake.scan_turns(GROUP).select(pl.col("redactions").sum()).collect().item() == 0
+    (report,) = episodes.build(lake, [GROUP]).groups
+    assert report.chars_after <= 0.15 * report.chars_before
+
+
+@pytest.fixture(scope="module")
+def redactor() -> Redactor:
+    return Redactor()
