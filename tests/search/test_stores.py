@@ -1,0 +1,37 @@
+"""Every graph answers alike, because every graph hands over the same group."""
+
+from tests.builders import GROUP
+from tests.graph.changes import NOW, PROFILE, TTL, history, receipt
+from turnetl.graph.mirror.group import Group
+from turnetl.graph.port import GraphStore
+from turnetl.graph.search import search
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.model import GroupContents
+
+
+async def test_a_stored_group_answers_like_the_group_that_was_written(store: GraphStore) -> None:
+    embedder = WordLlamaEmbedder()
+    lease = await store.acquire(
+        GROUP, PROFILE, owner="host:1", now=NOW, ttl=TTL, is_dead=lambda _: False
+    )
+    for one in history():
+        await store.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
+    stored, written = await store.load(GROUP), in_memory()
+    for question in ("total", "what was edited", "why does the checkout test fail", "cart.py"):
+        found = await search([stored], question, embedder)
+        assert found == await search([written], question, embedder)
+        assert len(found) == len(history())
+
+
+def in_memory() -> GroupContents:
+    group = Group(GroupContents(GROUP, PROFILE, (), (), (), {}))
+    for one in history():
+        group.apply(one, receipt(one))
+    return GroupContents(
+        group_id=GROUP,
+        profile=PROFILE,
+        entities=tuple(group.entities),
+        facts=tuple(group.facts),
+        receipts=tuple(group.receipts),
+        texts={one.turn_id: group.text(one.turn_id) or "" for one in group.receipts},
+    )
