@@ -50,7 +50,7 @@ _QUOTED = r"\\*[\"'`]([^\"'`\\\r\n]{4,})\\*[\"'`]"
 _BARE = r"([^ \t\r\n\"'`\\,;<>{}()\[\]$]{6,})(?:[ \t\r\n\"'`\\,;&]|$)"
 _PEM = r"[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
 _PEM_LINES = (
-    r"(?:(?:[A-Za-z0-9+/=]{1,63}[^A-Za-z0-9+/=]{1,8})?[A-Za-z0-9+/=]{40,}[^A-Za-z0-9+/=]{0,8})+"
+    r"(?:[^A-Za-z0-9+/=]{0,8}(?:[A-Za-z0-9+/=]{1,63}[^A-Za-z0-9+/=]{1,8})?[A-Za-z0-9+/=]{40,})+"
 )
 # Possessive: a text that is all base64 is read once, not once for each way to cut it into lines.
 _PEM_LINES_BACKWARDS = (
@@ -67,7 +67,7 @@ RULES = (
     ),
     Rule(
         "private-key-head",
-        rf"-----BEGIN {_PEM}[^A-Za-z0-9+/=]{{0,8}}({_PEM_LINES})",
+        rf"-----BEGIN {_PEM}({_PEM_LINES})",
         "A PEM key whose end was cut off.",
         plausible.key_body,
     ),
