@@ -10,7 +10,7 @@ from tests import builders
 from tests.builders import GROUP, START
 from tests.extraction_llm import story
 from tests.servers.toy import ToyEmbedder
-from turnetl.extraction.both import BothExtractor, together
+from turnetl.extraction.both import BothExtractor, Names, together
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import Group
@@ -151,6 +151,25 @@ async def test_a_stored_fact_that_both_change_keeps_its_ends_and_all_its_turns()
     assert [(one.source, one.turns, one.invalid_at) for one in both.facts] == [
         ("m1", ("a", "t"), START)
     ]
+
+
+async def test_what_the_model_named_first_stays_one_thing_when_structure_names_it() -> None:
+    group = story.empty_group()
+    named = says(thing("m1", "compose.yaml", summary="Services."), thing("m2", "redis", "Tool"))
+    await story.apply(group, builders.episode("p0"), named, ToyEmbedder())
+    structure = says(
+        thing("s1", "compose.yaml", "File"),
+        thing("s2", "redis", "Package"),
+        thing("s3", "Compose.yaml", "Concept"),
+        fact("f1", "s1", "compose.yaml was edited.", "s2"),
+    )
+    known = Names(group).known(structure)
+    one, other, third = known.entities
+    assert (one.uuid, one.labels, one.summary) == ("m1", ("File",), "Services.")
+    assert one.embedding is not None
+    assert (other.uuid, third.uuid) == ("s2", "s3")
+    assert [(said.source, said.target) for said in known.facts] == [("m1", "s2")]
+    assert known.mentions == ("m1", "s2", "s3")
 
 
 def test_new_things_stand_before_changed_ones() -> None:

@@ -1,6 +1,8 @@
 """The extractor that asks a model, over real HTTP with canned answers."""
 
 import asyncio
+import gc
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -210,6 +212,17 @@ async def test_a_wrong_key_stops_the_run(
     provider.faults = [Fault(401)]
     with pytest.raises(ModelRefused):
         await extractor(model, embedder).extract(story.episodes()[0], [])
+
+
+async def test_a_group_is_let_go_of_after_its_run(model: Model, embedder: ToyEmbedder) -> None:
+    asks = extractor(model, embedder)
+    group = story.empty_group()
+    await story.take_in(asks, story.episodes()[:1], group, embedder)
+    seen = weakref.ref(group)
+    del group
+    gc.collect()
+    assert seen() is None
+    assert asks.recipe
 
 
 def test_the_recipe_hangs_on_model_instructions_and_ontology(

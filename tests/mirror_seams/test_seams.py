@@ -89,7 +89,7 @@ async def shop() -> Group:
 
 def driver_of(group: Group, seen: dict[str, Vector] | None = None) -> MirrorDriver:
     held = {} if seen is None else seen
-    return MirrorDriver.of(Candidates(group), held.__setitem__)
+    return MirrorDriver.of(group, Candidates(group), held.__setitem__)
 
 
 async def vector(text: str) -> list[float]:
@@ -190,10 +190,10 @@ async def test_what_is_applied_is_found() -> None:
     group = await shop()
     candidates = Candidates(group)
     forget: dict[str, Vector] = {}
-    MirrorDriver.of(candidates, forget.__setitem__)
+    MirrorDriver.of(group, candidates, forget.__setitem__)
     newer = next(iter((await group_of(["ledger.py"], [])).entities))
     await story.apply(group, builders.episode(), Resolved((newer,), (), ()), ToyEmbedder())
-    driver = MirrorDriver.of(candidates, forget.__setitem__)
+    driver = MirrorDriver.of(group, candidates, forget.__setitem__)
     found = await node_similarity_search(
         driver, await vector("ledger.py"), NO_FILTER, [GROUP], 1, 0.9
     )

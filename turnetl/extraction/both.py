@@ -3,10 +3,13 @@
 Nothing is named twice: where both speak of a thing, it is the node that structure gives.
 """
 
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from turnetl import ids
 from turnetl.extraction.port import Extractor, Resolved
@@ -24,6 +27,7 @@ class BothExtractor(Generic[First, Second]):
         """`first` gives the nodes that stay: structure. `second` adds to them: a model."""
         self._first = first
         self._second = second
+        self._names: WeakKeyDictionary[Group, Names] = WeakKeyDictionary()
 
     @property
     def recipe(self) -> str:
@@ -38,7 +42,49 @@ class BothExtractor(Generic[First, Second]):
     ) -> Resolved:
         first = await self._first.resolve(episode, extracted[0], group, now=now)
         second = await self._second.resolve(episode, extracted[1], group, now=now)
-        return together(first, second, group)
+        names = self._names.setdefault(group, Names(group))
+        return together(names.known(first), second, group)
+
+
+class Names:
+    """The things of one group by their names."""
+
+    def __init__(self, group: Group) -> None:
+        # Weakly: the names of a group shall not keep it in memory after its run.
+        self._group: Group = weakref.proxy(group)
+        self._taken = 0
+        self._named: dict[str, list[str]] = {}
+
+    def known(self, said: Resolved) -> Resolved:
+        """Return what was said with new things that the group knows under another key as those."""
+        self._refresh()
+        same: dict[str, Entity] = {}
+        for entity in said.entities:
+            known = None if self._group.entity(entity.uuid) else self._like(entity)
+            # Two things of one name are two: only the first can be the one that is known.
+            if known is not None and known not in same.values():
+                same[entity.uuid] = known
+        if not same:
+            return said
+        onto = {uuid: known.uuid for uuid, known in same.items()}
+        laid = (
+            _laid_over(same[one.uuid], one) if one.uuid in same else one for one in said.entities
+        )
+        return replace(
+            said,
+            entities=tuple(one for one in laid if one != self._group.entity(one.uuid)),
+            facts=tuple(_moved(said, onto, self._group)),
+            mentions=tuple(sorted({onto.get(uuid, uuid) for uuid in said.mentions})),
+        )
+
+    def _like(self, entity: Entity) -> Entity | None:
+        found = map(self._group.entity, self._named.get(_plain(entity.name), ()))
+        return next((one for one in found if one is not None and _alike(one, entity)), None)
+
+    def _refresh(self) -> None:
+        for entity in islice(self._group.entities, self._taken, None):
+            self._named.setdefault(_plain(entity.name), []).append(entity.uuid)
+            self._taken += 1
 
 
 def together(first: Resolved, second: Resolved, group: Group) -> Resolved:

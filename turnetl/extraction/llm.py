@@ -127,7 +127,7 @@ class LlmExtractor:
         self, episode: Episode, extracted: Extracted, group: Group, *, now: datetime
     ) -> Resolved:
         embedder = TurnEmbedder(self._embedder)
-        driver = MirrorDriver.of(self._of(group), embedder.remember)
+        driver = MirrorDriver.of(group, self._of(group), embedder.remember)
         clients = _Clients(self._model, embedder, driver)
         told = convert.episodic(episode, episode.parts[0])
         before = [convert.episodic(turn, turn.parts[0]) for turn in extracted.context]

@@ -3,6 +3,7 @@
 Scores are as Neo4j's: (1 + cosine) / 2 as float32, compared with a double.
 """
 
+import weakref
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Protocol
@@ -19,7 +20,8 @@ class Candidates:
     """Indexes over one group. Names and sentences never change, so that only new ones are added."""
 
     def __init__(self, group: Group) -> None:
-        self.group = group
+        # Weakly: its indexes shall not keep a group in memory after its run.
+        self.group: Group = weakref.proxy(group)
         self._entities = _Nearest()
         self._facts = _Nearest()
         self._words = Lexical()

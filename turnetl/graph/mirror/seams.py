@@ -46,12 +46,16 @@ class MirrorDriver(GraphDriver):
         """Queries that were refused."""
 
     @classmethod
-    def of(cls, candidates: Candidates, seen: Seen) -> "MirrorDriver":
-        """Answer from the group; tell `seen` the text and vector of each candidate handed out."""
+    def of(cls, group: Group, candidates: Candidates, seen: Seen) -> "MirrorDriver":
+        """Answer from the group; tell `seen` the text and vector of each candidate handed out.
+
+        `candidates` are the group's; they are brought up to date here.
+        """
         candidates.refresh()
         driver = cls()
         driver.search_interface = MirrorSearch(candidates, seen)
-        driver.graph_operations_interface = MirrorReads(candidates.group)
+        # It holds the group, which its candidates do not.
+        driver.graph_operations_interface = MirrorReads(group)
         return driver
 
     def check(self) -> None:
