@@ -27,7 +27,7 @@ bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks
 
 lock: $(VENV)/.ready
-	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
+	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \
 	    --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
 
 # uv installs the lock in seconds where pip needs minutes; both read the same file. Without compiled
