@@ -1,0 +1,76 @@
+"""Graphs that die: at the nth statement, by an error or by killing the whole process."""
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any, Self
+
+
+class Died(Exception):
+    """What a test's connection raises."""
+
+
+class Countdown:
+    """Acts when its turn comes; until then, and after, it does nothing."""
+
+    def __init__(self, statement: int, act: Callable[[], None]) -> None:
+        self._left = statement
+        self._act = act
+
+    def tick(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self._act()
+
+
+def fail() -> None:
+    raise Died
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DyingConnection:
+    """A Ladybug connection that dies before its nth statement."""
+
+    def __init__(self, connection: Any, countdown: Countdown) -> None:
+        self._connection = connection
+        self._countdown = countdown
+
+    def execute(self, query: str, parameters: dict[str, Any] | None = None) -> Any:
+        if not query.startswith("ROLLBACK"):
+            self._countdown.tick()
+        return self._connection.execute(query, parameters)
+
+
+class DyingDriver:
+    """A Neo4j driver, session or transaction that dies before its nth statement or commit."""
+
+    def __init__(self, inner: Any, countdown: Countdown) -> None:
+        self._inner = inner
+        self._countdown = countdown
+
+    def session(self) -> "DyingDriver":
+        return DyingDriver(self._inner.session(), self._countdown)
+
+    async def begin_transaction(self) -> "DyingDriver":
+        return DyingDriver(await self._inner.begin_transaction(), self._countdown)
+
+    async def run(self, *arguments: Any, **parameters: Any) -> Any:
+        self._countdown.tick()
+        return await self._inner.run(*arguments, **parameters)
+
+    async def commit(self) -> None:
+        self._countdown.tick()
+        await self._inner.commit()
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._inner.__aexit__(*error)

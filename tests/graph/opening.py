@@ -1,0 +1,63 @@
+"""Open a graph whose every statement is counted. Run as a program, it is killed while it commits.
+
+python -m tests.graph.opening URL STATEMENT
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from neo4j import AsyncGraphDatabase
+
+from tests.graph.changes import NOW, PROFILE, TTL, history, receipt
+from tests.graph.dying import Countdown, DyingConnection, DyingDriver, kill
+from turnetl.graph.ladybug import LadybugStore
+from turnetl.graph.ladybug_file import LadybugFile
+from turnetl.graph.neo4j import Neo4jStore
+from turnetl.graph.port import GraphStore
+from turnetl.model import GroupId, Lease
+
+
+def dying(url: str, countdown: Countdown) -> GraphStore:
+    """A store over the graph at `url` that dies when the countdown is over."""
+    parts = urlsplit(url)
+    if parts.scheme == "ladybug":
+        file = LadybugFile.open(Path(parts.path), write=True)
+        connection = DyingConnection(file.connection, countdown)
+        return LadybugStore(connection, file.close, write=True)
+    driver: Any = AsyncGraphDatabase.driver(
+        f"{parts.scheme}://{parts.hostname}:{parts.port}",
+        auth=(parts.username or "", parts.password or ""),
+        telemetry_disabled=True,
+    )
+    return Neo4jStore(cast("Any", DyingDriver(driver, countdown)), where=url, user="")
+
+
+async def commit_until_killed(url: str, statement: int) -> None:
+    first, *_ = history()
+    healthy = dying(url, Countdown(-1, kill))
+    await healthy.prepare()
+    lease = await healthy.acquire(
+        GroupId(first.episode.turn.group_id),
+        PROFILE,
+        owner="host:dead",
+        now=NOW,
+        ttl=TTL,
+        is_dead=lambda _: False,
+    )
+    await healthy.commit(lease, first, receipt(first), now=NOW, ttl=TTL)
+    await healthy.close()
+    await _doomed(url, statement, lease)
+
+
+async def _doomed(url: str, statement: int, lease: Lease) -> None:
+    _, second, _ = history()
+    doomed = dying(url, Countdown(statement, kill))
+    await doomed.commit(lease, second, receipt(second), now=NOW, ttl=TTL)
+    await doomed.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(commit_until_killed(sys.argv[1], int(sys.argv[2])))

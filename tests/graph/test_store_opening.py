@@ -1,0 +1,122 @@
+"""Graphs that cannot be opened say so in one sentence, and what to do about it."""
+
+import asyncio
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.builders import GROUP
+from tests.graph.changes import NOW, PROFILE, TTL, history, receipt
+from tests.servers.neo4j_server import Neo4jServer
+from turnetl.errors import BadUsage, GraphBusy, GraphRefused
+from turnetl.graph.open import open_graph
+
+HOLDS_IT_OPEN = """
+import asyncio, sys
+from turnetl.graph.open import open_graph
+async def main():
+    store = await open_graph(sys.argv[1], user="", password="")
+    await store.prepare()
+    print("open", flush=True)
+    sys.stdin.read()
+asyncio.run(main())
+"""
+
+
+@pytest.mark.neo4j
+async def test_a_wrong_password_is_refused_with_the_name_of_the_setting(
+    neo4j: Neo4jServer,
+) -> None:
+    with pytest.raises(GraphRefused, match="TURNETL_GRAPH_PASSWORD") as refused:
+        await open_graph(neo4j.address, user=neo4j.user, password="wrong")
+    assert "wrong" not in str(refused.value)
+
+
+@pytest.mark.neo4j
+async def test_a_user_and_password_in_the_url_win(neo4j: Neo4jServer) -> None:
+    store = await open_graph(neo4j.url, user="someone", password="wrong")
+    assert await store.groups() == []
+    await store.close()
+
+
+async def test_a_server_that_is_down_is_busy() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with pytest.raises(GraphBusy, match="does not answer; see that it is running"):
+        await open_graph(f"bolt://127.0.0.1:{port}", user="neo4j", password="x")
+
+
+@pytest.mark.parametrize("url", ["http://x:7687", "graph.lbug", "bolt://", "ladybug://"])
+async def test_a_url_of_no_known_kind_is_wrong_usage(url: str) -> None:
+    with pytest.raises(BadUsage, match="ladybug:///path"):
+        await open_graph(url, user="", password="")
+
+
+async def test_a_second_process_is_told_who_has_the_file_open(tmp_path: Path) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    pipe = asyncio.subprocess.PIPE
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", HOLDS_IT_OPEN, url, stdin=pipe, stdout=pipe
+    )
+    assert other.stdout is not None
+    assert await other.stdout.readline() == b"open\n"
+    for write in (True, False):
+        with pytest.raises(GraphBusy, match=rf"process {other.pid}\) has graph"):
+            await open_graph(url, user="", password="", write=write)
+    await other.communicate(b"")
+    store = await open_graph(url, user="", password="")
+    await store.close()
+
+
+async def test_the_same_process_cannot_open_a_file_twice_either(tmp_path: Path) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    store = await open_graph(url, user="", password="")
+    with pytest.raises(GraphBusy, match="another turnetl process"):
+        await open_graph(url, user="", password="")
+    await store.close()
+
+
+async def test_readers_stand_side_by_side(tmp_path: Path) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    writer = await open_graph(url, user="", password="")
+    await writer.prepare()
+    lease = await writer.acquire(
+        GROUP, PROFILE, owner="o", now=NOW, ttl=TTL, is_dead=lambda _: False
+    )
+    for one in history():
+        await writer.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
+    written = await writer.load(GROUP)
+    await writer.close()
+    readers = [await open_graph(url, user="", password="", write=False) for _ in range(2)]
+    for reader in readers:
+        await reader.prepare()
+        assert await reader.load(GROUP) == written
+        await reader.close()
+
+
+async def test_reading_a_graph_that_is_not_there_finds_nothing_and_makes_nothing(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "lake" / "graph.lbug"
+    store = await open_graph(f"ladybug://{path}", user="", password="", write=False)
+    assert await store.groups() == []
+    assert (await store.load(GROUP)).receipts == ()
+    await store.close()
+    assert not path.parent.exists()
+
+
+async def test_a_file_that_is_no_graph_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a graph\n" * 1000)
+    for write in (True, False):
+        with pytest.raises(GraphRefused, match=r"notes\.txt` cannot be opened"):
+            await open_graph(f"ladybug://{path}", user="", password="", write=write)
+    assert path.read_text() == "not a graph\n" * 1000
+
+
+async def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GraphRefused, match="cannot be opened"):
+        await open_graph(f"ladybug://{tmp_path}", user="", password="")
