@@ -5,12 +5,12 @@ may run ahead for the next turns while earlier ones commit; `resolve` needs the 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from turnetl.graph.mirror.group import Group
 from turnetl.model import Entity, Episode, Fact, Usage
-from dataclasses import dataclass
 
 Extracted = TypeVar("Extracted")
 
@@ -26,7 +26,7 @@ class Resolved:
     entities: tuple[Entity, ...]
     facts: tuple[Fact, ...]
     mentions: tuple[str, ...]
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 class Extractor(Protocol[Extracted]):
