@@ -107,8 +107,7 @@ def backfill(
                 archives, settings, which.limits(), _now, group=group, progress=progress
             )
         )
-    _say(problem.message for problem in report.parsed.problems)
-    _say(shown.failures(report))
+    _say(shown.sentences(report))
     _out(common, shown.table(report), shown.as_json(report))
     return shown.exit_code(report)
 
@@ -132,7 +131,7 @@ def parse(
 
     with _progress(common) as progress:
         report = turnetl.parse_archives(archives, common.settings(), group=group, progress=progress)
-    _say(problem.message for problem in report.problems)
+    _say(shown.sentences(report))
     _out(common, shown.table(report), shown.as_json(report))
     return shown.exit_code(report)
 
@@ -274,7 +273,7 @@ def _ingested(
 
     with _progress(common) as progress:
         report = asyncio.run(job(settings, which.limits(groups), _now, progress=progress))
-    _say(shown.failures(report))
+    _say(shown.sentences(report))
     _out(common, shown.table(report), shown.as_json(report))
     return shown.exit_code(report)
 

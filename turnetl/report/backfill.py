@@ -39,8 +39,8 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def failures(report: Report) -> list[str]:
-    return ingested.failures(report.ingested)
+def sentences(report: Report) -> list[str]:
+    return parsed.sentences(report.parsed) + ingested.sentences(report.ingested)
 
 
 def exit_code(report: Report) -> int:

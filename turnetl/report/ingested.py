@@ -61,7 +61,7 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def failures(report: Report) -> list[str]:
+def sentences(report: Report) -> list[str]:
     """Why groups were not finished, a sentence each."""
     return [f"group `{group.group}`: {group.error}" for group in report.groups if group.error]
 

@@ -1,10 +1,15 @@
 """What became of archives and their lines."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich.text import Text
 
 from turnetl.parse import Outcome, ParseReport, Problem
+
+
+_SHOWN = 3
+"""Sentences of one kind: a folder may hold thousands of files that are no archives."""
 
 
 def table(report: ParseReport) -> Text:
@@ -27,6 +32,24 @@ def as_json(report: ParseReport) -> dict[str, Any]:
         "groups": list(report.groups),
         "problems": [_problem_json(problem) for problem in report.problems],
     }
+
+
+def sentences(report: ParseReport) -> list[str]:
+    """Return what a person should hear of: the first few of each kind, and how many more."""
+    said: list[str] = []
+    for reason, problems in _by_reason(report.problems).items():
+        said += [problem.message for problem in problems[:_SHOWN]]
+        if len(problems) > _SHOWN:
+            more = len(problems) - _SHOWN
+            said.append(f"and {more:,} more like that (`{reason}`); --json names them all.")
+    return said
+
+
+def _by_reason(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
+    found: dict[str, list[Problem]] = {}
+    for problem in problems:
+        found.setdefault(problem.reason, []).append(problem)
+    return found
 
 
 def exit_code(report: ParseReport) -> int:
