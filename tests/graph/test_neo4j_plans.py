@@ -1,0 +1,90 @@
+"""Neo4j itself: no statement of a commit scans, and the fence is read under a lock."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from neo4j import AsyncDriver, AsyncGraphDatabase
+
+from tests.builders import GROUP, START
+from tests.graph.changes import NOW, PROFILE, TTL, change, entity, fact, history, receipt, turn_id
+from tests.servers.neo4j_server import Neo4jServer
+from turnetl.errors import GraphRefused
+from turnetl.graph import neo4j_cypher as cypher
+from turnetl.graph.neo4j import Neo4jStore, statements
+from turnetl.graph.open import open_graph
+
+pytestmark = pytest.mark.neo4j
+
+
+def driver_of(server: Neo4jServer) -> AsyncDriver:
+    return AsyncGraphDatabase.driver(
+        server.address, auth=(server.user, server.password), telemetry_disabled=True
+    )
+
+
+async def test_no_statement_of_a_commit_scans_or_walks_a_busy_node(neo4j: Neo4jServer) -> None:
+    store = await open_graph(neo4j.url, user="", password="")
+    await store.prepare()
+    lease = await store.acquire(
+        GROUP, PROFILE, owner="o", now=NOW, ttl=TTL, is_dead=lambda _: False
+    )
+    hub = entity("app.py")
+    for number in range(40):
+        leaf = entity(f"leaf_{number}.py")
+        said = fact(turn_id(f"q{number}"), hub, leaf, f"app.py imports leaf_{number}.py")
+        of = change(f"q{number}", [hub, leaf], [said])
+        await store.commit(lease, of, receipt(of), now=NOW, ttl=TTL)
+    await store.close()
+    for one in [*history(), _late()]:
+        for query, parameters in statements(one, receipt(one), NOW):
+            with neo4j.driver() as driver:
+                plan = driver.execute_query(f"EXPLAIN {query}", parameters).summary.plan
+            assert plan is not None
+            bad = {"AllNodesScan", "NodeByLabelScan", "DirectedRelationshipTypeScan", "Expand(All)"}
+            assert not bad & {_kind(step) for step in _steps(plan)} - _allowed(query), query
+
+
+def _late() -> Any:
+    return change(
+        "late",
+        previous_turn=turn_id("p0"),
+        next_turn=turn_id("p1"),
+        started_at=START + timedelta(minutes=30),
+    )
+
+
+def _allowed(query: str) -> set[str]:
+    # Between two turns: an episode has one follower.
+    return {"Expand(All)"} if query == cypher.UNLINK else set()
+
+
+def _kind(step: dict[str, Any]) -> str:
+    return str(step["operatorType"]).partition("@")[0]
+
+
+def _steps(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [plan, *(step for child in plan.get("children", ()) for step in _steps(child))]
+
+
+async def test_a_commit_waits_for_a_takeover_and_then_sees_it(neo4j: Neo4jServer) -> None:
+    driver = driver_of(neo4j)
+    store = Neo4jStore(driver, where=neo4j.address, user=neo4j.user)
+    await store.prepare()
+    lease = await store.acquire(
+        GROUP, PROFILE, owner="host:1", now=NOW, ttl=TTL, is_dead=lambda _: False
+    )
+    async with driver.session() as session, await session.begin_transaction() as takeover:
+        await takeover.run("MATCH (g:TurnGroup) SET g.fence = g.fence + 1, g.lease_owner = 'b'")
+        of = history()[0]
+        commit = asyncio.create_task(
+            store.commit(lease, of, receipt(of), now=NOW, ttl=timedelta(minutes=2))
+        )
+        await asyncio.sleep(0.5)
+        assert not commit.done()
+        await takeover.commit()
+        with pytest.raises(GraphRefused, match="took it over"):
+            await commit
+    assert await store.counts(GROUP) == (0, 0, 0)
+    await store.close()
