@@ -6,7 +6,7 @@ times as aware UTC.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -29,7 +29,7 @@ from turnetl.model import (
 
 ENTITY_LABEL = "Entity"
 SOURCE = "message"
-SOURCE_DESCRIPTION = "turn of a coding-agent session"
+SOURCE_DESCRIPTION = "a turn of a session with a coding agent"
 
 # Graphiti flattens attributes into the properties of a Neo4j node; these names are its own.
 ENTITY_PROPERTIES = frozenset(
@@ -277,11 +277,6 @@ def floats(vector: Vector | None) -> list[float]:
 
 def vector_of(values: list[float] | None) -> Vector | None:
     return None if values is None else Vector(np.asarray(values, dtype="<f4").tobytes())
-
-
-def as_utc(naive: datetime | None) -> datetime | None:
-    """Say of a time that it is UTC: Ladybug keeps UTC, but gives it back without saying so."""
-    return None if naive is None else naive.replace(tzinfo=UTC)
 
 
 def _next(before: TurnId, after: TurnId) -> Link:

@@ -57,7 +57,7 @@ def group_row(lease: Lease, profile: Profile) -> dict[str, Any]:
 def holding(row: Sequence[Any], *, used: bool) -> Holding:
     fence, embedder, dimensions, recipe, owner, until = row
     profile = None if embedder is None else Profile(embedder, dimensions, recipe)
-    return Holding(fence, profile, used, owner, rows.as_utc(until))
+    return Holding(fence, profile, used, owner, as_utc(until))
 
 
 def receipt(row: Sequence[Any]) -> Receipt:
@@ -86,6 +86,11 @@ def facts(table: Any) -> list[Fact]:
 def naive(when: datetime) -> datetime:
     """Return the time in UTC, without saying so: what Ladybug's TIMESTAMP is."""
     return when.astimezone(UTC).replace(tzinfo=None)
+
+
+def as_utc(when: datetime | None) -> datetime | None:
+    """Say of a time that it is UTC: Ladybug keeps UTC, but gives it back without saying so."""
+    return None if when is None else when.replace(tzinfo=UTC)
 
 
 def _facts(change: Change, known: set[str]) -> Iterable[Statement]:
@@ -140,8 +145,7 @@ def _value(value: Any) -> Any:
 
 def _aware(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        name: rows.as_utc(value) if isinstance(value, datetime) else value
-        for name, value in row.items()
+        name: as_utc(value) if isinstance(value, datetime) else value for name, value in row.items()
     }
 
 
