@@ -16,7 +16,7 @@ RUNS = 7
 
 def seconds(*arguments: str, folder: str) -> float:
     began = time.perf_counter()
-    command = [Path(sys.executable).with_name("turnetl"), *arguments]
+    command = [str(Path(sys.executable).with_name("turnetl")), *arguments]
     subprocess.run(command, check=True, capture_output=True, cwd=folder)
     return time.perf_counter() - began
 

@@ -269,6 +269,7 @@ async def opened(settings: Settings, *, write: bool = True) -> AsyncIterator[Too
         )
     finally:
         await store.close()
+        await extractor.close()
 
 
 async def open_store(settings: Settings, *, write: bool) -> GraphStore:

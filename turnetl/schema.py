@@ -1,4 +1,4 @@
-"""The columns of every table, with a line on each. Checked when a table is written and when it is read.
+"""The columns of every table, with a line on each; checked when written and when read.
 
 Times are UTC with microseconds. Nothing here is nullable unless the line says so.
 """

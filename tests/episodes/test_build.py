@@ -18,6 +18,7 @@ def put(lake: Lake, name: str, *turns: Turn, sha256: str = "") -> None:
         sha256=sha256 or name,
         format="claude_code",
         reader=1,
+        redactor="1",
         group=GROUP,
         fixed=False,
         counts={},

@@ -41,6 +41,10 @@ class Says(Extractor[None]):
     ) -> Resolved:
         return self._resolved
 
+    @override
+    async def close(self) -> None:
+        """Nothing was opened."""
+
 
 def thing(uuid: str, name: str, *labels: str, **fields: Any) -> Entity:
     return Entity(

@@ -76,6 +76,9 @@ class WordsExtractor:
         entities = [thing for thing in (hub, new) if group.entity(thing.uuid) is None]
         return Resolved(tuple(entities), (fact,), tuple(sorted({hub.uuid, new.uuid})))
 
+    async def close(self) -> None:
+        pass
+
 
 class Wrapped:
     """A store that dies where it is told to; everything else goes through."""

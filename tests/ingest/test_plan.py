@@ -23,8 +23,11 @@ def planned(*episodes: Episode, done: tuple[Episode, ...] = (), **scope: object)
         }
         for e in episodes
     ]
-    types = {"noise": pl.String, "started_at": pl.Datetime("us", "UTC")}
-    types |= {"ended_at": pl.Datetime("us", "UTC")}
+    types: dict[str, pl.DataType] = {
+        "noise": pl.String(),
+        "started_at": pl.Datetime("us", "UTC"),
+        "ended_at": pl.Datetime("us", "UTC"),
+    }
     return plan.make(
         GROUP,
         pl.DataFrame(rows, schema_overrides=types),

@@ -41,6 +41,7 @@ def origin(archive: str = "s1.jsonl", group: GroupId = SHOP) -> Origin:
         sha256="0" * 64,
         format="claude_code",
         reader=1,
+        redactor="1",
         group=group,
         fixed=False,
         counts={"lines": 4, "skipped": {"meta": 1}},

@@ -22,12 +22,16 @@ SHOP = GroupId("shop")
 class Plain:
     """Cuts nothing."""
 
+    version = "1"
+
     def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
         return texts, [0] * len(texts)
 
 
 class Cuts:
     """Cuts one word, wherever it stands."""
+
+    version = "1"
 
     def __init__(self, secret: str) -> None:
         self.secret = secret
@@ -365,3 +369,14 @@ def test_projects_in_another_script_do_not_fall_together(lake: Lake, tmp_path: P
     report = run(lake, *sorted(tmp_path.glob("*.jsonl")))
     assert len(report.groups) == 2
     assert all(group.startswith("project_") for group in report.groups)
+
+
+def test_archives_are_read_again_when_secrets_are_cut_by_other_rules(tmp_path: Path) -> None:
+    archive = tmp_path / "s1.jsonl"
+    archive.write_text(row("user", "the word is sesame", "p0"))
+    lake = Lake(tmp_path / "lake")
+    run(lake, archive, redactor=Plain())
+    cuts = Cuts("sesame")
+    cuts.version = "2"
+    assert run(lake, archive, redactor=cuts).outcomes == {parse.Outcome.CHANGED: 1}
+    assert [turn.user_text for turn in lake.turns(GroupId("shop"))] == ["the word is [cut]"]

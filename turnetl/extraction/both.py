@@ -45,6 +45,10 @@ class BothExtractor(Generic[First, Second]):
         names = self._names.setdefault(group, Names(group))
         return together(names.known(first), second, group)
 
+    async def close(self) -> None:
+        await self._first.close()
+        await self._second.close()
+
 
 class Names:
     """The things of one group by their names."""

@@ -54,3 +54,6 @@ class Extractor(Protocol[Extracted]):
     ) -> Resolved:
         """Match what was extracted against the group; changes nothing in it."""
         ...
+
+    async def close(self) -> None:
+        """Let go of what was opened for it. Safe to repeat."""

@@ -49,6 +49,8 @@ class Origin:
     format: str
     reader: int
     """Version of the format's reader."""
+    redactor: str
+    """Version of what cut the secrets out."""
     group: GroupId
     fixed: bool
     """Whether a person named the group."""

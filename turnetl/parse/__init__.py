@@ -7,6 +7,7 @@ content is the same is not read. What has no turns file (unknown formats) is loo
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl import formats, ids
@@ -34,6 +35,23 @@ _HEAD = 1 << 20
 """Bytes that a format is told by: longer than the longest first line seen."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What all archives of a run are read with."""
+
+    lake: Lake
+    redactor: Redacts
+    group: GroupId | None
+
+    def would_repeat(self, origin: Origin) -> bool:
+        """Whether the same bytes would give what they gave then."""
+        return (
+            self.group in (None, origin.group)
+            and origin.reader == _reader(origin.format)
+            and origin.redactor == self.redactor.version
+        )
+
+
 def archives(
     paths: Sequence[Path],
     lake: Lake,
@@ -52,10 +70,11 @@ def archives(
         progress: told after each archive how many are done, of how many.
     """
     known = _known(paths, lake)
+    run = _Reading(lake, redactor, group)
     reports = []
     for done, path in enumerate(paths, 1):
         before = known.get(f"{archive_digest(path)}.parquet")
-        reports.append(_report(path, lake, redactor, group, before))
+        reports.append(_report(path, run, before))
         if progress is not None:
             progress(done, len(paths))
     return ParseReport(tuple(reports))
@@ -77,31 +96,31 @@ def _known(paths: Iterable[Path], lake: Lake) -> dict[str, TurnFile]:
     return known
 
 
-def _report(
-    path: Path, lake: Lake, redactor: Redacts, group: GroupId | None, before: TurnFile | None
-) -> ArchiveReport:
+def _report(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveReport:
     try:
-        return _archive(path, lake, redactor, group, before)
+        return _archive(path, run, before)
     except BadArchive as error:
         outcome = Outcome.UNKNOWN if error.reason == "unknown" else Outcome.UNREADABLE
         problem = Problem(shown(path), None, error.reason, str(error))
         return ArchiveReport(shown(path), outcome, problem=problem)
 
 
-def _archive(
-    path: Path, lake: Lake, redactor: Redacts, group: GroupId | None, before: TurnFile | None
-) -> ArchiveReport:
+def _archive(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveReport:
     status = _status(path)
     origin = before.origin if before is not None else None
-    if origin is not None and _same_file(origin, status, group):
+    if origin is not None and _same_file(origin, status) and run.would_repeat(origin):
         return _unchanged(path, origin)
     known, data = _bytes(path, status.st_size)
     sha256 = hashlib.sha256(data).hexdigest()
-    if origin is not None and _same_content(origin, known, sha256, group):
+    if (
+        origin is not None
+        and (sha256, known.name) == (origin.sha256, origin.format)
+        and run.would_repeat(origin)
+    ):
         return _unchanged(path, origin)
     reading = known.read(data)
-    texts = redacted(reading, redactor)
-    fixed = group or (origin.group if origin is not None and origin.fixed else None)
+    texts = redacted(reading, run.redactor)
+    fixed = run.group or (origin.group if origin is not None and origin.fixed else None)
     of = fixed or ids.group_id(project(texts.cwd))
     described = Origin(
         archive=shown(path),
@@ -110,11 +129,12 @@ def _archive(
         sha256=sha256,
         format=known.name,
         reader=known.version,
+        redactor=run.redactor.version,
         group=of,
         fixed=fixed is not None,
         counts=reading.counts.as_mapping(),
     )
-    lake.write_turns(rows(texts, known.name, of, shown(path)), described)
+    run.lake.write_turns(rows(texts, known.name, of, shown(path)), described)
     outcome = Outcome.NEW if before is None else Outcome.CHANGED
     problem = _bad_lines(path, reading.counts)
     return ArchiveReport(shown(path), outcome, known.name, of, reading.counts, problem)
@@ -143,22 +163,8 @@ def _bytes(path: Path, size: int) -> tuple[Format, bytes]:
         raise _unreadable(path, error) from error
 
 
-def _same_file(origin: Origin, status: os.stat_result, group: GroupId | None) -> bool:
-    there = status.st_size, status.st_mtime_ns
-    return (
-        there == (origin.size, origin.mtime_ns)
-        and group in (None, origin.group)
-        and origin.reader == _reader(origin.format)
-    )
-
-
-def _same_content(origin: Origin, known: Format, sha256: str, group: GroupId | None) -> bool:
-    read_by = origin.format, origin.reader
-    return (
-        sha256 == origin.sha256
-        and group in (None, origin.group)
-        and read_by == (known.name, known.version)
-    )
+def _same_file(origin: Origin, status: os.stat_result) -> bool:
+    return (status.st_size, status.st_mtime_ns) == (origin.size, origin.mtime_ns)
 
 
 def _reader(name: str) -> int | None:

@@ -21,6 +21,11 @@ OUTCOME = (1200, 800)
 class Redacts(Protocol):
     """What cuts secrets out."""
 
+    @property
+    def version(self) -> str:
+        """Changes when the same text might be cut otherwise: archives are then read again."""
+        ...
+
     def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
         """Return the texts without secrets, and how many were cut out of each."""
         ...

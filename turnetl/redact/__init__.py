@@ -9,12 +9,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from importlib.metadata import version as release
 from itertools import accumulate
 from typing import NamedTuple
 
 import kingfisher_sdk
 import polars as pl
 
+from turnetl import ids
 from turnetl.redact import plausible
 from turnetl.redact.rules import RULES, Rule
 
@@ -44,6 +46,12 @@ class Redactor:
         """Take the key of the digests: with another key the same secret has another name."""
         self._key = key
         self._scanner: kingfisher_sdk.Scanner | None = None
+
+    @property
+    def version(self) -> str:
+        """Digest of the scanner's release, our rules and the key."""
+        ours = (text for rule in RULES for text in (rule.name, rule.pattern))
+        return ids.digest(release("kingfisher-secret-scanner"), self._key, *ours)
 
     def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
         """Return the texts with `[REDACTED:<rule>:<digest>]` for each secret, and how many of them.

@@ -7,7 +7,6 @@ from rich.text import Text
 
 from turnetl.parse import Outcome, ParseReport, Problem
 
-
 _SHOWN = 3
 """Sentences of one kind: a folder may hold thousands of files that are no archives."""
 

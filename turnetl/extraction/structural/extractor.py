@@ -55,6 +55,9 @@ class StructuralExtractor:
             mentions=tuple(sorted(key for thing, key in keys.items() if thing != NOBODY)),
         )
 
+    async def close(self) -> None:
+        """Do nothing: nothing was opened."""
+
 
 def read(episode: Episode, context: Sequence[Episode]) -> Found:
     """Read one turn, bounded."""
