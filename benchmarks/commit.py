@@ -85,7 +85,7 @@ async def measure(name: str, graph: Graph, turns: int) -> None:
     print(f"{name}: ms CPU a turn")
     print(f"{'turns':>7} {'client':>8} {'server':>8} {'together':>9} {'wall':>7}")
     client = wall = 0.0
-    server, since = _server_cpu(graph.server), 0
+    server, since = server_cpu(graph.server), 0
     costs: dict[int, float] = {}
     for number, one in enumerate(synthetic(group, turns), start=1):
         cpu, clock = time.process_time(), time.perf_counter()
@@ -93,7 +93,7 @@ async def measure(name: str, graph: Graph, turns: int) -> None:
         client += time.process_time() - cpu
         wall += time.perf_counter() - clock
         if number in POINTS or number % 500 == 0:
-            spent = _server_cpu(graph.server)
+            spent = server_cpu(graph.server)
             share = number - since
             ours, theirs = client / share * 1e3, (spent - server) / share * 1e3
             costs[number] = ours + theirs
@@ -134,7 +134,7 @@ async def _lease(store: GraphStore, group: GroupId) -> Lease:
 
 
 @asynccontextmanager
-async def _graph(name: str, folder: Path) -> AsyncGenerator[Graph]:
+async def opened(name: str, folder: Path) -> AsyncGenerator[Graph]:
     if name == "ladybug":
         store = await open_graph(f"ladybug://{folder / 'bench.lbug'}", user="", password="")
         yield Graph(store, None)
@@ -155,7 +155,7 @@ def _vector(text: str) -> bytes:
     return vector(text, DIMENSIONS)
 
 
-def _server_cpu(pid: int | None) -> float:
+def server_cpu(pid: int | None) -> float:
     """Seconds of CPU that the process has used; 0 where that cannot be seen."""
     stat = Path(f"/proc/{pid}/stat")
     if pid is None or not stat.exists():
@@ -167,7 +167,7 @@ def _server_cpu(pid: int | None) -> float:
 async def main(names: Sequence[str], turns: int) -> None:
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            async with _graph(name, Path(folder)) as graph:
+            async with opened(name, Path(folder)) as graph:
                 await measure(name, graph, turns)
 
 

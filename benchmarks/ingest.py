@@ -1,0 +1,154 @@
+"""Turns a second into each graph, and CPU a turn as one group grows: it must not grow with it.
+
+    python -m benchmarks.ingest [ladybug] [neo4j] [--turns 5000] [--archives FOLDER]
+
+Real turns, repeated with other names, sessions and times until there are enough, go through the
+whole pipeline with the structural extractor: extract, resolve, embed, commit, apply. CPU is this
+process's and, where we started it, the server's; each figure is the mean of the hundred turns
+before it.
+"""
+
+import argparse
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import count, islice
+from pathlib import Path
+
+from benchmarks.commit import Graph, opened, server_cpu
+from turnetl import app, ids
+from turnetl.extraction.structural import StructuralExtractor
+from turnetl.ingest.pipeline import Pipeline, Run
+from turnetl.ingest.quarantine import Quarantine
+from turnetl.lake import Lake
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.model import Episode, GroupId, SessionId
+from turnetl.settings import Settings
+
+GROUP = GroupId("bench")
+POINTS = (100, 1_000, 5_000)
+WINDOW = 100
+WARM = 600
+"""Turns in a group of their own first: Java compiles what it runs often."""
+SAMPLES = Path(__file__).parents[1] / "data" / "archives"
+REAL = Path(__file__).parents[2] / "shared" / "archives"
+
+
+@dataclass
+class Meter:
+    """CPU of client and server after each turn."""
+
+    graph: Graph
+
+    def __post_init__(self) -> None:
+        self.marks = [self._now()]
+
+    def turn(self, _: int) -> None:
+        self.marks.append(self._now())
+
+    def window(self, end: int) -> tuple[float, float, float]:
+        """Return client ms, server ms and wall ms a turn, over the `WINDOW` turns before `end`."""
+        first, last = self.marks[max(end - WINDOW, 0)], self.marks[end]
+        share = end - max(end - WINDOW, 0)
+        client, server, wall = (
+            (after - before) / share * 1e3 for before, after in zip(first, last, strict=True)
+        )
+        return client, server, wall
+
+    def _now(self) -> tuple[float, float, float]:
+        return time.process_time(), server_cpu(self.graph.server), time.perf_counter()
+
+
+def kept(archives: Path, folder: Path) -> list[Episode]:
+    """Return the kept episodes of these archives, as of one group."""
+    settings = Settings(lake=folder)
+    app.parse_archives([str(archives)], settings, group=GROUP)
+    app.filter_turns(settings)
+    found = Lake(folder).episodes(GROUP)
+    return [one for one in found if one.noise is None and one.turn.started_at is not None]
+
+
+def repeated(episodes: Sequence[Episode], group: GroupId) -> Iterator[Episode]:
+    """Yield the episodes again and again, each time of a later project with other names."""
+    for time_around in count():
+        for one in episodes:
+            yield _varied(one, group, time_around)
+
+
+def _varied(one: Episode, group: GroupId, around: int) -> Episode:
+    of, later = one.turn, timedelta(days=400 * around)
+    started = (of.started_at or datetime.min.replace(tzinfo=UTC)) + later
+    tools = tuple(
+        replace(tool, input=tool.input.replace("/", f"/v{around}_", 1)) for tool in of.tools
+    )
+    turn = replace(
+        of,
+        group_id=group,
+        turn_id=ids.turn_id(group, of.format, f"{of.turn_id} {around}"),
+        session_id=SessionId(f"{of.session_id} {around}"),
+        started_at=started,
+        ended_at=of.ended_at and of.ended_at + later,
+        tools=tools,
+    )
+    return replace(one, turn=turn)
+
+
+async def measure(name: str, graph: Graph, episodes: Sequence[Episode], turns: int) -> None:
+    """Ingest, and print a line a point."""
+    await graph.store.prepare()
+    await _ingest(graph, list(islice(repeated(episodes, GroupId("warm")), WARM)), "warm")
+    meter = await _ingest(graph, list(islice(repeated(episodes, GROUP), turns)), GROUP)
+    print(
+        f"{name}: ms a turn\n{'turns':>7} {'client':>8} {'server':>8} {'together':>9} {'wall':>7}"
+    )
+    costs = {}
+    for point in [point for point in POINTS if point <= turns]:
+        client, server, wall = meter.window(point)
+        costs[point] = client + server
+        print(f"{point:>7} {client:>8.1f} {server:>8.1f} {client + server:>9.1f} {wall:>7.1f}")
+    first, last = meter.marks[0], meter.marks[-1]
+    print(f"{turns / (last[2] - first[2]):.1f} turns a second", end="")
+    print(f"; CPU at {max(costs)} turns {costs[max(costs)] / costs[100]:.2f} times that at 100\n")
+
+
+async def _ingest(graph: Graph, episodes: Sequence[Episode], group: str) -> Meter:
+    run = Run("bench", "bench:0", lambda: datetime.now(UTC), timedelta(minutes=5), 8)  # noqa: TID251 - the run's clock
+    with tempfile.TemporaryDirectory() as folder:
+        pipeline = Pipeline(
+            graph.store,
+            StructuralExtractor(),
+            WordLlamaEmbedder(),
+            Quarantine(Path(folder), GroupId(group)),
+            run,
+        )
+        meter = Meter(graph)
+        context = {one.turn_id: () for one in episodes}
+        done = await pipeline.ingest(GroupId(group), episodes, context, meter.turn)
+    assert done.committed == len(episodes), done
+    return meter
+
+
+def _folder(root: Path, name: str) -> Path:
+    (root / name).mkdir()
+    return root / name
+
+
+async def main(names: Sequence[str], turns: int, archives: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        episodes = kept(archives, Path(folder) / "lake")
+        print(f"{len(episodes)} turns of `{archives.name}`, repeated to {turns}\n")
+        for name in names:
+            async with opened(name, _folder(Path(folder), name)) as graph:
+                await measure(name, graph, episodes, turns)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("graphs", nargs="*", default=["ladybug", "neo4j"])
+    parser.add_argument("--turns", type=int, default=POINTS[-1])
+    parser.add_argument("--archives", type=Path, default=REAL if REAL.is_dir() else SAMPLES)
+    given = parser.parse_args()
+    asyncio.run(main(given.graphs, given.turns, given.archives))
