@@ -6,6 +6,8 @@ errors go to standard error. Nothing heavy is imported before a command is chose
 
 import asyncio
 import json
+import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -78,6 +80,8 @@ class Which:
 Extractor = Literal["structural", "llm", "both"]
 Groups = Annotated[tuple[str, ...], Parameter(name="--group", negative="")]
 _COMMON, _WHICH = Common(), Which()
+_USUAL_LAKE = Path("data/lake")
+_PASSWORD = re.compile(r":[^:@/]*@")
 
 
 @app.command(group=_main)
@@ -108,7 +112,7 @@ def backfill(
             )
         )
     _say(shown.sentences(report))
-    _out(common, shown.table(report), shown.as_json(report))
+    _out(common, shown.table(report, _search(common)), shown.as_json(report))
     return shown.exit_code(report)
 
 
@@ -299,6 +303,21 @@ def _progress(common: Common) -> Iterator["Progress"]:
         yield bars.step
 
 
+def _search(common: Common) -> str:
+    """Return the command that searches where `common` points, as it can be typed here."""
+    ours = Path(sys.argv[0])
+    found = shutil.which("turnetl")
+    there = found is not None and Path(found).resolve() == ours.resolve()
+    near = ours.absolute().is_relative_to(Path.cwd())
+    path = ours.absolute().relative_to(Path.cwd()) if near else ours
+    words = ["turnetl" if there else str(path), "search"]
+    if common.lake is not None and common.lake != _USUAL_LAKE:
+        words += ["--lake", str(common.lake)]
+    if common.graph is not None:
+        words += ["--graph", _PASSWORD.sub(":***@", common.graph)]
+    return " ".join(words)
+
+
 def _say(sentences: Iterable[str]) -> None:
     for sentence in sentences:
         print(f"turnetl: {sentence}", file=sys.stderr)
@@ -310,7 +329,7 @@ def _out(common: Common, table: Any, values: dict[str, Any]) -> None:
         return
     from rich.console import Console
 
-    Console().print(table)
+    Console().print(table, crop=False)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from typing import Any, Protocol
 
 from rich.console import Group, RenderableType
+from rich.text import Text
 
 from turnetl.episodes import FilterReport
 from turnetl.parse import ParseReport
@@ -20,15 +21,25 @@ class Report(Protocol):
     def ingested(self) -> ingested.Report: ...
 
 
-def table(report: Report) -> RenderableType:
-    """The archives in a row, the groups in a table, and three searches to try."""
+def table(report: Report, search: str) -> RenderableType:
+    """The archives in two lines, the groups in a table, and three searches to try.
+
+    Args:
+        report: what was done.
+        search: the command that searches this very graph, up to the question.
+    """
     parts: list[RenderableType] = []
     if report.parsed.archives:
         parts += [parsed.table(report.parsed), ingested.table(report.ingested)]
     if report.ingested.questions:
         parts += ["", "Ask it something:"]
-        parts += [f'  turnetl search "{question}"' for question in report.ingested.questions]
+        parts += [_line(f'  {search} "{question}"') for question in report.ingested.questions]
     return Group(*parts)
+
+
+def _line(text: str) -> Text:
+    """Return what is to be copied: never broken."""
+    return Text(text, no_wrap=True, overflow="ignore")
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import Group
-from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
@@ -25,19 +24,18 @@ def as_json(hits: Sequence[Hit]) -> dict[str, Any]:
 
 
 def _hit(number: int, hit: Hit) -> list[Any]:
-    ended = f"  [dim](until {_day(hit.invalid_at)})[/dim]" if hit.invalid_at else ""
+    fact = Text.assemble((f"{number:>2}. ", "bold"), hit.fact)
+    if hit.invalid_at:
+        fact.append(f"  (until {_day(hit.invalid_at)})", "dim")
     place = f"{hit.archive}:{hit.first_line}-{hit.last_line}"
-    return [
-        Text.from_markup(f"[bold]{number:>2}.[/bold] {escape(hit.fact)}{ended}"),
-        Padding(
-            Text.from_markup(
-                f"[cyan]{_day(hit.valid_at)}[/cyan]  {hit.group_id}  [dim]{escape(place)}[/dim]"
-            ),
-            (0, 0, 0, 4),
-        ),
-        *(Padding(Text(f"· {fact}"), (0, 0, 0, 4)) for fact in hit.more),
-        "",
-    ]
+    # A path is there to be copied: it is never broken.
+    where = Text("    ", no_wrap=True, overflow="ignore")
+    where.append(_day(hit.valid_at), "cyan").append(f"  {hit.group_id}  ").append(place, "dim")
+    return [fact, where, *(_under(Text(f"· {more}")) for more in hit.more), ""]
+
+
+def _under(text: Text) -> Padding:
+    return Padding(text, (0, 0, 0, 4))
 
 
 def _day(time: datetime | None) -> str:
