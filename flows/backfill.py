@@ -73,7 +73,7 @@ async def backfill(
         settings = _settings(config, lake, graph, extractor, groups_at_once)
         parsed = await _parsed(_absolute(archives), settings, group, batch_size)
         if not parsed.groups:
-            return _ended(parsed, FilterReport(()), app.IngestReport("", ()))
+            return _ended(parsed, FilterReport(()), app.IngestReport(None, ()))
         filtered = await filter_turns(lambda: app.filter_turns(settings, parsed.groups))
         limits = app.Limits(parsed.groups, _utc(since), _utc(until), limit)
         async with _slots(model_slots, settings.llm.at_once):

@@ -70,7 +70,8 @@ class Limits:
 class IngestReport:
     """The account of a run over all its groups."""
 
-    run_id: str
+    run_id: str | None
+    """None if nothing was written."""
     groups: tuple[GroupReport, ...]
     questions: tuple[str, ...] = ()
     """To try the search with, if anything new was committed."""
@@ -142,9 +143,13 @@ def filter_turns(
 async def ingest(
     settings: Settings, limits: Limits, clock: Clock, *, progress: Progress = silent
 ) -> IngestReport:
-    """Bring what is left of the groups into the graph, groups side by side."""
-    if limits.dry_run:
-        return await status(settings, limits, clock)
+    """Bring what is left of the groups into the graph, groups side by side.
+
+    If nothing is left, or only to be looked at, the graph is opened for reading only.
+    """
+    before = await status(settings, limits, clock)
+    if limits.dry_run or not any(group.ready for group in before.groups):
+        return before
     run = new_run(settings, clock)
     async with opened(settings) as tools:
         names = chosen(tools.lake.groups(), limits.groups)
@@ -195,7 +200,7 @@ async def status(settings: Settings, limits: Limits, clock: Clock) -> IngestRepo
             await ingesting.account(await ingesting.plan(group, tools, scope), tools.store)
             for group in chosen(there, limits.groups)
         ]
-    return IngestReport("", tuple(reports))
+    return IngestReport(None, tuple(reports))
 
 
 async def _questions(reports: Sequence[GroupReport], store: GraphStore) -> tuple[str, ...]:
@@ -218,7 +223,7 @@ async def backfill(
     """Parse, filter and ingest: the main job."""
     parsed = parse_archives(archives, settings, group=group, progress=progress)
     if not parsed.groups:
-        return BackfillReport(parsed, episodes.FilterReport(()), IngestReport("", ()))
+        return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
     filtered = filter_turns(settings, parsed.groups, progress=progress)
     ingested = await ingest(
         settings, replace(limits, groups=parsed.groups), clock, progress=progress

@@ -34,23 +34,22 @@ def test_archives_become_a_graph_that_answers_with_file_and_line(
     assert b'"user"' in said
 
 
-def test_a_second_backfill_does_nothing_and_says_so(graph_url: str, tmp_path: Path) -> None:
+def test_a_second_backfill_writes_nothing_and_says_so(graph_url: str, tmp_path: Path) -> None:
     command = ("backfill", SAMPLES, "--graph", graph_url)
     first = turnetl(*command, "--json", folder=tmp_path).json
-    before = {
-        path: path.stat().st_mtime_ns for path in (tmp_path / "data" / "lake").rglob("*.parquet")
-    }
+    before = written(tmp_path)
     second = turnetl(*command, "--json", folder=tmp_path)
     assert second.code == 0
     assert (second.json["committed"], second.json["skipped"]) == (0, first["committed"])
-    assert second.json["parsed"]["archives"]["unchanged"] == sum(
-        first["parsed"]["archives"].values()
-    )
-    after = {
-        path: path.stat().st_mtime_ns for path in (tmp_path / "data" / "lake").rglob("*.parquet")
-    }
-    assert after == before
+    archives = second.json["parsed"]["archives"]
+    assert archives["unchanged"] == sum(first["parsed"]["archives"].values())
+    assert written(tmp_path) == before
     assert "nothing new" in turnetl(*command, folder=tmp_path).out
+
+
+def written(folder: Path) -> dict[Path, int]:
+    """Return every file of lake and graph, with the time it was last written."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
 def test_an_archive_that_grew_adds_only_its_new_turns(graph_url: str, tmp_path: Path) -> None:

@@ -42,6 +42,11 @@ class GroupReport:
     again: bool = False
     """Whether the same may work in a moment: the graph or the provider was busy."""
 
+    @property
+    def ready(self) -> int:
+        """Turns that wait for nothing but a run."""
+        return self.waiting.get(planning.READY, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Tools:
@@ -108,7 +113,7 @@ async def account(now: Plan, store: GraphStore) -> GroupReport:
     episodes, entities, facts = await store.counts(now.group)
     waiting = {name: count for name, count in now.gaps.items() if name != planning.QUARANTINED}
     if now.todo:
-        waiting["ready"] = len(now.todo)
+        waiting[planning.READY] = len(now.todo)
     return GroupReport(
         group=now.group,
         turns=now.turns,

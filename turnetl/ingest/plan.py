@@ -17,6 +17,7 @@ OPEN = "open"
 NO_TIME = "no_time"
 QUARANTINED = "quarantined"
 OUT_OF_RANGE = "out_of_range"
+READY = "ready"
 
 COLUMNS = ("turn_id", "session_id", "noise", "started_at", "ended_at", "closed", "content_hash")
 
@@ -80,7 +81,7 @@ def make(
     done = {receipt.turn_id: receipt for receipt in receipts}
     marked = episodes.with_columns(state=_state(list(done), list(quarantined), scope))
     states = Counter(marked["state"].to_list())
-    ready = marked.filter(pl.col("state") == "ready")["turn_id"].to_list()
+    ready = marked.filter(pl.col("state") == READY)["turn_id"].to_list()
     todo = tuple(TurnId(turn) for turn in ready[: scope.limit])
     beyond = len(ready) - len(todo)
     gaps = {name: states[name] for name in (OPEN, NO_TIME, QUARANTINED, OUT_OF_RANGE)}
@@ -118,7 +119,7 @@ def _state(done: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Ex
         .then(pl.lit(OUT_OF_RANGE))
         .when(pl.col("turn_id").is_in(quarantined))
         .then(pl.lit(QUARANTINED))
-        .otherwise(pl.lit("ready"))
+        .otherwise(pl.lit(READY))
     )
 
 
@@ -138,7 +139,7 @@ def _stale(marked: pl.DataFrame, done: Mapping[TurnId, Receipt], recipe: str) ->
 def _context(
     marked: pl.DataFrame, todo: frozenset[TurnId], size: int
 ) -> dict[TurnId, tuple[TurnId, ...]]:
-    kept = marked.filter(pl.col("state").is_in(["committed", "ready"]))
+    kept = marked.filter(pl.col("state").is_in(["committed", READY]))
     sessions: dict[str, list[TurnId]] = {}
     context: dict[TurnId, tuple[TurnId, ...]] = {}
     for turn, session in kept.select("turn_id", "session_id").iter_rows():
