@@ -153,6 +153,14 @@ class Usage:
     cost: float = 0.0
     """US dollars."""
 
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost=self.cost + other.cost,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -167,7 +167,7 @@ async def test_what_the_model_named_first_stays_one_thing_when_structure_names_i
         thing("s3", "Compose.yaml", "Concept"),
         fact("f1", "s1", "compose.yaml was edited.", "s2"),
     )
-    known = Names(group).known(structure)
+    known = Names(group).with_known_nodes(structure)
     one, other, third = known.entities
     assert (one.uuid, one.labels, one.summary) == ("m1", ("File",), "Services.")
     assert one.embedding is not None

@@ -24,6 +24,7 @@ from tests.servers.toy import ToyEmbedder
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import Ontology
+from turnetl.graph import names
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.group import Group
 from turnetl.llm.chat import Model
@@ -137,7 +138,7 @@ async def theirs(
         result = await graphiti.add_episode(
             name=str(place),
             episode_body=turn.text,
-            source_description=convert.SOURCE,
+            source_description=names.SOURCE_DESCRIPTION,
             reference_time=time_of(turn),
             source=EpisodeType.message,
             group_id=GROUP,

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from turnetl.graph.mirror.vectors import stacked, unpacked
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.port import Embedder
+from turnetl.llm.vectors import stacked, unpacked
 
 ODD = ["", " ", "\ud83d", "\x00", "مرحبا", "🎉", "x" * 5000, "`src/app.py` was edited"]
 

@@ -43,7 +43,7 @@ class BothExtractor(Generic[First, Second]):
         first = await self._first.resolve(episode, extracted[0], group, now=now)
         second = await self._second.resolve(episode, extracted[1], group, now=now)
         names = self._names.setdefault(group, Names(group))
-        return together(names.known(first), second, group)
+        return together(names.with_known_nodes(first), second, group)
 
     async def close(self) -> None:
         await self._first.close()
@@ -59,7 +59,7 @@ class Names:
         self._taken = 0
         self._named: dict[str, list[str]] = {}
 
-    def known(self, said: Resolved) -> Resolved:
+    def with_known_nodes(self, said: Resolved) -> Resolved:
         """Return what was said with new things that the group knows under another key as those."""
         self._refresh()
         same: dict[str, Entity] = {}
@@ -102,13 +102,7 @@ def together(first: Resolved, second: Resolved, group: Group) -> Resolved:
         mentions=tuple(
             sorted({*first.mentions, *(same.get(uuid, uuid) for uuid in second.mentions)})
         ),
-        usage=replace(
-            second.usage,
-            calls=first.usage.calls + second.usage.calls,
-            prompt_tokens=first.usage.prompt_tokens + second.usage.prompt_tokens,
-            completion_tokens=first.usage.completion_tokens + second.usage.completion_tokens,
-            cost=first.usage.cost + second.usage.cost,
-        ),
+        usage=first.usage + second.usage,
     )
 
 

@@ -134,7 +134,7 @@ class LlmExtractor:
         nodes, edges = await self._resolve(clients, told, before, extracted)
         clients.check()
         resolved = outcome.resolved(nodes, edges, group, known=embedder.known, now=now)
-        return replace(resolved, usage=outcome.sum_of(extracted.usage, clients.model.usage))
+        return replace(resolved, usage=extracted.usage + clients.model.usage)
 
     def _of(self, group: Group) -> Candidates:
         if group not in self._candidates:

@@ -11,7 +11,7 @@ from graphiti_core.nodes import EntityNode
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.group import Group
-from turnetl.model import Entity, Fact, Usage, Vector
+from turnetl.model import Entity, Fact, Vector
 
 Known = Callable[[str], Vector | None]
 """The vector of a text, if it was embedded already."""
@@ -49,15 +49,6 @@ def not_among(nodes: Iterable[EntityNode], others: Iterable[EntityNode]) -> list
     """Return the nodes whose keys are not among the others', each once."""
     kept = {node.uuid: node for node in others}
     return [node for node in nodes if kept.setdefault(node.uuid, node) is node]
-
-
-def sum_of(*usages: Usage) -> Usage:
-    return Usage(
-        calls=sum(usage.calls for usage in usages),
-        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
-        completion_tokens=sum(usage.completion_tokens for usage in usages),
-        cost=sum(usage.cost for usage in usages),
-    )
 
 
 def _entities(copies: Iterable[Entity]) -> list[Entity]:

@@ -46,7 +46,6 @@ class Row(msgspec.Struct, rename="camel"):
     """A line. Most kinds of rows fill only a few of these."""
 
     type: str | None = None
-    subtype: str | None = None
     uuid: str | None = None
     parent_uuid: str | None = None
     leaf_uuid: str | None = None

@@ -1,47 +1,20 @@
 """What one turn writes, as rows: the same for both stores, in Graphiti's own properties.
 
 The stores turn these rows into Cypher and nothing else. Vectors leave as lists of float32 values,
-times as aware UTC.
+times as aware UTC. The way back is `turnetl.graph.values`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from turnetl import ids
 from turnetl.errors import GraphRefused
-from turnetl.model import (
-    Attribute,
-    Change,
-    Entity,
-    Fact,
-    GroupId,
-    Receipt,
-    SessionId,
-    TurnId,
-    Usage,
-    Vector,
-)
-
-ENTITY_LABEL = "Entity"
-SOURCE = "message"
-SOURCE_DESCRIPTION = "a turn of a session with a coding agent"
-
-# Graphiti flattens attributes into the properties of a Neo4j node; these names are its own.
-ENTITY_PROPERTIES = frozenset(
-    ("uuid", "name", "group_id", "summary", "created_at", "name_embedding", "labels")
-)
-FACT_PROPERTIES = frozenset(
-    (
-        *("uuid", "source_node_uuid", "target_node_uuid", "name", "fact", "group_id", "episodes"),
-        *("created_at", "expired_at", "valid_at", "invalid_at", "reference_time"),
-        "fact_embedding",
-    )
-)
+from turnetl.graph import names
+from turnetl.llm.vectors import floats
+from turnetl.model import Attribute, Change, Entity, Fact, Receipt, TurnId, Vector
 
 Row = dict[str, Any]
 
@@ -79,10 +52,10 @@ def episode_row(change: Change, now: datetime) -> Row:
     turn = change.episode.turn
     return {
         "uuid": turn.turn_id,
-        "name": f"{turn.session_id} {turn.ordinal}",
+        "name": names.episode_name(turn),
         "group_id": turn.group_id,
-        "source": SOURCE,
-        "source_description": SOURCE_DESCRIPTION,
+        "source": names.SOURCE,
+        "source_description": names.SOURCE_DESCRIPTION,
         "content": change.episode.text,
         "entity_edges": [fact.uuid for fact in change.facts],
         "created_at": now,
@@ -98,8 +71,8 @@ def entity_row(entity: Entity) -> Row:
         "group_id": entity.group_id,
         "summary": entity.summary,
         "created_at": entity.created_at,
-        "name_embedding": floats(entity.embedding),
-        "labels": [ENTITY_LABEL, *entity.labels],
+        "name_embedding": _numbers(entity.embedding),
+        "labels": [names.BASE_LABEL, *entity.labels],
     }
 
 
@@ -118,13 +91,14 @@ def fact_row(fact: Fact) -> Row:
         "valid_at": fact.valid_at,
         "invalid_at": fact.invalid_at,
         "reference_time": fact.reference_time,
-        "fact_embedding": floats(fact.embedding),
+        "fact_embedding": _numbers(fact.embedding),
     }
 
 
 def attributes(of: Entity | Fact) -> dict[str, Attribute]:
     """Return the attributes that do not collide with a property of Graphiti's, by name."""
-    reserved = ENTITY_PROPERTIES if isinstance(of, Entity) else FACT_PROPERTIES
+    entity = isinstance(of, Entity)
+    reserved = names.ENTITY_PROPERTIES if entity else names.FACT_PROPERTIES
     return {name: value for name, value in sorted(of.attributes.items()) if name not in reserved}
 
 
@@ -206,79 +180,6 @@ def before_images(change: Change) -> str:
     return msgspec.json.encode(images, order="sorted").decode()
 
 
-def receipt_from(row: Mapping[str, Any]) -> Receipt:
-    """Return the receipt in a row of `schema.RECEIPTS`; times aware already."""
-    return Receipt(
-        turn_id=TurnId(row["turn_id"]),
-        group_id=GroupId(row["group_id"]),
-        session_id=SessionId(row["session_id"]),
-        ordinal=row["ordinal"],
-        run_id=row["run_id"],
-        content_hash=row["content_hash"],
-        recipe=row["recipe"],
-        committed_at=row["committed_at"],
-        started_at=row["started_at"],
-        ended_at=row.get("ended_at"),
-        archive=row["archive"],
-        first_line=row["first_line"],
-        last_line=row["last_line"],
-        usage=Usage(row["calls"], row["prompt_tokens"], row["completion_tokens"], row["cost"]),
-        nodes_new=row["nodes_new"],
-        edges_new=row["edges_new"],
-        edges_retired=row["edges_retired"],
-    )
-
-
-def entity_from(row: Mapping[str, Any], extra: Mapping[str, Any], vector: Vector | None) -> Entity:
-    """Return the entity in a row of Graphiti's properties; `extra` are its attributes."""
-    return Entity(
-        uuid=row["uuid"],
-        group_id=GroupId(row["group_id"]),
-        name=row["name"],
-        labels=tuple(sorted({label for label in row["labels"] or () if label != ENTITY_LABEL})),
-        summary=row.get("summary") or "",
-        created_at=row["created_at"],
-        attributes=_plain(extra, ENTITY_PROPERTIES),
-        embedding=vector,
-    )
-
-
-def fact_from(row: Mapping[str, Any], extra: Mapping[str, Any], vector: Vector | None) -> Fact:
-    """Return the fact in a row of Graphiti's properties; `extra` are its attributes."""
-    return Fact(
-        uuid=row["uuid"],
-        group_id=GroupId(row["group_id"]),
-        source=row["source_node_uuid"],
-        target=row["target_node_uuid"],
-        name=row["name"],
-        text=row["fact"],
-        turns=tuple(TurnId(turn) for turn in row.get("episodes") or ()),
-        created_at=row["created_at"],
-        valid_at=row.get("valid_at"),
-        invalid_at=row.get("invalid_at"),
-        expired_at=row.get("expired_at"),
-        reference_time=row.get("reference_time"),
-        attributes=_plain(extra, FACT_PROPERTIES),
-        embedding=vector,
-    )
-
-
-def floats(vector: Vector | None) -> list[float]:
-    """Return the vector as Graphiti keeps it.
-
-    Raises:
-        ValueError: there is none; nothing is committed without its vector.
-    """
-    if vector is None:
-        raise ValueError("an entity or a fact has no embedding")
-    values: list[float] = np.frombuffer(vector, dtype="<f4").tolist()
-    return values
-
-
-def vector_of(values: list[float] | None) -> Vector | None:
-    return None if values is None else Vector(np.asarray(values, dtype="<f4").tobytes())
-
-
 def _next(before: TurnId, after: TurnId) -> Link:
     return Link(ids.edge_id("NEXT_EPISODE", before, after), before, after)
 
@@ -290,9 +191,12 @@ def _image(of: Entity | Fact) -> Row:
     return {**row, "attributes": attributes(of)}
 
 
-def _plain(extra: Mapping[str, Any], reserved: frozenset[str]) -> dict[str, Attribute]:
-    return {
-        name: value
-        for name, value in sorted(extra.items())
-        if name not in reserved and isinstance(value, (str, int, float, bool))
-    }
+def _numbers(vector: Vector | None) -> list[float]:
+    """Return the vector as Graphiti keeps it.
+
+    Raises:
+        ValueError: there is none; nothing is committed without its vector.
+    """
+    if vector is None:
+        raise ValueError("an entity or a fact has no embedding")
+    return floats(vector)

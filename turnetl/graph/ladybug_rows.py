@@ -11,7 +11,9 @@ import numpy as np
 
 from turnetl.graph import commit as rows
 from turnetl.graph import ladybug_cypher as cypher
+from turnetl.graph import values
 from turnetl.graph.lease import Holding
+from turnetl.llm.vectors import packed
 from turnetl.model import Change, Entity, Fact, Lease, Profile, Receipt, Vector
 
 Statement = tuple[str, dict[str, Any], bool]
@@ -61,15 +63,15 @@ def holding(row: Sequence[Any], *, used: bool) -> Holding:
 
 
 def receipt(row: Sequence[Any]) -> Receipt:
-    values = dict(zip(cypher.RECEIPT_COLUMNS, row, strict=True))
-    return rows.receipt_from(_aware(values))
+    named = dict(zip(cypher.RECEIPT_COLUMNS, row, strict=True))
+    return values.receipt(_aware(named))
 
 
 def entities(table: Any) -> list[Entity]:
     """Return the rows of an Arrow table with the columns of `cypher.ENTITIES`."""
     found = table.drop_columns(["embedding"]).to_pylist()
     return [
-        rows.entity_from(_aware(row), _attributes(row), vector)
+        values.entity(_aware(row), _attributes(row), vector)
         for row, vector in zip(found, _vectors(table["embedding"]), strict=True)
     ]
 
@@ -78,7 +80,7 @@ def facts(table: Any) -> list[Fact]:
     """Return the rows of an Arrow table with the columns of `cypher.FACTS`."""
     found = table.drop_columns(["embedding"]).to_pylist()
     return [
-        rows.fact_from(_aware(row), _attributes(row), vector)
+        values.fact(_aware(row), _attributes(row), vector)
         for row, vector in zip(found, _vectors(table["embedding"]), strict=True)
     ]
 
@@ -155,7 +157,7 @@ def _vectors(column: Any) -> list[Vector | None]:
 
 
 def _of_chunk(chunk: Any) -> Iterable[Vector | None]:
-    values = chunk.values.to_numpy(zero_copy_only=False).astype("<f4", copy=False)
+    numbers = chunk.values.to_numpy(zero_copy_only=False).astype("<f4", copy=False)
     places = pairwise(chunk.offsets.to_numpy().tolist())
     for (first, last), there in zip(places, np.asarray(chunk.is_valid()), strict=True):
-        yield Vector(values[first:last].tobytes()) if there else None
+        yield packed(numbers[first:last]) if there else None

@@ -12,9 +12,21 @@ from neo4j.time import DateTime
 
 from turnetl.graph import commit as rows
 from turnetl.graph import neo4j_cypher as cypher
+from turnetl.graph import values
 from turnetl.graph.lease import Holding, granted, refused
 from turnetl.graph.neo4j_errors import translated
-from turnetl.model import Change, Entity, Fact, GroupContents, GroupId, Lease, Profile, Receipt
+from turnetl.llm.vectors import packed
+from turnetl.model import (
+    Change,
+    Entity,
+    Fact,
+    GroupContents,
+    GroupId,
+    Lease,
+    Profile,
+    Receipt,
+    Vector,
+)
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +78,7 @@ class Neo4jStore:
 
     async def receipts(self, group: GroupId) -> Sequence[Receipt]:
         found = await self._read(cypher.RECEIPTS, group=group)
-        receipts = [rows.receipt_from(_timed(row["commit"])) for row in found]
+        receipts = [values.receipt(_timed(row["commit"])) for row in found]
         return sorted(receipts, key=lambda receipt: (receipt.started_at, receipt.turn_id))
 
     async def counts(self, group: GroupId) -> tuple[int, int, int]:
@@ -243,16 +255,18 @@ def _holding(row: Mapping[str, Any]) -> Holding:
 def _entity(row: Mapping[str, Any]) -> Entity:
     properties = _timed(row["properties"])
     properties["labels"] = row["labels"]
-    vector = rows.vector_of(properties.get("name_embedding"))
-    return rows.entity_from(properties, properties, vector)
+    return values.entity(properties, properties, _vector(properties.get("name_embedding")))
 
 
 def _fact(row: Mapping[str, Any]) -> Fact:
     properties = _timed(row["properties"])
     properties["source_node_uuid"] = row["source"]
     properties["target_node_uuid"] = row["target"]
-    vector = rows.vector_of(properties.get("fact_embedding"))
-    return rows.fact_from(properties, properties, vector)
+    return values.fact(properties, properties, _vector(properties.get("fact_embedding")))
+
+
+def _vector(numbers: list[float] | None) -> Vector | None:
+    return None if numbers is None else packed(numbers)
 
 
 def _timed(row: Mapping[str, Any]) -> dict[str, Any]:

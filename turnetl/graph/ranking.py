@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.graph.mirror.lexical import Words, shares
-from turnetl.graph.mirror.vectors import stacked
 from turnetl.graph.passages import Passage, passages
 from turnetl.llm.port import Embedder
+from turnetl.llm.vectors import stacked
 from turnetl.model import Fact, Receipt, Vector
 
 Scores = NDArray[np.float64]
@@ -101,7 +101,7 @@ class _Question:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _Pieces:
     """Pieces of turns: whose they are, and how well they answer in words and in meaning."""
 
     owners: NDArray[np.int64]
@@ -125,8 +125,8 @@ class _Parts:
 class Evidence:
     kinds: Mapping[str, Scores]
     """One number a turn, of each kind."""
-    facts: _Parts
-    passages: _Parts
+    facts: _Pieces
+    passages: _Pieces
     cut: Sequence[Sequence[Passage]]
 
     def ranked(self, source: Source, at: int, score: float) -> Ranked:
@@ -162,11 +162,11 @@ def from_before(sources: Sequence[Source], scores: Scores) -> Scores:
     return np.where(goes_on, np.roll(scores, 1), 0.0)
 
 
-async def _facts(sources: Sequence[Source], question: _Question) -> _Parts:
+async def _facts(sources: Sequence[Source], question: _Question) -> _Pieces:
     told = [one for source in sources for one in source.facts]
     unknown = [one.fact.text for one in told if one.fact.embedding is None]
     made = iter(await question.embedder.embed(unknown))
-    return _Parts(
+    return _Pieces(
         np.repeat(np.arange(len(sources)), [len(source.facts) for source in sources]),
         question.shares([one.words for one in told]),
         question.near([one.fact.embedding or next(made) for one in told]),
@@ -180,10 +180,10 @@ def _cut(sources: Sequence[Source], first: Scores) -> list[list[Passage]]:
     return [pieces if at in close else pieces[:1] for at, pieces in enumerate(cut)]
 
 
-async def _passages(cut: Sequence[Sequence[Passage]], question: _Question) -> _Parts:
+async def _passages(cut: Sequence[Sequence[Passage]], question: _Question) -> _Pieces:
     texts = [passage.text for pieces in cut for passage in pieces]
     weights = np.array([passage.weight for pieces in cut for passage in pieces])
-    return _Parts(
+    return _Pieces(
         np.repeat(np.arange(len(cut)), [len(pieces) for pieces in cut]),
         question.shares(texts) * weights,
         question.near(await question.embedder.embed(texts)) * weights,

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from turnetl.errors import Stop
+from turnetl.llm.vectors import packed
 from turnetl.model import Vector
 
 _PACKAGE = "wordllama"
@@ -40,9 +41,7 @@ class WordLlamaEmbedder:
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector a text, in order. The same text has the same vector in any company."""
         batches = (texts[at : at + _AT_ONCE] for at in range(0, len(texts), _AT_ONCE))
-        return [
-            Vector(row.tobytes()) for batch in batches for row in self._model.embed(list(batch))
-        ]
+        return [packed(row) for batch in batches for row in self._model.embed(list(batch))]
 
     @cached_property
     def _model(self) -> "_Model":

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, cast, get_args
 
-import numpy as np
 from graphiti_core.cross_encoder.client import CrossEncoderClient
 from graphiti_core.embedder.client import EmbedderClient
 from graphiti_core.llm_client.client import LLMClient, get_extraction_language_instruction
@@ -17,8 +16,9 @@ from typing_extensions import override
 
 from turnetl.errors import BadTurn, TurnetlError
 from turnetl.llm import schemas
-from turnetl.llm.chat import Answer, Model, Question, Role, Said
+from turnetl.llm.chat import Model, Question, Role, Said
 from turnetl.llm.port import Embedder
+from turnetl.llm.vectors import floats
 from turnetl.model import Usage, Vector
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ class TurnModel(LLMClient):
 
     async def _ask(self, question: Question) -> str:
         answer = await self._asked.answer(question)
-        self.usage = _add(self.usage, answer)
+        self.usage += Usage(1, answer.prompt_tokens, answer.completion_tokens)
         if answer.cut:
             raise BadTurn(
                 f"model `{self._asked.name}`: the answer to `{question.prompt}` was cut after "
@@ -133,7 +133,7 @@ class TurnEmbedder(EmbedderClient):
         new = [text for text in dict.fromkeys(input_data_list) if text not in self._known]
         if new:
             self._known.update(zip(new, await self._embedder.embed(new), strict=True))
-        return [_floats(self._known[text]) for text in input_data_list]
+        return [floats(self._known[text]) for text in input_data_list]
 
 
 class NoReranker(CrossEncoderClient):
@@ -152,11 +152,6 @@ def _role(role: str) -> Role:
 
 def _clean(text: str) -> str:
     return _INVISIBLE.sub("", text)
-
-
-def _floats(vector: Vector) -> list[float]:
-    values: list[float] = np.frombuffer(vector, dtype="<f4").tolist()
-    return values
 
 
 def _parse(said: str, form: type[BaseModel] | None) -> dict[str, Any]:
@@ -191,12 +186,3 @@ def _reason(error: ValueError) -> str:
     wrongs = error.errors(include_input=False, include_url=False)
     lines = (f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}" for wrong in wrongs)
     return "; ".join(lines)[:_MOST_SAID]
-
-
-def _add(usage: Usage, answer: Answer) -> Usage:
-    return Usage(
-        calls=usage.calls + 1,
-        prompt_tokens=usage.prompt_tokens + answer.prompt_tokens,
-        completion_tokens=usage.completion_tokens + answer.completion_tokens,
-        cost=usage.cost,
-    )

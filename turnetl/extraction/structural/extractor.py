@@ -100,8 +100,8 @@ def _loose(seen: Scene) -> list[Thing]:
 
 
 def _united(things: Iterable[Thing], spoken_of: Iterable[Thing]) -> tuple[Thing, ...]:
-    also = {thing: thing.also for thing in spoken_of if thing.also}
-    return tuple(replace(thing, also=also.get(thing, "")) for thing in things)
+    second = {thing: thing.second_label for thing in spoken_of if thing.second_label}
+    return tuple(replace(thing, second_label=second.get(thing, "")) for thing in things)
 
 
 def _key(group: GroupId, thing: Thing) -> str:
@@ -112,7 +112,7 @@ def _entity(
     episode: Episode, thing: Thing, uuid: str, group: Group, now: datetime
 ) -> Entity | None:
     """Return the entity if it is new or has a label more than before; else None."""
-    labels = {thing.label} | ({thing.also} if thing.also else set())
+    labels = {thing.label} | ({thing.second_label} if thing.second_label else set())
     known = group.entity(uuid)
     if known is None:
         name = thing.name

@@ -110,7 +110,7 @@ def _found(command: Command, call: Call) -> tuple[Failure, ...]:
 
 def _thing(command: Command) -> Thing:
     bare = command.name == command.program and "/" not in command.name
-    return Thing(COMMAND, command.name, also=TOOL if bare else "")
+    return Thing(COMMAND, command.name, second_label=TOOL if bare else "")
 
 
 def _failed(scene: Scene, runs: list[_Run]) -> Iterator[Said]:

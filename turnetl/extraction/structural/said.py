@@ -21,8 +21,8 @@ class Thing:
 
     label: str
     name: str
-    also: str = field(default="", compare=False)
-    """A second label of the same node: a bare `pytest` is a Command and a Tool."""
+    second_label: str = field(default="", compare=False)
+    """Of the same node: a bare `pytest` is a Command and a Tool."""
 
 
 @dataclass(frozen=True, slots=True)

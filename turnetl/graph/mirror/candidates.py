@@ -12,7 +12,8 @@ import numpy as np
 
 from turnetl.graph.mirror.group import Group
 from turnetl.graph.mirror.lexical import Lexical
-from turnetl.graph.mirror.vectors import Vectors, unpacked
+from turnetl.graph.mirror.vectors import Vectors
+from turnetl.llm.vectors import unpacked
 from turnetl.model import Entity, Fact, Vector
 
 

@@ -1,17 +1,10 @@
 """Between turnetl's values and Graphiti's: entities and nodes, facts and edges."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
 
-from turnetl.model import Attribute, Entity, Episode, Fact, GroupId, TurnId
-
-BASE_LABEL = "Entity"
-"""Graphiti puts it on every entity; turnetl's values leave it out."""
-
-SOURCE = "a turn of a session with a coding agent"
+from turnetl.graph import names
+from turnetl.model import Entity, Episode, Fact, GroupId, TurnId
 
 
 def node(entity: Entity) -> EntityNode:
@@ -20,7 +13,7 @@ def node(entity: Entity) -> EntityNode:
         uuid=entity.uuid,
         group_id=entity.group_id,
         name=entity.name,
-        labels=[BASE_LABEL, *entity.labels],
+        labels=[names.BASE_LABEL, *entity.labels],
         summary=entity.summary,
         created_at=entity.created_at,
         attributes=dict(entity.attributes),
@@ -33,10 +26,10 @@ def entity(of: EntityNode) -> Entity:
         uuid=of.uuid,
         group_id=GroupId(of.group_id),
         name=of.name,
-        labels=tuple(sorted({label for label in of.labels if label != BASE_LABEL})),
+        labels=names.own_labels(of.labels),
         summary=of.summary,
         created_at=of.created_at,
-        attributes=_plain(of.attributes),
+        attributes=names.plain(of.attributes),
     )
 
 
@@ -74,7 +67,7 @@ def fact(of: EntityEdge) -> Fact:
         invalid_at=of.invalid_at,
         expired_at=of.expired_at,
         reference_time=of.reference_time,
-        attributes=_plain(of.attributes),
+        attributes=names.plain(of.attributes),
     )
 
 
@@ -89,20 +82,11 @@ def episodic(episode: Episode, text: str) -> EpisodicNode:
         raise ValueError(f"turn {turn.turn_id} has no time")
     return EpisodicNode(
         uuid=turn.turn_id,
-        name=f"{turn.session_id} {turn.ordinal}",
+        name=names.episode_name(turn),
         group_id=turn.group_id,
         source=EpisodeType.message,
-        source_description=SOURCE,
+        source_description=names.SOURCE_DESCRIPTION,
         content=text,
         created_at=turn.started_at,
         valid_at=turn.started_at,
     )
-
-
-def _plain(attributes: Mapping[str, Any]) -> dict[str, Attribute]:
-    """Keep what a graph can hold as a property."""
-    return {
-        name: value
-        for name, value in sorted(attributes.items())
-        if isinstance(value, (str, int, float, bool))
-    }

@@ -11,7 +11,6 @@ from turnetl.model import (
     Fact,
     GroupContents,
     GroupId,
-    Profile,
     Receipt,
     SessionId,
     TurnId,
@@ -21,7 +20,7 @@ _Place = tuple[datetime, TurnId]
 
 
 class Group:
-    """Entities, facts and committed turns of one group, as the graph holds them.
+    """Entities, facts and the order of the committed turns of one group, as the graph holds them.
 
     Nothing in here asks the database. `apply` is to be called only after the commit succeeded, and
     costs what the change is long, whatever the group holds.
@@ -29,11 +28,9 @@ class Group:
 
     def __init__(self, contents: GroupContents) -> None:
         self.group_id: GroupId = contents.group_id
-        self.profile: Profile | None = contents.profile
         self._entities: dict[str, Entity] = {}
         self._facts: dict[str, Fact] = {}
-        self._receipts: dict[TurnId, Receipt] = {}
-        self._texts: dict[TurnId, str] = dict(contents.texts)
+        self._committed: set[TurnId] = set()
         # Facts that nothing has ended, by (source, name): a dict, for its order and its deletions.
         self._open: dict[tuple[str, str], dict[str, None]] = {}
         self._sessions: dict[SessionId, list[_Place]] = {}
@@ -42,7 +39,7 @@ class Group:
         for fact in contents.facts:
             self._put_fact(fact)
         for receipt in contents.receipts:
-            self._put_receipt(receipt)
+            self._put_turn(receipt)
 
     @property
     def entities(self) -> Iterable[Entity]:
@@ -54,21 +51,11 @@ class Group:
         """All facts, retired ones too, in the order of their creation."""
         return self._facts.values()
 
-    @property
-    def receipts(self) -> Iterable[Receipt]:
-        return self._receipts.values()
-
     def entity(self, uuid: str) -> Entity | None:
         return self._entities.get(uuid)
 
     def fact(self, uuid: str) -> Fact | None:
         return self._facts.get(uuid)
-
-    def committed(self, turn: TurnId) -> bool:
-        return turn in self._receipts
-
-    def text(self, turn: TurnId) -> str | None:
-        return self._texts.get(turn)
 
     def open_facts(self, source: str, name: str) -> Sequence[Fact]:
         """Return the facts of that kind about `source` that nothing has ended yet, oldest first."""
@@ -96,8 +83,7 @@ class Group:
             self._entities[entity.uuid] = entity
         for fact in change.facts:
             self._put_fact(fact)
-        self._put_receipt(receipt)
-        self._texts[receipt.turn_id] = change.episode.text
+        self._put_turn(receipt)
 
     def _put_fact(self, fact: Fact) -> None:
         before = self._facts.get(fact.uuid)
@@ -117,11 +103,11 @@ class Group:
         if not still:
             self._open.pop(kind, None)
 
-    def _put_receipt(self, receipt: Receipt) -> None:
-        if receipt.turn_id not in self._receipts:
+    def _put_turn(self, receipt: Receipt) -> None:
+        if receipt.turn_id not in self._committed:
             place = _place(receipt.started_at, receipt.turn_id)
             insort(self._sessions.setdefault(receipt.session_id, []), place)
-        self._receipts[receipt.turn_id] = receipt
+        self._committed.add(receipt.turn_id)
 
 
 def _place(started_at: datetime | None, turn: TurnId) -> _Place:

@@ -76,9 +76,6 @@ class Lexical:
         for key, text in texts:
             self.add(key, text)
 
-    def __len__(self) -> int:
-        return len(self._counts)
-
     def add(self, key: str, text: str) -> None:
         """Add a text; one that is there under the same key is replaced."""
         self.remove(key)

@@ -1,13 +1,11 @@
 """Vectors and what lies near them: one float32 matrix that grows, searched by cosine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from turnetl.llm.vectors import Matrix, unpacked
 from turnetl.model import Vector
-
-Matrix = NDArray[np.float32]
 
 _FIRST_ROWS = 64
 
@@ -22,14 +20,6 @@ class Vectors:
         self._places: dict[str, int] = {}
         for key, vector in vectors:
             self.add(key, vector)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    @property
-    def keys(self) -> Sequence[str]:
-        """The keys in the order of the rows."""
-        return self._keys
 
     def add(self, key: str, vector: Vector) -> None:
         """Add a vector; one that is there under the same key is replaced.
@@ -63,14 +53,3 @@ class Vectors:
     def _make_room(self) -> None:
         if len(self._keys) > len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-
-
-def unpacked(vector: Vector) -> Matrix:
-    """Return the numbers of a vector."""
-    return np.frombuffer(vector, dtype="<f4")
-
-
-def stacked(vectors: Sequence[Vector]) -> Matrix:
-    """Return the vectors as the rows of a matrix."""
-    joined: Matrix = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1)
-    return joined

@@ -1,0 +1,64 @@
+"""Rows as a store reads them, to values: the same for both stores. Times are aware already."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from turnetl.graph import names
+from turnetl.model import Entity, Fact, GroupId, Receipt, SessionId, TurnId, Usage, Vector
+
+
+def receipt(row: Mapping[str, Any]) -> Receipt:
+    """Return the receipt in a row of `schema.RECEIPTS`."""
+    return Receipt(
+        turn_id=TurnId(row["turn_id"]),
+        group_id=GroupId(row["group_id"]),
+        session_id=SessionId(row["session_id"]),
+        ordinal=row["ordinal"],
+        run_id=row["run_id"],
+        content_hash=row["content_hash"],
+        recipe=row["recipe"],
+        committed_at=row["committed_at"],
+        started_at=row["started_at"],
+        ended_at=row.get("ended_at"),
+        archive=row["archive"],
+        first_line=row["first_line"],
+        last_line=row["last_line"],
+        usage=Usage(row["calls"], row["prompt_tokens"], row["completion_tokens"], row["cost"]),
+        nodes_new=row["nodes_new"],
+        edges_new=row["edges_new"],
+        edges_retired=row["edges_retired"],
+    )
+
+
+def entity(row: Mapping[str, Any], extra: Mapping[str, Any], vector: Vector | None) -> Entity:
+    """Return the entity in a row of Graphiti's properties; `extra` are its attributes."""
+    return Entity(
+        uuid=row["uuid"],
+        group_id=GroupId(row["group_id"]),
+        name=row["name"],
+        labels=names.own_labels(row["labels"] or ()),
+        summary=row.get("summary") or "",
+        created_at=row["created_at"],
+        attributes=names.plain(extra, names.ENTITY_PROPERTIES),
+        embedding=vector,
+    )
+
+
+def fact(row: Mapping[str, Any], extra: Mapping[str, Any], vector: Vector | None) -> Fact:
+    """Return the fact in a row of Graphiti's properties; `extra` are its attributes."""
+    return Fact(
+        uuid=row["uuid"],
+        group_id=GroupId(row["group_id"]),
+        source=row["source_node_uuid"],
+        target=row["target_node_uuid"],
+        name=row["name"],
+        text=row["fact"],
+        turns=tuple(TurnId(turn) for turn in row.get("episodes") or ()),
+        created_at=row["created_at"],
+        valid_at=row.get("valid_at"),
+        invalid_at=row.get("invalid_at"),
+        expired_at=row.get("expired_at"),
+        reference_time=row.get("reference_time"),
+        attributes=names.plain(extra, names.FACT_PROPERTIES),
+        embedding=vector,
+    )
