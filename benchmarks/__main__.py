@@ -1,4 +1,8 @@
-"""All measurements, one after the other: `make bench`. Each stands alone too."""
+"""What a person would notice, measured one after the other: `make bench`. Each stands alone too.
+
+`benchmarks.commit` is left out: `benchmarks.ingest` times the same commits with all that surrounds
+them; commit alone is for those who work on a store.
+"""
 
 import subprocess
 import sys

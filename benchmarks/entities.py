@@ -1,9 +1,9 @@
 """What the graph of a project would be about, to be read as its author would read it.
 
-    python benchmarks/entities.py [--top 25] [--facts 12] [ARCHIVES ...]
+    python -m benchmarks.entities [--top 25] [--facts 12] [ARCHIVES ...]
 
-Prints for each group the things most turns speak of and a sample of facts. Default archives:
-../shared/archives.
+Prints for each group the things most turns speak of and a sample of facts. Default archives: those
+of tests/real.py.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests import real
 from turnetl import app
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import Group
@@ -28,7 +29,7 @@ CONTEXT = 3
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("archives", nargs="*", default=["../shared/archives"])
+    arguments.add_argument("archives", nargs="*", default=[str(real.ARCHIVES_OR_SAMPLES)])
     arguments.add_argument("--top", type=int, default=25)
     arguments.add_argument("--facts", type=int, default=12)
     given = arguments.parse_args()

@@ -2,10 +2,10 @@
 
     python -m benchmarks.ingest [ladybug] [neo4j] [--turns 5000] [--archives FOLDER]
 
-Real turns, repeated with other names, sessions and times until there are enough, go through the
-whole pipeline with the structural extractor: extract, resolve, embed, commit, apply. CPU is this
-process's and, where we started it, the server's; each figure is the mean of the hundred turns
-before it.
+Turns of the archives that tests/real.py names, repeated with other names, sessions and times until
+there are enough, go through the whole pipeline with the structural extractor: extract, resolve,
+embed, commit, apply. CPU is this process's and, where we started it, the server's; each figure is
+the mean of the hundred turns before it.
 """
 
 import argparse
@@ -19,9 +19,10 @@ from itertools import count, islice
 from pathlib import Path
 
 from benchmarks.commit import Graph, opened, server_cpu
+from tests import real
 from turnetl import app, ids
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.ingest.pipeline import Pipeline, Run
+from turnetl.ingest.pipeline import Done, Pipeline, Run
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -33,8 +34,6 @@ POINTS = (100, 1_000, 5_000)
 WINDOW = 100
 WARM = 600
 """Turns in a group of their own first: Java compiles what it runs often."""
-SAMPLES = Path(__file__).parents[1] / "data" / "archives"
-REAL = Path(__file__).parents[2] / "shared" / "archives"
 
 
 @dataclass
@@ -46,7 +45,7 @@ class Meter:
     def __post_init__(self) -> None:
         self.marks = [self._now()]
 
-    def turn(self, _: int) -> None:
+    def turn(self, _: Done) -> None:
         self.marks.append(self._now())
 
     def window(self, end: int) -> tuple[float, float, float]:
@@ -149,6 +148,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("graphs", nargs="*", default=["ladybug", "neo4j"])
     parser.add_argument("--turns", type=int, default=POINTS[-1])
-    parser.add_argument("--archives", type=Path, default=REAL if REAL.is_dir() else SAMPLES)
+    parser.add_argument("--archives", type=Path, default=real.ARCHIVES_OR_SAMPLES)
     given = parser.parse_args()
     asyncio.run(main(given.graphs, given.turns, given.archives))

@@ -4,6 +4,8 @@ Three ways through the same archives: a plain loop of `json.loads` that counts r
 tool calls and writes nothing; parse into Parquet without redaction; parse with it. Best of three.
 
     python -m benchmarks.parse [ARCHIVES...]
+
+Default archives: those of tests/real.py.
 """
 
 import json
@@ -14,11 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tests import real
 from turnetl import formats, parse
 from turnetl.lake import Lake
 from turnetl.redact import Redactor
 
-ARCHIVES = Path(__file__).parents[2] / "shared" / "archives"
 ROUNDS = 3
 
 
@@ -32,7 +34,7 @@ class Plain:
 
 
 def main(given: Sequence[str] = ()) -> None:
-    paths = known(parse.expand(given or [ARCHIVES]).archives)
+    paths = known(parse.expand(given or [real.ARCHIVES_OR_SAMPLES]).archives)
     size = sum(path.stat().st_size for path in paths)
     print(f"parse: {len(paths)} archives that turnetl knows, {size / 1e6:.1f} MB")
     if not paths:

@@ -1,12 +1,13 @@
 """Does search find the turn that answers, better than plain text search does?
 
-    python benchmarks/retrieval.py [--graph URL] [--misses] [ARCHIVES]
+    python -m benchmarks.retrieval [--graph URL] [--misses] [ARCHIVES]
 
 Asks the questions of retrieval_questions.tsv, as a person would a year later, of a lake and a graph
 made of the archives for this run, with the structural extractor. Prints recall@1, @5 and @10 of the
 very turn: by `turnetl search`, and by plain BM25 over the same turns' episode texts and over their
 prompts and answers. The weights of the search were tuned on the half called `tune`; the other half,
-`held`, was only looked at. Default archives: ../shared/archives.
+`held`, was only looked at. Default archives: those of tests/real.py. The questions are about
+certain projects; without them there is nothing to ask.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests import real
 from turnetl import app
 from turnetl.lake import Lake
 from turnetl.model import Episode
@@ -61,10 +63,13 @@ class Answers:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("archives", nargs="?", default="../shared/archives", type=Path)
+    arguments.add_argument("archives", nargs="?", default=real.ARCHIVES, type=Path)
     arguments.add_argument("--graph", help="URL; default: a Ladybug file for this run")
     arguments.add_argument("--misses", action="store_true", help="print what was not found")
     given = arguments.parse_args()
+    if not all((given.archives / project).is_dir() for project in PROJECTS):
+        print("Nothing to ask: the archives that the questions are about are not here.")
+        return
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(lake=Path(folder), graph=given.graph)
         asyncio.run(build(settings, given.archives))

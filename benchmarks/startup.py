@@ -10,7 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-SAMPLES = Path(__file__).parents[1] / "data" / "archives"
+from tests.real import SAMPLES
+
 RUNS = 7
 
 

@@ -1,11 +1,27 @@
 """Values for tests, complete but for what a test is about."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from turnetl import ids
-from turnetl.model import ClosedBy, Episode, GroupId, SessionId, ToolCall, Turn
+from turnetl.graph.mirror.group import Group
+from turnetl.model import (
+    Change,
+    ClosedBy,
+    Entity,
+    Episode,
+    Fact,
+    GroupContents,
+    GroupId,
+    Profile,
+    Receipt,
+    SessionId,
+    ToolCall,
+    Turn,
+    Usage,
+)
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 GROUP = GroupId("shop")
@@ -71,3 +87,52 @@ def episode(native: str = "p0", *, noise: str | None = None, **fields: Any) -> E
         chars_after=len(text),
         tokens=len(text) // 4,
     )
+
+
+def change(
+    of: Episode, entities: Iterable[Entity] = (), facts: Iterable[Fact] = (), **fields: Any
+) -> Change:
+    """What the episode's turn does: all is new, and nothing stands before or after it."""
+    whole = Change(
+        episode=of,
+        entities=tuple(entities),
+        facts=tuple(facts),
+        mentions=(),
+        entities_before=(),
+        facts_before=(),
+        previous_turn=None,
+        next_turn=None,
+        usage=Usage(),
+    )
+    return replace(whole, **fields)
+
+
+def receipt(of: Episode, **fields: Any) -> Receipt:
+    """The receipt of the episode's turn, committed a day after it; it counts nothing."""
+    said = of.turn
+    assert said.started_at is not None
+    whole = Receipt(
+        turn_id=said.turn_id,
+        group_id=said.group_id,
+        session_id=said.session_id,
+        ordinal=said.ordinal,
+        run_id="run-1",
+        content_hash=said.content_hash,
+        recipe="recipe-1",
+        committed_at=said.started_at + timedelta(days=1),
+        started_at=said.started_at,
+        ended_at=said.ended_at,
+        archive=said.archive,
+        first_line=said.first_line,
+        last_line=said.last_line,
+        usage=Usage(),
+        nodes_new=0,
+        edges_new=0,
+        edges_retired=0,
+    )
+    return replace(whole, **fields)
+
+
+def empty_group(profile: Profile | None = None) -> Group:
+    """The group `shop` before its first turn."""
+    return Group(GroupContents(GROUP, profile, (), (), (), {}))

@@ -4,11 +4,16 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
+
+# A loaded machine is no reason to fail.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 GRAPHS = ["ladybug", pytest.param("neo4j", marks=pytest.mark.neo4j)]
 

@@ -9,7 +9,7 @@ from tests import builders
 from tests.servers.toy import ToyEmbedder
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import Group
-from turnetl.model import Change, Episode, GroupContents, Receipt, SessionId, Usage
+from turnetl.model import Episode, SessionId
 
 NOW = builders.START + timedelta(days=400)
 
@@ -25,6 +25,9 @@ SAID = (
 a date in the past; a loop."""
 
 
+empty_group = builders.empty_group
+
+
 def episodes() -> list[Episode]:
     return [_episode(ordinal, said) for ordinal, said in enumerate(SAID)]
 
@@ -38,14 +41,6 @@ def _episode(ordinal: int, said: str) -> Episode:
     )
     text = f"user: {said}"
     return replace(whole, text=text, parts=(text,))
-
-
-def empty_group() -> Group:
-    return Group(
-        GroupContents(
-            group_id=builders.GROUP, profile=None, entities=(), facts=(), receipts=(), texts={}
-        )
-    )
 
 
 async def take_in(
@@ -71,39 +66,4 @@ async def apply(group: Group, episode: Episode, resolved: Resolved, embedder: To
         replace(fact, embedding=fact.embedding or (await embedder.embed([fact.text]))[0])
         for fact in resolved.facts
     ]
-    change = Change(
-        episode=episode,
-        entities=tuple(entities),
-        facts=tuple(facts),
-        mentions=resolved.mentions,
-        entities_before=(),
-        facts_before=(),
-        previous_turn=None,
-        next_turn=None,
-        usage=resolved.usage,
-    )
-    group.apply(change, _receipt(episode))
-
-
-def _receipt(episode: Episode) -> Receipt:
-    turn = episode.turn
-    assert turn.started_at is not None
-    return Receipt(
-        turn_id=turn.turn_id,
-        group_id=turn.group_id,
-        session_id=turn.session_id,
-        ordinal=turn.ordinal,
-        run_id="r",
-        content_hash=turn.content_hash,
-        recipe="",
-        committed_at=NOW,
-        started_at=turn.started_at,
-        ended_at=turn.ended_at,
-        archive=turn.archive,
-        first_line=turn.first_line,
-        last_line=turn.last_line,
-        usage=Usage(),
-        nodes_new=0,
-        edges_new=0,
-        edges_retired=0,
-    )
+    group.apply(builders.change(episode, entities, facts), builders.receipt(episode))

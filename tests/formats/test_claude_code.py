@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import real
 from turnetl import formats
 from turnetl.formats.base import RawTurn, Reading
 from turnetl.formats.claude_code import ClaudeCode
 from turnetl.model import ClosedBy
 
 SMALL = Path(__file__).parents[1] / "archives"
-REAL = Path(__file__).parents[2].parent / "shared" / "archives"
 
 
 def read(name: str) -> Reading:
@@ -33,9 +33,9 @@ def accounted(reading: Reading) -> bool:
 
 
 def expected() -> list[dict[str, str]]:
-    if not REAL.exists():
+    if not real.HERE:
         return []
-    with (REAL / "expected.tsv").open(newline="") as file:
+    with (real.ARCHIVES / "expected.tsv").open(newline="") as file:
         rows = csv.DictReader(file, delimiter="\t")
         return [row for row in rows if row["format"] == "claude_code"]
 
@@ -56,7 +56,7 @@ COUNTED = (
 @pytest.mark.archives
 @pytest.mark.parametrize("row", expected(), ids=lambda row: row["path"])
 def test_a_real_archive_yields_what_was_counted_by_others(row: dict[str, str]) -> None:
-    data = (REAL / row["path"]).read_bytes()
+    data = (real.ARCHIVES / row["path"]).read_bytes()
     reader = formats.sniff(data)
     assert reader is not None
     reading = reader.read(data)
@@ -252,7 +252,6 @@ SOUND = (SMALL / "claude_code" / "streaming.jsonl").read_bytes().splitlines()
 ROWS = st.sampled_from([json.loads(line) for line in SOUND])
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_no_damage_to_the_bytes_raises_and_every_line_is_accounted_for(data: st.DataObject) -> None:
     damaged = bytearray(WHOLE)
@@ -273,7 +272,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(ROWS, st.data())
 def test_no_value_in_any_field_raises(row: dict[str, object], data: st.DataObject) -> None:
     field = data.draw(st.sampled_from([*row, "message.content", "message.usage", "message"]))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tests import builders
 from tests.builders import GROUP, START, episode
 from turnetl import ids
 from turnetl.model import (
@@ -79,17 +80,9 @@ def change(
     """
     of_turn = {"session_id", "started_at", "group_id", "ordinal"}
     of = episode(native, **{name: fields.pop(name) for name in of_turn & fields.keys()})
-    whole = Change(
-        episode=of,
-        entities=tuple(entities),
-        facts=tuple(facts),
-        mentions=tuple(sorted(one.uuid for one in entities)),
-        entities_before=(),
-        facts_before=(),
-        previous_turn=None,
-        next_turn=None,
-        usage=Usage(3, 1200, 300, 0.0125),
-    )
+    mentions = tuple(sorted(one.uuid for one in entities))
+    usage = Usage(3, 1200, 300, 0.0125)
+    whole = builders.change(of, entities, facts, mentions=mentions, usage=usage)
     return replace(whole, **fields)
 
 
@@ -98,28 +91,14 @@ def turn_id(native: str, group: GroupId = GROUP) -> TurnId:
 
 
 def receipt(of: Change, **fields: Any) -> Receipt:
-    turn = of.episode.turn
-    assert turn.started_at is not None
-    whole = Receipt(
-        turn_id=turn.turn_id,
-        group_id=turn.group_id,
-        session_id=turn.session_id,
-        ordinal=turn.ordinal,
-        run_id="run-1",
-        content_hash=turn.content_hash,
-        recipe=PROFILE.recipe,
-        committed_at=NOW,
-        started_at=turn.started_at,
-        ended_at=turn.ended_at,
-        archive=turn.archive,
-        first_line=turn.first_line,
-        last_line=turn.last_line,
-        usage=of.usage,
-        nodes_new=len(of.entities) - len(of.entities_before),
-        edges_new=len(of.facts) - len(of.facts_before),
-        edges_retired=0,
-    )
-    return replace(whole, **fields)
+    counted = {
+        "recipe": PROFILE.recipe,
+        "committed_at": NOW,
+        "usage": of.usage,
+        "nodes_new": len(of.entities) - len(of.entities_before),
+        "edges_new": len(of.facts) - len(of.facts_before),
+    }
+    return builders.receipt(of.episode, **(counted | fields))
 
 
 def history(group: GroupId = GROUP) -> list[Change]:

@@ -81,10 +81,19 @@ async def test_a_commit_waits_for_a_takeover_and_then_sees_it(neo4j: Neo4jServer
         commit = asyncio.create_task(
             store.commit(lease, of, receipt(of), now=NOW, ttl=timedelta(minutes=2))
         )
-        await asyncio.sleep(0.5)
-        assert not commit.done()
+        await _until_it_waits(driver, commit)
         await takeover.commit()
         with pytest.raises(GraphRefused, match="took it over"):
             await commit
     assert await store.counts(GROUP) == (0, 0, 0)
     await store.close()
+
+
+async def _until_it_waits(driver: AsyncDriver, commit: asyncio.Task[bool]) -> None:
+    """Return once the server says that a transaction waits for another one's lock."""
+    while True:
+        assert not commit.done(), "the commit did not wait"
+        found = await driver.execute_query("SHOW TRANSACTIONS YIELD status")
+        if any("Blocked" in record["status"] for record in found.records):
+            return
+        await asyncio.sleep(0.05)

@@ -237,9 +237,15 @@ async def test_another_recipe_is_recorded_not_refused(store: GraphStore) -> None
     assert (await store.load(GROUP)).profile == newer
 
 
-async def test_closing_and_preparing_twice_are_safe(graph_url: str) -> None:
+async def test_preparing_and_closing_twice_keep_what_is_there(graph_url: str) -> None:
     store = await open_graph(graph_url, user="", password="")
     await store.prepare()
+    await store.release(await write_history(store))
     await store.prepare()
     await store.close()
     await store.close()
+    again = await open_graph(graph_url, user="", password="")
+    assert [one.turn_id for one in await again.receipts(GROUP)] == [
+        one.episode.turn_id for one in history()
+    ]
+    await again.close()

@@ -4,25 +4,16 @@ from datetime import timedelta
 import hypothesis.strategies as st
 from hypothesis import given
 
-from tests.builders import GROUP, START, episode
+from tests.builders import GROUP, START, change, empty_group, episode, receipt
 from turnetl.graph.mirror.group import Group
 from turnetl.model import (
-    Change,
     Entity,
     Episode,
     Fact,
     GroupContents,
-    Receipt,
     SessionId,
     TurnId,
-    Usage,
 )
-
-
-def empty() -> Group:
-    return Group(
-        GroupContents(group_id=GROUP, profile=None, entities=(), facts=(), receipts=(), texts={})
-    )
 
 
 def at(minute: int, session: str = "s1") -> Episode:
@@ -48,57 +39,16 @@ def fact(uuid: str, *, source: str = "app.py", name: str = "MODIFIED", over: boo
     )
 
 
-def receipt(of: Episode) -> Receipt:
-    return Receipt(
-        turn_id=of.turn_id,
-        group_id=GROUP,
-        session_id=of.turn.session_id,
-        ordinal=of.turn.ordinal,
-        run_id="run",
-        content_hash=of.turn.content_hash,
-        recipe="",
-        committed_at=START,
-        started_at=of.turn.started_at or START,
-        ended_at=None,
-        archive=of.turn.archive,
-        first_line=of.turn.first_line,
-        last_line=of.turn.last_line,
-        usage=Usage(),
-        nodes_new=0,
-        edges_new=0,
-        edges_retired=0,
-    )
-
-
 def commit(group: Group, of: Episode, *facts: Fact, entities: tuple[Entity, ...] = ()) -> None:
-    change = Change(
-        episode=of,
-        entities=entities,
-        facts=facts,
-        mentions=(),
-        entities_before=(),
-        facts_before=(),
-        previous_turn=None,
-        next_turn=None,
-        usage=Usage(),
-    )
-    group.apply(change, receipt(of))
+    group.apply(change(of, entities, facts), receipt(of))
 
 
 def open_uuids(group: Group, source: str = "app.py", name: str = "MODIFIED") -> list[str]:
     return [one.uuid for one in group.open_facts(source, name)]
 
 
-def test_a_committed_turn_is_known_with_its_text() -> None:
-    group = empty()
-    commit(group, at(0))
-    assert group.committed(at(0).turn_id)
-    assert group.text(at(0).turn_id) == at(0).text
-    assert not group.committed(at(1).turn_id)
-
-
 def test_open_facts_are_those_that_nothing_has_ended_oldest_first() -> None:
-    group = empty()
+    group = empty_group()
     commit(group, at(0), fact("b"), fact("a"), fact("other", name="READ"))
     commit(group, at(1), fact("b", over=True), fact("c"))
     assert open_uuids(group) == ["a", "c"]
@@ -106,7 +56,7 @@ def test_open_facts_are_those_that_nothing_has_ended_oldest_first() -> None:
 
 
 def test_a_fact_that_changes_its_source_is_open_in_one_place_only() -> None:
-    group = empty()
+    group = empty_group()
     commit(group, at(0), fact("a"))
     commit(group, at(1), fact("a", source="db.py"))
     assert open_uuids(group) == []
@@ -114,7 +64,7 @@ def test_a_fact_that_changes_its_source_is_open_in_one_place_only() -> None:
 
 
 def test_neighbours_are_of_the_same_session_by_time() -> None:
-    group = empty()
+    group = empty_group()
     for minute in (10, 30, 20):
         commit(group, at(minute))
     commit(group, at(16, "s2"))
@@ -126,7 +76,7 @@ def test_neighbours_are_of_the_same_session_by_time() -> None:
 
 
 def test_applying_a_change_twice_is_applying_it_once() -> None:
-    group = empty()
+    group = empty_group()
     for _ in range(2):
         commit(group, at(10), fact("a"))
     assert open_uuids(group) == ["a"]
@@ -150,7 +100,7 @@ FACTS = st.lists(
 def test_a_group_grown_by_commits_is_the_group_loaded_afterwards(
     facts: list[Fact], minutes: list[int]
 ) -> None:
-    grown = empty()
+    grown = empty_group()
     for number, minute in enumerate(minutes):
         commit(grown, at(minute), *facts[number::6])
     loaded = Group(
@@ -159,8 +109,8 @@ def test_a_group_grown_by_commits_is_the_group_loaded_afterwards(
             profile=None,
             entities=tuple(grown.entities),
             facts=tuple(grown.facts),
-            receipts=tuple(sorted(grown.receipts, key=lambda one: (one.started_at, one.turn_id))),
-            texts={one.turn_id: grown.text(one.turn_id) or "" for one in grown.receipts},
+            receipts=tuple(receipt(at(minute)) for minute in sorted(minutes)),
+            texts={},
         )
     )
     for source in ("app.py", "db.py"):
@@ -171,7 +121,7 @@ def test_a_group_grown_by_commits_is_the_group_loaded_afterwards(
 
 
 def test_an_entity_that_changed_keeps_its_place() -> None:
-    group = empty()
+    group = empty_group()
     first = Entity("e1", GROUP, "app.py", ("File",), "", START)
     commit(group, at(0), entities=(first, replace(first, uuid="e2", name="db.py")))
     commit(group, at(1), entities=(replace(first, summary="the app"),))

@@ -251,7 +251,7 @@ def test_the_same_archive_gives_the_same_bytes(archive: Path, tmp_path: Path) ->
 WHOLE = b"".join(path.read_bytes() for path in sorted(SMALL.glob("*.jsonl")))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.binary(max_size=9)), max_size=20))
 def test_a_damaged_archive_is_written_or_said_to_be_unknown(
     damages: list[tuple[int, bytes]],

@@ -7,13 +7,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests import real
 from tests.redact.canaries import CANARIES
 from turnetl import episodes, parse
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.redact import Redactor
 
-REAL = Path(__file__).parents[2].parent / "shared" / "archives"
 GROUP = GroupId("shop")
 REJECTED = (
     "The user doesn't want to proceed with this tool use. To tell you how to proceed, "
@@ -90,17 +90,18 @@ def test_no_canary_reaches_the_lake(kind: str, tmp_path: Path, redactor: Redacto
     found = written(tmp_path / "lake")
     assert secret not in found
     assert "[REDACTED:" in found
-    assert all(lake.scan_turns(GROUP).collect()["redactions"].to_list())
+    redactions = lake.scan_turns(GROUP).collect()["redactions"].to_list()
+    assert redactions
+    assert all(redactions)
 
 
 @pytest.mark.archives
+@real.NEEDED
 def test_real_archives_without_secrets_come_through_whole(
     tmp_path: Path, redactor: Redactor
 ) -> None:
-    if not REAL.exists():
-        pytest.skip("needs the archives beside the checkout")
     lake = Lake(tmp_path)
-    found = parse.expand([str(REAL / "entireio__cli")])
+    found = parse.expand([str(real.ARCHIVES / "entireio__cli")])
     parse.archives(found.archives, lake, redactor=redactor, group=GROUP)
     assert lake.scan_turns(GROUP).select(pl.col("redactions").sum()).collect().item() == 0
     (report,) = episodes.build(lake, [GROUP]).groups

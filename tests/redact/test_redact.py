@@ -5,7 +5,7 @@ from hashlib import sha1, sha256
 from uuid import uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.redact.canaries import CANARIES, drawn
@@ -124,7 +124,6 @@ def test_what_is_no_secret_stays(redactor: Redactor, text: str) -> None:
     assert redactor.redact([text, text]) == ([text, text], [0, 0])
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(st.characters(categories=["L", "Z", "Cs", "Mn"]), max_size=60), max_size=8))
 def test_texts_without_secrets_come_back_as_they_were(texts: list[str]) -> None:
     assert SHARED.redact(texts) == (texts, [0] * len(texts))
@@ -135,7 +134,6 @@ WORDS = ["password", "token", "bearer ", "sk-", "-----BEGIN PRIVATE KEY-----", "
 FRAGMENTS = st.sampled_from([*MARKS, *WORDS])
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(FRAGMENTS, max_size=14).map("".join), max_size=4))
 def test_it_never_fails_and_once_is_enough(texts: list[str]) -> None:
     once, counts = SHARED.redact(texts)

@@ -1,8 +1,7 @@
 """Every graph answers alike, because every graph hands over the same group."""
 
-from tests.builders import GROUP
+from tests.builders import GROUP, empty_group
 from tests.graph.changes import NOW, PROFILE, TTL, history, receipt
-from turnetl.graph.mirror.group import Group
 from turnetl.graph.port import GraphStore
 from turnetl.graph.search import search
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -24,7 +23,7 @@ async def test_a_stored_group_answers_like_the_group_that_was_written(store: Gra
 
 
 def in_memory() -> GroupContents:
-    group = Group(GroupContents(GROUP, PROFILE, (), (), (), {}))
+    group = empty_group(PROFILE)
     for one in history():
         group.apply(one, receipt(one))
     return GroupContents(
@@ -32,6 +31,6 @@ def in_memory() -> GroupContents:
         profile=PROFILE,
         entities=tuple(group.entities),
         facts=tuple(group.facts),
-        receipts=tuple(group.receipts),
-        texts={one.turn_id: group.text(one.turn_id) or "" for one in group.receipts},
+        receipts=tuple(receipt(one) for one in history()),
+        texts={one.episode.turn_id: one.episode.text for one in history()},
     )

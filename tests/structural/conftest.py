@@ -1,6 +1,6 @@
 """Turns read and resolved against a small group in memory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ from tests import builders
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import Group
-from turnetl.model import Change, Entity, Episode, Fact, GroupContents, Receipt, Usage
+from turnetl.model import Episode, Fact
 
 NOW = datetime(2026, 3, 3, tzinfo=UTC)
 
@@ -20,9 +20,7 @@ NOW = datetime(2026, 3, 3, tzinfo=UTC)
 class Shop:
     """The group `shop`, and what each turn did to it."""
 
-    group: Group = field(
-        default_factory=lambda: Group(GroupContents(builders.GROUP, None, (), (), (), {}))
-    )
+    group: Group = field(default_factory=builders.empty_group)
     turns: list[Episode] = field(default_factory=list)
 
     async def resolve(self, native: str = "p0", **fields: Any) -> Resolved:
@@ -36,7 +34,8 @@ class Shop:
         """Extract and resolve a turn, and make what it did part of the group."""
         episode = builders.episode(native, **fields)
         resolved = await self.resolve(native, **fields)
-        self.group.apply(_change(episode, resolved, self.group), _receipt(episode))
+        change = builders.change(episode, resolved.entities, resolved.facts)
+        self.group.apply(change, builders.receipt(episode))
         self.turns.append(episode)
         return resolved
 
@@ -68,43 +67,3 @@ def read() -> Callable[..., Any]:
         return shop
 
     return one
-
-
-def _change(episode: Episode, resolved: Resolved, group: Group) -> Change:
-    known_entities: Sequence[Entity | None] = [group.entity(e.uuid) for e in resolved.entities]
-    known_facts: Sequence[Fact | None] = [group.fact(f.uuid) for f in resolved.facts]
-    return Change(
-        episode=episode,
-        entities=resolved.entities,
-        facts=resolved.facts,
-        mentions=resolved.mentions,
-        entities_before=tuple(e for e in known_entities if e is not None),
-        facts_before=tuple(f for f in known_facts if f is not None),
-        previous_turn=None,
-        next_turn=None,
-        usage=Usage(),
-    )
-
-
-def _receipt(episode: Episode) -> Receipt:
-    turn = episode.turn
-    assert turn.started_at is not None
-    return Receipt(
-        turn_id=turn.turn_id,
-        group_id=turn.group_id,
-        session_id=turn.session_id,
-        ordinal=turn.ordinal,
-        run_id="r",
-        content_hash=turn.content_hash,
-        recipe="",
-        committed_at=NOW,
-        started_at=turn.started_at,
-        ended_at=turn.ended_at,
-        archive=turn.archive,
-        first_line=turn.first_line,
-        last_line=turn.last_line,
-        usage=Usage(),
-        nodes_new=0,
-        edges_new=0,
-        edges_retired=0,
-    )

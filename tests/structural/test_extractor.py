@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import builders
@@ -59,7 +59,8 @@ async def test_a_known_entity_gains_a_label_and_keeps_the_rest(shop: Shop) -> No
     [known] = [entity for entity in first.entities if entity.name == "pytest"]
     assert known.labels == ("Command", "Tool")
     less = replace(known, labels=("Command",), summary="runs the tests", embedding=None)
-    shop.group._entities[known.uuid] = less  # noqa: SLF001, what an older recipe left behind
+    earlier = builders.episode("older recipe")
+    shop.group.apply(builders.change(earlier, [less]), builders.receipt(earlier))
     [again] = (await shop.resolve("b", tools=(tool("Bash", "pytest", "ok"),))).entities
     assert again == replace(less, labels=("Command", "Tool"))
 
@@ -67,6 +68,7 @@ async def test_a_known_entity_gains_a_label_and_keeps_the_rest(shop: Shop) -> No
 async def test_ends_of_every_fact_are_there(shop: Shop) -> None:
     resolved = await shop.say(tools=CALLS, git_branch="ann/fix")
     there = {entity.uuid for entity in shop.group.entities}
+    assert resolved.facts
     assert {end for fact in resolved.facts for end in (fact.source, fact.target)} <= there
     assert all(fact.source != fact.target for fact in resolved.facts)
 
@@ -142,8 +144,8 @@ def test_megabytes_in_every_field_are_read(text: str) -> None:
         ),
         (),
     )
-    assert all(len(said.text) < 1000 for said in found.said)
-    assert all(len(thing.name) < 400 for thing in found.things)
+    assert [said.name for said in found.said if len(said.text) >= 1000] == []
+    assert [thing.label for thing in found.things if len(thing.name) >= 400] == []
 
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -182,12 +184,9 @@ TURNS = st.fixed_dictionaries(
 
 
 @given(fields=TURNS)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100)
 async def test_nothing_is_raised_whatever_a_turn_says(fields: dict[str, Any]) -> None:
     shop = Shop()
     resolved = await shop.say(**fields)
-    assert all(fact.text.strip() for fact in resolved.facts)
-    assert all(entity.name.strip() for entity in resolved.entities)
     said = [*(fact.text for fact in resolved.facts), *(entity.name for entity in resolved.entities)]
-    assert [text for text in said if CONTROL.search(text)] == []
-    assert all(isinstance(fact.valid_at, datetime) for fact in resolved.facts)
+    assert [text for text in said if not text.strip() or CONTROL.search(text)] == []
+    assert [fact for fact in resolved.facts if not isinstance(fact.valid_at, datetime)] == []
