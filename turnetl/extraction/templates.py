@@ -52,15 +52,14 @@ def folders(project: Path, home: Path) -> tuple[Path, ...]:
     return (project / PLACE, home / PLACE, built_in())
 
 
-def built_in() -> Path:
-    """Return the folder of the built-in templates.
+def built_in(package: Path = _PACKAGE) -> Path:
+    """Return the folder of the built-in templates of the `turnetl` in that folder.
 
-    In a checkout its own `templates/`, else the copy in the wheel, which would go stale there.
+    A wheel has them inside the package, a checkout beside it. What stands beside an installed
+    package is somebody else's, whatever it is called.
     """
-    checkout = _PACKAGE.parent
-    if (checkout / "pyproject.toml").is_file() and (checkout / "templates").is_dir():
-        return checkout / "templates"
-    return _PACKAGE / "_templates"
+    inside = package / "_templates"
+    return inside if inside.is_dir() else package.parent / "templates"
 
 
 def _read(path: Path) -> tuple[str | None, str | None]:

@@ -1,4 +1,7 @@
-"""Can what stands in the place of a secret be one? Code is full of names in such places."""
+"""Can what stands in the place of a secret be one? Code is full of names in such places.
+
+A change here that changes an answer raises `_VERSION` in `turnetl.redact.redactor`.
+"""
 
 import math
 import re
@@ -53,7 +56,15 @@ def _entropy(value: str) -> float:
     return -sum(share * math.log2(share) for share in shares)
 
 
-_SHORTEST, _SHORTEST_OF_LETTERS, _CHANGES, _ENTROPY = 8, 20, 3, 2.5
+_SHORTEST = 8
+"""Characters of a token with digits. None is shorter; `utf8` and `sha256` are names."""
+_SHORTEST_OF_LETTERS = 20
+"""Characters of a token without digits: names in code reach fifteen and more, `PostgresAPIKey`."""
+_CHANGES = 3
+"""Changes of kind, of a token with digits: a name with its number, `retries2`, has one, `stage2b`
+two."""
+_ENTROPY = 2.5
+"""Bits a character: `a1a1a1a1` has 1, eight different characters have 3."""
 _FILL_IN = re.compile(
     r"^[$%<{(\[]|\$\{|\{\{|\.\.\.|\*\*\*|x{4}|your[_-]|example|placeholder|redacted|change_?me",
     re.IGNORECASE,

@@ -32,6 +32,13 @@ class Rule:
     For what must be long before its end shows what it is: a pattern would try every beginning.
     """
 
+    @property
+    def recipe(self) -> tuple[str | bytes, ...]:
+        """All that decides what the rule cuts; of `plausible` only the name can be told."""
+        before = self.before.pattern if self.before is not None else b""
+        starts = "starts a word" if self.starts_a_word else ""
+        return self.name, self.pattern, self.plausible.__qualname__, starts, before
+
     @cached_property
     def compiled(self) -> re.Pattern[bytes]:
         return re.compile(self.pattern.encode())

@@ -1,0 +1,1 @@
+"""Summaries of entities and sessions will live here; nothing does yet."""

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from turnetl.extraction.structural import lexicon
-from turnetl.extraction.structural.prose import clip
+from turnetl.extraction.structural.prose import ASKED, NAMED, clip
 
 _TICKED = re.compile(r"`([^`\n]{2,120})`")
 _FENCE = re.compile(r"```[\s\S]{0,8000}?(?:```|\Z)")
@@ -51,7 +51,7 @@ def concepts(prompt: str, answer: str, *, files: frozenset[str]) -> list[str]:
     Args:
         files: base names that are files already.
     """
-    asked, told = clip(prompt, 4000, 1000), clip(answer, 15_000, 15_000)
+    asked, told = clip(prompt, *ASKED), clip(answer, *NAMED)
     asked, told = _FENCE.sub("\n", asked), _FENCE.sub("\n", told)
     by_person, by_agent = Counter(_named(asked, loose=True)), Counter(_named(told, loose=False))
     weights = {
@@ -79,9 +79,7 @@ def topics(prompt: str, files: Iterable[str]) -> list[str]:
 
 def file_mentions(text: str) -> list[str]:
     """Return the paths that stand in backticks, in order, each once."""
-    ticked = (
-        word.strip() for word in _TICKED.findall(_FENCE.sub("\n", clip(text, 15_000, 15_000)))
-    )
+    ticked = (word.strip() for word in _TICKED.findall(_FENCE.sub("\n", clip(text, *NAMED))))
     return list(dict.fromkeys(word for word in ticked if is_file_like(word)))[:40]
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from turnetl.extraction.structural.prose import clip, plain, sentences, shorten
+from turnetl.extraction.structural.prose import TOLD, clip, plain, sentences, shorten
 
 _VERBS = (
     r"(?:use|keep|go with|stick (?:with|to)|switch(?:ed)? to|move to|adopt|drop|avoid|replace|skip"
@@ -66,7 +66,7 @@ _MOST_OF_AGENT, _MOST_OF_PERSON = 4, 4
 
 def of_agent(answer: str) -> list[str]:
     """Return the choices that the agent states, those with a reason first, in its words."""
-    words = sentences(plain(clip(answer, 20_000, 20_000)))
+    words = sentences(plain(clip(answer, *TOLD)))
     stated = [s for s in words if _fits(s) and _AGENT.search(s) and not _STEP.search(s)]
     return sorted(dict.fromkeys(stated), key=lambda s: not _MIND.search(s))[:_MOST_OF_AGENT]
 

@@ -10,6 +10,15 @@ from collections.abc import Iterable
 GIST = 300
 """Characters of a prompt or an answer that one fact carries."""
 
+# Characters at the head and at the tail of a text that are read, for `clip`. They only keep the
+# patterns from megabytes: few texts are as long.
+ASKED = (4000, 1000)
+"""Of a prompt: what is wanted stands before what was pasted, now and then behind it."""
+TOLD = (20_000, 20_000)
+"""Of an answer, for its sentences."""
+NAMED = (15_000, 15_000)
+"""Of an answer, for the names in it: what it is about is named more than once."""
+
 _FENCE = re.compile(r"(```|~~~)[\s\S]{0,6000}?(?:\1|\Z)")
 _MACHINE_BLOCK = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|command-message|command-args"

@@ -93,7 +93,7 @@ def scene(turn: Turn) -> Scene:
 
 
 def _told(answer: str) -> tuple[str, ...]:
-    words = prose.sentences(prose.plain(prose.clip(answer, 20_000, 20_000)))
+    words = prose.sentences(prose.plain(prose.clip(answer, *prose.TOLD)))
     telling = (sentence for sentence in words if prose.is_telling(sentence))
     return tuple(dict.fromkeys(telling))[:_SENTENCES]
 

@@ -8,16 +8,17 @@ from turnetl.extraction.structural.said import CONCEPT, DECISION, ERROR, FILE, S
 from turnetl.extraction.structural.scene import NOBODY, Scene
 from turnetl.model import ClosedBy, Episode
 
-_ASKED, _ANSWERED, _DECIDED, _STEERED, _EXPLAINED, _DESCRIBED, _DELEGATED, _MORE = (
-    0,
-    1,
-    2,
-    2,
-    7,
-    9,
-    10,
-    8,
-)
+# Ranks of sentences, the lower the more telling: a turn that says too much keeps what was wanted,
+# what came of it and what was chosen; between these and what was explained stand edits and
+# failures (see `work` and `runs`).
+_ASKED = 0
+_ANSWERED = 1
+_DECIDED = 2
+_STEERED = 2
+_EXPLAINED = 7
+_MORE = 8
+_DESCRIBED = 9
+_DELEGATED = 10
 _CAUSE = re.compile(
     r"\b(?:because|root cause|caused by|turns out|due to|this happens|that's why|which means"
     r"|the (?:[\w-]{1,20} )?(?:problem|issue|bug|reason|cause|culprit|fix|key)"
@@ -49,7 +50,7 @@ def asked(scene: Scene, context: Sequence[Episode]) -> Iterator[Said]:
         if task:
             text = f"A subagent was asked: {task}"
             yield Said(_DELEGATED, scene.hub, "DELEGATED", scene.subject, text, at)
-    for failure in failures.reported(prose.clip(turn.user_text, 4000, 1000)):
+    for failure in failures.reported(prose.clip(turn.user_text, *prose.ASKED)):
         text = f"The user reported `{failure.name}`"
         yield Said(_STEERED, Thing(ERROR, failure.name), "REPORTED", scene.subject, text, at)
 

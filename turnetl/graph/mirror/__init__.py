@@ -1,0 +1,1 @@
+"""A group in memory, and in it what Graphiti would ask a database for."""

@@ -1,0 +1,172 @@
+"""The tables of a folder, and where they lie.
+
+    <root>/turns/<group>/<digest of the archive's path>.parquet     one file an archive
+    <root>/episodes/<group>.parquet                                 one file a group
+
+A turns file says in its own metadata which archive it was read from: it is its own watermark.
+"""
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+import pyarrow as pa
+
+from turnetl import ids, schema
+from turnetl.errors import Stop
+from turnetl.lake.parquet import said_of, scan, write
+from turnetl.lake.values import as_episode, as_turn
+from turnetl.model import Episode, GroupId, Turn, TurnId
+
+_KEY = "turnetl"
+"""The Parquet metadata key of a file's own description."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which archive a turns file was read from, as it was then."""
+
+    archive: str
+    """Path as given."""
+    size: int
+    mtime_ns: int
+    sha256: str
+    format: str
+    reader: int
+    """Version of the format's reader."""
+    redactor: str
+    """Version of what cut the secrets out."""
+    group: GroupId
+    fixed: bool
+    """Whether a person named the group."""
+    counts: Mapping[str, Any]
+    """Lines, turns and the rest, by name; `skipped` by reason."""
+    schema: int = schema.TURNS.version
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFile:
+    """One turns file and what it says of itself."""
+
+    path: Path
+    origin: Origin
+
+
+class Lake:
+    """The tables under one folder. Nothing is created before the first write."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def groups(self) -> list[GroupId]:
+        """Return the groups that have turns files or an episodes table, sorted."""
+        turns = {path.parent.name for path in self.turn_paths()}
+        episodes = {path.stem for path in self._episodes.glob("*.parquet")}
+        return [GroupId(name) for name in sorted(turns | episodes)]
+
+    def turn_paths(self, group: GroupId | None = None) -> list[Path]:
+        """Return the turns files of a group or of all, sorted; opens none."""
+        groups = [group] if group is not None else _names(self._turns)
+        return [
+            self._turns / of / name
+            for of in groups
+            for name in _names(self._turns / of)
+            if name.endswith(".parquet")
+        ]
+
+    def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:
+        """Return what each turns file says of itself, by path; reads no row.
+
+        Files of an older schema, and such as turnetl did not write, are left out.
+        """
+        found = ((path, self.origin(path)) for path in self.turn_paths(group))
+        return [TurnFile(path, origin) for path, origin in found if origin is not None]
+
+    def origin(self, path: Path) -> Origin | None:
+        """Return what a turns file says of itself, or None if it says nothing we know."""
+        try:
+            origin = msgspec.json.decode(said_of(path).get(_KEY, ""), type=Origin)
+        except (Stop, msgspec.DecodeError):
+            return None
+        return origin if origin.schema == schema.TURNS.version else None
+
+    def write_turns(self, turns: pl.DataFrame | pa.Table, origin: Origin) -> Path:
+        """Write an archive's turns in place of what it gave before, also in another group."""
+        name = f"{archive_digest(Path(origin.archive))}.parquet"
+        said = {_KEY: msgspec.json.encode(origin, order="sorted").decode()}
+        path = self._turns / origin.group / name
+        write(path, turns, schema.TURNS, said)
+        for group in _names(self._turns):
+            if group != origin.group:
+                self.drop(self._turns / group / name)
+        return path
+
+    def drop(self, turns_file: Path) -> None:
+        """Remove a turns file, if it is there."""
+        turns_file.unlink(missing_ok=True)
+
+    def scan_turns(self, group: GroupId) -> pl.LazyFrame:
+        """Return the turns of a group: files by name, rows in the archive's order."""
+        return scan(self.turn_paths(group), schema.TURNS)
+
+    def turns(self, group: GroupId) -> Iterator[Turn]:
+        """Yield the turns of `scan_turns` as values."""
+        return (as_turn(row) for row in self.scan_turns(group).collect().iter_rows(named=True))
+
+    def write_episodes(
+        self, group: GroupId, frame: pl.DataFrame, metadata: Mapping[str, str]
+    ) -> None:
+        """Write a group's episodes in place of those before."""
+        write(self._episodes_path(group), frame, schema.EPISODES, metadata)
+
+    def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:
+        """Return what `write_episodes` was given, or None if the group has no such table."""
+        path = self._episodes_path(group)
+        return said_of(path) if path.exists() else None
+
+    def scan_episodes(self, group: GroupId) -> pl.LazyFrame:
+        """Return the episodes of a group in table order; no rows if there is no table."""
+        path = self._episodes_path(group)
+        return scan([path] if path.exists() else [], schema.EPISODES)
+
+    def episodes(
+        self, group: GroupId, turn_ids: Collection[TurnId] | None = None
+    ) -> Iterator[Episode]:
+        """Yield a group's episodes as values, in table order; only those named, if any are."""
+        rows = self.scan_episodes(group)
+        if turn_ids is not None:
+            rows = rows.filter(pl.col("turn_id").is_in(sorted(turn_ids)))
+        return (as_episode(row) for row in rows.collect().iter_rows(named=True))
+
+    @property
+    def _turns(self) -> Path:
+        return self.root / "turns"
+
+    @property
+    def _episodes(self) -> Path:
+        return self.root / "episodes"
+
+    def _episodes_path(self, group: GroupId) -> Path:
+        return self._episodes / f"{group}.parquet"
+
+
+def archive_digest(archive: Path) -> str:
+    """Return the name of an archive's turns file: the same however the path is written."""
+    return ids.digest(shown(archive.resolve()))
+
+
+def shown(path: Path) -> str:
+    """Return a path as text that any table can hold, also if its bytes are no UTF-8."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
+
+
+def _names(folder: Path) -> list[str]:
+    """Return what lies in a folder, sorted; nothing if it is none."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208  ten thousand names, no paths
+    except (FileNotFoundError, NotADirectoryError):
+        return []

@@ -1,0 +1,199 @@
+"""Archives to turn tables: found, read if changed, redacted, written. One bad archive stops none.
+
+An archive whose size and time of change are those of its turns file is not opened; one whose
+content is the same is not read. What has no turns file (unknown formats) is looked at every time.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from turnetl import formats, ids
+from turnetl.errors import BadArchive
+from turnetl.formats.base import Counts, Format
+from turnetl.lake import Lake, Origin, TurnFile, archive_digest, shown
+from turnetl.model import GroupId
+from turnetl.parse.grouping import project
+from turnetl.parse.report import ArchiveReport, Outcome, ParseReport, Problem
+from turnetl.parse.table import Redacts, redacted, rows
+
+_HEAD = 1 << 20
+"""Bytes that a format is told by: longer than the longest first line seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What all archives of a run are read with."""
+
+    lake: Lake
+    redactor: Redacts
+    group: GroupId | None
+
+    def would_repeat(self, origin: Origin) -> bool:
+        """Whether the same bytes would give what they gave then."""
+        return (
+            self.group in (None, origin.group)
+            and origin.reader == _reader(origin.format)
+            and origin.redactor == self.redactor.version
+        )
+
+
+def archives(
+    paths: Sequence[Path],
+    lake: Lake,
+    *,
+    redactor: Redacts,
+    group: GroupId | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ParseReport:
+    """Bring the turns files of these archives up to date.
+
+    Args:
+        paths: archives, as `expand` finds them.
+        lake: where the turns files are.
+        redactor: what cuts the secrets out of all texts before any is written.
+        group: the group of all their turns; else one per project, and one that was fixed stays.
+        progress: told after each archive how many are done, of how many.
+    """
+    known = _known(paths, lake)
+    run = _Reading(lake, redactor, group)
+    reports = []
+    for done, path in enumerate(paths, 1):
+        before = known.get(f"{archive_digest(path)}.parquet")
+        reports.append(_report(path, run, before))
+        if progress is not None:
+            progress(done, len(paths))
+    return ParseReport(tuple(reports))
+
+
+def _known(paths: Iterable[Path], lake: Lake) -> dict[str, TurnFile]:
+    """Return the turns files of the archives by their names, and open no other.
+
+    A run that died while an archive changed groups left two: the older one goes.
+    """
+    names = {f"{archive_digest(path)}.parquet" for path in paths}
+    found = [path for path in lake.turn_paths() if path.name in names]
+    known: dict[str, TurnFile] = {}
+    for path in sorted(found, key=lambda path: path.stat().st_mtime_ns):
+        if path.name in known:
+            lake.drop(known[path.name].path)
+        if (origin := lake.origin(path)) is not None:
+            known[path.name] = TurnFile(path, origin)
+    return known
+
+
+def _report(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveReport:
+    try:
+        return _archive(path, run, before)
+    except BadArchive as error:
+        outcome = Outcome.UNKNOWN if error.reason == "unknown" else Outcome.UNREADABLE
+        problem = Problem(shown(path), None, error.reason, str(error))
+        return ArchiveReport(shown(path), outcome, problem=problem)
+
+
+def _archive(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveReport:
+    status = _status(path)
+    origin = before.origin if before is not None else None
+    if origin is not None and _same_file(origin, status) and run.would_repeat(origin):
+        return _unchanged(path, origin)
+    known, data = _bytes(path, status.st_size)
+    sha256 = hashlib.sha256(data).hexdigest()
+    if (
+        origin is not None
+        and (sha256, known.name) == (origin.sha256, origin.format)
+        and run.would_repeat(origin)
+    ):
+        return _unchanged(path, origin)
+    reading = known.read(data)
+    texts = redacted(reading, run.redactor)
+    fixed = run.group or (origin.group if origin is not None and origin.fixed else None)
+    of = fixed or ids.group_id(project(texts.cwd))
+    described = Origin(
+        archive=shown(path),
+        size=len(data),
+        mtime_ns=status.st_mtime_ns,
+        sha256=sha256,
+        format=known.name,
+        reader=known.version,
+        redactor=run.redactor.version,
+        group=of,
+        fixed=fixed is not None,
+        counts=reading.counts.as_mapping(),
+    )
+    run.lake.write_turns(rows(texts, known.name, of, shown(path)), described)
+    outcome = Outcome.NEW if before is None else Outcome.CHANGED
+    problem = _bad_lines(path, reading.counts)
+    return ArchiveReport(shown(path), outcome, known.name, of, reading.counts, problem)
+
+
+def _status(path: Path) -> os.stat_result:
+    try:
+        return path.stat()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _bytes(path: Path, size: int) -> tuple[Format, bytes]:
+    """Return an archive's format and content as far as it was there when we looked.
+
+    What is appended meanwhile changes the size, so the next run reads it.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(min(_HEAD, size))
+            known = formats.sniff(head)
+            if known is None:
+                raise _unknown(path, head)
+            return known, head + file.read(size - len(head))
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _same_file(origin: Origin, status: os.stat_result) -> bool:
+    return (status.st_size, status.st_mtime_ns) == (origin.size, origin.mtime_ns)
+
+
+def _reader(name: str) -> int | None:
+    """Return the version of the format's reader as it is now."""
+    return next((known.version for known in formats.KNOWN if known.name == name), None)
+
+
+def _unchanged(path: Path, origin: Origin) -> ArchiveReport:
+    counts = Counts.from_mapping(origin.counts)
+    return ArchiveReport(shown(path), Outcome.UNCHANGED, origin.format, origin.group, counts)
+
+
+def _unreadable(path: Path, error: OSError) -> BadArchive:
+    name = shown(path)
+    if isinstance(error, FileNotFoundError):
+        return BadArchive("missing", f"`{name}` does not exist; check the path.")
+    if isinstance(error, IsADirectoryError):
+        return BadArchive("folder", f"`{name}` is a folder; name the archives in it.")
+    why = error.strerror or str(error)
+    return BadArchive("unreadable", f"`{name}` cannot be read ({why}); check its permissions.")
+
+
+def _unknown(path: Path, head: bytes) -> BadArchive:
+    name = shown(path)
+    if not head.strip():
+        return BadArchive("empty", f"`{name}` is empty; there is nothing to read.")
+    return BadArchive(
+        "unknown",
+        f"`{name}` is in no format that turnetl knows and was left alone; "
+        "name only coding-agent archives to be rid of this line.",
+    )
+
+
+def _bad_lines(path: Path, counts: Counts) -> Problem | None:
+    broken = counts.bad_lines - counts.glued_lines
+    if not broken:
+        return None
+    line = counts.first_broken_line
+    more = f" and {broken - 1} more" if broken > 1 else ""
+    message = (
+        f"`{shown(path)}` line {line}{more}: not JSON and passed over; the other lines were read. "
+        "Mend the line and run again if you need what it held."
+    )
+    return Problem(shown(path), line, "broken", message)
