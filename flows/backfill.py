@@ -7,9 +7,9 @@ started twice, and each turn is committed once all the same.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from prefect import State, Task, flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
@@ -17,19 +17,21 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.concurrency.asyncio import ConcurrencySlotAcquisitionError, concurrency
 from prefect.states import Completed, Failed
 from prefect.tasks import exponential_backoff
+from pydantic import PositiveInt
 
-from turnetl import app
+from turnetl import app, opening
+from turnetl.clock import now, utc
 from turnetl.episodes import FilterReport
 from turnetl.errors import BadUsage, Later, TurnetlError
-from turnetl.ingest.group import GroupReport
+from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.model import GroupId
 from turnetl.parse import Outcome, ParseReport, expand
 from turnetl.report import backfill as shown
-from turnetl.settings import Settings, from_process
+from turnetl.report.backfill import BackfillReport
+from turnetl.report.ingested import is_failure
+from turnetl.settings import ExtractorName, Settings, from_process
 
 _HOUR = timedelta(hours=1).total_seconds()
-_REFUSED = (1, 2, 4)
-"""Exit codes of `turnetl` after which a person must act; 3 only set turns aside."""
 
 
 @flow(name="backfill", timeout_seconds=24 * _HOUR, persist_result=False)
@@ -39,13 +41,13 @@ async def backfill(
     lake: str | None = None,
     graph: str | None = None,
     group: str | None = None,
-    extractor: Literal["structural", "llm", "both"] | None = None,
+    extractor: ExtractorName | None = None,
     config: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
-    limit: int | None = None,
-    batch_size: int = 200,
-    groups_at_once: int | None = None,
+    limit: PositiveInt | None = None,
+    batch_size: PositiveInt = 200,
+    groups_at_once: PositiveInt | None = None,
     model_slots: str | None = None,
 ) -> State[dict[str, Any]]:
     """Parse, filter and ingest archives. What was done before is not done again.
@@ -71,11 +73,12 @@ async def backfill(
     """
     try:
         settings = _settings(config, lake, graph, extractor, groups_at_once)
+        opening.check(settings)
         parsed = await _parsed(_absolute(archives), settings, group, batch_size)
         if not parsed.groups:
-            return _ended(parsed, FilterReport(()), app.IngestReport(None, ()))
+            return _ended(parsed, FilterReport(()), IngestReport(None, ()))
         filtered = await filter_turns(lambda: app.filter_turns(settings, parsed.groups))
-        limits = app.Limits(parsed.groups, _utc(since), _utc(until), limit)
+        limits = app.Limits(parsed.groups, utc(since), utc(until), limit)
         async with _slots(model_slots, settings.llm.at_once):
             ingested = await _ingested(settings, limits)
     except TurnetlError as error:
@@ -173,10 +176,10 @@ def _batches(archives: Sequence[str], size: int) -> Iterator[Sequence[str]]:
         yield archives[start : start + size]
 
 
-async def _ingested(settings: Settings, limits: app.Limits) -> app.IngestReport:
+async def _ingested(settings: Settings, limits: app.Limits) -> IngestReport:
     """Ingest groups side by side in this one process: an embedded graph has one opener."""
-    run = app.new_run(settings, _now)
-    async with app.opened(settings) as tools:
+    run = app.new_run(settings, now)
+    async with opening.tools(settings) as tools:
         at_once = asyncio.Semaphore(settings.groups_at_once)
 
         async def ingest(group: GroupId) -> GroupReport:
@@ -187,7 +190,7 @@ async def _ingested(settings: Settings, limits: app.Limits) -> app.IngestReport:
                 return await ingest_group(group, ingest)
 
         reports = await app.all_of(one(GroupId(group)) for group in limits.groups)
-    return app.IngestReport(run.run_id, tuple(reports))
+    return IngestReport(run.run_id, tuple(reports))
 
 
 @asynccontextmanager
@@ -207,18 +210,18 @@ async def _slots(limit: str | None, wanted: int) -> AsyncIterator[None]:
 
 
 def _ended(
-    parsed: ParseReport, filtered: FilterReport, ingested: app.IngestReport
+    parsed: ParseReport, filtered: FilterReport, ingested: IngestReport
 ) -> State[dict[str, Any]]:
     """Return Completed with the report, or Failed with what was refused first."""
-    report = app.BackfillReport(parsed, filtered, ingested)
-    if shown.exit_code(report) in _REFUSED:
+    report = BackfillReport(parsed, filtered, ingested)
+    if is_failure(shown.exit_code(report)):
         first, *more = _refusals(parsed, ingested)
         return Failed(message=f"{first} (and {len(more)} more)" if more else first)
     said = f"{ingested.committed} turns committed, {ingested.skipped} before"
     return Completed(message=said, data=shown.as_json(report))
 
 
-def _refusals(parsed: ParseReport, ingested: app.IngestReport) -> list[str]:
+def _refusals(parsed: ParseReport, ingested: IngestReport) -> list[str]:
     """Return why the run failed; lines and files passed over count only if nothing else does."""
     groups = [f"`{of.group}`: {of.error}" for of in ingested.groups if of.error]
     passed_over = {
@@ -226,11 +229,3 @@ def _refusals(parsed: ParseReport, ingested: app.IngestReport) -> list[str]:
     }
     serious = [problem.message for problem in parsed.problems if problem not in passed_over]
     return groups + serious or [problem.message for problem in parsed.problems]
-
-
-def _utc(time: datetime | None) -> datetime | None:
-    return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)  # noqa: TID251 - the clock that everything else is handed

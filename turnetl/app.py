@@ -4,31 +4,26 @@ The command line and the flows are two thin callers of what stands here.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
-from turnetl import episodes, ids, parse
-from turnetl.errors import BadUsage
-from turnetl.extraction.port import Extractor
-from turnetl.graph.open import open_graph
+from turnetl import episodes, ids, opening, parse
+from turnetl.errors import BadUsage, TurnetlError
 from turnetl.graph.port import GraphStore
 from turnetl.graph.search import Hit, search
 from turnetl.ingest import group as ingesting
 from turnetl.ingest import owner
-from turnetl.ingest.group import GroupReport, Tools
+from turnetl.ingest.group import Tools
 from turnetl.ingest.pipeline import Run
 from turnetl.ingest.plan import Scope
-from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.lake import Lake
-from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.port import Embedder
 from turnetl.model import GroupId
+from turnetl.progress import Progress, Step, silent
 from turnetl.redact import Redactor
+from turnetl.report.backfill import BackfillReport
 from turnetl.report.questions import questions
 from turnetl.settings import Settings
 
@@ -39,67 +34,16 @@ Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """How far a stage is."""
-
-    stage: str
-    name: str
-    done: int
-    total: int
-
-
-Progress = Callable[[Step], None]
-
-
-def silent(_: Step) -> None:
-    """Show nothing."""
-
-
-@dataclass(frozen=True, slots=True)
 class Limits:
-    """Which turns an ingest may take: see `plan.Scope`."""
+    """Which turns an ingest may take: as `plan.Scope`, and of which groups."""
 
     groups: tuple[str, ...] = ()
+    """All if none is named."""
     since: datetime | None = None
     until: datetime | None = None
     limit: int | None = None
+    retry: bool = False
     dry_run: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class IngestReport:
-    """The account of a run over all its groups."""
-
-    run_id: str | None
-    """None if nothing was written."""
-    groups: tuple[GroupReport, ...]
-    questions: tuple[str, ...] = ()
-    """To try the search with, if anything new was committed."""
-
-    @property
-    def committed(self) -> int:
-        return sum(group.committed for group in self.groups)
-
-    @property
-    def skipped(self) -> int:
-        return sum(group.skipped for group in self.groups)
-
-    @property
-    def quarantined(self) -> int:
-        return sum(group.quarantined for group in self.groups)
-
-    @property
-    def pending(self) -> int:
-        return sum(group.pending for group in self.groups)
-
-
-@dataclass(frozen=True, slots=True)
-class BackfillReport:
-    """What each of the three stages did."""
-
-    parsed: parse.ParseReport
-    filtered: episodes.FilterReport
-    ingested: IngestReport
 
 
 def parse_archives(
@@ -145,31 +89,19 @@ async def ingest(
 ) -> IngestReport:
     """Bring what is left of the groups into the graph, groups side by side.
 
-    If nothing is left, or only to be looked at, the graph is opened for reading only.
+    If nothing is left, or only to be looked at, the graph is opened for reading only. A graph that
+    cannot be opened stands in the report.
     """
-    before = await status(settings, limits, clock)
-    if limits.dry_run or not any(group.ready for group in before.groups):
-        return before
-    run = new_run(settings, clock)
-    async with opened(settings) as tools:
-        names = chosen(tools.lake.groups(), limits.groups)
-        at_once = asyncio.Semaphore(settings.groups_at_once)
-
-        async def one(group: GroupId) -> GroupReport:
-            async with at_once:
-                return await ingest_group(group, tools, limits, run, settings, progress=progress)
-
-        reports = await all_of(one(group) for group in names)
-        return IngestReport(run.run_id, tuple(reports), await _questions(reports, tools.store))
-
-
-async def all_of(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
-    """Wait for every job, then raise what the first one raised, if any did."""
-    results = await asyncio.gather(*jobs, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    return [result for result in results if not isinstance(result, BaseException)]
+    opening.check(settings)
+    try:
+        before = await status(settings, limits, clock)
+        if limits.dry_run or not before.ready:
+            return before
+        return await _ingest(before, settings, limits, clock, progress)
+    except BadUsage:
+        raise
+    except TurnetlError as error:
+        return IngestReport(None, (), error=str(error), exit_code=error.exit_code)
 
 
 async def ingest_group(
@@ -193,22 +125,19 @@ async def ingest_group(
 
 async def status(settings: Settings, limits: Limits, clock: Clock) -> IngestReport:
     """Say how every group of lake or graph stands. Writes nothing."""
-    scope = scope_of(settings, limits, clock())
-    async with opened(settings, write=False) as tools:
-        there = sorted({*tools.lake.groups(), *await tools.store.groups()})
+    lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
+    recipe = opening.recipe(settings)
+    in_lake = lake.groups()
+    async with opening.store(settings, write=False) as store:
+        there = sorted({*in_lake, *await store.groups()})
         reports = [
-            await ingesting.account(await ingesting.plan(group, tools, scope), tools.store)
+            await ingesting.status(group, lake, store, scope, recipe=recipe)
             for group in chosen(there, limits.groups)
         ]
-    return IngestReport(None, tuple(reports))
-
-
-async def _questions(reports: Sequence[GroupReport], store: GraphStore) -> tuple[str, ...]:
-    """Ask the group that grew most, unless reading it would take long."""
-    grown = [of for of in reports if of.committed and of.facts <= _SMALL]
-    if not grown:
-        return ()
-    return questions(await store.load(max(grown, key=lambda of: of.committed).group))
+    outdated = {group for group in in_lake if not episodes.is_current(lake, group)}
+    return IngestReport(
+        None, tuple(_outdated(of) if of.group in outdated else of for of in reports)
+    )
 
 
 async def backfill(
@@ -221,6 +150,7 @@ async def backfill(
     progress: Progress = silent,
 ) -> BackfillReport:
     """Parse, filter and ingest: the main job."""
+    opening.check(settings)
     parsed = parse_archives(archives, settings, group=group, progress=progress)
     if not parsed.groups:
         return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
@@ -231,109 +161,28 @@ async def backfill(
     return BackfillReport(parsed, filtered, ingested)
 
 
-async def retry(
-    settings: Settings, limits: Limits, clock: Clock, *, progress: Progress = silent
-) -> IngestReport:
-    """Let quarantined turns go, and ingest."""
-    lake = Lake(settings.lake)
-    for group in chosen(lake.groups(), limits.groups):
-        quarantine = Quarantine(lake.root, group)
-        for turn in quarantine.turns():
-            quarantine.release(turn)
-    return await ingest(settings, limits, clock, progress=progress)
-
-
 async def find(
-    query: str, settings: Settings, *, groups: Sequence[str] = (), limit: int = 10
+    query: str,
+    settings: Settings,
+    *,
+    groups: Sequence[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int = 10,
 ) -> Sequence[Hit]:
     """Return the turns that answer the query best, each with its facts. Writes nothing."""
-    store = await open_store(settings, write=False)
-    try:
+    async with opening.store(settings, write=False) as store:
         names = chosen(await store.groups(), groups)
         contents = [await store.load(name) for name in names]
-    finally:
-        await store.close()
-    return await search(contents, query, open_embedder(), limit=limit)
-
-
-@asynccontextmanager
-async def opened(settings: Settings, *, write: bool = True) -> AsyncIterator[Tools]:
-    """Open what an ingest needs, and close the graph afterwards."""
-    embedder = open_embedder()
-    extractor = open_extractor(settings, embedder)
-    store = await open_store(settings, write=write)
-    try:
-        if write:
-            await store.prepare()
-        yield Tools(
-            lake=Lake(settings.lake),
-            store=store,
-            extractor=extractor,
-            embedder=embedder,
-            context_turns=settings.context_turns,
-        )
-    finally:
-        await store.close()
-        await extractor.close()
-
-
-async def open_store(settings: Settings, *, write: bool) -> GraphStore:
-    password = settings.graph_password
-    return await open_graph(
-        settings.graph_url,
-        user=settings.graph_user,
-        password=password.get_secret_value() if password else "",
-        write=write,
-    )
-
-
-def open_embedder() -> Embedder:
-    return WordLlamaEmbedder()
-
-
-def open_extractor(settings: Settings, embedder: Embedder) -> Extractor[Any]:
-    """Return the extractor that the settings name."""
-    from turnetl.extraction.structural import StructuralExtractor
-
-    match settings.extractor_name:
-        case "structural":
-            return StructuralExtractor()
-        case "llm":
-            return _llm(settings, embedder)
-        case "both":
-            from turnetl.extraction.both import BothExtractor
-
-            return BothExtractor(StructuralExtractor(), _llm(settings, embedder))
-
-
-def _llm(settings: Settings, embedder: Embedder) -> Extractor[Any]:
-    if settings.llm.provider == "none":
-        raise BadUsage(
-            "the `llm` extractor needs a model: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
-            "TURNETL_LLM__API_KEY, or use --extractor structural"
-        )
-    from turnetl.extraction.llm import LlmExtractor
-    from turnetl.extraction.templates import TemplateResolver, folders
-    from turnetl.llm.models import open_model
-
-    key = settings.llm.api_key
-    model = open_model(
-        settings.llm.provider,
-        model=settings.llm.model,
-        base_url=settings.llm.base_url,
-        api_key=key.get_secret_value() if key else None,
-        at_once=settings.llm.at_once,
-    )
-    templates = TemplateResolver(folders(Path.cwd(), Path.home()))
-    instructions = settings.extraction.resolve_prompt(templates)
-    return LlmExtractor(model, embedder, instructions=instructions)
+    return await search(contents, query, opening.embedder(), limit=limit, since=since, until=until)
 
 
 def new_run(settings: Settings, clock: Clock) -> Run:
     """Return a run of this process."""
+    run_id = str(uuid4())
     return Run(
-        run_id=str(uuid4()),
-        owner=owner.name(),
+        run_id=run_id,
+        owner=owner.name(run_id),
         clock=clock,
         lease=timedelta(seconds=settings.lease_seconds),
         ahead=settings.ahead,
@@ -347,18 +196,67 @@ def scope_of(settings: Settings, limits: Limits, now: datetime) -> Scope:
         since=limits.since,
         until=limits.until,
         limit=limits.limit,
+        retry=limits.retry,
     )
 
 
 def chosen(there: Sequence[GroupId], named: Sequence[str]) -> list[GroupId]:
-    """Return the groups named, all of them if none is.
+    """Return the groups named, as they are or as a project's name; all of them if none is named.
 
     Raises:
         BadUsage: a name that is not there; says which are.
     """
-    unknown = sorted(set(named) - set(there))
+    wanted = {GroupId(name) if name in there else ids.group_id(name): name for name in named}
+    unknown = [name for group, name in wanted.items() if group not in there]
     if unknown:
         raise BadUsage(
             f"there is no group `{unknown[0]}`; there are: {', '.join(there) or 'none yet'}"
         )
-    return [group for group in there if not named or group in named]
+    return [group for group in there if not named or group in wanted]
+
+
+async def all_of(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
+    """Wait for every job, then raise what the first one raised, if any did."""
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
+
+
+async def _ingest(
+    before: IngestReport, settings: Settings, limits: Limits, clock: Clock, progress: Progress
+) -> IngestReport:
+    """Ingest the groups that have something ready; the others stand as they stood before."""
+    run = new_run(settings, clock)
+    async with opening.tools(settings) as tools:
+        at_once = asyncio.Semaphore(settings.groups_at_once)
+
+        async def one(stood: GroupReport) -> GroupReport:
+            if not stood.ready:
+                return stood
+            async with at_once:
+                return await ingest_group(
+                    stood.group, tools, limits, run, settings, progress=progress
+                )
+
+        reports = await all_of(one(stood) for stood in before.groups)
+        return IngestReport(run.run_id, tuple(reports), await _questions(reports, tools.store))
+
+
+def _outdated(report: GroupReport) -> GroupReport:
+    """Take a group whose turns changed since they were filtered as one that is not ready."""
+    return replace(
+        report,
+        waiting={"unfiltered": report.pending} if report.pending else {},
+        error="its turns changed since they were filtered; run `turnetl filter`",
+        exit_code=1,
+    )
+
+
+async def _questions(reports: Sequence[GroupReport], store: GraphStore) -> tuple[str, ...]:
+    """Ask the group that grew most, unless reading it would take long."""
+    grown = [of for of in reports if of.committed and of.holds and of.holds.facts <= _SMALL]
+    if not grown:
+        return ()
+    return questions(await store.load(max(grown, key=lambda of: of.committed).group))

@@ -6,21 +6,25 @@ errors go to standard error. Nothing heavy is imported before a command is chose
 
 import asyncio
 import json
-import re
-import shutil
+import logging
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts.validators import Number
+
+from turnetl.clock import now, utc
 
 if TYPE_CHECKING:  # importing these costs a second, and `--help` must not pay it
-    from turnetl.app import Limits, Progress
+    from turnetl.app import Limits
+    from turnetl.progress import Progress
     from turnetl.settings import Settings
 
 DONE, FAILED, USAGE, QUARANTINED, STOPPED, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -30,6 +34,7 @@ app = App(
     help="Years of coding-agent archives into a temporal knowledge graph.",
     version=lambda: version("turnetl"),
     result_action="return_value",
+    suppress_keyboard_interrupt=False,  # we say what stays
     help_format="plaintext",  # markdown costs a tenth of a second
 )
 _main = Group("The main job", sort_key=0)
@@ -56,6 +61,13 @@ class Common:
 
         return from_process(self.config, lake=self.lake, graph=self.graph, **given)
 
+    def search(self) -> str:
+        """Return the command that searches this very graph, up to the question."""
+        from turnetl.report.proposed import search
+
+        options = {"--lake": self.lake, "--graph": self.graph, "--config": self.config}
+        return search(Path(sys.argv[0]), Path.cwd(), options)
+
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -66,22 +78,20 @@ class Which:
     "Only turns that started at this time or later (UTC if no zone is given)."
     until: datetime | None = None
     "Only turns that started before this time."
-    limit: int | None = None
+    limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None
     "At most so many turns of each group."
     dry_run: Annotated[bool, Parameter(negative="")] = False
     "Write nothing to the graph and call no model; say what waits."
 
-    def limits(self, groups: tuple[str, ...] = ()) -> "Limits":
+    def limits(self, groups: tuple[str, ...] = (), *, retry: bool = False) -> "Limits":
         from turnetl.app import Limits
 
-        return Limits(groups, _utc(self.since), _utc(self.until), self.limit, self.dry_run)
+        return Limits(groups, utc(self.since), utc(self.until), self.limit, retry, self.dry_run)
 
 
 Extractor = Literal["structural", "llm", "both"]
 Groups = Annotated[tuple[str, ...], Parameter(name="--group", negative="")]
 _COMMON, _WHICH = Common(), Which()
-_USUAL_LAKE = Path("data/lake")
-_PASSWORD = re.compile(r":[^:@/]*@")
 
 
 @app.command(group=_main)
@@ -108,11 +118,11 @@ def backfill(
     with _progress(common) as progress:
         report = asyncio.run(
             turnetl.backfill(
-                archives, settings, which.limits(), _now, group=group, progress=progress
+                archives, settings, which.limits(), now, group=group, progress=progress
             )
         )
     _say(shown.sentences(report))
-    _out(common, shown.table(report, _search(common)), shown.as_json(report))
+    _out(common, shown.table(report, common.search()), shown.as_json(report))
     return shown.exit_code(report)
 
 
@@ -170,9 +180,7 @@ def ingest(
         groups: only this group; may be repeated.
         extractor: what finds entities and facts [default: llm if a model is set].
     """
-    from turnetl import app as turnetl
-
-    return _ingested(turnetl.ingest, common.settings(extractor=extractor), groups, which, common)
+    return _ingested(common.settings(extractor=extractor), which.limits(groups), common)
 
 
 @app.command(group=_stages)
@@ -183,15 +191,14 @@ def retry(
     which: Which = _WHICH,
     common: Common = _COMMON,
 ) -> int:
-    """Try the quarantined turns again.
+    """Ingest, and try the quarantined turns again.
 
     Args:
         groups: only this group; may be repeated.
         extractor: what finds entities and facts [default: llm if a model is set].
     """
-    from turnetl import app as turnetl
-
-    return _ingested(turnetl.retry, common.settings(extractor=extractor), groups, which, common)
+    limits = which.limits(groups, retry=True)
+    return _ingested(common.settings(extractor=extractor), limits, common)
 
 
 @app.command(group=_look)
@@ -202,10 +209,11 @@ def status(*, groups: Groups = (), common: Common = _COMMON) -> int:
         groups: only this group; may be repeated.
     """
     from turnetl import app as turnetl
-    from turnetl.report import ingested as shown
+    from turnetl.report import standing as shown
 
-    report = asyncio.run(turnetl.status(common.settings(), turnetl.Limits(groups), _now))
-    _out(common, shown.table(report), shown.as_json(report))
+    report = asyncio.run(turnetl.status(common.settings(), turnetl.Limits(groups), now))
+    _say(sentence for of in report.groups for sentence in shown.sentences(of))
+    _out(common, shown.table(report), shown.all_json(report))
     return DONE
 
 
@@ -215,7 +223,9 @@ def search(
     /,
     *,
     groups: Groups = (),
-    limit: Annotated[int, Parameter(name=("--limit", "-n"))] = 10,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = 10,
     common: Common = _COMMON,
 ) -> int:
     """Find the turns that answer a question, with their facts, files and lines.
@@ -223,25 +233,44 @@ def search(
     Args:
         query: words or a whole question.
         groups: only this group; may be repeated.
+        since: only turns that started at this time or later.
+        until: only turns that started before this time.
         limit: at most so many turns.
     """
     from turnetl import app as turnetl
     from turnetl.report import hits as shown
 
-    found = asyncio.run(turnetl.find(query, common.settings(), groups=groups, limit=limit))
+    found = asyncio.run(
+        turnetl.find(
+            query,
+            common.settings(),
+            groups=groups,
+            since=utc(since),
+            until=utc(until),
+            limit=limit,
+        )
+    )
     _out(common, shown.table(found), shown.as_json(found))
     return DONE
 
 
 def main() -> None:
     """Run the command line, with the exit codes of the README."""
-    sys.exit(_run(sys.argv[1:]))
+    try:
+        code = _run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read us has gone; nothing more can be said to them, not even by Python's exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED
+    sys.exit(code)
 
 
 def _run(arguments: list[str]) -> int:
     from turnetl.errors import TurnetlError
 
     as_json = "--json" in arguments
+    _log()
     try:
         code = app(arguments, exit_on_error=False, print_error=False)
     except CycloptsError as error:
@@ -254,8 +283,14 @@ def _run(arguments: list[str]) -> int:
             INTERRUPTED,
             as_json=as_json,
         )
+    except BrokenPipeError:
+        raise
     except OSError as error:
         return _fail(f"{error.filename or 'file'}: {error.strerror}", FAILED, as_json=as_json)
+    except Exception as error:
+        logging.getLogger("turnetl").info("unforeseen", exc_info=error)
+        message = f"{type(error).__name__}: {error} (not foreseen: please report it)"
+        return _fail(message, FAILED, as_json=as_json)
     return code if isinstance(code, int) else DONE
 
 
@@ -266,34 +301,29 @@ def _fail(message: str, code: int, *, as_json: bool) -> int:
     return code
 
 
-def _ingested(
-    job: Callable[..., Any],
-    settings: "Settings",
-    groups: tuple[str, ...],
-    which: Which,
-    common: Common,
-) -> int:
+def _ingested(settings: "Settings", limits: "Limits", common: Common) -> int:
+    from turnetl import app as turnetl
     from turnetl.report import ingested as shown
 
     with _progress(common) as progress:
-        report = asyncio.run(job(settings, which.limits(groups), _now, progress=progress))
+        report = asyncio.run(turnetl.ingest(settings, limits, now, progress=progress))
     _say(shown.sentences(report))
     _out(common, shown.table(report), shown.as_json(report))
     return shown.exit_code(report)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)  # noqa: TID251 - the clock that everything else is handed
-
-
-def _utc(time: datetime | None) -> datetime | None:
-    return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time
+def _log() -> None:
+    """Let our own warnings be heard, and nobody else's: what matters of theirs is a sentence."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("turnetl: %(message)s"))
+    logging.getLogger("turnetl").addHandler(handler)
+    logging.getLogger().addHandler(logging.NullHandler())
 
 
 @contextmanager
 def _progress(common: Common) -> Iterator["Progress"]:
     """Show bars on standard error, on a terminal; say nothing elsewhere or with --json."""
-    from turnetl.app import silent
+    from turnetl.progress import silent
     from turnetl.report.bars import Bars
 
     if common.json or not sys.stderr.isatty():
@@ -301,21 +331,6 @@ def _progress(common: Common) -> Iterator["Progress"]:
         return
     with Bars() as bars:
         yield bars.step
-
-
-def _search(common: Common) -> str:
-    """Return the command that searches where `common` points, as it can be typed here."""
-    ours = Path(sys.argv[0])
-    found = shutil.which("turnetl")
-    there = found is not None and Path(found).resolve() == ours.resolve()
-    near = ours.absolute().is_relative_to(Path.cwd())
-    path = ours.absolute().relative_to(Path.cwd()) if near else ours
-    words = ["turnetl" if there else str(path), "search"]
-    if common.lake is not None and common.lake != _USUAL_LAKE:
-        words += ["--lake", str(common.lake)]
-    if common.graph is not None:
-        words += ["--graph", _PASSWORD.sub(":***@", common.graph)]
-    return " ".join(words)
 
 
 def _say(sentences: Iterable[str]) -> None:

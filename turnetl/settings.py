@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
@@ -19,6 +19,7 @@ from turnetl.extraction.config import ExtractionConfig
 ENV = "TURNETL_"
 _FOR_TESTS = "TURNETL_TEST_"
 CONFIG_NAME = "graphiti.config.json"
+_OFF = ("none", "null", "false", "off")
 
 Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]
 ExtractorName = Literal["structural", "llm", "both"]
@@ -64,6 +65,11 @@ class Settings(BaseModel):
     """A last turn is over when nothing was written for so long."""
     lease_seconds: float = Field(default=120, gt=0)
     """How long a group stays ours if we fall silent."""
+
+    @field_validator("lake")
+    @classmethod
+    def _at_home(cls, lake: Path) -> Path:
+        return lake.expanduser()
 
     @property
     def graph_url(self) -> str:
@@ -148,11 +154,20 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         if not name.startswith(ENV) or name.startswith(_FOR_TESTS) or value == "":
             continue
         path = name.removeprefix(ENV).lower().split("__")
-        level = found
-        for step in path[:-1]:
-            level = level.setdefault(step, {})
-        level[path[-1]] = value
+        _put(found, path, value)
     return found
+
+
+def _put(found: dict[str, Any], path: list[str], value: str) -> None:
+    """Put a value under its name; one that stands where a section belongs is left to validation."""
+    level = found
+    for step in path[:-1]:
+        below = level.setdefault(step, {})
+        if not isinstance(below, dict):
+            return
+        level = below
+    off = path == ["extraction", "preprocessing_prompt"] and value.lower() in _OFF
+    level[path[-1]] = None if off else value
 
 
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """The main job as a person runs it, on both graphs."""
 
+import json
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import ladybug
+import pytest
 
 from tests.cli.command import SAMPLES, clean, line, turnetl
 
@@ -73,15 +75,22 @@ def test_an_emptied_lake_makes_no_duplicates(graph_url: str, tmp_path: Path) -> 
 
 
 def test_status_says_what_is_there_and_why_the_rest_is_not(graph_url: str, tmp_path: Path) -> None:
-    turnetl("backfill", SAMPLES, "--graph", graph_url, folder=tmp_path)
-    for group in turnetl("status", "--graph", graph_url, "--json", folder=tmp_path).json["groups"]:
-        noise = sum(group["noise"].values())
-        waiting = group["pending"] + group["quarantined"]
-        assert group["turns"] == group["skipped"] + noise + waiting
-        assert group["episodes"] == group["skipped"]
+    turnetl("backfill", SAMPLES, "--graph", graph_url, "--limit", "4", folder=tmp_path)
+    said = turnetl("status", "--graph", graph_url, "--json", folder=tmp_path).json
+    assert [group["group"] for group in said["groups"]] == ["bookshop", "shoebox"]
+    for group in said["groups"]:
+        missing = sum(group["noise"].values()) + sum(group["gaps"].values())
+        assert group["turns"] == group["committed"] + missing
+        assert group["episodes"] == group["committed"] == 4
+        assert group["pending"] == group["gaps"]["ready"] > 0
+    assert (
+        "ready for `turnetl ingest`" in turnetl("status", "--graph", graph_url, folder=tmp_path).out
+    )
 
 
-def test_a_run_that_is_interrupted_goes_on_where_it_was(graph_url: str, tmp_path: Path) -> None:
+def test_a_run_that_is_interrupted_says_so_and_goes_on_where_it_was(
+    graph_url: str, tmp_path: Path
+) -> None:
     command = ("backfill", SAMPLES, "--graph", graph_url, "--json")
     running = subprocess.Popen(
         line(*command),
@@ -91,15 +100,19 @@ def test_a_run_that_is_interrupted_goes_on_where_it_was(graph_url: str, tmp_path
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(2)
+    # The tables are there: it is at the graph now, or about to be.
+    while not list(tmp_path.glob("data/lake/episodes/*.parquet")):
+        assert running.poll() is None
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
-    assert "Traceback" not in said
+    out, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "what is committed stays" in said
+    assert json.loads(out)["exit_code"] == 130
     finished = turnetl(*command, folder=tmp_path)
     again = turnetl(*command, folder=tmp_path).json
     assert finished.code == 0
-    assert (again["committed"], again["pending"]) == (0, finished.json["pending"])
-    assert finished.json["committed"] + finished.json["skipped"] == again["skipped"]
+    assert (again["committed"], again["pending"]) == (0, 0)
+    assert finished.json["committed"] + finished.json["skipped"] == again["skipped"] == 27
 
 
 def test_a_path_that_does_not_exist_is_named_and_the_rest_is_done(tmp_path: Path) -> None:
@@ -197,3 +210,98 @@ def test_samples_stay_as_they_are(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in copied.rglob("*.jsonl")}
     turnetl("backfill", copied, folder=tmp_path)
     assert {path: path.read_bytes() for path in copied.rglob("*.jsonl")} == before
+
+
+def test_what_went_wrong_before_the_graph_is_told_also_when_the_graph_is_down(
+    tmp_path: Path,
+) -> None:
+    down = ("--graph", "bolt://neo4j:x@127.0.0.1:9", "--json")
+    ran = turnetl("backfill", "nowhere", one_sample(), *down, folder=tmp_path)
+    assert ran.code == 1
+    assert len(ran.said) == 2
+    assert ran.json["parsed"]["archives"]["new"] == 1
+    assert ran.json["committed"] == 0
+    assert "127.0.0.1:9" in ran.json["error"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--graph", "nonsense"),
+        ("--graph", "ladybug:/tmp/x.lbug"),
+        ("--graph", "bolt://host:port"),
+        ("--graph", "bolt://[::1"),
+        ("--graph", "bolt://host:7687/films"),
+        ("--extractor", "llm"),
+        ("--limit", "0"),
+        ("--limit", "-3"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_read(
+    wrong: tuple[str, str], tmp_path: Path
+) -> None:
+    ran = turnetl("backfill", one_sample(), *wrong, folder=tmp_path)
+    assert ran.code == 2
+    assert len(ran.said) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_turns_that_changed_since_they_were_filtered_are_not_ingested(tmp_path: Path) -> None:
+    turnetl("parse", one_sample(), folder=tmp_path)
+    ran = turnetl("ingest", "--json", folder=tmp_path)
+    assert (ran.code, ran.json["committed"]) == (1, 0)
+    assert "run `turnetl filter`" in ran.said[0]
+
+
+def test_archives_that_move_to_another_group_are_not_ingested_under_both(tmp_path: Path) -> None:
+    down = ("--graph", "bolt://neo4j:x@127.0.0.1:9")
+    turnetl("backfill", one_sample(), *down, folder=tmp_path)
+    moved = turnetl("backfill", one_sample(), "--group", "Other Shop", "--json", folder=tmp_path)
+    assert [group["group"] for group in moved.json["groups"]] == ["other_shop"]
+    later = turnetl("ingest", "--json", folder=tmp_path)
+    assert later.json["committed"] == 0
+    assert turnetl("filter", folder=tmp_path).code == 0
+    assert (
+        turnetl("status", "--group", "Other Shop", "--json", folder=tmp_path).json["pending"] == 0
+    )
+
+
+def test_a_dry_run_brings_nothing_into_the_graph(tmp_path: Path) -> None:
+    said = turnetl("backfill", one_sample(), "--dry-run", "--json", folder=tmp_path).json
+    assert said["committed"] == 0
+    assert said["groups"][0]["gaps"]["ready"] > 0
+    assert not (tmp_path / "data/lake/graph.lbug").exists()
+
+
+def test_only_turns_of_the_time_named_are_taken_and_found(tmp_path: Path) -> None:
+    april = ("--since", "2026-04-01", "--until", "2026-05-01")
+    turnetl("backfill", SAMPLES, *april, folder=tmp_path)
+    hits = turnetl("search", "shoebox photos", "--json", folder=tmp_path).json["hits"]
+    assert {hit["valid_at"][:7] for hit in hits} == {"2026-04"}
+    none = turnetl("search", "shoebox photos", "--until", "2026-04-01", "--json", folder=tmp_path)
+    assert none.json["hits"] == []
+
+
+def test_the_searches_that_are_proposed_can_be_typed_as_they_stand(tmp_path: Path) -> None:
+    lake = tmp_path / "my lake"
+    out = turnetl("backfill", SAMPLES, "--lake", lake, folder=tmp_path).out
+    proposed = [entry.strip() for entry in out.splitlines() if " search " in entry]
+    assert len(proposed) == 3
+    for command in proposed:
+        _, *arguments = shlex.split(command)
+        assert turnetl(*arguments, "--json", folder=tmp_path).json["hits"]
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        line("status", "--json"),
+        cwd=tmp_path,
+        env=clean(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        assert running.stderr is not None
+        assert running.stderr.read() == ""

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.prefect.conftest import ROOT, Prefect
-from turnetl import app
+from turnetl import opening
 from turnetl.settings import Settings
 
 pytestmark = pytest.mark.prefect
@@ -26,12 +26,9 @@ async def test_a_deployed_run_brings_the_turns_into_the_graph(
         *("-p", f"lake={lake}"),
     )
     assert done.returncode == 0, done.stdout + done.stderr + deployed.log("worker")
-    store = await app.open_store(Settings(lake=lake), write=False)
-    try:
+    async with opening.store(Settings(lake=lake), write=False) as store:
         (group,) = await store.groups()
         assert len(await store.receipts(group)) == 3
-    finally:
-        await store.close()
 
 
 def test_a_deployed_run_that_was_refused_fails(deployed: Prefect, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from prefect.states import Failed
 from flows.backfill import backfill, ingest_group, may_pass
 from tests.prefect.conftest import ROOT
 from turnetl.errors import BadTurn, GraphBusy, GraphRefused
-from turnetl.ingest.group import GroupReport
+from turnetl.ingest.report import GroupReport
 from turnetl.model import GroupId
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("quiet_prefect")]
@@ -104,16 +104,7 @@ def _report(*, error: str | None = None, again: bool = False) -> GroupReport:
     return GroupReport(
         group=GroupId("shop"),
         turns=1,
-        committed=0,
         skipped=1,
-        quarantined=0,
-        pending=0,
-        waiting={},
-        noise={},
-        stale=0,
-        episodes=1,
-        entities=0,
-        facts=0,
         error=error,
         exit_code=1 if error else 0,
         again=again,

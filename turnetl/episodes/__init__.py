@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from turnetl import ids, noise, schema
 from turnetl.episodes import parts, text
 from turnetl.episodes.report import (
+    FilteredGroup,
     FilterReport,
-    GroupReport,
     NoiseCount,
     as_text,
     count,
@@ -16,7 +16,7 @@ from turnetl.episodes.table import episodes
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
 
-__all__ = ["FilterReport", "GroupReport", "NoiseCount", "build", "episodes"]
+__all__ = ["FilterReport", "FilteredGroup", "NoiseCount", "build", "episodes", "is_current"]
 
 _MADE_FROM = "turnetl.made_from"
 _REPORT = "turnetl.report"
@@ -50,7 +50,13 @@ def build(
     return FilterReport(tuple(reports))
 
 
-def _group(lake: Lake, group: GroupId, *, force: bool) -> GroupReport:
+def is_current(lake: Lake, group: GroupId) -> bool:
+    """Say whether the group's table is what `build` would make. Reads no row."""
+    known = lake.episodes_metadata(group) or {}
+    return known.get(_MADE_FROM) == _made_from(lake.turn_files(group))
+
+
+def _group(lake: Lake, group: GroupId, *, force: bool) -> FilteredGroup:
     made_from = _made_from(lake.turn_files(group))
     known = lake.episodes_metadata(group) or {}
     if not force and known.get(_MADE_FROM) == made_from:
@@ -67,7 +73,8 @@ def _made_from(files: Sequence[TurnFile]) -> str:
     """Return the digest of the turns files and of all that decides what is made of them."""
     recipe = (schema.TURNS.version, schema.EPISODES.version, text.VERSION, parts.LIMIT)
     origins = sorted(
-        f"{file.path.name}/{file.origin.sha256}/{file.origin.format}/{file.origin.reader}"
+        f"{file.path.name}/{file.origin.sha256}/{file.origin.format}"
+        f"/{file.origin.reader}/{file.origin.redactor}"
         for file in files
     )
     return ids.digest(*map(str, recipe), *noise.versions(), *origins)

@@ -19,7 +19,7 @@ class NoiseCount:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupReport:
+class FilteredGroup:
     """What the filter made of one group: turns = kept + the turns of all rules."""
 
     group: GroupId
@@ -44,7 +44,7 @@ class GroupReport:
 class FilterReport:
     """The groups in the order asked for."""
 
-    groups: tuple[GroupReport, ...]
+    groups: tuple[FilteredGroup, ...]
 
     @property
     def turns(self) -> int:
@@ -71,12 +71,12 @@ class FilterReport:
         return sum(group.tokens for group in self.groups)
 
 
-def count(group: GroupId, episodes: pl.DataFrame) -> GroupReport:
+def count(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:
     """Return the account of a group's episodes table."""
     kept = episodes.filter(pl.col("noise").is_null())
     marked = episodes.drop_nulls("noise").group_by("noise")
     noise = marked.agg(pl.len(), pl.col("chars_before").sum()).sort("noise")
-    return GroupReport(
+    return FilteredGroup(
         group=group,
         turns=episodes.height,
         kept=kept.height,
@@ -88,15 +88,15 @@ def count(group: GroupId, episodes: pl.DataFrame) -> GroupReport:
     )
 
 
-def as_text(report: GroupReport) -> str:
+def as_text(report: FilteredGroup) -> str:
     """Return the report as a file's metadata holds it."""
     return msgspec.json.encode(report).decode()
 
 
-def from_text(text: str) -> GroupReport | None:
+def from_text(text: str) -> FilteredGroup | None:
     """Return the report that `as_text` wrote, as that of a group that was skipped."""
     try:
-        report = msgspec.json.decode(text, type=GroupReport)
+        report = msgspec.json.decode(text, type=FilteredGroup)
     except msgspec.MsgspecError:
         return None
     return replace(report, skipped=True)

@@ -1,51 +1,23 @@
 """One group, from its episodes table into the graph, with an account of every turn."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
+
+import polars as pl
 
 from turnetl.errors import Later, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingest import plan as planning
-from turnetl.ingest.pipeline import Pipeline, Run
+from turnetl.ingest.pipeline import Done, Pipeline, Run
 from turnetl.ingest.plan import Plan, Scope
 from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.report import GroupReport, Holds, standing
 from turnetl.lake import Lake
 from turnetl.llm.port import Embedder
 from turnetl.model import GroupId
-
-
-@dataclass(frozen=True, slots=True)
-class GroupReport:
-    """Every turn of a group once: committed, skipped, quarantined, pending or noise."""
-
-    group: GroupId
-    turns: int
-    committed: int
-    """In this run."""
-    skipped: int
-    """In the graph before this run."""
-    quarantined: int
-    pending: int
-    """Neither in the graph nor against a rule: for their reasons see `waiting`."""
-    waiting: Mapping[str, int]
-    noise: Mapping[str, int]
-    stale: int
-    episodes: int
-    """In the graph, as are entities and facts."""
-    entities: int
-    facts: int
-    error: str | None = None
-    """Why the group was not finished."""
-    exit_code: int = field(default=0)
-    again: bool = False
-    """Whether the same may work in a moment: the graph or the provider was busy."""
-
-    @property
-    def ready(self) -> int:
-        """Turns that wait for nothing but a run."""
-        return self.waiting.get(planning.READY, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +31,20 @@ class Tools:
     context_turns: int
 
 
-async def plan(group: GroupId, tools: Tools, scope: Scope) -> Plan:
-    """Say what is left of the group, from lake and graph."""
-    return planning.make(
-        group,
-        tools.lake.scan_episodes(group).select(planning.COLUMNS).collect(),
-        await tools.store.receipts(group),
-        Quarantine(tools.lake.root, group).turns(),
-        scope,
-        recipe=tools.extractor.recipe,
-        context_turns=tools.context_turns,
-    )
+async def status(
+    group: GroupId, lake: Lake, store: GraphStore, scope: Scope, *, recipe: str | None
+) -> GroupReport:
+    """Say how a group stands. Writes nothing.
+
+    Args:
+        group: of lake or graph, or of both.
+        lake: where its episodes are.
+        store: where its receipts are.
+        scope: which turns a run would take.
+        recipe: how a run would extract them; None if that cannot be told.
+    """
+    plan = await _plan(group, lake, store, scope, recipe=recipe, context_turns=0)
+    return standing(plan, await _holds(store, group), Quarantine(lake.root, group).entries())
 
 
 async def ingest(
@@ -87,54 +62,80 @@ async def ingest(
     Returns:
         The account, also of a group that could not be finished: what was committed stays.
     """
-    before = await plan(group, tools, scope)
-    error: TurnetlError | None = None
-    if before.todo:
-        progress(0, len(before.todo))
-        try:
-            await _carry(before, tools, run, lambda done: progress(done, len(before.todo)))
-        except TurnetlError as stopped:
-            error = stopped
-    after = await plan(group, tools, scope) if before.todo else before
-    report = await account(after, tools.store)
-    committed = after.committed - before.committed
-    return replace(
-        report,
-        committed=committed,
-        skipped=after.committed - committed,
-        error=None if error is None else str(error),
-        exit_code=0 if error is None else error.exit_code,
-        again=isinstance(error, Later),
+    try:
+        plan = await _plan(
+            group,
+            tools.lake,
+            tools.store,
+            scope,
+            recipe=tools.extractor.recipe,
+            context_turns=tools.context_turns,
+        )
+    except TurnetlError as refused:
+        return _stopped(_unasked(group, tools.lake), refused)
+    quarantine = Quarantine(tools.lake.root, group)
+    pipeline = Pipeline(tools.store, tools.extractor, tools.embedder, quarantine, run)
+    error = await _carry(plan, tools, pipeline, progress) if plan.todo else None
+    holds = None
+    with suppress(TurnetlError):
+        holds = await _holds(tools.store, group)
+    done = pipeline.done
+    report = standing(
+        plan, holds, quarantine.entries(), committed=done.committed, failed=done.quarantined
+    )
+    return report if error is None else _stopped(report, error)
+
+
+async def _carry(
+    plan: Plan, tools: Tools, pipeline: Pipeline, progress: Callable[[int, int], None]
+) -> TurnetlError | None:
+    """Do what is to do, and return what stopped it."""
+    todo = len(plan.todo)
+    progress(0, todo)
+    needed = set(plan.todo).union(*plan.context.values())
+
+    def tell(done: Done) -> None:
+        progress(done.committed + done.quarantined, todo)
+
+    try:
+        await pipeline.ingest(
+            plan.group, tools.lake.episodes(plan.group, needed), plan.context, tell
+        )
+    except TurnetlError as error:
+        return error
+    return None
+
+
+async def _plan(
+    group: GroupId,
+    lake: Lake,
+    store: GraphStore,
+    scope: Scope,
+    *,
+    recipe: str | None,
+    context_turns: int,
+) -> Plan:
+    return planning.make(
+        group,
+        lake.scan_episodes(group).select(planning.COLUMNS).collect(),
+        await store.receipts(group),
+        Quarantine(lake.root, group).turns(),
+        scope,
+        recipe=recipe,
+        context_turns=context_turns,
     )
 
 
-async def account(now: Plan, store: GraphStore) -> GroupReport:
-    """Say how a group stands, without doing anything."""
-    episodes, entities, facts = await store.counts(now.group)
-    waiting = {name: count for name, count in now.gaps.items() if name != planning.QUARANTINED}
-    if now.todo:
-        waiting[planning.READY] = len(now.todo)
-    return GroupReport(
-        group=now.group,
-        turns=now.turns,
-        committed=0,
-        skipped=now.committed,
-        quarantined=now.gaps.get(planning.QUARANTINED, 0),
-        pending=sum(waiting.values()),
-        waiting=waiting,
-        noise=now.noise,
-        stale=now.stale,
-        episodes=episodes,
-        entities=entities,
-        facts=facts,
-    )
+async def _holds(store: GraphStore, group: GroupId) -> Holds:
+    return Holds(*await store.counts(group))
 
 
-async def _carry(todo: Plan, tools: Tools, run: Run, progress: Callable[[int], None]) -> None:
-    needed = set(todo.todo).union(*todo.context.values())
-    pipeline = Pipeline(
-        tools.store, tools.extractor, tools.embedder, Quarantine(tools.lake.root, todo.group), run
-    )
-    await pipeline.ingest(
-        todo.group, tools.lake.episodes(todo.group, needed), todo.context, progress
-    )
+def _unasked(group: GroupId, lake: Lake) -> GroupReport:
+    """Return the report of a group of which the graph said nothing."""
+    turns = lake.scan_episodes(group).select(pl.len()).collect().item()
+    return GroupReport(group, turns=turns, waiting={"unknown": turns})
+
+
+def _stopped(report: GroupReport, error: TurnetlError) -> GroupReport:
+    again = isinstance(error, Later)
+    return replace(report, error=str(error), exit_code=error.exit_code, again=again)

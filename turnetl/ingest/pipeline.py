@@ -72,13 +72,15 @@ class Pipeline:
         self._embedder = embedder
         self._quarantine = quarantine
         self._run = run
+        self.done = Done(0, 0)
+        """What came of the turns so far, also when `ingest` raised."""
 
     async def ingest(
         self,
         group_id: GroupId,
         episodes: Iterable[Episode],
         context: Mapping[TurnId, Sequence[TurnId]],
-        progress: Callable[[int], None],
+        progress: Callable[[Done], None],
     ) -> Done:
         """Commit the turns named in `context`, in the order of `episodes`.
 
@@ -86,7 +88,7 @@ class Pipeline:
             group_id: the group; it is leased for as long as this takes.
             episodes: the turns to commit and those that stand in their context, in table order.
             context: for each turn to commit, the turns to show the model.
-            progress: told the number of turns dealt with so far.
+            progress: told after each turn what came of the turns so far.
 
         Raises:
             GraphBusy: another writer has the group, or the graph is gone; what is committed stays.
@@ -94,20 +96,19 @@ class Pipeline:
         """
         async with self._leased(group_id) as lease:
             group = Group(await self._store.load(group_id))
-            committed = quarantined = in_a_row = 0
+            in_a_row = 0
             async with aclosing(self._extracted(episodes, context)) as extracted:
                 async for episode, extraction in extracted:
                     try:
-                        committed += await self._one(lease, group, episode, await extraction)
+                        await self._turn(lease, group, episode, await extraction)
                         in_a_row = 0
                     except BadTurn as error:
                         self._set_aside(episode, error)
-                        quarantined += 1
                         in_a_row += 1
                     if in_a_row >= _FAILURES_IN_A_ROW:
                         raise _broken(group_id, in_a_row)
-                    progress(committed + quarantined)
-        return Done(committed, quarantined)
+                    progress(self.done)
+        return self.done
 
     @asynccontextmanager
     async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:
@@ -128,14 +129,14 @@ class Pipeline:
             with suppress(asyncio.CancelledError):
                 await beat
             # The graph may be the very thing that failed; the lease then runs out by itself.
-            with suppress(GraphBusy):
+            with suppress(TurnetlError):
                 await self._store.release(lease)
 
     async def _keep(self, lease: Lease) -> None:
         """Renew the lease while a model thinks; the fence, not this, is what protects the group."""
         while True:
             await asyncio.sleep(self._run.lease.total_seconds() / 3)
-            with suppress(GraphBusy):
+            with suppress(TurnetlError):
                 await self._store.renew(lease, now=self._run.clock(), ttl=self._run.lease)
 
     async def _extracted(
@@ -160,7 +161,7 @@ class Pipeline:
         with _blamed_on(episode):
             return await self._extractor.extract(episode, context)
 
-    async def _one(self, lease: Lease, group: Group, episode: Episode, extracted: Any) -> bool:
+    async def _turn(self, lease: Lease, group: Group, episode: Episode, extracted: Any) -> None:
         now = self._run.clock()
         with _blamed_on(episode):
             resolved = await self._extractor.resolve(episode, extracted, group, now=now)
@@ -169,7 +170,8 @@ class Pipeline:
         receipt = self._receipt(change, now)
         written = await self._commit(lease, change, receipt)
         group.apply(change, receipt)
-        return written
+        self._quarantine.release(episode.turn_id)
+        self.done = replace(self.done, committed=self.done.committed + written)
 
     async def _embedded(self, resolved: Resolved) -> Resolved:
         names = [entity.name for entity in resolved.entities if entity.embedding is None]
@@ -188,23 +190,29 @@ class Pipeline:
         )
 
     async def _commit(self, lease: Lease, change: Change, receipt: Receipt) -> bool:
-        """Commit, again if the graph was busy: a turn that did get through is not written twice."""
+        """Commit, again if the graph was busy: a turn that did get through is not written twice.
+
+        Returns:
+            False if the turn was in the graph before, of another run.
+        """
         for attempt in range(1, _COMMIT_ATTEMPTS + 1):
             try:
-                return await self._store.commit(
+                written = await self._store.commit(
                     lease, change, receipt, now=self._run.clock(), ttl=self._run.lease
                 )
             except GraphBusy:
                 if attempt == _COMMIT_ATTEMPTS:
                     raise
                 await asyncio.sleep(2.0 ** (attempt - 2))
+            else:
+                # Found there after an attempt without an answer: that attempt was the one.
+                return written or attempt > 1
         raise AssertionError
 
     def _receipt(self, change: Change, now: datetime) -> Receipt:
         turn = change.episode.turn
         if turn.started_at is None:
             raise AssertionError(f"turn {turn.turn_id} without a time is never planned")
-        known = {fact.uuid for fact in change.facts_before}
         return Receipt(
             turn_id=turn.turn_id,
             group_id=turn.group_id,
@@ -221,13 +229,13 @@ class Pipeline:
             last_line=turn.last_line,
             usage=change.usage,
             nodes_new=len(change.entities) - len(change.entities_before),
-            edges_new=len(change.facts) - len(known),
+            edges_new=len(change.facts) - len(change.facts_before),
             edges_retired=len(_retired(change)),
         )
 
     def _set_aside(self, episode: Episode, error: BadTurn) -> None:
         turn = episode.turn
-        log.warning("turn set aside", extra={"turn_id": turn.turn_id, "reason": str(error)})
+        log.info("turn set aside", extra={"turn_id": turn.turn_id, "reason": str(error)})
         self._quarantine.add(
             Entry(
                 turn_id=turn.turn_id,
@@ -238,6 +246,7 @@ class Pipeline:
                 failed_at=self._run.clock(),
             )
         )
+        self.done = replace(self.done, quarantined=self.done.quarantined + 1)
 
 
 def _with_context(
@@ -263,10 +272,8 @@ def _blamed_on(episode: Episode) -> Iterator[None]:
         raise
     except Exception as error:
         turn = episode.turn
-        log.exception("unforeseen", extra={"turn_id": turn.turn_id})
-        raise BadTurn(
-            f"{turn.archive}:{turn.first_line}: {type(error).__name__}: {error}"
-        ) from error
+        log.info("unforeseen", exc_info=error, extra={"turn_id": turn.turn_id})
+        raise BadTurn(f"{type(error).__name__}: {error}") from error
 
 
 def _broken(group: GroupId, in_a_row: int) -> Exhausted:

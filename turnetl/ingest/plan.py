@@ -34,6 +34,8 @@ class Scope:
     """Not included."""
     limit: int | None = None
     """At most so many turns of each group."""
+    retry: bool = False
+    """Take quarantined turns too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def make(
     quarantined: Collection[TurnId],
     scope: Scope,
     *,
-    recipe: str,
+    recipe: str | None,
     context_turns: int,
 ) -> Plan:
     """Hold a group's episodes against its receipts.
@@ -75,11 +77,13 @@ def make(
         receipts: what the graph holds of the group.
         quarantined: turns that failed and wait for `turnetl retry`.
         scope: the run's limits.
-        recipe: digest of how turns would be extracted today.
+        recipe: digest of how turns would be extracted today; None if that cannot be told.
         context_turns: how many earlier turns of a session a model is shown.
     """
     done = {receipt.turn_id: receipt for receipt in receipts}
-    marked = episodes.with_columns(state=_state(list(done), list(quarantined), scope))
+    marked = episodes.with_columns(
+        state=_state(list(done), [] if scope.retry else list(quarantined), scope)
+    )
     states = Counter(marked["state"].to_list())
     ready = marked.filter(pl.col("state") == READY)["turn_id"].to_list()
     todo = tuple(TurnId(turn) for turn in ready[: scope.limit])
@@ -115,10 +119,10 @@ def _state(done: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Ex
         .then(pl.lit(NO_TIME))
         .when(still_open)
         .then(pl.lit(OPEN))
-        .when(early | late)
-        .then(pl.lit(OUT_OF_RANGE))
         .when(pl.col("turn_id").is_in(quarantined))
         .then(pl.lit(QUARANTINED))
+        .when(early | late)
+        .then(pl.lit(OUT_OF_RANGE))
         .otherwise(pl.lit(READY))
     )
 
@@ -128,10 +132,11 @@ def _noise(marked: pl.DataFrame) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
 
 
-def _stale(marked: pl.DataFrame, done: Mapping[TurnId, Receipt], recipe: str) -> int:
+def _stale(marked: pl.DataFrame, done: Mapping[TurnId, Receipt], recipe: str | None) -> int:
     committed = marked.filter(pl.col("state") == "committed").select("turn_id", "content_hash")
     return sum(
-        done[TurnId(turn)].content_hash != content or done[TurnId(turn)].recipe != recipe
+        done[TurnId(turn)].content_hash != content
+        or recipe not in (None, done[TurnId(turn)].recipe)
         for turn, content in committed.iter_rows()
     )
 

@@ -4,13 +4,15 @@ They are passed over, counted, and tried again only when a person says `turnetl 
 a model cannot read must not be paid for on every run.
 """
 
-from collections.abc import Sequence
+import logging
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
 from turnetl.model import GroupId, TurnId
+
+log = logging.getLogger(__name__)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -30,12 +32,12 @@ class Quarantine:
     def __init__(self, root: Path, group: GroupId) -> None:
         self._folder = root / "quarantine" / group
 
-    def entries(self) -> Sequence[Entry]:
-        """Return what waits, by turn id."""
+    def entries(self) -> tuple[Entry, ...]:
+        """Return what waits, by turn id. An entry that cannot be read does not wait."""
         if not self._folder.is_dir():
-            return []
-        files = sorted(self._folder.glob("*.json"))
-        return [msgspec.json.decode(file.read_bytes(), type=Entry) for file in files]
+            return ()
+        read = (_entry(file) for file in sorted(self._folder.glob("*.json")))
+        return tuple(entry for entry in read if entry is not None)
 
     def turns(self) -> frozenset[TurnId]:
         return frozenset(TurnId(entry.turn_id) for entry in self.entries())
@@ -53,3 +55,11 @@ class Quarantine:
 
     def _file(self, turn: TurnId) -> Path:
         return self._folder / f"{turn}.json"
+
+
+def _entry(file: Path) -> Entry | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Entry)
+    except (OSError, msgspec.DecodeError):
+        log.warning("quarantine file `%s` cannot be read: its turn is tried again", file)
+        return None

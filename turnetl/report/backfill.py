@@ -1,27 +1,27 @@
 """What a whole backfill did, and what to type next."""
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.episodes import FilterReport
+from turnetl.ingest.report import IngestReport
 from turnetl.parse import ParseReport
 from turnetl.report import filtered, ingested, parsed
 
 
-class Report(Protocol):
-    """See `app.BackfillReport`."""
+@dataclass(frozen=True, slots=True)
+class BackfillReport:
+    """What each of the three stages did."""
 
-    @property
-    def parsed(self) -> ParseReport: ...
-    @property
-    def filtered(self) -> FilterReport: ...
-    @property
-    def ingested(self) -> ingested.Report: ...
+    parsed: ParseReport
+    filtered: FilterReport
+    ingested: IngestReport
 
 
-def table(report: Report, search: str) -> RenderableType:
+def table(report: BackfillReport, search: str) -> RenderableType:
     """The archives in two lines, the groups in a table, and three searches to try.
 
     Args:
@@ -42,7 +42,7 @@ def _line(text: str) -> Text:
     return Text(text, no_wrap=True, overflow="ignore")
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def as_json(report: BackfillReport) -> dict[str, Any]:
     return {
         **ingested.as_json(report.ingested),
         "parsed": parsed.as_json(report.parsed),
@@ -50,11 +50,11 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def sentences(report: Report) -> list[str]:
+def sentences(report: BackfillReport) -> list[str]:
     return parsed.sentences(report.parsed) + ingested.sentences(report.ingested)
 
 
-def exit_code(report: Report) -> int:
+def exit_code(report: BackfillReport) -> int:
     """The ingest's, unless that is no failure and an archive could not be read."""
     ingest, parse = ingested.exit_code(report.ingested), parsed.exit_code(report.parsed)
-    return ingest if ingest in ingested.FAILURES else parse or ingest
+    return ingest if ingested.is_failure(ingest) else parse or ingest

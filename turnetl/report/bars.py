@@ -1,23 +1,12 @@
 """Progress bars for a terminal, one a stage or group, on standard error."""
 
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-
-class Step(Protocol):
-    """How far a stage is: see `app.Step`."""
-
-    @property
-    def stage(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def done(self) -> int: ...
-    @property
-    def total(self) -> int: ...
+from turnetl.progress import Step
 
 
 class Bars:

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.table import Table
 
-from turnetl.episodes import FilterReport, GroupReport
+from turnetl.episodes import FilteredGroup, FilterReport
 
 
 def table(report: FilterReport) -> Table:
@@ -40,7 +40,7 @@ def as_json(report: FilterReport) -> dict[str, Any]:
     }
 
 
-def _group_json(group: GroupReport) -> dict[str, Any]:
+def _group_json(group: FilteredGroup) -> dict[str, Any]:
     noise = {marked.rule: {"turns": marked.turns, "chars": marked.chars} for marked in group.noise}
     return {
         "group": group.group,

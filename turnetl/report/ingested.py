@@ -1,114 +1,78 @@
-"""How groups stand in the graph: a table, and the JSON that others script against."""
+"""What an ingest did: a table, and the JSON that others script against."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from rich.console import RenderableType
 from rich.table import Table
 
-from turnetl.ingest.group import GroupReport
+from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.report import standing
 
-FAILURES = (1, 2, 4)
-"""Exit codes after which a person must act; 3 only set turns aside."""
-
-
-class Report(Protocol):
-    """See `app.IngestReport`."""
-
-    @property
-    def run_id(self) -> str | None: ...
-    @property
-    def groups(self) -> Sequence[GroupReport]: ...
-    @property
-    def committed(self) -> int: ...
-    @property
-    def skipped(self) -> int: ...
-    @property
-    def quarantined(self) -> int: ...
-    @property
-    def pending(self) -> int: ...
-    @property
-    def questions(self) -> Sequence[str]: ...
+_SET_ASIDE = 3
+"""Exit code: done, but turns were set aside."""
 
 
-def table(report: Report) -> Table:
+def table(report: IngestReport) -> RenderableType:
     """One row a group."""
+    if not report.groups:
+        return _caption(report)
     shown = Table(caption=_caption(report), caption_justify="left")
     shown.add_column("group")
     for name in ("turns", "new", "episodes", "entities", "facts"):
         shown.add_column(name, justify="right")
     shown.add_column("not in the graph, and why")
-    for group in report.groups:
-        shown.add_row(
-            group.group,
-            f"{group.turns:,}",
-            f"{group.committed:,}",
-            f"{group.episodes:,}",
-            f"{group.entities:,}",
-            f"{group.facts:,}",
-            _why(group),
-        )
+    for of in report.groups:
+        held = standing.held(of)
+        shown.add_row(of.group, f"{of.turns:,}", f"{of.committed:,}", *held, standing.why_not(of))
     return shown
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def as_json(report: IngestReport) -> dict[str, Any]:
     return {
         "run_id": report.run_id,
         "committed": report.committed,
         "skipped": report.skipped,
         "quarantined": report.quarantined,
         "pending": report.pending,
-        "groups": [_group_json(group) for group in report.groups],
+        "groups": [_group_json(of) for of in report.groups],
+        "error": report.error,
     }
 
 
-def sentences(report: Report) -> list[str]:
-    """Why groups were not finished, a sentence each."""
-    return [f"group `{group.group}`: {group.error}" for group in report.groups if group.error]
+def sentences(report: IngestReport) -> list[str]:
+    """Why groups were not finished, and what was set aside."""
+    whole = [report.error] if report.error else []
+    return whole + [sentence for of in report.groups for sentence in standing.sentences(of)]
 
 
-def exit_code(report: Report) -> int:
-    """The worst that happened to a group: failed before stopped before quarantined."""
-    codes = [group.exit_code for group in report.groups if group.exit_code]
+def exit_code(report: IngestReport) -> int:
+    """A failure before a stop, a stop before turns that were set aside."""
+    codes = {report.exit_code, *(of.exit_code for of in report.groups)} - {0}
     if codes:
         return min(codes)
-    return 3 if report.quarantined else 0
+    return _SET_ASIDE if report.quarantined else 0
 
 
-def _group_json(group: GroupReport) -> dict[str, Any]:
+def is_failure(code: int) -> bool:
+    """Whether a person must act; turns that were set aside are no failure."""
+    return code not in (0, _SET_ASIDE)
+
+
+def _group_json(of: GroupReport) -> dict[str, Any]:
     return {
-        "group": group.group,
-        "turns": group.turns,
-        "committed": group.committed,
-        "skipped": group.skipped,
-        "quarantined": group.quarantined,
-        "pending": group.pending,
-        "gaps": dict(group.waiting),
-        "noise": dict(group.noise),
-        "stale": group.stale,
-        "episodes": group.episodes,
-        "entities": group.entities,
-        "facts": group.facts,
-        "error": group.error,
+        **standing.as_json(of),
+        "committed": of.committed,
+        "skipped": of.skipped,
     }
 
 
-def _why(group: GroupReport) -> str:
-    reasons = {
-        **{f"noise: {name}": count for name, count in group.noise.items()},
-        **group.waiting,
-        **({"quarantined": group.quarantined} if group.quarantined else {}),
-    }
-    lines = [f"{count} {name}" for name, count in reasons.items()]
-    if group.stale:
-        lines.append(f"({group.stale} stale)")
-    if group.error:
-        lines.append("[red]stopped[/red]")
-    return "\n".join(lines) or "-"
-
-
-def _caption(report: Report) -> str:
+def _caption(report: IngestReport) -> str:
+    if report.committed:
+        return f"{report.committed:,} turns committed"
+    if report.ready:
+        return f"{report.ready:,} turns are ready for `turnetl ingest`"
+    if report.error:
+        return "nothing was ingested"
     if not report.groups:
         return "no turns yet: run `turnetl backfill ARCHIVES`"
-    if not report.committed:
-        return "nothing new"
-    return f"{report.committed:,} turns committed"
+    return "nothing new"

@@ -1,0 +1,134 @@
+"""The account of a run, or of how things stand: every turn of every group once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from turnetl.ingest.plan import QUARANTINED, READY, Plan
+from turnetl.ingest.quarantine import Entry
+from turnetl.model import GroupId
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """What the graph holds of a group."""
+
+    episodes: int
+    entities: int
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReport:
+    """Every turn of a group once: committed, skipped, quarantined, pending or noise."""
+
+    group: GroupId
+    turns: int
+    committed: int = 0
+    """By this run."""
+    skipped: int = 0
+    """In the graph before this run."""
+    quarantined: int = 0
+    waiting: Mapping[str, int] | None = None
+    """Turns that are neither in the graph nor against a rule nor set aside, by reason."""
+    noise: Mapping[str, int] | None = None
+    """By rule."""
+    stale: int = 0
+    """In the graph as they were said then, or as they were extracted then."""
+    gone: int = 0
+    """In the graph, and no more in the lake."""
+    holds: Holds | None = None
+    """None if the graph did not say."""
+    set_aside: tuple[Entry, ...] = ()
+    error: str | None = None
+    """Why the group was not finished."""
+    exit_code: int = 0
+    again: bool = False
+    """Whether the same may work in a moment: the graph or the provider was busy."""
+
+    @property
+    def in_graph(self) -> int:
+        return self.committed + self.skipped
+
+    @property
+    def pending(self) -> int:
+        return sum((self.waiting or {}).values())
+
+    @property
+    def ready(self) -> int:
+        """Turns that wait for nothing but a run."""
+        return (self.waiting or {}).get(READY, 0)
+
+    @property
+    def gaps(self) -> dict[str, int]:
+        """Turns that are not in the graph though no rule speaks against them, by reason."""
+        aside = {QUARANTINED: self.quarantined} if self.quarantined else {}
+        return {**(self.waiting or {}), **aside}
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """The account over all groups."""
+
+    run_id: str | None
+    """None if nothing was written."""
+    groups: tuple[GroupReport, ...]
+    questions: tuple[str, ...] = ()
+    """To try the search with, if anything new was committed."""
+    error: str | None = None
+    """Why no group could be looked at."""
+    exit_code: int = 0
+
+    @property
+    def committed(self) -> int:
+        return sum(group.committed for group in self.groups)
+
+    @property
+    def skipped(self) -> int:
+        return sum(group.skipped for group in self.groups)
+
+    @property
+    def quarantined(self) -> int:
+        return sum(group.quarantined for group in self.groups)
+
+    @property
+    def pending(self) -> int:
+        return sum(group.pending for group in self.groups)
+
+    @property
+    def ready(self) -> int:
+        return sum(group.ready for group in self.groups)
+
+
+def standing(
+    plan: Plan,
+    holds: Holds | None,
+    set_aside: tuple[Entry, ...],
+    *,
+    committed: int = 0,
+    failed: int = 0,
+) -> GroupReport:
+    """Say how a group stands that was planned so, and then carried so far.
+
+    Args:
+        plan: as it stood before.
+        holds: what the graph holds now.
+        set_aside: all that is quarantined now.
+        committed: turns of the plan that this run committed.
+        failed: turns of the plan that this run set aside.
+    """
+    waiting = {name: count for name, count in plan.gaps.items() if name != QUARANTINED}
+    if left := len(plan.todo) - committed - failed:
+        waiting[READY] = left
+    return GroupReport(
+        group=plan.group,
+        turns=plan.turns,
+        committed=committed,
+        skipped=plan.committed,
+        quarantined=plan.gaps.get(QUARANTINED, 0) + failed,
+        waiting=waiting,
+        noise=plan.noise,
+        stale=plan.stale,
+        gone=plan.gone,
+        holds=holds,
+        set_aside=set_aside,
+    )

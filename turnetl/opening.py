@@ -1,0 +1,110 @@
+"""Settings to open things: graph, embedder, extractor."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from turnetl.errors import BadUsage
+from turnetl.extraction.port import Extractor
+from turnetl.extraction.structural import StructuralExtractor
+from turnetl.graph import open as graphs
+from turnetl.graph.port import GraphStore
+from turnetl.ingest.group import Tools
+from turnetl.lake import Lake
+from turnetl.llm.chat import Model
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.models import open_model
+from turnetl.llm.port import Embedder
+from turnetl.settings import Settings
+
+
+def check(settings: Settings) -> None:
+    """See that graph and model are named as they must be, before any work is done.
+
+    Raises:
+        BadUsage: they are not; says what is missing.
+    """
+    graphs.check(settings.graph_url)
+    if settings.extractor_name != "structural":
+        _model(settings)
+
+
+@asynccontextmanager
+async def tools(settings: Settings) -> AsyncIterator[Tools]:
+    """Open what an ingest needs, the graph for writing, and close it afterwards."""
+    used = embedder()
+    async with store(settings, write=True) as graph:
+        extracts = extractor(settings, used)
+        try:
+            await graph.prepare()
+            yield Tools(Lake(settings.lake), graph, extracts, used, settings.context_turns)
+        finally:
+            await extracts.close()
+
+
+@asynccontextmanager
+async def store(settings: Settings, *, write: bool) -> AsyncIterator[GraphStore]:
+    """Open the graph, and close it afterwards."""
+    password = settings.graph_password
+    graph = await graphs.open_graph(
+        settings.graph_url,
+        user=settings.graph_user,
+        password=password.get_secret_value() if password else "",
+        write=write,
+    )
+    try:
+        yield graph
+    finally:
+        await graph.close()
+
+
+def embedder() -> Embedder:
+    return WordLlamaEmbedder()
+
+
+def extractor(settings: Settings, used: Embedder) -> Extractor[Any]:
+    """Return the extractor that the settings name."""
+    match settings.extractor_name:
+        case "structural":
+            return StructuralExtractor()
+        case "llm":
+            return _llm(settings, used)
+        case "both":
+            from turnetl.extraction.both import BothExtractor  # noqa: PLC0415 - brings graphiti
+
+            return BothExtractor(StructuralExtractor(), _llm(settings, used))
+
+
+def recipe(settings: Settings) -> str | None:
+    """Return how turns would be extracted today; None if the model is not fully named."""
+    try:
+        return extractor(settings, embedder()).recipe
+    except BadUsage:
+        return None
+
+
+def _llm(settings: Settings, used: Embedder) -> Extractor[Any]:
+    model = _model(settings)
+    from turnetl.extraction.llm import LlmExtractor  # noqa: PLC0415 - brings graphiti
+    from turnetl.extraction.templates import TemplateResolver, folders  # noqa: PLC0415 - as above
+
+    templates = TemplateResolver(folders(Path.cwd(), Path.home()))
+    instructions = settings.extraction.resolve_prompt(templates)
+    return LlmExtractor(model, used, instructions=instructions)
+
+
+def _model(settings: Settings) -> Model:
+    if settings.llm.provider == "none":
+        raise BadUsage(
+            "the `llm` extractor needs a model: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
+            "TURNETL_LLM__API_KEY, or use --extractor structural"
+        )
+    key = settings.llm.api_key
+    return open_model(
+        settings.llm.provider,
+        model=settings.llm.model,
+        base_url=settings.llm.base_url,
+        api_key=key.get_secret_value() if key else None,
+        at_once=settings.llm.at_once,
+    )

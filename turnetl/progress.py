@@ -1,0 +1,21 @@
+"""How far a stage is, told to whoever shows it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """So much of a stage is done, of so much."""
+
+    stage: str
+    name: str
+    done: int
+    total: int
+
+
+Progress = Callable[[Step], None]
+
+
+def silent(_: Step) -> None:
+    """Show nothing."""

@@ -1,0 +1,108 @@
+"""How groups stand in the graph, and why the rest of their turns is not there."""
+
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from turnetl.ingest.report import GroupReport, IngestReport
+
+_SHOWN = 3
+"""Set-aside turns of a group that are told of; --json names them all."""
+
+
+def table(report: IngestReport) -> RenderableType:
+    """One row a group: what is in the graph, what waits, and why."""
+    if not report.groups:
+        return _caption(report)
+    shown = Table(caption=_caption(report), caption_justify="left")
+    shown.add_column("group")
+    for name in ("turns", "committed", "pending", "entities", "facts"):
+        shown.add_column(name, justify="right")
+    shown.add_column("not in the graph, and why")
+    for of in report.groups:
+        counts = (f"{of.turns:,}", f"{of.in_graph:,}", f"{of.pending:,}")
+        shown.add_row(of.group, *counts, *held(of)[1:], why_not(of))
+    return shown
+
+
+def all_json(report: IngestReport) -> dict[str, Any]:
+    """Return the keys that others script against: here `committed` is all that the graph holds."""
+    return {
+        "committed": sum(of.in_graph for of in report.groups),
+        "quarantined": report.quarantined,
+        "pending": report.pending,
+        "groups": [as_json(of) for of in report.groups],
+    }
+
+
+def as_json(of: GroupReport) -> dict[str, Any]:
+    holds = of.holds
+    return {
+        "group": of.group,
+        "turns": of.turns,
+        "committed": of.in_graph,
+        "pending": of.pending,
+        "quarantined": of.quarantined,
+        "gaps": of.gaps,
+        "noise": dict(of.noise or {}),
+        "stale": of.stale,
+        "gone": of.gone,
+        "episodes": holds and holds.episodes,
+        "entities": holds and holds.entities,
+        "facts": holds and holds.facts,
+        "set_aside": [
+            {
+                "turn_id": entry.turn_id,
+                "reason": entry.reason,
+                "archive": entry.archive,
+                "first_line": entry.first_line,
+            }
+            for entry in of.set_aside
+        ],
+        "error": of.error,
+    }
+
+
+def held(of: GroupReport) -> tuple[str, str, str]:
+    """Return episodes, entities and facts as they are shown."""
+    if of.holds is None:
+        return "?", "?", "?"
+    return f"{of.holds.episodes:,}", f"{of.holds.entities:,}", f"{of.holds.facts:,}"
+
+
+def why_not(of: GroupReport) -> str:
+    """Return a line a reason."""
+    reasons = {**{f"noise: {name}": count for name, count in (of.noise or {}).items()}, **of.gaps}
+    lines = [f"{count:,} {name}" for name, count in reasons.items()]
+    if of.stale:
+        lines.append(f"({of.stale:,} stale)")
+    if of.gone:
+        lines.append(f"({of.gone:,} gone from the lake)")
+    if of.error:
+        lines.append("[red]stopped[/red]")
+    return "\n".join(lines) or "-"
+
+
+def sentences(of: GroupReport) -> list[str]:
+    """Why the group was not finished, and which turns were set aside, and why."""
+    said = [f"{_place(entry.archive, entry.first_line)}{entry.reason}" for entry in of.set_aside]
+    told = [f"turn set aside: {reason}" for reason in said[:_SHOWN]]
+    if len(said) > _SHOWN:
+        told.append(f"and {len(said) - _SHOWN:,} more of `{of.group}`; --json names them all")
+    if of.error:
+        named = f"`{of.group}`" in of.error
+        told.append(of.error if named else f"group `{of.group}`: {of.error}")
+    return told
+
+
+def _place(archive: str, line: int) -> str:
+    return f"{archive}:{line}: "
+
+
+def _caption(report: IngestReport) -> str:
+    if not report.groups:
+        return "no turns yet: run `turnetl backfill ARCHIVES`"
+    if report.ready:
+        return f"{report.ready:,} turns are ready for `turnetl ingest`"
+    return "nothing waits"
