@@ -34,8 +34,8 @@ _UNMISTAKABLE = 8
 """Characters of a secret that is cut out wherever it stands: `admin1`, a password in one text, is
 a name in the next."""
 _LONGEST_KEY = 16_384
-"""Bytes read backwards from the end of a key. OpenSSL takes RSA keys of 16,384 bits at most, 12.6 kB
-as PEM; the rest is for line numbers and quotes between its lines."""
+"""Bytes read backwards from the end of a key. OpenSSL takes RSA keys of up to 16,384 bits: 12.6 kB
+as PEM. The rest is for line numbers and quotes between its lines."""
 _IN_A_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]\Z")
 _INSIDE_CHARACTER = 0x80
 
