@@ -63,6 +63,22 @@ def test_the_default_template_is_there_and_says_what_matters() -> None:
     assert len(told) < 4000
 
 
+def test_an_installed_package_has_its_templates_inside_whatever_stands_beside_it(
+    tmp_path: Path,
+) -> None:
+    package = tmp_path / "turnetl"
+    (package / "_templates").mkdir(parents=True)
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    assert built_in(package) == package / "_templates"
+
+
+def test_a_checkout_has_its_templates_beside_the_package(tmp_path: Path) -> None:
+    (tmp_path / "turnetl").mkdir()
+    (tmp_path / "templates").mkdir()
+    assert built_in(tmp_path / "turnetl") == tmp_path / "templates"
+
+
 def test_none_and_false_give_no_instructions(places: tuple[Path, Path]) -> None:
     templates = TemplateResolver(folders(*places))
     for nothing in (None, False):
