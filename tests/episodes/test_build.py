@@ -10,7 +10,7 @@ from turnetl.lake import Lake, Origin
 from turnetl.model import GroupId, Turn
 
 
-def put(lake: Lake, name: str, *turns: Turn, sha256: str = "") -> None:
+def put(lake: Lake, name: str, *turns: Turn, sha256: str = "", redactor: str = "1") -> None:
     origin = Origin(
         archive=name,
         size=1,
@@ -18,7 +18,7 @@ def put(lake: Lake, name: str, *turns: Turn, sha256: str = "") -> None:
         sha256=sha256 or name,
         format="claude_code",
         reader=1,
-        redactor="1",
+        redactor=redactor,
         group=GROUP,
         fixed=False,
         counts={},
@@ -106,3 +106,15 @@ def test_progress_is_told_after_each_group(tmp_path: Path) -> None:
     groups = [GroupId("a"), GroupId("b")]
     episodes.build(Lake(tmp_path), groups, progress=lambda done, total: told.append((done, total)))
     assert told == [(1, 2), (2, 2)]
+
+
+def test_turns_whose_secrets_were_cut_by_other_rules_are_rendered_again(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", at(0, "one", user_text="the word is sesame"))
+    episodes.build(lake, [GROUP])
+    assert episodes.is_current(lake, GROUP)
+    put(lake, "a.jsonl", at(0, "one", user_text="the word is [cut]"), redactor="2")
+    assert not episodes.is_current(lake, GROUP)
+    (report,) = episodes.build(lake, [GROUP]).groups
+    assert not report.skipped
+    assert "sesame" not in "".join(one.text for one in lake.episodes(GROUP))

@@ -1,26 +1,22 @@
 """Every place where a group's ingest can die, on both graphs."""
 
-import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.builders import GROUP, START, episode
-from turnetl import ids
-from turnetl.errors import BadTurn, Exhausted, GraphBusy
-from turnetl.extraction.port import Resolved
-from turnetl.graph.mirror.group import Group
+from tests.ingest.scripted import WordsExtractor, Wrapped
+from turnetl.errors import Exhausted, GraphBusy
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingest.pipeline import Done, Pipeline, Run
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Entity, Episode, Fact, GroupId, Profile
+from turnetl.model import Episode, GroupId, Profile
 
 NOW = START + timedelta(days=1)
 
@@ -28,83 +24,6 @@ NOW = START + timedelta(days=1)
 @pytest.fixture
 def group() -> GroupId:
     return GROUP
-
-
-@dataclass
-class WordsExtractor:
-    """Two entities and a fact a turn; fails where the prompt says so, and remembers its calls."""
-
-    recipe: str = "words-1"
-    extracted: list[str] = field(default_factory=list)
-    contexts: dict[str, list[str]] = field(default_factory=dict)
-
-    async def extract(self, episode: Episode, context: Sequence[Episode]) -> str:
-        self.extracted.append(episode.turn_id)
-        self.contexts[episode.turn_id] = [before.turn_id for before in context]
-        await asyncio.sleep(0)
-        if "cannot" in episode.turn.user_text:
-            raise BadTurn("the model gave no JSON")
-        if "surprise" in episode.turn.user_text:
-            raise ZeroDivisionError("nobody thought of that")
-        return episode.turn.user_text
-
-    async def resolve(
-        self, episode: Episode, extracted: str, group: Group, *, now: datetime
-    ) -> Resolved:
-        of = episode.turn
-        hub = Entity(
-            ids.entity_id(of.group_id, "File", "a.py"), of.group_id, "a.py", ("File",), "", now
-        )
-        new = Entity(
-            ids.entity_id(of.group_id, "Concept", extracted),
-            of.group_id,
-            extracted,
-            ("Concept",),
-            "",
-            now,
-        )
-        fact = Fact(
-            uuid=ids.fact_id(of.turn_id, new.uuid, "TOUCHED", hub.uuid, extracted),
-            group_id=of.group_id,
-            source=new.uuid,
-            target=hub.uuid,
-            name="TOUCHED",
-            text=extracted,
-            turns=(of.turn_id,),
-            created_at=now,
-            valid_at=of.started_at,
-        )
-        entities = [thing for thing in (hub, new) if group.entity(thing.uuid) is None]
-        return Resolved(tuple(entities), (fact,), tuple(sorted({hub.uuid, new.uuid})))
-
-    async def close(self) -> None:
-        pass
-
-
-class Wrapped:
-    """A store that dies where it is told to; everything else goes through."""
-
-    def __init__(self, store: GraphStore, *, before: int = 0, after: int = 0) -> None:
-        self._store = store
-        self.before, self.after = before, after
-        self.commits = 0
-        self.acquired = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    async def acquire(self, *values: Any, **named: Any) -> Any:
-        self.acquired += 1
-        return await self._store.acquire(*values, **named)
-
-    async def commit(self, *values: Any, **named: Any) -> bool:
-        self.commits += 1
-        if self.commits == self.before:
-            raise KeyboardInterrupt
-        written = await self._store.commit(*values, **named)
-        if self.commits == self.after:
-            raise GraphBusy("the connection broke after the commit")
-        return written
 
 
 def turns(group: GroupId, *prompts: str, session: str = "s1") -> list[Episode]:

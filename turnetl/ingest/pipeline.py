@@ -46,6 +46,8 @@ class Run:
     lease: timedelta
     ahead: int
     """Turns whose extraction may run ahead of the commit."""
+    pause: float = 0.5
+    """Seconds until a commit that got no answer is tried again; doubled each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +205,7 @@ class Pipeline:
             except GraphBusy:
                 if attempt == _COMMIT_ATTEMPTS:
                     raise
-                await asyncio.sleep(2.0 ** (attempt - 2))
+                await asyncio.sleep(self._run.pause * 2 ** (attempt - 1))
             else:
                 # Found there after an attempt without an answer: that attempt was the one.
                 return written or attempt > 1

@@ -1,0 +1,162 @@
+"""A group's account: every turn once, whatever happens."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests import frames
+from tests.builders import GROUP, START, turn
+from tests.ingest.scripted import WordsExtractor, Wrapped
+from turnetl.episodes import episodes
+from turnetl.errors import GraphBusy
+from turnetl.graph.port import GraphStore
+from turnetl.ingest.group import Tools, ingest, status
+from turnetl.ingest.pipeline import Run
+from turnetl.ingest.plan import Scope
+from turnetl.ingest.quarantine import Entry, Quarantine
+from turnetl.ingest.report import GroupReport
+from turnetl.lake import Lake
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.model import Turn
+
+NOW = START + timedelta(days=1)
+RUN = Run("run-1", "here:1", lambda: NOW, timedelta(seconds=60), ahead=3, pause=0.01)
+SCOPE = Scope(now=NOW)
+
+
+class Mended(WordsExtractor):
+    """Can read what `WordsExtractor` cannot."""
+
+    async def extract(self, episode: Any, context: Any) -> str:
+        await super().extract(replace(episode, turn=replace(episode.turn, user_text="x")), context)
+        return str(episode.turn.user_text)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """Five turns: the second cannot be read."""
+    kept = Lake(tmp_path / "lake")
+    prompts = ("add a cart", "cannot be read", "fix the cart", "test the cart", "ship the cart")
+    turns = [
+        turn(f"p{at}", user_text=prompt, started_at=START + timedelta(minutes=at), ordinal=at)
+        for at, prompt in enumerate(prompts)
+    ]
+    kept.write_episodes(GROUP, table(*turns), {})
+    return kept
+
+
+def table(*turns: Turn) -> pl.DataFrame:
+    return episodes(frames.turns(*turns))
+
+
+def tools(lake: Lake, store: Any, extractor: WordsExtractor | None = None) -> Tools:
+    return Tools(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder(), 3)
+
+
+async def ingested(used: Tools, scope: Scope = SCOPE) -> GroupReport:
+    return await ingest(GROUP, used, scope, RUN, lambda _done, _todo: None)
+
+
+def total(of: GroupReport) -> int:
+    return of.in_graph + of.quarantined + of.pending + sum((of.noise or {}).values())
+
+
+async def test_a_turn_that_cannot_be_read_stands_in_the_account_with_its_reason(
+    store: GraphStore, lake: Lake
+) -> None:
+    report = await ingested(tools(lake, store))
+    assert (report.committed, report.quarantined, total(report)) == (4, 1, report.turns)
+    assert [entry.reason for entry in report.set_aside] == ["the model gave no JSON"]
+    stands = await status(GROUP, lake, store, SCOPE, recipe="words-1")
+    assert (stands.in_graph, stands.gaps) == (4, {"quarantined": 1})
+    assert stands.set_aside == report.set_aside
+
+
+async def test_a_turn_that_was_set_aside_is_left_alone_until_a_person_says_retry(
+    store: GraphStore, lake: Lake
+) -> None:
+    await ingested(tools(lake, store))
+    mended = Mended()
+    assert (await ingested(tools(lake, store, mended))).committed == 0
+    assert mended.extracted == []
+    report = await ingested(tools(lake, store, mended), replace(SCOPE, retry=True))
+    assert (report.committed, report.quarantined, report.in_graph) == (1, 0, 5)
+    assert report.set_aside == ()
+
+
+async def test_a_retry_that_comes_to_nothing_forgets_no_reason(
+    store: GraphStore, lake: Lake
+) -> None:
+    await ingested(tools(lake, store))
+    down = Wrapped(store, before=1, dies=GraphBusy("the graph is gone"))
+    report = await ingested(tools(lake, down, Mended()), replace(SCOPE, retry=True))
+    assert (report.committed, report.error, report.again) == (0, "the graph is gone", True)
+    assert len(Quarantine(lake.root, GROUP).turns()) == 1
+
+
+async def test_a_graph_that_goes_away_leaves_an_account_of_what_was_done(
+    store: GraphStore, lake: Lake
+) -> None:
+    gone = Wrapped(store, before=3, dies=GraphBusy("the graph is gone"))
+    report = await ingested(tools(lake, gone))
+    assert (report.committed, report.error) == (2, "the graph is gone")
+    assert total(report) == report.turns
+    assert report.exit_code == 1
+
+
+async def test_a_graph_that_says_nothing_leaves_every_turn_pending(lake: Lake) -> None:
+    class Silent:
+        async def receipts(self, _group: str) -> None:
+            raise GraphBusy("no answer")
+
+    report = await ingested(tools(lake, Silent()))
+    assert (report.turns, report.pending, report.error) == (5, 5, "no answer")
+
+
+async def test_what_another_run_committed_meanwhile_is_not_counted_as_ours(
+    store: GraphStore, lake: Lake
+) -> None:
+    class Overtaken(Wrapped):
+        """Another run is through with the group just before ours takes it."""
+
+        async def acquire(self, *values: Any, **named: Any) -> Any:
+            await ingested(tools(lake, store))
+            return await super().acquire(*values, **named)
+
+    report = await ingested(tools(lake, Overtaken(store)))
+    assert report.committed == 0
+
+
+async def test_a_quarantine_file_that_a_dying_machine_left_empty_is_no_obstacle(
+    store: GraphStore, lake: Lake
+) -> None:
+    quarantine = Quarantine(lake.root, GROUP)
+    quarantine.add(Entry("t1", "no JSON", "a.jsonl", 1, "run-0", NOW))
+    (lake.root / "quarantine" / GROUP / "t2.json").write_bytes(b"")
+    assert [entry.turn_id for entry in quarantine.entries()] == ["t1"]
+    assert (await ingested(tools(lake, store))).committed == 4
+
+
+async def test_a_renewal_that_fails_does_not_fail_the_run(store: GraphStore, lake: Lake) -> None:
+    failed = asyncio.Event()
+
+    class Unrenewable(Wrapped):
+        async def renew(self, *_values: Any, **_named: Any) -> None:
+            failed.set()
+            raise GraphBusy("not now")
+
+        async def commit(self, *values: Any, **named: Any) -> bool:
+            await failed.wait()
+            return await super().commit(*values, **named)
+
+    run = replace(RUN, lease=timedelta(seconds=0.06))
+    report = await ingest(
+        GROUP, tools(lake, Unrenewable(store)), SCOPE, run, lambda _done, _todo: None
+    )
+    assert (report.committed, report.error) == (4, None)
+    assert (await ingested(tools(lake, store))).error is None
