@@ -1,7 +1,7 @@
 """A group in Neo4j. The driver is handed in; every write is one transaction of a few statements."""
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -31,6 +31,9 @@ from turnetl.model import (
 log = logging.getLogger(__name__)
 
 _SECONDS_TO_CONNECT = 5.0
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIMES_OF_ENTITY = ("created_at",)
+_TIMES_OF_FACT = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
 _Parameters = dict[str, Any]
 
 
@@ -253,13 +256,13 @@ def _holding(row: Mapping[str, Any]) -> Holding:
 
 
 def _entity(row: Mapping[str, Any]) -> Entity:
-    properties = _timed(row["properties"])
+    properties = _since_epoch(row["properties"], _TIMES_OF_ENTITY)
     properties["labels"] = row["labels"]
     return values.entity(properties, properties, _vector(properties.get("name_embedding")))
 
 
 def _fact(row: Mapping[str, Any]) -> Fact:
-    properties = _timed(row["properties"])
+    properties = _since_epoch(row["properties"], _TIMES_OF_FACT)
     properties["source_node_uuid"] = row["source"]
     properties["target_node_uuid"] = row["target"]
     return values.fact(properties, properties, _vector(properties.get("fact_embedding")))
@@ -267,6 +270,13 @@ def _fact(row: Mapping[str, Any]) -> Fact:
 
 def _vector(numbers: list[float] | None) -> Vector | None:
     return None if numbers is None else packed(numbers)
+
+
+def _since_epoch(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the row with its times, given in microseconds, as Python's, in UTC."""
+    times = ((name, row.get(name)) for name in names)
+    made = {name: _EPOCH + timedelta(microseconds=at) for name, at in times if at is not None}
+    return {**row, **made}
 
 
 def _timed(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,13 +37,22 @@ RETURN COUNT { (:Episodic {group_id: $group}) } AS episodes,
        COUNT { (:Entity {group_id: $group}) } AS entities,
        COUNT { ()-[:RELATES_TO {group_id: $group}]->() } AS facts
 """
+# The driver needs 40 us to make a time, and less than one for its microseconds as a number.
 ENTITIES: LiteralString = """
 MATCH (n:Entity {group_id: $group})
-RETURN properties(n) AS properties, labels(n) AS labels
+RETURN n {.*, created_at: n.created_at.epochSeconds * 1000000 + n.created_at.microsecond}
+       AS properties, labels(n) AS labels
 """
 FACTS: LiteralString = """
 MATCH ()-[e:RELATES_TO {group_id: $group}]->()
-RETURN properties(e) AS properties, startNode(e).uuid AS source, endNode(e).uuid AS target
+RETURN e {
+    .*,
+    created_at: e.created_at.epochSeconds * 1000000 + e.created_at.microsecond,
+    valid_at: e.valid_at.epochSeconds * 1000000 + e.valid_at.microsecond,
+    invalid_at: e.invalid_at.epochSeconds * 1000000 + e.invalid_at.microsecond,
+    expired_at: e.expired_at.epochSeconds * 1000000 + e.expired_at.microsecond,
+    reference_time: e.reference_time.epochSeconds * 1000000 + e.reference_time.microsecond
+} AS properties, startNode(e).uuid AS source, endNode(e).uuid AS target
 """
 TEXTS: LiteralString = """
 MATCH (e:Episodic {group_id: $group})
