@@ -1,4 +1,4 @@
-"""The graphs that tests write to: an embedded one, and a real Neo4j started once a run."""
+"""The graphs that tests write to, an embedded one and a real Neo4j started once a run; a model."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -8,8 +8,12 @@ from hypothesis import HealthCheck, settings
 
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
+from tests.servers.provider import Provider, serving
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
+from turnetl.llm.chat import Model
+from turnetl.llm.http import Patience
+from turnetl.llm.models import open_model
 
 # A loaded machine is no reason to fail.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -51,5 +55,25 @@ async def store(graph_url: str) -> AsyncIterator[GraphStore]:
     """An open store over an empty graph, prepared."""
     opened = await open_graph(graph_url, user="", password="", write=True)
     await opened.prepare()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    """A provider of models on a local port."""
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture
+async def model(provider: Provider) -> AsyncIterator[Model]:
+    """A model of that provider; a question is asked twice at most, without a wait."""
+    opened = open_model(
+        "openai-compatible",
+        model="canned",
+        base_url=provider.base_url("openai"),
+        patience=Patience(attempts=2, first_wait=0),
+    )
     yield opened
     await opened.close()

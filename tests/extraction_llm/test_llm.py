@@ -183,6 +183,7 @@ async def test_calls_and_tokens_are_counted_for_their_turn(
     turns = story.episodes()
     results = await story.take_in(extractor(model, embedder), turns, group, embedder)
     assert sum(result.usage.calls for result in results) == len(provider.asked)
+    assert provider.asked
     assert all(result.usage.prompt_tokens == 100 * result.usage.calls for result in results)
 
 
@@ -194,6 +195,7 @@ async def test_a_vector_is_made_once_and_handed_on(model: Model, embedder: ToyEm
     embedder.embedded.clear()
     extracted = await both.extract(turns[1], turns[:1])
     resolved = await both.resolve(turns[1], extracted, group, now=story.NOW)
+    assert resolved.facts
     assert all(fact.embedding is not None for fact in resolved.facts)
     assert len(embedder.embedded) == len(set(embedder.embedded))
 

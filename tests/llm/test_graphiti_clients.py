@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from graphiti_core.llm_client.client import LLMClient
@@ -12,34 +11,14 @@ from graphiti_core.prompts.extract_nodes import ExtractedEntities
 from graphiti_core.prompts.models import Message
 from openai import AsyncOpenAI
 
-from tests.servers.provider import KEY, Fault, Provider, serving
+from tests.servers.provider import KEY, Fault, Provider
 from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn, ModelRefused
 from turnetl.llm.chat import Model
 from turnetl.llm.graphiti import NoReranker, TurnEmbedder, TurnModel
-from turnetl.llm.http import Patience
-from turnetl.llm.models import open_model
 from turnetl.model import Usage, Vector
 
 GOOD = '{"extracted_entities": []}'
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    with serving() as running:
-        yield running
-
-
-@pytest.fixture
-async def model(provider: Provider) -> AsyncIterator[Model]:
-    opened = open_model(
-        "openai-compatible",
-        model="canned",
-        base_url=provider.base_url("openai"),
-        patience=Patience(attempts=1),
-    )
-    yield opened
-    await opened.close()
 
 
 async def ask(model: TurnModel, said: str = "hello") -> dict[str, object]:

@@ -2,12 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 from graphiti_core.prompts.extract_edges import ExtractedEdges
 
-from tests.servers.provider import KEY, Fault, Provider, serving
+from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused
 from turnetl.llm import schemas
 from turnetl.llm.chat import Model, Question, Said
@@ -25,12 +25,6 @@ ASKED = Question(
     max_tokens=1000,
 )
 """Its schema has references, optional values and lists."""
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    with serving() as running:
-        yield running
 
 
 @pytest.fixture(params=PROVIDERS)

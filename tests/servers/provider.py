@@ -1,26 +1,20 @@
 """A provider of language models on a local port: real HTTP, four wire formats, canned answers.
 
-What it says is computed from what it is asked, by simple rules, so that any pipeline that asks the
-same gets the same. Things stand in backticks, facts are sentences between two of them:
-
-    `cart.py` uses `sqlite`.          a fact, USES
-    `cart.py` no longer uses `sqlite`.  contradicts it
-    `a` was split from `b` on 2026-01-02.  a fact with a date of its own
+What it says is computed from what it is asked: see tests/servers/answers.py.
 """
 
-import ast
 import json
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-KEY = "key-for-the-test-server"
+from tests.servers.answers import ANSWERS, Json
 
-Json = dict[str, Any]
+KEY = "key-for-the-test-server"
 
 
 @dataclass(frozen=True)
@@ -62,6 +56,7 @@ class Provider:
         self.most_at_once = 0
         self.hold: threading.Event | None = None
         """If set: answers wait for it."""
+        self._lock = threading.Lock()
 
     def base_url(self, provider: str) -> str:
         ends = {"openai": "/v1", "openai-compatible": "/v1", "anthropic": "", "gemini": "/v1beta"}
@@ -71,11 +66,26 @@ class Provider:
         """Return the requests whose answers shall have that field."""
         return [asked for asked in self.asked if field_name in _fields(asked.body)]
 
+    def receive(self, asked: Asked) -> tuple[Fault | None, str | None]:
+        """Note a request, and wait if told to; return the fault or the text to answer, if any."""
+        with self._lock:
+            self.asked.append(asked)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+            fault = self.faults.pop(0) if self.faults else None
+            said = self.texts.pop(0) if self.texts else None
+        self.arrived.release()
+        if self.hold is not None:
+            self.hold.wait(10)
+        with self._lock:
+            self.at_once -= 1
+        return fault, said
+
 
 @contextmanager
 def serving() -> Iterator[Provider]:
     provider = Provider()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, provider))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
@@ -88,49 +98,38 @@ def serving() -> Iterator[Provider]:
         thread.join()
 
 
-def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
-    lock = threading.Lock()
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
+    def __init__(self, provider: Provider, *of_the_server: Any) -> None:
+        self._provider = provider
+        super().__init__(*of_the_server)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
-            """Say nothing."""
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
+        """Say nothing."""
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            with lock:
-                provider.asked.append(Asked(self.path, dict(self.headers), body))
-                provider.at_once += 1
-                provider.most_at_once = max(provider.most_at_once, provider.at_once)
-                fault = provider.faults.pop(0) if provider.faults else None
-                said = provider.texts.pop(0) if provider.texts else None
-            provider.arrived.release()
-            if provider.hold is not None:
-                provider.hold.wait(10)
-            with lock:
-                provider.at_once -= 1
-            self._reply(fault or self._answer(body, said))
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        fault, said = self._provider.receive(Asked(self.path, dict(self.headers), body))
+        self._reply(fault or self._answer(body, said))
 
-        def _answer(self, body: Json, said: str | None) -> Fault:
-            wire = _wire(self.path)
-            if wire is None:
-                return Fault(404, '{"error": {"message": "no such path"}}')
-            given = json.dumps(_canned(body)) if said is None else said
-            return Fault(200, json.dumps(wire(given)))
+    def _answer(self, body: Json, said: str | None) -> Fault:
+        wire = _wire(self.path)
+        if wire is None:
+            return Fault(404, '{"error": {"message": "no such path"}}')
+        given = json.dumps(_canned(body)) if said is None else said
+        return Fault(200, json.dumps(wire(given)))
 
-        def _reply(self, reply: Fault) -> None:
-            data = reply.body.encode()
-            self.send_response(reply.status)
-            for name, value in reply.headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-    return Handler
+    def _reply(self, reply: Fault) -> None:
+        data = reply.body.encode()
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
 
 def _wire(path: str) -> Callable[[str], Json] | None:
@@ -204,107 +203,4 @@ def _fields(body: Json) -> set[str]:
 def _canned(body: Json) -> Json:
     fields = _fields(body)
     prompt = next(text for role, text in _messages(body) if role == "user")
-    for name, answer in _ANSWERS.items():
-        if name in fields:
-            return answer(prompt)
-    return {}
-
-
-def _between(prompt: str, *names: str) -> str:
-    for name in names:
-        if found := re.search(rf"<{name}>\n(.*?)\n</{name}>", prompt, re.DOTALL):
-            return found[1]
-    raise ValueError(f"no {names} in the prompt")
-
-
-def _entities(prompt: str) -> Json:
-    kinds = {
-        kind["entity_type_name"]: kind["entity_type_id"]
-        for kind in ast.literal_eval(_between(prompt, "ENTITY TYPES"))
-    }
-    names = re.findall(r"`([^`]+)`", _between(prompt, "CURRENT MESSAGE"))
-    found = [
-        {"name": name, "entity_type_id": kinds.get(_kind(name), 0), "episode_indices": [0]}
-        for name in dict.fromkeys(names)
-        if not name.startswith("!")
-    ]
-    return {"extracted_entities": found}
-
-
-def _kind(name: str) -> str:
-    if name.endswith(("Error", "Exception")):
-        return "Error"
-    return "File" if name.endswith((".py", ".toml")) else "Entity"
-
-
-def _edges(prompt: str) -> Json:
-    edges = []
-    message = _between(prompt, "CURRENT_MESSAGE")
-    for fact, source, verb, target, date in _SENTENCE.findall(message):
-        edges.append(
-            {
-                "source_entity_name": source.lstrip("!"),
-                "target_entity_name": target.lstrip("!"),
-                "relation_type": re.sub(r"\W+", "_", verb.strip()).upper(),
-                "fact": fact.replace("`", "").replace("!", ""),
-                "valid_at": f"{date}T00:00:00Z" if date else None,
-                "invalid_at": None,
-                "episode_indices": [0],
-            }
-        )
-    return {"edges": edges}
-
-
-_SENTENCE = re.compile(r"(`([^`]+)` ([a-z ]+) `([^`]+)`(?: on (\d{4}-\d\d-\d\d))?)\.")
-
-
-def _resolutions(prompt: str) -> Json:
-    new = json.loads(_between(prompt, "ENTITIES"))
-    old = json.loads(_between(prompt, "EXISTING ENTITIES"))
-    known = {_letters(one["name"]): one["candidate_id"] for one in reversed(old)}
-    return {
-        "entity_resolutions": [
-            {
-                "id": one["id"],
-                "name": one["name"],
-                "duplicate_candidate_id": known.get(_letters(one["name"]), -1),
-            }
-            for one in new
-        ]
-    }
-
-
-def _duplicates(prompt: str) -> Json:
-    existing = ast.literal_eval(_between(prompt, "EXISTING FACTS"))
-    others = ast.literal_eval(_between(prompt, "FACT INVALIDATION CANDIDATES"))
-    new = _between(prompt, "NEW FACT").strip()
-    ended = _letters(new.replace("no longer ", "")) if "no longer" in new else None
-    return {
-        "duplicate_facts": [f["idx"] for f in existing if _letters(f["fact"]) == _letters(new)],
-        "contradicted_facts": [
-            f["idx"] for f in [*existing, *others] if _letters(f["fact"]) == ended
-        ],
-    }
-
-
-def _timestamps(prompt: str) -> Json:
-    return {"valid_at": _between(prompt, "REFERENCE TIME").strip(), "invalid_at": None}
-
-
-def _summaries(prompt: str) -> Json:
-    names = dict.fromkeys(re.findall(r'"name": "([^"]+)"', prompt))
-    return {"summaries": [{"name": name, "summary": f"About {name}."} for name in names]}
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"\W+", "", text).lower()
-
-
-_ANSWERS: Mapping[str, Callable[[str], Json]] = {
-    "extracted_entities": _entities,
-    "edges": _edges,
-    "entity_resolutions": _resolutions,
-    "duplicate_facts": _duplicates,
-    "summaries": _summaries,
-    "valid_at": _timestamps,
-}
+    return next((answer(prompt) for name, answer in ANSWERS.items() if name in fields), {})
