@@ -10,6 +10,7 @@ from turnetl.formats.base import Counts, RawTurn, Reading, ToolUse, moment
 from turnetl.formats.calls import call, compact
 from turnetl.formats.claude_queue import Queue
 from turnetl.formats.claude_rows import Block, Message, Row, blocks_of, flat, mend, read
+from turnetl.formats.claude_sessions import Sessions
 from turnetl.model import ClosedBy, SessionId
 
 SPEAKING = ("user", "assistant")
@@ -41,16 +42,11 @@ class Reader:
     counts: Counts = field(default_factory=Counts)
     turns: list[RawTurn] = field(default_factory=list)
     cwd: str | None = None
-    session: str | None = None
-    """The last one named."""
-    parents: dict[str, str | None] = field(default_factory=dict)
-    """The session before, by session."""
-    ordinals: dict[str, int] = field(default_factory=dict)
-    current: dict[str, RawTurn] = field(default_factory=dict)
-    """The last turn of each session."""
-    last: RawTurn | None = None
+    sessions: Sessions = field(default_factory=Sessions)
     seen: set[str] = field(default_factory=set)
+    """The keys of the rows that spoke: a row that comes again says nothing new."""
     uses: dict[str, ToolUse] = field(default_factory=dict)
+    """Calls by their keys: an outcome comes in a later row."""
     billed: dict[str, RawTurn] = field(default_factory=dict)
     """The turn that an API message counts for, by its id."""
     queue: Queue = field(default_factory=Queue)
@@ -84,7 +80,7 @@ class Reader:
     def reading(self) -> Reading:
         self.counts.turns = len(self.turns)
         for turn in self.turns:
-            turn.session_id = SessionId(turn.session_id or self.session or turn.native)
+            turn.session_id = SessionId(turn.session_id or self.sessions.last or turn.native)
         return Reading(self.turns, self.counts, self.cwd)
 
     def _row(self, row: Row, place: _Place) -> str | None:
@@ -92,8 +88,7 @@ class Reader:
         self.cwd = self.cwd or row.cwd
         if row.is_sidechain:
             return self._sidechain(row)
-        if row.session_id is not None and row.session_id != self.session:
-            self._enter(row, row.session_id)
+        self.sessions.enter(row)
         if row.type == "queue-operation":
             return self._queued(row, place)
         if row.type in SPEAKING:
@@ -118,16 +113,6 @@ class Reader:
             self.counts.tool_uses += len(uses)
         return "sidechain"
 
-    def _enter(self, row: Row, session: str) -> None:
-        origin = row.parent_session_id or (row.forked_from and row.forked_from.session_id)
-        before = origin or self.session
-        self.parents.setdefault(session, before if before != session else None)
-        self.session = session
-
-    def _turn(self, row: Row) -> RawTurn | None:
-        """Return the turn that a row goes on with, or None before the first prompt."""
-        return self.current.get(row.session_id or self.session or "", self.last)
-
     def _touch(self, turn: RawTurn, row: Row, place: _Place) -> None:
         turn.last_line, turn.last_byte = place.line, place.end
         turn.ended_at = moment(row.timestamp) or turn.ended_at
@@ -145,7 +130,7 @@ class Reader:
         said = [text for text in map(words.without_context, texts) if text.strip()]
         said = [text for text in said if words.machine(text) is None]
         self.counts.steering += len(said)
-        turn = self._turn(row)
+        turn = self.sessions.turn(row)
         if not said:
             return "queue"
         if turn is None:
@@ -155,7 +140,7 @@ class Reader:
         return None
 
     def _assistant(self, row: Row, message: Message, place: _Place) -> str | None:
-        turn = self._turn(row)
+        turn = self.sessions.turn(row)
         uses = [block for block in blocks_of(message) if block.type == "tool_use"]
         self.counts.tool_uses += len(uses)
         if turn is None:
@@ -225,13 +210,13 @@ class Reader:
     def _machine(self, row: Row, place: _Place, text: str, reason: str) -> str | None:
         if reason == "hook":
             return self._close(row, place, ClosedBy.INTERRUPTED, reason)
-        turn = self._turn(row)
+        turn = self.sessions.turn(row)
         if turn is not None and turn.closed_by is None and words.is_leaving(text):
             turn.closed_by = ClosedBy.SESSION_END
         return reason
 
     def _close(self, row: Row, place: _Place, by: ClosedBy, reason: str) -> str | None:
-        turn = self._turn(row)
+        turn = self.sessions.turn(row)
         if turn is None:
             return reason
         self._touch(turn, row, place)
@@ -239,7 +224,7 @@ class Reader:
         return None
 
     def _results(self, row: Row, blocks: list[Block], place: _Place) -> str | None:
-        turn = self._turn(row)
+        turn = self.sessions.turn(row)
         answers = [self._result(block, row) for block in blocks if block.type == "tool_result"]
         said = [answer for answer in answers if answer is not None]
         self.counts.answers += len(said)
@@ -266,11 +251,11 @@ class Reader:
 
     def _prompt(self, row: Row, text: str, place: _Place) -> None:
         """Start a turn, and end the one before it."""
-        session = row.session_id or self.session or ""
-        before = self._turn(row)
+        session = self.sessions.of(row)
+        before = self.sessions.turn(row)
         if before is not None and before.closed_by is not ClosedBy.INTERRUPTED:
             before.closed_by = ClosedBy.NEXT_PROMPT
-        ordinal = self.ordinals.get(session, 0)
+        ordinal = self.sessions.length(session)
         turn = RawTurn(
             native=row.uuid or f"{session}:{ordinal}",
             session_id=SessionId(session),
@@ -281,11 +266,10 @@ class Reader:
             first_byte=place.start,
             last_byte=place.end,
             prompt_id=row.uuid,
-            parent_session_id=self.parents.get(session),
+            parent_session_id=self.sessions.parent(session),
             agent_id=row.agent_id,
             started_at=moment(row.timestamp),
         )
         self._touch(turn, row, place)
         self.turns.append(turn)
-        self.ordinals[session] = ordinal + 1
-        self.current[session] = self.last = turn
+        self.sessions.begin(turn)
