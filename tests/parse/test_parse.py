@@ -380,3 +380,15 @@ def test_archives_are_read_again_when_secrets_are_cut_by_other_rules(tmp_path: P
     cuts.version = "2"
     assert run(lake, archive, redactor=cuts).outcomes == {parse.Outcome.CHANGED: 1}
     assert [turn.user_text for turn in lake.turns(GroupId("shop"))] == ["the word is [cut]"]
+
+
+def test_a_last_line_that_is_still_being_written_is_read_once_it_is_whole(tmp_path: Path) -> None:
+    archive = tmp_path / "s1.jsonl"
+    whole = row("user", "first", "p0") + row("user", "second", "p1")
+    archive.write_text(whole[:-30])
+    lake = Lake(tmp_path / "lake")
+    (problem,) = run(lake, archive).problems
+    assert (problem.line, problem.reason) == (2, "unfinished")
+    archive.write_text(whole)
+    assert run(lake, archive).problems == ()
+    assert [turn.user_text for turn in lake.turns(SHOP)] == ["first", "second"]

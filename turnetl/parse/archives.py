@@ -124,7 +124,7 @@ def _archive(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveRepor
     )
     run.lake.write_turns(rows(texts, known.name, of, shown(path)), described)
     outcome = Outcome.NEW if before is None else Outcome.CHANGED
-    problem = _bad_lines(path, reading.counts)
+    problem = _bad_lines(path, reading.counts, whole=data.endswith(b"\n"))
     return ArchiveReport(shown(path), outcome, known.name, of, reading.counts, problem)
 
 
@@ -186,11 +186,15 @@ def _unknown(path: Path, head: bytes) -> BadArchive:
     )
 
 
-def _bad_lines(path: Path, counts: Counts) -> Problem | None:
+def _bad_lines(path: Path, counts: Counts, *, whole: bool) -> Problem | None:
+    """Return what to say of lines that are no JSON; `whole`: the last one has its newline."""
     broken = counts.bad_lines - counts.glued_lines
     if not broken:
         return None
     line = counts.first_broken_line
+    if line == counts.lines and not whole:
+        message = f"`{shown(path)}` line {line} is unfinished; it is read once it is whole."
+        return Problem(shown(path), line, "unfinished", message)
     more = f" and {broken - 1} more" if broken > 1 else ""
     message = (
         f"`{shown(path)}` line {line}{more}: not JSON and passed over; the other lines were read. "
