@@ -1,38 +1,28 @@
-"""The `turnetl` command: the only place that prints.
+"""The `turnetl` command: what can be said to it. How it answers stands in `turnetl.console`.
 
-Results go to standard output, as tables or with `--json` as one object; progress, warnings and
-errors go to standard error. Nothing heavy is imported before a command is chosen.
+Nothing heavy is imported before a command is chosen.
 """
 
-import asyncio
-import json
-import logging
-import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, Group, Parameter
 from cyclopts.validators import Number
 
+from turnetl import console
 from turnetl.clock import now, utc
 
 if TYPE_CHECKING:  # importing these costs a second, and `--help` must not pay it
     from turnetl.app import Limits
-    from turnetl.progress import Progress
     from turnetl.settings import Settings
-
-DONE, FAILED, USAGE, QUARANTINED, STOPPED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 app = App(
     name="turnetl",
     help="Years of coding-agent archives into a temporal knowledge graph.",
-    version=lambda: version("turnetl"),
+    version=console.version,
     result_action="return_value",
     suppress_keyboard_interrupt=False,  # we say what stays
     help_format="plaintext",  # markdown costs a tenth of a second
@@ -115,14 +105,14 @@ def backfill(
     from turnetl.report import backfill as shown
 
     settings = common.settings(extractor=extractor)
-    with _progress(common) as progress:
-        report = asyncio.run(
+    with console.progress(as_json=common.json) as progress:
+        report = console.finished(
             turnetl.backfill(
                 archives, settings, which.limits(), now, group=group, progress=progress
             )
         )
-    _say(shown.sentences(report))
-    _out(common, shown.table(report, common.search()), shown.as_json(report))
+    console.say(shown.sentences(report))
+    console.out(shown.table(report, common.search()), shown.as_json(report), as_json=common.json)
     return shown.exit_code(report)
 
 
@@ -143,10 +133,10 @@ def parse(
     from turnetl import app as turnetl
     from turnetl.report import parsed as shown
 
-    with _progress(common) as progress:
+    with console.progress(as_json=common.json) as progress:
         report = turnetl.parse_archives(archives, common.settings(), group=group, progress=progress)
-    _say(shown.sentences(report))
-    _out(common, shown.table(report), shown.as_json(report))
+    console.say(shown.sentences(report))
+    console.out(shown.table(report), shown.as_json(report), as_json=common.json)
     return shown.exit_code(report)
 
 
@@ -160,10 +150,10 @@ def filter_(*, groups: Groups = (), common: Common = _COMMON) -> int:
     from turnetl import app as turnetl
     from turnetl.report import filtered as shown
 
-    with _progress(common) as progress:
+    with console.progress(as_json=common.json) as progress:
         report = turnetl.filter_turns(common.settings(), groups, progress=progress)
-    _out(common, shown.table(report), shown.as_json(report))
-    return DONE
+    console.out(shown.table(report), shown.as_json(report), as_json=common.json)
+    return console.DONE
 
 
 @app.command(group=_stages)
@@ -211,10 +201,10 @@ def status(*, groups: Groups = (), common: Common = _COMMON) -> int:
     from turnetl import app as turnetl
     from turnetl.report import standing as shown
 
-    report = asyncio.run(turnetl.status(common.settings(), turnetl.Limits(groups), now))
-    _say(sentence for of in report.groups for sentence in shown.sentences(of))
-    _out(common, shown.table(report), shown.all_json(report))
-    return DONE
+    report = console.finished(turnetl.status(common.settings(), turnetl.Limits(groups), now))
+    console.say(sentence for of in report.groups for sentence in shown.sentences(of))
+    console.out(shown.table(report), shown.all_json(report), as_json=common.json)
+    return console.DONE
 
 
 @app.command(group=_look)
@@ -240,7 +230,7 @@ def search(
     from turnetl import app as turnetl
     from turnetl.report import hits as shown
 
-    found = asyncio.run(
+    found = console.finished(
         turnetl.find(
             query,
             common.settings(),
@@ -250,101 +240,24 @@ def search(
             limit=limit,
         )
     )
-    _out(common, shown.table(found), shown.as_json(found))
-    return DONE
+    console.out(shown.table(found), shown.as_json(found), as_json=common.json)
+    return console.DONE
 
 
 def main() -> None:
     """Run the command line, with the exit codes of the README."""
-    try:
-        code = _run(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read us has gone; nothing more can be said to them, not even by Python's exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = FAILED
-    sys.exit(code)
-
-
-def _run(arguments: list[str]) -> int:
-    from turnetl.errors import TurnetlError
-
-    as_json = "--json" in arguments
-    _log()
-    try:
-        code = app(arguments, exit_on_error=False, print_error=False)
-    except CycloptsError as error:
-        return _fail(f"{error}; see `turnetl --help`", USAGE, as_json=as_json)
-    except TurnetlError as error:
-        return _fail(str(error), error.exit_code, as_json=as_json)
-    except KeyboardInterrupt:
-        return _fail(
-            "stopped; what is committed stays, the same command goes on from there",
-            INTERRUPTED,
-            as_json=as_json,
-        )
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        return _fail(f"{error.filename or 'file'}: {error.strerror}", FAILED, as_json=as_json)
-    except Exception as error:
-        logging.getLogger("turnetl").info("unforeseen", exc_info=error)
-        message = f"{type(error).__name__}: {error} (not foreseen: please report it)"
-        return _fail(message, FAILED, as_json=as_json)
-    return code if isinstance(code, int) else DONE
-
-
-def _fail(message: str, code: int, *, as_json: bool) -> int:
-    _say([message])
-    if as_json:
-        print(json.dumps({"error": message, "exit_code": code}))
-    return code
+    sys.exit(console.run(app, sys.argv[1:]))
 
 
 def _ingested(settings: "Settings", limits: "Limits", common: Common) -> int:
     from turnetl import app as turnetl
     from turnetl.report import ingested as shown
 
-    with _progress(common) as progress:
-        report = asyncio.run(turnetl.ingest(settings, limits, now, progress=progress))
-    _say(shown.sentences(report))
-    _out(common, shown.table(report), shown.as_json(report))
+    with console.progress(as_json=common.json) as progress:
+        report = console.finished(turnetl.ingest(settings, limits, now, progress=progress))
+    console.say(shown.sentences(report))
+    console.out(shown.table(report), shown.as_json(report), as_json=common.json)
     return shown.exit_code(report)
-
-
-def _log() -> None:
-    """Let our own warnings be heard, and nobody else's: what matters of theirs is a sentence."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("turnetl: %(message)s"))
-    logging.getLogger("turnetl").addHandler(handler)
-    logging.getLogger().addHandler(logging.NullHandler())
-
-
-@contextmanager
-def _progress(common: Common) -> Iterator["Progress"]:
-    """Show bars on standard error, on a terminal; say nothing elsewhere or with --json."""
-    from turnetl.progress import silent
-    from turnetl.report.bars import Bars
-
-    if common.json or not sys.stderr.isatty():
-        yield silent
-        return
-    with Bars() as bars:
-        yield bars.step
-
-
-def _say(sentences: Iterable[str]) -> None:
-    for sentence in sentences:
-        print(f"turnetl: {sentence}", file=sys.stderr)
-
-
-def _out(common: Common, table: Any, values: dict[str, Any]) -> None:
-    if common.json:
-        print(json.dumps(values, ensure_ascii=False))
-        return
-    from rich.console import Console
-
-    Console().print(table, crop=False)
 
 
 if __name__ == "__main__":

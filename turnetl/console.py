@@ -1,0 +1,116 @@
+"""How the command answers: the only place that prints.
+
+Results go to standard output, as tables or with `--json` as one object; progress, warnings and
+errors go to standard error, a sentence each. Nothing heavy is imported before it is needed.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cyclopts import App, CycloptsError
+
+from turnetl.errors import TurnetlError
+
+if TYPE_CHECKING:  # importing it would bring rich, and `--help` must not pay it
+    from turnetl.progress import Progress
+
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+T = TypeVar("T")
+
+
+def run(app: App, arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code, whatever comes of it."""
+    try:
+        code = _run(app, list(arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read us has gone; nothing more can be said to them, not even by Python's exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    return code
+
+
+def say(sentences: Iterable[str]) -> None:
+    """Tell a person."""
+    for sentence in sentences:
+        print(f"turnetl: {sentence}", file=sys.stderr)
+
+
+def out(table: Any, values: dict[str, Any], *, as_json: bool) -> None:
+    """Give the result: what rich can show, or the values as one JSON object."""
+    if as_json:
+        print(json.dumps(values, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    Console().print(table, crop=False)
+
+
+@contextmanager
+def progress(*, as_json: bool) -> Iterator["Progress"]:
+    """Show bars on standard error, on a terminal; say nothing elsewhere or with --json."""
+    from turnetl.progress import silent
+    from turnetl.report.bars import Bars
+
+    if as_json or not sys.stderr.isatty():
+        yield silent
+        return
+    with Bars() as bars:
+        yield bars.step
+
+
+def finished(work: Coroutine[Any, Any, T]) -> T:
+    """Do the work and return what came of it."""
+    import asyncio
+
+    return asyncio.run(work)
+
+
+def version() -> str:
+    from importlib import metadata
+
+    return metadata.version("turnetl")
+
+
+def _run(app: App, arguments: list[str]) -> int:
+    as_json = "--json" in arguments
+    try:
+        _hear_warnings()
+        code = app(arguments, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        return _failed(f"{error}; see `turnetl --help`", USAGE, as_json=as_json)
+    except TurnetlError as error:
+        return _failed(str(error), error.exit_code, as_json=as_json)
+    except KeyboardInterrupt:
+        said = "stopped; what is committed stays, the same command goes on from there"
+        return _failed(said, INTERRUPTED, as_json=as_json)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return _failed(f"{error.filename or 'file'}: {error.strerror}", FAILED, as_json=as_json)
+    except Exception as error:  # noqa: BLE001 - a traceback helps nobody who runs this
+        said = f"{type(error).__name__}: {error} (not foreseen: please report it)"
+        return _failed(said, FAILED, as_json=as_json)
+    return code if isinstance(code, int) else DONE
+
+
+def _failed(message: str, code: int, *, as_json: bool) -> int:
+    say([message])
+    if as_json:
+        print(json.dumps({"error": message, "exit_code": code}))
+    return code
+
+
+def _hear_warnings() -> None:
+    """Let our own warnings be heard, and nobody else's: what matters of theirs is a sentence."""
+    import logging
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("turnetl: %(message)s"))
+    logging.getLogger("turnetl").addHandler(handler)
+    logging.getLogger().addHandler(logging.NullHandler())
