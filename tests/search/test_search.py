@@ -102,7 +102,10 @@ async def test_an_identifier_is_found_whole_and_by_its_parts(query: str) -> None
 
 @pytest.mark.parametrize(
     ("query", "answer"),
-    [("the basket had nothing in it", "cart"), ("documentation manual", "docs")],
+    [
+        ("the basket had nothing in it", "cart"),
+        ("the manual that explains installing and using it", "docs"),
+    ],
 )
 async def test_a_paraphrase_is_found_by_its_meaning(query: str, answer: str) -> None:
     assert turns(await asked(query, group(SHOP)))[0] == turn(answer)
@@ -135,7 +138,7 @@ async def test_a_fact_told_in_two_turns_leads_to_both() -> None:
 async def test_a_turn_is_one_hit_with_its_best_fact_first_and_the_others_after() -> None:
     facts = (fact("`a.py` was read", "cart"), fact("the checkout test failed", "cart"))
     hits = await asked("checkout test", group(SHOP, *facts))
-    assert len(hits) == len(SHOP)
+    assert turns(hits) == [turn("cart")]
     assert hits[0].fact == "the checkout test failed"
     assert hits[0].more == ("`a.py` was read",)
 
@@ -161,7 +164,7 @@ async def test_what_is_about_the_turn_before_is_found_after_it() -> None:
     texts = {"plan": "user: rename the walrus", "yes": "user: do it", "other": "user: do it"}
     of = {"plan": "s1", "yes": "s1", "other": "s2"}
     found = turns(await asked("walrus", group(texts, sessions=of)))
-    assert found == [turn("plan"), turn("yes"), turn("other")]
+    assert found == [turn("plan"), turn("yes")]
 
 
 async def test_scores_lie_between_0_and_1_and_fall() -> None:
@@ -184,9 +187,10 @@ async def test_nothing_is_found_in_an_empty_graph() -> None:
 
 
 async def test_no_more_hits_than_asked_for() -> None:
-    assert len(await asked("cart", group(SHOP), limit=2)) == 2
-    assert await asked("cart", group(SHOP), limit=0) == []
-    assert await asked("cart", group(SHOP), limit=-1) == []
+    same = group(dict.fromkeys(["first", "second", "third"], "user: count the carts"))
+    assert len(await asked("cart", same, limit=2)) == 2
+    assert await asked("cart", same, limit=0) == []
+    assert await asked("cart", same, limit=-1) == []
 
 
 async def test_only_turns_of_the_time_asked_for() -> None:
@@ -230,9 +234,8 @@ async def test_stored_vectors_are_used_if_they_are_of_the_same_embedder() -> Non
     ours = Profile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
     made_now = replace(group(SHOP, told), profile=ours)
     stored = replace(group(SHOP, replace(told, embedding=walrus)), profile=ours)
-    (least, *_), (most, *_) = [await asked("walrus", one, limit=1) for one in (made_now, stored)]
-    assert most.turn_id == turn("docs")
-    assert most.score > least.score
+    assert await asked("walrus", made_now) == []
+    assert turns(await asked("walrus", stored)) == [turn("docs")]
 
 
 async def test_vectors_of_another_embedder_are_not_compared() -> None:
@@ -250,11 +253,66 @@ async def test_a_turn_is_found_by_the_name_of_a_thing_it_is_about() -> None:
     assert turns(await asked("walrus", contents))[0] == turn("docs")
 
 
+@pytest.mark.parametrize(
+    "thing",
+    [
+        Entity("e1", GROUP, "bear", ("File",), "The walrus of the zoo.", START),
+        Entity("e1", GROUP, "bear", ("Walrus",), "", START),
+    ],
+)
+async def test_a_turn_is_found_by_what_is_known_of_a_thing_it_is_about(thing: Entity) -> None:
+    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(thing,))
+    assert turns(await asked("walrus", contents)) == [turn("docs")]
+
+
+async def test_a_turn_is_found_by_the_stored_meaning_of_a_thing_it_is_about() -> None:
+    (walrus,) = await EMBEDDER.embed(["walrus"])
+    thing = Entity("e1", GROUP, "xyzzy", ("File",), "", START, embedding=walrus)
+    ours = Profile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
+    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(thing,), profile=ours)
+    assert turns(await asked("walrus", contents)) == [turn("docs")]
+    nameless = replace(contents, entities=())
+    assert await asked("walrus", nameless) == []
+
+
+async def test_a_things_vector_of_another_embedder_is_not_compared() -> None:
+    strange = Entity("e1", GROUP, "walrus", (), "", START, embedding=Vector(b"\0" * 12))
+    theirs = Profile("other", 3, "recipe")
+    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(strange,))
+    found = await asked("walrus", replace(contents, profile=theirs))
+    assert turns(found) == [turn("docs")]
+
+
+@pytest.mark.parametrize("query", ["xyzzy flurble", "why xyzzy", "pasta carbonara"])
+async def test_a_question_about_nothing_that_was_said_finds_nothing(query: str) -> None:
+    texts = {**SHOP, "reason": "user: go on\n\nassistant: Done, because you said so."}
+    assert await asked(query, group(texts)) == []
+
+
+async def test_why_is_answered_by_a_reason() -> None:
+    facts = (
+        fact("The agent will use htmx", "plan"),
+        fact("htmx was chosen because there is no build step", "reason"),
+    )
+    texts = {
+        "reason": "user: htmx?\n\nassistant: I chose htmx because there is no build step.",
+        "plan": "user: htmx!\n\nassistant: I will use htmx.",
+    }
+    assert turns(await asked("why htmx", group(texts, *facts)))[0] == turn("reason")
+    assert turns(await asked("use htmx", group(texts, *facts)))[0] == turn("plan")
+
+
+@pytest.mark.parametrize("query", ["moving", "moved", "moves", "move"])
+async def test_a_short_verb_is_found_in_every_form(query: str) -> None:
+    forms = {name: f"user: they {name} it" for name in ("move", "moved", "moves", "moving")}
+    assert set(turns(await asked(query, group({**forms, **SHOP})))) == {turn(one) for one in forms}
+
+
 @settings(max_examples=50)
 @given(query=st.text(max_size=30), text=st.text(max_size=200), told=st.text(max_size=30))
 async def test_odd_texts_never_raise(query: str, text: str, told: str) -> None:
     hits = await asked(query, group({"a": text, **SHOP}, fact(told, "a")))
-    assert len(hits) == (4 if query.strip() else 0)
+    assert len(hits) <= (4 if query.strip() else 0)
 
 
 async def test_lone_surrogates_never_raise() -> None:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from turnetl.graph.ranking import Ranked, Source, Told, rank
 from turnetl.llm.port import Embedder
-from turnetl.model import Fact, GroupContents, GroupId, Receipt, SessionId, TurnId
+from turnetl.model import Entity, Fact, GroupContents, GroupId, Receipt, SessionId, TurnId
 
 _MORE = 4
 """Further facts shown with a hit."""
@@ -53,7 +53,10 @@ async def search(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[Hit]:
-    """Return the turns that answer the query best, best first, one hit a turn.
+    """Return the turns that answer the query best, best first, one hit a turn; maybe none.
+
+    Things (entities) count for the turns with a fact about them: by their name, labels and summary,
+    and by the meaning of their name.
 
     Args:
         groups: what is searched, all together.
@@ -87,17 +90,21 @@ def _facts_by_turn(contents: GroupContents, embedder: Embedder) -> dict[TurnId, 
     """Return what each turn says, in the order it was said."""
     # Vectors of another embedder cannot be compared with the question's.
     alike = contents.profile is not None and contents.profile.embedder == embedder.name
-    names = {entity.uuid: entity.name for entity in contents.entities}
+    things = {
+        entity.uuid: entity if alike else replace(entity, embedding=None)
+        for entity in contents.entities
+    }
     told: dict[TurnId, list[Told]] = {}
     for fact in sorted(contents.facts, key=lambda one: (one.created_at, one.uuid)):
-        one = Told(fact if alike else replace(fact, embedding=None), _words(fact, names))
+        one = _told(fact if alike else replace(fact, embedding=None), things)
         for turn in fact.turns:
             told.setdefault(turn, []).append(one)
     return told
 
 
-def _words(fact: Fact, names: Mapping[str, str]) -> str:
-    return " ".join((fact.text, names.get(fact.source, ""), names.get(fact.target, "")))
+def _told(fact: Fact, things: Mapping[str, Entity]) -> Told:
+    about = tuple(things[uuid] for uuid in (fact.source, fact.target) if uuid in things)
+    return Told(fact, " ".join((fact.text, *(thing.name for thing in about))), about)
 
 
 def _place(receipt: Receipt) -> tuple[SessionId, datetime, TurnId]:

@@ -205,7 +205,7 @@ def _may_be_cut(word: str, ending: str, stem: str) -> bool:
 
 
 def _evened(stem: str) -> str:
-    """Bring "stopp" and "stop", "cache" and "cach" together."""
+    """Bring "stopp" and "stop", "cache" and "cach", "move" and "mov" together."""
     if len(stem) > _SHORTEST_STEM + 1 and stem[-1] == stem[-2]:
         stem = stem if stem[-1] in _DOUBLES_THAT_STAY else stem[:-1]
-    return stem[:-1] if len(stem) > _SHORTEST_STEM + 1 and stem.endswith("e") else stem
+    return stem[:-1] if len(stem) > _SHORTEST_STEM and stem.endswith("e") else stem
