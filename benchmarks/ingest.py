@@ -10,6 +10,7 @@ the mean of the hundred turns before it.
 
 import argparse
 import asyncio
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,8 @@ from turnetl.settings import Settings
 GROUP = GroupId("bench")
 POINTS = (100, 1_000, 5_000)
 WINDOW = 100
+GROWTH = 1.3
+"""CPU a turn at the last point, in multiples of that at the first: more is a failure."""
 WARM = 600
 """Turns in a group of their own first: Java compiles what it runs often."""
 
@@ -95,8 +98,8 @@ def _varied(one: Episode, group: GroupId, around: int) -> Episode:
     return replace(one, turn=turn)
 
 
-async def measure(name: str, graph: Graph, episodes: Sequence[Episode], turns: int) -> None:
-    """Ingest, and print a line a point."""
+async def measure(name: str, graph: Graph, episodes: Sequence[Episode], turns: int) -> bool:
+    """Ingest, and print a line a point; say whether the cost of a turn grew no more than it may."""
     await graph.store.prepare()
     await _ingest(graph, list(islice(repeated(episodes, GroupId("warm")), WARM)), "warm")
     meter = await _ingest(graph, list(islice(repeated(episodes, GROUP), turns)), GROUP)
@@ -110,7 +113,9 @@ async def measure(name: str, graph: Graph, episodes: Sequence[Episode], turns: i
         print(f"{point:>7} {client:>8.1f} {server:>8.1f} {client + server:>9.1f} {wall:>7.1f}")
     first, last = meter.marks[0], meter.marks[-1]
     print(f"{turns / (last[2] - first[2]):.1f} turns a second", end="")
-    print(f"; CPU at {max(costs)} turns {costs[max(costs)] / costs[100]:.2f} times that at 100\n")
+    growth = costs[max(costs)] / costs[100]
+    print(f"; CPU at {max(costs)} turns {growth:.2f} times that at 100 (at most {GROWTH})\n")
+    return growth <= GROWTH
 
 
 async def _ingest(graph: Graph, episodes: Sequence[Episode], group: str) -> Meter:
@@ -139,9 +144,11 @@ async def main(names: Sequence[str], turns: int, archives: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         episodes = kept(archives, Path(folder) / "lake")
         print(f"{len(episodes)} turns of `{archives.name}`, repeated to {turns}\n")
+        flat = True
         for name in names:
             async with opened(name, _folder(Path(folder), name)) as graph:
-                await measure(name, graph, episodes, turns)
+                flat &= await measure(name, graph, episodes, turns)
+    sys.exit(not flat)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """What a person waits for: help, the first backfill of the samples, and the second.
 
-python -m benchmarks.startup
+    python -m benchmarks.startup
+
+Exits with 1 if one takes longer than it may.
 """
 
 import statistics
@@ -28,10 +30,18 @@ def main() -> None:
         first = seconds("backfill", str(SAMPLES), folder=folder)
         again = [seconds("backfill", str(SAMPLES), folder=folder) for _ in range(RUNS)]
         found = [seconds("search", "why did the tests fail", folder=folder) for _ in range(RUNS)]
-    print(f"turnetl --help          {statistics.median(helped):.2f} s (median of {RUNS})")
-    print(f"first backfill          {first:.2f} s (samples, set up)")
-    print(f"second backfill         {statistics.median(again):.2f} s (median of {RUNS})")
-    print(f"search                  {statistics.median(found):.2f} s (median of {RUNS})")
+    within = [
+        told("turnetl --help", statistics.median(helped), 0.3),
+        told("first backfill", first, 30),
+        told("second backfill", statistics.median(again), 3),
+        told("search", statistics.median(found), 3),
+    ]
+    sys.exit(not all(within))
+
+
+def told(what: str, took: float, at_most: float) -> bool:
+    print(f"{what:<24}{took:.2f} s (at most {at_most} s)")
+    return took <= at_most
 
 
 if __name__ == "__main__":
