@@ -8,6 +8,8 @@ very turn: by `turnetl search`, and by plain BM25 over the same turns' episode t
 prompts and answers. The weights of the search were tuned on the half called `tune`; the other half,
 `held`, was only looked at. Default archives: those of tests/real.py. The questions are about
 certain projects; without them there is nothing to ask.
+
+Exits with 1 if, over all questions, the search is not better than both BM25 rankings at each depth.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import asyncio
 import csv
 import math
 import re
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -73,7 +76,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(lake=Path(folder), graph=given.graph)
         asyncio.run(build(settings, given.archives))
-        report(list(questions()), settings, misses=given.misses)
+        better = report(list(questions()), settings, misses=given.misses)
+    if not better:
+        sys.exit("the search is not better than plain BM25 at every depth")
 
 
 async def build(settings: Settings, archives: Path) -> None:
@@ -88,7 +93,8 @@ def questions() -> Iterator[Question]:
             yield Question(row["part"], row["kind"], row["question"], prompts)
 
 
-def report(asked: Sequence[Question], settings: Settings, *, misses: bool) -> None:
+def report(asked: Sequence[Question], settings: Settings, *, misses: bool) -> bool:
+    """Print the table; say whether the search is better than both others at every depth."""
     lake = Lake(settings.lake)
     turns = [one for group in lake.groups() for one in lake.episodes(group) if one.noise is None]
     print(f"{len(turns)} turns, {len(asked)} questions")
@@ -107,6 +113,15 @@ def report(asked: Sequence[Question], settings: Settings, *, misses: bool) -> No
             print(f"  {way.name:30} {line(way, chosen)}  {1000 * way.seconds:5.0f} ms a question")
     if misses:
         print_misses(asked, ours)
+    return all(is_better(ours, other) for other in ways if other is not ours)
+
+
+def is_better(ours: Answers, other: Answers) -> bool:
+    return all(found(ours, depth) > found(other, depth) for depth in DEPTHS)
+
+
+def found(way: Answers, depth: int) -> int:
+    return sum(place < depth for place in way.places)
 
 
 def line(way: Answers, chosen: Sequence[int]) -> str:
