@@ -6,8 +6,8 @@ Asks the questions of retrieval_questions.tsv, as a person would a year later, o
 made of the archives for this run, with the structural extractor. Prints recall@1, @5 and @10 of the
 very turn: by `turnetl search`, and by plain BM25 over the same turns' episode texts and over their
 prompts and answers. The weights of the search were tuned on the half called `tune`; the other half,
-`held`, was only looked at. Default archives: those of tests/real.py. The questions are about
-certain projects; without them there is nothing to ask.
+`held`, was seen meanwhile, so it is no blind test. Default archives: those of tests/real.py. The
+questions are about certain projects; without them there is nothing to ask.
 
 Exits with 1 if, over all questions, the search is not better than both BM25 rankings at each depth.
 """
