@@ -32,7 +32,8 @@ from turnetl.settings import Settings
 
 GROUP = GroupId("bench")
 POINTS = (100, 1_000, 5_000)
-WINDOW = 100
+WINDOW = 500
+"""Turns that a figure is the mean of: Ladybug writes its log back every 400 or so."""
 GROWTH = 1.3
 """CPU a turn at the last point, in multiples of that at the first: more is a failure."""
 WARM = 600
