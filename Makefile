@@ -11,7 +11,7 @@ GRAPH    ?=
 .PHONY: backfill test fast bench lock clean
 
 backfill: $(VENV)/.ready
-	@$(BIN)/turnetl backfill $(ARCHIVES) --lake $(LAKE) $(if $(GRAPH),--graph $(GRAPH))
+	@$(BIN)/turnetl backfill $(ARCHIVES) --lake "$(LAKE)" $(if $(GRAPH),--graph "$(GRAPH)")
 
 test: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -4,6 +4,7 @@ The command line and the flows are two thin callers of what stands here.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -29,6 +30,8 @@ from turnetl.settings import Settings
 
 _SMALL = 5_000
 """Facts that are read in well under a second."""
+
+log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 
@@ -61,6 +64,8 @@ def parse_archives(
         group: the group of all their turns; None for one a project.
         progress: told after each archive.
     """
+    if group is not None and not group.strip():
+        raise BadUsage("the group has no name; name one with --group, or leave the option out")
     found = parse.expand(paths)
     report = parse.archives(
         found.archives,
@@ -154,7 +159,8 @@ async def backfill(
     parsed = parse_archives(archives, settings, group=group, progress=progress)
     if not parsed.groups:
         return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
-    filtered = filter_turns(settings, parsed.groups, progress=progress)
+    emptied = Lake(settings.lake).emptied()
+    filtered = filter_turns(settings, [*parsed.groups, *emptied], progress=progress)
     ingested = await ingest(
         settings, replace(limits, groups=parsed.groups), clock, progress=progress
     )
@@ -172,7 +178,10 @@ async def find(
 ) -> Sequence[Hit]:
     """Return the turns that answer the query best, each with its facts. Writes nothing."""
     async with opening.store(settings, write=False) as store:
-        names = chosen(await store.groups(), groups)
+        there = await store.groups()
+        if not there:
+            log.warning("this graph holds nothing yet: run `turnetl backfill`, or see to --graph")
+        names = chosen(there, groups)
         contents = [await store.load(name) for name in names]
     return await search(contents, query, opening.embedder(), limit=limit, since=since, until=until)
 

@@ -240,7 +240,7 @@ def search(
             limit=limit,
         )
     )
-    console.out(shown.table(found), shown.as_json(found), as_json=common.json)
+    console.out(shown.table(found, Path.cwd()), shown.as_json(found), as_json=common.json)
     return console.DONE
 
 

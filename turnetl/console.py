@@ -6,6 +6,7 @@ errors go to standard error, a sentence each. Nothing heavy is imported before i
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ T = TypeVar("T")
 
 def run(app: App, arguments: Sequence[str]) -> int:
     """Run a command and return its exit code, whatever comes of it."""
+    # Whoever stops us politely is answered as a person with Ctrl-C is.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = _run(app, list(arguments))
         sys.stdout.flush()

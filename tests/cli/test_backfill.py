@@ -88,8 +88,9 @@ def test_status_says_what_is_there_and_why_the_rest_is_not(graph_url: str, tmp_p
     )
 
 
+@pytest.mark.parametrize("stops", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_interrupted_says_so_and_goes_on_where_it_was(
-    graph_url: str, tmp_path: Path
+    stops: signal.Signals, graph_url: str, tmp_path: Path
 ) -> None:
     command = ("backfill", SAMPLES, "--graph", graph_url, "--json")
     running = subprocess.Popen(
@@ -103,7 +104,7 @@ def test_a_run_that_is_interrupted_says_so_and_goes_on_where_it_was(
     # The tables are there: it is at the graph now, or about to be.
     while not list(tmp_path.glob("data/lake/episodes/*.parquet")):
         assert running.poll() is None
-    running.send_signal(signal.SIGINT)
+    running.send_signal(stops)
     out, said = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "what is committed stays" in said
@@ -305,3 +306,44 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
         running.stdout.close()
         assert running.stderr is not None
         assert running.stderr.read() == ""
+
+
+def test_a_hit_leads_to_its_file_from_any_folder(tmp_path: Path) -> None:
+    there, elsewhere = tmp_path / "there", tmp_path / "elsewhere"
+    there.mkdir()
+    elsewhere.mkdir()
+    shutil.copy(one_sample(), there / "one.jsonl")
+    graph = ("--graph", f"ladybug://{tmp_path / 'g.lbug'}")
+    turnetl("backfill", "one.jsonl", *graph, folder=there)
+    hits = turnetl("search", "books", *graph, "--json", folder=elsewhere).json["hits"]
+    assert Path(hits[0]["archive"]) == there / "one.jsonl"
+    assert f" one.jsonl:{hits[0]['first_line']}-" in turnetl(
+        "search", "books", *graph, folder=there
+    ).out.replace("  ", " ")
+
+
+def test_a_group_that_lost_its_archives_to_another_stops_nothing(tmp_path: Path) -> None:
+    turnetl("backfill", one_sample(), folder=tmp_path)
+    turnetl("backfill", one_sample(), "--group", "mix", folder=tmp_path)
+    assert turnetl("ingest", folder=tmp_path).code == 0
+    groups = turnetl("status", "--json", folder=tmp_path).json["groups"]
+    assert [of["error"] for of in groups] == [None, None]
+
+
+def test_a_group_needs_a_name(tmp_path: Path) -> None:
+    ran = turnetl("backfill", one_sample(), "--group", "", folder=tmp_path)
+    assert ran.code == 2
+    assert len(ran.said) == 1
+
+
+def test_status_of_another_lake_still_says_what_the_graph_holds(tmp_path: Path) -> None:
+    graph = ("--graph", f"ladybug://{tmp_path / 'g.lbug'}")
+    done = turnetl("backfill", one_sample(), *graph, "--json", folder=tmp_path).json
+    said = turnetl("status", *graph, "--lake", "none", "--json", folder=tmp_path).json
+    assert said["committed"] == done["committed"] == said["groups"][0]["gone"]
+
+
+def test_an_empty_graph_is_told_from_a_question_without_an_answer(tmp_path: Path) -> None:
+    ran = turnetl("search", "books", "--json", folder=tmp_path)
+    assert (ran.code, ran.json) == (0, {"hits": []})
+    assert "holds nothing yet" in ran.said[0]

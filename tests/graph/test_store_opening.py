@@ -120,3 +120,16 @@ async def test_a_file_that_is_no_graph_is_refused_and_left_alone(tmp_path: Path)
 async def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GraphRefused, match="cannot be opened"):
         await open_graph(f"ladybug://{tmp_path}", user="", password="")
+
+
+@pytest.mark.neo4j
+async def test_runs_that_meet_an_empty_server_at_once_all_prepare_it(neo4j: Neo4jServer) -> None:
+    for row in neo4j.run("SHOW CONSTRAINTS YIELD name"):
+        neo4j.run(f"DROP CONSTRAINT `{row['name']}`")
+    for row in neo4j.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP'"):
+        neo4j.run(f"DROP INDEX `{row['name']}`")
+    stores = [await open_graph(neo4j.url, user="", password="") for _ in range(4)]
+    await asyncio.gather(*(store.prepare() for store in stores))
+    assert len(neo4j.run("SHOW CONSTRAINTS YIELD name WHERE name CONTAINS 'turn'")) > 0
+    for store in stores:
+        await store.close()

@@ -160,3 +160,29 @@ async def test_a_renewal_that_fails_does_not_fail_the_run(store: GraphStore, lak
     )
     assert (report.committed, report.error) == (4, None)
     assert (await ingested(tools(lake, store))).error is None
+
+
+async def test_a_retry_that_is_limited_leaves_the_others_in_the_account(
+    store: GraphStore, lake: Lake
+) -> None:
+    turns = [
+        turn(f"q{at}", user_text=f"cannot {at}", started_at=START + timedelta(hours=at), ordinal=at)
+        for at in range(1, 4)
+    ]
+    lake.write_episodes(GROUP, table(*turns), {})
+    await ingested(tools(lake, store))
+    report = await ingested(tools(lake, store, Mended()), replace(SCOPE, retry=True, limit=1))
+    assert (report.committed, report.quarantined, report.pending) == (1, 2, 0)
+    assert len(report.set_aside) == 2
+
+
+async def test_an_entry_of_a_turn_that_was_committed_elsewhere_is_not_told_of(
+    store: GraphStore, lake: Lake
+) -> None:
+    await ingested(tools(lake, store))
+    (committed, *_) = await store.receipts(GROUP)
+    entry = Entry(committed.turn_id, "no JSON", "a.jsonl", 1, "run-0", NOW)
+    Quarantine(lake.root, GROUP).add(entry)
+    report = await status(GROUP, lake, store, SCOPE, recipe="words-1")
+    assert report.quarantined == len(report.set_aside) == 1
+    assert entry not in report.set_aside

@@ -65,9 +65,10 @@ def test_every_turn_is_counted_once() -> None:
     kept, done, noise = episode("a"), episode("b"), episode("c", noise="repeat")
     timeless, aside = episode("d", started_at=None), episode("e")
     made = planned(kept, done, noise, timeless, aside, done=(done,), quarantined=(aside.turn_id,))
-    gaps = sum(made.gaps.values())
-    assert made.turns == made.committed + len(made.todo) + sum(made.noise.values()) + gaps
-    assert made.gaps == {plan.NO_TIME: 1, plan.QUARANTINED: 1}
+    waiting = sum(made.gaps.values()) + len(made.set_aside)
+    assert made.turns == made.committed + len(made.todo) + sum(made.noise.values()) + waiting
+    assert made.gaps == {plan.NO_TIME: 1}
+    assert made.set_aside == {aside.turn_id}
 
 
 def test_the_order_of_the_table_is_the_order_of_the_work() -> None:
@@ -104,7 +105,7 @@ def test_an_edited_turn_is_stale_and_not_done_again() -> None:
 def test_a_limit_leaves_the_rest_waiting_with_a_reason() -> None:
     made = planned(episode("a"), episode("b"), limit=1)
     assert len(made.todo) == 1
-    assert made.gaps == {plan.OUT_OF_RANGE: 1}
+    assert made.gaps == {plan.OVER_LIMIT: 1}
 
 
 def test_since_is_included_and_until_is_not() -> None:
@@ -124,3 +125,14 @@ def test_context_is_the_last_kept_turns_of_the_same_session_oldest_first() -> No
 
 def test_a_committed_turn_that_the_lake_no_longer_holds_is_seen() -> None:
     assert planned(episode("a"), done=(episode("z"),)).gone == 1
+
+
+def test_what_was_set_aside_is_taken_again_only_by_a_retry_and_within_its_range() -> None:
+    early, late = episode("a"), episode("b", started_at=START + timedelta(days=9))
+    aside = (early.turn_id, late.turn_id)
+    now = START + timedelta(days=10)
+    assert planned(early, late, quarantined=aside, now=now).todo == ()
+    again = planned(early, late, quarantined=aside, now=now, retry=True, until=START + timedelta(1))
+    assert again.todo == (early.turn_id,)
+    assert again.set_aside == set(aside)
+    assert again.gaps == {}

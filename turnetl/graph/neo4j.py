@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, LiteralString
@@ -14,7 +14,7 @@ from turnetl.graph import commit as rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph import values
 from turnetl.graph.lease import Holding, granted, refused
-from turnetl.graph.neo4j_errors import translated
+from turnetl.graph.neo4j_errors import AlreadyThere, translated
 from turnetl.llm.vectors import packed
 from turnetl.model import (
     Change,
@@ -73,7 +73,9 @@ class Neo4jStore:
 
     async def prepare(self) -> None:
         for statement in cypher.SCHEMA:
-            await self._read(statement)
+            # Two that start at once both find nothing; the second then finds it made.
+            with suppress(AlreadyThere):
+                await self._read(statement)
         await self._read(cypher.AWAIT_INDEXES)
 
     async def groups(self) -> Sequence[GroupId]:

@@ -16,7 +16,16 @@ from turnetl.errors import GraphBusy, GraphRefused
 
 _TOO_OFTEN = "Neo.ClientError.Security.AuthenticationRateLimit"
 _TO_BE_CHANGED = "Neo.ClientError.Security.CredentialsExpired"
+_MADE_MEANWHILE = (
+    "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
+    "Neo.ClientError.Schema.ConstraintAlreadyExists",
+    "Neo.ClientError.Schema.IndexAlreadyExists",
+)
 _OUT_OF_MEMORY = "MemoryPoolOutOfMemory"
+
+
+class AlreadyThere(GraphRefused):
+    """What was to be made in the schema was made meanwhile."""
 
 
 @contextmanager
@@ -53,6 +62,8 @@ def _unwelcome(where: str, user: str, error: AuthError) -> str:
 
 def _other(where: str, error: Neo4jError | DriverError) -> GraphBusy | GraphRefused:
     code = getattr(error, "code", None) or ""
+    if code in _MADE_MEANWHILE:
+        return AlreadyThere(f"Neo4j at `{where}`: {_first_line(error)}")
     if code == _TO_BE_CHANGED:
         return GraphRefused(
             f"Neo4j at `{where}` wants its first password changed before it can be used: "

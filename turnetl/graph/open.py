@@ -58,10 +58,10 @@ def check(url: str) -> None:
             "the graph's URL is of no known kind; use `ladybug:///path/to/graph.lbug` or "
             "`bolt://host:7687` (or neo4j://, neo4j+s://)"
         )
-    if parts.path.strip("/") or parts.query:
+    if parts.path.strip("/") or parts.query or parts.fragment:
         raise BadUsage(
-            f"the graph's URL goes on after `{parts.hostname}`; name host and port only: the "
-            "database is the user's home database"
+            "the graph's URL goes on after host and port; the database is always the user's home "
+            "database, and a `/`, `@`, `?` or `#` in a password is written %2F, %40, %3F or %23"
         )
 
 

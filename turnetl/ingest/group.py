@@ -79,10 +79,7 @@ async def ingest(
     holds = None
     with suppress(TurnetlError):
         holds = await _holds(tools.store, group)
-    done = pipeline.done
-    report = standing(
-        plan, holds, quarantine.entries(), committed=done.committed, failed=done.quarantined
-    )
+    report = standing(plan, holds, quarantine.entries(), committed=pipeline.done.committed)
     return report if error is None else _stopped(report, error)
 
 
@@ -133,7 +130,7 @@ async def _holds(store: GraphStore, group: GroupId) -> Holds:
 def _unasked(group: GroupId, lake: Lake) -> GroupReport:
     """Return the report of a group of which the graph said nothing."""
     turns = lake.scan_episodes(group).select(pl.len()).collect().item()
-    return GroupReport(group, turns=turns, waiting={"unknown": turns})
+    return GroupReport(group, turns=turns, waiting={planning.UNKNOWN: turns})
 
 
 def _stopped(report: GroupReport, error: TurnetlError) -> GroupReport:

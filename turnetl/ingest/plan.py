@@ -17,7 +17,10 @@ OPEN = "open"
 NO_TIME = "no_time"
 QUARANTINED = "quarantined"
 OUT_OF_RANGE = "out_of_range"
+OVER_LIMIT = "over_limit"
 READY = "ready"
+UNKNOWN = "unknown"
+"""The graph did not say."""
 
 COLUMNS = ("turn_id", "session_id", "noise", "started_at", "ended_at", "closed", "content_hash")
 
@@ -40,7 +43,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A group's turns, each counted once: turns = committed + todo + noise + gaps."""
+    """A group's turns, each once: committed, to do, noise, in a gap, or set aside and left so."""
 
     group: GroupId
     turns: int
@@ -53,7 +56,9 @@ class Plan:
     noise: Mapping[str, int]
     """By rule."""
     gaps: Mapping[str, int]
-    """Turns that wait, by reason: open, no_time, quarantined, out_of_range."""
+    """Turns that wait, by reason: open, no_time, out_of_range, over_limit."""
+    set_aside: frozenset[TurnId]
+    """Quarantined turns, also those that are to be tried again."""
     stale: int
     """Committed turns whose content or recipe is another today: shown, never done again."""
     gone: int
@@ -82,14 +87,15 @@ def make(
     """
     done = {receipt.turn_id: receipt for receipt in receipts}
     marked = episodes.with_columns(
-        state=_state(list(done), [] if scope.retry else list(quarantined), scope)
+        state=_state(list(done), list(quarantined), scope), in_range=_in_range(scope)
     )
     states = Counter(marked["state"].to_list())
-    ready = marked.filter(pl.col("state") == READY)["turn_id"].to_list()
-    todo = tuple(TurnId(turn) for turn in ready[: scope.limit])
-    beyond = len(ready) - len(todo)
-    gaps = {name: states[name] for name in (OPEN, NO_TIME, QUARANTINED, OUT_OF_RANGE)}
-    gaps[OUT_OF_RANGE] += beyond
+    takes = [READY, QUARANTINED] if scope.retry else [READY]
+    todo = _turns(marked.filter(pl.col("state").is_in(takes) & pl.col("in_range")))[: scope.limit]
+    ready = _turns(marked.filter(pl.col("state") == READY))
+    set_aside = frozenset(_turns(marked.filter(pl.col("state") == QUARANTINED)))
+    gaps = {name: states[name] for name in (OPEN, NO_TIME, OUT_OF_RANGE)}
+    gaps[OVER_LIMIT] = len(set(ready) - set(todo))
     return Plan(
         group=group,
         turns=episodes.height,
@@ -98,30 +104,39 @@ def make(
         context=_context(marked, frozenset(todo), context_turns),
         noise=_noise(marked),
         gaps={name: count for name, count in gaps.items() if count},
+        set_aside=set_aside,
         stale=_stale(marked, done, recipe),
         gone=len(done.keys() - set(episodes["turn_id"].to_list())),
     )
 
 
-def _state(done: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Expr:
-    """One word a turn. What is committed is committed, whatever a rule says today."""
+def _turns(marked: pl.DataFrame) -> tuple[TurnId, ...]:
+    return tuple(map(TurnId, marked["turn_id"].to_list()))
+
+
+def _in_range(scope: Scope) -> pl.Expr:
     started = pl.col("started_at")
-    last_written = pl.coalesce("ended_at", "started_at")
-    still_open = ~pl.col("closed") & (last_written > scope.now - scope.quiet).fill_null(value=True)
     early = started < scope.since if scope.since else pl.lit(value=False)
     late = started >= scope.until if scope.until else pl.lit(value=False)
+    return ~(early | late)
+
+
+def _state(done: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Expr:
+    """One word a turn. What is committed is committed, whatever a rule says today."""
+    last_written = pl.coalesce("ended_at", "started_at")
+    still_open = ~pl.col("closed") & (last_written > scope.now - scope.quiet).fill_null(value=True)
     return (
         pl.when(pl.col("turn_id").is_in(done))
         .then(pl.lit("committed"))
         .when(pl.col("noise").is_not_null())
         .then(pl.lit("noise"))
-        .when(started.is_null())
+        .when(pl.col("started_at").is_null())
         .then(pl.lit(NO_TIME))
         .when(still_open)
         .then(pl.lit(OPEN))
         .when(pl.col("turn_id").is_in(quarantined))
         .then(pl.lit(QUARANTINED))
-        .when(early | late)
+        .when(~_in_range(scope))
         .then(pl.lit(OUT_OF_RANGE))
         .otherwise(pl.lit(READY))
     )
@@ -144,7 +159,8 @@ def _stale(marked: pl.DataFrame, done: Mapping[TurnId, Receipt], recipe: str | N
 def _context(
     marked: pl.DataFrame, todo: frozenset[TurnId], size: int
 ) -> dict[TurnId, tuple[TurnId, ...]]:
-    kept = marked.filter(pl.col("state").is_in(["committed", READY]))
+    told = pl.col("state").is_in(["committed", READY]) | pl.col("turn_id").is_in(list(todo))
+    kept = marked.filter(told)
     sessions: dict[str, list[TurnId]] = {}
     context: dict[TurnId, tuple[TurnId, ...]] = {}
     for turn, session in kept.select("turn_id", "session_id").iter_rows():

@@ -33,11 +33,12 @@ class Quarantine:
         self._folder = root / "quarantine" / group
 
     def entries(self) -> tuple[Entry, ...]:
-        """Return what waits, by turn id. An entry that cannot be read does not wait."""
+        """Return what waits, by archive and line. An entry that cannot be read does not wait."""
         if not self._folder.is_dir():
             return ()
-        read = (_entry(file) for file in sorted(self._folder.glob("*.json")))
-        return tuple(entry for entry in read if entry is not None)
+        read = (_entry(file) for file in (self._folder.glob("*.json")))
+        there = (entry for entry in read if entry is not None)
+        return tuple(sorted(there, key=lambda entry: (entry.archive, entry.first_line)))
 
     def turns(self) -> frozenset[TurnId]:
         return frozenset(TurnId(entry.turn_id) for entry in self.entries())

@@ -1,6 +1,6 @@
 """The account of a run, or of how things stand: every turn of every group once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from turnetl.ingest.plan import QUARANTINED, READY, Plan
@@ -100,35 +100,31 @@ class IngestReport:
 
 
 def standing(
-    plan: Plan,
-    holds: Holds | None,
-    set_aside: tuple[Entry, ...],
-    *,
-    committed: int = 0,
-    failed: int = 0,
+    plan: Plan, holds: Holds | None, quarantine: Sequence[Entry], *, committed: int = 0
 ) -> GroupReport:
     """Say how a group stands that was planned so, and then carried so far.
 
     Args:
         plan: as it stood before.
         holds: what the graph holds now.
-        set_aside: all that is quarantined now.
+        quarantine: all that is quarantined now.
         committed: turns of the plan that this run committed.
-        failed: turns of the plan that this run set aside.
     """
-    waiting = {name: count for name, count in plan.gaps.items() if name != QUARANTINED}
-    if left := len(plan.todo) - committed - failed:
+    todo = frozenset(plan.todo)
+    ours = tuple(entry for entry in quarantine if entry.turn_id in plan.set_aside | todo)
+    waiting = dict(plan.gaps)
+    if left := len(todo) - committed - sum(entry.turn_id in todo for entry in ours):
         waiting[READY] = left
     return GroupReport(
         group=plan.group,
         turns=plan.turns,
         committed=committed,
         skipped=plan.committed,
-        quarantined=plan.gaps.get(QUARANTINED, 0) + failed,
+        quarantined=len(ours),
         waiting=waiting,
         noise=plan.noise,
         stale=plan.stale,
         gone=plan.gone,
         holds=holds,
-        set_aside=set_aside,
+        set_aside=ours,
     )

@@ -31,7 +31,7 @@ class Origin:
     """Which archive a turns file was read from, as it was then."""
 
     archive: str
-    """Path as given."""
+    """Path, from the root."""
     size: int
     mtime_ns: int
     sha256: str
@@ -67,6 +67,10 @@ class Lake:
         turns = {path.parent.name for path in self.turn_paths()}
         episodes = {path.stem for path in self._episodes.glob("*.parquet")}
         return [GroupId(name) for name in sorted(turns | episodes)]
+
+    def emptied(self) -> list[GroupId]:
+        """Return the groups whose archives went to other groups, and whose episodes are left."""
+        return [group for group in self.groups() if not self.turn_paths(group)]
 
     def turn_paths(self, group: GroupId | None = None) -> list[Path]:
         """Return the turns files of a group or of all, sorted; opens none."""
@@ -162,6 +166,11 @@ def archive_digest(archive: Path) -> str:
 def shown(path: Path) -> str:
     """Return a path as text that any table can hold, also if its bytes are no UTF-8."""
     return str(path).encode("utf-8", "backslashreplace").decode()
+
+
+def placed(path: Path) -> str:
+    """Return a path from the root: it leads to the file from wherever it is read."""
+    return shown(Path(os.path.abspath(path)))  # noqa: PTH100 - takes `..` out, follows no link
 
 
 def _names(folder: Path) -> list[str]:

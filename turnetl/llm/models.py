@@ -39,6 +39,8 @@ def open_model(
         raise BadUsage(f"provider `{provider}` needs the name of a model: set TURNETL_LLM__MODEL")
     if provider in _NEED_A_KEY and not api_key and base_url is None:
         raise BadUsage(f"provider `{provider}` needs an API key: set TURNETL_LLM__API_KEY")
+    if base_url is not None and not base_url.startswith(("http://", "https://")):
+        raise BadUsage("TURNETL_LLM__BASE_URL is no URL: it begins with http:// or https://")
     wire = _wire(provider, model, base_url)
     return HttpModel(wire, api_key, at_once=at_once, patience=patience or Patience())
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from turnetl import formats, ids
 from turnetl.errors import BadArchive
 from turnetl.formats.base import Counts, Format
-from turnetl.lake import Lake, Origin, TurnFile, archive_digest, shown
+from turnetl.lake import Lake, Origin, TurnFile, archive_digest, placed, shown
 from turnetl.model import GroupId
 from turnetl.parse.grouping import project
 from turnetl.parse.report import ArchiveReport, Outcome, ParseReport, Problem
@@ -111,7 +111,7 @@ def _archive(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveRepor
     fixed = run.group or (origin.group if origin is not None and origin.fixed else None)
     of = fixed or ids.group_id(project(texts.cwd))
     described = Origin(
-        archive=shown(path),
+        archive=placed(path),
         size=len(data),
         mtime_ns=status.st_mtime_ns,
         sha256=sha256,
@@ -122,7 +122,7 @@ def _archive(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveRepor
         fixed=fixed is not None,
         counts=reading.counts.as_mapping(),
     )
-    run.lake.write_turns(rows(texts, known.name, of, shown(path)), described)
+    run.lake.write_turns(rows(texts, known.name, of, placed(path)), described)
     outcome = Outcome.NEW if before is None else Outcome.CHANGED
     problem = _bad_lines(path, reading.counts, whole=data.endswith(b"\n"))
     return ArchiveReport(shown(path), outcome, known.name, of, reading.counts, problem)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from rich.console import Group
@@ -12,26 +13,31 @@ from rich.text import Text
 from turnetl.graph.search import Hit
 
 
-def table(hits: Sequence[Hit]) -> Group:
+def table(hits: Sequence[Hit], here: Path) -> Group:
     """Each hit: its fact, then when and where it was said, then more of its turn."""
     if not hits:
         return Group("nothing found; try other words, or `turnetl status` to see what is there")
-    return Group(*(part for number, hit in enumerate(hits, 1) for part in _hit(number, hit)))
+    return Group(*(part for number, hit in enumerate(hits, 1) for part in _hit(number, hit, here)))
 
 
 def as_json(hits: Sequence[Hit]) -> dict[str, Any]:
     return {"hits": [_plain(asdict(hit)) for hit in hits]}
 
 
-def _hit(number: int, hit: Hit) -> list[Any]:
+def _hit(number: int, hit: Hit, here: Path) -> list[Any]:
     fact = Text.assemble((f"{number:>2}. ", "bold"), hit.fact)
     if hit.invalid_at:
         fact.append(f"  (until {_day(hit.invalid_at)})", "dim")
-    place = f"{hit.archive}:{hit.first_line}-{hit.last_line}"
+    place = f"{_near(Path(hit.archive), here)}:{hit.first_line}-{hit.last_line}"
     # A path is there to be copied: it is never broken.
     where = Text("    ", no_wrap=True, overflow="ignore")
     where.append(_day(hit.valid_at), "cyan").append(f"  {hit.group_id}  ").append(place, "dim")
     return [fact, where, *(_under(Text(f"· {more}")) for more in hit.more), ""]
+
+
+def _near(archive: Path, here: Path) -> Path:
+    """Return the path from here, if it lies below."""
+    return archive.relative_to(here) if archive.is_relative_to(here) else archive
 
 
 def _under(text: Text) -> Padding:

@@ -20,7 +20,7 @@ def table(report: IngestReport) -> RenderableType:
     shown.add_column("group")
     for name in ("turns", "new", "episodes", "entities", "facts"):
         shown.add_column(name, justify="right")
-    shown.add_column("not in the graph, and why")
+    shown.add_column("not in the graph, and why", overflow="fold")
     for of in report.groups:
         held = standing.held(of)
         shown.add_row(of.group, f"{of.turns:,}", f"{of.committed:,}", *held, standing.why_not(of))
@@ -61,6 +61,7 @@ def is_failure(code: int) -> bool:
 def _group_json(of: GroupReport) -> dict[str, Any]:
     return {
         **standing.as_json(of),
+        "turns": of.turns,
         "committed": of.committed,
         "skipped": of.skipped,
     }

@@ -19,9 +19,9 @@ def table(report: IngestReport) -> RenderableType:
     shown.add_column("group")
     for name in ("turns", "committed", "pending", "entities", "facts"):
         shown.add_column(name, justify="right")
-    shown.add_column("not in the graph, and why")
+    shown.add_column("not in the graph, and why", overflow="fold")
     for of in report.groups:
-        counts = (f"{of.turns:,}", f"{of.in_graph:,}", f"{of.pending:,}")
+        counts = (f"{of.turns + of.gone:,}", f"{of.in_graph + of.gone:,}", f"{of.pending:,}")
         shown.add_row(of.group, *counts, *held(of)[1:], why_not(of))
     return shown
 
@@ -29,7 +29,7 @@ def table(report: IngestReport) -> RenderableType:
 def all_json(report: IngestReport) -> dict[str, Any]:
     """Return the keys that others script against: here `committed` is all that the graph holds."""
     return {
-        "committed": sum(of.in_graph for of in report.groups),
+        "committed": sum(of.in_graph + of.gone for of in report.groups),
         "quarantined": report.quarantined,
         "pending": report.pending,
         "groups": [as_json(of) for of in report.groups],
@@ -40,8 +40,8 @@ def as_json(of: GroupReport) -> dict[str, Any]:
     holds = of.holds
     return {
         "group": of.group,
-        "turns": of.turns,
-        "committed": of.in_graph,
+        "turns": of.turns + of.gone,
+        "committed": of.in_graph + of.gone,
         "pending": of.pending,
         "quarantined": of.quarantined,
         "gaps": of.gaps,
@@ -76,7 +76,7 @@ def why_not(of: GroupReport) -> str:
     reasons = {**{f"noise: {name}": count for name, count in (of.noise or {}).items()}, **of.gaps}
     lines = [f"{count:,} {name}" for name, count in reasons.items()]
     if of.stale:
-        lines.append(f"({of.stale:,} stale)")
+        lines.append(f"({of.stale:,} stale: said or extracted otherwise today, not done again)")
     if of.gone:
         lines.append(f"({of.gone:,} gone from the lake)")
     if of.error:
