@@ -129,7 +129,9 @@ async def test_runs_that_meet_an_empty_server_at_once_all_prepare_it(neo4j: Neo4
     for row in neo4j.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP'"):
         neo4j.run(f"DROP INDEX `{row['name']}`")
     stores = [await open_graph(neo4j.url, user="", password="") for _ in range(4)]
-    await asyncio.gather(*(store.prepare() for store in stores))
+    try:
+        await asyncio.gather(*(store.prepare() for store in stores))
+    finally:
+        for store in stores:
+            await store.close()
     assert len(neo4j.run("SHOW CONSTRAINTS YIELD name WHERE name CONTAINS 'turn'")) > 0
-    for store in stores:
-        await store.close()

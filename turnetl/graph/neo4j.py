@@ -1,5 +1,6 @@
 """A group in Neo4j. The driver is handed in; every write is one transaction of a few statements."""
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -10,6 +11,7 @@ from typing import Any, LiteralString
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncTransaction
 from neo4j.time import DateTime
 
+from turnetl.errors import GraphBusy
 from turnetl.graph import commit as rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph import values
@@ -73,10 +75,22 @@ class Neo4jStore:
 
     async def prepare(self) -> None:
         for statement in cypher.SCHEMA:
-            # Two that start at once both find nothing; the second then finds it made.
-            with suppress(AlreadyThere):
-                await self._read(statement)
+            await self._make(statement)
         await self._read(cypher.AWAIT_INDEXES)
+
+    async def _make(self, statement: LiteralString) -> None:
+        """Make a piece of the schema; of runs that start at once, one makes it."""
+        for pause in (0.1, 0.3, 0.9, 2.7):
+            try:
+                with suppress(AlreadyThere):
+                    await self._read(statement)
+            except GraphBusy:
+                # Two that make the same at once may lock each other out.
+                await asyncio.sleep(pause)
+            else:
+                return
+        with suppress(AlreadyThere):
+            await self._read(statement)
 
     async def groups(self) -> Sequence[GroupId]:
         return [GroupId(row["group_id"]) for row in await self._read(cypher.GROUPS)]
