@@ -13,7 +13,7 @@ from turnetl.redact import Redactor
 
 ROOT = Path(__file__).parents[2]
 ARCHIVES = ROOT / "data" / "archives"
-ELSEWHERE = re.compile(r"/home/(?!dev/)|/Users/|/root/|[A-Z]:\\\\")
+ELSEWHERE = re.compile(r"/(?:home/(?!dev/)|Users/|root/)|[A-Z]:\\\\")
 """Homes of other people than `dev`."""
 ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.(?:com|org|net|io|dev|de)\b")
 

@@ -25,9 +25,10 @@ from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import Group
 from turnetl.graph.port import GraphStore
 from turnetl.ingest import owner
+from turnetl.ingest.change import change_of, retired
 from turnetl.ingest.quarantine import Entry, Quarantine
 from turnetl.llm.port import Embedder
-from turnetl.model import Change, Episode, Fact, GroupId, Lease, Profile, Receipt, TurnId
+from turnetl.model import Change, Episode, GroupId, Lease, Profile, Receipt, TurnId
 
 log = logging.getLogger(__name__)
 
@@ -168,7 +169,7 @@ class Pipeline:
         with _blamed_on(episode):
             resolved = await self._extractor.resolve(episode, extracted, group, now=now)
             resolved = await self._embedded(resolved)
-        change = _change(episode, resolved, group)
+        change = change_of(episode, resolved, group)
         receipt = self._receipt(change, now)
         written = await self._commit(lease, change, receipt)
         group.apply(change, receipt)
@@ -232,7 +233,7 @@ class Pipeline:
             usage=change.usage,
             nodes_new=len(change.entities) - len(change.entities_before),
             edges_new=len(change.facts) - len(change.facts_before),
-            edges_retired=len(_retired(change)),
+            edges_retired=len(retired(change)),
         )
 
     def _set_aside(self, episode: Episode, error: BadTurn) -> None:
@@ -283,26 +284,3 @@ def _broken(group: GroupId, in_a_row: int) -> Exhausted:
         f"group `{group}`: {in_a_row} turns failed one after the other; see `turnetl status` for "
         "their reasons, mend the cause, then `turnetl retry`"
     )
-
-
-def _change(episode: Episode, resolved: Resolved, group: Group) -> Change:
-    previous, following = group.neighbours(episode)
-    entities_before = (group.entity(entity.uuid) for entity in resolved.entities)
-    facts_before = (group.fact(fact.uuid) for fact in resolved.facts)
-    return Change(
-        episode=episode,
-        entities=resolved.entities,
-        facts=resolved.facts,
-        mentions=resolved.mentions,
-        entities_before=tuple(entity for entity in entities_before if entity is not None),
-        facts_before=tuple(fact for fact in facts_before if fact is not None),
-        previous_turn=previous,
-        next_turn=following,
-        usage=resolved.usage,
-    )
-
-
-def _retired(change: Change) -> list[Fact]:
-    """Return the facts that were open before and are not any more."""
-    were_open = {fact.uuid for fact in change.facts_before if fact.invalid_at is None}
-    return [f for f in change.facts if f.uuid in were_open and f.invalid_at is not None]
