@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnetl.formats.calls import call
+from turnetl.formats.kit.calls import call
 
 
 @pytest.mark.parametrize(

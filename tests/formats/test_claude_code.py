@@ -1,18 +1,14 @@
 """Claude Code's archives: one small file a trouble, in tests/archives/claude_code."""
 
-import csv
 import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import real
-from turnetl import formats
 from turnetl.formats.base import RawTurn, Reading
-from turnetl.formats.claude_code import ClaudeCode
+from turnetl.formats.claude.code import ClaudeCode
 from turnetl.model import ClosedBy
 
 SMALL = Path(__file__).parents[1] / "archives"
@@ -30,52 +26,6 @@ def only(reading: Reading) -> RawTurn:
 def accounted(reading: Reading) -> bool:
     counts = reading.counts
     return counts.lines == counts.used + sum(counts.skipped.values())
-
-
-def expected() -> list[dict[str, str]]:
-    if not real.HERE:
-        return []
-    with (real.ARCHIVES / "expected.tsv").open(newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t")
-        return [row for row in rows if row["format"] == "claude_code"]
-
-
-COUNTED = (
-    "lines",
-    "turns",
-    "steering",
-    "answers",
-    "sidechain_rows",
-    "tool_uses",
-    "bad_lines",
-    "glued_lines",
-    "blank_lines",
-)
-
-
-@pytest.mark.archives
-@pytest.mark.parametrize("row", expected(), ids=lambda row: row["path"])
-def test_a_real_archive_yields_what_was_counted_by_others(row: dict[str, str]) -> None:
-    data = (real.ARCHIVES / row["path"]).read_bytes()
-    reader = formats.sniff(data)
-    assert reader is not None
-    reading = reader.read(data)
-    found = {name: getattr(reading.counts, name) for name in COUNTED}
-    assert found == {name: int(row[name]) for name in COUNTED}
-    assert accounted(reading)
-
-
-@pytest.mark.parametrize("path", sorted(SMALL.rglob("*.json*")), ids=lambda path: path.name)
-def test_only_archives_of_claude_code_are_taken_for_such(path: Path) -> None:
-    reader = formats.sniff(path.read_bytes())
-    assert (reader is not None) == (path.parent.name == "claude_code")
-
-
-@pytest.mark.parametrize("path", sorted((SMALL / "claude_code").glob("*.jsonl")), ids=str)
-def test_every_line_is_used_or_skipped_for_a_reason(path: Path) -> None:
-    reading = ClaudeCode().read(path.read_bytes())
-    assert accounted(reading)
-    assert reading.counts.lines > 0
 
 
 def test_a_message_that_spans_lines_is_billed_once_at_its_last_figures() -> None:
@@ -250,19 +200,6 @@ def test_a_prompt_without_an_id_is_known_by_session_and_place() -> None:
 WHOLE = b"".join(path.read_bytes() for path in sorted((SMALL / "claude_code").glob("*.jsonl")))
 SOUND = (SMALL / "claude_code" / "streaming.jsonl").read_bytes().splitlines()
 ROWS = st.sampled_from([json.loads(line) for line in SOUND])
-
-
-@given(st.data())
-def test_no_damage_to_the_bytes_raises_and_every_line_is_accounted_for(data: st.DataObject) -> None:
-    damaged = bytearray(WHOLE)
-    for _ in range(data.draw(st.integers(1, 30))):
-        at = data.draw(st.integers(0, len(damaged) - 1))
-        end = data.draw(st.integers(at, min(at + 50, len(damaged))))
-        damaged[at:end] = data.draw(st.binary(max_size=8))
-    formats.sniff(bytes(damaged))
-    reading = ClaudeCode().read(bytes(damaged))
-    assert accounted(reading)
-    assert reading.counts.lines in (damaged.count(b"\n"), damaged.count(b"\n") + 1)
 
 
 JSON = st.recursive(

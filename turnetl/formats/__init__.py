@@ -1,11 +1,21 @@
-"""The formats that turnetl reads. One line each; the first that knows the bytes takes them."""
+"""The formats that turnetl reads. One line each; the first that knows the opening takes it."""
 
 from turnetl.formats.base import Format
-from turnetl.formats.claude_code import ClaudeCode
+from turnetl.formats.claude import ClaudeCode, ClaudeWeb
+from turnetl.formats.kit.opening import Opening
 
-KNOWN: tuple[Format, ...] = (ClaudeCode(),)
+KNOWN: tuple[Format, ...] = (
+    ClaudeCode(),
+    ClaudeWeb(),
+)
 
 
-def sniff(head: bytes) -> Format | None:
-    """Return the format of an archive that starts like this, or None if none knows it."""
-    return next((known for known in KNOWN if known.sniff(head)), None)
+def sniff(data: bytes) -> Format | None:
+    """Return the format of an archive, or None if none knows it."""
+    opening = Opening(data)
+    return next((known for known in KNOWN if known.sniff(opening)), None)
+
+
+def named(name: str) -> Format | None:
+    """Return the format of that name."""
+    return next((known for known in KNOWN if known.name == name), None)

@@ -3,15 +3,29 @@
 A format is one module with one object that has a name, a `sniff` and a `read`; it is made known by
 one line in `turnetl.formats`. Formats know no path, no group and no table, and they cut out no
 secret: all of that is done for them in `turnetl.parse`, which is why texts stand here whole.
+
+How lines and documents are cut, mended and counted stands in `jsonl` and `documents`; how an
+archive looks from outside, which is all that `sniff` is shown, in `opening`.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
+from turnetl.formats.kit.opening import Opening
+from turnetl.formats.kit.places import Counts, Place
 from turnetl.model import ClosedBy, SessionId
+
+__all__ = [
+    "Counts",
+    "Format",
+    "Opening",
+    "Place",
+    "RawTurn",
+    "Reading",
+    "ToolUse",
+    "moment",
+]
 
 
 @dataclass(slots=True)
@@ -70,46 +84,6 @@ class RawTurn:
 
 
 @dataclass(slots=True)
-class Counts:
-    """What became of an archive's lines: `lines == used + sum(skipped.values())`."""
-
-    lines: int = 0
-    used: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    """Lines that gave nothing to a turn, by reason."""
-    turns: int = 0
-    steering: int = 0
-    answers: int = 0
-    sidechain_rows: int = 0
-    tool_uses: int = 0
-    bad_lines: int = 0
-    """Lines that are not one JSON value; glued ones are among them."""
-    glued_lines: int = 0
-    """Bad lines that held several objects, all of which were read."""
-    blank_lines: int = 0
-    first_broken_line: int | None = None
-    """Number of the first bad line that was not glued."""
-
-    def __add__(self, other: "Counts") -> "Counts":
-        """Return the sums; the first broken line of a sum is nobody's."""
-        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMMED}
-        return Counts(**sums)
-
-    def as_mapping(self) -> dict[str, Any]:
-        """Return plain values by name. `dataclasses.asdict` would garble the Counter."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        return values | {"skipped": dict(self.skipped)}
-
-    @classmethod
-    def from_mapping(cls, said: Mapping[str, Any]) -> "Counts":
-        """Return the counts of `as_mapping`."""
-        return cls(**{**said, "skipped": Counter(said["skipped"])})
-
-
-_SUMMED = [one.name for one in fields(Counts) if one.name != "first_broken_line"]
-
-
-@dataclass(slots=True)
 class Reading:
     """All that a format says about one archive."""
 
@@ -126,30 +100,22 @@ class Format(Protocol):
     def name(self) -> str: ...
 
     @property
+    def title(self) -> str:
+        """What it is, in a line for people."""
+        ...
+
+    @property
     def version(self) -> int:
         """Grows when the same bytes would give other turns: archives are then read again."""
         ...
 
-    def sniff(self, head: bytes) -> bool:
-        """Say whether these are the first bytes of such an archive; the last line may be cut."""
+    def sniff(self, opening: Opening) -> bool:
+        """Say whether an archive that begins like this is one of these."""
         ...
 
     def read(self, data: bytes) -> Reading:
         """Read a whole archive. Never raises: what cannot be read is counted."""
         ...
-
-
-def lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (number from 1, offset, line) of each line, cut at the byte 0x0A only.
-
-    A final newline ends the last line and starts no other.
-    """
-    number, start, size = 1, 0, len(data)
-    while start < size:
-        end = data.find(b"\n", start)
-        end = size if end < 0 else end
-        yield number, start, data[start:end]
-        number, start = number + 1, end + 1
 
 
 def moment(text: object) -> datetime | None:

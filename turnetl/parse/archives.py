@@ -19,9 +19,6 @@ from turnetl.parse.grouping import project
 from turnetl.parse.report import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.parse.table import Redacts, redacted, rows
 
-_HEAD = 1 << 20
-"""Bytes that a format is told by: longer than the longest first line seen."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
@@ -142,13 +139,13 @@ def _bytes(path: Path, size: int) -> tuple[Format, bytes]:
     """
     try:
         with path.open("rb") as file:
-            head = file.read(min(_HEAD, size))
-            known = formats.sniff(head)
-            if known is None:
-                raise _unknown(path, head)
-            return known, head + file.read(size - len(head))
+            data = file.read(size)
     except OSError as error:
         raise _unreadable(path, error) from error
+    known = formats.sniff(data)
+    if known is None:
+        raise _unknown(path, data)
+    return known, data
 
 
 def _same_file(origin: Origin, status: os.stat_result) -> bool:
@@ -157,7 +154,8 @@ def _same_file(origin: Origin, status: os.stat_result) -> bool:
 
 def _reader(name: str) -> int | None:
     """Return the version of the format's reader as it is now."""
-    return next((known.version for known in formats.KNOWN if known.name == name), None)
+    known = formats.named(name)
+    return known.version if known is not None else None
 
 
 def _unchanged(path: Path, origin: Origin) -> ArchiveReport:
@@ -175,9 +173,9 @@ def _unreadable(path: Path, error: OSError) -> BadArchive:
     return BadArchive("unreadable", f"`{name}` cannot be read ({why}); check its permissions.")
 
 
-def _unknown(path: Path, head: bytes) -> BadArchive:
+def _unknown(path: Path, data: bytes) -> BadArchive:
     name = shown(path)
-    if not head.strip():
+    if not data.strip():
         return BadArchive("empty", f"`{name}` is empty; there is nothing to read.")
     return BadArchive(
         "unknown",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from turnetl.formats.base import RawTurn
-from turnetl.formats.claude_rows import Row
+from turnetl.formats.claude.rows import Row
 
 
 @dataclass(slots=True)

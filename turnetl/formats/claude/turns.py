@@ -3,17 +3,22 @@
 File order is the order: timestamps go backwards, and parents may lie in other files.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from turnetl.formats import claude_words as words
-from turnetl.formats.base import Counts, RawTurn, Reading, ToolUse, moment
-from turnetl.formats.calls import call, compact
-from turnetl.formats.claude_queue import Queue
-from turnetl.formats.claude_rows import Block, Message, Row, blocks_of, flat, mend, read
-from turnetl.formats.claude_sessions import Sessions
+from turnetl.formats.base import Counts, Place, RawTurn, Reading, ToolUse, moment
+from turnetl.formats.claude import words
+from turnetl.formats.claude.queue import Queue
+from turnetl.formats.claude.rows import Block, Message, Row, blocks_of, flat
+from turnetl.formats.claude.sessions import Sessions
+from turnetl.formats.kit.calls import call, compact
+from turnetl.formats.kit.sessions import name_sessions
 from turnetl.model import ClosedBy, SessionId
 
 SPEAKING = ("user", "assistant")
+_SIGNS = ("queue-operation", "progress", "file-history-snapshot", "summary", "system")
+_NAMES = ("sessionId", "uuid", "parentUuid", "leafUuid", "messageId")
 _SILENT = {
     "progress": "progress",
     "file-history-snapshot": "snapshot",
@@ -26,13 +31,14 @@ _SUBAGENTS = ("Task", "Agent")
 _IMAGE = "[image]"
 
 
-@dataclass(slots=True)
-class _Place:
-    """Where a row stands."""
-
-    line: int
-    start: int
-    end: int
+def is_row(row: Mapping[str, Any]) -> bool:
+    """Say whether an object is a row of Claude Code's."""
+    if not any(isinstance(row.get(name), str) for name in _NAMES):
+        return False
+    if row.get("type") not in SPEAKING:
+        return row.get("type") in _SIGNS
+    message = row.get("message")
+    return isinstance(message, dict) and message.get("content") is not None
 
 
 @dataclass(slots=True)
@@ -51,39 +57,7 @@ class Reader:
     """The turn that an API message counts for, by its id."""
     queue: Queue = field(default_factory=Queue)
 
-    def line(self, number: int, start: int, line: bytes) -> None:
-        """Read one line and count it under exactly one word."""
-        self.counts.lines += 1
-        place = _Place(number, start, start + len(line))
-        row = read(line)
-        reason = self._row(row, place) if row is not None else self._crooked(line, place)
-        if reason is None:
-            self.counts.used += 1
-        else:
-            self.counts.skipped[reason] += 1
-
-    def _crooked(self, line: bytes, place: _Place) -> str | None:
-        if not line.strip():
-            self.counts.blank_lines += 1
-            return "blank"
-        rows, values = mend(line)
-        if values != 1:
-            self.counts.bad_lines += 1
-            self.counts.glued_lines += values > 1
-            if values < 1 and self.counts.first_broken_line is None:
-                self.counts.first_broken_line = place.line
-        reasons = [self._row(row, place) for row in rows]
-        if None in reasons:
-            return None
-        return reasons[0] if reasons else ("no_object" if values == 1 else "broken")
-
-    def reading(self) -> Reading:
-        self.counts.turns = len(self.turns)
-        for turn in self.turns:
-            turn.session_id = SessionId(turn.session_id or self.sessions.last or turn.native)
-        return Reading(self.turns, self.counts, self.cwd)
-
-    def _row(self, row: Row, place: _Place) -> str | None:
+    def take(self, row: Row, place: Place) -> str | None:
         """Take what the row holds; return the reason if that is nothing for a turn."""
         self.cwd = self.cwd or row.cwd
         if row.is_sidechain:
@@ -95,7 +69,12 @@ class Reader:
             return self._spoken(row, place)
         return _SILENT.get(row.type or "", "other")
 
-    def _spoken(self, row: Row, place: _Place) -> str | None:
+    def reading(self) -> Reading:
+        self.counts.turns = len(self.turns)
+        name_sessions(self.turns, self.sessions.last)
+        return Reading(self.turns, self.counts, self.cwd)
+
+    def _spoken(self, row: Row, place: Place) -> str | None:
         if row.message is None or row.message.content is None:
             return "no_message"
         if row.uuid in self.seen:
@@ -113,20 +92,20 @@ class Reader:
             self.counts.tool_uses += len(uses)
         return "sidechain"
 
-    def _touch(self, turn: RawTurn, row: Row, place: _Place) -> None:
-        turn.last_line, turn.last_byte = place.line, place.end
+    def _touch(self, turn: RawTurn, row: Row, place: Place) -> None:
+        turn.last_line, turn.last_byte = place.last_line, place.end
         turn.ended_at = moment(row.timestamp) or turn.ended_at
         turn.cwd = row.cwd or turn.cwd
         turn.git_branch = row.git_branch or turn.git_branch
         turn.app_version = row.version or turn.app_version
 
-    def _queued(self, row: Row, place: _Place) -> str | None:
+    def _queued(self, row: Row, place: Place) -> str | None:
         """Follow the queue of messages typed while the agent works: what leaves it is said."""
         text = row.content if isinstance(row.content, str) else None
         said = self.queue.follow(row.operation, text)
         return self._steer([said], row, place) if said else "queue"
 
-    def _steer(self, texts: list[str], row: Row, place: _Place) -> str | None:
+    def _steer(self, texts: list[str], row: Row, place: Place) -> str | None:
         said = [text for text in map(words.without_context, texts) if text.strip()]
         said = [text for text in said if words.machine(text) is None]
         self.counts.steering += len(said)
@@ -139,7 +118,7 @@ class Reader:
         self._touch(turn, row, place)
         return None
 
-    def _assistant(self, row: Row, message: Message, place: _Place) -> str | None:
+    def _assistant(self, row: Row, message: Message, place: Place) -> str | None:
         turn = self.sessions.turn(row)
         uses = [block for block in blocks_of(message) if block.type == "tool_use"]
         self.counts.tool_uses += len(uses)
@@ -157,7 +136,7 @@ class Reader:
         self._bill(turn, row, message)
         return None
 
-    def _synthetic(self, turn: RawTurn, row: Row, place: _Place) -> str | None:
+    def _synthetic(self, turn: RawTurn, row: Row, place: Place) -> str | None:
         """Words that the client put into the model's mouth; an API error ended the turn."""
         if not row.is_api_error_message:
             return "synthetic"
@@ -185,7 +164,7 @@ class Reader:
         given = message.usage.input_tokens or 0, message.usage.output_tokens or 0
         usage[key] = max(before[0], given[0]), max(before[1], given[1])
 
-    def _user(self, row: Row, message: Message, place: _Place) -> str | None:
+    def _user(self, row: Row, message: Message, place: Place) -> str | None:
         if row.is_compact_summary or row.is_visible_in_transcript_only:
             return "compaction"
         blocks = blocks_of(message)
@@ -199,7 +178,7 @@ class Reader:
             return self._words(row, words.slash(text) or _IMAGE, place)
         return "no_words"
 
-    def _words(self, row: Row, text: str, place: _Place) -> str | None:
+    def _words(self, row: Row, text: str, place: Place) -> str | None:
         if words.is_interrupt(text):
             return self._close(row, place, ClosedBy.INTERRUPTED, "preamble")
         if reason := words.machine(text):
@@ -207,7 +186,7 @@ class Reader:
         self._prompt(row, text, place)
         return None
 
-    def _machine(self, row: Row, place: _Place, text: str, reason: str) -> str | None:
+    def _machine(self, row: Row, place: Place, text: str, reason: str) -> str | None:
         if reason == "hook":
             return self._close(row, place, ClosedBy.INTERRUPTED, reason)
         turn = self.sessions.turn(row)
@@ -215,7 +194,7 @@ class Reader:
             turn.closed_by = ClosedBy.SESSION_END
         return reason
 
-    def _close(self, row: Row, place: _Place, by: ClosedBy, reason: str) -> str | None:
+    def _close(self, row: Row, place: Place, by: ClosedBy, reason: str) -> str | None:
         turn = self.sessions.turn(row)
         if turn is None:
             return reason
@@ -223,7 +202,7 @@ class Reader:
         turn.closed_by = by
         return None
 
-    def _results(self, row: Row, blocks: list[Block], place: _Place) -> str | None:
+    def _results(self, row: Row, blocks: list[Block], place: Place) -> str | None:
         turn = self.sessions.turn(row)
         answers = [self._result(block, row) for block in blocks if block.type == "tool_result"]
         said = [answer for answer in answers if answer is not None]
@@ -249,7 +228,7 @@ class Reader:
             tool.ended_at = moment(row.timestamp)
         return words.answer(outcome, is_error=block.is_error is True)
 
-    def _prompt(self, row: Row, text: str, place: _Place) -> None:
+    def _prompt(self, row: Row, text: str, place: Place) -> None:
         """Start a turn, and end the one before it."""
         session = self.sessions.of(row)
         before = self.sessions.turn(row)
@@ -257,12 +236,12 @@ class Reader:
             before.closed_by = ClosedBy.NEXT_PROMPT
         ordinal = self.sessions.length(session)
         turn = RawTurn(
-            native=row.uuid or f"{session}:{ordinal}",
+            native=row.uuid or "",
             session_id=SessionId(session),
             ordinal=ordinal,
             user_text=text,
             first_line=place.line,
-            last_line=place.line,
+            last_line=place.last_line,
             first_byte=place.start,
             last_byte=place.end,
             prompt_id=row.uuid,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from turnetl.formats.claude_words import machine
+from turnetl.formats.claude.words import machine
 
 
 @dataclass(slots=True)

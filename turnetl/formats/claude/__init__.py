@@ -1,0 +1,6 @@
+"""Claude Code: its sessions on disk, and those exported from claude.ai/code."""
+
+from turnetl.formats.claude.code import ClaudeCode
+from turnetl.formats.claude.web import ClaudeWeb
+
+__all__ = ["ClaudeCode", "ClaudeWeb"]

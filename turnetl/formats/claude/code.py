@@ -1,0 +1,25 @@
+"""Claude Code's session JSONL, 1.0 to 2.1.
+
+A turn starts at a row of role user that a person wrote and runs to the next one of the same
+conversation.
+"""
+
+from turnetl.formats.base import Opening, Reading
+from turnetl.formats.claude.rows import ROWS
+from turnetl.formats.claude.turns import Reader, is_row
+from turnetl.formats.kit.jsonl import read_lines
+
+
+class ClaudeCode:
+    name = "claude_code"
+    title = "Claude Code sessions, 1.0 to 2.1 (JSONL)"
+    version = 1
+
+    def sniff(self, opening: Opening) -> bool:
+        """Know the archive by the first row that is one of Claude Code's."""
+        return any(map(is_row, opening.rows))
+
+    def read(self, data: bytes) -> Reading:
+        reader = Reader()
+        read_lines(data, ROWS, reader.take, reader.counts)
+        return reader.reading()

@@ -1,0 +1,92 @@
+"""The rows of Claude Code's JSONL: only the fields that are used.
+
+Types vary between versions, and by accident; a field of another type than these counts as missing.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from turnetl.formats.kit.rows import Rows
+
+
+class Block(msgspec.Struct):
+    """One piece of a message: text, image, tool_use, tool_result ..."""
+
+    type: str | None = None
+    text: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+    tool_use_id: str | None = None
+    tool_name: str | None = None
+    content: "str | list[str | Block] | None" = None
+    is_error: bool | None = None
+
+
+_Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
+
+
+class Usage(msgspec.Struct):
+    input_tokens: _Tokens | None = None
+    output_tokens: _Tokens | None = None
+
+
+class Message(msgspec.Struct):
+    id: str | None = None
+    model: str | None = None
+    content: str | list[str | Block] | None = None
+    usage: Usage | None = None
+
+
+class Origin(msgspec.Struct, rename="camel"):
+    session_id: str | None = None
+
+
+class Row(msgspec.Struct, rename="camel"):
+    """A line. Most kinds of rows fill only a few of these."""
+
+    type: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    leaf_uuid: str | None = None
+    message_id: str | None = None
+    session_id: str | None = None
+    parent_session_id: str | None = None
+    forked_from: Origin | None = None
+    agent_id: str | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    git_branch: str | None = None
+    version: str | None = None
+    is_sidechain: bool | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_visible_in_transcript_only: bool | None = None
+    is_api_error_message: bool | None = None
+    operation: str | None = None
+    content: Any = None
+    message: Message | None = None
+
+
+ROWS = Rows(Row)
+
+
+def blocks_of(message: Message) -> list[Block]:
+    """Return the pieces of a message, whether it is a text, a list, or a list with texts in it."""
+    content = message.content
+    pieces = [content] if isinstance(content, str) else content or []
+    return [Block("text", piece) if isinstance(piece, str) else piece for piece in pieces]
+
+
+def flat(content: str | list[str | Block] | None) -> str:
+    """Return a tool's outcome as one text."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(_piece(piece) for piece in content)
+
+
+def _piece(piece: str | Block) -> str:
+    if isinstance(piece, str):
+        return piece
+    return piece.text or piece.tool_name or f"[{piece.type or 'unknown'}]"

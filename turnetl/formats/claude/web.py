@@ -1,0 +1,24 @@
+"""The export of claude.ai/code: the rows of a Claude Code session as one document."""
+
+from turnetl.formats.base import Opening, Reading
+from turnetl.formats.claude.rows import ROWS
+from turnetl.formats.claude.turns import SPEAKING, Reader
+from turnetl.formats.kit.documents import document, read_elements
+
+_ROWS = "loglines"
+
+
+class ClaudeWeb:
+    name = "claude_web"
+    title = "sessions exported from claude.ai/code (JSON)"
+    version = 1
+
+    def sniff(self, opening: Opening) -> bool:
+        """Know the archive by its list of Claude Code's rows."""
+        row = opening.first.within(_ROWS)
+        return row is not None and (row.get("type") in SPEAKING or "sessionId" in row)
+
+    def read(self, data: bytes) -> Reading:
+        reader = Reader()
+        read_elements(data, document(data, _ROWS), ROWS, reader.take, reader.counts)
+        return reader.reading()

@@ -1,0 +1,259 @@
+"""An archive as one JSON document: an array of elements, or an object that holds one.
+
+Every element knows its lines and bytes, so that a turn leads back to them although the document as
+a whole is one value. A document that is cut off gives the elements before the cut.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+import msgspec
+
+from turnetl.formats.kit.lines import lines, without_mark
+from turnetl.formats.kit.places import Counts, Place
+from turnetl.formats.kit.rows import Rows
+
+_LINES = 64
+_Row = TypeVar("_Row", bound=msgspec.Struct)
+
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document in pieces."""
+
+    fields: dict[str, bytes]
+    """What stands in the root object beside the elements; empty if the root is an array."""
+    elements: list[tuple[int, bytes]]
+    """Offset and bytes of each, in order."""
+    broken_at: int | None = None
+    """Offset of what is no JSON; what stands behind it is not among the elements."""
+
+
+def is_document(data: bytes) -> bool:
+    """Say whether the archive is one JSON value and not one a line."""
+    first = islice(lines(without_mark(data)), _LINES)
+    heads = [line.strip() for _, _, line in first if line.strip()]
+    if not heads or _is_object(heads[0]):
+        return False
+    return _is_whole(data) or not any(map(_is_object, heads))
+
+
+def document(data: bytes, key: str | None = None) -> Document:
+    """Take a document apart. Never raises.
+
+    Args:
+        data: the whole archive.
+        key: where in the root object the array of elements stands. A root that is an array is the
+            array itself; a root object without the key is the only element.
+    """
+    data = without_mark(data)
+    try:
+        return _whole(data, key)
+    except _UNREADABLE:
+        return _torn(data, key)
+
+
+def read_elements(
+    data: bytes,
+    parts: Document,
+    rows: Rows[_Row],
+    take: Callable[[_Row, Place], str | None],
+    counts: Counts,
+) -> None:
+    """Hand every element to `take`, and count every line of the archive under one word.
+
+    Args:
+        data: the whole archive.
+        parts: what `document` made of it.
+        rows: how an element is read.
+        take: returns None if the element gave something to a turn, else the reason why not.
+        counts: is added to. A line of several elements is counted with the first of them.
+    """
+    total = data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
+    counts.lines += total
+    counted, line, at = 0, 1, 0
+    for start, raw in parts.elements:
+        line, at = line + data.count(b"\n", at, start), start
+        last = line + raw.count(b"\n")
+        reason = _taken(rows, raw, Place(line, last, start, start + len(raw)), take)
+        _count(counts, "envelope", line - 1 - counted)
+        counted = max(counted, line - 1)
+        _count(counts, reason, last - counted)
+        counted = max(counted, last)
+    _rest(data, parts, counts, total - counted)
+
+
+def torn(data: bytes) -> Iterator[dict[str, msgspec.Raw]]:
+    """Yield the root of a torn document, or the objects in its array, as far as they go."""
+    parts = _torn(without_mark(data), None)
+    if parts.fields:
+        yield {key: msgspec.Raw(value) for key, value in parts.fields.items()}
+    for _, raw in parts.elements:
+        try:
+            yield _object(raw)
+        except _UNREADABLE:
+            continue
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return line.startswith(b"{") and bool(_object(line))
+    except _UNREADABLE:
+        return False
+
+
+def _is_whole(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(without_mark(data), type=msgspec.Raw)
+    except _UNREADABLE:
+        return False
+    return True
+
+
+def _whole(data: bytes, key: str | None) -> Document:
+    if data.lstrip().startswith(b"["):
+        return Document({}, _placed(data, _array(data), 0))
+    fields = {name: bytes(raw) for name, raw in _object(data).items()}
+    if key not in fields or key is None:
+        start = len(data) - len(data.lstrip())
+        return Document(fields, [(start, data.strip())])
+    array = fields.pop(key)
+    return Document(fields, _placed(data, _array(array), data.find(array)))
+
+
+def _placed(data: bytes, elements: list[msgspec.Raw], start: int) -> list[tuple[int, bytes]]:
+    """Return the elements with their offsets: the next one can only stand behind the last."""
+    found = []
+    for element in elements:
+        raw = bytes(element)
+        start = data.find(raw, start)
+        found.append((start, raw))
+        start += len(raw)
+    return found
+
+
+def _torn(data: bytes, key: str | None) -> Document:
+    """Take apart as much of a document as is JSON."""
+    scan = _Scan(data)
+    if scan.opens("["):
+        elements = list(scan.values("]"))
+        return Document({}, elements, scan.broken_at)
+    fields: dict[str, bytes] = {}
+    found: list[tuple[int, bytes]] = []
+    if scan.opens("{"):
+        for name in scan.names():
+            if name == key and scan.opens("["):
+                found += scan.values("]")
+            elif (value := scan.value()) is not None:
+                fields[name] = value[1]
+    return Document(fields, found, scan.broken_at)
+
+
+def _taken(
+    rows: Rows[_Row], raw: bytes, place: Place, take: Callable[[_Row, Place], str | None]
+) -> str | None:
+    row = rows.read(raw)
+    if row is not None:
+        return take(row, place)
+    mended, _ = rows.mend(raw)
+    return take(mended[0], place) if mended else "no_object"
+
+
+def _count(counts: Counts, reason: str | None, number: int) -> None:
+    if number <= 0:
+        return
+    if reason is None:
+        counts.used += number
+    else:
+        counts.skipped[reason] += number
+
+
+def _rest(data: bytes, parts: Document, counts: Counts, number: int) -> None:
+    """Count the lines behind the last element."""
+    if parts.broken_at is None:
+        _count(counts, "envelope", number)
+        return
+    _count(counts, "broken", number)
+    counts.bad_lines += 1
+    if counts.first_broken_line is None:
+        counts.first_broken_line = data.count(b"\n", 0, parts.broken_at) + 1
+
+
+class _Scan:
+    """Walks over JSON that may end anywhere. Stands still for good at what is none."""
+
+    def __init__(self, data: bytes) -> None:
+        self._text = data.decode("utf-8", "surrogateescape")
+        self._json = json.JSONDecoder()
+        self._at = 0
+        self._bytes = 0
+        self._counted = 0
+        self.broken_at: int | None = None
+
+    def opens(self, sign: str) -> bool:
+        """Step over a bracket or a colon, if it comes next."""
+        self._blanks()
+        if not self._text.startswith(sign, self._at):
+            return False
+        self._at += 1
+        return True
+
+    def value(self) -> tuple[int, bytes] | None:
+        """Step over a value; return its offset and bytes, or None if it is broken."""
+        self._blanks()
+        start = self._at
+        try:
+            _, self._at = self._json.raw_decode(self._text, start)
+        except (ValueError, RecursionError):
+            self.broken_at = self._offset(start)
+            return None
+        return self._offset(start), self._text[start : self._at].encode("utf-8", "surrogateescape")
+
+    def values(self, close: str) -> Iterator[tuple[int, bytes]]:
+        """Yield the values up to the closing bracket."""
+        while self._goes_on(close):
+            value = self.value()
+            if value is not None:
+                yield value
+
+    def names(self) -> Iterator[str]:
+        """Yield the keys up to the closing brace; each one's value is the caller's to take."""
+        while self._goes_on("}"):
+            name = self.value()
+            if name is None or not self.opens(":"):
+                self.broken_at = self._offset(self._at)
+                return
+            yield str(json.loads(name[1].decode("utf-8", "replace")))
+
+    def _goes_on(self, close: str) -> bool:
+        self._blanks()
+        if self.broken_at is not None:
+            return False
+        if self._text.startswith(",", self._at):
+            self._at += 1
+            self._blanks()
+        if self._text.startswith(close, self._at):
+            self._at += 1
+            return False
+        if self._at >= len(self._text):
+            self.broken_at = self._offset(self._at)
+        return self.broken_at is None
+
+    def _blanks(self) -> None:
+        while self._text[self._at : self._at + 1] in tuple(" \t\r\n"):
+            self._at += 1
+
+    def _offset(self, at: int) -> int:
+        """Return the offset in bytes; asked in rising order, every byte is counted once."""
+        if at < self._counted:
+            self._counted = self._bytes = 0
+        passed = self._text[self._counted : at].encode("utf-8", "surrogateescape")
+        self._bytes, self._counted = self._bytes + len(passed), at
+        return self._bytes

@@ -1,0 +1,56 @@
+"""An archive as lines of JSON: every line read, mended if crooked, and counted."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from turnetl.formats.kit.lines import lines
+from turnetl.formats.kit.places import Counts, Place
+from turnetl.formats.kit.rows import Rows
+
+_Row = TypeVar("_Row", bound=msgspec.Struct)
+
+
+def read_lines(
+    data: bytes, rows: Rows[_Row], take: Callable[[_Row, Place], str | None], counts: Counts
+) -> None:
+    """Hand every row to `take`, in file order, and count every line under exactly one word.
+
+    Args:
+        data: the whole archive.
+        rows: how a line is read.
+        take: returns None if the row gave something to a turn, else the reason why not.
+        counts: is added to.
+    """
+    for number, start, line in lines(data):
+        counts.lines += 1
+        place = Place(number, number, start, start + len(line))
+        row = rows.read(line)
+        reason = take(row, place) if row is not None else _crooked(line, rows, take, place, counts)
+        if reason is None:
+            counts.used += 1
+        else:
+            counts.skipped[reason] += 1
+
+
+def _crooked(
+    line: bytes,
+    rows: Rows[_Row],
+    take: Callable[[_Row, Place], str | None],
+    place: Place,
+    counts: Counts,
+) -> str | None:
+    if not line.strip():
+        counts.blank_lines += 1
+        return "blank"
+    found, values = rows.mend(line)
+    if values != 1:
+        counts.bad_lines += 1
+        counts.glued_lines += values > 1
+        if values < 1 and counts.first_broken_line is None:
+            counts.first_broken_line = place.line
+    reasons = [take(row, place) for row in found]
+    if None in reasons:
+        return None
+    return reasons[0] if reasons else ("no_object" if values == 1 else "broken")

@@ -1,0 +1,92 @@
+"""How an archive begins: all that a format is told by, never its name.
+
+An archive is lines of JSON, or one JSON document over many lines. Either way it is looked at as a
+few objects, the insides of which stay undecoded until somebody asks for them.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from turnetl.formats.kit.documents import is_document, torn
+from turnetl.formats.kit.lines import lines, without_mark
+
+_ROWS = 64
+"""Lines looked at, or elements of an array: an archive may begin with rows that name nothing."""
+_BYTES = 1 << 20
+"""Of lines looked at; the first is looked at whatever its length."""
+_HEAD = 4096
+"""Bytes in which a value begins, blanks before it and all."""
+
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+class Glimpse(Mapping[str, Any]):
+    """A JSON object, seen from outside: a value is decoded when it is asked for.
+
+    A value that cannot be decoded is None.
+    """
+
+    def __init__(self, raw: Mapping[str, msgspec.Raw]) -> None:
+        self._raw = raw
+
+    def __getitem__(self, key: str) -> Any:
+        try:
+            return msgspec.json.decode(self._raw[key])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._raw
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def within(self, key: str) -> "Glimpse | None":
+        """Return the object that stands under a key, or first in the list that stands there."""
+        raw = self._raw.get(key)
+        return next(_glimpses(bytes(raw)), None) if raw is not None else None
+
+
+class Opening:
+    """The first objects of an archive."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = without_mark(data)
+
+    @cached_property
+    def rows(self) -> tuple[Glimpse, ...]:
+        """The objects on the first lines; of a document the root, or the first in its array."""
+        if not is_document(self._data):
+            return tuple(self._on_lines())
+        return tuple(_glimpses(self._data)) or tuple(map(Glimpse, islice(torn(self._data), _ROWS)))
+
+    @property
+    def first(self) -> Glimpse:
+        """The first of `rows`; an empty one if there is none."""
+        return next(iter(self.rows), Glimpse({}))
+
+    def _on_lines(self) -> Iterator[Glimpse]:
+        for _, start, line in islice(lines(self._data), _ROWS):
+            if start > _BYTES:
+                return
+            yield from _glimpses(line)
+
+
+def _glimpses(data: bytes) -> Iterator[Glimpse]:
+    """Yield the object, or the first ones in the array."""
+    start = data[:_HEAD].lstrip()[:1]
+    try:
+        if start == b"{":
+            yield Glimpse(_object(data))
+        elif start == b"[":
+            yield from (Glimpse(_object(bytes(raw))) for raw in _array(data)[:_ROWS])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
