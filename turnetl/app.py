@@ -16,6 +16,8 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph.search import Hit, search
 from turnetl.ingest import group as ingesting
 from turnetl.ingest import owner
+from turnetl.ingest.assumed import AssumedTime
+from turnetl.ingest.gone import gone as archives_gone
 from turnetl.ingest.group import Tools
 from turnetl.ingest.pipeline import Run
 from turnetl.ingest.plan import Scope
@@ -45,6 +47,7 @@ class Limits:
     since: datetime | None = None
     until: datetime | None = None
     limit: int | None = None
+    assume: AssumedTime | None = None
     retry: bool = False
     dry_run: bool = False
 
@@ -99,7 +102,7 @@ async def ingest(
     """
     opening.check(settings)
     try:
-        before = await status(settings, limits, clock)
+        before = await _standing(settings, limits, clock)
         if limits.dry_run or not before.ready:
             return before
         return await _ingest(before, settings, limits, clock, progress)
@@ -129,19 +132,14 @@ async def ingest_group(
 
 
 async def status(settings: Settings, limits: Limits, clock: Clock) -> IngestReport:
-    """Say how every group of lake or graph stands. Writes nothing."""
-    lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
-    recipe = opening.recipe(settings)
-    in_lake = lake.groups()
-    async with opening.store(settings, write=False) as store:
-        there = sorted({*in_lake, *await store.groups()})
-        reports = [
-            await ingesting.status(group, lake, store, scope, recipe=recipe)
-            for group in chosen(there, limits.groups)
-        ]
-    outdated = {group for group in in_lake if not episodes.is_current(lake, group)}
-    return IngestReport(
-        None, tuple(_outdated(of) if of.group in outdated else of for of in reports)
+    """Say how every group of lake or graph stands, and which archives are gone. Writes nothing."""
+    lake, report = Lake(settings.lake), await _standing(settings, limits, clock)
+    gone = {
+        of.group: archives_gone(file.origin for file in lake.turn_files(of.group))
+        for of in report.groups
+    }
+    return replace(
+        report, groups=tuple(replace(of, archives_gone=gone[of.group]) for of in report.groups)
     )
 
 
@@ -205,6 +203,7 @@ def scope_of(settings: Settings, limits: Limits, now: datetime) -> Scope:
         since=limits.since,
         until=limits.until,
         limit=limits.limit,
+        assume=limits.assume,
         retry=limits.retry,
     )
 
@@ -231,6 +230,22 @@ async def all_of(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
         if isinstance(result, BaseException):
             raise result
     return [result for result in results if not isinstance(result, BaseException)]
+
+
+async def _standing(settings: Settings, limits: Limits, clock: Clock) -> IngestReport:
+    lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
+    recipe = opening.recipe(settings)
+    in_lake = lake.groups()
+    async with opening.store(settings, write=False) as store:
+        there = sorted({*in_lake, *await store.groups()})
+        reports = [
+            await ingesting.status(group, lake, store, scope, recipe=recipe)
+            for group in chosen(there, limits.groups)
+        ]
+    outdated = {group for group in in_lake if not episodes.is_current(lake, group)}
+    return IngestReport(
+        None, tuple(_outdated(of) if of.group in outdated else of for of in reports)
+    )
 
 
 async def _ingest(

@@ -19,6 +19,8 @@ from turnetl.extraction.config import ExtractionConfig
 ENV = "TURNETL_"
 _FOR_TESTS = "TURNETL_TEST_"
 CONFIG_NAME = "graphiti.config.json"
+_LONGEST_QUIET = 10 * 366 * 24 * 60
+"""Minutes: ten years."""
 _OFF = ("none", "null", "false", "off")
 
 Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]
@@ -61,7 +63,7 @@ class Settings(BaseModel):
     """Earlier turns of the same session that a model is shown."""
     ahead: int = Field(default=8, ge=1)
     """Turns whose extraction may run ahead of the commit."""
-    quiet_minutes: float = Field(default=30, ge=0)
+    quiet_minutes: float = Field(default=30, ge=0, le=_LONGEST_QUIET)
     """A last turn is over when nothing was written for so long."""
     lease_seconds: float = Field(default=120, gt=0)
     """How long a group stays ours if we fall silent."""

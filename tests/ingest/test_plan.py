@@ -17,7 +17,7 @@ def planned(*episodes: Episode, done: tuple[Episode, ...] = (), **scope: object)
             "session_id": e.turn.session_id,
             "noise": e.noise,
             "started_at": e.turn.started_at,
-            "ended_at": e.turn.ended_at,
+            "timeless": e.turn.started_at is None,
             "closed": e.turn.closed,
             "content_hash": e.turn.content_hash,
         }
@@ -26,7 +26,6 @@ def planned(*episodes: Episode, done: tuple[Episode, ...] = (), **scope: object)
     types: dict[str, pl.DataType] = {
         "noise": pl.String(),
         "started_at": pl.Datetime("us", "UTC"),
-        "ended_at": pl.Datetime("us", "UTC"),
     }
     return plan.make(
         GROUP,
@@ -76,13 +75,9 @@ def test_the_order_of_the_table_is_the_order_of_the_work() -> None:
     assert planned(*turns).todo == tuple(e.turn_id for e in turns)
 
 
-def test_a_last_turn_waits_until_nothing_was_written_for_a_while() -> None:
-    last = episode("a", closed=False, closed_by=None)
-    written = last.turn.ended_at
-    assert written is not None
-    soon = planned(last, now=written + timedelta(minutes=29))
-    assert (soon.todo, soon.gaps) == ((), {plan.OPEN: 1})
-    assert planned(last, now=written + timedelta(minutes=31)).todo == (last.turn_id,)
+def test_a_turn_that_is_not_over_waits() -> None:
+    made = planned(episode("a", closed=False, closed_by=None))
+    assert (made.todo, made.gaps) == ((), {plan.OPEN: 1})
 
 
 def test_history_that_arrives_late_is_not_hidden_by_a_newer_commit() -> None:

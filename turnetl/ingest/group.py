@@ -11,6 +11,7 @@ from turnetl.errors import Later, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingest import plan as planning
+from turnetl.ingest import taken
 from turnetl.ingest.pipeline import Done, Pipeline, Run
 from turnetl.ingest.plan import Plan, Scope
 from turnetl.ingest.quarantine import Quarantine
@@ -43,7 +44,8 @@ async def status(
         scope: which turns a run would take.
         recipe: how a run would extract them; None if that cannot be told.
     """
-    plan = await _plan(group, lake, store, scope, recipe=recipe, context_turns=0)
+    rows = taken.episodes(lake, group, scope)
+    plan = await _plan(group, rows, lake, store, scope, recipe=recipe, context_turns=0)
     return standing(plan, await _holds(store, group), Quarantine(lake.root, group).entries())
 
 
@@ -63,8 +65,10 @@ async def ingest(
         The account, also of a group that could not be finished: what was committed stays.
     """
     try:
+        rows = taken.episodes(tools.lake, group, scope)
         plan = await _plan(
             group,
+            rows,
             tools.lake,
             tools.store,
             scope,
@@ -75,7 +79,7 @@ async def ingest(
         return _stopped(_unasked(group, tools.lake), refused)
     quarantine = Quarantine(tools.lake.root, group)
     pipeline = Pipeline(tools.store, tools.extractor, tools.embedder, quarantine, run)
-    error = await _carry(plan, tools, pipeline, progress) if plan.todo else None
+    error = await _carry(plan, rows, pipeline, progress) if plan.todo else None
     holds = None
     with suppress(TurnetlError):
         holds = await _holds(tools.store, group)
@@ -84,7 +88,7 @@ async def ingest(
 
 
 async def _carry(
-    plan: Plan, tools: Tools, pipeline: Pipeline, progress: Callable[[int, int], None]
+    plan: Plan, rows: pl.LazyFrame, pipeline: Pipeline, progress: Callable[[int, int], None]
 ) -> TurnetlError | None:
     """Do what is to do, and return what stopped it."""
     todo = len(plan.todo)
@@ -95,9 +99,7 @@ async def _carry(
         progress(done.committed + done.quarantined, todo)
 
     try:
-        await pipeline.ingest(
-            plan.group, tools.lake.episodes(plan.group, needed), plan.context, tell
-        )
+        await pipeline.ingest(plan.group, taken.values(rows, needed), plan.context, tell)
     except TurnetlError as error:
         return error
     return None
@@ -105,6 +107,7 @@ async def _carry(
 
 async def _plan(
     group: GroupId,
+    rows: pl.LazyFrame,
     lake: Lake,
     store: GraphStore,
     scope: Scope,
@@ -114,7 +117,7 @@ async def _plan(
 ) -> Plan:
     return planning.make(
         group,
-        lake.scan_episodes(group).select(planning.COLUMNS).collect(),
+        rows.select(planning.COLUMNS).collect(),
         await store.receipts(group),
         Quarantine(lake.root, group).turns(),
         scope,

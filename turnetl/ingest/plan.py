@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
+from turnetl.ingest.assumed import AssumedTime
 from turnetl.model import GroupId, Receipt, TurnId
 
 OPEN = "open"
@@ -22,7 +23,7 @@ READY = "ready"
 UNKNOWN = "unknown"
 """The graph did not say."""
 
-COLUMNS = ("turn_id", "session_id", "noise", "started_at", "ended_at", "closed", "content_hash")
+COLUMNS = ("turn_id", "session_id", "noise", "started_at", "timeless", "closed", "content_hash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Scope:
     now: datetime
     quiet: timedelta = timedelta(minutes=30)
     """A last turn is over when its archive held nothing newer for so long."""
+    assume: AssumedTime | None = None
+    """For turns whose archive has no time; without it they wait."""
     since: datetime | None = None
     until: datetime | None = None
     """Not included."""
@@ -63,6 +66,8 @@ class Plan:
     """Committed turns whose content or recipe is another today: shown, never done again."""
     gone: int
     """Committed turns that the lake no longer holds."""
+    assumed: int
+    """Turns that the graph holds, or that may go there, with a time that no archive says."""
 
 
 def make(
@@ -78,7 +83,7 @@ def make(
     """Hold a group's episodes against its receipts.
 
     Args:
-        episodes: at least `COLUMNS`, in the order of the episodes table.
+        episodes: at least `COLUMNS`, as `taken.episodes` gives them.
         receipts: what the graph holds of the group.
         quarantined: turns that failed and wait for `turnetl retry`.
         scope: the run's limits.
@@ -107,6 +112,7 @@ def make(
         set_aside=set_aside,
         stale=_stale(marked, done, recipe),
         gone=len(done.keys() - set(episodes["turn_id"].to_list())),
+        assumed=marked.filter("timeless", ~pl.col("state").is_in(["noise", NO_TIME])).height,
     )
 
 
@@ -123,8 +129,6 @@ def _in_range(scope: Scope) -> pl.Expr:
 
 def _state(done: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Expr:
     """One word a turn. What is committed is committed, whatever a rule says today."""
-    last_written = pl.coalesce("ended_at", "started_at")
-    still_open = ~pl.col("closed") & (last_written > scope.now - scope.quiet).fill_null(value=True)
     return (
         pl.when(pl.col("turn_id").is_in(done))
         .then(pl.lit("committed"))
@@ -132,7 +136,7 @@ def _state(done: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Ex
         .then(pl.lit("noise"))
         .when(pl.col("started_at").is_null())
         .then(pl.lit(NO_TIME))
-        .when(still_open)
+        .when(~pl.col("closed"))
         .then(pl.lit(OPEN))
         .when(pl.col("turn_id").is_in(quarantined))
         .then(pl.lit(QUARANTINED))

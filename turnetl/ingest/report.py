@@ -36,6 +36,10 @@ class GroupReport:
     """In the graph as they were said then, or as they were extracted then."""
     gone: int = 0
     """In the graph, and no more in the lake."""
+    assumed: int = 0
+    """In the graph, or on the way there, with a time that no archive says."""
+    archives_gone: tuple[str, ...] = ()
+    """Archives that are not where they were; their turns stay."""
     holds: Holds | None = None
     """None if the graph did not say."""
     set_aside: tuple[Entry, ...] = ()
@@ -125,6 +129,7 @@ def standing(
         noise=plan.noise,
         stale=plan.stale,
         gone=plan.gone,
+        assumed=plan.assumed,
         holds=holds,
         set_aside=ours,
     )

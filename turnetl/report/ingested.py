@@ -5,6 +5,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
+from turnetl.ingest.plan import NO_TIME
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.report import standing
 
@@ -34,6 +35,7 @@ def as_json(report: IngestReport) -> dict[str, Any]:
         "skipped": report.skipped,
         "quarantined": report.quarantined,
         "pending": report.pending,
+        "assumed_time": sum(of.assumed for of in report.groups),
         "groups": [_group_json(of) for of in report.groups],
         "error": report.error,
     }
@@ -46,10 +48,16 @@ def sentences(report: IngestReport) -> list[str]:
 
 
 def exit_code(report: IngestReport) -> int:
-    """A failure before a stop, a stop before turns that were set aside."""
+    """A failure before a stop, a stop before turns that were set aside.
+
+    It is a failure too if no turn is in the graph for want of a time.
+    """
     codes = {report.exit_code, *(of.exit_code for of in report.groups)} - {0}
     if codes:
         return min(codes)
+    timeless = sum(of.gaps.get(NO_TIME, 0) for of in report.groups)
+    if timeless and timeless == report.pending and not (report.committed or report.skipped):
+        return 1
     return _SET_ASIDE if report.quarantined else 0
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
+from turnetl.ingest.plan import NO_TIME
 from turnetl.ingest.report import GroupReport, IngestReport
 
 _SHOWN = 3
@@ -32,6 +33,7 @@ def all_json(report: IngestReport) -> dict[str, Any]:
         "committed": sum(of.in_graph + of.gone for of in report.groups),
         "quarantined": report.quarantined,
         "pending": report.pending,
+        "assumed_time": sum(of.assumed for of in report.groups),
         "groups": [as_json(of) for of in report.groups],
     }
 
@@ -48,6 +50,8 @@ def as_json(of: GroupReport) -> dict[str, Any]:
         "noise": dict(of.noise or {}),
         "stale": of.stale,
         "gone": of.gone,
+        "assumed_time": of.assumed,
+        "archives_gone": list(of.archives_gone),
         "episodes": holds and holds.episodes,
         "entities": holds and holds.entities,
         "facts": holds and holds.facts,
@@ -79,17 +83,26 @@ def why_not(of: GroupReport) -> str:
         lines.append(f"({of.stale:,} stale: said or extracted otherwise today, not done again)")
     if of.gone:
         lines.append(f"({of.gone:,} gone from the lake)")
+    if of.assumed:
+        lines.append(f"(assumed time: {of.assumed:,})")
+    if of.archives_gone:
+        lines.append(f"(archive gone: {len(of.archives_gone):,}; turns stay)")
     if of.error:
         lines.append("[red]stopped[/red]")
     return "\n".join(lines) or "-"
 
 
 def sentences(of: GroupReport) -> list[str]:
-    """Why the group was not finished, and which turns were set aside, and why."""
+    """Why the group was not finished, which turns were set aside, and which have no time."""
     said = [f"{_place(entry.archive, entry.first_line)}{entry.reason}" for entry in of.set_aside]
     told = [f"turn set aside: {reason}" for reason in said[:_SHOWN]]
     if len(said) > _SHOWN:
         told.append(f"and {len(said) - _SHOWN:,} more of `{of.group}`; --json names them all")
+    if timeless := of.gaps.get(NO_TIME):
+        told.append(
+            f"group `{of.group}`: {timeless:,} turns have no time in their archives and wait; "
+            "give one with --assume-time, an ISO time or `mtime`"
+        )
     if of.error:
         named = f"`{of.group}`" in of.error
         told.append(of.error if named else f"group `{of.group}`: {of.error}")

@@ -1,0 +1,5 @@
+"""`python -m turnetl.cli`."""
+
+from turnetl.cli import main
+
+main()

@@ -1,0 +1,99 @@
+"""What the commands share: options that several take, each with its line of help."""
+
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from turnetl.clock import now, utc
+
+if TYPE_CHECKING:  # importing these costs a second, and `--help` must not pay it
+    from turnetl.app import Limits
+    from turnetl.settings import Settings
+
+Archives = Annotated[list[str], Parameter(negative="", help="Files, folders or globs.")]
+Extractor = Annotated[
+    Literal["structural", "llm", "both"] | None,
+    Parameter(help="What finds entities and facts [default: llm if a model is set]."),
+]
+Groups = Annotated[
+    tuple[str, ...],
+    Parameter(name="--group", negative="", help="Only this group; may be repeated."),
+]
+Quiet = Annotated[
+    float | None,
+    Parameter(
+        name="--quiet",
+        help="Minutes without a new row after which a session's last turn is over [default: 30].",
+    ),
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Common:
+    """What every command takes."""
+
+    lake: Path | None = None
+    "Folder of the tables [env: TURNETL_LAKE; default: data/lake]."
+    graph: str | None = None
+    "ladybug:///path/file.lbug or bolt://user:password@host:7687 [env: TURNETL_GRAPH]."
+    config: Path | None = None
+    "JSON config [default: ./graphiti.config.json, then ~/.graphiti/]."
+    json: Annotated[bool, Parameter(negative="")] = False
+    "One JSON object on standard output."
+
+    def settings(self, **given: Any) -> "Settings":
+        from turnetl.settings import from_process
+
+        return from_process(self.config, lake=self.lake, graph=self.graph, **given)
+
+    def search(self) -> str:
+        """Return the command that searches this very graph, up to the question."""
+        from turnetl.report.proposed import search
+
+        options = {"--lake": self.lake, "--graph": self.graph, "--config": self.config}
+        return search(Path(sys.argv[0]), Path.cwd(), options)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Which:
+    """Which turns to take, and with what."""
+
+    extractor: Extractor = None
+    since: datetime | None = None
+    "Only turns that started at this time or later (UTC if no zone is given)."
+    until: datetime | None = None
+    "Only turns that started before this time."
+    limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None
+    "At most so many turns of each group."
+    quiet: Quiet = None
+    assume_time: str | None = None
+    "For turns without any time: an ISO time (UTC if no zone is given), or mtime: the archive's."
+    dry_run: Annotated[bool, Parameter(negative="")] = False
+    "Write nothing to the graph and call no model; say what waits."
+
+    def settings(self, common: Common, **given: Any) -> "Settings":
+        return common.settings(extractor=self.extractor, quiet_minutes=self.quiet, **given)
+
+    def limits(self, groups: tuple[str, ...] = (), *, retry: bool = False) -> "Limits":
+        from turnetl.app import Limits
+        from turnetl.ingest import assumed
+
+        return Limits(
+            groups=groups,
+            since=utc(self.since),
+            until=utc(self.until),
+            limit=self.limit,
+            assume=assumed.read(self.assume_time, now()) if self.assume_time is not None else None,
+            retry=retry,
+            dry_run=self.dry_run,
+        )
+
+
+COMMON, WHICH = Common(), Which()
