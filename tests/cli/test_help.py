@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.command import ROOT, turnetl
 
-COMMANDS = ("backfill", "parse", "filter", "ingest", "retry", "status", "search")
+COMMANDS = ("backfill", "parse", "filter", "ingest", "retry", "status", "search", "formats")
 
 
 def test_help_names_every_command() -> None:

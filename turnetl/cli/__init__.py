@@ -13,7 +13,7 @@ from cyclopts import App, Group, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.options import COMMON, WHICH, Archives, Common, Groups, Quiet, Which
+from turnetl.cli.options import COMMON, JSON, WHICH, Archives, Common, Groups, Quiet, Which
 from turnetl.clock import now, utc
 
 app = App(
@@ -127,6 +127,18 @@ def status(*, groups: Groups = (), quiet: Quiet = None, common: Common = COMMON)
     report = console.finished(turnetl.status(settings, turnetl.Limits(groups), now))
     console.say(sentence for of in report.groups for sentence in shown.sentences(of))
     console.out(shown.table(report), shown.all_json(report), as_json=common.json)
+    return console.DONE
+
+
+@app.command(name="formats", group=_look)
+def formats_(
+    *, as_json: Annotated[bool, Parameter(name="--json", negative="", help=JSON)] = False
+) -> int:
+    """List the kinds of archives that turnetl reads."""
+    from turnetl import formats
+    from turnetl.report import known as shown
+
+    console.out(shown.table(formats.KNOWN), shown.as_json(formats.KNOWN), as_json=as_json)
     return console.DONE
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # importing these costs a second, and `--help` must not pay i
     from turnetl.app import Limits
     from turnetl.settings import Settings
 
+JSON = "One JSON object on standard output."
 Archives = Annotated[list[str], Parameter(negative="", help="Files, folders or globs.")]
 Extractor = Annotated[
     Literal["structural", "llm", "both"] | None,
@@ -44,8 +45,7 @@ class Common:
     "ladybug:///path/file.lbug or bolt://user:password@host:7687 [env: TURNETL_GRAPH]."
     config: Path | None = None
     "JSON config [default: ./graphiti.config.json, then ~/.graphiti/]."
-    json: Annotated[bool, Parameter(negative="")] = False
-    "One JSON object on standard output."
+    json: Annotated[bool, Parameter(negative="", help=JSON)] = False
 
     def settings(self, **given: Any) -> "Settings":
         from turnetl.settings import from_process

@@ -34,7 +34,7 @@ def all_json(report: IngestReport) -> dict[str, Any]:
         "quarantined": report.quarantined,
         "pending": report.pending,
         "assumed_time": sum(of.assumed for of in report.groups),
-        "groups": [as_json(of) for of in report.groups],
+        "groups": [as_json(of) | {"archives_gone": list(of.archives_gone)} for of in report.groups],
     }
 
 
@@ -51,7 +51,6 @@ def as_json(of: GroupReport) -> dict[str, Any]:
         "stale": of.stale,
         "gone": of.gone,
         "assumed_time": of.assumed,
-        "archives_gone": list(of.archives_gone),
         "episodes": holds and holds.episodes,
         "entities": holds and holds.entities,
         "facts": holds and holds.facts,
