@@ -17,18 +17,21 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.concurrency.asyncio import ConcurrencySlotAcquisitionError, concurrency
 from prefect.states import Completed, Failed
 from prefect.tasks import exponential_backoff
-from pydantic import PositiveInt
+from pydantic import NonNegativeFloat, PositiveInt
 
 from turnetl import app, opening
 from turnetl.clock import now, utc
 from turnetl.episodes import FilterReport
 from turnetl.errors import BadUsage, Later, TurnetlError
+from turnetl.ingest import assumed
+from turnetl.ingest.plan import NO_TIME
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.model import GroupId
 from turnetl.parse import Outcome, ParseReport, expand
 from turnetl.report import backfill as shown
 from turnetl.report.backfill import BackfillReport
 from turnetl.report.ingested import is_failure
+from turnetl.report.standing import without_time
 from turnetl.settings import ExtractorName, Settings, from_process
 
 _HOUR = timedelta(hours=1).total_seconds()
@@ -46,6 +49,8 @@ async def backfill(
     since: datetime | None = None,
     until: datetime | None = None,
     limit: PositiveInt | None = None,
+    quiet: NonNegativeFloat | None = None,
+    assume_time: str | None = None,
     batch_size: PositiveInt = 200,
     groups_at_once: PositiveInt | None = None,
     model_slots: str | None = None,
@@ -62,6 +67,9 @@ async def backfill(
         since: only turns that started then or later; UTC if no zone is given.
         until: only turns that started before.
         limit: at most so many turns of each group.
+        quiet: minutes without a new row after which a session's last turn is over.
+        assume_time: for turns without any time: an ISO time, UTC if no zone is given, or `mtime`
+            for when the archive was last written.
         batch_size: archives a task.
         groups_at_once: groups ingested side by side; the turns of one group never are.
         model_slots: a global concurrency limit, shared by all flows that call the same model; as
@@ -72,13 +80,21 @@ async def backfill(
         sentence, if anything was refused; everything else is done all the same.
     """
     try:
-        settings = _settings(config, lake, graph, extractor, groups_at_once)
+        settings = _settings(
+            config,
+            lake,
+            graph=graph or None,
+            extractor=extractor,
+            groups_at_once=groups_at_once,
+            quiet_minutes=quiet,
+        )
         opening.check(settings)
+        assume = assumed.read(assume_time, now()) if assume_time else None
         parsed = await _parsed(_absolute(archives), settings, group, batch_size)
         if not parsed.groups:
             return _ended(parsed, FilterReport(()), IngestReport(None, ()))
         filtered = await filter_turns(lambda: app.filter_turns(settings, parsed.groups))
-        limits = app.Limits(parsed.groups, utc(since), utc(until), limit)
+        limits = app.Limits(parsed.groups, utc(since), utc(until), limit, assume)
         async with _slots(model_slots, settings.llm.at_once):
             ingested = await _ingested(settings, limits)
     except TurnetlError as error:
@@ -125,19 +141,11 @@ async def ingest_group(
     return report
 
 
-def _settings(
-    config: str | None,
-    lake: str | None,
-    graph: str | None,
-    extractor: str | None,
-    groups_at_once: int | None,
-) -> Settings:
+def _settings(config: str | None, lake: str | None, **given: Any) -> Settings:
     settings = from_process(
         Path(config).expanduser() if config else None,
         lake=Path(lake).expanduser() if lake else None,
-        graph=graph or None,
-        extractor=extractor,
-        groups_at_once=groups_at_once,
+        **given,
     )
     _absolute([str(settings.lake)])
     return settings
@@ -224,8 +232,9 @@ def _ended(
 def _refusals(parsed: ParseReport, ingested: IngestReport) -> list[str]:
     """Return why the run failed; lines and files passed over count only if nothing else does."""
     groups = [f"`{of.group}`: {of.error}" for of in ingested.groups if of.error]
+    timeless = [without_time(of) for of in ingested.groups if of.gaps.get(NO_TIME)]
     passed_over = {
         of.problem for of in parsed.archives if of.problem and of.outcome != Outcome.UNREADABLE
     }
     serious = [problem.message for problem in parsed.problems if problem not in passed_over]
-    return groups + serious or [problem.message for problem in parsed.problems]
+    return groups + serious + timeless or [problem.message for problem in parsed.problems]

@@ -9,6 +9,7 @@ from prefect import State
 from prefect.states import Failed
 
 from flows.backfill import backfill, ingest_group, may_pass
+from tests.cli.archives import talk, write
 from tests.prefect.conftest import ROOT
 from turnetl.errors import BadTurn, GraphBusy, GraphRefused
 from turnetl.ingest.report import GroupReport
@@ -68,6 +69,18 @@ async def test_a_broken_line_is_no_reason_to_fail(archives: Path, tmp_path: Path
     state = await _run(archives, tmp_path / "lake")
     assert state.is_completed()
     assert (await state.aresult())["committed"] == sum(SAMPLES.values())
+
+
+async def test_turns_without_a_time_fail_the_run_until_they_are_given_one(tmp_path: Path) -> None:
+    archives, lake = tmp_path / "archives", tmp_path / "lake"
+    write(archives / "timeless.jsonl", talk("add a cart to the shop", "test the cart of the shop"))
+    state = await _run(archives, lake)
+    assert state.is_failed()
+    assert "--assume-time" in (state.message or "")
+    dated = await (await _run(archives, lake, assume_time="2026-03-02", quiet=5)).aresult()
+    assert (dated["committed"], dated["assumed_time"]) == (2, 2)
+    wrong = await _run(archives, lake, assume_time="yesterday")
+    assert "`yesterday` is no time" in (wrong.message or "")
 
 
 async def test_a_path_that_a_worker_would_not_find_is_refused_in_one_sentence() -> None:

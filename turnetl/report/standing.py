@@ -97,15 +97,20 @@ def sentences(of: GroupReport) -> list[str]:
     told = [f"turn set aside: {reason}" for reason in said[:_SHOWN]]
     if len(said) > _SHOWN:
         told.append(f"and {len(said) - _SHOWN:,} more of `{of.group}`; --json names them all")
-    if timeless := of.gaps.get(NO_TIME):
-        told.append(
-            f"group `{of.group}`: {timeless:,} turns have no time in their archives and wait; "
-            "give one with --assume-time, an ISO time or `mtime`"
-        )
+    if of.gaps.get(NO_TIME):
+        told.append(without_time(of))
     if of.error:
         named = f"`{of.group}`" in of.error
         told.append(of.error if named else f"group `{of.group}`: {of.error}")
     return told
+
+
+def without_time(of: GroupReport) -> str:
+    """Say how many turns wait for a time, and how to give them one."""
+    return (
+        f"group `{of.group}`: {of.gaps[NO_TIME]:,} turns have no time in their archives and wait; "
+        "give them one with --assume-time, an ISO time or `mtime`"
+    )
 
 
 def _place(archive: str, line: int) -> str:
