@@ -228,3 +228,27 @@ def test_what_nests_too_deep_is_one_broken_line() -> None:
     reading = ClaudeCode().read(deep + b"\n" + WHOLE.split(b"\n", 1)[0])
     assert accounted(reading)
     assert reading.counts.bad_lines == 1
+
+
+def test_a_message_that_is_removed_from_the_queue_and_attached_was_said_once() -> None:
+    first, _ = read("queued_commands.jsonl").turns
+    assert first.steering == [
+        "Prices in cents, please.",
+        "And no floats.",
+        "Rename it to basket.",
+    ]
+
+
+def test_a_message_that_was_withdrawn_from_the_queue_was_not_said() -> None:
+    first, _ = read("queued_commands.jsonl").turns
+    assert "Forget the tests." not in first.steering
+
+
+def test_words_that_name_another_author_than_a_person_start_no_turn() -> None:
+    reading = read("queued_commands.jsonl")
+    assert [turn.user_text for turn in reading.turns] == [
+        "Add a cart to the shop.",
+        "/review the cart",
+    ]
+    assert reading.counts.skipped["notification"] == 2
+    assert reading.turns[0].said == ["Working.", "Done.", "Good."]

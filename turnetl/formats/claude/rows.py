@@ -39,8 +39,23 @@ class Message(msgspec.Struct):
     usage: Usage | None = None
 
 
-class Origin(msgspec.Struct, rename="camel"):
+class Fork(msgspec.Struct, rename="camel"):
     session_id: str | None = None
+
+
+class Origin(msgspec.Struct):
+    """Who wrote a message, as versions from 2.1.2 say it."""
+
+    kind: str | None = None
+
+
+class Attachment(msgspec.Struct, rename="camel"):
+    """What is put before the model beside the messages; one kind holds a person's words."""
+
+    type: str | None = None
+    prompt: str | list[str | Block] | None = None
+    command_mode: str | None = None
+    origin: Origin | None = None
 
 
 class Row(msgspec.Struct, rename="camel"):
@@ -53,7 +68,7 @@ class Row(msgspec.Struct, rename="camel"):
     message_id: str | None = None
     session_id: str | None = None
     parent_session_id: str | None = None
-    forked_from: Origin | None = None
+    forked_from: Fork | None = None
     agent_id: str | None = None
     timestamp: str | None = None
     cwd: str | None = None
@@ -64,17 +79,21 @@ class Row(msgspec.Struct, rename="camel"):
     is_compact_summary: bool | None = None
     is_visible_in_transcript_only: bool | None = None
     is_api_error_message: bool | None = None
+    turn_companion: bool | None = None
+    turn_origin: str | None = None
+    origin: Origin | None = None
     operation: str | None = None
+    reason: str | None = None
     content: Any = None
+    attachment: Attachment | None = None
     message: Message | None = None
 
 
 ROWS = Rows(Row)
 
 
-def blocks_of(message: Message) -> list[Block]:
+def blocks_of(content: str | list[str | Block] | None) -> list[Block]:
     """Return the pieces of a message, whether it is a text, a list, or a list with texts in it."""
-    content = message.content
     pieces = [content] if isinstance(content, str) else content or []
     return [Block("text", piece) if isinstance(piece, str) else piece for piece in pieces]
 

@@ -10,7 +10,7 @@ from typing import Any
 from turnetl.formats.base import Counts, Place, RawTurn, Reading, ToolUse, moment
 from turnetl.formats.claude import words
 from turnetl.formats.claude.queue import Queue
-from turnetl.formats.claude.rows import Block, Message, Row, blocks_of, flat
+from turnetl.formats.claude.rows import Attachment, Block, Message, Origin, Row, blocks_of, flat
 from turnetl.formats.claude.sessions import Sessions
 from turnetl.formats.kit.calls import call, compact
 from turnetl.formats.kit.sessions import name_sessions
@@ -29,6 +29,14 @@ _SYNTHETIC = "<synthetic>"
 _NOTHING_SAID = "(no content)"
 _SUBAGENTS = ("Task", "Agent")
 _IMAGE = "[image]"
+_QUEUED = "queued_command"
+_TYPED = (None, "prompt")
+_BY_PERSON = (None, "human", "sdk")
+
+
+def is_machine(origin: Origin | None) -> bool:
+    """Say whether a message comes from something else than a person, as far as it is said."""
+    return origin is not None and origin.kind not in (None, "human")
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
@@ -67,6 +75,8 @@ class Reader:
             return self._queued(row, place)
         if row.type in SPEAKING:
             return self._spoken(row, place)
+        if row.attachment is not None:
+            return self._attached(row, row.attachment, place)
         return _SILENT.get(row.type or "", "other")
 
     def reading(self) -> Reading:
@@ -77,18 +87,23 @@ class Reader:
     def _spoken(self, row: Row, place: Place) -> str | None:
         if row.message is None or row.message.content is None:
             return "no_message"
-        if row.uuid in self.seen:
+        if self._is_repeated(row):
             return "repeated"
-        if row.uuid is not None:
-            self.seen.add(row.uuid)
         if row.type == "assistant":
             return self._assistant(row, row.message, place)
         return self._user(row, row.message, place)
 
+    def _is_repeated(self, row: Row) -> bool:
+        if row.uuid is None:
+            return False
+        known = row.uuid in self.seen
+        self.seen.add(row.uuid)
+        return known
+
     def _sidechain(self, row: Row) -> str:
         self.counts.sidechain_rows += 1
         if row.type == "assistant" and row.message is not None:
-            uses = [block for block in blocks_of(row.message) if block.type == "tool_use"]
+            uses = [block for block in blocks_of(row.message.content) if block.type == "tool_use"]
             self.counts.tool_uses += len(uses)
         return "sidechain"
 
@@ -102,7 +117,16 @@ class Reader:
     def _queued(self, row: Row, place: Place) -> str | None:
         """Follow the queue of messages typed while the agent works: what leaves it is said."""
         text = row.content if isinstance(row.content, str) else None
-        said = self.queue.follow(row.operation, text)
+        said = self.queue.follow(row.operation, text, row.reason)
+        return self._steer([said], row, place) if said else "queue"
+
+    def _attached(self, row: Row, given: Attachment, place: Place) -> str | None:
+        """Take the words of a person that reached the agent in its work; skip all else."""
+        if given.type != _QUEUED or given.command_mode not in _TYPED or is_machine(given.origin):
+            return "attachment"
+        if self._is_repeated(row):
+            return "repeated"
+        said = self.queue.attach(self._text(blocks_of(given.prompt)))
         return self._steer([said], row, place) if said else "queue"
 
     def _steer(self, texts: list[str], row: Row, place: Place) -> str | None:
@@ -120,7 +144,8 @@ class Reader:
 
     def _assistant(self, row: Row, message: Message, place: Place) -> str | None:
         turn = self.sessions.turn(row)
-        uses = [block for block in blocks_of(message) if block.type == "tool_use"]
+        blocks = blocks_of(message.content)
+        uses = [block for block in blocks if block.type == "tool_use"]
         self.counts.tool_uses += len(uses)
         if turn is None:
             return "preamble"
@@ -129,7 +154,7 @@ class Reader:
         self._touch(turn, row, place)
         turn.closed_by = None
         turn.model = message.model or turn.model
-        texts = [block.text for block in blocks_of(message) if block.type == "text" and block.text]
+        texts = [block.text for block in blocks if block.type == "text" and block.text]
         turn.said += [text for text in texts if text.strip() and text != _NOTHING_SAID]
         for use in uses:
             self._use(turn, use)
@@ -167,18 +192,25 @@ class Reader:
     def _user(self, row: Row, message: Message, place: Place) -> str | None:
         if row.is_compact_summary or row.is_visible_in_transcript_only:
             return "compaction"
-        blocks = blocks_of(message)
+        blocks = blocks_of(message.content)
         if any(block.type == "tool_result" for block in blocks):
             return self._results(row, blocks, place)
-        if row.is_meta:
+        if row.is_meta or row.turn_companion:
             return "meta"
+        if is_machine(row.origin) or row.turn_origin not in _BY_PERSON:
+            return "notification"
+        text = self._text(blocks)
+        return self._words(row, words.slash(text, typed=row.origin is not None), place)
+
+    def _text(self, blocks: list[Block]) -> str:
+        """Return the words of a message, a note if it is but a picture, or nothing."""
         texts = (words.without_context(block.text) for block in blocks if block.text)
         text = "\n\n".join(text for text in texts if text.strip()).strip()
-        if text or any(block.type == "image" for block in blocks):
-            return self._words(row, words.slash(text) or _IMAGE, place)
-        return "no_words"
+        return text or (_IMAGE if any(block.type == "image" for block in blocks) else "")
 
     def _words(self, row: Row, text: str, place: Place) -> str | None:
+        if not text:
+            return "no_words"
         if words.is_interrupt(text):
             return self._close(row, place, ClosedBy.INTERRUPTED, "preamble")
         if reason := words.machine(text):
