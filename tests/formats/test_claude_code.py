@@ -252,3 +252,18 @@ def test_words_that_name_another_author_than_a_person_start_no_turn() -> None:
     ]
     assert reading.counts.skipped["notification"] == 2
     assert reading.turns[0].said == ["Working.", "Done.", "Good."]
+
+
+def test_words_that_came_with_a_rejection_are_an_answer_wherever_they_stand() -> None:
+    rejected = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "denied"}
+    rows = [
+        {"type": "user", "uuid": "u1", "message": {"content": "Clear the cart."}},
+        {
+            "type": "user",
+            "uuid": "u2",
+            "message": {"content": [rejected]},
+            "userFeedback": "not it",
+        },
+    ]
+    data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    assert only(ClaudeCode().read(data)).answers == ["not it"]

@@ -81,6 +81,7 @@ class Row(msgspec.Struct, rename="camel"):
     is_api_error_message: bool | None = None
     turn_companion: bool | None = None
     turn_origin: str | None = None
+    user_feedback: str | None = None
     origin: Origin | None = None
     operation: str | None = None
     reason: str | None = None

@@ -238,6 +238,7 @@ class Reader:
         turn = self.sessions.turn(row)
         answers = [self._result(block, row) for block in blocks if block.type == "tool_result"]
         said = [answer for answer in answers if answer is not None]
+        said = said or [text for text in (row.user_feedback,) if text and text.strip()]
         self.counts.answers += len(said)
         texts = [] if row.is_meta else [block.text for block in blocks if block.type == "text"]
         steering = [text for text in texts if text and not words.is_interrupt(text)]

@@ -27,7 +27,7 @@ _LEAVING = re.compile(r"<command-name>\s*/(?:exit|quit)\b")
 _REJECTED = "To tell you how to proceed, the user said:\n"
 _REJECTED_NOTE = "\n\nNote: The user's next message may"
 _ANSWERED = re.compile(
-    r"\s*(?:User has answered your questions|Your questions have been answered): (.*)", re.DOTALL
+    r"\s*(?:User has answered your questions|Your questions have been answered):\s*(.*)", re.DOTALL
 )
 _ANSWERED_NOTE = re.compile(r"\.? You can now continue with the user's answers in mind\.?\s*$")
 
