@@ -254,6 +254,11 @@ def test_words_that_name_another_author_than_a_person_start_no_turn() -> None:
     assert reading.turns[0].said == ["Working.", "Done.", "Good."]
 
 
+def test_leaving_ends_the_turn_also_where_local_commands_are_rows_of_the_system() -> None:
+    _, last = read("queued_commands.jsonl").turns
+    assert last.closed_by is ClosedBy.SESSION_END
+
+
 def test_words_that_came_with_a_rejection_are_an_answer_wherever_they_stand() -> None:
     rejected = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "denied"}
     rows = [

@@ -77,6 +77,8 @@ class Reader:
             return self._spoken(row, place)
         if row.attachment is not None:
             return self._attached(row, row.attachment, place)
+        if row.type == "system" and isinstance(row.content, str):
+            self._leave(row, row.content)
         return _SILENT.get(row.type or "", "other")
 
     def reading(self) -> Reading:
@@ -200,7 +202,7 @@ class Reader:
         if is_machine(row.origin) or row.turn_origin not in _BY_PERSON:
             return "notification"
         text = self._text(blocks)
-        return self._words(row, words.slash(text, typed=row.origin is not None), place)
+        return self._words(row, words.slash(text), place)
 
     def _text(self, blocks: list[Block]) -> str:
         """Return the words of a message, a note if it is but a picture, or nothing."""
@@ -221,10 +223,14 @@ class Reader:
     def _machine(self, row: Row, place: Place, text: str, reason: str) -> str | None:
         if reason == "hook":
             return self._close(row, place, ClosedBy.INTERRUPTED, reason)
+        self._leave(row, text)
+        return reason
+
+    def _leave(self, row: Row, text: str) -> None:
+        """End the turn if this is the local command by which a person left."""
         turn = self.sessions.turn(row)
         if turn is not None and turn.closed_by is None and words.is_leaving(text):
             turn.closed_by = ClosedBy.SESSION_END
-        return reason
 
     def _close(self, row: Row, place: Place, by: ClosedBy, reason: str) -> str | None:
         turn = self.sessions.turn(row)

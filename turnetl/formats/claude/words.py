@@ -22,7 +22,6 @@ _MACHINE = (
 )
 _INTERRUPT = "[Request interrupted by user"
 _COMMAND = "<command-message>"
-_NAME = "<command-name>"
 _LEAVING = re.compile(r"<command-name>\s*/(?:exit|quit)\b")
 _REJECTED = "To tell you how to proceed, the user said:\n"
 _REJECTED_NOTE = "\n\nNote: The user's next message may"
@@ -69,15 +68,9 @@ def is_leaving(text: str) -> bool:
     return _LEAVING.match(text) is not None
 
 
-def slash(text: str, *, typed: bool) -> str:
-    """Return a slash command that calls the model as it was typed; other texts as they are.
-
-    Args:
-        text: of a row under role user.
-        typed: the row says that a person typed it. Versions that say so keep local commands in rows
-            of the system, so a command is one for the model however its parts are ordered.
-    """
-    if not text.startswith((_COMMAND, _NAME) if typed else _COMMAND):
+def slash(text: str) -> str:
+    """Return a slash command that calls the model as it was typed; other texts as they are."""
+    if not text.startswith(_COMMAND):
         return text
     name, arguments = _tag(text, "command-name"), _tag(text, "command-args")
     return f"{name} {arguments}".strip() or text
