@@ -7,7 +7,7 @@ A turns file says in its own metadata which archive it was read from: it is its 
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,9 @@ import pyarrow as pa
 
 from turnetl import ids, schema
 from turnetl.errors import Stop
-from turnetl.lake.parquet import said_of, scan, write
+from turnetl.lake.parquet import said_of, scan, sync, write
 from turnetl.lake.values import as_episode, as_turn
 from turnetl.model import Episode, GroupId, Turn, TurnId
-
-_KEY = "turnetl"
-"""The Parquet metadata key of a file's own description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +43,8 @@ class Origin:
     counts: Mapping[str, Any]
     """Lines, turns and the rest, by name; `skipped` by reason."""
     schema: int = schema.TURNS.version
+    cwd: str | None = None
+    """The first folder that the archive names, redacted: what its group is named after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +92,42 @@ class Lake:
     def origin(self, path: Path) -> Origin | None:
         """Return what a turns file says of itself, or None if it says nothing we know."""
         try:
-            origin = msgspec.json.decode(said_of(path).get(_KEY, ""), type=Origin)
+            origin = msgspec.json.decode(said_of(path), type=Origin)
         except (Stop, msgspec.DecodeError):
             return None
         return origin if origin.schema == schema.TURNS.version else None
 
-    def write_turns(self, turns: pl.DataFrame | pa.Table, origin: Origin) -> Path:
-        """Write an archive's turns in place of what it gave before, also in another group."""
-        name = f"{archive_digest(Path(origin.archive))}.parquet"
-        said = {_KEY: msgspec.json.encode(origin, order="sorted").decode()}
+    def write_turns(
+        self,
+        turns: pl.DataFrame | pa.Table,
+        origin: Origin,
+        *,
+        digest: str | None = None,
+        elsewhere: Iterable[Path] | None = None,
+    ) -> Path:
+        """Write an archive's turns in place of what it gave before, also in another group.
+
+        A power cut may take a new file back until `sync_turns` is called, never a part of it.
+
+        Args:
+            turns: rows of `schema.TURNS`.
+            origin: the archive.
+            digest: its `archive_digest`, if that is known.
+            elsewhere: its turns files in other groups, if they are known; else they are looked for.
+        """
+        name = f"{digest or archive_digest(Path(origin.archive))}.parquet"
         path = self._turns / origin.group / name
-        write(path, turns, schema.TURNS, said)
-        for group in _names(self._turns):
-            if group != origin.group:
-                self.drop(self._turns / group / name)
+        write(path, turns, schema.TURNS, msgspec.json.encode(origin, order="sorted").decode())
+        others = _with_name(self._turns, name) if elsewhere is None else elsewhere
+        for other in others:
+            if other != path:
+                self.drop(other)
         return path
+
+    def sync_turns(self) -> None:
+        """Make what `write_turns` wrote last: for many files once is enough."""
+        for group in _names(self._turns):
+            sync(self._turns / group)
 
     def drop(self, turns_file: Path) -> None:
         """Remove a turns file, if it is there."""
@@ -125,12 +145,19 @@ class Lake:
         self, group: GroupId, frame: pl.DataFrame, metadata: Mapping[str, str]
     ) -> None:
         """Write a group's episodes in place of those before."""
-        write(self._episodes_path(group), frame, schema.EPISODES, metadata)
+        said = msgspec.json.encode(metadata, order="sorted").decode()
+        write(self._episodes_path(group), frame, schema.EPISODES, said)
+        sync(self._episodes)
 
     def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:
         """Return what `write_episodes` was given, or None if the group has no such table."""
         path = self._episodes_path(group)
-        return said_of(path) if path.exists() else None
+        try:
+            return (
+                msgspec.json.decode(said_of(path), type=dict[str, str]) if path.exists() else None
+            )
+        except msgspec.DecodeError:
+            return {}
 
     def scan_episodes(self, group: GroupId) -> pl.LazyFrame:
         """Return the episodes of a group in table order; no rows if there is no table."""
@@ -160,10 +187,26 @@ class Lake:
 
 def archive_digest(archive: Path) -> str:
     """Return the name of an archive's turns file: the same however the path is written."""
-    return ids.digest(shown(archive.resolve()))
+    return archive_digests([archive])[0]
 
 
-def shown(path: Path) -> str:
+def archive_digests(archives: Iterable[Path]) -> list[str]:
+    """Return `archive_digest` of many, following the links in their folders' names but once."""
+    folders: dict[str, str] = {}
+    return [ids.digest(shown(_resolved(os.fspath(path), folders))) for path in archives]
+
+
+def _resolved(path: str, folders: dict[str, str]) -> str:
+    """Return where a path leads to; `folders` is what is known of folders."""
+    folder, name = os.path.split(path)
+    if name in ("", os.curdir, os.pardir) or os.path.islink(path):
+        return os.path.realpath(path)
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    return os.path.join(folders[folder], name)
+
+
+def shown(path: Path | str) -> str:
     """Return a path as text that any table can hold, also if its bytes are no UTF-8."""
     return str(path).encode("utf-8", "backslashreplace").decode()
 
@@ -179,3 +222,9 @@ def _names(folder: Path) -> list[str]:
         return sorted(os.listdir(folder))  # noqa: PTH208  ten thousand names, no paths
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def _with_name(folder: Path, name: str) -> list[Path]:
+    """Return the files of that name that lie in the folders of a folder."""
+    found = [folder / group / name for group in _names(folder)]
+    return [path for path in found if path.exists()]

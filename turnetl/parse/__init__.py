@@ -2,12 +2,14 @@
 
 from turnetl.parse.archives import archives
 from turnetl.parse.expand import Expanded, expand
+from turnetl.parse.grouping import Grouping
 from turnetl.parse.report import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.parse.table import Redacts
 
 __all__ = [
     "ArchiveReport",
     "Expanded",
+    "Grouping",
     "Outcome",
     "ParseReport",
     "Problem",

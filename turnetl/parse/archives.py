@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from turnetl import formats, ids
+from turnetl import formats
 from turnetl.errors import BadArchive
 from turnetl.formats.base import Counts, Format
 from turnetl.lake import Lake, Origin, TurnFile, archive_digest, placed, shown
 from turnetl.model import GroupId
-from turnetl.parse.grouping import project
+from turnetl.parse.grouping import Grouping
 from turnetl.parse.report import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.parse.table import Redacts, redacted, rows
 
@@ -26,15 +26,24 @@ class _Reading:
 
     lake: Lake
     redactor: Redacts
-    group: GroupId | None
+    grouping: Grouping
+    known: Format | None
+    dry_run: bool
 
     def would_repeat(self, origin: Origin) -> bool:
         """Whether the same bytes would give what they gave then."""
         return (
-            self.group in (None, origin.group)
+            self.known in (None, formats.named(origin.format))
             and origin.reader == _reader(origin.format)
             and origin.redactor == self.redactor.version
+            and origin.group == self.group(origin, origin.cwd, origin.format, origin.archive)
         )
+
+    def group(self, before: Origin | None, cwd: str | None, name: str, archive: str) -> GroupId:
+        """Return the group of an archive; one that a person named once stays."""
+        if before is not None and before.fixed and self.grouping.explicit is None:
+            return before.group
+        return self.grouping.group(cwd, name, archive)
 
 
 def archives(
@@ -42,7 +51,11 @@ def archives(
     lake: Lake,
     *,
     redactor: Redacts,
+    grouping: Grouping = Grouping(),  # noqa: B008 - a frozen value
     group: GroupId | None = None,
+    known: Format | None = None,
+    jobs: int = 1,  # noqa: ARG001 - processes are yet to come
+    dry_run: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ParseReport:
     """Bring the turns files of these archives up to date.
@@ -51,21 +64,27 @@ def archives(
         paths: archives, as `expand` finds them.
         lake: where the turns files are.
         redactor: what cuts the secrets out of all texts before any is written.
-        group: the group of all their turns; else one per project, and one that was fixed stays.
+        grouping: which group the turns of an archive go to; one that a person named once stays
+            until a person names another.
+        group: the same as `Grouping(group)`.
+        known: the format of all the archives; None: each is told by its content.
+        jobs: processes that read side by side; the result is the same however many they are.
+        dry_run: write nothing, and say what would become of each archive.
         progress: told after each archive how many are done, of how many.
     """
-    known = _known(paths, lake)
-    run = _Reading(lake, redactor, group)
+    if group is not None:
+        grouping = Grouping(group)
+    before = _known(paths, lake, dry_run=dry_run)
+    run = _Reading(lake, redactor, grouping, known, dry_run)
     reports = []
     for done, path in enumerate(paths, 1):
-        before = known.get(f"{archive_digest(path)}.parquet")
-        reports.append(_report(path, run, before))
+        reports.append(_report(path, run, before.get(f"{archive_digest(path)}.parquet")))
         if progress is not None:
             progress(done, len(paths))
-    return ParseReport(tuple(reports))
+    return ParseReport(tuple(reports), dry_run=dry_run)
 
 
-def _known(paths: Iterable[Path], lake: Lake) -> dict[str, TurnFile]:
+def _known(paths: Iterable[Path], lake: Lake, *, dry_run: bool) -> dict[str, TurnFile]:
     """Return the turns files of the archives by their names, and open no other.
 
     A run that died while an archive changed groups left two: the older one goes.
@@ -74,7 +93,7 @@ def _known(paths: Iterable[Path], lake: Lake) -> dict[str, TurnFile]:
     found = [path for path in lake.turn_paths() if path.name in names]
     known: dict[str, TurnFile] = {}
     for path in sorted(found, key=lambda path: path.stat().st_mtime_ns):
-        if path.name in known:
+        if path.name in known and not dry_run:
             lake.drop(known[path.name].path)
         if (origin := lake.origin(path)) is not None:
             known[path.name] = TurnFile(path, origin)
@@ -95,7 +114,7 @@ def _archive(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveRepor
     origin = before.origin if before is not None else None
     if origin is not None and _same_file(origin, status) and run.would_repeat(origin):
         return _unchanged(path, origin)
-    known, data = _bytes(path, status.st_size)
+    known, data = _bytes(path, status.st_size, run.known)
     sha256 = hashlib.sha256(data).hexdigest()
     if (
         origin is not None
@@ -105,8 +124,7 @@ def _archive(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveRepor
         return _unchanged(path, origin)
     reading = known.read(data)
     texts = redacted(reading, run.redactor)
-    fixed = run.group or (origin.group if origin is not None and origin.fixed else None)
-    of = fixed or ids.group_id(project(texts.cwd))
+    of = run.group(origin, texts.cwd, known.name, placed(path))
     described = Origin(
         archive=placed(path),
         size=len(data),
@@ -116,13 +134,17 @@ def _archive(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveRepor
         reader=known.version,
         redactor=run.redactor.version,
         group=of,
-        fixed=fixed is not None,
+        fixed=run.grouping.explicit is not None or (origin is not None and origin.fixed),
         counts=reading.counts.as_mapping(),
+        cwd=texts.cwd,
     )
-    run.lake.write_turns(rows(texts, known.name, of, placed(path)), described)
+    if not run.dry_run:
+        run.lake.write_turns(rows(texts, known.name, of, placed(path)), described)
     outcome = Outcome.NEW if before is None else Outcome.CHANGED
     problem = _bad_lines(path, reading.counts, whole=data.endswith(b"\n"))
-    return ArchiveReport(shown(path), outcome, known.name, of, reading.counts, problem)
+    return ArchiveReport(
+        shown(path), outcome, known.name, of, reading.counts, problem, cwd=texts.cwd
+    )
 
 
 def _status(path: Path) -> os.stat_result:
@@ -132,7 +154,7 @@ def _status(path: Path) -> os.stat_result:
         raise _unreadable(path, error) from error
 
 
-def _bytes(path: Path, size: int) -> tuple[Format, bytes]:
+def _bytes(path: Path, size: int, told: Format | None) -> tuple[Format, bytes]:
     """Return an archive's format and content as far as it was there when we looked.
 
     What is appended meanwhile changes the size, so the next run reads it.
@@ -142,7 +164,7 @@ def _bytes(path: Path, size: int) -> tuple[Format, bytes]:
             data = file.read(size)
     except OSError as error:
         raise _unreadable(path, error) from error
-    known = formats.sniff(data)
+    known = told if told is not None and data.strip() else formats.sniff(data)
     if known is None:
         raise _unknown(path, data)
     return known, data
@@ -160,7 +182,9 @@ def _reader(name: str) -> int | None:
 
 def _unchanged(path: Path, origin: Origin) -> ArchiveReport:
     counts = Counts.from_mapping(origin.counts)
-    return ArchiveReport(shown(path), Outcome.UNCHANGED, origin.format, origin.group, counts)
+    return ArchiveReport(
+        shown(path), Outcome.UNCHANGED, origin.format, origin.group, counts, cwd=origin.cwd
+    )
 
 
 def _unreadable(path: Path, error: OSError) -> BadArchive:

@@ -36,6 +36,8 @@ class ArchiveReport:
     group: GroupId | None = None
     counts: Counts = field(default_factory=Counts)
     problem: Problem | None = None
+    cwd: str | None = None
+    """The first folder that the archive names, redacted; None if it names none."""
 
     @property
     def was_read(self) -> bool:
@@ -49,9 +51,15 @@ class ParseReport:
     archives: tuple[ArchiveReport, ...] = ()
     not_found: tuple[Problem, ...] = ()
     """One for each path given that led to no archive."""
+    dry_run: bool = False
+    """Nothing was written: the outcomes are what would have become of the archives."""
 
     def __add__(self, other: "ParseReport") -> "ParseReport":
-        return ParseReport(self.archives + other.archives, self.not_found + other.not_found)
+        return ParseReport(
+            self.archives + other.archives,
+            self.not_found + other.not_found,
+            self.dry_run or other.dry_run,
+        )
 
     @property
     def outcomes(self) -> Counter[Outcome]:
@@ -71,3 +79,11 @@ class ParseReport:
     def groups(self) -> tuple[GroupId, ...]:
         """The groups of all these archives, sorted."""
         return tuple(sorted({of.group for of in self.archives if of.group is not None}))
+
+    @property
+    def folders(self) -> dict[GroupId, tuple[str, ...]]:
+        """The folders that the archives of each group name first, sorted; of some groups none."""
+        return {group: tuple(sorted(self._folders(group))) for group in self.groups}
+
+    def _folders(self, group: GroupId) -> set[str]:
+        return {of.cwd for of in self.archives if of.group == group and of.cwd is not None}
