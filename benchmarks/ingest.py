@@ -67,8 +67,8 @@ class Meter:
 
 def kept(archives: Path, folder: Path) -> list[Episode]:
     """Return the kept episodes of these archives, as of one group."""
-    settings = Settings(lake=folder)
-    app.parse_archives([str(archives)], settings, group=GROUP)
+    settings = Settings(lake=folder, group=GROUP)
+    app.parse_archives([str(archives)], settings)
     app.filter_turns(settings)
     found = Lake(folder).episodes(GROUP)
     return [one for one in found if one.noise is None and one.turn.started_at is not None]

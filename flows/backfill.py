@@ -44,6 +44,8 @@ async def backfill(
     lake: str | None = None,
     graph: str | None = None,
     group: str | None = None,
+    group_map: str | None = None,
+    format: str | None = None,  # noqa: A002 - called as the option is
     extractor: ExtractorName | None = None,
     config: str | None = None,
     since: datetime | None = None,
@@ -52,6 +54,7 @@ async def backfill(
     quiet: NonNegativeFloat | None = None,
     assume_time: str | None = None,
     batch_size: PositiveInt = 200,
+    jobs: PositiveInt | None = None,
     groups_at_once: PositiveInt | None = None,
     model_slots: str | None = None,
 ) -> State[dict[str, Any]]:
@@ -61,7 +64,10 @@ async def backfill(
         archives: files, folders or globs; absolute, or beginning with `~`.
         lake: folder of the tables.
         graph: URL of the graph.
-        group: put all turns into this group, instead of one group a project.
+        group: where all turns go, instead of one group a project: a name, or a template of
+            {project}, {format}, {user} and {host}.
+        group_map: path of a TOML file with exceptions from that.
+        format: read all archives as this, whatever they look like.
         extractor: what finds entities and facts.
         config: path of a JSON config.
         since: only turns that started then or later; UTC if no zone is given.
@@ -71,6 +77,7 @@ async def backfill(
         assume_time: for turns without any time: an ISO time, UTC if no zone is given, or `mtime`
             for when the archive was last written.
         batch_size: archives a task.
+        jobs: archives of a task that are read side by side; as many as there are cores by default.
         groups_at_once: groups ingested side by side; the turns of one group never are.
         model_slots: a global concurrency limit, shared by all flows that call the same model; as
             many of its slots as the settings' `llm.at_once` are taken once for the whole run.
@@ -84,13 +91,16 @@ async def backfill(
             config,
             lake,
             graph=graph or None,
+            group=group or None,
+            group_map=group_map or None,
+            jobs=jobs,
             extractor=extractor,
             groups_at_once=groups_at_once,
             quiet_minutes=quiet,
         )
         opening.check(settings)
         assume = assumed.read(assume_time, now()) if assume_time else None
-        parsed = await _parsed(_absolute(archives), settings, group, batch_size)
+        parsed = await _parsed(_absolute(archives), settings, format or None, batch_size)
         if not parsed.groups:
             return _ended(parsed, FilterReport(()), IngestReport(None, ()))
         filtered = await filter_turns(lambda: app.filter_turns(settings, parsed.groups))
@@ -144,10 +154,11 @@ async def ingest_group(
 def _settings(config: str | None, lake: str | None, **given: Any) -> Settings:
     settings = from_process(
         Path(config).expanduser() if config else None,
-        lake=Path(lake).expanduser() if lake else None,
+        lake=lake or None,
         **given,
     )
-    _absolute([str(settings.lake)])
+    paths = (settings.lake, settings.group_map)
+    _absolute([str(path) for path in paths if path is not None])
     return settings
 
 
@@ -163,12 +174,12 @@ def _absolute(paths: Sequence[str]) -> list[str]:
 
 
 async def _parsed(
-    archives: Sequence[str], settings: Settings, group: str | None, size: int
+    archives: Sequence[str], settings: Settings, format_name: str | None, size: int
 ) -> ParseReport:
-    """Parse batch by batch: two at once would not be faster, Python reads one at a time."""
+    """Parse batch by batch: one that is killed is done again, and no other."""
 
     def parse(batch: Sequence[str]) -> ParseReport:
-        return app.parse_archives(batch, settings, group=group)
+        return app.parse_archives(batch, settings, format_name=format_name)
 
     found = expand(archives)
     report = ParseReport(not_found=found.problems)

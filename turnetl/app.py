@@ -56,25 +56,29 @@ def parse_archives(
     paths: Sequence[str],
     settings: Settings,
     *,
-    group: str | None = None,
+    format_name: str | None = None,
+    dry_run: bool = False,
     progress: Progress = silent,
 ) -> parse.ParseReport:
     """Read archives into turn tables; those that did not change are not opened.
 
     Args:
         paths: files, folders or globs.
-        settings: where the lake is.
-        group: the group of all their turns; None for one a project.
+        settings: where the lake is, which groups the turns go to, how many are read side by side.
+        format_name: what all of them are read as; None: what each looks like.
+        dry_run: write nothing, and say what would be done.
         progress: told after each archive.
     """
-    if group is not None and not group.strip():
-        raise BadUsage("the group has no name; name one with --group, or leave the option out")
+    grouping, known = opening.groups(settings), opening.named(format_name)
     found = parse.expand(paths)
     report = parse.archives(
         found.archives,
         Lake(settings.lake),
-        group=None if group is None else ids.group_id(group),
         redactor=Redactor(),
+        grouping=grouping,
+        known=known,
+        jobs=opening.jobs(settings),
+        dry_run=dry_run,
         progress=lambda done, total: progress(Step("parse", "archives", done, total)),
     )
     return report + parse.ParseReport(not_found=found.problems)
@@ -149,12 +153,12 @@ async def backfill(
     limits: Limits,
     clock: Clock,
     *,
-    group: str | None = None,
+    format_name: str | None = None,
     progress: Progress = silent,
 ) -> BackfillReport:
     """Parse, filter and ingest: the main job."""
     opening.check(settings)
-    parsed = parse_archives(archives, settings, group=group, progress=progress)
+    parsed = parse_archives(archives, settings, format_name=format_name, progress=progress)
     if not parsed.groups:
         return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
     emptied = Lake(settings.lake).emptied()

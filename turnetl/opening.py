@@ -1,13 +1,18 @@
 """Settings to open things: graph, embedder, extractor."""
 
+import getpass
+import os
+import platform
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from turnetl import formats
 from turnetl.errors import BadUsage
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
+from turnetl.formats.base import Format
 from turnetl.graph import open as graphs
 from turnetl.graph.port import GraphStore
 from turnetl.ingest.group import Tools
@@ -16,6 +21,7 @@ from turnetl.llm.chat import Model
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.models import open_model
 from turnetl.llm.port import Embedder
+from turnetl.parse.grouping import Grouping, grouping
 from turnetl.settings import Settings
 
 
@@ -28,6 +34,40 @@ def check(settings: Settings) -> None:
     graphs.check(settings.graph_url)
     if settings.extractor_name != "structural":
         _model(settings)
+
+
+def groups(settings: Settings) -> Grouping:
+    """Return how the groups of turns are found.
+
+    Raises:
+        BadUsage: a template or a map file that makes no sense; says where and what to do.
+    """
+    if settings.group is not None and not settings.group.strip():
+        raise BadUsage("the group has no name; name one with --group, or leave the option out")
+    return grouping(settings.group, settings.group_map, user=_user(), host=platform.node())
+
+
+def named(format_name: str | None) -> Format | None:
+    """Return the format of that name, None for no name.
+
+    Raises:
+        BadUsage: there is none; says which there are.
+    """
+    if format_name is None:
+        return None
+    if found := formats.named(format_name):
+        return found
+    known = ", ".join(one.name for one in formats.KNOWN)
+    raise BadUsage(f"there is no format `{format_name}`; there are: {known}")
+
+
+def jobs(settings: Settings) -> int:
+    """Return how many archives are read side by side: as many as we may use cores, by default."""
+    if settings.jobs is not None:
+        return settings.jobs
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @asynccontextmanager
@@ -82,6 +122,14 @@ def recipe(settings: Settings) -> str | None:
         return extractor(settings, embedder()).recipe
     except BadUsage:
         return None
+
+
+def _user() -> str:
+    """Return who runs this; a container may know nobody."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "nobody"
 
 
 def _llm(settings: Settings, used: Embedder) -> Extractor[Any]:

@@ -57,6 +57,13 @@ class Settings(BaseModel):
     extractor: ExtractorName | None = None
     """None: `llm` if a provider is named, else `structural`."""
     extraction: ExtractionConfig = ExtractionConfig()
+    group: str | None = None
+    """Where turns go: a name, or a template of {project}, {format}, {user} and {host}; None: one
+    group a project."""
+    group_map: Path | None = None
+    """A TOML file with exceptions from that."""
+    jobs: int | None = Field(default=None, ge=1)
+    """Archives read side by side; None: as many as there are cores."""
     groups_at_once: int = Field(default=4, ge=1)
     """Groups ingested side by side; the turns of one group never are."""
     context_turns: int = Field(default=3, ge=0)
@@ -68,10 +75,10 @@ class Settings(BaseModel):
     lease_seconds: float = Field(default=120, gt=0)
     """How long a group stays ours if we fall silent."""
 
-    @field_validator("lake")
+    @field_validator("lake", "group_map")
     @classmethod
-    def _at_home(cls, lake: Path) -> Path:
-        return lake.expanduser()
+    def _at_home(cls, path: Path | None) -> Path | None:
+        return path.expanduser() if path else path
 
     @property
     def graph_url(self) -> str:

@@ -80,3 +80,21 @@ def test_a_config_that_does_not_exist_or_is_no_json_says_so(tmp_path: Path) -> N
     broken.write_text("{")
     with pytest.raises(BadUsage, match=r"broken\.json"):
         settings(config=broken)
+
+
+def test_silence_is_some_minutes_and_no_age_of_the_world() -> None:
+    assert settings({"TURNETL_QUIET_MINUTES": "0.5"}).quiet_minutes == 0.5
+    for wrong in ("-1", "nan", "inf", "1e12"):
+        with pytest.raises(BadUsage, match="TURNETL_QUIET_MINUTES"):
+            settings({"TURNETL_QUIET_MINUTES": wrong})
+
+
+def test_a_map_of_groups_may_lie_at_home() -> None:
+    assert settings(group_map="~/groups.toml").group_map == Path.home() / "groups.toml"
+    assert settings().group_map is None
+
+
+def test_jobs_are_counted_from_one() -> None:
+    assert (settings().jobs, settings({"TURNETL_JOBS": "3"}).jobs) == (None, 3)
+    with pytest.raises(BadUsage, match="TURNETL_JOBS"):
+        settings({"TURNETL_JOBS": "0"})

@@ -13,7 +13,18 @@ from cyclopts import App, Group, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.options import COMMON, JSON, WHICH, Archives, Common, Groups, Quiet, Which
+from turnetl.cli.options import (
+    COMMON,
+    HOW,
+    JSON,
+    WHICH,
+    Archives,
+    Common,
+    Groups,
+    How,
+    Quiet,
+    Which,
+)
 from turnetl.clock import now, utc
 
 app = App(
@@ -31,25 +42,18 @@ _look = Group("Looking", sort_key=2)
 
 @app.command(group=_main)
 def backfill(
-    archives: Archives,
-    /,
-    *,
-    group: str | None = None,
-    which: Which = WHICH,
-    common: Common = COMMON,
+    archives: Archives, /, *, how: How = HOW, which: Which = WHICH, common: Common = COMMON
 ) -> int:
-    """Parse, filter and ingest archives: the main job. What was done before is not done again.
-
-    Args:
-        group: put all their turns into this group [default: one group a project].
-    """
+    """Parse, filter and ingest archives: the main job. What was done before is not done again."""
     from turnetl import app as turnetl
     from turnetl.report import backfill as shown
 
-    settings, limits = which.settings(common), which.limits()
+    settings, limits = which.settings(common, **how.settings), which.limits()
     with console.progress(as_json=common.json) as progress:
         report = console.finished(
-            turnetl.backfill(archives, settings, limits, now, group=group, progress=progress)
+            turnetl.backfill(
+                archives, settings, limits, now, format_name=how.format, progress=progress
+            )
         )
     console.say(shown.sentences(report))
     console.out(shown.table(report, common.search()), shown.as_json(report), as_json=common.json)
@@ -57,19 +61,30 @@ def backfill(
 
 
 @app.command(group=_stages)
-def parse(archives: Archives, /, *, group: str | None = None, common: Common = COMMON) -> int:
+def parse(
+    archives: Archives,
+    /,
+    *,
+    how: How = HOW,
+    dry_run: Annotated[bool, Parameter(negative="")] = False,
+    common: Common = COMMON,
+) -> int:
     """Read archives into turn tables. Those that did not change are not opened.
 
     Args:
-        group: put all their turns into this group [default: one group a project].
+        dry_run: Write nothing; say what would be read, and which groups it would go to.
     """
     from turnetl import app as turnetl
     from turnetl.report import parsed as shown
 
+    settings = common.settings(**how.settings)
     with console.progress(as_json=common.json) as progress:
-        report = turnetl.parse_archives(archives, common.settings(), group=group, progress=progress)
+        report = turnetl.parse_archives(
+            archives, settings, format_name=how.format, dry_run=dry_run, progress=progress
+        )
     console.say(shown.sentences(report))
-    console.out(shown.table(report), shown.as_json(report), as_json=common.json)
+    table = shown.proposed(report) if dry_run else shown.table(report)
+    console.out(table, shown.whole_json(report), as_json=common.json)
     return shown.exit_code(report)
 
 

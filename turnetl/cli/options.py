@@ -62,6 +62,26 @@ class Common:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
+class How:
+    """How archives are read, and where their turns go."""
+
+    group: str | None = None
+    "Put turns into this group: a name, or a template of {project}, {format}, {user}, {host}."
+    group_map: Path | None = None
+    "TOML file with exceptions from that."
+    format: str | None = None
+    "Read all archives as this, whatever they look like; see turnetl formats."
+    jobs: int | None = None
+    "Archives read side by side [default: as many as there are cores]."
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What of it is a setting."""
+        return {"group": self.group, "group_map": self.group_map, "jobs": self.jobs}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
 class Which:
     """Which turns to take, and with what."""
 
@@ -96,4 +116,4 @@ class Which:
         )
 
 
-COMMON, WHICH = Common(), Which()
+COMMON, HOW, WHICH = Common(), How(), Which()

@@ -1,11 +1,15 @@
 """What became of archives and their lines."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
-from turnetl.parse import Outcome, ParseReport, Problem
+from turnetl.model import GroupId
+from turnetl.parse import ArchiveReport, Outcome, ParseReport, Problem
 
 _SHOWN = 3
 """Sentences of one kind: a folder may hold thousands of files that are no archives."""
@@ -13,15 +17,30 @@ _SHOWN = 3
 
 def table(report: ParseReport) -> Text:
     """Two lines: archives by outcome, and lines by what became of them."""
-    found = [f"{count:,} {outcome}" for outcome, count in sorted(report.outcomes.items())]
-    said = f"{len(report.archives):,} archives: {', '.join(found)}"
-    read = report.read
+    said, read = str(_archives(report)), report.read
     if read.lines:
         said += f"\n{read.lines:,} lines: {read.used:,} used for {read.turns:,} turns"
     if read.skipped:
         why = [f"{count:,} {reason}" for reason, count in read.skipped.most_common()]
         said += f"; {read.skipped.total():,} not: {', '.join(why)}"
     return Text(said)
+
+
+def proposed(report: ParseReport) -> RenderableType:
+    """What a run would do: the archives by outcome, and a row for each group they would go to."""
+    shown = Table(caption="nothing was written", caption_justify="left")
+    shown.add_column("group", overflow="fold")
+    for name in ("archives", "turns"):
+        shown.add_column(name, justify="right")
+    for name in ("outcomes", "formats", "folders"):
+        shown.add_column(name, overflow="fold")
+    for group, of in _by_group(report.archives).items():
+        turns = sum(archive.counts.turns for archive in of)
+        formats = "\n".join(sorted({str(archive.format) for archive in of}))
+        # A folder's name may look like rich's markup.
+        cells = (_outcomes(of), formats, Text(_few(report.folders[group])))
+        shown.add_row(group, f"{len(of):,}", f"{turns:,}", *cells)
+    return Group(_archives(report), shown)
 
 
 def as_json(report: ParseReport) -> dict[str, Any]:
@@ -33,6 +52,11 @@ def as_json(report: ParseReport) -> dict[str, Any]:
     }
 
 
+def whole_json(report: ParseReport) -> dict[str, Any]:
+    """Return `as_json` and each archive with what became of its lines."""
+    return as_json(report) | {"files": [_archive_json(archive) for archive in report.archives]}
+
+
 def sentences(report: ParseReport) -> list[str]:
     """Return what a person should hear of: the first few of each kind, and how many more."""
     said: list[str] = []
@@ -42,6 +66,39 @@ def sentences(report: ParseReport) -> list[str]:
             more = len(problems) - _SHOWN
             said.append(f"and {more:,} more like that (`{reason}`); --json names them all.")
     return said
+
+
+def _archives(report: ParseReport) -> Text:
+    return Text(f"{len(report.archives):,} archives: {_outcomes(report.archives)}")
+
+
+def _outcomes(archives: Iterable[ArchiveReport]) -> str:
+    found = Counter(archive.outcome for archive in archives)
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(found.items()))
+
+
+def _by_group(archives: Iterable[ArchiveReport]) -> dict[GroupId, list[ArchiveReport]]:
+    found: dict[GroupId, list[ArchiveReport]] = {}
+    for archive in archives:
+        if archive.group is not None:
+            found.setdefault(archive.group, []).append(archive)
+    return dict(sorted(found.items()))
+
+
+def _few(folders: Sequence[str]) -> str:
+    more = [f"and {len(folders) - _SHOWN:,} more"] if len(folders) > _SHOWN else []
+    return "\n".join([*folders[:_SHOWN], *more]) or "-"
+
+
+def _archive_json(archive: ArchiveReport) -> dict[str, Any]:
+    return {
+        "archive": archive.archive,
+        "outcome": archive.outcome.value,
+        "format": archive.format,
+        "group": archive.group,
+        "folder": archive.cwd,
+        **archive.counts.as_mapping(),
+    }
 
 
 def _by_reason(problems: Iterable[Problem]) -> dict[str, list[Problem]]:

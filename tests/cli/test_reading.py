@@ -1,0 +1,149 @@
+"""How archives are read: what as, by how many, into which groups, and what became of each line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.archives import row, talk, write
+from tests.cli.command import SAMPLES, turnetl
+from turnetl import formats
+
+BOOKSHOP, SHOEBOX = SAMPLES / "bookshop", SAMPLES / "shoebox"
+
+
+def groups(folder: Path, *options: str | Path) -> list[str]:
+    ran = turnetl("parse", SAMPLES, *options, "--dry-run", "--json", folder=folder)
+    assert ran.code == 0, ran.err
+    found: list[str] = ran.json["groups"]
+    return found
+
+
+def test_a_group_can_be_a_name_or_a_template(tmp_path: Path) -> None:
+    assert groups(tmp_path) == ["bookshop", "shoebox"]
+    assert groups(tmp_path, "--group", "My Work") == ["my_work"]
+    by_format = groups(tmp_path, "--group", "{format}-{project}")
+    assert by_format == ["claude_code_bookshop", "claude_code_shoebox"]
+
+
+def test_exceptions_stand_in_a_file(tmp_path: Path) -> None:
+    exceptions = tmp_path / "groups.toml"
+    exceptions.write_text('[[group]]\nname = "games"\nfolders = ["**/shoebox"]\n')
+    assert groups(tmp_path, "--group-map", exceptions) == ["bookshop", "games"]
+
+
+def test_groups_are_settings_too(tmp_path: Path) -> None:
+    (tmp_path / "graphiti.config.json").write_text(json.dumps({"turnetl": {"group": "by-config"}}))
+    assert groups(tmp_path) == ["by_config"]
+    assert groups(tmp_path, "--group", "by-hand") == ["by_hand"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--format", "clay_tablets"),
+        ("--group", "{planet}"),
+        ("--group", " "),
+        ("--group-map", "nowhere.toml"),
+        ("--jobs", "0"),
+        ("--jobs", "many"),
+    ],
+)
+@pytest.mark.parametrize("command", ["parse", "backfill"])
+def test_an_option_that_makes_no_sense_is_wrong_usage_and_nothing_is_written(
+    command: str, wrong: tuple[str, str], tmp_path: Path
+) -> None:
+    ran = turnetl(command, SAMPLES, *wrong, folder=tmp_path)
+    assert (ran.code, len(ran.said)) == (2, 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_format_that_is_not_known_is_told_with_those_that_are(tmp_path: Path) -> None:
+    (said,) = turnetl("parse", SAMPLES, "--format", "clay_tablets", folder=tmp_path).said
+    assert [one.name for one in formats.KNOWN if one.name not in said] == []
+
+
+def test_a_format_that_is_named_is_taken_whatever_the_archive_looks_like(tmp_path: Path) -> None:
+    unknown = write(tmp_path / "odd.jsonl", ['{"neither": "nor"}', *talk("add a cart")])
+    write(unknown, ['{"neither": "nor"}'])
+    assert turnetl("parse", unknown, "--json", folder=tmp_path).json["archives"]["unknown"] == 1
+    named = turnetl("parse", unknown, "--format", "claude_code", "--json", folder=tmp_path)
+    assert named.json["archives"]["new"] == 1
+    assert named.json["files"][0]["format"] == "claude_code"
+
+
+def test_as_many_jobs_as_one_likes_give_the_same_tables(tmp_path: Path) -> None:
+    one, three = tmp_path / "one", tmp_path / "three"
+    for lake, jobs in ((one, "1"), (three, "3")):
+        assert turnetl("parse", SAMPLES, "--lake", lake, "--jobs", jobs, folder=tmp_path).code == 0
+
+    def tables(lake: Path) -> dict[Path, bytes]:
+        return {path.relative_to(lake): path.read_bytes() for path in lake.rglob("*.parquet")}
+
+    assert tables(one) == tables(three)
+    assert len(tables(one)) == 10
+
+
+def test_a_dry_run_says_what_would_be_read_and_writes_nothing(tmp_path: Path) -> None:
+    archives, lake = tmp_path / "archives", tmp_path / "lake"
+    for name in ("same", "grows"):
+        write(archives / f"{name}.jsonl", talk("add a cart", session=name))
+    command = ("parse", archives, "--lake", lake)
+    assert turnetl(*command, "--dry-run", folder=tmp_path).code == 0
+    assert not lake.exists()
+    turnetl(*command, folder=tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in lake.rglob("*")}
+    write(archives / "grows.jsonl", talk("add a cart", "test the cart", session="grows"))
+    write(archives / "new.jsonl", talk("ship the cart", session="new"))
+    write(archives / "notes.jsonl", ["bread, milk"])
+    ran = turnetl(*command, "--dry-run", "--json", folder=tmp_path)
+    files = {Path(of["archive"]).stem: (of["outcome"], of["group"]) for of in ran.json["files"]}
+    assert files == {
+        "same": ("unchanged", "shop"),
+        "grows": ("changed", "shop"),
+        "new": ("new", "shop"),
+        "notes": ("unknown", None),
+    }
+    assert {path: path.stat().st_mtime_ns for path in lake.rglob("*")} == before
+    shown = turnetl(*command, "--dry-run", folder=tmp_path).out
+    assert "1 changed, 1 new, 1 unchanged" in " ".join(shown.split())
+    assert "nothing was written" in shown
+
+
+def test_every_line_is_accounted_for_in_each_archive_and_in_all(tmp_path: Path) -> None:
+    crooked = write(
+        tmp_path / "crooked.jsonl",
+        [
+            *talk("add a cart"),
+            '{"type": "user", "mess',
+            "",
+            row("user", "one", "g1", sessionId="s1") + row("assistant", "two", "g2"),
+            '{"type": "something-new"}',
+            "[1, 2]",
+            "3",
+        ],
+    )
+    said = turnetl("parse", crooked, BOOKSHOP, "--json", folder=tmp_path).json
+    for of in (said["read"], *said["files"]):
+        assert of["lines"] == of["used"] + sum(of["skipped"].values())
+    lines = {of["archive"]: of["lines"] for of in said["files"]}
+    assert lines == {str(path): physical(path) for path in map(Path, lines)}
+    assert said["read"]["lines"] == sum(lines.values())
+    (problem,) = [one for one in said["problems"] if one["path"] == str(crooked)]
+    assert problem["line"] == 3
+
+
+def physical(archive: Path) -> int:
+    data = archive.read_bytes()
+    return data.count(b"\n") + (not data.endswith(b"\n"))
+
+
+def test_an_archive_that_did_not_change_keeps_its_account(tmp_path: Path) -> None:
+    def files() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = turnetl("parse", SHOEBOX, "--json", folder=tmp_path).json[
+            "files"
+        ]
+        return [{name: of[name] for name in of if name != "outcome"} for of in found]
+
+    assert files() == files()
