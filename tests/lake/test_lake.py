@@ -91,6 +91,21 @@ def test_a_file_that_moves_to_another_group_leaves_no_trace(lake: Lake) -> None:
     assert lake.turn_paths(SHOP) == []
 
 
+def test_a_caller_may_say_where_else_an_archive_has_turns(lake: Lake) -> None:
+    before = lake.write_turns(turns_frame(FULL), origin())
+    digest = lakes.archive_digest(Path("s1.jsonl"))
+    till = origin(group=GroupId("till"))
+    lake.write_turns(turns_frame(FULL), till, digest=digest, elsewhere=[])
+    assert lake.groups() == ["shop", "till"]
+    after = lake.write_turns(turns_frame(FULL), till, digest=digest, elsewhere=[before])
+    assert lake.turn_paths() == [after]
+
+
+def test_names_can_be_made_to_last_in_a_lake_that_is_not_there(lake: Lake) -> None:
+    lake.sync_turns()
+    assert not lake.root.exists()
+
+
 def test_files_that_turnetl_did_not_write_have_no_origin(lake: Lake) -> None:
     folder = lake.root / "turns" / "shop"
     folder.mkdir(parents=True)
@@ -173,6 +188,27 @@ def test_groups_are_those_with_turns_and_those_with_episodes(lake: Lake) -> None
     lake.write_turns(turns_frame(FULL), origin())
     lake.write_episodes(GroupId("till"), episodes_frame(), {})
     assert lake.groups() == ["shop", "till"]
+
+
+def test_a_file_of_another_hand_in_place_of_the_episodes_says_nothing(lake: Lake) -> None:
+    lake.write_episodes(SHOP, episodes_frame(), {"rules": "1"})
+    episodes_frame().write_parquet(lake.root / "episodes" / "shop.parquet")
+    assert lake.episodes_metadata(SHOP) == {}
+
+
+def test_an_archive_has_one_name_whatever_leads_to_it(tmp_path: Path) -> None:
+    real = tmp_path / "real" / "s.jsonl"
+    real.parent.mkdir()
+    real.touch()
+    (tmp_path / "folder").symlink_to(real.parent)
+    (tmp_path / "link.jsonl").symlink_to(real)
+    ways = [
+        real,
+        tmp_path / "folder" / "s.jsonl",
+        tmp_path / "link.jsonl",
+        tmp_path / "folder" / ".." / "real" / "s.jsonl",
+    ]
+    assert lakes.archive_digests(ways) == [lakes.archive_digest(real)] * 4
 
 
 def test_a_name_of_an_archive_does_not_depend_on_where_we_stand(tmp_path: Path) -> None:

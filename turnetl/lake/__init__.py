@@ -1,6 +1,6 @@
 """Parquet in and out: atomic, self-describing, checked against the schema both ways."""
 
-from turnetl.lake.lake import Lake, Origin, TurnFile, archive_digest, placed, shown
+from turnetl.lake.lake import Lake, Origin, TurnFile, archive_digest, archive_digests, placed, shown
 from turnetl.lake.parquet import arrow_schema
 from turnetl.lake.values import as_episode, as_turn
 
@@ -9,6 +9,7 @@ __all__ = [
     "Origin",
     "TurnFile",
     "archive_digest",
+    "archive_digests",
     "arrow_schema",
     "as_episode",
     "as_turn",

@@ -152,10 +152,10 @@ class Lake:
     def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:
         """Return what `write_episodes` was given, or None if the group has no such table."""
         path = self._episodes_path(group)
+        if not path.exists():
+            return None
         try:
-            return (
-                msgspec.json.decode(said_of(path), type=dict[str, str]) if path.exists() else None
-            )
+            return msgspec.json.decode(said_of(path), type=dict[str, str])
         except msgspec.DecodeError:
             return {}
 
@@ -192,21 +192,21 @@ def archive_digest(archive: Path) -> str:
 
 def archive_digests(archives: Iterable[Path]) -> list[str]:
     """Return `archive_digest` of many, following the links in their folders' names but once."""
-    folders: dict[str, str] = {}
-    return [ids.digest(shown(_resolved(os.fspath(path), folders))) for path in archives]
+    folders: dict[Path, Path] = {}
+    return [ids.digest(shown(_resolved(path, folders))) for path in archives]
 
 
-def _resolved(path: str, folders: dict[str, str]) -> str:
+def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
     """Return where a path leads to; `folders` is what is known of folders."""
-    folder, name = os.path.split(path)
-    if name in ("", os.curdir, os.pardir) or os.path.islink(path):
-        return os.path.realpath(path)
+    if path.name in ("", "..") or path.is_symlink():
+        return path.resolve()
+    folder = path.parent
     if folder not in folders:
-        folders[folder] = os.path.realpath(folder)
-    return os.path.join(folders[folder], name)
+        folders[folder] = folder.resolve()
+    return folders[folder] / path.name
 
 
-def shown(path: Path | str) -> str:
+def shown(path: Path) -> str:
     """Return a path as text that any table can hold, also if its bytes are no UTF-8."""
     return str(path).encode("utf-8", "backslashreplace").decode()
 

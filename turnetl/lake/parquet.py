@@ -9,41 +9,29 @@ from typing import IO, Any
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from turnetl import schema
 from turnetl.errors import Stop
-
-_VERSION = "turnetl.schema"
-_SMALL = 1000
-"""Rows."""
-_LONG = (
-    "user_text",
-    "assistant_text",
-    "subagents.list.element",
-    "tools.list.element.input",
-    "tools.list.element.outcome",
-    "text",
-    "parts.list.element",
-)
-"""The columns of text, by their names in Parquet."""
+from turnetl.lake.encoding import KEY, encoded
 
 
-def write(
-    path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, metadata: Mapping[str, str]
-) -> None:
+def write(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, said: str) -> None:
     """Write a table under a temporary name, sync it, rename it: whole or not at all.
+
+    Until `sync` is called for its folder, a power cut may take the new name back.
+
+    Args:
+        path: where to.
+        rows: the table's columns in their order.
+        table: what they must be.
+        said: what the file shall say of itself.
 
     Raises:
         Stop: a column is missing, superfluous or of another type; or the disk does not take it.
     """
-    if isinstance(rows, pl.DataFrame):
-        _check(path, rows.schema, table)
-        rows = rows.to_arrow()
-    elif rows.schema != arrow_schema(table):
-        _check(path, pl.Schema(pl.DataFrame(rows).schema), table)
+    data = encoded(_checked(path, rows, table), said)
     try:
-        _replace(path, rows, {**metadata, _VERSION: str(table.version)})
+        _replace(path, data)
     except OSError as error:
         why = error.strerror or str(error)
         raise Stop(
@@ -51,17 +39,26 @@ def write(
         ) from error
 
 
-def said_of(path: Path) -> dict[str, str]:
-    """Return the metadata that `write` was given; reads no row.
+def sync(folder: Path) -> None:
+    """Make the names in a folder last. Not every system can open one; there they last without."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def said_of(path: Path) -> str:
+    """Return what the file says of itself, or nothing if it is not ours; reads no row.
 
     Raises:
         Stop: the file cannot be read.
     """
     try:
-        said = pl.read_parquet_metadata(path)
+        return pl.read_parquet_metadata(path).get(KEY, "")
     except (OSError, pl.exceptions.PolarsError) as error:
         raise _refusal(path, "cannot be read") from error
-    return {key: text for key, text in said.items() if key not in (_VERSION, "ARROW:schema")}
 
 
 def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
@@ -80,38 +77,48 @@ def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
 
 @cache
 def arrow_schema(table: schema.Table) -> pa.Schema:
-    """Return the columns as pyarrow writes them."""
-    return pl.DataFrame(schema=table.polars).to_arrow().schema
+    """Return the columns as they are written."""
+    columns = pl.DataFrame(schema=table.polars).to_arrow().schema
+    return pa.schema([pa.field(column.name, _named(column.type)) for column in columns])
 
 
-def _replace(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _named(kind: pa.DataType) -> pa.DataType:
+    """Return a type with the things in its lists named as Parquet wants it."""
+    if pa.types.is_large_list(kind):
+        return pa.large_list(pa.field("element", _named(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _named(field.type)) for field in kind])
+    return kind
+
+
+def _checked(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table) -> pa.Table:
+    if isinstance(rows, pl.DataFrame):
+        _check(path, rows.schema, table)
+        return rows.to_arrow().cast(arrow_schema(table))
+    if rows.schema != arrow_schema(table):
+        _check(path, pl.Schema(pl.DataFrame(rows).schema), table)
+    return rows
+
+
+def _replace(path: Path, data: memoryview) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
-            _parquet(file, rows, metadata)
+        with _opened(temporary) as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    finally:
+    except BaseException:
         temporary.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+        raise
 
 
-def _parquet(file: IO[bytes], rows: pa.Table, metadata: Mapping[str, str]) -> None:
-    # A dictionary and a compressor for every column of a table of five rows would cost more than
-    # reading its archive did.
-    small = rows.num_rows < _SMALL
-    with pq.ParquetWriter(
-        file,
-        rows.schema,
-        compression=dict.fromkeys(_LONG, "zstd") if small else "zstd",
-        use_dictionary=not small,
-        write_statistics=not small,
-        store_schema=False,
-    ) as writer:
-        writer.write_table(rows)
-        writer.add_key_value_metadata(dict(metadata))
+def _opened(temporary: Path) -> IO[bytes]:
+    try:
+        return temporary.open("wb")
+    except FileNotFoundError:
+        temporary.parent.mkdir(parents=True, exist_ok=True)
+        return temporary.open("wb")
 
 
 def _columns(path: Path) -> Mapping[str, pl.DataType]:
@@ -138,13 +145,3 @@ def _check(path: Path, found: Mapping[str, Any], table: schema.Table) -> None:
 
 def _refusal(path: Path, what: str) -> Stop:
     return Stop(f"`{path}` {what}; delete it, and the next run makes it anew.")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename last. Not every system can open a folder; there it lasts without."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -1,0 +1,62 @@
+"""Two writers of Parquet: which of them wrote cannot be told from the table."""
+
+from collections.abc import Callable
+from io import BytesIO
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests import builders, frames
+from turnetl import schema
+from turnetl.lake import arrow_schema
+from turnetl.lake.encoding import KEY, by_arro3, by_pyarrow, encoded, write_parquet
+
+Writer = Callable[[pa.Table, str], memoryview]
+TURN = builders.turn(
+    "full", steering=("and the tests",), tools=(builders.tool("Bash", "pytest -q", "1 failed"),)
+)
+BARE = builders.turn("bare", started_at=None, ended_at=None, closed_by=None, model=None)
+SAID = '{"archive":"/home/dev/café.jsonl"}'
+
+NOT_HERE = pytest.mark.skipif(write_parquet is None, reason="no wheel of arro3 for this machine")
+
+writers = pytest.mark.parametrize("write", [pytest.param(by_arro3, marks=NOT_HERE), by_pyarrow])
+sizes = pytest.mark.parametrize("times", [0, 1, 600], ids=["empty", "small", "large"])
+
+
+def table(times: int) -> pa.Table:
+    return frames.turns(*(TURN, BARE) * times).collect().to_arrow().cast(arrow_schema(schema.TURNS))
+
+
+@writers
+@sizes
+def test_polars_reads_what_was_written(write: Writer, times: int) -> None:
+    data = BytesIO(write(table(times), SAID))
+    assert pl.read_parquet(data).equals(frames.turns(*(TURN, BARE) * times).collect())
+
+
+@writers
+@sizes
+def test_pyarrow_reads_what_was_written(write: Writer, times: int) -> None:
+    found = pq.read_table(BytesIO(write(table(times), SAID)))
+    assert found.to_pylist() == table(times).to_pylist()
+
+
+@writers
+def test_a_file_says_what_it_was_given_and_nothing_else(write: Writer) -> None:
+    assert pl.read_parquet_metadata(BytesIO(write(table(1), SAID))) == {KEY: SAID}
+
+
+@sizes
+def test_the_same_table_gives_the_same_bytes(times: int) -> None:
+    assert encoded(table(times), SAID) == encoded(table(times), SAID)
+
+
+@writers
+def test_lists_are_named_as_parquet_wants_it(write: Writer) -> None:
+    columns = pq.ParquetFile(BytesIO(write(table(1), SAID))).schema
+    paths = [columns.column(at).path for at in range(len(columns))]
+    assert "steering.list.element" in paths
+    assert "tools.list.element.outcome" in paths
