@@ -1,0 +1,347 @@
+"""Which group an archive goes to: by its project, by a name, by a template, by a map file."""
+
+# ruff: noqa: S108 - folders that archives name; none is opened
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import real
+from turnetl import formats
+from turnetl.errors import BadUsage
+from turnetl.parse.grouping import Grouping, grouping, joined
+from turnetl.parse.projects import project, user
+
+EXAMPLE = Path(__file__).parents[2] / "data" / "groups.toml"
+ARCHIVE = "/backup/s1.jsonl"
+
+PROJECTS = {
+    "/home/dev/shop": "shop",
+    "/home/dev/shop/": "shop",
+    "/home/dev//shop/.": "shop",
+    "/home/dev/blog/../shop": "shop",
+    "~/shop": "shop",
+    "shop": "shop",
+    "C:\\Users\\dev\\shop": "shop",
+    "c:/Users/dev/shop/": "shop",
+    "D:\\shop": "shop",
+    "\\\\?\\C:\\work\\shop": "shop",
+    "\\\\server\\share\\shop": "shop",
+    "\\\\wsl.localhost\\Ubuntu\\home\\dev\\shop": "shop",
+    "/mnt/c/Users/dev/shop": "shop",
+    "/workspaces/shop": "shop",
+    "/Users/[REDACTED]/shop": "shop",
+    "[REDACTED]/shop": "shop",
+    "/home/dev/shop/.git": "shop",
+    "/home/dev/shop.git": "shop",
+    "/home/dev/shop/packages/api": "api",
+    "/home/dev/shop-fix": "shop-fix",
+}
+WORKTREES = {
+    "/home/dev/shop/.worktrees/fix/cart": "shop",
+    "/home/dev/shop/.claude/worktrees/fix": "shop",
+    "/home/dev/shop/.git/worktrees/fix": "shop",
+    "C:\\work\\shop\\.claude-worktrees\\fix": "shop",
+    "/app/.worktrees/fix": "app",
+    "/home/dev/shop.worktrees/fix": "shop",
+    "/home/dev/shop/.conductor/oslo": "shop",
+    "/Users/dev/conductor/workspaces/shop/oslo/src": "shop",
+    "/Users/dev/.codex/worktrees/44be/shop": "shop",
+    "/Users/dev/.codex/worktrees/44be/shop/src": "shop",
+    "/Users/dev/.cursor/worktrees/shop/hvm": "shop",
+    "/Users/dev/.claude-worktrees/shop/calm-hill": "shop",
+    "/home/dev/.config/superpowers/worktrees/shop/fix": "shop",
+    "/var/tmp/vibe-kanban/worktrees/ab58-fix/shop": "shop",
+    "/home/dev/.superset/worktrees/0d5f7d3e-1c11-4a55-9f0d-0123456789ab/shop/x": "shop",
+}
+NAMELESS = {
+    None: "no_project",
+    "": "no_project",
+    " ": "no_project",
+    ".": "no_project",
+    "[cut out]": "no_project",
+    "/": "root",
+    "C:\\": "root",
+    "/mnt/c": "root",
+    "~": "home",
+    "/root": "home",
+    "/home/dev": "home",
+    "/Users/dev/": "home",
+    "/Users/[REDACTED]": "home",
+    "C:\\Users\\dev": "home",
+    "/mnt/c/Users/dev": "home",
+    "/tmp": "tmp",
+    "/private/tmp": "tmp",
+    "/tmp/tmpk3x_9a2b": "tmp",
+    "/tmp/tmp.Xq81kzPLmn": "tmp",
+    "/private/var/folders/ab/cd01/T/0f9a8b7c6d5e": "tmp",
+    "C:\\Users\\dev\\AppData\\Local\\Temp\\tmp12ab34cd": "tmp",
+    "/tmp/shop": "shop",
+    "/tmp/tmpk3x_9a2b/shop": "shop",
+}
+
+
+@pytest.mark.parametrize(("cwd", "name"), PROJECTS.items())
+def test_a_project_is_called_like_its_folder_on_every_system(cwd: str, name: str) -> None:
+    assert project(cwd) == name
+
+
+@pytest.mark.parametrize(("cwd", "name"), WORKTREES.items())
+def test_a_worktree_belongs_to_its_repository(cwd: str, name: str) -> None:
+    assert project(cwd) == name
+
+
+@pytest.mark.parametrize(("cwd", "name"), NAMELESS.items())
+def test_no_project_is_called_like_a_person_or_by_chance(cwd: str | None, name: str) -> None:
+    assert project(cwd) == name
+
+
+def test_a_name_that_is_cut_out_of_the_path_changes_no_group() -> None:
+    by = Grouping("{user}_{project}", user="dev")
+    whole, cut = "/Users/dev/work/shop", "/Users/[REDACTED]/work/shop"
+    assert by.group(whole, "codex", ARCHIVE) == by.group(cut, "codex", ARCHIVE) == "dev_shop"
+
+
+@pytest.mark.parametrize(
+    ("cwd", "name"),
+    [
+        ("/home/ann/shop", "ann"),
+        ("/Users/ann", "ann"),
+        ("C:\\Users\\ann\\shop", "ann"),
+        ("/mnt/c/Users/ann/shop", "ann"),
+        ("/var/home/ann/shop", "ann"),
+        ("/root/shop", "root"),
+        ("/srv/shop", None),
+        ("~/shop", None),
+        (None, None),
+    ],
+)
+def test_a_user_is_told_by_the_home_folder(cwd: str | None, name: str | None) -> None:
+    assert user(cwd) == name
+
+
+@given(
+    st.one_of(st.none(), st.text(), st.from_regex(r"([/\\](\.worktrees|\.\.|~|home|tmp|c:|x))*"))
+)
+def test_every_folder_has_a_group_of_one_token(cwd: str | None) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", Grouping().group(cwd, "codex", ARCHIVE))
+    joined([(cwd, "codex", ARCHIVE)])
+
+
+def test_a_group_is_never_longer_than_a_file_name_may_be() -> None:
+    one, other = (Grouping().group(f"/srv/{'a' * 300}{end}", "codex", ARCHIVE) for end in "xy")
+    assert len(one) == len(other) < 130
+    assert one != other
+
+
+def test_projects_in_another_script_are_told_apart_in_a_template() -> None:
+    by = grouping("{user}_{project}", None, user="ann", host="desk")
+    names = {by.group(f"/srv/{name}", "codex", ARCHIVE) for name in ("лавка", "книги")}
+    assert len(names) == 2
+
+
+@pytest.mark.parametrize(
+    ("template", "group"),
+    [
+        ("Web Shop", "web_shop"),
+        ("{user}_{project}", "ann_shop"),
+        ("{format}-{project}", "codex_shop"),
+        ("{host}/{user}", "desk_7_ann"),
+        ("all {{of}} it", "all_of_it"),
+    ],
+)
+def test_a_name_or_a_template_decides_the_group(template: str, group: str) -> None:
+    by = grouping(template, None, user="me", host="desk-7")
+    assert by.group("/home/ann/shop", "codex", ARCHIVE) == group
+    assert by.explicit == template
+
+
+def test_who_runs_it_stands_in_where_no_folder_names_anybody() -> None:
+    by = grouping("{user}_{project}", None, user="me", host="desk")
+    assert by.group("/srv/shop", "codex", ARCHIVE) == "me_shop"
+    assert by.group(None, "sharegpt", ARCHIVE) == "me_no_project"
+
+
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("{projekt}", "`{projekt}` is no placeholder; there are {project}, {format}, {user}"),
+        ("{}", "`{}` is no placeholder"),
+        ("{0}", "`{0}` is no placeholder"),
+        ("{project!r}", "is no placeholder"),
+        ("{project:>9}", "is no placeholder"),
+        ("{project.__class__}", "is no placeholder"),
+        ("{project", "brace without its other half"),
+        ("project}", "brace without its other half"),
+        ("", "has no name"),
+        ("  ", "has no name"),
+        ("-_-", "has no name"),
+        ("{{}}", "has no name"),
+    ],
+)
+def test_a_template_that_makes_no_sense_is_refused(template: str, says: str) -> None:
+    with pytest.raises(BadUsage, match=re.escape(says)):
+        grouping(template, None, user="me", host="desk")
+
+
+def mapped(folder: Path, text: str, template: str | None = None) -> Grouping:
+    path = folder / "groups.toml"
+    path.write_text(text)
+    return grouping(template, path, user="me", host="desk")
+
+
+def entry(name: str, **patterns: str) -> str:
+    lists = "\n".join(f"{key} = ['{pattern}']" for key, pattern in patterns.items())
+    return f"[[group]]\nname = '{name}'\n{lists}\n"
+
+
+def test_the_first_entry_that_fits_wins_and_all_else_is_as_before(tmp_path: Path) -> None:
+    by = mapped(tmp_path, entry("first", folders="~/work/*") + entry("second", folders="~/work/b"))
+    assert by.group("/home/ann/work/b", "codex", ARCHIVE) == "first"
+    assert by.group("/home/ann/play/b", "codex", ARCHIVE) == "b"
+
+
+def test_all_that_stands_in_an_entry_must_hold(tmp_path: Path) -> None:
+    by = mapped(tmp_path, entry("old", folders="/srv", archives="/backup", formats="claude_code"))
+    assert by.group("/srv/shop", "claude_code", "/backup/a.jsonl") == "old"
+    assert by.group("/srv/shop", "claude_web", "/backup/a.jsonl") == "shop"
+    assert by.group("/srv/shop", "claude_code", "/desk/a.jsonl") == "shop"
+    assert by.group("/opt/shop", "claude_code", "/backup/a.jsonl") == "shop"
+    assert by.group(None, "claude_code", "/backup/a.jsonl") == "no_project"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "cwd", "fits"),
+    [
+        ("~/work/shop*", "/home/ann/work/shop-fix", True),
+        ("~/work/shop*", "C:\\Users\\Ann\\Work\\Shop", True),
+        ("~/work/shop*", "/srv/work/shop", False),
+        ("~/work/shop", "/home/ann/work/shop/packages/api", True),
+        ("~/work/shop", "/home/ann/work/shop-fix", False),
+        ("/srv/*/shop", "/srv/a/shop", True),
+        ("/srv/*/shop", "/srv/a/b/shop", False),
+        ("/srv/**/shop-*", "/srv/shop-1", True),
+        ("/srv/**/shop-*", "/srv/a/b/shop-1/src", True),
+        ("/srv/**", "/srv", True),
+        ("**", "/anything", True),
+        ("shop", "/srv/shop", True),
+        ("acme/api", "/srv/acme/api", True),
+        ("acme/api", "/srv/acme-api", False),
+        ("sho?", "/srv/shop", True),
+        ("C:\\work\\shop", "/mnt/c/work/shop", True),
+        ("/srv/a+b[1]", "/srv/a+b[1]", True),
+        ("/srv/a.b", "/srv/axb", False),
+    ],
+)
+def test_a_pattern_is_a_folder_and_all_below_it(
+    pattern: str, cwd: str, fits: bool, tmp_path: Path
+) -> None:
+    by = mapped(tmp_path, entry("mapped", folders=pattern))
+    assert (by.group(cwd, "codex", ARCHIVE) == "mapped") is fits
+
+
+def test_an_entry_may_name_a_template(tmp_path: Path) -> None:
+    by = mapped(tmp_path, entry("{user}_{project}", archives="old-laptop/*.jsonl"))
+    assert by.group("/home/ann/shop", "codex", "/mnt/old-laptop/a.jsonl") == "ann_shop"
+
+
+def test_a_fixed_name_wins_over_the_map_and_the_map_over_a_template(tmp_path: Path) -> None:
+    text = entry("mapped", folders="/srv/shop")
+    fixed, template = mapped(tmp_path, text, "fixed"), mapped(tmp_path, text, "my {project}")
+    assert fixed.group("/srv/shop", "codex", ARCHIVE) == "fixed"
+    assert template.group("/srv/shop", "codex", ARCHIVE) == "mapped"
+    assert template.group("/srv/blog", "codex", ARCHIVE) == "my_blog"
+
+
+def test_what_a_person_named_is_told_from_what_comes_by_itself(tmp_path: Path) -> None:
+    by = mapped(tmp_path, entry("mapped", folders="/srv/shop"))
+    assert by.named("/srv/shop", "codex", ARCHIVE) == "mapped"
+    assert by.named("/srv/blog", "codex", ARCHIVE) is None
+    assert Grouping("all").named("/srv/blog", "codex", ARCHIVE) == "all"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[group]\n", "is no TOML"),
+        ("group = 3\n", "entries begin with [[group]]"),
+        ("[[groups]]\nname = 'a'\n", "groups"),
+        ("[[group]]\nfolders = ['a']\n", "entry 1: Object missing required field `name`"),
+        (entry("a", folders="x") + "[[group]]\nname = 'b'\nfolder = ['x']\n", "entry 2: "),
+        ("[[group]]\nname = 'a'\nfolders = 'x'\n", "entry 1: Expected `array`"),
+        ("[[group]]\nname = 'a'\n", "entry 1 (`a`) fits every archive"),
+        (entry("a", formats="codecs"), "there is no format `codecs`; there are claude_code"),
+        (entry("{who}", folders="x"), "entry 1 (`{who}`): `{who}` is no placeholder"),
+        (entry("a", folders=" "), "an empty pattern"),
+    ],
+)
+def test_a_map_that_makes_no_sense_is_refused_with_file_and_entry(
+    text: str, says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadUsage, match=re.escape(says)) as refused:
+        mapped(tmp_path, text)
+    assert "groups.toml" in str(refused.value)
+
+
+def test_a_map_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadUsage, match=r"nowhere\.toml` cannot be read"):
+        grouping(None, tmp_path / "nowhere.toml", user="me", host="desk")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(BadUsage, match="is no TOML"):
+        grouping(None, tmp_path / "bytes.toml", user="me", host="desk")
+
+
+def test_the_example_of_a_map_does_what_its_comments_say() -> None:
+    by = grouping(None, EXAMPLE, user="me", host="desk")
+    assert by.group("/home/ann/work/shop/packages/api", "claude_code", ARCHIVE) == "shop"
+    assert by.group("/Users/ann/work/shop-fix", "claude_code", ARCHIVE) == "shop"
+    assert by.group("/srv/checkouts/acme/api/src", "claude_code", ARCHIVE) == "acme_api"
+    assert by.group("/srv/api", "claude_code", ARCHIVE) == "api"
+    assert by.group("/home/ann/blog", "claude_code", "/mnt/old-laptop/x.jsonl") == "ann_blog"
+    assert by.group(None, "claude_web", "/home/ann/exports/2026/chat.json") == "chats"
+
+
+def sightings(*folders: str | None) -> list[tuple[str | None, str, str]]:
+    return [(folder, "codex", f"/backup/{n}.jsonl") for n, folder in enumerate(folders)]
+
+
+def test_folders_that_meet_in_one_group_by_their_names_are_shown() -> None:
+    found = joined(sightings("/a/api", "/b/api", "/b/api/", "/srv/a-b", "/srv/a_b", "/srv/c", None))
+    assert [(of.group, of.folders) for of in found] == [
+        ("a_b", ("/srv/a-b", "/srv/a_b")),
+        ("api", ("/a/api", "/b/api")),
+    ]
+    assert found[1].message == (
+        "group `api` joins 2 folders: `/a/api`, `/b/api`; "
+        "if they are not one project, part them with --group-map."
+    )
+
+
+def test_what_is_one_project_in_several_places_is_not_shown() -> None:
+    worktrees = "/home/dev/shop/.worktrees/x", "/home/dev/.codex/worktrees/44be/shop"
+    elsewhere = "/Users/ann/shop", "C:\\Users\\Ann\\Shop", "/home/dev/shop"
+    assert joined(sightings(*worktrees, *elsewhere)) == ()
+    assert joined(sightings("/home/a", "/home/b", "/tmp", "/tmp/tmp12345678", None)) == ()
+
+
+def test_what_somebody_joined_on_purpose_is_not_shown(tmp_path: Path) -> None:
+    found = sightings("/a/api", "/b/api")
+    assert joined(found, Grouping("all")) == ()
+    assert joined(found, mapped(tmp_path, entry("api", folders="/a/api"))) == ()
+    assert len(joined(found, Grouping("my_{project}"))) == 1
+
+
+@pytest.mark.archives
+@real.NEEDED
+def test_real_archives_fall_into_the_groups_of_their_repositories() -> None:
+    groups = set()
+    for path in sorted(real.ARCHIVES.glob("entireio__cli/**/*.jsonl")):
+        data = path.read_bytes()
+        known = formats.sniff(data)
+        if known is not None and known.name == "claude_code":
+            groups.add(Grouping().group(known.read(data).cwd, known.name, str(path)))
+    assert groups <= {"cli", "improve_status_cmd_output", "home"}
+    assert "cli" in groups
