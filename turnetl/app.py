@@ -5,7 +5,7 @@ The command line and the flows are two thin callers of what stands here.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -22,7 +22,7 @@ from turnetl.ingest.group import Tools
 from turnetl.ingest.pipeline import Run
 from turnetl.ingest.plan import Scope
 from turnetl.ingest.report import GroupReport, IngestReport
-from turnetl.lake import Lake
+from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
 from turnetl.progress import Progress, Step, silent
 from turnetl.redact import Redactor
@@ -36,6 +36,8 @@ _SMALL = 5_000
 log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
+Files = Mapping[GroupId, Sequence[TurnFile]]
+"""What the turns files of each group of the lake say of themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ async def ingest(
     """
     opening.check(settings)
     try:
-        before = await _standing(settings, limits, clock)
+        before = await _standing(_files(Lake(settings.lake)), settings, limits, clock)
         if limits.dry_run or not before.ready:
             return before
         return await _ingest(before, settings, limits, clock, progress)
@@ -137,13 +139,12 @@ async def ingest_group(
 
 async def status(settings: Settings, limits: Limits, clock: Clock) -> IngestReport:
     """Say how every group of lake or graph stands, and which archives are gone. Writes nothing."""
-    lake, report = Lake(settings.lake), await _standing(settings, limits, clock)
-    gone = {
-        of.group: archives_gone(file.origin for file in lake.turn_files(of.group))
-        for of in report.groups
-    }
+    files = _files(Lake(settings.lake))
+    report = await _standing(files, settings, limits, clock)
+    gone = {group: archives_gone(file.origin for file in of) for group, of in files.items()}
     return replace(
-        report, groups=tuple(replace(of, archives_gone=gone[of.group]) for of in report.groups)
+        report,
+        groups=tuple(replace(of, archives_gone=gone.get(of.group, ())) for of in report.groups),
     )
 
 
@@ -236,17 +237,21 @@ async def all_of(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-async def _standing(settings: Settings, limits: Limits, clock: Clock) -> IngestReport:
+def _files(lake: Lake) -> Files:
+    """Ask the turns files, once: there may be thousands."""
+    return {group: lake.turn_files(group) for group in lake.groups()}
+
+
+async def _standing(files: Files, settings: Settings, limits: Limits, clock: Clock) -> IngestReport:
     lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
     recipe = opening.recipe(settings)
-    in_lake = lake.groups()
     async with opening.store(settings, write=False) as store:
-        there = sorted({*in_lake, *await store.groups()})
+        there = sorted({*files, *await store.groups()})
         reports = [
             await ingesting.status(group, lake, store, scope, recipe=recipe)
             for group in chosen(there, limits.groups)
         ]
-    outdated = {group for group in in_lake if not episodes.is_current(lake, group)}
+    outdated = {group for group in files if not episodes.is_current(lake, group, files[group])}
     return IngestReport(
         None, tuple(_outdated(of) if of.group in outdated else of for of in reports)
     )

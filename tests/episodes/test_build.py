@@ -112,9 +112,9 @@ def test_turns_whose_secrets_were_cut_by_other_rules_are_rendered_again(tmp_path
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "one", user_text="the word is sesame"))
     episodes.build(lake, [GROUP])
-    assert episodes.is_current(lake, GROUP)
+    assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP))
     put(lake, "a.jsonl", at(0, "one", user_text="the word is [cut]"), redactor="2")
-    assert not episodes.is_current(lake, GROUP)
+    assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP))
     (report,) = episodes.build(lake, [GROUP]).groups
     assert not report.skipped
     assert "sesame" not in "".join(one.text for one in lake.episodes(GROUP))

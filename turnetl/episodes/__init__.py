@@ -50,10 +50,10 @@ def build(
     return FilterReport(tuple(reports))
 
 
-def is_current(lake: Lake, group: GroupId) -> bool:
-    """Say whether the group's table is what `build` would make. Reads no row."""
+def is_current(lake: Lake, group: GroupId, files: Sequence[TurnFile]) -> bool:
+    """Say whether the group's table is what `build` would make of its turns files. Reads no row."""
     known = lake.episodes_metadata(group) or {}
-    return known.get(_MADE_FROM) == _made_from(lake.turn_files(group))
+    return known.get(_MADE_FROM) == _made_from(files)
 
 
 def _group(lake: Lake, group: GroupId, *, force: bool) -> FilteredGroup:
