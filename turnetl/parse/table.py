@@ -1,14 +1,14 @@
 """A reading as rows of the turns table: every text redacted first, then cut to its bounds."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import msgspec
 import pyarrow as pa
 
 from turnetl import ids, schema
-from turnetl.formats.base import RawTurn, Reading, ToolUse
+from turnetl.formats.base import RawTurn, Reading
 from turnetl.lake import arrow_schema
 from turnetl.model import GroupId
 
@@ -58,12 +58,14 @@ class _Texts:
 def redacted(reading: Reading, redactor: Redacts) -> Redacted:
     """Cut the secrets out of all texts at once: one scan an archive."""
     texts = [reading.cwd or ""]
+    ends = []
     for turn in reading.turns:
         texts += _texts(turn)
+        ends.append(len(texts))
     clean, cuts = redactor.redact(texts)
-    rest = zip(clean, cuts, strict=True)
-    cwd = next(rest)[0] or None
-    return Redacted([(turn, _taken(turn, rest)) for turn in reading.turns], cwd)
+    spans = zip(reading.turns, [1, *ends], ends, strict=False)
+    turns = [(turn, _taken(turn, clean[at:to], sum(cuts[at:to]))) for turn, at, to in spans]
+    return Redacted(turns, clean[0] or None)
 
 
 def rows(redacted: Redacted, format_name: str, group: GroupId, archive: str) -> pa.Table:
@@ -71,63 +73,51 @@ def rows(redacted: Redacted, format_name: str, group: GroupId, archive: str) -> 
 
     Made as one array of structs: of all ways to make rows this nested the fastest by far.
     """
-    made = [
-        _row(turn, texts)
-        | {
-            "turn_id": ids.turn_id(group, format_name, turn.native),
-            "group_id": group,
-            "format": format_name,
-            "archive": archive,
-        }
-        for turn, texts in redacted.turns
-    ]
-    kind = pa.struct(list(arrow_schema(schema.TURNS)))
-    return pa.Table.from_struct_array(pa.array(made, type=kind))
+    made = [_row(turn, texts, format_name, group, archive) for turn, texts in redacted.turns]
+    return pa.Table.from_struct_array(pa.array(made, type=_kind()))
+
+
+@cache
+def _kind() -> pa.DataType:
+    return pa.struct(list(arrow_schema(schema.TURNS)))
 
 
 def _texts(turn: RawTurn) -> list[str]:
     """Return all that may hold speech or paths, in the order of `_taken`."""
-    return [
-        turn.user_text,
-        "\n\n".join(turn.said),
-        turn.cwd or "",
-        turn.git_branch or "",
-        *turn.steering,
-        *turn.answers,
-        *turn.subagents,
-        *(tool.input for tool in turn.tools),
-        *(tool.outcome for tool in turn.tools),
-    ]
+    texts = [turn.user_text, "\n\n".join(turn.said), turn.cwd or "", turn.git_branch or ""]
+    texts += turn.steering
+    texts += turn.answers
+    texts += turn.subagents
+    texts += [tool.input for tool in turn.tools]
+    texts += [tool.outcome for tool in turn.tools]
+    return texts
 
 
-def _taken(turn: RawTurn, rest: Iterator[tuple[str, int]]) -> _Texts:
-    cuts = 0
-
-    def take(count: int) -> list[str]:
-        nonlocal cuts
-        pairs = [next(rest) for _ in range(count)]
-        cuts += sum(cut for _, cut in pairs)
-        return [text for text, _ in pairs]
-
-    user_text, assistant_text, cwd, git_branch = take(4)
+def _taken(turn: RawTurn, clean: list[str], cuts: int) -> _Texts:
+    answers = 4 + len(turn.steering)
+    subagents = answers + len(turn.answers)
+    calls = subagents + len(turn.subagents)
+    outcomes = calls + len(turn.tools)
     return _Texts(
-        user_text,
-        assistant_text,
-        cwd or None,
-        git_branch or None,
-        take(len(turn.steering)),
-        take(len(turn.answers)),
-        take(len(turn.subagents)),
-        [cut(one_line(text), *CALL) for text in take(len(turn.tools))],
-        [cut(text, *OUTCOME) for text in take(len(turn.tools))],
-        cuts,
+        user_text=clean[0],
+        assistant_text=clean[1],
+        cwd=clean[2] or None,
+        git_branch=clean[3] or None,
+        steering=clean[4:answers],
+        answers=clean[answers:subagents],
+        subagents=clean[subagents:calls],
+        calls=[cut(one_line(text), *CALL) for text in clean[calls:outcomes]],
+        outcomes=[cut(text, *OUTCOME) for text in clean[outcomes:]],
+        redactions=cuts,
     )
 
 
 def one_line(text: str) -> str:
     """Return the lines of a text behind each other."""
-    lines = (line.strip() for line in text.splitlines())
-    return " ".join(line for line in lines if line)
+    lines = text.splitlines()
+    if len(lines) == 1:
+        return text.strip()
+    return " ".join(line for line in map(str.strip, lines) if line)
 
 
 def cut(text: str, head: int, tail: int) -> str:
@@ -138,10 +128,23 @@ def cut(text: str, head: int, tail: int) -> str:
     return f"{text[:head]} [... {left_out} characters left out ...] {text[-tail:]}"
 
 
-def _row(turn: RawTurn, texts: _Texts) -> dict[str, Any]:
-    """Return the columns that an archive alone decides."""
-    tools = [_tool(*parts) for parts in zip(turn.tools, texts.calls, texts.outcomes, strict=True)]
+def _row(
+    turn: RawTurn, texts: _Texts, format_name: str, group: GroupId, archive: str
+) -> dict[str, Any]:
+    tools = [
+        {
+            "name": use.name,
+            "input": call,
+            "outcome": outcome,
+            "is_error": use.is_error,
+            "ended_at": use.ended_at,
+        }
+        for use, call, outcome in zip(turn.tools, texts.calls, texts.outcomes, strict=True)
+    ]
     return {
+        "turn_id": ids.turn_id(group, format_name, turn.native),
+        "group_id": group,
+        "format": format_name,
         "session_id": turn.session_id,
         "ordinal": turn.ordinal,
         "prompt_id": turn.prompt_id,
@@ -159,32 +162,26 @@ def _row(turn: RawTurn, texts: _Texts) -> dict[str, Any]:
         "cwd": texts.cwd,
         "git_branch": texts.git_branch,
         "app_version": turn.app_version,
-        "input_tokens": sum(given for given, _ in turn.usage.values()),
-        "output_tokens": sum(made for _, made in turn.usage.values()),
+        "input_tokens": sum([given for given, _ in turn.usage.values()]),
+        "output_tokens": sum([made for _, made in turn.usage.values()]),
         "closed": turn.closed_by is not None,
         "closed_by": turn.closed_by,
+        "archive": archive,
         "first_line": turn.first_line,
         "last_line": turn.last_line,
         "first_byte": turn.first_byte,
         "last_byte": turn.last_byte,
         "chars": turn.chars,
         "redactions": texts.redactions,
-        "content_hash": _content_hash(texts, tools),
+        "content_hash": _content_hash(turn, texts),
     }
 
 
-def _tool(use: ToolUse, call: str, outcome: str) -> dict[str, Any]:
-    return {
-        "name": use.name,
-        "input": call,
-        "outcome": outcome,
-        "is_error": use.is_error,
-        "ended_at": use.ended_at,
-    }
-
-
-def _content_hash(texts: _Texts, tools: list[dict[str, Any]]) -> str:
+def _content_hash(turn: RawTurn, texts: _Texts) -> str:
     """Return the digest of what a person would read in the turn."""
     said = texts.user_text, texts.assistant_text, texts.steering, texts.answers, texts.subagents
-    did = [(tool["name"], tool["input"], tool["outcome"], tool["is_error"]) for tool in tools]
+    did = [
+        (use.name, call, outcome, use.is_error)
+        for use, call, outcome in zip(turn.tools, texts.calls, texts.outcomes, strict=True)
+    ]
     return ids.digest(msgspec.json.encode((said, did)))
