@@ -2,6 +2,7 @@
 
 # ruff: noqa: S108 - folders that archives name; none is opened
 
+import json
 import re
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import real
-from turnetl import formats
+from turnetl import formats, parse
 from turnetl.errors import BadUsage
+from turnetl.lake import Lake
 from turnetl.parse.grouping import Grouping, grouping, joined
 from turnetl.parse.projects import project, user
 
@@ -63,9 +65,9 @@ NAMELESS = {
     " ": "no_project",
     ".": "no_project",
     "[cut out]": "no_project",
-    "/": "root",
-    "C:\\": "root",
-    "/mnt/c": "root",
+    "/": "no_project",
+    "C:\\": "no_project",
+    "/mnt/c": "no_project",
     "~": "home",
     "/root": "home",
     "/home/dev": "home",
@@ -332,6 +334,28 @@ def test_what_somebody_joined_on_purpose_is_not_shown(tmp_path: Path) -> None:
     assert joined(found, Grouping("all")) == ()
     assert joined(found, mapped(tmp_path, entry("api", folders="/a/api"))) == ()
     assert len(joined(found, Grouping("my_{project}"))) == 1
+
+
+class Plain:
+    version = "1"
+
+    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
+        return texts, [0] * len(texts)
+
+
+def test_a_group_that_the_map_named_stays_in_a_run_without_the_map(tmp_path: Path) -> None:
+    archive, lake = tmp_path / "a.jsonl", Lake(tmp_path / "lake")
+    said = {"role": "user", "content": "Mend the cart."}
+    row = {"type": "user", "uuid": "p0", "sessionId": "s", "cwd": "/srv/shop", "message": said}
+    archive.write_text(json.dumps(row) + "\n")
+    by = mapped(tmp_path, entry("mapped", folders="/srv/shop"))
+
+    def groups(way: Grouping) -> tuple[str, ...]:
+        return parse.archives([archive], lake, redactor=Plain(), grouping=way).groups
+
+    assert groups(by) == groups(Grouping()) == ("mapped",)
+    assert groups(Grouping("{format}")) == groups(Grouping()) == ("claude_code",)
+    assert lake.groups() == ["claude_code"]
 
 
 @pytest.mark.archives

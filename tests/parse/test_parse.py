@@ -269,7 +269,7 @@ def test_a_damaged_archive_is_written_or_said_to_be_unknown(
 
 def secretive(secret: str) -> str:
     """An archive with a secret in every place that is written."""
-    place = {"cwd": f"/home/{secret}", "gitBranch": f"fix-{secret}"}
+    place = {"cwd": f"/srv/{secret}", "gitBranch": f"fix-{secret}"}
     edit = {"file_path": f"/{secret}.py", "old_string": "a", "new_string": f"key = {secret}"}
     uses = [
         {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": f"echo {secret}"}},
@@ -365,7 +365,7 @@ def test_a_group_is_the_project_that_the_first_folder_belongs_to(
 
 def test_projects_in_another_script_do_not_fall_together(lake: Lake, tmp_path: Path) -> None:
     for name in ("магазин", "касса"):
-        (tmp_path / f"{name}.jsonl").write_text(row("user", "Hi.", name, cwd=f"/home/{name}"))
+        (tmp_path / f"{name}.jsonl").write_text(row("user", "Hi.", name, cwd=f"/srv/{name}"))
     report = run(lake, *sorted(tmp_path.glob("*.jsonl")))
     assert len(report.groups) == 2
     assert all(group.startswith("project_") for group in report.groups)

@@ -41,9 +41,10 @@ class _Reading:
 
     def group(self, before: Origin | None, cwd: str | None, name: str, archive: str) -> GroupId:
         """Return the group of an archive; one that a person named once stays."""
-        if before is not None and before.fixed and self.grouping.explicit is None:
+        named = self.grouping.named(cwd, name, archive)
+        if named is None and before is not None and before.fixed:
             return before.group
-        return self.grouping.group(cwd, name, archive)
+        return named or self.grouping.group(cwd, name, archive)
 
 
 def archives(
@@ -134,7 +135,8 @@ def _archive(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveRepor
         reader=known.version,
         redactor=run.redactor.version,
         group=of,
-        fixed=run.grouping.explicit is not None or (origin is not None and origin.fixed),
+        fixed=run.grouping.named(texts.cwd, known.name, placed(path)) is not None
+        or (origin is not None and origin.fixed),
         counts=reading.counts.as_mapping(),
         cwd=texts.cwd,
     )

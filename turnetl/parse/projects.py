@@ -7,10 +7,9 @@ and err on the side of two groups for one project: a map file joins them, nothin
 import re
 
 NO_PROJECT = "no_project"
-"""Of archives that name no folder: chat exports, Gemini."""
+"""Of archives that name no folder (chat exports, Gemini), or only the root of the disk."""
 HOME = "home"
 """Of work in the home folder itself: a person's name is no project."""
-ROOT = "root"
 TEMPORARY = "tmp"
 """Of temporary folders with names made by chance."""
 
@@ -51,7 +50,7 @@ def project(cwd: str | None) -> str:
         return NO_PROJECT
     inside = _project(folders)
     if not inside:
-        return ROOT
+        return NO_PROJECT
     if len(inside) <= _home(inside):
         return HOME
     if _is_by_chance(inside):
