@@ -4,6 +4,19 @@ import pytest
 
 from turnetl.formats.kit.calls import call
 
+PATCH = """*** Begin Patch
+*** Update File: cart.py
+@@ def total():
+-    return 0
++    return total
+*** End Patch"""
+TWO_FILES = """*** Begin Patch
+*** Add File: a b.py
++
++x = 1
+*** Delete File: b.py
+*** End Patch"""
+
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
@@ -24,6 +37,24 @@ from turnetl.formats.kit.calls import call
         ("ls", "ls"),
         (None, "null"),
         ([1, 2], "[1,2]"),
+        ({"command": ["bash", "-lc", "pytest -q"], "timeout": 9}, "pytest -q"),
+        ({"command": ["/usr/bin/zsh", "-c", "ls"]}, "ls"),
+        ({"command": ["pwsh.exe", "-NoProfile", "-Command", "dir"]}, "dir"),
+        ({"command": ["git", "commit", "-m", "a b"]}, "git commit -m 'a b'"),
+        ({"command": ["ls", 7]}, '{"command":["ls",7]}'),
+        ({"cmd": "rg total", "workdir": "/home/dev/shop"}, "rg total"),
+        (PATCH, "cart.py :: - return 0 + return total"),
+        ({"input": "x"}, '{"input":"x"}'),
+        ({"input": PATCH}, "cart.py :: - return 0 + return total"),
+        ({"command": ["apply_patch", PATCH]}, "cart.py :: - return 0 + return total"),
+        (
+            {"command": ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}\nEOF"]},
+            "cart.py :: - return 0 + return total",
+        ),
+        ("*** Begin Patch\n*** Delete File: old.py\n*** End Patch", "old.py :: deleted"),
+        (TWO_FILES, "*** Add File: a b.py + x = 1 *** Delete File: b.py"),
+        (f"cat > {PATCH}", f"cat > {PATCH}"),
+        ("*** Begin Patch\nnothing\n*** End Patch", "*** Begin Patch\nnothing\n*** End Patch"),
     ],
 )
 def test_a_call_is_its_command_its_path_and_gist_or_compact_json(

@@ -1,15 +1,25 @@
 """A tool call in one line, whatever the agent: the command, the path, or compact JSON.
 
 A call that changes a file is its path and the gist of the change behind ` :: `, the first line that
-went and the first that came: `src/app.py :: - return None + return cart`.
+went and the first that came: `src/app.py :: - return None + return cart`. A patch of several files
+keeps its headers: `*** Update File: a.py - x + y *** Delete File: b.py`.
 """
 
+import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from turnetl.formats.kit.patches import in_short, is_patch
+
 _PATHS = ("file_path", "notebook_path", "path")
+_COMMANDS = ("command", "cmd")
+_PATCHES = ("input", "patch", "patchText")
+_SHELL = re.compile(r"(?:.*[/\\])?(?:ba|z|da|k|fi)?sh(?:\.exe)?", re.IGNORECASE)
+_SCRIPT = re.compile(r"-\w*c")
+_POWERSHELL = re.compile(r"(?:.*[/\\])?(?:pwsh|powershell)(?:\.exe)?", re.IGNORECASE)
 _TOO_MUCH = "[arguments that nest too deep]"
 _GIST = 500
 """Characters of a changed line that are looked at: enough for a secret to be known as one."""
@@ -18,12 +28,15 @@ _GIST = 500
 def call(arguments: object) -> str:
     """Return the call; a command may still span lines."""
     if not isinstance(arguments, dict):
-        return arguments if isinstance(arguments, str) else compact(arguments)
+        return in_short(arguments) if isinstance(arguments, str) else compact(arguments)
     if (path := _path(arguments)) is not None:
         gist = _gist(arguments)
         return f"{path} :: {gist}" if gist else path
-    command = arguments.get("command")
-    return command if isinstance(command, str) else compact(arguments)
+    commands = (_said(arguments.get(key)) for key in _COMMANDS)
+    patches = (text for text in map(arguments.get, _PATCHES) if isinstance(text, str))
+    found = (*commands, *filter(is_patch, patches))
+    said = next((text for text in found if text), None)
+    return compact(arguments) if said is None else in_short(said)
 
 
 def compact(value: Any) -> str:
@@ -32,6 +45,25 @@ def compact(value: Any) -> str:
         return msgspec.json.encode(value).decode()
     except RecursionError:
         return _TOO_MUCH
+
+
+def _said(value: object) -> str | None:
+    """Return a command, be it a text or a list of words; None if it is neither."""
+    if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        return _command(value)
+    return value if isinstance(value, str) else None
+
+
+def _command(words: list[str]) -> str:
+    """Return what a person would type: the script if the words hand one to a shell."""
+    match words:
+        case [shell, flag, script, *_] if _SHELL.fullmatch(shell) and _SCRIPT.fullmatch(flag):
+            return script
+        case [shell, _, *_, script] if _POWERSHELL.fullmatch(shell):
+            return script
+        case [_, patch] if is_patch(patch):
+            return patch
+    return shlex.join(words)
 
 
 def _path(arguments: Mapping[str, Any]) -> str | None:
