@@ -303,7 +303,7 @@ def test_no_secret_reaches_the_table_even_where_an_outcome_is_cut(
     assert turn.steering == ("and [cut] too",)
     assert turn.answers == ("not [cut]",)
     assert turn.subagents == ("Use [cut]",)
-    assert (turn.cwd, turn.git_branch) == ("/home/[cut]", "fix-[cut]")
+    assert (turn.cwd, turn.git_branch) == ("/srv/[cut]", "fix-[cut]")
     assert [tool.input for tool in turn.tools][::2] == [
         "echo [cut]",
         "/[cut].py :: - a + key = [cut]",
