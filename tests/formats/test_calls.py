@@ -30,6 +30,7 @@ TWO_FILES = """*** Begin Patch
             "cart.py :: - b + c",
         ),
         ({"file_path": "cart.py", "old_string": "a\nb", "new_string": "a"}, "cart.py :: - b"),
+        ({"filePath": "cart.py", "oldString": "a", "newString": "b"}, "cart.py :: - a + b"),
         ({"pattern": "total", "path": "src"}, '{"pattern":"total","path":"src"}'),
         ({"command": "view", "path": "cart.py"}, "cart.py"),
         ({"file_path": 7, "command": None}, '{"file_path":7,"command":null}'),

@@ -14,7 +14,9 @@ import msgspec
 
 from turnetl.formats.kit.patches import in_short, is_patch
 
-_PATHS = ("file_path", "notebook_path", "path")
+_PATHS = ("file_path", "filePath", "notebook_path", "path")
+_GONE = ("old_string", "oldString")
+_CAME = ("new_string", "newString", "content", "new_source")
 _COMMANDS = ("command", "cmd")
 _PATCHES = ("input", "patch", "patchText")
 _SHELL = re.compile(r"(?:.*[/\\])?(?:ba|z|da|k|fi)?sh(?:\.exe)?", re.IGNORECASE)
@@ -79,7 +81,7 @@ def _gist(arguments: Mapping[str, Any]) -> str:
     change = edits[0] if isinstance(edits, list) and edits else arguments
     if not isinstance(change, dict):
         return ""
-    old, new = _text(change, "old_string"), _text(change, "new_string", "content", "new_source")
+    old, new = _text(change, *_GONE), _text(change, *_CAME)
     gone = _first_line(old, but_not_in=new)
     came = _first_line(new, but_not_in=old)
     return " ".join(([f"- {gone}"] if gone else []) + ([f"+ {came}"] if came else []))

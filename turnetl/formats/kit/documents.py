@@ -5,7 +5,7 @@ a whole is one value. A document that is cut off gives the elements before the c
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -76,17 +76,37 @@ def read_elements(
         take: returns None if the element gave something to a turn, else the reason why not.
         counts: is added to. A line of several elements is counted with the first of them.
     """
-    total = data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
-    counts.lines += total
-    counted, line, at = 0, 1, 0
+    verdicts = [(place, _taken(rows, raw, place, take)) for place, raw in places(data, parts)]
+    count_elements(data, parts, verdicts, counts)
+
+
+def places(data: bytes, parts: Document) -> Iterator[tuple[Place, bytes]]:
+    """Yield where each element stands, and its bytes."""
+    line, at = 1, 0
     for start, raw in parts.elements:
         line, at = line + data.count(b"\n", at, start), start
-        last = line + raw.count(b"\n")
-        reason = _taken(rows, raw, Place(line, last, start, start + len(raw)), take)
-        _count(counts, "envelope", line - 1 - counted)
-        counted = max(counted, line - 1)
-        _count(counts, reason, last - counted)
-        counted = max(counted, last)
+        yield Place(line, line + raw.count(b"\n"), start, start + len(raw)), raw
+
+
+def count_elements(
+    data: bytes, parts: Document, verdicts: Iterable[tuple[Place, str | None]], counts: Counts
+) -> None:
+    """Count every line of the archive under one word: see `read_elements`.
+
+    Args:
+        data: the whole archive.
+        parts: what `document` made of it.
+        verdicts: of each element, in order: None if it gave something to a turn, else why not.
+        counts: is added to.
+    """
+    total = data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
+    counts.lines += total
+    counted = 0
+    for place, reason in verdicts:
+        _count(counts, "envelope", place.line - 1 - counted)
+        counted = max(counted, place.line - 1)
+        _count(counts, reason, place.last_line - counted)
+        counted = max(counted, place.last_line)
     _rest(data, parts, counts, total - counted)
 
 
