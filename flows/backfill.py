@@ -28,6 +28,7 @@ from turnetl.ingest.plan import NO_TIME
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.model import GroupId
 from turnetl.parse import Outcome, ParseReport, expand
+from turnetl.parse.joins import with_joined
 from turnetl.report import backfill as shown
 from turnetl.report.backfill import BackfillReport
 from turnetl.report.ingested import is_failure
@@ -185,8 +186,11 @@ async def _parsed(
     report = ParseReport(not_found=found.problems)
     for batch in _batches([str(path) for path in found.archives], size):
         report += await parse_batch(batch, parse)
+    report = with_joined(report, opening.groups(settings))
     for problem in report.problems:
         get_run_logger().warning(problem.message)
+    for group in report.joined:
+        get_run_logger().warning(group.message)
     return report
 
 

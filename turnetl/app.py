@@ -24,6 +24,7 @@ from turnetl.ingest.plan import Scope
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
+from turnetl.parse.joins import with_joined
 from turnetl.progress import Progress, Step, silent
 from turnetl.redact import Redactor
 from turnetl.report.backfill import BackfillReport
@@ -83,7 +84,7 @@ def parse_archives(
         dry_run=dry_run,
         progress=lambda done, total: progress(Step("parse", "archives", done, total)),
     )
-    return report + parse.ParseReport(not_found=found.problems)
+    return with_joined(report + parse.ParseReport(not_found=found.problems), grouping)
 
 
 def filter_turns(

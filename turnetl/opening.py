@@ -42,8 +42,6 @@ def groups(settings: Settings) -> Grouping:
     Raises:
         BadUsage: a template or a map file that makes no sense; says where and what to do.
     """
-    if settings.group is not None and not settings.group.strip():
-        raise BadUsage("the group has no name; name one with --group, or leave the option out")
     return grouping(settings.group, settings.group_map, user=_user(), host=platform.node())
 
 

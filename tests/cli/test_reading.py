@@ -39,6 +39,25 @@ def test_groups_are_settings_too(tmp_path: Path) -> None:
     assert groups(tmp_path, "--group", "by-hand") == ["by_hand"]
 
 
+def test_projects_that_share_a_group_by_their_names_alone_are_told_of(tmp_path: Path) -> None:
+    for of in ("acme", "globex"):
+        folder = f"/srv/{of}/api"
+        write(tmp_path / f"{of}.jsonl", [row("user", "add a cart", of, sessionId=of, cwd=folder)])
+    command = ("parse", tmp_path, "--json")
+    for ran in (
+        turnetl(*command, "--dry-run", folder=tmp_path),
+        turnetl(*command, folder=tmp_path),
+    ):
+        assert ran.json["joined"] == [
+            {"group": "api", "folders": ["/srv/acme/api", "/srv/globex/api"]}
+        ]
+        assert ["--group-map" in said for said in ran.said] == [True]
+    # Nobody is told every night.
+    assert turnetl(*command, folder=tmp_path).said == []
+    meant = turnetl(*command, "--group", "all", "--dry-run", folder=tmp_path)
+    assert (meant.said, meant.json["joined"]) == ([], [])
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

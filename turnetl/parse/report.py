@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from turnetl.formats.base import Counts
 from turnetl.model import GroupId
+from turnetl.parse.grouping import Joined
 
 
 class Outcome(StrEnum):
@@ -53,12 +54,15 @@ class ParseReport:
     """One for each path given that led to no archive."""
     dry_run: bool = False
     """Nothing was written: the outcomes are what would have become of the archives."""
+    joined: tuple[Joined, ...] = ()
+    """Groups to which several projects' folders lead; of a sum those of its parts."""
 
     def __add__(self, other: "ParseReport") -> "ParseReport":
         return ParseReport(
             self.archives + other.archives,
             self.not_found + other.not_found,
             self.dry_run or other.dry_run,
+            self.joined + other.joined,
         )
 
     @property

@@ -48,6 +48,7 @@ def as_json(report: ParseReport) -> dict[str, Any]:
         "archives": {outcome.value: report.outcomes[outcome] for outcome in Outcome},
         "read": report.read.as_mapping(),
         "groups": list(report.groups),
+        "joined": [{"group": of.group, "folders": list(of.folders)} for of in report.joined],
         "problems": [_problem_json(problem) for problem in report.problems],
     }
 
@@ -59,7 +60,7 @@ def whole_json(report: ParseReport) -> dict[str, Any]:
 
 def sentences(report: ParseReport) -> list[str]:
     """Return what a person should hear of: the first few of each kind, and how many more."""
-    said: list[str] = []
+    said = [group.message for group in report.joined]
     for reason, problems in _by_reason(report.problems).items():
         said += [problem.message for problem in problems[:_SHOWN]]
         if len(problems) > _SHOWN:
