@@ -28,7 +28,7 @@ class Column:
     line: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """A table's name, the version of its form, and its columns in order."""
 

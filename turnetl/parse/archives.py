@@ -6,18 +6,29 @@ content is the same is not read. What has no turns file (unknown formats) is loo
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl import formats
 from turnetl.errors import BadArchive
 from turnetl.formats.base import Counts, Format
-from turnetl.lake import Lake, Origin, TurnFile, archive_digest, placed, shown
+from turnetl.lake import Lake, Origin, archive_digests, placed, shown
 from turnetl.model import GroupId
 from turnetl.parse.grouping import Grouping
 from turnetl.parse.report import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.parse.table import Redacts, redacted, rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What the lake holds of an archive."""
+
+    digest: str
+    files: tuple[Path, ...] = ()
+    """Its turns files, the newest last: there is one at most, but for a dry run."""
+    origin: Origin | None = None
+    """What the newest says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,33 +86,39 @@ def archives(
     """
     if group is not None:
         grouping = Grouping(group)
-    before = _known(paths, lake, dry_run=dry_run)
+    before = _before(archive_digests(paths), lake, dry_run=dry_run)
     run = _Reading(lake, redactor, grouping, known, dry_run)
     reports = []
-    for done, path in enumerate(paths, 1):
-        reports.append(_report(path, run, before.get(f"{archive_digest(path)}.parquet")))
+    for done, (path, held) in enumerate(zip(paths, before, strict=True), 1):
+        reports.append(_report(path, run, held))
         if progress is not None:
             progress(done, len(paths))
+    if not dry_run:
+        lake.sync_turns()
     return ParseReport(tuple(reports), dry_run=dry_run)
 
 
-def _known(paths: Iterable[Path], lake: Lake, *, dry_run: bool) -> dict[str, TurnFile]:
-    """Return the turns files of the archives by their names, and open no other.
+def _before(digests: Sequence[str], lake: Lake, *, dry_run: bool) -> list[_Before]:
+    """Return what the lake holds of each archive; opens no other file.
 
     A run that died while an archive changed groups left two: the older one goes.
     """
-    names = {f"{archive_digest(path)}.parquet" for path in paths}
-    found = [path for path in lake.turn_paths() if path.name in names]
-    known: dict[str, TurnFile] = {}
-    for path in sorted(found, key=lambda path: path.stat().st_mtime_ns):
-        if path.name in known and not dry_run:
-            lake.drop(known[path.name].path)
-        if (origin := lake.origin(path)) is not None:
-            known[path.name] = TurnFile(path, origin)
-    return known
+    found: dict[str, list[Path]] = {digest: [] for digest in digests}
+    for path in lake.turn_paths():
+        if path.stem in found:
+            found[path.stem].append(path)
+    for files in [files for files in found.values() if len(files) > 1]:
+        files.sort(key=lambda path: path.stat().st_mtime_ns)
+        while len(files) > 1 and not dry_run:
+            lake.drop(files.pop(0))
+    return [_held(digest, found[digest], lake) for digest in digests]
 
 
-def _report(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveReport:
+def _held(digest: str, files: Sequence[Path], lake: Lake) -> _Before:
+    return _Before(digest, tuple(files), lake.origin(files[-1]) if files else None)
+
+
+def _report(path: Path, run: _Reading, before: _Before) -> ArchiveReport:
     try:
         return _archive(path, run, before)
     except BadArchive as error:
@@ -110,9 +127,9 @@ def _report(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveReport
         return ArchiveReport(shown(path), outcome, problem=problem)
 
 
-def _archive(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveReport:
+def _archive(path: Path, run: _Reading, before: _Before) -> ArchiveReport:
     status = _status(path)
-    origin = before.origin if before is not None else None
+    origin = before.origin
     if origin is not None and _same_file(origin, status) and run.would_repeat(origin):
         return _unchanged(path, origin)
     known, data = _bytes(path, status.st_size, run.known)
@@ -141,8 +158,9 @@ def _archive(path: Path, run: _Reading, before: TurnFile | None) -> ArchiveRepor
         cwd=texts.cwd,
     )
     if not run.dry_run:
-        run.lake.write_turns(rows(texts, known.name, of, placed(path)), described)
-    outcome = Outcome.NEW if before is None else Outcome.CHANGED
+        table = rows(texts, known.name, of, described.archive)
+        run.lake.write_turns(table, described, digest=before.digest, elsewhere=before.files)
+    outcome = Outcome.NEW if origin is None else Outcome.CHANGED
     problem = _bad_lines(path, reading.counts, whole=data.endswith(b"\n"))
     return ArchiveReport(
         shown(path), outcome, known.name, of, reading.counts, problem, cwd=texts.cwd
