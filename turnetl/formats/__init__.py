@@ -2,11 +2,15 @@
 
 from turnetl.formats.base import Format
 from turnetl.formats.claude import ClaudeCode, ClaudeWeb
+from turnetl.formats.gemini import GeminiJson, GeminiJsonl, GeminiStream
 from turnetl.formats.kit.opening import Opening
 
 KNOWN: tuple[Format, ...] = (
     ClaudeCode(),
     ClaudeWeb(),
+    GeminiJson(),
+    GeminiJsonl(),
+    GeminiStream(),
 )
 
 

@@ -1,0 +1,133 @@
+"""Gemini CLI's sessions on disk: one document until 0.39, lines that only grow since 0.40."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from turnetl.formats.base import Counts, Opening, Place, Reading
+from turnetl.formats.gemini.history import History
+from turnetl.formats.gemini.rows import KINDS, ROWS, Row
+from turnetl.formats.gemini.turns import Reader
+from turnetl.formats.kit.documents import document, read_elements
+from turnetl.formats.kit.jsonl import read_lines
+from turnetl.formats.kit.sessions import name_sessions
+
+_MESSAGES = "messages"
+_KNOWN_OF_ITSELF = ("lastUpdated", "messages", "sessionId", "summary", "directories")
+_OF_A_MODEL = ("content", "parts", "toolCalls", "thoughts", "tokens")
+
+
+class GeminiJson:
+    name = "gemini_json"
+    title = "Gemini CLI sessions up to 0.39 (JSON)"
+    version = 1
+
+    def sniff(self, opening: Opening) -> bool:
+        """Know the archive by its head and the messages in it; one cut off by its head alone."""
+        head = opening.first
+        if len(opening.rows) != 1 or not isinstance(head.get("sessionId"), str):
+            return False
+        if _MESSAGES not in head:
+            return _is_head(head)
+        first = head.within(_MESSAGES)
+        if first is None:
+            return _is_head(head) and head[_MESSAGES] == []
+        return first.get("type") in KINDS and isinstance(first.get("id"), str)
+
+    def read(self, data: bytes) -> Reading:
+        parts = document(data, _MESSAGES)
+        rows, counts = _Rows(), Counts()
+        read_elements(data, parts, ROWS, rows.take, counts)
+        history = History()
+        if (head := _head(parts.fields)) is not None:
+            history.take(-1, head, Place(1, 1, 0, 0))
+        return _reading(rows, history, counts)
+
+
+class GeminiJsonl:
+    name = "gemini_jsonl"
+    title = "Gemini CLI sessions since 0.40 (JSONL)"
+    version = 1
+
+    def sniff(self, opening: Opening) -> bool:
+        """Know the archive by a session's head, or a line that only Gemini CLI writes."""
+        return any(map(_is_line, opening.rows))
+
+    def read(self, data: bytes) -> Reading:
+        rows, counts = _Rows(), Counts()
+        read_lines(data, ROWS, rows.take, counts)
+        return _reading(rows, History(), counts, grows=True)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """All rows of an archive: what became of one is known only when all were read.
+
+    Until then its lines are counted under its number.
+    """
+
+    rows: list[tuple[Row, Place]] = field(default_factory=list)
+
+    def take(self, row: Row, place: Place) -> str:
+        self.rows.append((row, place))
+        return str(len(self.rows) - 1)
+
+    def settle(self, counts: Counts, reasons: Mapping[int, str | None]) -> None:
+        """Count the lines under their words; a line of several rows is used if one of them is."""
+        firsts: dict[int, int] = {}
+        words: dict[int, str | None] = {}
+        for number, (_, place) in enumerate(self.rows):
+            first = firsts.setdefault(place.start, number)
+            if words.setdefault(first, reasons[number]) is not None and reasons[number] is None:
+                words[first] = None
+        for first, reason in words.items():
+            lines = counts.skipped.pop(str(first), 0)
+            if reason is None:
+                counts.used += lines
+            elif lines:
+                counts.skipped[reason] += lines
+
+
+def _reading(rows: _Rows, history: History, counts: Counts, *, grows: bool = False) -> Reading:
+    """Make the turns of all rows; `grows`: the archive is written line by line."""
+    for number, (row, place) in enumerate(rows.rows):
+        history.take(number, row, place)
+    if grows:
+        history.finish()
+    reader = Reader(history.note, counts)
+    for message in history.messages:
+        reader.take(message)
+    rows.settle(counts, history.reasons)
+    counts.turns = len(reader.turns)
+    for turn in reader.turns:
+        turn.cwd = history.folders.get(turn.session_id)
+    name_sessions(reader.turns, None)
+    return Reading(reader.turns, counts, next(iter(history.folders.values()), None))
+
+
+def _head(fields: Mapping[str, bytes]) -> Row | None:
+    """Return what stands in a document beside its messages."""
+    pairs = (msgspec.json.encode(name) + b":" + value for name, value in fields.items())
+    head = b"{" + b",".join(pairs) + b"}"
+    return ROWS.read(head) or next(iter(ROWS.mend(head)[0]), None)
+
+
+def _is_head(row: Mapping[str, Any]) -> bool:
+    return isinstance(row.get("sessionId"), str) and isinstance(row.get("projectHash"), str)
+
+
+def _is_line(row: Mapping[str, Any]) -> bool:
+    if "type" not in row:
+        return (_is_head(row) and _MESSAGES not in row) or (len(row) == 1 and _is_change(row))
+    if not isinstance(row.get("id"), str) or row.get("type") != "gemini":
+        return False
+    return any(name in row for name in _OF_A_MODEL)
+
+
+def _is_change(row: Mapping[str, Any]) -> bool:
+    update = row.get("$set")
+    if isinstance(update, dict):
+        return any(name in update for name in _KNOWN_OF_ITSELF)
+    return isinstance(row.get("$rewindTo"), str)
