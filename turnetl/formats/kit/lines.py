@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 _MARK = b"\xef\xbb\xbf"
+_NEWLINE = 0x0A
 
 
 def lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
@@ -21,3 +22,11 @@ def lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 def without_mark(data: bytes) -> bytes:
     """Return the bytes with blanks for a byte order mark: every offset stays what it is."""
     return b"   " + data[3:] if data.startswith(_MARK) else data
+
+
+def without_words(data: bytes, words: bytes) -> bytes:
+    """Return the bytes with blanks for what a tool printed before the JSON, if it begins so."""
+    if not data.startswith(words):
+        return data
+    end = max(data.find(b"{"), 0)
+    return b"".join(b"\n" if byte == _NEWLINE else b" " for byte in data[:end]) + data[end:]

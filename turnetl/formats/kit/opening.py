@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.kit.documents import is_document, torn
-from turnetl.formats.kit.lines import lines, without_mark
+from turnetl.formats.kit.lines import lines, without_mark, without_words
+from turnetl.formats.kit.sequence import pieces
 
 _ROWS = 64
 """Lines looked at, or elements of an array: an archive may begin with rows that name nothing."""
@@ -51,8 +52,12 @@ class Glimpse(Mapping[str, Any]):
 
     def within(self, key: str) -> "Glimpse | None":
         """Return the object that stands under a key, or first in the list that stands there."""
+        return next(iter(self.each(key)), None)
+
+    def each(self, key: str) -> "tuple[Glimpse, ...]":
+        """Return the first objects in the list that stands under a key, or the object itself."""
         raw = self._raw.get(key)
-        return next(_glimpses(bytes(raw)), None) if raw is not None else None
+        return tuple(_glimpses(bytes(raw))) if raw is not None else ()
 
 
 class Opening:
@@ -63,15 +68,29 @@ class Opening:
 
     @cached_property
     def rows(self) -> tuple[Glimpse, ...]:
-        """The objects on the first lines; of a document the root, or the first in its array."""
+        """The objects on the first lines; of a document the root, or the first in its array.
+
+        Of documents one after another the first ones.
+        """
         if not is_document(self._data):
             return tuple(self._on_lines())
-        return tuple(_glimpses(self._data)) or tuple(map(Glimpse, islice(torn(self._data), _ROWS)))
+        whole = tuple(_glimpses(self._data)) or tuple(self._in_pieces())
+        return whole or tuple(map(Glimpse, islice(torn(self._data), _ROWS)))
 
     @property
     def first(self) -> Glimpse:
         """The first of `rows`; an empty one if there is none."""
         return next(iter(self.rows), Glimpse({}))
+
+    def behind(self, words: bytes) -> "Opening":
+        """Return the opening of what stands behind words that a tool printed, if it has some."""
+        return Opening(without_words(self._data, words))
+
+    def _in_pieces(self) -> Iterator[Glimpse]:
+        for start, piece in islice(pieces(self._data), _ROWS):
+            if start > _BYTES:
+                return
+            yield from _glimpses(piece)
 
     def _on_lines(self) -> Iterator[Glimpse]:
         for _, start, line in islice(lines(self._data), _ROWS):
