@@ -1,6 +1,7 @@
 """The formats that turnetl reads. One line each; the first that knows the opening takes it."""
 
 from turnetl.formats.base import Format
+from turnetl.formats.chat import OpenAIConversations, ShareGPT
 from turnetl.formats.claude import ClaudeCode, ClaudeWeb
 from turnetl.formats.gemini import GeminiJson, GeminiJsonl, GeminiStream
 from turnetl.formats.kit.opening import Opening
@@ -11,6 +12,8 @@ KNOWN: tuple[Format, ...] = (
     GeminiJson(),
     GeminiJsonl(),
     GeminiStream(),
+    OpenAIConversations(),
+    ShareGPT(),
 )
 
 

@@ -42,7 +42,8 @@ def is_document(data: bytes) -> bool:
     heads = [line.strip() for _, _, line in first if line.strip()]
     if not heads or _is_object(heads[0]):
         return False
-    return _is_whole(data) or not any(map(_is_object, heads))
+    lists = len(heads) > 1 and heads[0].startswith(b"[") and _is_whole(heads[0])
+    return _is_whole(data) or not (lists or any(map(_is_object, heads)))
 
 
 def document(data: bytes, key: str | None = None) -> Document:
@@ -164,6 +165,7 @@ def _torn(data: bytes, key: str | None) -> Document:
     scan = _Scan(data)
     if scan.opens("["):
         elements = list(scan.values("]"))
+        scan.ends()
         return Document({}, elements, scan.broken_at)
     fields: dict[str, bytes] = {}
     found: list[tuple[int, bytes]] = []
@@ -173,6 +175,7 @@ def _torn(data: bytes, key: str | None) -> Document:
                 found += scan.values("]")
             elif (value := scan.value()) is not None:
                 fields[name] = value[1]
+    scan.ends()
     return Document(fields, found, scan.broken_at)
 
 
@@ -224,6 +227,12 @@ class _Scan:
             return False
         self._at += 1
         return True
+
+    def ends(self) -> None:
+        """Note as broken whatever still comes."""
+        self._blanks()
+        if self.broken_at is None and self._at < len(self._text):
+            self.broken_at = self._offset(self._at)
 
     def value(self) -> tuple[int, bytes] | None:
         """Step over a value; return its offset and bytes, or None if it is broken."""

@@ -96,7 +96,8 @@ class Opening:
         for _, start, line in islice(lines(self._data), _ROWS):
             if start > _BYTES:
                 return
-            yield from _glimpses(line)
+            if line.lstrip()[:1] == b"{":
+                yield from _glimpses(line)
 
 
 def _glimpses(data: bytes) -> Iterator[Glimpse]:

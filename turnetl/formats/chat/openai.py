@@ -1,0 +1,25 @@
+"""Conversations in the form of OpenAI's chat API.
+
+`{"messages": [{"role", "content"}]}`, one a line, one an element of an array, or a document of one;
+rows `{"role", "content"}`, which are one conversation together; pairs of answers of which one is
+preferred.
+"""
+
+from turnetl.formats.base import Opening, Reading
+from turnetl.formats.chat.reader import read
+from turnetl.formats.chat.sight import Look
+from turnetl.formats.chat.speakers import OPENAI
+
+_LOOK = Look("role", frozenset(OPENAI), ("content", "tool_calls", "function_call"), rows=True)
+
+
+class OpenAIConversations:
+    name = "openai_conv"
+    title = "chats as OpenAI's messages (JSON, JSONL)"
+    version = 1
+
+    def sniff(self, opening: Opening) -> bool:
+        return _LOOK.is_seen_in(opening)
+
+    def read(self, data: bytes) -> Reading:
+        return read(data)
