@@ -83,6 +83,18 @@ async def test_turns_without_a_time_fail_the_run_until_they_are_given_one(tmp_pa
     assert "`yesterday` is no time" in (wrong.message or "")
 
 
+async def test_groups_can_be_templates_with_exceptions(archives: Path, tmp_path: Path) -> None:
+    exceptions = tmp_path / "groups.toml"
+    exceptions.write_text('[[group]]\nname = "photos"\nfolders = ["**/shoebox"]\n')
+    by = {"group": "{project}_{format}", "group_map": str(exceptions), "jobs": 1}
+    done = await (await _run(archives, tmp_path / "lake", **by)).aresult()
+    assert [group["group"] for group in done["groups"]] == ["bookshop_claude_code", "photos"]
+    nowhere = await _run(archives, tmp_path / "lake", group_map="groups.toml")
+    assert "not an absolute path" in (nowhere.message or "")
+    unread = await _run(archives, tmp_path / "lake", format="clay_tablets")
+    assert "`clay_tablets`" in (unread.message or "")
+
+
 async def test_a_path_that_a_worker_would_not_find_is_refused_in_one_sentence() -> None:
     state = await backfill(["archives"], return_state=True)
     assert state.is_failed()
