@@ -84,7 +84,8 @@ class Opening:
 
     def behind(self, words: bytes) -> "Opening":
         """Return the opening of what stands behind words that a tool printed, if it has some."""
-        return Opening(without_words(self._data, words))
+        data = without_words(self._data, words)
+        return self if data is self._data else Opening(data)
 
     def _in_pieces(self) -> Iterator[Glimpse]:
         for start, piece in islice(pieces(self._data), _ROWS):
