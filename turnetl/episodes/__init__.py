@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from turnetl import ids, noise, schema
-from turnetl.episodes import parts, text
+from turnetl.episodes import copies, parts, text
 from turnetl.episodes.report import (
     FilteredGroup,
     FilterReport,
@@ -71,7 +71,8 @@ def _group(lake: Lake, group: GroupId, *, force: bool) -> FilteredGroup:
 
 def _made_from(files: Sequence[TurnFile]) -> str:
     """Return the digest of the turns files and of all that decides what is made of them."""
-    recipe = (schema.TURNS.version, schema.EPISODES.version, text.VERSION, parts.LIMIT)
+    versions = (schema.TURNS.version, schema.EPISODES.version, copies.VERSION, text.VERSION)
+    recipe = (*versions, parts.LIMIT)
     origins = sorted(
         f"{file.path.name}/{file.origin.sha256}/{file.origin.format}"
         f"/{file.origin.reader}/{file.origin.redactor}"

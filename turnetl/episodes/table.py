@@ -4,6 +4,8 @@ import polars as pl
 
 from turnetl import noise, schema
 from turnetl.episodes import parts, text
+from turnetl.episodes.copies import as_one
+from turnetl.model import ClosedBy
 
 
 def episodes(turns: pl.LazyFrame) -> pl.DataFrame:
@@ -27,23 +29,30 @@ def episodes(turns: pl.LazyFrame) -> pl.DataFrame:
 
 
 def once(turns: pl.LazyFrame) -> pl.LazyFrame:
-    """Return each turn id once, as the archive has it that holds most of it, with `copies`."""
-    best = turns.sort(
-        ["turn_id", "chars", "closed", "content_hash", "archive", "first_line"],
-        descending=[False, True, True, False, False, False],
+    """Return each turn once, as the archive has it that holds most of it, with `copies`."""
+    best = as_one(turns).sort(
+        ["turn_id", "replayed", "chars", "closed", "content_hash", "archive", "first_line"],
+        descending=[False, False, True, True, False, False, False],
     )
     others = (pl.col("archive").n_unique().over("turn_id") - 1).cast(pl.Int32)
-    return best.with_columns(others.alias("copies")).unique(
-        "turn_id", keep="first", maintain_order=True
+    return (
+        best.with_columns(others.alias("copies"))
+        .unique("turn_id", keep="first", maintain_order=True)
+        .drop("replayed")
     )
 
 
 def in_order(turns: pl.LazyFrame) -> pl.LazyFrame:
     """Return the turns oldest first, `ordinal` counted anew within each session.
 
-    Turns without a time come last, in the order that their archives give them.
+    Turns without a time come last, in the order that their archives give them. A turn is over when
+    its session goes on, also in another archive.
     """
     placed = turns.sort("started_at", "session_id", "ordinal", "turn_id", nulls_last=True)
+    goes_on = pl.int_range(pl.len()).over("session_id") < pl.len().over("session_id") - 1
+    next_prompt = pl.when(goes_on).then(pl.lit(ClosedBy.NEXT_PROMPT.value))
     return placed.with_columns(
-        pl.int_range(pl.len(), dtype=pl.Int32).over("session_id").alias("ordinal")
+        pl.int_range(pl.len(), dtype=pl.Int32).over("session_id").alias("ordinal"),
+        pl.coalesce("closed_by", next_prompt).alias("closed_by"),
+        pl.col("closed") | goes_on,
     )

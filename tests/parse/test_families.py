@@ -1,0 +1,189 @@
+"""A session that several archives repeat yields each turn once, whichever is read first."""
+
+import csv
+import json
+from collections import defaultdict
+from itertools import pairwise, permutations
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import real
+from turnetl import parse
+from turnetl.episodes import build, episodes
+from turnetl.lake import Lake
+from turnetl.model import GroupId
+from turnetl.parse.grouping import Grouping
+
+SHOP = GroupId("shop")
+PROMPTS = ("Mend the cart.", "Now the till.", "And the sign.")
+
+
+class Plain:
+    """Cuts nothing."""
+
+    version = "1"
+
+    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
+        return texts, [0] * len(texts)
+
+
+def parsed(lake: Lake, *paths: Path, grouping: Grouping | None = None) -> parse.ParseReport:
+    by = grouping or Grouping()
+    return parse.archives(paths, lake, redactor=Plain(), grouping=by)
+
+
+def row(kind: str, content: object, native: str, second: int) -> dict[str, object]:
+    return {
+        "type": kind,
+        "sessionId": "s1",
+        "cwd": "/srv/shop",
+        "uuid": native,
+        "timestamp": f"2026-03-02T09:00:{second:02}Z",
+        "message": {"role": kind, "content": content},
+    }
+
+
+def turn_rows(number: int) -> list[dict[str, object]]:
+    """A prompt, a call, its outcome with a word of the person's in it, an answer."""
+    call = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": "make"}}
+    result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": f"made {number}"}
+    steering = {"type": "text", "text": f"and test {number}"}
+    second = number * 10
+    return [
+        row("user", PROMPTS[number], f"p{number}", second),
+        row("assistant", [call], f"c{number}", second + 1),
+        row("user", [result, steering], f"r{number}", second + 2),
+        row("assistant", f"Done with {number}.", f"a{number}", second + 3),
+    ]
+
+
+ROWS = [line for number in range(len(PROMPTS)) for line in turn_rows(number)]
+
+
+def written(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in rows))
+    return path
+
+
+def told(lake: Lake) -> list[tuple[str, str, int, int]]:
+    """Prompt, answer, words of steering and calls of each episode."""
+    build(lake, [SHOP])
+    return [
+        (
+            said.turn.user_text,
+            said.turn.assistant_text,
+            len(said.turn.steering),
+            len(said.turn.tools),
+        )
+        for said in lake.episodes(SHOP)
+    ]
+
+
+WHOLE = [(prompt, f"Done with {number}.", 1, 1) for number, prompt in enumerate(PROMPTS)]
+
+
+ENDS = st.lists(st.integers(1, len(ROWS)), max_size=4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(ENDS.map(lambda ends: [*ends, len(ROWS)]).flatmap(st.permutations))
+def test_snapshots_of_a_growing_session_yield_each_turn_whole(
+    tmp_path_factory: pytest.TempPathFactory, ends: list[int]
+) -> None:
+    folder = tmp_path_factory.mktemp("family")
+    lake = Lake(folder / "lake")
+    for number, end in enumerate(ends):
+        parsed(lake, written(folder / f"{number}.jsonl", ROWS[:end]))
+    assert told(lake) == WHOLE
+
+
+def test_slices_cut_between_turns_yield_the_session_in_order(tmp_path: Path) -> None:
+    lake, cuts = Lake(tmp_path / "lake"), (0, 4, 8, 12)
+    for at, end in reversed(list(pairwise(cuts))):
+        parsed(lake, written(tmp_path / f"{99 - at}.jsonl", ROWS[at:end]))
+    assert told(lake) == WHOLE
+    placed = [(said.turn.ordinal, said.turn.closed) for said in lake.episodes(SHOP)]
+    assert placed == [(0, True), (1, True), (2, False)]
+
+
+def test_a_slice_that_ends_within_a_turn_loses_to_one_that_has_it_whole(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    parsed(lake, written(tmp_path / "1.jsonl", ROWS[:6]))
+    assert told(lake)[1] == ("Now the till.", "", 0, 1)
+    parsed(lake, written(tmp_path / "2.jsonl", ROWS[4:]))
+    assert told(lake) == WHOLE
+
+
+def test_rows_before_a_slices_first_prompt_are_counted_and_in_no_turn(tmp_path: Path) -> None:
+    report = parsed(Lake(tmp_path / "lake"), written(tmp_path / "1.jsonl", ROWS[5:]))
+    assert report.read.skipped["preamble"] == 3
+    assert (report.read.turns, report.read.steering) == (1, 2)
+
+
+def test_an_archive_that_grew_replaces_what_it_gave_before(tmp_path: Path) -> None:
+    lake, path = Lake(tmp_path / "lake"), tmp_path / "1.jsonl"
+    for end in (2, 6, 12):
+        parsed(lake, written(path, ROWS[:end]))
+    assert told(lake) == WHOLE
+    assert [said.copies for said in lake.episodes(SHOP)] == [0, 0, 0]
+
+
+def expected() -> list[tuple[str, int, int, list[Path]]]:
+    """Session, turns summed and different ones, and the archives of each real family."""
+    if not real.HERE:
+        return []
+    files = defaultdict(list)
+    for line in table("expected.tsv"):
+        files[line["session"]].append(real.ARCHIVES / line["path"])
+    return [
+        (of["session"], int(of["turns_summed"]), int(of["turns_unique"]), files[of["session"]])
+        for of in table("expected_families.tsv")
+    ]
+
+
+def table(name: str) -> list[dict[str, str]]:
+    with (real.ARCHIVES / name).open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+@pytest.mark.archives
+@pytest.mark.parametrize(
+    ("session", "summed", "different", "paths"), expected(), ids=lambda of: str(of)[:8]
+)
+def test_a_real_family_yields_each_turn_once(
+    session: str, summed: int, different: int, paths: list[Path], tmp_path: Path
+) -> None:
+    lake = Lake(tmp_path)
+    report = parsed(lake, *paths)
+    (group,) = report.groups
+    turns = [lake.scan_turns(group).filter(archive=str(path.resolve())).collect() for path in paths]
+    found = episodes(pl.concat(turns).lazy())
+    assert report.read.turns == summed
+    assert found.height == found["turn_id"].n_unique() == different
+    assert set(found["session_id"]) == {session}
+    assert found["copies"].sum() == summed - different
+    assert found["closed"].to_list()[:-1] == [True] * (different - 1)
+    whole = pl.concat(turns).group_by("turn_id").agg(pl.col("chars").max()).sort("turn_id")
+    assert found.select("turn_id", "chars").sort("turn_id").equals(whole)
+    for order in permutations(turns):
+        assert episodes(pl.concat(order).lazy()).equals(found)
+
+
+@pytest.mark.archives
+@pytest.mark.parametrize(("session", "paths"), [(of[0], of[3]) for of in expected()], ids=str)
+def test_the_tables_of_a_real_family_do_not_depend_on_what_is_read_first(
+    session: str, paths: list[Path], tmp_path: Path
+) -> None:
+    there, back = Lake(tmp_path / "there"), Lake(tmp_path / "back")
+    (group,) = parsed(there, *paths).groups
+    for path in reversed(paths):
+        parsed(back, path)
+    for lake in (there, back):
+        build(lake, [group])
+    first, second = (lake.scan_episodes(group).collect() for lake in (there, back))
+    assert set(first["session_id"]) == {session}
+    assert first.equals(second)
