@@ -124,6 +124,8 @@ def moment(text: object) -> datetime | None:
         return None
     try:
         found = datetime.fromisoformat(text)
+        if found.tzinfo is UTC:
+            return found
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

@@ -95,8 +95,9 @@ ROWS = Rows(Row)
 
 def blocks_of(content: str | list[str | Block] | None) -> list[Block]:
     """Return the pieces of a message, whether it is a text, a list, or a list with texts in it."""
-    pieces = [content] if isinstance(content, str) else content or []
-    return [Block("text", piece) if isinstance(piece, str) else piece for piece in pieces]
+    if isinstance(content, str):
+        return [Block("text", content)]
+    return [Block("text", piece) if isinstance(piece, str) else piece for piece in content or ()]
 
 
 def flat(content: str | list[str | Block] | None) -> str:

@@ -36,7 +36,7 @@ class Sessions:
 
     def turn(self, row: Row) -> RawTurn | None:
         """Return the turn that a row goes on with, or None before the first prompt."""
-        return self._turns.get(self.of(row), self._last_turn)
+        return self._turns.get(row.session_id or self.last or "", self._last_turn)
 
     def parent(self, session: str) -> str | None:
         return self._parents.get(session)

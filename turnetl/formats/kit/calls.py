@@ -34,10 +34,7 @@ def call(arguments: object) -> str:
     if (path := _path(arguments)) is not None:
         gist = _gist(arguments)
         return f"{path} :: {gist}" if gist else path
-    commands = (_said(arguments.get(key)) for key in _COMMANDS)
-    patches = (text for text in map(arguments.get, _PATCHES) if isinstance(text, str))
-    found = (*commands, *filter(is_patch, patches))
-    said = next((text for text in found if text), None)
+    said = _command_said(arguments) or _patch_said(arguments)
     return compact(arguments) if said is None else in_short(said)
 
 
@@ -47,6 +44,20 @@ def compact(value: Any) -> str:
         return msgspec.json.encode(value).decode()
     except RecursionError:
         return _TOO_MUCH
+
+
+def _command_said(arguments: Mapping[str, Any]) -> str | None:
+    for key in _COMMANDS:
+        if key in arguments and (said := _said(arguments[key])):
+            return said
+    return None
+
+
+def _patch_said(arguments: Mapping[str, Any]) -> str | None:
+    for key in _PATCHES:
+        if isinstance(text := arguments.get(key), str) and text and is_patch(text):
+            return text
+    return None
 
 
 def _said(value: object) -> str | None:
@@ -72,8 +83,7 @@ def _path(arguments: Mapping[str, Any]) -> str | None:
     """Return the path that the call is about; a search in a path is about more than that."""
     if "pattern" in arguments or "query" in arguments:
         return None
-    found = (arguments.get(key) for key in _PATHS)
-    return next((path for path in found if isinstance(path, str)), None)
+    return _first_text(arguments, _PATHS)
 
 
 def _gist(arguments: Mapping[str, Any]) -> str:
@@ -81,18 +91,22 @@ def _gist(arguments: Mapping[str, Any]) -> str:
     change = edits[0] if isinstance(edits, list) and edits else arguments
     if not isinstance(change, dict):
         return ""
-    old, new = _text(change, *_GONE), _text(change, *_CAME)
+    old, new = _first_text(change, _GONE) or "", _first_text(change, _CAME) or ""
     gone = _first_line(old, but_not_in=new)
     came = _first_line(new, but_not_in=old)
     return " ".join(([f"- {gone}"] if gone else []) + ([f"+ {came}"] if came else []))
 
 
-def _text(change: Mapping[str, Any], *keys: str) -> str:
-    found = (change.get(key) for key in keys)
-    return next((text for text in found if isinstance(text, str)), "")
+def _first_text(fields: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+    for key in keys:
+        if isinstance(text := fields.get(key), str):
+            return text
+    return None
 
 
 def _first_line(text: str, *, but_not_in: str) -> str:
-    others = {line.strip() for line in but_not_in.splitlines()}
-    lines = (line.strip() for line in text.splitlines())
+    if not text:
+        return ""
+    others = set(map(str.strip, but_not_in.splitlines()))
+    lines = map(str.strip, text.splitlines())
     return next((line[:_GIST] for line in lines if line and line not in others), "")
