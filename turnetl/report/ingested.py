@@ -55,7 +55,7 @@ def exit_code(report: IngestReport) -> int:
     codes = {report.exit_code, *(of.exit_code for of in report.groups)} - {0}
     if codes:
         return min(codes)
-    timeless = sum(of.gaps.get(NO_TIME, 0) for of in report.groups)
+    timeless = _without_time(report)
     if timeless and timeless == report.pending and not (report.committed or report.skipped):
         return 1
     return _SET_ASIDE if report.quarantined else 0
@@ -80,8 +80,14 @@ def _caption(report: IngestReport) -> str:
         return f"{report.committed:,} turns committed"
     if report.ready:
         return f"{report.ready:,} turns are ready for `turnetl ingest`"
+    if timeless := _without_time(report):
+        return f"{timeless:,} turns wait for a time"
     if report.error:
         return "nothing was ingested"
     if not report.groups:
         return "no turns yet: run `turnetl backfill ARCHIVES`"
     return "nothing new"
+
+
+def _without_time(report: IngestReport) -> int:
+    return sum(of.gaps.get(NO_TIME, 0) for of in report.groups)
