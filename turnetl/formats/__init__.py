@@ -5,6 +5,7 @@ from turnetl.formats.chat import OpenAIConversations, ShareGPT
 from turnetl.formats.claude import ClaudeCode, ClaudeWeb
 from turnetl.formats.gemini import GeminiJson, GeminiJsonl, GeminiStream
 from turnetl.formats.kit.opening import Opening
+from turnetl.formats.opencode import OpenCode
 
 KNOWN: tuple[Format, ...] = (
     ClaudeCode(),
@@ -14,6 +15,7 @@ KNOWN: tuple[Format, ...] = (
     GeminiStream(),
     OpenAIConversations(),
     ShareGPT(),
+    OpenCode(),
 )
 
 

@@ -90,7 +90,12 @@ def places(data: bytes, parts: Document) -> Iterator[tuple[Place, bytes]]:
 
 
 def count_elements(
-    data: bytes, parts: Document, verdicts: Iterable[tuple[Place, str | None]], counts: Counts
+    data: bytes,
+    parts: Document,
+    verdicts: Iterable[tuple[Place, str | None]],
+    counts: Counts,
+    *,
+    between: str = "envelope",
 ) -> None:
     """Count every line of the archive under one word: see `read_elements`.
 
@@ -99,16 +104,20 @@ def count_elements(
         parts: what `document` made of it.
         verdicts: of each element, in order: None if it gave something to a turn, else why not.
         counts: is added to.
+        between: the word for lines that hold nothing of an element.
     """
     total = data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
     counts.lines += total
     counted = 0
     for place, reason in verdicts:
-        _count(counts, "envelope", place.line - 1 - counted)
+        _count(counts, between, place.line - 1 - counted)
         counted = max(counted, place.line - 1)
         _count(counts, reason, place.last_line - counted)
         counted = max(counted, place.last_line)
-    _rest(data, parts, counts, total - counted)
+    if parts.broken_at is None:
+        _count(counts, between, total - counted)
+    else:
+        _count_broken(data, parts.broken_at, counts, total - counted)
 
 
 def torn(data: bytes) -> Iterator[dict[str, msgspec.Raw]]:
@@ -198,15 +207,12 @@ def _count(counts: Counts, reason: str | None, number: int) -> None:
         counts.skipped[reason] += number
 
 
-def _rest(data: bytes, parts: Document, counts: Counts, number: int) -> None:
-    """Count the lines behind the last element."""
-    if parts.broken_at is None:
-        _count(counts, "envelope", number)
-        return
+def _count_broken(data: bytes, broken_at: int, counts: Counts, number: int) -> None:
+    """Count the lines behind the last element of a torn document."""
     _count(counts, "broken", number)
     counts.bad_lines += 1
     if counts.first_broken_line is None:
-        counts.first_broken_line = data.count(b"\n", 0, parts.broken_at) + 1
+        counts.first_broken_line = data.count(b"\n", 0, broken_at) + 1
 
 
 class _Scan:

@@ -1,0 +1,5 @@
+"""OpenCode: its sessions exported, and those in its store."""
+
+from turnetl.formats.opencode.archive import OpenCode
+
+__all__ = ["OpenCode"]

@@ -1,0 +1,97 @@
+"""OpenCode: what `opencode export` writes, and the files of its store one after another.
+
+Both say the same of a session, and give the same turns.
+"""
+
+import re
+from typing import TypeVar
+
+import msgspec
+
+from turnetl.formats.base import Opening, Reading
+from turnetl.formats.kit.documents import Document, count_elements, document, places
+from turnetl.formats.kit.lines import without_mark, without_words
+from turnetl.formats.kit.rows import Rows
+from turnetl.formats.kit.sequence import pieces
+from turnetl.formats.opencode.collected import Collected
+from turnetl.formats.opencode.messages import message
+from turnetl.formats.opencode.rows import ELEMENTS, SESSIONS, Element, Info, Part, Session
+from turnetl.formats.opencode.second import SECONDS, Second, as_first
+from turnetl.formats.opencode.signs import is_message, is_part, is_session
+from turnetl.formats.opencode.store import read_files
+
+_Kind = TypeVar("_Kind", bound=msgspec.Struct)
+_GREETING = b"Exporting session: "
+"""Goes to the terminal before the export; some shells write it into the file."""
+_MESSAGES = "messages"
+_BEGINS = re.compile(rb'\s*\{\s*"(?:info|messages)"\s*:')
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+class OpenCode:
+    name = "opencode"
+    title = "OpenCode sessions: exported, or its store (JSON)"
+    version = 1
+
+    def sniff(self, opening: Opening) -> bool:
+        """Know an export by its session, the store by any of its files."""
+        opening = opening.behind(_GREETING)
+        info = opening.first.within("info")
+        if info is not None:
+            return is_session(info) and (_MESSAGES in opening.first or len(opening.first) == 1)
+        return any(is_session(row) or is_message(row) or is_part(row) for row in opening.rows)
+
+    def read(self, data: bytes) -> Reading:
+        data = without_words(without_mark(data), _GREETING)
+        collected = Collected()
+        if _is_export(data):
+            parts = document(data, _MESSAGES)
+            _read_export(data, parts, collected)
+            return _counted(data, parts, collected, between="envelope")
+        parts = Document({}, list(pieces(data)))
+        read_files(data, parts, collected)
+        reading = _counted(data, parts, collected, between="blank")
+        reading.counts.blank_lines = reading.counts.skipped["blank"]
+        return reading
+
+
+def _counted(data: bytes, parts: Document, collected: Collected, *, between: str) -> Reading:
+    reading = collected.reading()
+    became = collected.verdicts
+    verdicts = ((place, became.get(place.start, "other")) for place, _ in places(data, parts))
+    count_elements(data, parts, verdicts, reading.counts, between=between)
+    return reading
+
+
+def _is_export(data: bytes) -> bool:
+    """Say whether it is one; a torn one is told by how it begins."""
+    if _BEGINS.match(data) is not None:
+        return True
+    try:
+        return "info" in _object(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+def _read_export(data: bytes, parts: Document, into: Collected) -> None:
+    into.own = _row(SESSIONS, parts.fields.get("info", b"")) or Session()
+    for place, raw in places(data, parts):
+        element = _row(ELEMENTS, raw)
+        if element is None:
+            into.verdicts[place.start] = "no_object"
+        else:
+            into.add_message(message(place, *_said(element, raw)))
+
+
+def _said(element: Element, raw: bytes) -> tuple[Info, list[Part]]:
+    if element.info is not None:
+        return element.info, element.parts or []
+    return as_first(_row(SECONDS, raw) or Second())
+
+
+def _row(rows: Rows[_Kind], raw: bytes) -> _Kind | None:
+    row = rows.read(raw)
+    if row is None:
+        mended, _ = rows.mend(raw)
+        row = mended[0] if mended else None
+    return row

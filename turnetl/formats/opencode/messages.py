@@ -1,0 +1,86 @@
+"""A message with its parts, whatever version wrote it and wherever the parts lay."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from turnetl.formats.base import Place
+from turnetl.formats.kit.times import stamp
+from turnetl.formats.opencode.rows import Info, Metadata, Part, Result, Stamp, State, Time, Where
+
+
+@dataclass(slots=True)
+class Message:
+    """A message, where it stands, and its parts in order, each where it stands."""
+
+    info: Info
+    place: Place
+    parts: list[tuple[Part, Place]] = field(default_factory=list)
+
+    @property
+    def created(self) -> datetime | None:
+        return when(self.info.time.created) if self.info.time is not None else None
+
+    @property
+    def pieces(self) -> list[Part]:
+        return [part for part, _ in self.parts]
+
+
+def message(place: Place, info: Info, parts: Iterable[Part] = ()) -> Message:
+    """Put a message together, with the parts that stand where it stands, or inside it."""
+    inside = [*parts, *(info.parts or [])]
+    if info.metadata is not None and info.time is None:
+        inside = [_modern(part, info.metadata) for part in inside]
+        info = _with_metadata(info, info.metadata)
+    return Message(info, place, [(part, place) for part in inside])
+
+
+def when(value: Stamp) -> datetime | None:
+    """Return a time that may be a number written as text."""
+    is_number = isinstance(value, str) and value.isdecimal()
+    return stamp(int(value) if is_number and value else value)
+
+
+def folder(where: Where | str | None) -> str | None:
+    if isinstance(where, Where):
+        return where.cwd or where.directory
+    return where or None
+
+
+def _with_metadata(info: Info, said: Metadata) -> Info:
+    """Return a message of before mid-2025 as later ones are."""
+    model = said.assistant
+    return Info(
+        id=info.id,
+        role=info.role,
+        session_id=info.session_id or said.session_id,
+        parent_id=info.parent_id,
+        model_id=model.model_id if model is not None else info.model_id,
+        path=model.path if model is not None else info.path,
+        summary=model.summary if model is not None else info.summary,
+        error=info.error or said.error,
+        tokens=model.tokens if model is not None else info.tokens,
+        time=info.time or said.time,
+    )
+
+
+def _modern(part: Part, said: Metadata) -> Part:
+    """Return a part of before mid-2025 as later ones are."""
+    call = part.invocation
+    if call is None:
+        return part
+    result = (said.tool or {}).get(call.tool_call_id or "", Result())
+    status = {"call": "running", "result": "completed"}.get(call.state or "", "pending")
+    state = State(
+        status="error" if result.error is True else status,
+        input=call.args,
+        output=call.result,
+        error=call.result or result.message,
+        time=_time(result.time),
+    )
+    return Part(type="tool", tool=call.tool_name, state=state)
+
+
+def _time(value: object) -> Time | None:
+    end = value.get("end") if isinstance(value, dict) else None
+    return Time(end=end) if isinstance(end, int | float | str) else None
