@@ -101,12 +101,16 @@ ROWS = Rows(Row)
 
 def parts_of(content: Content) -> list[Part]:
     """Return the pieces of a message, whether it is a text, a piece, or a list of either."""
-    pieces = content if isinstance(content, list) else [] if content is None else [content]
+    if content is None or content == "":
+        return []
+    pieces = content if isinstance(content, list) else [content]
     return [Part(text=piece) if isinstance(piece, str) else piece for piece in pieces]
 
 
 def texts_of(content: Content) -> list[str]:
     """Return the texts of a message that are no thoughts; blank ones are left out."""
+    if isinstance(content, str):
+        return [content] if content.strip() else []
     texts = [part.text for part in parts_of(content) if part.text and not part.thought]
     return [text for text in texts if text.strip()]
 

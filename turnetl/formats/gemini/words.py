@@ -27,6 +27,7 @@ _MACHINE = (
     ("<state_snapshot>", "compaction"),
     ("[Function Response: ", "result"),
 )
+_SIGNS = tuple(sign for sign, _ in _MACHINE)
 _SCRATCHPAD, _SNAPSHOT = "<scratchpad>", "<state_snapshot>"
 _BEFORE = re.compile(
     r"\s*(?:<(session_context|hook_context)>.*?</\1>"
@@ -93,7 +94,9 @@ def machine(text: str) -> str | None:
         return "nudge"
     if text.startswith(_SCRATCHPAD) and _SNAPSHOT in text:
         return "compaction"
-    reason = next((word for sign, word in _MACHINE if text.startswith(sign)), None)
+    if not text.startswith(_SIGNS):
+        return None
+    reason = next(word for sign, word in _MACHINE if text.startswith(sign))
     if reason == "context" and without_context(text).strip() not in ("", text):
         return None
     return reason
