@@ -17,7 +17,7 @@ from turnetl.ingest import assumed, taken
 from turnetl.ingest.assumed import AssumedTime
 from turnetl.ingest.plan import Scope
 from turnetl.lake import Lake, Origin
-from turnetl.model import ClosedBy, Episode, Turn
+from turnetl.model import ClosedBy, Episode, Turn, TurnId
 
 NOW = START + timedelta(days=30)
 WRITTEN = START + timedelta(days=3)
@@ -61,7 +61,7 @@ def times(lake: Lake, assume: AssumedTime | None) -> dict[str | None, datetime |
 
 def timeless(*natives: str, **fields: Any) -> list[Turn]:
     return [
-        turn(native, ordinal=at, first_line=at + 1, **TIMELESS, **fields)
+        turn(native, ordinal=at, first_line=at + 1, first_byte=at * 100, **TIMELESS, **fields)
         for at, native in enumerate(natives)
     ]
 
@@ -101,8 +101,18 @@ def test_a_copy_in_another_archive_gives_no_turn_another_place(tmp_path: Path) -
     assert found == {"a": START, "b": START + MS, "c": START + 2 * MS, "d": START + MS}
 
 
+def test_a_turn_that_two_formats_hold_has_the_place_of_the_fuller_row(tmp_path: Path) -> None:
+    short, full = timeless("a", "b"), timeless("x", "a", format="other", chars=999)
+    full[1] = replace(full[1], turn_id=TurnId("another"))
+    found = times(lake_of(tmp_path, short, full), AssumedTime(START))
+    assert found == {"x": START, "a": START + MS, "b": START + MS}
+
+
 def test_turns_of_one_line_keep_the_order_in_which_the_archive_gives_them(tmp_path: Path) -> None:
-    talk = [turn(native, ordinal=0, session_id=native, **TIMELESS) for native in ("y", "x", "z")]
+    talk = [
+        turn(native, ordinal=0, session_id=native, user_text=native, **TIMELESS)
+        for native in ("y", "x", "z")
+    ]
     assert list(times(lake_of(tmp_path, talk), AssumedTime(START))) == ["y", "x", "z"]
 
 

@@ -14,6 +14,8 @@ from turnetl.errors import BadUsage
 from turnetl.lake import Origin
 
 MTIME = "mtime"
+_ROW = ["archive", "first_byte", "content_hash"]
+"""What tells a row of the turns table; a copy may bear another turn's id in the episodes table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,13 @@ def fill(
 
     Args:
         episodes: rows of `schema.EPISODES`.
-        turns: `turn_id` and `archive` of the group's turns; those of an archive in its own order.
+        turns: rows of `schema.TURNS` of the group; those of an archive in its own order.
         origins: the archives of the group.
         assume: the time.
     """
     started = pl.col("begun") + pl.duration(milliseconds=pl.col("place"))
     places = _places(turns).join(_begun(origins, assume).lazy(), on="archive", how="left")
-    filled = episodes.join(places, on=["turn_id", "archive"], how="left").with_columns(
+    filled = episodes.join(places, on=_ROW, how="left").with_columns(
         pl.coalesce("started_at", pl.min_horizontal(started, "ended_at")).alias("started_at")
     )
     return filled.drop("place", "begun").sort(
@@ -70,11 +72,9 @@ def fill(
 
 
 def _places(turns: pl.LazyFrame) -> pl.LazyFrame:
-    rows = turns.select("turn_id", "archive").with_row_index("place")
+    rows = turns.select(_ROW).with_row_index("place")
     place = (pl.col("place") - pl.col("place").min().over("archive")).cast(pl.Int64)
-    return rows.with_columns(place).unique(
-        ["turn_id", "archive"], keep="first", maintain_order=True
-    )
+    return rows.with_columns(place).unique(_ROW, keep="first", maintain_order=True)
 
 
 def _begun(origins: Iterable[Origin], assume: AssumedTime) -> pl.DataFrame:
