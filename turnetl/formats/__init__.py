@@ -3,6 +3,7 @@
 from turnetl.formats.base import Format
 from turnetl.formats.chat import OpenAIConversations, ShareGPT
 from turnetl.formats.claude import ClaudeCode, ClaudeWeb
+from turnetl.formats.codex import Codex, CodexDocument
 from turnetl.formats.gemini import GeminiJson, GeminiJsonl, GeminiStream
 from turnetl.formats.kit.opening import Opening
 from turnetl.formats.opencode import OpenCode
@@ -10,6 +11,8 @@ from turnetl.formats.opencode import OpenCode
 KNOWN: tuple[Format, ...] = (
     ClaudeCode(),
     ClaudeWeb(),
+    Codex(),
+    CodexDocument(),
     GeminiJson(),
     GeminiJsonl(),
     GeminiStream(),

@@ -1,0 +1,89 @@
+"""Whose words are these? What stands under role user in Codex, a person's or the program's.
+
+The signs are those that Codex itself tells its own words by, from the first versions on.
+"""
+
+import re
+
+_TAGGED = (
+    ("# agents.md instructions", "</instructions>", "instructions"),
+    ("<user_instructions>", "</user_instructions>", "instructions"),
+    ("<environment_context>", "</environment_context>", "environment"),
+    ("<permissions", ">", "instructions"),
+    ("<collaboration_mode>", "</collaboration_mode>", "instructions"),
+    ("<skill>", "</skill>", "skill"),
+    ("<skills_instructions>", "</skills_instructions>", "skill"),
+    ("<recommended_plugins>", "</recommended_plugins>", "skill"),
+    ("<user_shell_command>", "</user_shell_command>", "shell"),
+    ("<turn_aborted>", "</turn_aborted>", "interrupt"),
+    ("<subagent_notification>", "</subagent_notification>", "notification"),
+    ("<agent_message_board_notification>", "</agent_message_board_notification>", "notification"),
+    ("<user_action>", "</user_action>", "review"),
+    ("<hook_prompt ", "</hook_prompt>", "hook"),
+    ("<codex_internal_context", "</codex_internal_context>", "goal"),
+    ("<goal_context>", "</goal_context>", "goal"),
+    ("<extension_context>", "</extension_context>", "extension"),
+)
+_ENDS = tuple(end for _, end, _ in _TAGGED if end != ">")
+_EXTERNAL = re.compile(r"<external_([^>\s]+)>.*</external_\1>", re.DOTALL)
+_BEGINNINGS = (
+    ("Warning: The maximum number of unified exec processes you can keep open is", "warning"),
+    ("Warning: Your account was flagged for potentially high-risk cyber activity", "warning"),
+    ("Warning: apply_patch was requested via ", "warning"),
+    ("Another language model started to solve this problem and produced a summary", "compaction"),
+    ("You were originally given instructions from a user over one or more turns", "compaction"),
+    ("You have exceeded the maximum number of tokens, please stop coding", "compaction"),
+)
+_WHOLE = {
+    "Start Summarization": "compaction",
+    "No, don't do that \u2014 keep going though.": "rejection",
+}
+_KINDS = {"user_instructions": "instructions", "environment_context": "environment"}
+_REQUEST = re.compile(r"^#+ My request for Codex:[ \t]*", re.MULTILINE)
+_AROUND = ("# Context from my IDE setup:", "# Files mentioned by the user:")
+_IMAGE = re.compile(r"\s*(?:<image(?: name=[^>]*)?>|</image>)\s*")
+_FOLDER = re.compile(r"<cwd>(.+?)</cwd>|^Current working directory: (.+?)$", re.MULTILINE)
+IMAGE = "[image]"
+
+
+def machine(text: str, kind: str | None = None) -> str | None:
+    """Return in a word what part of the program wrote these words, or None if a person did.
+
+    Args:
+        text: what stands under role user.
+        kind: what old versions called it.
+    """
+    text = text.strip()
+    if kind in _KINDS:
+        return _KINDS[kind]
+    if text[:1] in {"<", "#"}:
+        return _tagged(text)
+    return _WHOLE.get(text) or next(
+        (word for sign, word in _BEGINNINGS if text.startswith(sign)), None
+    )
+
+
+def _tagged(text: str) -> str | None:
+    """Return what the tags around a text say; several pieces may stand behind each other."""
+    head, tail = text[:40].lower(), text[-60:].lower()
+    for start, end, word in _TAGGED:
+        if head.startswith(start) and (tail.endswith(end) or tail.endswith(_ENDS)):
+            return word
+    return "external" if _EXTERNAL.fullmatch(text) else None
+
+
+def request(text: str) -> str:
+    """Return what the person asked for, without what the editor put before it."""
+    found = _REQUEST.search(text) if text.lstrip().startswith(_AROUND) else None
+    return text[found.end() :].strip() if found is not None else text.strip()
+
+
+def is_image_tag(text: str) -> bool:
+    """Say whether a text only says that an image begins or ends."""
+    return _IMAGE.fullmatch(text) is not None
+
+
+def folder(text: str) -> str | None:
+    """Return the working folder that the program told the model of."""
+    found = _FOLDER.search(text)
+    return (found[1] or found[2]).strip() if found is not None else None
