@@ -100,15 +100,19 @@ def messages_of(row: Row) -> list[Message]:
     said: list[Message] = _list_of(row)
     if not said and isinstance(row.input, Input):
         said = row.input.messages or []
-    answer = answer_of(row, said)
-    whole = any(message.speaker is Speaker.PERSON for message in answer)
-    return answer if whole else said + answer
+    return said + answer_of(row, said) if said else list(_answer(row))
 
 
 def answer_of(row: Row, said: list[Message]) -> list[Message]:
-    """Return the preferred answer that stands beside messages, if they end without one."""
-    ended = bool(said) and said[-1].speaker is Speaker.MODEL
-    return [] if ended else list(_answer(row))
+    """Return the preferred answer that stands beside messages, if they end without one.
+
+    What was asked may stand there once more, before the answer.
+    """
+    if said and said[-1].speaker is Speaker.MODEL:
+        return []
+    found = list(_answer(row))
+    asked = [at for at, message in enumerate(found) if message.speaker is Speaker.PERSON]
+    return found[asked[-1] + 1 :] if asked else found
 
 
 def pieces_of(raw: bytes) -> list[bytes]:

@@ -59,11 +59,12 @@ class Talk:
             self.turns[-1].closed_by = ClosedBy.NEXT_PROMPT
         if self._waiting:
             self._forget()
+        said = message.words
         turn = RawTurn(
             native="",
             session_id=_NOBODY,
             ordinal=len(self.turns),
-            user_text="\n\n".join(words.texts(message.words)),
+            user_text=said if isinstance(said, str) else "\n\n".join(words.texts(said)),
             first_line=place.line,
             last_line=place.last_line,
             first_byte=place.start,
@@ -76,7 +77,7 @@ class Talk:
         self.turns.append(turn)
 
     def _answer(self, turn: RawTurn, message: Message) -> None:
-        turn.said += [text for text in words.texts(message.words) if text.strip()]
+        turn.said += words.spoken(message.words)
         if message.refusal:
             turn.said.append(message.refusal)
         if message.model:
@@ -96,7 +97,7 @@ class Talk:
 
     def _results(self, turn: RawTurn, message: Message) -> None:
         """Take the outcomes that stand in a person's message, and the words beside them."""
-        said = [text for text in words.texts(message.words) if text.strip()]
+        said = words.spoken(message.words)
         self.counts.steering += len(said)
         turn.steering += said
         for result in words.results(message):

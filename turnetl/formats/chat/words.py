@@ -50,6 +50,13 @@ def texts(words: Any) -> list[str]:
     return [] if words is None else [compact(words)]
 
 
+def spoken(words: Any) -> list[str]:
+    """Return the texts of which each says something."""
+    if isinstance(words, str):
+        return [words] if words.strip() else []
+    return [text for text in texts(words) if text.strip()]
+
+
 def calls(message: Message) -> Sequence[Asked]:
     """Return the calls in a model's message, wherever they stand in it."""
     words = message.words

@@ -180,10 +180,13 @@ def _torn(data: bytes, key: str | None) -> Document:
     found: list[tuple[int, bytes]] = []
     if scan.opens("{"):
         for name in scan.names():
-            if name == key and scan.opens("["):
-                found += scan.values("]")
+            if scan.opens("["):
+                values = list(scan.values("]"))
+                found += values if name == key else []
+                fields[name] = b"[%s]" % b",".join(raw for _, raw in values)
             elif (value := scan.value()) is not None:
                 fields[name] = value[1]
+    fields.pop(key or "", None)
     scan.ends()
     return Document(fields, found, scan.broken_at)
 
