@@ -1,6 +1,7 @@
 """The rows of Claude Code's JSONL: only the fields that are used.
 
 Types vary between versions, and by accident; a field of another type than these counts as missing.
+Fields stand in the order in which they are written most often, where the decoder looks first.
 """
 
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ import msgspec
 from turnetl.formats.kit.rows import Rows
 
 
-class Block(msgspec.Struct):
+class Block(msgspec.Struct, gc=False):
     """One piece of a message: text, image, tool_use, tool_result ..."""
 
     type: str | None = None
@@ -19,22 +20,22 @@ class Block(msgspec.Struct):
     name: str | None = None
     input: Any = None
     tool_use_id: str | None = None
-    tool_name: str | None = None
     content: "str | list[str | Block] | None" = None
     is_error: bool | None = None
+    tool_name: str | None = None
 
 
 _Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
 
 
-class Usage(msgspec.Struct):
+class Usage(msgspec.Struct, gc=False):
     input_tokens: _Tokens | None = None
     output_tokens: _Tokens | None = None
 
 
-class Message(msgspec.Struct):
-    id: str | None = None
+class Message(msgspec.Struct, gc=False):
     model: str | None = None
+    id: str | None = None
     content: str | list[str | Block] | None = None
     usage: Usage | None = None
 
@@ -58,36 +59,36 @@ class Attachment(msgspec.Struct, rename="camel"):
     origin: Origin | None = None
 
 
-class Row(msgspec.Struct, rename="camel"):
+class Row(msgspec.Struct, rename="camel", gc=False):
     """A line. Most kinds of rows fill only a few of these."""
 
-    type: str | None = None
-    uuid: str | None = None
     parent_uuid: str | None = None
+    is_sidechain: bool | None = None
+    cwd: str | None = None
+    session_id: str | None = None
+    version: str | None = None
+    git_branch: str | None = None
+    agent_id: str | None = None
+    type: str | None = None
+    message: Message | None = None
+    is_meta: bool | None = None
+    uuid: str | None = None
+    timestamp: str | None = None
     leaf_uuid: str | None = None
     message_id: str | None = None
-    session_id: str | None = None
     parent_session_id: str | None = None
     forked_from: Fork | None = None
-    agent_id: str | None = None
-    timestamp: str | None = None
-    cwd: str | None = None
-    git_branch: str | None = None
-    version: str | None = None
-    is_sidechain: bool | None = None
-    is_meta: bool | None = None
     is_compact_summary: bool | None = None
     is_visible_in_transcript_only: bool | None = None
     is_api_error_message: bool | None = None
     turn_companion: bool | None = None
     turn_origin: str | None = None
-    user_feedback: str | None = None
     origin: Origin | None = None
     operation: str | None = None
     reason: str | None = None
     content: Any = None
     attachment: Attachment | None = None
-    message: Message | None = None
+    user_feedback: str | None = None
 
 
 ROWS = Rows(Row)

@@ -5,6 +5,7 @@ File order is the order: timestamps go backwards, and parents may lie in other f
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from turnetl.formats.base import Counts, Place, RawTurn, Reading, ToolUse, moment
@@ -47,6 +48,10 @@ def is_row(row: Mapping[str, Any]) -> bool:
         return row.get("type") in _SIGNS
     message = row.get("message")
     return isinstance(message, dict) and message.get("content") is not None
+
+
+def _is_said(text: str) -> bool:
+    return text != _NOTHING_SAID and not text.isspace()
 
 
 @dataclass(slots=True)
@@ -147,19 +152,17 @@ class Reader:
     def _assistant(self, row: Row, message: Message, place: Place) -> str | None:
         turn = self.sessions.turn(row)
         blocks = blocks_of(message.content)
-        uses = [block for block in blocks if block.type == "tool_use"]
-        self.counts.tool_uses += len(uses)
-        if turn is None:
-            return "preamble"
-        if message.model == _SYNTHETIC or row.is_api_error_message:
-            return self._synthetic(turn, row, place)
+        if turn is None or message.model == _SYNTHETIC or row.is_api_error_message:
+            self.counts.tool_uses += sum(block.type == "tool_use" for block in blocks)
+            return "preamble" if turn is None else self._synthetic(turn, row, place)
         self._touch(turn, row, place)
         turn.closed_by = None
         turn.model = message.model or turn.model
-        texts = [block.text for block in blocks if block.type == "text" and block.text]
-        turn.said += [text for text in texts if text.strip() and text != _NOTHING_SAID]
-        for use in uses:
-            self._use(turn, use)
+        for block in blocks:
+            if block.type == "tool_use":
+                self._use(turn, block)
+            elif block.type == "text" and (text := block.text) and _is_said(text):
+                turn.said.append(text)
         self._bill(turn, row, message)
         return None
 
@@ -172,6 +175,7 @@ class Reader:
         return None
 
     def _use(self, turn: RawTurn, block: Block) -> None:
+        self.counts.tool_uses += 1
         tool = ToolUse(block.name or "", call(block.input))
         turn.tools.append(tool)
         turn.input_chars += len(compact(block.input))
@@ -242,30 +246,38 @@ class Reader:
 
     def _results(self, row: Row, blocks: list[Block], place: Place) -> str | None:
         turn = self.sessions.turn(row)
-        answers = [self._result(block, row) for block in blocks if block.type == "tool_result"]
-        said = [answer for answer in answers if answer is not None]
-        said = said or [text for text in (row.user_feedback,) if text and text.strip()]
+        time = moment(row.timestamp)
+        said: list[str] = []
+        texts: list[str] = []
+        for block in blocks:
+            if block.type == "tool_result":
+                said += self._result(block, time)
+            elif block.type == "text" and block.text and not row.is_meta:
+                texts.append(block.text)
+        if not said and row.user_feedback and row.user_feedback.strip():
+            said.append(row.user_feedback)
         self.counts.answers += len(said)
-        texts = [] if row.is_meta else [block.text for block in blocks if block.type == "text"]
-        steering = [text for text in texts if text and not words.is_interrupt(text)]
-        self._steer(steering, row, place)
+        if texts:
+            self._steer([text for text in texts if not words.is_interrupt(text)], row, place)
         if turn is None:
             return "preamble"
         turn.answers += said
-        if any(text and words.is_interrupt(text) for text in texts):
+        if any(map(words.is_interrupt, texts)):
             turn.closed_by = ClosedBy.INTERRUPTED
         self._touch(turn, row, place)
         return None
 
-    def _result(self, block: Block, row: Row) -> str | None:
-        """Give the outcome to its call; return what a person said in it."""
+    def _result(self, block: Block, time: datetime | None) -> list[str]:
+        """Give the outcome to its call; return what a person said in it, if anything."""
         outcome = words.without_context(flat(block.content))
+        is_error = block.is_error is True
         tool = self.uses.get(block.tool_use_id or "")
         if tool is not None:
             tool.outcome = words.plain_error(outcome)
-            tool.is_error = block.is_error is True
-            tool.ended_at = moment(row.timestamp)
-        return words.answer(outcome, is_error=block.is_error is True)
+            tool.is_error = is_error
+            tool.ended_at = time
+        answer = words.answer(outcome, is_error=is_error)
+        return [] if answer is None else [answer]
 
     def _prompt(self, row: Row, text: str, place: Place) -> None:
         """Start a turn, and end the one before it."""
