@@ -10,7 +10,7 @@ from tests import frames
 from tests.builders import START, turn
 from turnetl import ids, schema
 from turnetl.episodes import episodes
-from turnetl.model import ClosedBy, SessionId, Turn
+from turnetl.model import ClosedBy, SessionId, Turn, TurnId
 
 
 def made(*turns: Turn) -> pl.DataFrame:
@@ -51,6 +51,26 @@ def test_a_prompt_that_two_formats_hold_is_one_turn() -> None:
     assert table["turn_id"].to_list() == [local.turn_id]
     assert table["archive"].to_list() == ["export.json"]
     assert table["copies"].to_list() == [1]
+
+
+def test_what_was_typed_while_a_task_ran_stays_a_turn_of_its_own() -> None:
+    task = [said("t0", n, "s1", format="codex", turn_id=TurnId(f"codex {n}")) for n in range(2)]
+    again = [
+        replace(of, format="codex_json", archive="export.json", turn_id=TurnId(f"json {n}"))
+        for n, of in enumerate(task)
+    ]
+    assert made(*task, *again)["turn_id"].to_list() == ["codex 0", "codex 1"]
+
+
+def test_a_copy_beside_another_session_lends_no_time_but_says_that_the_turn_is_over() -> None:
+    original = said("p0", 1, "s1", closed=False, closed_by=None)
+    early = START - timedelta(hours=1)
+    copied = said("p0", 1, "s1", archive="a.jsonl", first_line=1, started_at=early)
+    own = said("f0", 2, "a-fork", archive="a.jsonl", first_line=9)
+    table = made(original, copied, own)
+    assert table["archive"].to_list() == ["s1.jsonl", "a.jsonl"]
+    assert table["started_at"].to_list()[0] == original.started_at
+    assert table["closed"].to_list()[0]
 
 
 def test_prompts_of_one_id_in_two_sessions_of_two_formats_are_two() -> None:

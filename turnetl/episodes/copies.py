@@ -19,7 +19,8 @@ def as_one(turns: pl.LazyFrame) -> pl.LazyFrame:
     """Give the copies of a turn one `turn_id`, and the session that it was first said in.
 
     Reads the columns that tell, and of those only. Adds `replayed`: the row is of a fork whose tool
-    wrote it anew, so its time is that of the fork.
+    wrote it anew; and `aside`: its archive ends in another session, so it may be copied there. The
+    times of such rows are less to be trusted than those of others.
     """
     keys = turns.select(_KEYS).collect()
     replayed = _replayed(keys)
@@ -27,20 +28,33 @@ def as_one(turns: pl.LazyFrame) -> pl.LazyFrame:
     last = {turn: _last(turn, same) for turn in same}
     one = pl.col("turn_id").replace(last)
     owners = _owners(keys.with_columns(one))
-    marked = turns.with_columns(pl.col("turn_id").is_in(list(replayed)).alias("replayed"), one)
+    ends_in = pl.col("session_id").sort_by("first_line", "session_id").last().over("archive")
+    marked = turns.with_columns(
+        pl.col("turn_id").is_in(list(replayed)).alias("replayed"),
+        (pl.col("session_id") != ends_in).alias("aside"),
+        one,
+    )
     return marked.update(owners.lazy(), on="turn_id", how="left", include_nulls=True)
 
 
 def _across_formats(keys: pl.DataFrame) -> dict[str, str]:
-    """Return the prompts that several formats hold in one session, each with the first one's id."""
+    """Return the prompts that several formats hold in one session, each with the first one's id.
+
+    A prompt's id may stand for several turns (what was typed while a task ran): these are taken in
+    their order.
+    """
     prompt = ["session_id", "prompt_id"]
-    several = (
+    each = (
         keys.drop_nulls("prompt_id")
         .filter(pl.col("format").n_unique().over(prompt) > 1)
-        .sort("format", "turn_id")
-        .with_columns(pl.col("turn_id").first().over(prompt).alias("first"))
+        .group_by("format", *prompt, "turn_id")
+        .agg(pl.col("ordinal").min())
+        .sort("format", *prompt, "ordinal", "turn_id")
+        .with_columns(pl.int_range(pl.len()).over("format", *prompt).alias("place"))
     )
-    return _other(several)
+    return _other(
+        each.with_columns(pl.col("turn_id").first().over(*prompt, "place").alias("first"))
+    )
 
 
 def _replayed(keys: pl.DataFrame) -> dict[str, str]:

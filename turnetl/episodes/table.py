@@ -29,16 +29,30 @@ def episodes(turns: pl.LazyFrame) -> pl.DataFrame:
 
 
 def once(turns: pl.LazyFrame) -> pl.LazyFrame:
-    """Return each turn once, as the archive has it that holds most of it, with `copies`."""
-    best = as_one(turns).sort(
-        ["turn_id", "replayed", "chars", "closed", "content_hash", "archive", "first_line"],
-        descending=[False, False, True, True, False, False, False],
-    )
-    others = (pl.col("archive").n_unique().over("turn_id") - 1).cast(pl.Int32)
+    """Return each turn once, as the archive has it that holds most of it, with `copies`.
+
+    It is over if an archive that holds as much says so.
+    """
+    order = {
+        "turn_id": False,
+        "replayed": False,
+        "chars": True,
+        "aside": False,
+        "closed": True,
+        "content_hash": False,
+        "archive": False,
+        "first_line": False,
+    }
+    alike = ["turn_id", "content_hash"]
+    best = as_one(turns).sort([*order], descending=[*order.values()])
     return (
-        best.with_columns(others.alias("copies"))
+        best.with_columns(
+            (pl.col("archive").n_unique().over("turn_id") - 1).cast(pl.Int32).alias("copies"),
+            pl.col("closed").any().over(alike),
+            pl.coalesce("closed_by", pl.col("closed_by").drop_nulls().first().over(alike)),
+        )
         .unique("turn_id", keep="first", maintain_order=True)
-        .drop("replayed")
+        .drop("replayed", "aside")
     )
 
 
