@@ -39,6 +39,7 @@ def members(path: Path) -> Sequence[Path] | None:
     is that of time. Messages without a session file stand under the first of them. Files are opened
     only where their names do not tell.
     """
+    path = path.absolute()
     if (store := _of_session(path)) is not None and (session := _session(path, store)) is not None:
         return [path, *_said(store, session)]
     if (store := _of_message(path)) is not None and _is_first_without_session(path, store):
@@ -48,6 +49,7 @@ def members(path: Path) -> Sequence[Path] | None:
 
 def belongs(path: Path) -> bool:
     """Say whether a file is a message or a part in a store, and hence no archive of its own."""
+    path = path.absolute()
     if (store := _of_message(path)) is not None:
         return not _is_first_without_session(path, store)
     return _is_part(path)

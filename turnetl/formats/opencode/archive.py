@@ -17,7 +17,7 @@ from turnetl.formats.opencode.collected import Collected
 from turnetl.formats.opencode.messages import message
 from turnetl.formats.opencode.rows import ELEMENTS, SESSIONS, Element, Info, Part, Session
 from turnetl.formats.opencode.second import SECONDS, Second, as_first
-from turnetl.formats.opencode.signs import is_message, is_part, is_session
+from turnetl.formats.opencode.signs import is_export, is_message, is_part, is_session
 from turnetl.formats.opencode.store import read_files
 
 _Kind = TypeVar("_Kind", bound=msgspec.Struct)
@@ -36,9 +36,8 @@ class OpenCode:
     def sniff(self, opening: Opening) -> bool:
         """Know an export by its session, the store by any of its files."""
         opening = opening.behind(_GREETING)
-        info = opening.first.within("info")
-        if info is not None:
-            return is_session(info) and (_MESSAGES in opening.first or len(opening.first) == 1)
+        if is_export(opening.first):
+            return True
         return any(is_session(row) or is_message(row) or is_part(row) for row in opening.rows)
 
     def read(self, data: bytes) -> Reading:

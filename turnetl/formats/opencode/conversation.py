@@ -104,9 +104,10 @@ class Conversation:
 
     def _prompt(self, message: Message, text: str) -> RawTurn:
         info, place, session = message.info, message.place, self.session
+        of = info.session_id or session.id or ""
         turn = RawTurn(
-            native=info.id or "",
-            session_id=SessionId(info.session_id or session.id or ""),
+            native=_native(info, of),
+            session_id=SessionId(of),
             ordinal=len(self.turns),
             user_text=text,
             first_line=place.line,
@@ -214,6 +215,13 @@ def _in_time(messages: Iterable[Message]) -> list[Message]:
         before = keys[-1] if keys else float("-inf")
         keys.append(created.timestamp() if created is not None else before)
     return [found[place] for place in sorted(range(len(found)), key=keys.__getitem__)]
+
+
+def _native(info: Info, session: str) -> str:
+    """Return what the turn's id is made of: only OpenCode's own ids are nobody else's."""
+    if not info.id or info.id.startswith("msg_"):
+        return info.id or ""
+    return f"{session}:{info.id}"
 
 
 def _model(info: Info) -> str | None:
