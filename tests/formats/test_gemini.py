@@ -173,6 +173,27 @@ def test_a_slash_command_that_the_model_answers_is_a_turn_and_any_other_is_not()
     assert "/stats" not in prompts(reading)
 
 
+def test_a_command_that_only_the_client_answers_is_no_turn() -> None:
+    reading = lines(
+        user("u1", "Draw."),
+        spoken("g1", "Drawn.", model="m"),
+        user("u2", "/compress"),
+        user("u3", SNAPSHOT),
+        spoken("g2", ACKNOWLEDGED),
+        user("u4", "/quit"),
+    )
+    assert prompts(reading) == ["Draw."]
+    assert reading.counts.skipped["local_command"] == 2
+
+
+def test_words_before_a_call_that_was_refused_leave_the_turn_broken_off() -> None:
+    refused = {"id": "c1", "name": "run_shell_command", "args": {}, "status": "cancelled"}
+    answer = spoken("g1", "I will clean up.", model="m", toolCalls=[refused])
+    turn = only(lines(user("u1", "Clean up."), answer))
+    assert turn.said == ["I will clean up."]
+    assert turn.closed_by is ClosedBy.INTERRUPTED
+
+
 def test_leaving_ends_the_last_turn() -> None:
     assert read("prompts.json").turns[-1].closed_by is ClosedBy.SESSION_END
 
@@ -350,6 +371,17 @@ def test_crooked_lines_are_mended_and_counted() -> None:
     assert list(reading.turns[1].usage.values()) == [(12, 3)]
     assert counts.skipped["preamble"] == 1
     assert counts.tool_uses == 1
+
+
+def test_a_head_with_a_name_that_no_text_can_hold_is_read_all_the_same() -> None:
+    data = bytes_of("snapshot.json").replace(b'"projectHash"', b'"\\ud800"')
+    assert len(GeminiJson().read(data).turns) == 1
+
+
+def test_the_path_of_an_older_release_is_the_call() -> None:
+    calls = [{"id": "c1", "name": "read_file", "args": {"absolute_path": "/home/dev/a.py"}}]
+    turn = only(lines(user("u1", "Read it."), spoken("g1", "", model="m", toolCalls=calls)))
+    assert [tool.input for tool in turn.tools] == ["/home/dev/a.py"]
 
 
 def test_several_sessions_in_one_archive_keep_their_own_folders_and_ordinals() -> None:

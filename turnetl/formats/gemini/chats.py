@@ -4,18 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from turnetl.formats.base import Counts, Opening, Place, Reading
 from turnetl.formats.gemini.history import History
-from turnetl.formats.gemini.rows import KINDS, ROWS, Row
+from turnetl.formats.gemini.rows import KINDS, ROWS, Row, Update
 from turnetl.formats.gemini.turns import Reader
 from turnetl.formats.kit.documents import document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.sessions import name_sessions
 
 _MESSAGES = "messages"
-_KNOWN_OF_ITSELF = ("lastUpdated", "messages", "sessionId", "summary", "directories")
+_OF_ITSELF = ("sessionId", "kind", "directories")
+_CHANGED = ("lastUpdated", "messages", "sessionId", "summary", "directories")
 _OF_A_MODEL = ("content", "parts", "toolCalls", "thoughts", "tokens")
 
 
@@ -42,7 +41,7 @@ class GeminiJson:
         read_elements(data, parts, ROWS, rows.take, counts)
         history = History()
         if (head := _head(parts.fields)) is not None:
-            history.take(-1, head, Place(1, 1, 0, 0))
+            history.know(Update(head.session_id, head.kind, head.directories))
         return _reading(rows, history, counts)
 
 
@@ -108,8 +107,8 @@ def _reading(rows: _Rows, history: History, counts: Counts, *, grows: bool = Fal
 
 
 def _head(fields: Mapping[str, bytes]) -> Row | None:
-    """Return what stands in a document beside its messages."""
-    pairs = (msgspec.json.encode(name) + b":" + value for name, value in fields.items())
+    """Return what stands in a document beside its messages and is used."""
+    pairs = [f'"{name}":'.encode() + fields[name] for name in _OF_ITSELF if name in fields]
     head = b"{" + b",".join(pairs) + b"}"
     return ROWS.read(head) or next(iter(ROWS.mend(head)[0]), None)
 
@@ -129,5 +128,5 @@ def _is_line(row: Mapping[str, Any]) -> bool:
 def _is_change(row: Mapping[str, Any]) -> bool:
     update = row.get("$set")
     if isinstance(update, dict):
-        return any(name in update for name in _KNOWN_OF_ITSELF)
+        return any(name in update for name in _CHANGED)
     return isinstance(row.get("$rewindTo"), str)

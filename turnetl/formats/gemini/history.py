@@ -72,8 +72,15 @@ class History:
         elif row.type is not None:
             self.note(number, "other")
         else:
-            self._know(row.update or Update(row.session_id, row.kind, row.directories))
+            self.know(row.update or Update(row.session_id, row.kind, row.directories))
             self._replace(number, row.update.messages if row.update else row.messages, place)
+
+    def know(self, update: Update) -> None:
+        """Take what a session says about itself."""
+        self._session = update.session_id or self._session
+        if update.kind is not None:
+            self._is_sidechain = update.kind == _SUBAGENT
+        self._work_in(next(iter(update.directories or []), None))
 
     def finish(self) -> None:
         """Look for copies behind the last line: their writing may have been cut off."""
@@ -86,13 +93,6 @@ class History:
         """Say what became of a row: one that gave anything is used, whatever else it held."""
         if self.reasons.setdefault(number, reason) is not None and reason is None:
             self.reasons[number] = None
-
-    def _know(self, update: Update) -> None:
-        """Take what a session says about itself."""
-        self._session = update.session_id or self._session
-        if update.kind is not None:
-            self._is_sidechain = update.kind == _SUBAGENT
-        self._work_in(next(iter(update.directories or []), None))
 
     def _work_in(self, folder: str | None) -> None:
         if folder is not None:

@@ -107,17 +107,18 @@ class Reader:
 
     def _spoken(self, message: Message) -> str | None:
         row = message.row
-        if self.command is not None:
+        calls = [call for call in calls_of(row) if call.id is None or call.id not in self.uses]
+        texts = texts_of(row.content) + texts_of(row.parts)
+        said = [text for text in texts if not words.is_canned(text)]
+        is_made_up = _is_made_up(row, said, calls)
+        if self.command is not None and not is_made_up:
             self.note(self.command[0].number, None)
             self._prompt(*self.command)
-        calls = [call for call in calls_of(row) if call.id is None or call.id not in self.uses]
         self.counts.tool_uses += len(calls)
         if not self.turns:
             self._remember(calls)
             return "preamble"
-        texts = texts_of(row.content) + texts_of(row.parts)
-        said = [text for text in texts if not words.is_canned(text)]
-        if _is_made_up(row, said, calls):
+        if is_made_up:
             return "synthetic"
         self._answered(self.turns[-1], message, said, calls)
         return None
@@ -134,10 +135,10 @@ class Reader:
         turn.said += said
         for one in calls:
             self._use(turn, one)
-        if said or any(one.status != _CANCELLED for one in calls):
-            turn.closed_by = None
-        elif calls:
+        if calls and all(one.status == _CANCELLED for one in calls):
             turn.closed_by = ClosedBy.INTERRUPTED
+        elif said or calls:
+            turn.closed_by = None
         if row.tokens is not None:
             key = row.id or str(message.number)
             turn.usage[key] = row.tokens.input or 0, row.tokens.output or 0

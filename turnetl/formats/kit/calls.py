@@ -14,7 +14,7 @@ import msgspec
 
 from turnetl.formats.kit.patches import in_short, is_patch
 
-_PATHS = ("file_path", "filePath", "notebook_path", "path")
+_PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")
 _GONE = ("old_string", "oldString")
 _CAME = ("new_string", "newString", "content", "new_source")
 _COMMANDS = ("command", "cmd")
