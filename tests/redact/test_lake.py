@@ -85,7 +85,7 @@ def test_no_canary_reaches_the_lake(kind: str, tmp_path: Path, redactor: Redacto
     path = tmp_path / "archive.jsonl"
     path.write_text(archive(words))
     lake = Lake(tmp_path / "lake")
-    parse.archives([path], lake, redactor=redactor, group=GROUP)
+    parse.archives([path], lake, redactor=redactor, grouping=parse.Grouping(GROUP))
     episodes.build(lake, [GROUP])
     found = written(tmp_path / "lake")
     assert secret not in found
@@ -102,7 +102,7 @@ def test_real_archives_without_secrets_come_through_whole(
 ) -> None:
     lake = Lake(tmp_path)
     found = parse.expand([str(real.ARCHIVES / "entireio__cli")])
-    parse.archives(found.archives, lake, redactor=redactor, group=GROUP)
+    parse.archives(found.archives, lake, redactor=redactor, grouping=parse.Grouping(GROUP))
     assert lake.scan_turns(GROUP).select(pl.col("redactions").sum()).collect().item() == 0
     (report,) = episodes.build(lake, [GROUP]).groups
     assert report.chars_after <= 0.15 * report.chars_before

@@ -45,6 +45,8 @@ class Origin:
     schema: int = schema.TURNS.version
     cwd: str | None = None
     """The first folder that the archive names, redacted: what its group is named after."""
+    told: bool = False
+    """Whether a person named the format."""
 
 
 @dataclass(frozen=True, slots=True)

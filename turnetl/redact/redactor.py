@@ -56,6 +56,10 @@ class Redactor:
         self._key = key
         self._scanner: kingfisher_sdk.Scanner | None = None
 
+    def __reduce__(self) -> tuple[type["Redactor"], tuple[bytes]]:
+        """Go to another process as the key alone: the scanner cannot, and is loaded anew there."""
+        return type(self), (self._key,)
+
     @property
     def version(self) -> str:
         """Digest of all that decides what is cut: the scanner's release, our rules and the key."""

@@ -1,0 +1,213 @@
+"""One archive to one turns file: read if it changed, redacted, written as a whole or not at all."""
+
+import hashlib
+import logging
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from turnetl import formats
+from turnetl.errors import BadArchive, Stop
+from turnetl.formats.base import Counts, Format
+from turnetl.formats.kit.documents import is_document
+from turnetl.lake import Lake, Origin, placed, shown
+from turnetl.model import GroupId
+from turnetl.parse import refusals, sources
+from turnetl.parse.grouping import Grouping
+from turnetl.parse.report import ArchiveReport, Outcome
+from turnetl.parse.sources import Bounds, Content, Seen
+from turnetl.parse.table import Redacts, redacted, rows
+
+log = logging.getLogger(__name__)
+
+_TELLING = 64
+"""Lines that a format is told by, if the archive is one of lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What all archives of a run are read with. Goes to other processes whole."""
+
+    lake: Lake
+    redactor: Redacts
+    redactor_version: str
+    grouping: Grouping
+    told: str | None
+    """The name of the format that a person named for all of them."""
+    bounds: Bounds
+    dry_run: bool
+
+    def stands(self, origin: Origin) -> bool:
+        """Say whether the same bytes would give the turns that they gave then."""
+        return (
+            self.told in (None, origin.format)
+            and (origin.reader, origin.redactor) == (_version(origin), self.redactor_version)
+            and origin.group == self.placed(origin, origin.cwd, origin.format, origin.archive)[0]
+        )
+
+    def agrees(self, origin: Origin) -> bool:
+        """Say whether it `stands` and a person has not said anything new about it either."""
+        _, fixed = self.placed(origin, origin.cwd, origin.format, origin.archive)
+        told = self.tells(origin) is not None
+        return self.stands(origin) and (fixed, told) == (origin.fixed, origin.told)
+
+    def placed(
+        self, before: Origin | None, cwd: str | None, name: str, archive: str
+    ) -> tuple[GroupId, bool]:
+        """Return an archive's group and whether a person named it: what they named once stays."""
+        named = self.grouping.named(cwd, name, archive)
+        if named is None and before is not None and before.fixed:
+            return before.group, True
+        return named or self.grouping.group(cwd, name, archive), named is not None
+
+    def tells(self, before: Origin | None) -> str | None:
+        """Return the format that a person named for an archive, now or in an earlier run."""
+        return self.told or (before.format if before is not None and before.told else None)
+
+    def format(self, data: bytes, before: Origin | None) -> Format | None:
+        """Return how an archive is read: as a person said, else as it looks."""
+        told = self.tells(before)
+        known = formats.named(told) if told is not None and data.strip() else None
+        return known or formats.sniff(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the lake holds of an archive."""
+
+    digest: str
+    """The name of its turns file."""
+    files: tuple[Path, ...] = ()
+    """Its turns files, the newest last: there is one at most, but for a dry run."""
+    origin: Origin | None = None
+    """What the newest says; None also if it says nothing that we know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An archive that must be opened."""
+
+    seen: Seen
+    held: Held
+
+
+def read(work: Work, run: Run) -> ArchiveReport:
+    """Bring one turns file up to date. Nothing in an archive can make it raise.
+
+    Raises:
+        Stop: the lake cannot be written.
+    """
+    path = work.seen.path
+    try:
+        return _read(work, run)
+    except BadArchive as error:
+        return refusals.refused(path, error)
+    except Stop:
+        raise
+    except MemoryError:
+        return refusals.refused(path, refusals.too_much(path))
+    except Exception as error:
+        # One archive must not stop ten thousand others.
+        log.debug("archive not read", exc_info=True, extra={"archive": shown(path)})
+        return refusals.refused(path, refusals.not_foreseen(path, error))
+
+
+def unchanged(seen: Seen, origin: Origin) -> ArchiveReport:
+    """Return what is known of an archive without reading it."""
+    counts = Counts.from_mapping(origin.counts)
+    return ArchiveReport(
+        shown(seen.path), Outcome.UNCHANGED, origin.format, origin.group, counts, cwd=origin.cwd
+    )
+
+
+def _read(work: Work, run: Run) -> ArchiveReport:
+    origin = work.held.origin
+    _glance(work.seen, origin, run)
+    data = sources.stored(work.seen)
+    sha256 = hashlib.sha256(data).hexdigest()
+    if origin is not None and origin.sha256 == sha256 and run.stands(origin):
+        return _touched(work, origin, run)
+    content = sources.content(work.seen.path, data, run.bounds)
+    del data
+    return _taken(work, content, sha256, run)
+
+
+def _glance(seen: Seen, before: Origin | None, run: Run) -> None:
+    """Refuse a large archive that can be seen at once to be none.
+
+    Raises:
+        BadArchive: it can be.
+    """
+    if seen.size <= sources.HEAD or seen.is_store:
+        return
+    head = sources.head(seen)
+    if run.format(head, before) is None and not _more_could_tell(head):
+        raise refusals.unknown(seen.path, head)
+
+
+def _more_could_tell(head: bytes) -> bool:
+    """Say whether a format could know the archive by what stands behind its beginning.
+
+    Of lines the first few decide. A document is told by its keys, and they may come last.
+    """
+    return head.count(b"\n") < _TELLING or is_document(head)
+
+
+def _touched(work: Work, origin: Origin, run: Run) -> ArchiveReport:
+    """Note that the same bytes have another time, so that the next run need not look again."""
+    seen, archive = work.seen, origin.archive
+    _, fixed = run.placed(origin, origin.cwd, origin.format, archive)
+    told = run.tells(origin) is not None
+    now = replace(origin, size=seen.size, mtime_ns=seen.mtime_ns, fixed=fixed, told=told)
+    if not run.dry_run:
+        _write(work, pl.read_parquet(work.held.files[-1]), now, run)
+    return unchanged(seen, origin)
+
+
+def _taken(work: Work, content: Content, sha256: str, run: Run) -> ArchiveReport:
+    path, before = work.seen.path, work.held.origin
+    known = run.format(content.data, before)
+    if known is None:
+        raise refusals.unknown(path, content.data)
+    reading, whole = known.read(content.data), content.data.endswith(b"\n")
+    texts = redacted(reading, run.redactor)
+    archive = placed(path)
+    group, fixed = run.placed(before, texts.cwd, known.name, archive)
+    origin = Origin(
+        archive=archive,
+        size=work.seen.size,
+        mtime_ns=work.seen.mtime_ns,
+        sha256=sha256,
+        format=known.name,
+        reader=known.version,
+        redactor=run.redactor_version,
+        group=group,
+        fixed=fixed,
+        counts=reading.counts.as_mapping(),
+        cwd=texts.cwd,
+        told=run.tells(before) is not None,
+    )
+    if not run.dry_run:
+        _write(work, rows(texts, known.name, group, archive), origin, run)
+    return ArchiveReport(
+        archive=shown(path),
+        outcome=Outcome.NEW if before is None else Outcome.CHANGED,
+        format=known.name,
+        group=group,
+        counts=reading.counts,
+        problem=content.problem or refusals.bad_lines(path, reading.counts, whole=whole),
+        cwd=texts.cwd,
+    )
+
+
+def _write(work: Work, table: pl.DataFrame | pa.Table, origin: Origin, run: Run) -> None:
+    held = work.held
+    run.lake.write_turns(table, origin, digest=held.digest, elsewhere=held.files)
+
+
+def _version(origin: Origin) -> int | None:
+    """Return the version of the format's reader as it is now."""
+    known = formats.named(origin.format)
+    return known.version if known is not None else None

@@ -1,0 +1,177 @@
+"""Archives read side by side by processes, largest first.
+
+The processes are started anew (`spawn`): polars and pyarrow have threads of their own, which do not
+outlive a fork. They are our own and not a pool's: of a pool one cannot learn which archive killed a
+process, it gives up all others with it, and it cannot be stopped at once.
+"""
+
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
+from types import FrameType
+from typing import NoReturn
+
+from turnetl.errors import Stop
+from turnetl.parse import refusals
+from turnetl.parse.report import ArchiveReport
+from turnetl.parse.single import Run, Work, read
+
+_MOST = 64
+"""Archives handed over at a time."""
+_ENOUGH = 4 << 20
+"""Bytes handed over at a time: 30 ms of work, so that all processes end together."""
+_PATIENCE = 2.0
+"""Seconds for a process to take its unfinished file away when it is stopped."""
+
+Placed = tuple[int, Work]
+"""An archive and its place in the report."""
+
+
+def side_by_side(
+    works: Sequence[Placed], run: Run, jobs: int
+) -> Iterator[tuple[int, ArchiveReport]]:
+    """Yield what became of each archive, in the order in which they are done.
+
+    Raises:
+        Stop: the lake cannot be written, or no process can be started.
+    """
+    left = deque(sorted(works, key=lambda placed: (-placed[1].seen.size, placed[0])))
+    with _workers(run, min(jobs, len(works))) as workers:
+        while workers:
+            ready = wait([worker.pipe for worker in workers])
+            for worker in [worker for worker in workers if worker.pipe in ready]:
+                yield from worker.heard(left)
+                if worker.is_done:
+                    workers.remove(worker)
+                    worker.leave()
+                    if worker.died and left:
+                        workers.append(_Worker(run))
+
+
+class _Worker:
+    """A process that reads what it is handed."""
+
+    def __init__(self, run: Run) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, run), daemon=True)
+        with _deaf():
+            self.process.start()
+        # Ours must be the only other end: then the pipe ends when the process does.
+        theirs.close()
+        self.is_done = False
+        self.died = False
+        self._started = False
+        self._batch: deque[Placed] = deque()
+
+    def heard(self, left: deque[Placed]) -> Iterator[tuple[int, ArchiveReport]]:
+        """Take one message; hand over more of what is left if nothing is in hand.
+
+        Raises:
+            Stop: the process says so, or it never came to work.
+        """
+        try:
+            said = self.pipe.recv()
+        except (EOFError, OSError):
+            yield from self._death(left)
+            return
+        if isinstance(said, Stop):
+            raise said
+        self._started = True
+        if said is not None:
+            yield self._batch.popleft()[0], said
+        if not self._batch:
+            self._hand_over(left)
+
+    def leave(self) -> None:
+        """Let the process end by itself: it has nothing to do."""
+        self.pipe.close()
+        self.process.join(_PATIENCE)
+
+    def stop(self) -> None:
+        """End the process at once; an unfinished file is taken away."""
+        self.process.terminate()
+        self.process.join(_PATIENCE)
+        self.process.kill()
+        self.pipe.close()
+
+    def _hand_over(self, left: deque[Placed]) -> None:
+        self._batch = deque(_batch(left))
+        self.is_done = not self._batch
+        if self._batch:
+            # A process that is gone by now is heard of when its pipe ends.
+            with suppress(OSError):
+                self.pipe.send([work for _, work in self._batch])
+
+    def _death(self, left: deque[Placed]) -> Iterator[tuple[int, ArchiveReport]]:
+        """Give up the archive that the process died of, and give back the others."""
+        if not self._started:
+            raise Stop(
+                "no process could be started to read archives side by side; run with --jobs 1"
+            )
+        self.is_done = self.died = True
+        at, work = self._batch.popleft()
+        left.extendleft(reversed(self._batch))
+        yield at, refusals.refused(work.seen.path, refusals.killed(work.seen.path))
+
+
+@contextmanager
+def _workers(run: Run, number: int) -> Iterator[list[_Worker]]:
+    """Start processes; whatever happens, none of them is left."""
+    workers: list[_Worker] = []
+    try:
+        for _ in range(number):
+            # One by one: of a list that is never finished none could be stopped.
+            workers.append(_Worker(run))  # noqa: PERF401
+        yield workers
+    finally:
+        for worker in workers:
+            worker.process.terminate()
+        for worker in workers:
+            worker.stop()
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Start a process that does not hear Ctrl-C: it is for us to stop it, quietly."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _batch(left: deque[Placed]) -> Iterator[Placed]:
+    """Take from what is left: one large archive, or many small ones."""
+    size = number = 0
+    while left and number < _MOST and (not number or size + left[0][1].seen.size <= _ENOUGH):
+        size, number = size + left[0][1].seen.size, number + 1
+        yield left.popleft()
+
+
+def _serve(pipe: Connection, run: Run) -> None:
+    """Read what comes, until nothing can come any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
+    with suppress(EOFError, OSError):
+        pipe.send(None)
+        while True:
+            for work in pipe.recv():
+                pipe.send(_said(work, run))
+
+
+def _said(work: Work, run: Run) -> ArchiveReport | Stop:
+    try:
+        return read(work, run)
+    except Stop as error:
+        return error
+
+
+def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(1)
