@@ -1,12 +1,16 @@
 """Gemini CLI's archives: one small file a trouble, in tests/archives/gemini_*."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.formats.gemini_client import Client
 from turnetl import formats
 from turnetl.formats.base import RawTurn, Reading
 from turnetl.formats.gemini import GeminiJson, GeminiJsonl
@@ -16,6 +20,17 @@ SMALL = Path(__file__).parents[1] / "archives"
 SESSION = "11112222-3333-4444-8555-666677770001"
 SNAPSHOT = "<state_snapshot>\n<overall_goal>Tasks</overall_goal>\n</state_snapshot>"
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
+
+DEEDS: dict[str, Callable[[Client], None]] = {
+    "prompt": lambda client: client.turn("go on"),
+    "another prompt": lambda client: client.turn("mend it"),
+    "abort": lambda client: client.abort("go on"),
+    "compress": Client.compress,
+    "load": Client.load,
+    "mask": Client.mask,
+    "rewind": Client.rewind,
+    "save": Client.save,
+}
 
 
 def bytes_of(name: str) -> bytes:
@@ -333,6 +348,20 @@ def test_messages_that_only_a_rewritten_history_holds_are_turns() -> None:
         ("Draw.", ["Drawn."]),
         ("More.", []),
     ]
+
+
+@pytest.mark.parametrize("patches", [False, True])
+@pytest.mark.parametrize("merges", [False, True])
+@given(deeds=st.lists(st.sampled_from(sorted(DEEDS)), max_size=12))
+def test_whatever_becomes_of_the_history_each_prompt_typed_is_one_turn_with_its_answer(
+    deeds: list[str], *, patches: bool, merges: bool
+) -> None:
+    client = Client(patches=patches, merges=merges)
+    for deed in deeds:
+        DEEDS[deed](client)
+    turns = GeminiJsonl().read(client.data()).turns
+    assert [(turn.user_text, turn.native) for turn in turns] == client.prompts
+    assert [turn.said for turn in turns] == client.answers
 
 
 def test_what_was_rewound_was_said_all_the_same() -> None:
