@@ -148,6 +148,31 @@ def test_bare_items_are_told_by_their_words_and_dated_by_their_session() -> None
     ]
 
 
+def test_items_without_a_time_are_dated_by_the_ids_that_the_server_gave_them() -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "s", "timestamp": "2025-06-06T10:00:00Z", "instructions": None},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "x"}]},
+        {"type": "reasoning", "id": "rs_6842c014b734819297f3c03c8e7b7afe08816fbe83d2026c"},
+        {"type": "reasoning", "id": "rs_6842c024b734819297f3c03c8e7b7afe08816fbe83d2026c"},
+        {"type": "reasoning", "id": "rs_0c42c024b734819297f3c03c8e7b7afe08816fbe83d2026c"},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "y"}]},
+    ]
+    first, second = Codex().read("\n".join(map(json.dumps, rows)).encode()).turns
+    assert first.started_at == datetime(2025, 6, 6, 10, 16, 52, tzinfo=UTC)
+    assert first.ended_at == datetime(2025, 6, 6, 10, 17, 8, tzinfo=UTC)
+    assert (second.started_at, second.ended_at) == (first.ended_at, None)
+
+
+def test_a_session_that_goes_on_in_a_younger_one_is_no_fork_of_it() -> None:
+    old = read("old.jsonl")
+    lines = [(SMALL / "codex" / name).read_bytes() for name in ("old.jsonl", "resumed.jsonl")]
+    both = Codex().read(b"".join(lines)).turns
+    assert [turn.native for turn in both[:2]] == [turn.native for turn in old.turns]
+    assert [turn.parent_session_id for turn in both] == [None] * 4
+    assert both[2].session_id == read("resumed.jsonl").turns[0].session_id
+    assert both[2].ended_at is not None
+
+
 def test_a_fork_repeats_its_parents_turns_under_their_ids_and_at_their_times() -> None:
     told, forked = read("twice.jsonl").turns, read("fork.jsonl").turns
     assert [turn.native for turn in forked[:2]] == [turn.native for turn in told]

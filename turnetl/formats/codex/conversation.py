@@ -32,6 +32,8 @@ class Conversation:
     """Prompts, by the id of their task."""
     _written: datetime | None = None
     """The time on the row of the last prompt."""
+    _dated: datetime | None = None
+    """The time in the last id that held one."""
     _billed: Usage | None = None
     """Of all requests so far."""
 
@@ -73,6 +75,15 @@ class Conversation:
         """Return the row's time; None on a copy, which has that of the copying."""
         return None if self.sessions.replaying else moment(row.timestamp)
 
+    def date(self, row: Row) -> None:
+        """Date the turn by the id of an item that has no time of its own."""
+        turn, made = self.turn, self.sessions.dated(row.id)
+        if turn is None or made is None:
+            return
+        if turn.ended_at is None and turn.started_at == self._written:
+            turn.started_at = made
+        turn.ended_at = self._dated = made
+
     def prompt(
         self, row: Row, text: str, place: Place, *, image: bool = False, turn_id: str | None = None
     ) -> str | None:
@@ -88,8 +99,8 @@ class Conversation:
         turn = RawTurn("", SessionId(""), 0, text, place.line, place.line, place.start, place.end)
         self.turns.append(turn)
         self._said = Said(turn.said)
-        # A bare row has no time of its own: that of its session is all there is.
-        bare = self.sessions.start if row.payload is None else None
+        # A bare row has no time of its own: it is not older than what was dated last.
+        bare = (self._dated or self.sessions.start) if row.payload is None else None
         self._written = moment(row.timestamp) or bare
         self._locate(turn, None)
         self.name(turn_id or self.task.turn_id)

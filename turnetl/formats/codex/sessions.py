@@ -15,6 +15,9 @@ from turnetl.formats.codex.rows import Item
 
 _ID = re.compile(r"[\w.:-]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SERVED = re.compile(r"[a-z]+_([0-9a-f]{8})[0-9a-f]{24,}")
+"""Ids of 2025 begin with the seconds since 1970; later ones do not, and give a time far off."""
+_NEAR = timedelta(days=366)
 _TIMED = "7"
 """The version of uuids that begin with the time."""
 _PAUSE = timedelta(seconds=1)
@@ -45,12 +48,8 @@ class Sessions:
         session = _plain_id(meta.id)
         if not self._known:
             self._begin(meta, session)
-        elif session == self.own:
-            self.replaying = False
         elif session is not None:
-            self.replaying = True
-            if self.own is not None and self._parents.get(self.own) is None:
-                self._parents[self.own] = session
+            self._go_on(session, _minted(session) or moment(meta.timestamp))
         if session is not None:
             self._starts[session] = _minted(session) or moment(meta.timestamp)
             self._parents.setdefault(session, _plain_id(meta.forked_from_id))
@@ -79,6 +78,14 @@ class Sessions:
         self.replaying = session != self.own
         return session or "", made if self.replaying else written
 
+    def dated(self, item_id: str | None) -> datetime | None:
+        """Return the time in the id that the model's server gave to an item, if it holds one."""
+        found = _SERVED.fullmatch(item_id or "")
+        if found is None or self.start is None:
+            return None
+        made = instant(int(found[1], 16))
+        return made if made is not None and abs(made - self.start) < _NEAR else None
+
     def parent(self, session: str) -> str | None:
         return self._parents.get(session)
 
@@ -90,6 +97,16 @@ class Sessions:
         if origin is not None and session is not None:
             self.replaying = True
             self._starts[origin] = _minted(origin)
+
+    def _go_on(self, session: str, start: datetime | None) -> None:
+        """Take another `session_meta`: of an ancestor, unless it is as young as the own session."""
+        own = self._starts.get(self.own or "")
+        younger = own is not None and start is not None and start >= own
+        self.replaying = session != self.own and not younger
+        if self.replaying and self.own is not None and self._parents.get(self.own) is None:
+            self._parents[self.own] = session
+        if younger:
+            self.own, self.start = session, start
 
     def _is_fork(self) -> bool:
         return len(self._starts) > 1

@@ -22,9 +22,10 @@ _RAN = re.compile(
 """The lines that Codex puts before what a command wrote."""
 _FAILED = re.compile(
     r"(?:aborted\b|exec command rejected|patch rejected|rejected by user|command timed out"
-    r"|user (?:rejected|cancelled) |failed in sandbox|apply_patch verification failed"
-    r"|failed to parse |execution error|exec_command failed|write_stdin failed|unsupported call"
-    r"|tool call error|err: |error: |request_user_input was cancelled)",
+    r"|user (?:rejected|cancelled) |this action was rejected|sandbox denied|failed in sandbox"
+    r"|apply_patch verification failed|failed to parse |execution error|exec_command failed"
+    r"|write_stdin failed|unsupported call|tool call error|err: |error: "
+    r"|request_user_input was cancelled)",
     re.IGNORECASE,
 )
 

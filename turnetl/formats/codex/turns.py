@@ -91,6 +91,8 @@ class Reader:
 
     def _item(self, row: Row, item: Item, place: Place) -> str | None:
         kind = item.type or ""
+        if row.payload is None and row.timestamp is None:
+            self.talk.date(row)
         if kind == "message" or (not kind and item.role is not None):
             return self._message(row, item, place)
         if tools.is_call(kind):
