@@ -5,6 +5,7 @@ a whole is one value. A document that is cut off gives the elements before the c
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -17,10 +18,13 @@ from turnetl.formats.kit.places import Counts, Place
 from turnetl.formats.kit.rows import Rows
 
 _LINES = 64
+_SIGHT = 64
+"""Bytes by which a part is looked for."""
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_between = re.compile(rb"[\s,]*").match
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -155,18 +159,32 @@ def _whole(data: bytes, key: str | None) -> Document:
         start = len(data) - len(data.lstrip())
         return Document(fields, [(start, data.strip())])
     array = fields.pop(key)
-    return Document(fields, _placed(data, _array(array), data.find(array)))
+    return Document(fields, _placed(data, _array(array), _find(data, array)))
+
+
+def _find(data: bytes, part: bytes) -> int:
+    """Return where a part stands that may be almost all there is: faster than to look for it."""
+    at = data.find(part[:_SIGHT])
+    while not data.startswith(part, at):
+        at = data.find(part[:_SIGHT], at + 1)
+    return at
 
 
 def _placed(data: bytes, elements: list[msgspec.Raw], start: int) -> list[tuple[int, bytes]]:
-    """Return the elements with their offsets: the next one can only stand behind the last."""
+    """Return the elements of the array at an offset, each with its own."""
     found = []
+    start = data.find(b"[", start) + 1
     for element in elements:
         raw = bytes(element)
-        start = data.find(raw, start)
+        start = _behind_comma(data, start)
         found.append((start, raw))
         start += len(raw)
     return found
+
+
+def _behind_comma(data: bytes, at: int) -> int:
+    found = _between(data, at)
+    return found.end() if found is not None else at
 
 
 def _torn(data: bytes, key: str | None) -> Document:
