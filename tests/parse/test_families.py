@@ -18,6 +18,7 @@ from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.parse.grouping import Grouping
 
+SMALL = Path(__file__).parents[1] / "archives"
 SHOP = GroupId("shop")
 PROMPTS = ("Mend the cart.", "Now the till.", "And the sign.")
 
@@ -130,6 +131,56 @@ def test_an_archive_that_grew_replaces_what_it_gave_before(tmp_path: Path) -> No
         parsed(lake, written(path, ROWS[:end]))
     assert told(lake) == WHOLE
     assert [said.copies for said in lake.episodes(SHOP)] == [0, 0, 0]
+
+
+def turns_of(tmp_path: Path, *archives: str) -> pl.DataFrame:
+    """The episodes of small archives under tests/archives, whatever is read first."""
+    paths = [SMALL / archive for archive in archives]
+    found = []
+    for number, order in enumerate(permutations(paths)):
+        lake = Lake(tmp_path / str(number))
+        for path in order:
+            (group,) = parsed(lake, path).groups
+        build(lake, [group])
+        found.append(lake.scan_episodes(group).collect())
+    assert all(other.equals(found[0]) for other in found)
+    return found[0]
+
+
+def test_a_codex_fork_that_repeats_its_parent_yields_each_turn_once(tmp_path: Path) -> None:
+    parent = turns_of(tmp_path / "parent", "codex/twice.jsonl")
+    both = turns_of(tmp_path / "both", "codex/twice.jsonl", "codex/fork.jsonl")
+    assert both.height == both["turn_id"].n_unique() == parent.height + 1
+    assert both["copies"].to_list() == [1, 1, 0]
+    assert both["session_id"].to_list()[:2] == parent["session_id"].to_list()
+    assert both["parent_session_id"].to_list() == [None, None, parent["session_id"][0]]
+
+
+def test_snapshots_of_a_gemini_session_yield_each_turn_once(tmp_path: Path) -> None:
+    whole = turns_of(tmp_path / "whole", "gemini_json/session.json")
+    both = turns_of(tmp_path / "both", "gemini_json/snapshot.json", "gemini_json/session.json")
+    assert both.drop("copies").equals(whole.drop("copies"))
+    assert both["copies"].to_list() == [1, 0]
+
+
+def test_an_opencode_session_exported_and_in_its_store_yields_each_turn_once(
+    tmp_path: Path,
+) -> None:
+    store = turns_of(tmp_path / "store", "opencode/store.json")
+    both = turns_of(tmp_path / "both", "opencode/export.json", "opencode/store.json")
+    assert both["turn_id"].to_list() == store["turn_id"].to_list()
+    assert both["content_hash"].to_list() == store["content_hash"].to_list()
+    assert set(both["copies"]) == {1}
+
+
+def test_a_session_on_the_disk_and_exported_from_the_web_is_one(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    export = tmp_path / "export.json"
+    export.write_text(json.dumps({"loglines": ROWS[:6]}, indent=2))
+    report = parsed(lake, export, written(tmp_path / "1.jsonl", ROWS))
+    assert [of.format for of in report.archives] == ["claude_web", "claude_code"]
+    assert told(lake) == WHOLE
+    assert [said.copies for said in lake.episodes(SHOP)] == [1, 1, 0]
 
 
 def expected() -> list[tuple[str, int, int, list[Path]]]:
