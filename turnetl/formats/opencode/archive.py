@@ -57,7 +57,7 @@ class OpenCode:
 def _counted(data: bytes, parts: Document, collected: Collected, *, between: str) -> Reading:
     reading = collected.reading()
     became = collected.verdicts
-    verdicts = ((place, became.get(place.start, "other")) for place, _ in places(data, parts))
+    verdicts = ((place, became.get(place.start, "other")) for place in collected.places)
     count_elements(data, parts, verdicts, reading.counts, between=between)
     return reading
 
@@ -75,6 +75,7 @@ def _is_export(data: bytes) -> bool:
 def _read_export(data: bytes, parts: Document, into: Collected) -> None:
     into.own = _row(SESSIONS, parts.fields.get("info", b"")) or Session()
     for place, raw in places(data, parts):
+        into.places.append(place)
         element = _row(ELEMENTS, raw)
         if element is None:
             into.verdicts[place.start] = "no_object"

@@ -17,6 +17,8 @@ class Collected:
     counts: Counts = field(default_factory=Counts)
     own: Session = field(default_factory=Session)
     """The session of messages whose own is not here."""
+    places: list[Place] = field(default_factory=list)
+    """Of all that was found, in order."""
     verdicts: Verdicts = field(default_factory=dict)
     _sessions: dict[str, Session] = field(default_factory=dict)
     _messages: list[Message] = field(default_factory=list)

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from turnetl.formats.base import Place
 from turnetl.formats.kit.times import stamp
 from turnetl.formats.opencode.rows import Info, Metadata, Part, Result, Stamp, State, Time, Where
+
+_MILLISECONDS = range(10**12, 5 * 10**12)
+"""Since 1970, in the years 2001 to 2128."""
 
 
 @dataclass(slots=True)
@@ -36,9 +39,10 @@ def message(place: Place, info: Info, parts: Iterable[Part] = ()) -> Message:
 
 
 def when(value: Stamp) -> datetime | None:
-    """Return a time that may be a number written as text."""
-    is_number = isinstance(value, str) and value.isdecimal()
-    return stamp(int(value) if is_number and value else value)
+    """Return a time: milliseconds, or whatever else tools write, numbers as text among it."""
+    if isinstance(value, int) and value in _MILLISECONDS:
+        return datetime.fromtimestamp(value / 1000, UTC)
+    return stamp(int(value) if isinstance(value, str) and value.isdecimal() else value)
 
 
 def folder(where: Where | str | None) -> str | None:

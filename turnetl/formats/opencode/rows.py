@@ -15,7 +15,7 @@ Stamp = int | float | str | None
 _Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
 
 
-class Time(msgspec.Struct):
+class Time(msgspec.Struct, gc=False):
     """When something was made, or ran: each kind of row fills two of these."""
 
     created: Stamp = None
@@ -24,36 +24,36 @@ class Time(msgspec.Struct):
     end: Stamp = None
 
 
-class Fork(msgspec.Struct, rename={"session_id": "sessionID"}):
+class Fork(msgspec.Struct, gc=False, rename={"session_id": "sessionID"}):
     """Where a copied conversation comes from; written by OpenCode 2."""
 
     session_id: str | None = None
 
 
-class Summary(msgspec.Struct):
+class Summary(msgspec.Struct, gc=False):
     """Of a person's message: what it changed, which is not read."""
 
 
-class Usage(msgspec.Struct):
+class Usage(msgspec.Struct, gc=False):
     input: _Tokens | None = None
     output: _Tokens | None = None
 
 
-class Model(msgspec.Struct, rename={"model_id": "modelID"}):
+class Model(msgspec.Struct, gc=False, rename={"model_id": "modelID"}):
     """`id` in OpenCode 2."""
 
     model_id: str | None = None
     id: str | None = None
 
 
-class Where(msgspec.Struct):
+class Where(msgspec.Struct, gc=False):
     """A message's folder is `cwd`, a session's `directory`."""
 
     cwd: str | None = None
     directory: str | None = None
 
 
-class Error(msgspec.Struct):
+class Error(msgspec.Struct, gc=False):
     """`type` in OpenCode 2."""
 
     name: str | None = None
@@ -61,7 +61,7 @@ class Error(msgspec.Struct):
     message: str | None = None
 
 
-class Result(msgspec.Struct):
+class Result(msgspec.Struct, gc=False):
     """What a tool says about its result, beside the text that the model is given."""
 
     answers: Any = None
@@ -70,7 +70,7 @@ class Result(msgspec.Struct):
     time: Any = None
 
 
-class State(msgspec.Struct):
+class State(msgspec.Struct, gc=False):
     """A tool's call, and what came of it."""
 
     status: str | None = None
@@ -82,7 +82,7 @@ class State(msgspec.Struct):
     time: Time | None = None
 
 
-class Invocation(msgspec.Struct, rename="camel"):
+class Invocation(msgspec.Struct, gc=False, rename="camel"):
     """A tool's call in messages before mid-2025."""
 
     state: str | None = None
@@ -94,6 +94,7 @@ class Invocation(msgspec.Struct, rename="camel"):
 
 class Part(
     msgspec.Struct,
+    gc=False,
     rename={
         "session_id": "sessionID",
         "message_id": "messageID",
@@ -124,7 +125,7 @@ class Part(
     invocation: Invocation | None = None
 
 
-class Assistant(msgspec.Struct, rename={"model_id": "modelID"}):
+class Assistant(msgspec.Struct, gc=False, rename={"model_id": "modelID"}):
     """What messages before mid-2025 say of the model."""
 
     model_id: str | None = None
@@ -133,7 +134,7 @@ class Assistant(msgspec.Struct, rename={"model_id": "modelID"}):
     tokens: Usage | None = None
 
 
-class Metadata(msgspec.Struct, rename={"session_id": "sessionID"}):
+class Metadata(msgspec.Struct, gc=False, rename={"session_id": "sessionID"}):
     """Half of a message before mid-2025."""
 
     session_id: str | None = None
@@ -145,6 +146,7 @@ class Metadata(msgspec.Struct, rename={"session_id": "sessionID"}):
 
 class Info(
     msgspec.Struct,
+    gc=False,
     rename={"session_id": "sessionID", "parent_id": "parentID", "model_id": "modelID"},
 ):
     """A message without its parts."""
@@ -165,7 +167,7 @@ class Info(
     metadata: Metadata | None = None
 
 
-class Session(msgspec.Struct, rename={"parent_id": "parentID"}):
+class Session(msgspec.Struct, gc=False, rename={"parent_id": "parentID"}):
     """A conversation: a person's, or that of a subagent, which has a parent."""
 
     id: str | None = None
@@ -176,7 +178,7 @@ class Session(msgspec.Struct, rename={"parent_id": "parentID"}):
     fork: Fork | None = None
 
 
-class Element(msgspec.Struct):
+class Element(msgspec.Struct, gc=False):
     """A message in an export."""
 
     info: Info | None = None

@@ -14,7 +14,7 @@ from turnetl.formats.opencode.rows import Error, Info, Model, Part, Stamp, State
 _MACHINE = ("synthetic", "system", "skill")
 
 
-class Called(msgspec.Struct):
+class Called(msgspec.Struct, gc=False):
     """A tool's call: `time` says when it was made and when it was done."""
 
     status: str | None = None
@@ -23,7 +23,7 @@ class Called(msgspec.Struct):
     error: Error | None = None
 
 
-class Piece(msgspec.Struct):
+class Piece(msgspec.Struct, gc=False):
     """A piece of an answer: text, reasoning or tool."""
 
     type: str | None = None
@@ -33,12 +33,12 @@ class Piece(msgspec.Struct):
     time: Time | None = None
 
 
-class File(msgspec.Struct):
+class File(msgspec.Struct, gc=False):
     name: str | None = None
     mime: str | None = None
 
 
-class Second(msgspec.Struct):
+class Second(msgspec.Struct, gc=False):
     """A message of OpenCode 2."""
 
     type: str | None = None

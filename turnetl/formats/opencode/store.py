@@ -12,7 +12,7 @@ from turnetl.formats.opencode.rows import INFOS, PARTS, SESSIONS, Info, Part, Se
 _File = Info | Part | Session
 
 
-class Sign(msgspec.Struct, rename={"message_id": "messageID"}):
+class Sign(msgspec.Struct, gc=False, rename={"message_id": "messageID"}):
     """What tells the kinds of files apart."""
 
     role: str | None = None
@@ -26,6 +26,7 @@ _SIGNS = Rows(Sign)
 def read_files(data: bytes, parts: Document, into: Collected) -> None:
     """Collect what the files hold. A broken one is counted, and the rest goes on."""
     for place, raw in places(data, parts):
+        into.places.append(place)
         found, values = _files(raw)
         if values != 1:
             into.counts.bad_lines += 1
