@@ -2,15 +2,17 @@
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from turnetl.lake import shown
+from turnetl.parse import stores
 from turnetl.parse.report import Problem
+from turnetl.parse.walk import Found, files, is_called_archive
 
-_ENDINGS = (".jsonl", ".json")
-"""What an archive in a folder is called. A file that is named is taken whatever it is called."""
+_ANY_DEPTH = "**"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,64 +22,102 @@ class Expanded:
     archives: tuple[Path, ...]
     """Each once, sorted."""
     problems: tuple[Problem, ...]
-    """One for each path that gave nothing."""
+    """One for each path that gave nothing, and one for each in a folder that cannot be read."""
 
 
 def expand(paths: Iterable[str | os.PathLike[str]]) -> Expanded:
-    """Find the archives. Opens none of them; never raises for a path."""
-    found: dict[Path, Path] = {}
-    problems: list[Problem] = []
+    """Find the archives. Opens none of them; never raises for a path.
+
+    Folders are searched for what is called `.jsonl` or `.json`, also with `.gz` or `.zst` behind.
+    The messages and parts of a store belong to its sessions. A file that is named is taken
+    whatever it is called.
+    """
+    found: dict[str, Path] = {}
+    problems: dict[str, Problem] = {}
     for given in paths:
         for thing in _expand(os.path.expanduser(given)):  # noqa: PTH111  Path() forgets a final /
             if isinstance(thing, Problem):
-                problems.append(thing)
+                problems.setdefault(thing.message, thing)
             else:
-                found.setdefault(thing.resolve(), thing)
-    return Expanded(tuple(sorted(found.values())), tuple(problems))
+                found.setdefault(thing.real, Path(thing.path))
+    archives = sorted(found.values(), key=lambda path: path.parts)
+    return Expanded(tuple(archives), tuple(problems.values()))
 
 
-def _expand(given: str) -> list[Path | Problem]:
+def _expand(given: str) -> Iterable[Found | Problem]:
     if os.path.lexists(given):
-        return _expand_existing(Path(given))
+        return _existing(given)
     if not glob.has_magic(given):
         return [_problem(given, "missing", "does not exist; check the path")]
-    matches = sorted(glob.glob(given, recursive=True))  # noqa: PTH207  takes absolute patterns
-    if not matches:
-        return [_problem(given, "missing", "matches nothing; check the pattern")]
-    return [thing for match in matches for thing in _expand_match(Path(match))]
+    found = [thing for match in _matches(given) for thing in match]
+    return found or [
+        _problem(given, "missing", "matches nothing that could be an archive; check the pattern")
+    ]
 
 
-def _expand_match(path: Path) -> list[Path | Problem]:
-    """A glob means the archives among what it matches; folders are searched all the same."""
+def _existing(given: str) -> Iterable[Found | Problem]:
+    path = Path(given)
     if path.is_dir():
-        return [thing for thing in _expand_folder(path) if isinstance(thing, Path)]
-    return [path] if path.suffix in _ENDINGS else []
-
-
-def _expand_existing(path: Path) -> list[Path | Problem]:
-    if path.is_dir():
-        return _expand_folder(path)
+        what = "holds no .jsonl or .json file, packed or not; name another"
+        return list(_searched(given)) or [_problem(path, "empty", what)]
     if path.is_file():
-        return [path]
+        return [_named(given)]
     return [_problem(path, "unreadable", "is neither a file nor a folder; name an archive")]
 
 
-def _expand_folder(folder: Path) -> list[Path | Problem]:
-    closed: list[Path | Problem] = []
+def _searched(folder: str) -> Iterator[Found | Problem]:
+    """Yield the archives in a folder, and then what could not be looked into."""
+    problems: list[Problem] = []
 
-    def note(error: OSError) -> None:
-        why = f"cannot be read ({error.strerror}); check its permissions"
-        closed.append(_problem(error.filename, "unreadable", why))
+    def note(path: str, why: str) -> None:
+        problems.append(_problem(path, "unreadable", why))
 
-    found: list[Path | Problem] = [*_walk(folder, note)]
-    if not found and not closed:
-        closed.append(_problem(folder, "empty", "holds no .jsonl or .json file; name another"))
-    return found + closed
+    for file in files(folder, note):
+        if not file.path.endswith(".json") or not stores.belongs(Path(file.path)):
+            yield file
+    yield from problems
 
 
-def _walk(folder: Path, note: Callable[[OSError], None]) -> Iterator[Path]:
-    for at, _, names in os.walk(folder, onerror=note):
-        yield from (Path(at, name) for name in names if name.endswith(_ENDINGS))
+def _matches(pattern: str) -> Iterator[Iterable[Found | Problem]]:
+    """Yield the archives among what a glob matches, and those in the folders that it matches."""
+    parts = Path(pattern).parts
+    if _ANY_DEPTH not in parts:
+        for match in sorted(glob.glob(pattern)):  # noqa: PTH207  takes absolute patterns
+            if os.path.isdir(match):  # noqa: PTH112 - as glob gives it
+                yield _searched(match)
+            elif is_called_archive(match):
+                yield [_named(match)]
+        return
+    # Not left to `glob`: it walks in circles where links do.
+    depth = parts.index(_ANY_DEPTH)
+    for top in sorted(glob.glob(str(Path(*parts[:depth])))):  # noqa: PTH207 - as above
+        yield _below(top, parts[depth:])
+
+
+def _below(top: str, wanted: Sequence[str]) -> Iterator[Found | Problem]:
+    for thing in _searched(top):
+        if isinstance(thing, Problem) or _fits(wanted, Path(thing.path).relative_to(top).parts):
+            yield thing
+
+
+def _fits(wanted: Sequence[str], parts: Sequence[str]) -> bool:
+    """Say whether a pattern matches a path, or a folder that it lies in."""
+    if not wanted:
+        return True
+    if wanted[0] != _ANY_DEPTH:
+        return bool(parts) and _is_like(parts[0], wanted[0]) and _fits(wanted[1:], parts[1:])
+    hidden = (at for at, part in enumerate(parts) if part.startswith("."))
+    deepest = next(hidden, len(parts))
+    return any(_fits(wanted[1:], parts[at:]) for at in range(deepest + 1))
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    """Compare as a shell does: what is hidden must be asked for."""
+    return fnmatchcase(name, pattern) and name.startswith(".") <= pattern.startswith(".")
+
+
+def _named(path: str) -> Found:
+    return Found(path, os.path.realpath(path))
 
 
 def _problem(path: str | Path, reason: str, what: str) -> Problem:
