@@ -292,6 +292,15 @@ def test_a_document_that_is_cut_off_gives_the_messages_before_the_cut() -> None:
     assert natives(OPENAI.read(cut)) == natives(OPENAI.read(data))
 
 
+def test_a_stray_row_among_many_makes_no_other_format() -> None:
+    rows = [{"messages": [user(f"{number}"), assistant("yes")]} for number in range(8)]
+    stray = {"mesages": [user("lost")]}
+    many = lines(*rows[:7], stray, *rows[7:])
+    assert formats.sniff(many) is not None
+    assert formats.sniff(lines(rows[0], stray)) is None
+    assert OPENAI.read(many).counts.skipped == {"no_messages": 1}
+
+
 @pytest.mark.parametrize("odd", [None, 7, "x", ["x"], [None], {"role": 3}, [[]], [{"role": "x"}]])
 @pytest.mark.parametrize("key", ["messages", "conversations", "chosen", "input", "prompt"])
 def test_values_of_any_type_are_read_without_a_complaint(key: str, odd: Any) -> None:

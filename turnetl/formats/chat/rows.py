@@ -90,7 +90,7 @@ ROWS = Rows(Row)
 _pieces = msgspec.json.Decoder(_Pieces).decode
 
 LISTS = ("messages", "conversations", "conversation", "chosen_messages", "prompt")
-"""Where a conversation's messages stand; the first that is there counts."""
+"""Where a conversation's messages stand; the first that holds any counts."""
 ANSWERS = ("chosen", "preferred_output", "completion")
 """Where the answer stands that was preferred, beside messages that end without it."""
 
@@ -118,7 +118,7 @@ def answer_of(row: Row, said: list[Message]) -> list[Message]:
 def pieces_of(raw: bytes) -> list[bytes]:
     """Return the messages of a conversation as they are written; none if it is crooked."""
     try:
-        return [bytes(piece) for piece in _list_of(_pieces(raw))]
+        return list(map(bytes, _list_of(_pieces(raw))))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
 
@@ -130,8 +130,11 @@ def name_of(row: Row) -> str:
 
 
 def _list_of(row: Row | _Pieces) -> list[Any]:
-    lists = (getattr(row, name) for name in LISTS)
-    return next((found for found in lists if isinstance(found, list) and found), [])
+    """Return the first of `LISTS` that holds anything."""
+    found = row.messages or row.conversations or row.conversation or row.chosen_messages
+    if found:
+        return found
+    return row.prompt if isinstance(row.prompt, list) else []
 
 
 def _answer(row: Row) -> Iterator[Message]:

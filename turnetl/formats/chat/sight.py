@@ -9,11 +9,13 @@ from turnetl.formats.kit.opening import Glimpse
 _ROWS = 16
 _MESSAGES = 8
 """Rows and messages looked at: those of another kind do not begin like these."""
-_FOREIGN = (
-    *("request", "response", "choices", "output", "max_tokens", "max_completion_tokens", "stream"),
-    *("mapping", "chat_messages", "loglines", "projectHash", "info"),
+_STRAY = 8
+"""One row in so many may be of no kind: a row can be damaged, and nobody checks a long file."""
+_REQUESTS = (
+    *("request", "response", "choices", "output"),
+    *("max_tokens", "max_completion_tokens", "stream"),
 )
-"""What stands in the logs of a model's requests, and in other tools' archives, beside messages."""
+"""What stands beside the messages in logs of a model's requests: each repeats what was said."""
 _EDITOR = "<environment_details>"
 """How an editor's agent tells about itself, under a person's name."""
 
@@ -31,9 +33,9 @@ class Look:
     """Whether messages may be rows of their own."""
 
     def is_seen_in(self, opening: Opening) -> bool:
-        """Say whether there are conversations of this kind, and nothing else."""
+        """Say whether there are conversations of this kind, and hardly anything else."""
         seen = [self._row(row) for row in opening.rows[:_ROWS]]
-        return any(seen) and None not in seen
+        return any(seen) and seen.count(None) * _STRAY <= len(seen)
 
     def _row(self, row: Glimpse) -> bool | None:
         """Return whether something is said in a row; None if it is none of these."""
@@ -42,7 +44,7 @@ class Look:
         lists = [row.each(key) for key in (*LISTS, *ANSWERS) if key in row]
         if "preferred_output" in row and (beside := row.within("input")) is not None:
             lists.append(beside.each("messages"))
-        if not lists or any(key in row for key in _FOREIGN):
+        if not lists or any(key in row for key in _REQUESTS):
             return None
         messages = [message for found in lists for message in found[:_MESSAGES]]
         return bool(messages) if all(map(self._is_message, messages)) else None
