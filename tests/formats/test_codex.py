@@ -339,6 +339,30 @@ def test_what_came_of_a_call_is_what_it_wrote_and_whether_it_failed(
     assert came_of(output) == came
 
 
+@pytest.mark.parametrize("field", ["output", "arguments", "action", "result", "content", "source"])
+@pytest.mark.parametrize("depth", [400, 900, 20_000])
+def test_what_nests_too_deep_is_counted_and_does_not_raise(field: str, depth: int) -> None:
+    name = {"type": "function_call", "name": "request_user_input", "call_id": "1"}
+    for opens, closes in (("[", "]"), ('{"answers":', "}"), ('{"type":"x","output":', "}")):
+        deep = opens * depth + "1" + closes * depth
+        for given in (deep, json.dumps(deep)):
+            rows = (
+                ("event_msg", '{"type": "user_message", "message": "x"}'),
+                ("response_item", json.dumps(name)),
+                (
+                    "response_item",
+                    f'{{"type":"function_call_output","call_id":"1","{field}":{given}}}',
+                ),
+                ("event_msg", f'{{"type":"mcp_tool_call_end","call_id":"1","{field}":{given}}}'),
+                ("response_item", f'{{"type":"x_call","call_id":"2","{field}":{given}}}'),
+                ("session_meta", f'{{"id":"s","{field}":{given}}}'),
+            )
+            lines = (f'{{"type": "{kind}", "payload": {payload}}}' for kind, payload in rows)
+            counts = Codex().read("\n".join(lines).encode()).counts
+            assert counts.turns == 1
+            assert counts.lines == counts.used + sum(counts.skipped.values())
+
+
 def test_an_event_of_a_commands_end_completes_the_call() -> None:
     call: dict[str, Any] = {"type": "function_call", "name": "shell", "arguments": "{}"}
     ended = {"type": "exec_command_end", "call_id": "1", "exit_code": 3, "aggregated_output": "no"}

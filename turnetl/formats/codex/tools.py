@@ -12,6 +12,8 @@ from turnetl.formats.kit.calls import call, compact
 _NAMED = ("function_call", "custom_tool_call")
 _SUBAGENTS = ("spawn_agent",)
 _ASKING = "request_user_input"
+_DEEP = 8
+"""Levels of answers that are looked through."""
 _INSIDE = ("output", "content", "text")
 _BADLY = ("failed", "declined")
 _RAN = re.compile(
@@ -123,16 +125,12 @@ def _decoded(given: Any) -> Any:
 
 
 def _outcome(output: Any) -> tuple[str, bool]:
-    if isinstance(output, list):
-        return _plain("\n".join(text for text in map(_text, output) if text))
     found = _decoded(output)
     if not isinstance(found, dict) or not _wraps(found, as_text=isinstance(output, str)):
-        plain = output if isinstance(output, str) else compact(output)
-        return _plain(plain) if output is not None else ("", False)
-    inside = next((found[key] for key in _INSIDE if key in found), None)
+        return _plain(_flat(output))
     metadata = found.get("metadata")
     code = metadata.get("exit_code") if isinstance(metadata, dict) else None
-    text, failed = _outcome(inside)
+    text, failed = _plain(_flat(next((found[key] for key in _INSIDE if key in found), None)))
     return text, failed or found.get("success") is False or not (code is None or code == 0)
 
 
@@ -153,6 +151,14 @@ def _plain(text: str) -> tuple[str, bool]:
     return text[ran.end() :], code not in {None, "0"}
 
 
+def _flat(value: Any) -> str:
+    if isinstance(value, list):
+        return "\n".join(text for text in map(_text, value) if text)
+    if value is None or isinstance(value, str):
+        return value or ""
+    return compact(value)
+
+
 def _text(piece: Any) -> str | None:
     if isinstance(piece, str):
         return piece
@@ -162,9 +168,9 @@ def _text(piece: Any) -> str | None:
     return text if isinstance(text, str) else f"[{piece.get('type', 'unknown')}]"
 
 
-def _leaves(value: Any) -> list[str]:
+def _leaves(value: Any, depth: int = _DEEP) -> list[str]:
     """Return the texts in a value, in order."""
     if isinstance(value, str):
         return [value] if value.strip() else []
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for one in inside for text in _leaves(one)]
+    return [text for one in inside for text in _leaves(one, depth - 1)] if depth else []
