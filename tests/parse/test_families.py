@@ -133,6 +133,33 @@ def test_an_archive_that_grew_replaces_what_it_gave_before(tmp_path: Path) -> No
     assert [said.copies for said in lake.episodes(SHOP)] == [0, 0, 0]
 
 
+def test_a_fork_knows_its_parent_and_repeats_none_of_its_turns(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    origin: dict[str, object] = {"forkedFrom": {"sessionId": "s1"}}
+    mode: dict[str, object] = {
+        "type": "permission-mode",
+        "sessionId": "a-fork",
+        "permissionMode": "default",
+    }
+    copied = [line | origin | {"sessionId": "a-fork"} for line in ROWS[:4]]
+    own = [line | {"sessionId": "a-fork"} for line in turn_rows(2)]
+    parsed(lake, written(tmp_path / "0.jsonl", [mode, *copied, *own]))
+    parsed(lake, written(tmp_path / "1.jsonl", ROWS[:8]))
+    assert told(lake) == WHOLE
+    links = [(said.turn.session_id, said.turn.parent_session_id) for said in lake.episodes(SHOP)]
+    assert links == [("s1", None), ("s1", None), ("a-fork", "s1")]
+
+
+def test_a_session_that_another_goes_on_with_in_its_file_is_its_parent(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    later = [line | {"sessionId": "s2"} for line in turn_rows(1)]
+    back = turn_rows(2)
+    parsed(lake, written(tmp_path / "0.jsonl", [*turn_rows(0), *later, *back]))
+    assert told(lake) == WHOLE
+    links = [(said.turn.session_id, said.turn.parent_session_id) for said in lake.episodes(SHOP)]
+    assert links == [("s1", None), ("s2", "s1"), ("s1", None)]
+
+
 def turns_of(tmp_path: Path, *archives: str) -> pl.DataFrame:
     """The episodes of small archives under tests/archives, whatever is read first."""
     paths = [SMALL / archive for archive in archives]

@@ -23,12 +23,16 @@ class Sessions:
     def enter(self, row: Row) -> None:
         """Note the session that a row names."""
         session = row.session_id
-        if session is None or session == self.last:
+        if session is None:
             return
-        origin = row.parent_session_id or (row.forked_from and row.forked_from.session_id)
-        before = origin or self.last
-        self._parents.setdefault(session, before if before != session else None)
-        self.last = session
+        # The rows that a fork begins with may not say yet what it is a fork of.
+        fork = row.forked_from
+        origin = row.parent_session_id or (fork.session_id if fork is not None else None)
+        if origin is not None and origin != session:
+            self._parents[session] = origin
+        if session != self.last:
+            self._parents.setdefault(session, self.last)
+            self.last = session
 
     def of(self, row: Row) -> str:
         """Return the row's session; empty before any is named."""
