@@ -25,6 +25,8 @@ class Conversation:
     task: Task = field(default_factory=Task)
     known: Item = field(default_factory=Item)
     """What was last said of folder, model, branch and version."""
+    _news: bool = True
+    """Whether the turn does not know all of that yet."""
     _said: Said = field(default_factory=lambda: Said([]))
     _calls: dict[str, ToolUse] = field(default_factory=dict)
     """Calls by their ids: what came of them stands in a later row."""
@@ -51,7 +53,7 @@ class Conversation:
 
     def see(self, item: Item) -> None:
         """Note folder, model, branch and version."""
-        known = self.known
+        known, self._news = self.known, True
         self.cwd = self.cwd or item.cwd
         known.cwd = item.cwd or known.cwd
         known.model = item.model or known.model
@@ -65,10 +67,8 @@ class Conversation:
             return "preamble"
         turn.last_line, turn.last_byte = place.last_line, place.end
         turn.ended_at = self.time(row) or turn.ended_at
-        turn.cwd = known.cwd or turn.cwd
-        turn.model = known.model or turn.model
-        turn.app_version = known.cli_version or turn.app_version
-        turn.git_branch = (known.git and known.git.branch) or turn.git_branch
+        if self._news:
+            self._tell(turn, known)
         return None
 
     def time(self, row: Row) -> datetime | None:
@@ -98,7 +98,7 @@ class Conversation:
         self.counts.steering += self.task.hear()
         turn = RawTurn("", SessionId(""), 0, text, place.line, place.line, place.start, place.end)
         self.turns.append(turn)
-        self._said = Said(turn.said)
+        self._said, self._news = Said(turn.said), True
         # A bare row has no time of its own: it is not older than what was dated last.
         bare = (self._dated or self.sessions.start) if row.payload is None else None
         self._written = moment(row.timestamp) or bare
@@ -186,6 +186,14 @@ class Conversation:
     def finish(self) -> None:
         """Complete the last turn at the end of the archive."""
         self._said.finish()
+
+    def _tell(self, turn: RawTurn, known: Item) -> None:
+        """Let the turn know what was last said of folder, model, branch and version."""
+        self._news = False
+        turn.cwd = known.cwd or turn.cwd
+        turn.model = known.model or turn.model
+        turn.app_version = known.cli_version or turn.app_version
+        turn.git_branch = (known.git and known.git.branch) or turn.git_branch
 
     def _locate(self, turn: RawTurn, turn_id: str | None) -> None:
         session, turn.started_at = self.sessions.of(turn_id, self._written)
