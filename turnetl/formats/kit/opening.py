@@ -4,10 +4,10 @@ An archive is lines of JSON, or one JSON document over many lines. Either way it
 few objects, the insides of which stay undecoded until somebody asks for them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, overload
 
 import msgspec
 
@@ -60,6 +60,51 @@ class Glimpse(Mapping[str, Any]):
         return tuple(_glimpses(bytes(raw))) if raw is not None else ()
 
 
+class _AsAsked(Sequence[Glimpse]):
+    """Objects that are read when they are asked for: most archives are known by the first few."""
+
+    def __init__(self, rest: Iterator[Glimpse]) -> None:
+        self._rest = rest
+        self._read: list[Glimpse] = []
+
+    @overload
+    def __getitem__(self, at: int) -> Glimpse: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Glimpse]: ...
+    def __getitem__(self, at: int | slice) -> Glimpse | list[Glimpse]:
+        wanted = max(0, at + 1 - len(self._read)) if isinstance(at, int) and at >= 0 else None
+        self._read += islice(self._rest, wanted)
+        return self._read[at]
+
+    def __len__(self) -> int:
+        return len(self[:])
+
+
+class Rows:
+    """Objects that are looked at one by one, as far as somebody asks, and each but once."""
+
+    def __init__(self, rows: Iterator[Glimpse]) -> None:
+        self._rest = rows
+        self._seen: list[Glimpse] = []
+
+    def __iter__(self) -> Iterator[Glimpse]:
+        at = 0
+        while at < len(self._seen) or self._look():
+            yield self._seen[at]
+            at += 1
+
+    def __len__(self) -> int:
+        while self._look():
+            pass
+        return len(self._seen)
+
+    def _look(self) -> bool:
+        """Look at one more; return whether there was one."""
+        found = [*islice(self._rest, 1)]
+        self._seen += found
+        return bool(found)
+
+
 class Opening:
     """The first objects of an archive."""
 
@@ -67,15 +112,12 @@ class Opening:
         self._data = without_mark(data)
 
     @cached_property
-    def rows(self) -> tuple[Glimpse, ...]:
+    def rows(self) -> "Rows":
         """The objects on the first lines; of a document the root, or the first in its array.
 
         Of documents one after another the first ones.
         """
-        if not is_document(self._data):
-            return tuple(self._on_lines())
-        whole = tuple(_glimpses(self._data)) or tuple(self._in_pieces())
-        return whole or tuple(map(Glimpse, islice(torn(self._data), _ROWS)))
+        return Rows(self._on_lines() if not is_document(self._data) else self._in_document())
 
     @property
     def first(self) -> Glimpse:
@@ -86,6 +128,10 @@ class Opening:
         """Return the opening of what stands behind words that a tool printed, if it has some."""
         data = without_words(self._data, words)
         return self if data is self._data else Opening(data)
+
+    def _in_document(self) -> Iterator[Glimpse]:
+        whole = tuple(_glimpses(self._data)) or tuple(self._in_pieces())
+        yield from whole or map(Glimpse, islice(torn(self._data), _ROWS))
 
     def _in_pieces(self) -> Iterator[Glimpse]:
         for start, piece in islice(pieces(self._data), _ROWS):
