@@ -129,6 +129,15 @@ def test_a_command_that_a_person_runs_in_the_shell_is_no_turn_and_in_none() -> N
     assert reading.counts.tool_uses == 10
 
 
+def test_a_command_in_the_shell_is_known_though_its_answer_names_no_message() -> None:
+    shell = text("The following tool was executed by the user", synthetic=True)
+    prompt = message("user", text("Go."), id="msg_1")
+    ran = message("assistant", tool(status="completed", output="src"))
+    reading = OpenCode().read(export(prompt, message("user", shell), ran))
+    assert only(reading).tools == []
+    assert reading.counts.tool_uses == 1
+
+
 def test_a_turn_that_was_aborted_is_interrupted_and_its_call_waits() -> None:
     turn = read("export.json").turns[-1]
     assert turn.closed_by is ClosedBy.INTERRUPTED
