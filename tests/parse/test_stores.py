@@ -147,6 +147,14 @@ def test_other_files_beside_a_store_stand_for_themselves(tmp_path: Path) -> None
         assert not belongs(put(tmp_path, name, {"subject": "Hello"}))
 
 
+def test_what_opencode_keeps_beside_its_sessions_is_no_archive(tmp_path: Path) -> None:
+    names = ("project/f00d", "todo/ses_1", "session_diff/ses_1")
+    assert not any(belongs(put(tmp_path, name, {})) for name in names)
+    session(tmp_path, NEWER)
+    said(tmp_path, NEWER)
+    assert all(belongs(put(tmp_path, name, {})) for name in names)
+
+
 def test_nothing_raises_for_a_path_that_is_no_file(tmp_path: Path) -> None:
     folder = tmp_path / "session" / "f00d" / "folder.json"
     folder.mkdir(parents=True)

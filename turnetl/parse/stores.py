@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 _ENDING = ".json"
+_KEPT = ("project", "todo", "session_diff", "session_share", "share", "permission")
 _MOST = 1 << 20
 """Bytes that are looked at where a name does not tell; such files are far smaller."""
 
@@ -48,11 +49,14 @@ def members(path: Path) -> Sequence[Path] | None:
 
 
 def belongs(path: Path) -> bool:
-    """Say whether a file is a message or a part in a store, and hence no archive of its own."""
+    """Say whether a file is part of a store and no archive of its own.
+
+    That is a message, a part of one, or what OpenCode keeps beside them and nobody said.
+    """
     path = path.absolute()
     if (store := _of_message(path)) is not None:
         return not _is_first_without_session(path, store)
-    return _is_part(path)
+    return _is_part(path) or _is_beside(path)
 
 
 def _of_session(path: Path) -> _Store | None:
@@ -74,6 +78,12 @@ def _is_part(path: Path) -> bool:
     found = (at for at in (folder, folder.parent) if at.name == "part")
     beside = any((at.parent / "message").is_dir() for at in found)
     return beside and _is_one(path, "prt_", "messageID")
+
+
+def _is_beside(path: Path) -> bool:
+    root = path.parent.parent
+    kept = path.suffix == _ENDING and path.parent.name in _KEPT
+    return kept and all((root / name).is_dir() for name in ("session", "message", "part"))
 
 
 def _newer(root: Path) -> _Store:
