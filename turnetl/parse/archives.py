@@ -114,7 +114,7 @@ def _reports(
             works.append((at, one))
         else:
             yield at, one
-    if jobs > 1 and sum(work.seen.size for _, work in works) > run.bounds.alone:
+    if jobs > 1 and sum(work.effort for _, work in works) > run.bounds.alone:
         yield from side_by_side(works, run, jobs)
     else:
         yield from ((at, read(work, run)) for at, work in works)

@@ -22,6 +22,8 @@ from turnetl.parse.table import Redacts, redacted, rows
 
 log = logging.getLogger(__name__)
 
+_EACH = 1 << 19
+"""Bytes that are read while one turns file is written and synced."""
 _TELLING = 64
 """Lines that a format is told by, if the archive is one of lines."""
 
@@ -41,17 +43,15 @@ class Run:
 
     def stands(self, origin: Origin) -> bool:
         """Say whether the same bytes would give the turns that they gave then."""
-        return (
-            self.told in (None, origin.format)
-            and (origin.reader, origin.redactor) == (_version(origin), self.redactor_version)
-            and origin.group == self.placed(origin, origin.cwd, origin.format, origin.archive)[0]
-        )
+        return self._reads_alike(origin) and self._placed_again(origin)[0] == origin.group
 
     def agrees(self, origin: Origin) -> bool:
         """Say whether it `stands` and a person has not said anything new about it either."""
-        _, fixed = self.placed(origin, origin.cwd, origin.format, origin.archive)
-        told = self.tells(origin) is not None
-        return self.stands(origin) and (fixed, told) == (origin.fixed, origin.told)
+        return (
+            self._reads_alike(origin)
+            and self._placed_again(origin) == (origin.group, origin.fixed)
+            and (self.tells(origin) is not None) == origin.told
+        )
 
     def placed(
         self, before: Origin | None, cwd: str | None, name: str, archive: str
@@ -72,6 +72,13 @@ class Run:
         known = formats.named(told) if told is not None and data.strip() else None
         return known or formats.sniff(data)
 
+    def _reads_alike(self, origin: Origin) -> bool:
+        now = (_version(origin), self.redactor_version)
+        return self.told in (None, origin.format) and (origin.reader, origin.redactor) == now
+
+    def _placed_again(self, origin: Origin) -> tuple[GroupId, bool]:
+        return self.placed(origin, origin.cwd, origin.format, origin.archive)
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -91,6 +98,11 @@ class Work:
 
     seen: Seen
     held: Held
+
+    @property
+    def effort(self) -> int:
+        """Bytes to read; what an archive costs besides, as if it were bytes."""
+        return self.seen.size + _EACH
 
 
 def read(work: Work, run: Run) -> ArchiveReport:
@@ -157,8 +169,8 @@ def _more_could_tell(head: bytes) -> bool:
 
 def _touched(work: Work, origin: Origin, run: Run) -> ArchiveReport:
     """Note that the same bytes have another time, so that the next run need not look again."""
-    seen, archive = work.seen, origin.archive
-    _, fixed = run.placed(origin, origin.cwd, origin.format, archive)
+    seen = work.seen
+    _, fixed = run.placed(origin, origin.cwd, origin.format, origin.archive)
     told = run.tells(origin) is not None
     now = replace(origin, size=seen.size, mtime_ns=seen.mtime_ns, fixed=fixed, told=told)
     if not run.dry_run:

@@ -27,7 +27,7 @@ class Bounds:
     unpacked: int = 1 << 30
     """Bytes that a packed archive may unpack to."""
     alone: int = 30 << 20
-    """Bytes to read for which no other processes are started: that takes a third of a second."""
+    """Effort, in bytes, for which no other processes are started: that takes half a second."""
 
 
 @dataclass(frozen=True, slots=True)

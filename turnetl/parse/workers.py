@@ -19,10 +19,8 @@ from turnetl.parse import refusals
 from turnetl.parse.report import ArchiveReport
 from turnetl.parse.single import Run, Work, read
 
-_MOST = 64
-"""Archives handed over at a time."""
-_ENOUGH = 4 << 20
-"""Bytes handed over at a time: 30 ms of work, so that all processes end together."""
+_ENOUGH = 8 << 20
+"""Effort, in bytes, handed over at a time: some 60 ms, so that all processes end together."""
 _PATIENCE = 2.0
 """Seconds for a process to take its unfinished file away when it is stopped."""
 
@@ -149,9 +147,9 @@ def _deaf() -> Iterator[None]:
 
 def _batch(left: deque[Placed]) -> Iterator[Placed]:
     """Take from what is left: one large archive, or many small ones."""
-    size = number = 0
-    while left and number < _MOST and (not number or size + left[0][1].seen.size <= _ENOUGH):
-        size, number = size + left[0][1].seen.size, number + 1
+    effort = 0
+    while left and (not effort or effort + left[0][1].effort <= _ENOUGH):
+        effort += left[0][1].effort
         yield left.popleft()
 
 
