@@ -28,7 +28,7 @@ def test_a_document_is_one_value_and_not_one_a_line(data: bytes, whole: bool) ->
 
 
 def test_lists_on_lines_hold_no_rows() -> None:
-    assert not Opening(b'[{"a": 1}]\n[{"a": 2}]\n').rows
+    assert not list(Opening(b"""[{"a": 1}]\n[{"a": 2}]\n""").rows)
 
 
 def test_a_root_that_is_cut_off_shows_what_its_lists_hold_so_far() -> None:

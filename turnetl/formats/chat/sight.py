@@ -1,6 +1,7 @@
 """How conversations look from outside."""
 
 from dataclasses import dataclass
+from itertools import islice
 
 from turnetl.formats.base import Opening
 from turnetl.formats.chat.rows import ANSWERS, LISTS
@@ -34,7 +35,7 @@ class Look:
 
     def is_seen_in(self, opening: Opening) -> bool:
         """Say whether there are conversations of this kind, and hardly anything else."""
-        seen = [self._row(row) for row in opening.rows[:_ROWS]]
+        seen = [self._row(row) for row in islice(opening.rows, _ROWS)]
         return any(seen) and seen.count(None) * _STRAY <= len(seen)
 
     def _row(self, row: Glimpse) -> bool | None:
