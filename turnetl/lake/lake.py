@@ -200,11 +200,12 @@ def archive_digests(archives: Iterable[Path]) -> list[str]:
 
 def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
     """Return where a path leads to; `folders` is what is known of folders."""
-    if path.name in ("", "..") or path.is_symlink():
-        return path.resolve()
+    # Not `resolve`: it raises for a link that leads to itself.
+    if path.name in ("", "..") or os.path.islink(path):  # noqa: PTH114 - as above
+        return Path(os.path.realpath(path))
     folder = path.parent
     if folder not in folders:
-        folders[folder] = folder.resolve()
+        folders[folder] = Path(os.path.realpath(folder))
     return folders[folder] / path.name
 
 

@@ -1,0 +1,163 @@
+"""Archives read side by side: the same lake and the same report, whatever happens to a process."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.parse.readers import Dies, Plain, outcomes, row, run, talk
+from turnetl import errors, formats, parse
+from turnetl.lake import Lake
+from turnetl.model import GroupId
+from turnetl.redact import Redactor
+
+ALWAYS = parse.Bounds(alone=0)
+"""Processes are started however little there is to do."""
+SMALL = Path(__file__).parents[1] / "archives"
+
+
+@pytest.fixture
+def archives(tmp_path: Path) -> list[Path]:
+    """Forty small archives of four projects, and all that the tests of formats have."""
+    made = tmp_path / "archives"
+    made.mkdir()
+    for number in range(40):
+        path = made / f"{number:02}.jsonl"
+        cwd = f"/home/dev/project{number % 4}"
+        path.write_text(row("user", f"prompt {number}", f"p{number}", cwd=cwd))
+    return sorted(made.iterdir()) + sorted(SMALL.glob("*/*"))
+
+
+def written(lake: Lake) -> dict[str, bytes]:
+    """All files of a lake, by their paths in it."""
+    files = (path for path in lake.root.rglob("*") if path.is_file())
+    return {str(path.relative_to(lake.root)): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize(
+    "redactor", [Plain(), Redactor(b"of a person's own")], ids=["plain", "real"]
+)
+def test_many_processes_give_the_lake_and_the_report_of_one(
+    archives: list[Path], tmp_path: Path, redactor: parse.Redacts
+) -> None:
+    lakes = [Lake(tmp_path / name) for name in ("one", "many")]
+    one = run(lakes[0], *archives, redactor=redactor)
+    told: list[tuple[int, int]] = []
+    many = run(
+        lakes[1],
+        *archives,
+        redactor=redactor,
+        jobs=3,
+        bounds=ALWAYS,
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert many == one
+    assert written(lakes[1]) == written(lakes[0])
+    assert told == [(done, len(archives)) for done in range(1, len(archives) + 1)]
+
+
+def test_a_second_run_of_many_processes_starts_none_and_changes_nothing(
+    archives: list[Path], tmp_path: Path
+) -> None:
+    lake = Lake(tmp_path / "lake")
+    known = [path for path in archives if formats.sniff(path.read_bytes()) is not None]
+    run(lake, *known, jobs=2, bounds=ALWAYS)
+    before = written(lake)
+    assert set(outcomes(run(lake, *known, jobs=2, bounds=ALWAYS))) == {"unchanged"}
+    assert written(lake) == before
+
+
+def test_of_a_process_that_is_killed_one_archive_is_lost_and_named(
+    archives: list[Path], tmp_path: Path
+) -> None:
+    lake = Lake(tmp_path / "lake")
+    archives[7].write_text(talk("deadly"))
+    report = run(lake, *archives[:40], redactor=Dies("deadly"), jobs=2, bounds=ALWAYS)
+    assert outcomes(report) == ["new"] * 7 + ["unreadable"] + ["new"] * 32
+    (problem,) = report.problems
+    assert (problem.path, problem.reason) == (str(archives[7]), "killed")
+    assert "run again with --jobs 1" in problem.message
+    assert len(lake.turn_paths()) == 39
+
+
+def test_a_lake_that_cannot_be_written_stops_all_processes(
+    archives: list[Path], tmp_path: Path
+) -> None:
+    blocked = tmp_path / "lake"
+    blocked.write_text("a file")
+    with pytest.raises(errors.Stop, match="cannot be written"):
+        run(Lake(blocked), *archives, jobs=2, bounds=ALWAYS)
+
+
+def test_the_same_archive_named_twice_is_read_once(archives: list[Path], tmp_path: Path) -> None:
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(archives[0])
+    report = run(Lake(tmp_path / "lake"), archives[0], link, archives[0], jobs=2, bounds=ALWAYS)
+    assert outcomes(report) == ["new"]
+
+
+READS = """
+import sys
+from pathlib import Path
+from tests.parse.readers import run
+from turnetl import console, parse
+from turnetl.lake import Lake
+
+def main(arguments, **_):
+    said = lambda done, total: print(done, flush=True)
+    paths = sorted(Path(arguments[0]).iterdir())
+    run(Lake(Path(arguments[1])), *paths, jobs=2, bounds=parse.Bounds(alone=0), progress=said)
+
+if __name__ == "__main__":
+    sys.exit(console.run(main, sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("everyone", [False, True], ids=["one", "group"])
+def test_a_run_that_is_stopped_ends_soon_in_a_sentence_and_leaves_whole_files_only(
+    tmp_path: Path, stop: signal.Signals, everyone: bool
+) -> None:
+    (tmp_path / "archives").mkdir()
+    for number in range(3_000):
+        (tmp_path / "archives" / f"{number}.jsonl").write_text(talk("x" * 20_000, f"p{number}"))
+    (tmp_path / "reads.py").write_text(READS)
+    lake = Lake(tmp_path / "lake")
+    with subprocess.Popen(
+        [sys.executable, tmp_path / "reads.py", tmp_path / "archives", lake.root],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: TID251 - a child's
+        start_new_session=True,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "1\n"
+        (os.killpg if everyone else os.kill)(process.pid, stop)
+        assert process.wait(timeout=20) == 130
+        assert process.stderr.read() == (
+            "turnetl: stopped; what is committed stays, the same command goes on from there\n"
+        )
+    left = [path.name for path in lake.root.rglob("*") if path.is_file()]
+    assert 0 < len(left) < 3_000
+    assert not [name for name in left if not name.endswith(".parquet")]
+    assert len(list(lake.turns(GroupId("shop")))) == len(left)
+    assert not alive(process.pid)
+
+
+def alive(session: int) -> list[str]:
+    """Return the processes of a session that are still there, but for those that just end."""
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        asked = ["ps", "-o", "pid=,stat=", "-g", str(session)]
+        found = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+        there = [line for line in found.splitlines() if "Z" not in line]
+        if not there:
+            return []
+        time.sleep(0.05)
+    return there
