@@ -11,7 +11,7 @@ from pathlib import Path
 from turnetl import ids
 from turnetl.model import GroupId
 from turnetl.parse import groupnames
-from turnetl.parse.groupmap import Entry, read_map
+from turnetl.parse.groupmap import Entry, names_of, read_map
 from turnetl.parse.projects import project, root, user
 
 _SHOWN = 4
@@ -63,9 +63,10 @@ class Grouping:
         return self.is_fixed or self._exception(cwd, format, archive) is not None
 
     def _exception(self, cwd: str | None, format_name: str, archive: str) -> str | None:
-        if self.is_fixed:
+        if not self.exceptions or self.is_fixed:
             return None
-        fitting = (of.name for of in self.exceptions if of.fits(cwd, format_name, archive))
+        place, path = names_of(cwd), names_of(archive)
+        fitting = (of.name for of in self.exceptions if of.fits(place, format_name, path))
         return next(fitting, None)
 
 

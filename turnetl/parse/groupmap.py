@@ -10,6 +10,7 @@ list one pattern.
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,8 @@ class Entry:
     """Of the archive's path; empty for any."""
     formats: tuple[str, ...]
 
-    def fits(self, cwd: str | None, format_name: str, archive: str) -> bool:
+    def fits(self, cwd: Sequence[str], format_name: str, archive: Sequence[str]) -> bool:
+        """Say whether an archive is like this; working folder and path as `names_of` gives them."""
         return (
             _one_fits(self.folders, cwd)
             and _one_fits(self.archives, archive)
@@ -50,6 +52,15 @@ def read_map(path: Path) -> tuple[Entry, ...]:
     """
     rows = _file(path).group
     return tuple(_entry(row, f"`{path}`, entry {number}") for number, row in enumerate(rows, 1))
+
+
+def names_of(path: str | None) -> tuple[str, ...]:
+    """Return how a pattern may name a path: from the root, and from the home folder it is in."""
+    if path is None:
+        return ()
+    folders = path_folders(path)
+    whole, home = "/".join(["", *folders]), at_home(folders)
+    return (whole, home) if home else (whole,)
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -102,14 +113,8 @@ def _check_formats(named: list[str], where: str) -> None:
         raise BadUsage(f"{where}: there is no format `{unknown[0]}`; there are {', '.join(known)}")
 
 
-def _one_fits(patterns: tuple[re.Pattern[str], ...], path: str | None) -> bool:
-    if not patterns:
-        return True
-    if path is None:
-        return False
-    folders = path_folders(path)
-    names = ["/".join(["", *folders]), at_home(folders)]
-    return any(pattern.fullmatch(name) for pattern in patterns for name in names if name)
+def _one_fits(patterns: Sequence[re.Pattern[str]], names: Sequence[str]) -> bool:
+    return not patterns or any(one.fullmatch(name) for one in patterns for name in names)
 
 
 def _pattern(text: str, where: str) -> re.Pattern[str]:
