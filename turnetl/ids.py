@@ -66,8 +66,10 @@ def edge_id(kind: str, source: str, target: str) -> str:
 def group_id(name: str) -> GroupId:
     """Return a project's name as a group: lower-case letters, digits and single underscores.
 
-    A name without any of these, such as one in another script, becomes `project_` and a digest.
+    Accents go. A name with letters of another script ends in a digest, lest two of them be one.
     """
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    words = "_".join(re.findall(r"[a-z0-9]+", plain))
-    return GroupId(words or f"project_{digest(name)[:8]}")
+    parts = unicodedata.normalize("NFKD", name)
+    words = "_".join(re.findall(r"[a-z0-9]+", parts.encode("ascii", "ignore").decode().lower()))
+    if words and not any(sign.isalnum() and not sign.isascii() for sign in parts):
+        return GroupId(words)
+    return GroupId(f"{words or 'project'}_{digest(name)[:8]}")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import real
-from turnetl import formats, parse
+from turnetl import formats, ids, parse
 from turnetl.errors import BadUsage
 from turnetl.lake import Lake
 from turnetl.parse.grouping import Grouping, grouping, joined
@@ -369,3 +369,10 @@ def test_real_archives_fall_into_the_groups_of_their_repositories() -> None:
             groups.add(Grouping().group(known.read(data).cwd, known.name, str(path)))
     assert groups <= {"cli", "improve_status_cmd_output", "home"}
     assert "cli" in groups
+
+
+def test_names_that_differ_in_another_script_are_groups_apart() -> None:
+    first, second = ids.group_id("магазин-2"), ids.group_id("книги-2")
+    assert first != second
+    assert first.startswith("2_")
+    assert ids.group_id("café") == "cafe"
