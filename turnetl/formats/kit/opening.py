@@ -117,7 +117,8 @@ class Opening:
 
         Of documents one after another the first ones.
         """
-        return Rows(self._on_lines() if not is_document(self._data) else self._in_document())
+        data = self._data
+        return Rows(_in_document(data) if is_document(data) else _on_lines(data))
 
     @property
     def first(self) -> Glimpse:
@@ -129,22 +130,26 @@ class Opening:
         data = without_words(self._data, words)
         return self if data is self._data else Opening(data)
 
-    def _in_document(self) -> Iterator[Glimpse]:
-        whole = tuple(_glimpses(self._data)) or tuple(self._in_pieces())
-        yield from whole or map(Glimpse, islice(torn(self._data), _ROWS))
 
-    def _in_pieces(self) -> Iterator[Glimpse]:
-        for start, piece in islice(pieces(self._data), _ROWS):
-            if start > _BYTES:
-                return
-            yield from _glimpses(piece)
+# These know the bytes and not the opening: an opening that led to itself would keep them in memory.
+def _in_document(data: bytes) -> Iterator[Glimpse]:
+    whole = tuple(_glimpses(data)) or tuple(_in_pieces(data))
+    yield from whole or map(Glimpse, islice(torn(data), _ROWS))
 
-    def _on_lines(self) -> Iterator[Glimpse]:
-        for _, start, line in islice(lines(self._data), _ROWS):
-            if start > _BYTES:
-                return
-            if line.lstrip()[:1] == b"{":
-                yield from _glimpses(line)
+
+def _in_pieces(data: bytes) -> Iterator[Glimpse]:
+    for start, piece in islice(pieces(data), _ROWS):
+        if start > _BYTES:
+            return
+        yield from _glimpses(piece)
+
+
+def _on_lines(data: bytes) -> Iterator[Glimpse]:
+    for _, start, line in islice(lines(data), _ROWS):
+        if start > _BYTES:
+            return
+        if line.lstrip()[:1] == b"{":
+            yield from _glimpses(line)
 
 
 def _glimpses(data: bytes) -> Iterator[Glimpse]:
