@@ -19,11 +19,15 @@ KEY = "turnetl"
 """The one key under which a file says something: of several the order would be left to chance."""
 _SMALL = 1000
 """Rows. A dictionary and zstd for every column of less than that would not pay."""
+_LARGE = 32 << 20
+"""Bytes of a table for which the Rust writer's five copies are too many; the other makes two."""
 
 
 def encoded(rows: pa.Table, said: str) -> memoryview:
     """Return the file: the same bytes for the same rows and text."""
-    return by_pyarrow(rows, said) if write_parquet is None else by_arro3(rows, said)
+    if write_parquet is None or rows.nbytes > _LARGE:
+        return by_pyarrow(rows, said)
+    return by_arro3(rows, said)
 
 
 def by_arro3(rows: pa.Table, said: str) -> memoryview:

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from turnetl import formats
 from turnetl.errors import BadArchive, Stop
-from turnetl.formats.base import Counts, Format
+from turnetl.formats.base import Counts, Format, Reading
 from turnetl.formats.kit.documents import is_document
 from turnetl.lake import Lake, Origin, placed, shown
 from turnetl.model import GroupId
 from turnetl.parse import refusals, sources
 from turnetl.parse.grouping import Grouping
-from turnetl.parse.report import ArchiveReport, Outcome
-from turnetl.parse.sources import Bounds, Content, Seen
+from turnetl.parse.report import ArchiveReport, Outcome, Problem
+from turnetl.parse.sources import Bounds, Seen
 from turnetl.parse.table import Redacts, redacted, rows
 
 log = logging.getLogger(__name__)
@@ -134,16 +134,37 @@ def unchanged(seen: Seen, origin: Origin) -> ArchiveReport:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """What an archive says, and what is to be said of it."""
+
+    known: Format
+    reading: Reading
+    sha256: str
+    """Of the bytes as they lie on disk."""
+    problem: Problem | None
+
+
 def _read(work: Work, run: Run) -> ArchiveReport:
-    origin = work.held.origin
-    _glance(work.seen, origin, run)
-    data = sources.stored(work.seen)
-    sha256 = hashlib.sha256(data).hexdigest()
-    if origin is not None and origin.sha256 == sha256 and run.stands(origin):
-        return _touched(work, origin, run)
-    content = sources.content(work.seen.path, data, run.bounds)
-    del data
-    return _taken(work, content, sha256, run)
+    _glance(work.seen, work.held.origin, run)
+    heard = _heard(work, run)
+    if isinstance(heard, Origin):
+        return _touched(work, heard, run)
+    table, origin = _table(work, heard, run)
+    report = ArchiveReport(
+        archive=shown(work.seen.path),
+        outcome=Outcome.NEW if work.held.origin is None else Outcome.CHANGED,
+        format=origin.format,
+        group=origin.group,
+        counts=heard.reading.counts,
+        problem=heard.problem,
+        cwd=origin.cwd,
+    )
+    # A large archive need not stand in memory twice while it is written.
+    del heard
+    if not run.dry_run:
+        _write(work, table, origin, run)
+    return report
 
 
 def _glance(seen: Seen, before: Origin | None, run: Run) -> None:
@@ -167,6 +188,27 @@ def _more_could_tell(head: bytes) -> bool:
     return head.count(b"\n") < _TELLING or is_document(head)
 
 
+def _heard(work: Work, run: Run) -> _Heard | Origin:
+    """Read an archive; return what is known of it if it says the same, and the rest stands, too.
+
+    Raises:
+        BadArchive: it cannot be read.
+    """
+    path, before = work.seen.path, work.held.origin
+    data = sources.stored(work.seen)
+    sha256 = hashlib.sha256(data).hexdigest()
+    if before is not None and before.sha256 == sha256 and run.stands(before):
+        return before
+    content = sources.content(path, data, run.bounds)
+    del data
+    known = run.format(content.data, before)
+    if known is None:
+        raise refusals.unknown(path, content.data)
+    reading, whole = known.read(content.data), content.data.endswith(b"\n")
+    problem = content.problem or refusals.bad_lines(path, reading.counts, whole=whole)
+    return _Heard(known, reading, sha256, problem)
+
+
 def _touched(work: Work, origin: Origin, run: Run) -> ArchiveReport:
     """Note that the same bytes have another time, so that the next run need not look again."""
     seen = work.seen
@@ -178,40 +220,27 @@ def _touched(work: Work, origin: Origin, run: Run) -> ArchiveReport:
     return unchanged(seen, origin)
 
 
-def _taken(work: Work, content: Content, sha256: str, run: Run) -> ArchiveReport:
-    path, before = work.seen.path, work.held.origin
-    known = run.format(content.data, before)
-    if known is None:
-        raise refusals.unknown(path, content.data)
-    reading, whole = known.read(content.data), content.data.endswith(b"\n")
-    texts = redacted(reading, run.redactor)
-    archive = placed(path)
+def _table(work: Work, heard: _Heard, run: Run) -> tuple[pa.Table, Origin]:
+    """Return an archive's turns, redacted, and what their file says of itself."""
+    seen, before, known = work.seen, work.held.origin, heard.known
+    texts = redacted(heard.reading, run.redactor)
+    archive = placed(seen.path)
     group, fixed = run.placed(before, texts.cwd, known.name, archive)
     origin = Origin(
         archive=archive,
-        size=work.seen.size,
-        mtime_ns=work.seen.mtime_ns,
-        sha256=sha256,
+        size=seen.size,
+        mtime_ns=seen.mtime_ns,
+        sha256=heard.sha256,
         format=known.name,
         reader=known.version,
         redactor=run.redactor_version,
         group=group,
         fixed=fixed,
-        counts=reading.counts.as_mapping(),
+        counts=heard.reading.counts.as_mapping(),
         cwd=texts.cwd,
         told=run.tells(before) is not None,
     )
-    if not run.dry_run:
-        _write(work, rows(texts, known.name, group, archive), origin, run)
-    return ArchiveReport(
-        archive=shown(path),
-        outcome=Outcome.NEW if before is None else Outcome.CHANGED,
-        format=known.name,
-        group=group,
-        counts=reading.counts,
-        problem=content.problem or refusals.bad_lines(path, reading.counts, whole=whole),
-        cwd=texts.cwd,
-    )
+    return rows(texts, known.name, group, archive), origin
 
 
 def _write(work: Work, table: pl.DataFrame | pa.Table, origin: Origin, run: Run) -> None:

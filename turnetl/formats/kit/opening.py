@@ -4,6 +4,7 @@ An archive is lines of JSON, or one JSON document over many lines. Either way it
 few objects, the insides of which stay undecoded until somebody asks for them.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -29,7 +30,7 @@ _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 class Glimpse(Mapping[str, Any]):
     """A JSON object, seen from outside: a value is decoded when it is asked for.
 
-    A value that cannot be decoded is None.
+    A value that is no JSON is None; half a character in one, or bytes that are none, hide nothing.
     """
 
     def __init__(self, raw: Mapping[str, msgspec.Raw]) -> None:
@@ -39,7 +40,7 @@ class Glimpse(Mapping[str, Any]):
         try:
             return msgspec.json.decode(self._raw[key])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
+            return _mended(bytes(self._raw[key]))
 
     def __contains__(self, key: object) -> bool:
         return key in self._raw
@@ -150,6 +151,13 @@ def _on_lines(data: bytes) -> Iterator[Glimpse]:
             return
         if line.lstrip()[:1] == b"{":
             yield from _glimpses(line)
+
+
+def _mended(raw: bytes) -> Any:
+    try:
+        return json.loads(raw.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _glimpses(data: bytes) -> Iterator[Glimpse]:

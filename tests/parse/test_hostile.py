@@ -1,0 +1,276 @@
+"""Archives that are broken in every way: never a traceback, never a line without a count."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import real
+from tests.parse.readers import Plain, accounted, outcomes, row, run, talk
+from turnetl import formats, parse
+from turnetl.formats.base import Format
+from turnetl.lake import Lake
+from turnetl.model import GroupId, Turn
+from turnetl.redact import Redactor
+
+SMALL = Path(__file__).parents[1] / "archives"
+SHOP = GroupId("shop")
+DEEP = 100_000
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path / "lake")
+
+
+def read(lake: Lake, folder: Path, data: str | bytes) -> tuple[parse.ParseReport, list[Turn]]:
+    """Parse an archive that says this; return the report and all turns of the lake."""
+    path = folder / "s1.jsonl"
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    report = run(lake, path, redactor=Redactor())
+    assert accounted(report)
+    assert "failed" not in [problem.reason for problem in report.problems]
+    return report, [turn for group in lake.groups() for turn in lake.turns(group)]
+
+
+def only_prompt(lake: Lake, folder: Path, data: str | bytes) -> str:
+    report, (turn,) = read(lake, folder, data)
+    assert outcomes(report) == ["new"]
+    return turn.user_text
+
+
+def test_a_broken_line_costs_itself_and_is_counted(lake: Lake, tmp_path: Path) -> None:
+    report, turns = read(lake, tmp_path, talk() + '{"type": "user", oh}\n' + talk("Push.", "p1"))
+    assert [turn.user_text for turn in turns] == ["Mend the cart.", "Push."]
+    assert report.read.skipped["broken"] == 1
+    assert report.problems[0].line == 3
+
+
+def test_a_truncated_line_in_the_middle_is_broken(lake: Lake, tmp_path: Path) -> None:
+    report, turns = read(lake, tmp_path, talk()[:-9] + "\n" + talk("Push.", "p1"))
+    assert [turn.user_text for turn in turns] == ["Mend the cart.", "Push."]
+    assert report.read.skipped["broken"] == 1
+
+
+def test_glued_lines_are_read_and_counted(lake: Lake, tmp_path: Path) -> None:
+    glued = talk().replace("}\n", "}") + "\n" + talk("Push.", "p1")
+    report, turns = read(lake, tmp_path, glued)
+    assert len(turns) == 2
+    assert (report.read.lines, report.read.glued_lines, report.problems) == (3, 1, ())
+
+
+def test_bytes_that_are_no_text_become_marks(lake: Lake, tmp_path: Path) -> None:
+    data = talk("Mend @ cart.").encode().replace(b"@", b"\xff\xc3(")
+    assert only_prompt(lake, tmp_path, data) == "Mend \ufffd\ufffd( cart."
+
+
+def test_half_a_character_becomes_a_mark_wherever_it_stands(lake: Lake, tmp_path: Path) -> None:
+    half = "\ud83d"
+    result = [{"type": "tool_result", "tool_use_id": f"t{half}", "content": f"out {half}"}]
+    call = {"type": "tool_use", "id": f"t{half}", "name": f"B{half}", "input": {"command": half}}
+    place = {"cwd": f"/home/dev/shop{half}", "gitBranch": half, "version": half}
+    lines = (
+        row("user", f"Mend {half}.", f"p{half}", sessionId=f"s{half}", **place)
+        + row("assistant", [{"type": "text", "text": half}, call], "a0", **place)
+        + row("user", result, "r0", **place)
+    )
+    report, (turn,) = read(lake, tmp_path, lines)
+    assert outcomes(report) == ["new"]
+    assert turn.user_text.startswith("Mend ")
+    assert half not in repr(turn)
+
+
+def test_line_separators_of_unicode_do_not_end_a_line(lake: Lake, tmp_path: Path) -> None:
+    text = "one\u2028two\u2029three\x85four\x0bfive\x0csix"
+    line = row("user", text, "p0")
+    raw = json.dumps(json.loads(line), ensure_ascii=False) + "\n"
+    assert only_prompt(lake, tmp_path, raw) == text
+
+
+def test_lines_that_end_as_on_windows_are_lines(lake: Lake, tmp_path: Path) -> None:
+    report, turns = read(lake, tmp_path, (talk() + talk("Push.", "p1")).replace("\n", "\r\n"))
+    assert [turn.assistant_text for turn in turns] == ["Mended.", "Mended."]
+    assert (report.read.lines, report.read.bad_lines, report.problems) == (4, 0, ())
+
+
+def test_a_byte_order_mark_is_stepped_over(lake: Lake, tmp_path: Path) -> None:
+    assert only_prompt(lake, tmp_path, b"\xef\xbb\xbf" + talk().encode()) == "Mend the cart."
+
+
+def test_zeros_in_a_text_and_between_lines_hurt_nothing(lake: Lake, tmp_path: Path) -> None:
+    report, turns = read(lake, tmp_path, talk("Mend\0 it.") + "\0\0\0\n" + talk("Push.", "p1"))
+    assert [turn.user_text for turn in turns] == ["Mend\0 it.", "Push."]
+    assert report.read.lines == 5
+
+
+def test_of_a_key_that_stands_twice_the_last_counts(lake: Lake, tmp_path: Path) -> None:
+    data = talk().replace('"type": "user"', '"type": "x", "type": "user"')
+    assert only_prompt(lake, tmp_path, data) == "Mend the cart."
+
+
+def test_numbers_as_texts_and_texts_as_numbers_cost_no_turn(lake: Lake, tmp_path: Path) -> None:
+    usage = {"id": 7, "usage": {"input_tokens": "12", "output_tokens": 10**30}}
+    answer = json.loads(row("assistant", "Mended.", "a0", version=2, gitBranch=None, timestamp=1))
+    answer["message"] |= usage
+    report, (turn,) = read(lake, tmp_path, row("user", "Mend it.", "p0") + json.dumps(answer))
+    assert (turn.user_text, turn.assistant_text) == ("Mend it.", "Mended.")
+    assert outcomes(report) == ["new"]
+
+
+def test_json_that_nests_beyond_all_measure_is_a_broken_line(lake: Lake, tmp_path: Path) -> None:
+    deep = "[" * DEEP + "]" * DEEP
+    inside = talk("Push.", "p1").replace('"Push."', deep, 1)
+    report, turns = read(lake, tmp_path, talk() + deep + "\n" + '{"a":' * DEEP + "\n" + inside)
+    assert turns[0].user_text == "Mend the cart."
+    assert report.read.lines == 6
+
+
+@pytest.mark.parametrize(
+    "data", ["", "\n\n  \n", "{", "[", "{}", "[]", "null", '"text"', "\0", "\ufeff", "{" * DEEP]
+)
+def test_next_to_nothing_is_no_archive(lake: Lake, tmp_path: Path, data: str) -> None:
+    report, turns = read(lake, tmp_path, data)
+    assert outcomes(report)[0] in ("unknown", "unreadable")
+    assert turns == []
+    assert not lake.root.exists()
+
+
+@pytest.mark.parametrize("known", formats.KNOWN, ids=lambda known: known.name)
+@pytest.mark.parametrize("data", ["{", "[[[", "null\n", '"text"', "\0", "{" * DEEP])
+def test_next_to_nothing_is_read_as_any_format_if_a_person_says_so(
+    lake: Lake, tmp_path: Path, known: Format, data: str
+) -> None:
+    path = tmp_path / "s1.json"
+    path.write_text(data)
+    report = run(lake, path, known=known)
+    assert outcomes(report) == ["new"]
+    assert accounted(report)
+    assert report.read.lines == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_a_closed_archive_is_said_and_stops_no_other(lake: Lake, tmp_path: Path) -> None:
+    closed = tmp_path / "closed.jsonl"
+    closed.write_text(talk())
+    closed.chmod(0)
+    _, turns = read(lake, tmp_path, talk())
+    assert "check its permissions" in run(lake, closed).problems[0].message
+    assert len(turns) == 1
+
+
+LONG_LINE = """
+import resource, sys
+from pathlib import Path
+from tests.parse.readers import Plain, run, talk
+from turnetl.lake import Lake
+
+folder = Path(sys.argv[1])
+path = folder / "s1.jsonl"
+with path.open("w") as file:
+    before, after = talk().split("Mend the cart.")
+    file.write(before)
+    for _ in range(100):
+        file.write("Mend the cart. " * 70_000)
+    file.write(after)
+report = run(Lake(folder / "lake"), path, redactor=Plain())
+assert report.read.turns == 1, report
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux counts it")
+def test_a_line_of_a_hundred_megabytes_takes_bounded_memory(tmp_path: Path) -> None:
+    """At most 300 MB and three times the archive."""
+    made = subprocess.run(
+        [sys.executable, "-c", LONG_LINE, tmp_path],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: TID251 - a child's
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+    assert int(made.stdout) < 300 + 3 * 105
+
+
+@pytest.mark.archives
+@real.NEEDED
+def test_every_line_of_every_real_archive_is_accounted_for(lake: Lake) -> None:
+    paths = parse.expand([real.ARCHIVES]).archives
+    report = run(lake, *paths, redactor=Plain())
+    assert accounted(report)
+    assert report.outcomes[parse.Outcome.UNREADABLE] == 0
+    for path, archive in zip(paths, report.archives, strict=True):
+        if archive.was_read:
+            data = path.read_bytes()
+            assert archive.counts.lines == data.count(b"\n") + (not data.endswith(b"\n"))
+
+
+NASTY = (
+    b"\xff",
+    b"\0",
+    b"\\ud800",
+    b"\xe2\x80\xa8",
+    b"\xef\xbb\xbf",
+    b"\r\n",
+    b"\n",
+    b"}\n{",
+    b"}{",
+    b"null",
+    b"-1",
+    b"1e999",
+    b"NaN",
+    b"9" * 40,
+    b'"12"',
+    b"[" * 2000,
+    b'"',
+    b"\\",
+    b"{}",
+    b"[]",
+    b"true",
+    b'"9999-12-31T23:59:59-23:59"',
+    b'"0001-01-01T00:00:00+23:59"',
+)
+SAMPLES = {
+    known.name: [path for path in sorted((SMALL / known.name).rglob("*")) if path.is_file()]
+    for known in formats.KNOWN
+}
+
+
+@st.composite
+def damaged(draw: st.DrawFn, name: str) -> bytes:
+    """A sample of the format with pieces cut out, doubled, moved, or replaced by nasty ones."""
+    data = bytearray(draw(st.sampled_from(SAMPLES[name])).read_bytes())
+    for _ in range(draw(st.integers(1, 8))):
+        at = draw(st.integers(0, max(0, len(data) - 1)))
+        end = draw(st.integers(at, min(at + 60, len(data))))
+        put = st.one_of(st.sampled_from(NASTY), st.binary(max_size=8), st.just(bytes(data[at:end])))
+        if draw(st.booleans()):
+            # A whole value: from one quote or colon to the next.
+            at, end = data.find(b":", at) + 1, data.find(b",", at)
+        data[at : max(at, end)] = draw(put)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("known", formats.KNOWN, ids=lambda known: known.name)
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_no_damage_raises_or_loses_a_line_on_the_way_into_the_lake(
+    known: Format, data: st.DataObject
+) -> None:
+    archive = data.draw(damaged(known.name))
+    told = data.draw(st.booleans())
+    with tempfile.TemporaryDirectory() as folder:
+        path, lake = Path(folder, "damaged.jsonl"), Lake(Path(folder, "lake"))
+        path.write_bytes(archive)
+        report = run(lake, path, known=known if told else None)
+        assert accounted(report)
+        assert "failed" not in [problem.reason for problem in report.problems]
+        assert report.read.turns == sum(len(list(lake.turns(of))) for of in lake.groups())
+        if report.archives[0].was_read:
+            assert outcomes(run(lake, path)) == ["unchanged"]
