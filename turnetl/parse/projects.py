@@ -5,6 +5,7 @@ and err on the side of two groups for one project: a map file joins them, nothin
 """
 
 import re
+from functools import lru_cache
 
 NO_PROJECT = "no_project"
 """Of archives that name no folder (chat exports, Gemini), or only the root of the disk."""
@@ -40,6 +41,7 @@ _ID = re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MARKS = (".git", ".worktrees", ".worktree", ".trees", ".conductor")
 
 
+@lru_cache(maxsize=1024)
 def project(cwd: str | None) -> str:
     """Return the name of the project that a working folder belongs to.
 

@@ -42,12 +42,14 @@ class Document:
 
 def is_document(data: bytes) -> bool:
     """Say whether the archive is one JSON value and not one a line."""
-    first = islice(lines(without_mark(data)), _LINES)
-    heads = [line.strip() for _, _, line in first if line.strip()]
-    if not heads or _is_object(heads[0]):
+    found = (line.strip() for _, _, line in islice(lines(without_mark(data)), _LINES))
+    heads = filter(None, found)
+    first = next(heads, b"")
+    if not first or _is_object(first):
         return False
-    lists = len(heads) > 1 and heads[0].startswith(b"[") and _is_whole(heads[0])
-    return _is_whole(data) or not (lists or any(map(_is_object, heads)))
+    others = list(heads)
+    lists = len(others) > 0 and first.startswith(b"[") and _is_whole(first)
+    return _is_whole(data) or not (lists or any(map(_is_object, others)))
 
 
 def document(data: bytes, key: str | None = None) -> Document:
