@@ -25,7 +25,7 @@ _LARGE = 32 << 20
 
 def encoded(rows: pa.Table, said: str) -> memoryview:
     """Return the file: the same bytes for the same rows and text."""
-    if write_parquet is None or rows.nbytes > _LARGE:
+    if write_parquet is None or rows.get_total_buffer_size() > _LARGE:
         return by_pyarrow(rows, said)
     return by_arro3(rows, said)
 
