@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cyclopts import App, CycloptsError
@@ -21,13 +22,15 @@ if TYPE_CHECKING:  # importing it would bring rich, and `--help` must not pay it
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
+_MOMENT = 0.02
+"""Seconds."""
+
 T = TypeVar("T")
 
 
 def run(app: App, arguments: Sequence[str]) -> int:
     """Run a command and return its exit code, whatever comes of it."""
-    # Whoever stops us politely is answered as a person with Ctrl-C is.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _hear_signals()
     try:
         code = _run(app, list(arguments))
         sys.stdout.flush()
@@ -78,6 +81,35 @@ def version() -> str:
     from importlib import metadata
 
     return metadata.version("turnetl")
+
+
+def _hear_signals() -> None:
+    """Whoever stops us politely is answered as a person with Ctrl-C is: at once.
+
+    With Python's own answer to Ctrl-C, asyncio would first wait for what is under way.
+    """
+    for name in ("SIGINT", "SIGTERM", "SIGALRM"):
+        if hasattr(signal, name):  # Windows has no alarm
+            signal.signal(getattr(signal, name), _interrupt)
+
+
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    """Stop here; or in a moment, if polars is at work.
+
+    It takes an interrupt for a fault of its own, and says so at length.
+    """
+    if _is_in_polars(frame) and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, _MOMENT)
+        return
+    raise KeyboardInterrupt
+
+
+def _is_in_polars(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "polars":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _run(app: App, arguments: list[str]) -> int:
