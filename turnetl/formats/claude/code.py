@@ -4,6 +4,9 @@ A turn starts at a row of role user that a person wrote and runs to the next one
 conversation.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from turnetl.formats.base import Opening, Reading
 from turnetl.formats.claude.rows import ROWS
 from turnetl.formats.claude.turns import Reader, is_row
@@ -17,9 +20,19 @@ class ClaudeCode:
 
     def sniff(self, opening: Opening) -> bool:
         """Know the archive by the first row that is one of Claude Code's."""
-        return any(map(is_row, opening.rows))
+        return any(is_row(row) and not _is_of_another(row) for row in opening.rows)
 
     def read(self, data: bytes) -> Reading:
         reader = Reader()
         read_lines(data, ROWS, reader.take, reader.counts)
         return reader.reading()
+
+
+def _is_of_another(row: Mapping[str, Any]) -> bool:
+    """Know rows of tools that write much as Claude Code does, and of what it prints for programs.
+
+    Nobody's prompt stands among those; so they are no session.
+    """
+    if "systemPayload" in row or ("session_id" in row and "sessionId" not in row):
+        return True
+    return row.get("type") == "system" and not isinstance(row.get("uuid"), str)

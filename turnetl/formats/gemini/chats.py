@@ -15,6 +15,7 @@ from turnetl.formats.kit.sessions import name_sessions
 _MESSAGES = "messages"
 _OF_ITSELF = ("sessionId", "kind", "directories")
 _CHANGED = ("lastUpdated", "messages", "sessionId", "summary", "directories")
+_SPOKEN_WITH = ("model", "tokens", "thoughts", "toolCalls")
 _OF_A_MODEL = ("content", "parts", "toolCalls", "thoughts", "tokens")
 
 
@@ -33,7 +34,8 @@ class GeminiJson:
         first = head.within(_MESSAGES)
         if first is None:
             return _is_head(head) and head[_MESSAGES] == []
-        return first.get("type") in KINDS and isinstance(first.get("id"), str)
+        known = first.get("type") in KINDS and isinstance(first.get("id"), str)
+        return known and not any(map(_is_of_another, head.each(_MESSAGES)))
 
     def read(self, data: bytes) -> Reading:
         parts = document(data, _MESSAGES)
@@ -115,6 +117,11 @@ def _head(fields: Mapping[str, bytes]) -> Row | None:
 
 def _is_head(row: Mapping[str, Any]) -> bool:
     return isinstance(row.get("sessionId"), str) and isinstance(row.get("projectHash"), str)
+
+
+def _is_of_another(message: Mapping[str, Any]) -> bool:
+    """Say whether a model speaks under another name: tools made from Gemini CLI have their own."""
+    return message.get("type") not in KINDS and any(name in message for name in _SPOKEN_WITH)
 
 
 def _is_line(row: Mapping[str, Any]) -> bool:
