@@ -11,7 +11,7 @@ import pytest
 from tests import builders, frames
 from turnetl import schema
 from turnetl.lake import arrow_schema
-from turnetl.lake.encoding import KEY, by_arro3, by_pyarrow, encoded, write_parquet
+from turnetl.lake.encoding import HAS_ARRO3, KEY, by_arro3, by_pyarrow, encoded
 
 Writer = Callable[[pa.Table, str], memoryview]
 TURN = builders.turn(
@@ -20,7 +20,7 @@ TURN = builders.turn(
 BARE = builders.turn("bare", started_at=None, ended_at=None, closed_by=None, model=None)
 SAID = '{"archive":"/home/dev/café.jsonl"}'
 
-NOT_HERE = pytest.mark.skipif(write_parquet is None, reason="no wheel of arro3 for this machine")
+NOT_HERE = pytest.mark.skipif(not HAS_ARRO3, reason="no wheel of arro3 for this machine")
 
 writers = pytest.mark.parametrize("write", [pytest.param(by_arro3, marks=NOT_HERE), by_pyarrow])
 sizes = pytest.mark.parametrize("times", [0, 1, 600], ids=["empty", "small", "large"])

@@ -15,6 +15,7 @@ try:
 except ImportError:
     write_parquet = None  # type: ignore[assignment]  # Linux on ARM: see pyproject.toml
 
+HAS_ARRO3 = write_parquet is not None
 KEY = "turnetl"
 """The one key under which a file says something: of several the order would be left to chance."""
 _SMALL = 1000
@@ -25,7 +26,7 @@ _LARGE = 32 << 20
 
 def encoded(rows: pa.Table, said: str) -> memoryview:
     """Return the file: the same bytes for the same rows and text."""
-    if write_parquet is None or rows.get_total_buffer_size() > _LARGE:
+    if not HAS_ARRO3 or rows.get_total_buffer_size() > _LARGE:
         return by_pyarrow(rows, said)
     return by_arro3(rows, said)
 

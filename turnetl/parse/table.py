@@ -141,6 +141,7 @@ def _row(
         }
         for use, call, outcome in zip(turn.tools, texts.calls, texts.outcomes, strict=True)
     ]
+    usage = turn.usage.values()
     return {
         "turn_id": ids.turn_id(group, format_name, turn.native),
         "group_id": group,
@@ -162,8 +163,8 @@ def _row(
         "cwd": texts.cwd,
         "git_branch": texts.git_branch,
         "app_version": turn.app_version,
-        "input_tokens": sum([given for given, _ in turn.usage.values()]),
-        "output_tokens": sum([made for _, made in turn.usage.values()]),
+        "input_tokens": sum([given for given, _ in usage]) if usage else 0,
+        "output_tokens": sum([made for _, made in usage]) if usage else 0,
         "closed": turn.closed_by is not None,
         "closed_by": turn.closed_by,
         "archive": archive,
