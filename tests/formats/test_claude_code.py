@@ -197,6 +197,12 @@ def test_a_prompt_without_an_id_is_known_by_session_and_place() -> None:
     assert [turn.prompt_id for turn in turns] == [None, None]
 
 
+_ANNOUNCED = "\n".join(
+    (
+        '<command-message>The "pdf" skill is loading</command-message>',
+        "<command-name>pdf</command-name>",
+    )
+)
 WHOLE = b"".join(path.read_bytes() for path in sorted((SMALL / "claude_code").glob("*.jsonl")))
 SOUND = (SMALL / "claude_code" / "streaming.jsonl").read_bytes().splitlines()
 ROWS = st.sampled_from([json.loads(line) for line in SOUND])
@@ -272,3 +278,68 @@ def test_words_that_came_with_a_rejection_are_an_answer_wherever_they_stand() ->
     ]
     data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
     assert only(ClaudeCode().read(data)).answers == ["not it"]
+
+
+def test_commands_and_skills_that_the_model_calls_are_no_prompts() -> None:
+    reading = read("launched.jsonl")
+    assert [turn.user_text for turn in reading.turns] == [
+        "Make a price list.",
+        "/pdf",
+        "/pdf in colour",
+    ]
+    assert reading.turns[0].said == ["The list is made."]
+    assert reading.turns[0].steering == []
+    assert reading.counts.skipped["launch"] == 2
+
+
+def test_announcements_beside_a_result_are_no_steering() -> None:
+    called = {"type": "tool_use", "id": "t1", "name": "Skill", "input": {"command": "pdf"}}
+    beside = [
+        {"type": "tool_result", "tool_use_id": "t1", "content": "Launching skill: pdf"},
+        {"type": "text", "text": _ANNOUNCED},
+        {"type": "text", "text": "Base directory for this skill: /home/dev/skills/pdf"},
+    ]
+    rows = [
+        {"type": "user", "uuid": "u1", "message": {"content": "Make a price list."}},
+        {"type": "assistant", "uuid": "a1", "message": {"id": "m1", "content": [called]}},
+        {"type": "user", "uuid": "u2", "message": {"content": beside}},
+    ]
+    reading = ClaudeCode().read("\n".join(map(json.dumps, rows)).encode())
+    assert (reading.counts.turns, reading.counts.steering) == (1, 0)
+
+
+def test_what_is_told_twice_is_said_once_though_it_is_not_told_alike() -> None:
+    reading = read("queue_order.jsonl")
+    assert reading.turns[0].steering == [
+        "in pieces, please",
+        "[Pasted text #1 +2 lines]",
+        "and this shelf",
+    ]
+
+
+def test_a_message_that_comes_back_as_a_prompt_does_not_steer_too() -> None:
+    _, prices, again = read("queue_order.jsonl").turns
+    assert (prices.user_text, prices.steering) == ("Now the prices.", [])
+    assert (again.user_text, again.steering) == ("go on", ["go on"])
+
+
+def test_the_words_of_a_refusal_are_an_answer_however_they_are_introduced() -> None:
+    assert read("refusals.jsonl").turns[0].answers == ["smaller steps", '"Cents?"="yes"']
+
+
+def test_words_behind_an_interrupt_are_a_prompt_and_the_interrupt_ends_the_turn_before() -> None:
+    shown, leave, _ = read("refusals.jsonl").turns
+    assert (shown.user_text, shown.closed_by) == ("[document]", ClosedBy.INTERRUPTED)
+    assert leave.user_text == "leave the tests"
+
+
+def test_who_writes_of_an_interrupt_does_not_interrupt() -> None:
+    last = read("refusals.jsonl").turns[-1]
+    assert last.user_text == "[Request interrupted by user] stands in my log, why?"
+    assert last.closed_by is None
+
+
+def test_hooks_and_other_sessions_speak_in_the_turn_that_goes_on() -> None:
+    reading = read("refusals.jsonl")
+    assert reading.turns[1].said == ["Left.", "Committed.", "Noted."]
+    assert reading.counts.skipped == {"feedback": 1, "notification": 1}

@@ -1,12 +1,14 @@
 """The queue of messages that a person types while Claude Code works."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from turnetl.formats.claude.words import machine
 
 _ABSORBED = (None, "absorbed_mid_turn")
 """Why a message left the queue if the agent got it: earlier versions give no reason."""
+
+_Said = tuple[str, str | None]
+"""A message and its id in the queue, which only later versions write."""
 
 
 @dataclass(slots=True)
@@ -19,38 +21,46 @@ class Queue:
     """
 
     waiting: list[str] = field(default_factory=list)
-    _removed: Counter[str] = field(default_factory=Counter)
+    _dequeued: str | None = None
+    """What is believed to come back as a prompt next: the operation does not name it."""
+    _removed: list[_Said] = field(default_factory=list)
     """Said by way of a removal, and not attached yet."""
-    _attached: Counter[str] = field(default_factory=Counter)
+    _attached: list[_Said] = field(default_factory=list)
     """Said by way of an attachment, and not removed yet."""
 
-    def follow(self, operation: str | None, text: str | None, reason: str | None) -> str | None:
+    def follow(
+        self, operation: str | None, text: str | None, reason: str | None, key: str | None
+    ) -> str | None:
         """Take one operation; return the message that reached the agent by it, if any did."""
         if operation == "enqueue":
             self.waiting.append(text or "")
         elif operation == "popAll":
             self.waiting.clear()
         elif operation == "dequeue" and self.waiting:
-            self.waiting.pop(0)
+            self._dequeued = self.waiting.pop(0)
         elif operation == "remove":
-            return self._once(self._taken(text), reason)
+            removed = self._taken(text)
+            return self._once(removed, key) if reason in _ABSORBED else None
         return None
 
-    def attach(self, text: str) -> str | None:
+    def attach(self, text: str, key: str | None) -> str | None:
         """Take a message that was attached; return it unless its removal told it already."""
-        if self._removed[text]:
-            self._removed[text] -= 1
+        if _strike(self._removed, text, key):
             return None
-        self._attached[text] += 1
+        self._attached.append((text, key))
         return text
 
-    def _once(self, text: str | None, reason: str | None) -> str | None:
-        if text is None or reason not in _ABSORBED:
+    def come(self, text: str) -> None:
+        """Take the words of a row: what was dequeued is this, and not what waited longest."""
+        if text != self._dequeued and text in self.waiting:
+            self.waiting.remove(text)
+            self.waiting[:0] = [] if self._dequeued is None else [self._dequeued]
+        self._dequeued = None
+
+    def _once(self, text: str | None, key: str | None) -> str | None:
+        if text is None or _strike(self._attached, text, key):
             return None
-        if self._attached[text]:
-            self._attached[text] -= 1
-            return None
-        self._removed[text] += 1
+        self._removed.append((text, key))
         return text
 
     def _taken(self, text: str | None) -> str | None:
@@ -61,3 +71,12 @@ class Queue:
             return text
         human = (at for at, one in enumerate(self.waiting) if machine(one) is None)
         return self.waiting.pop(next(human, 0))
+
+
+def _strike(told: list[_Said], text: str, key: str | None) -> bool:
+    """Strike a message off what was told; say whether it was there, by its id or its words."""
+    for at, (words, name) in enumerate(told):
+        if words == text or (key is not None and name == key):
+            del told[at]
+            return True
+    return False

@@ -56,6 +56,7 @@ class Attachment(msgspec.Struct, rename="camel"):
     type: str | None = None
     prompt: str | list[str | Block] | None = None
     command_mode: str | None = None
+    source_uuid: str | None = msgspec.field(default=None, name="source_uuid")
     origin: Origin | None = None
 
 
@@ -85,10 +86,13 @@ class Row(msgspec.Struct, rename="camel", gc=False):
     turn_origin: str | None = None
     origin: Origin | None = None
     operation: str | None = None
+    command_uuid: str | None = None
     reason: str | None = None
     content: Any = None
     attachment: Attachment | None = None
     user_feedback: str | None = None
+    parent_tool_use_id: str | None = msgspec.field(default=None, name="parent_tool_use_id")
+    """The call of a subagent, in what a program was given to read: only subagents have one."""
 
 
 ROWS = Rows(Row)
@@ -99,6 +103,16 @@ def blocks_of(content: str | list[str | Block] | None) -> list[Block]:
     if isinstance(content, str):
         return [Block("text", content)]
     return [Block("text", piece) if isinstance(piece, str) else piece for piece in content or ()]
+
+
+def loose(content: Any) -> list[Block] | None:
+    """Return the pieces of what may be a text or a list; None if it is neither."""
+    if isinstance(content, str):
+        return [Block("text", content)]
+    if not isinstance(content, list):
+        return None
+    texts = (piece.get("text") for piece in content if isinstance(piece, dict))
+    return [Block("text", text) for text in texts if isinstance(text, str)]
 
 
 def flat(content: str | list[str | Block] | None) -> str:

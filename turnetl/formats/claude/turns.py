@@ -10,8 +10,10 @@ from typing import Any
 
 from turnetl.formats.base import Counts, Place, RawTurn, Reading, ToolUse, moment
 from turnetl.formats.claude import words
+from turnetl.formats.claude.launches import Launches
+from turnetl.formats.claude.people import is_by_machine, is_typed, text_of
 from turnetl.formats.claude.queue import Queue
-from turnetl.formats.claude.rows import Attachment, Block, Message, Origin, Row, blocks_of, flat
+from turnetl.formats.claude.rows import Attachment, Block, Message, Row, blocks_of, flat, loose
 from turnetl.formats.claude.sessions import Sessions
 from turnetl.formats.kit.calls import call, compact
 from turnetl.formats.kit.sessions import name_sessions
@@ -27,17 +29,7 @@ _SILENT = {
     "system": "system",
 }
 _SYNTHETIC = "<synthetic>"
-_NOTHING_SAID = "(no content)"
 _SUBAGENTS = ("Task", "Agent")
-_IMAGE = "[image]"
-_QUEUED = "queued_command"
-_TYPED = (None, "prompt")
-_BY_PERSON = (None, "human", "sdk")
-
-
-def is_machine(origin: Origin | None) -> bool:
-    """Say whether a message comes from something else than a person, as far as it is said."""
-    return origin is not None and origin.kind not in (None, "human")
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
@@ -48,10 +40,6 @@ def is_row(row: Mapping[str, Any]) -> bool:
         return row.get("type") in _SIGNS
     message = row.get("message")
     return isinstance(message, dict) and message.get("content") is not None
-
-
-def _is_said(text: str) -> bool:
-    return text != _NOTHING_SAID and not text.isspace()
 
 
 @dataclass(slots=True)
@@ -69,11 +57,12 @@ class Reader:
     billed: dict[str, RawTurn] = field(default_factory=dict)
     """The turn that an API message counts for, by its id."""
     queue: Queue = field(default_factory=Queue)
+    launches: Launches = field(default_factory=Launches)
 
     def take(self, row: Row, place: Place) -> str | None:
         """Take what the row holds; return the reason if that is nothing for a turn."""
         self.cwd = self.cwd or row.cwd
-        if row.is_sidechain:
+        if row.is_sidechain or row.parent_tool_use_id:
             return self._sidechain(row)
         self.sessions.enter(row)
         if row.type == "queue-operation":
@@ -123,17 +112,18 @@ class Reader:
 
     def _queued(self, row: Row, place: Place) -> str | None:
         """Follow the queue of messages typed while the agent works: what leaves it is said."""
-        text = row.content if isinstance(row.content, str) else None
-        said = self.queue.follow(row.operation, text, row.reason)
+        blocks = loose(row.content)
+        text = None if blocks is None else text_of(blocks)
+        said = self.queue.follow(row.operation, text, row.reason, row.command_uuid)
         return self._steer([said], row, place) if said else "queue"
 
     def _attached(self, row: Row, given: Attachment, place: Place) -> str | None:
         """Take the words of a person that reached the agent in its work; skip all else."""
-        if given.type != _QUEUED or given.command_mode not in _TYPED or is_machine(given.origin):
+        if not is_typed(given):
             return "attachment"
         if self._is_repeated(row):
             return "repeated"
-        said = self.queue.attach(self._text(blocks_of(given.prompt)))
+        said = self.queue.attach(text_of(blocks_of(given.prompt)), given.source_uuid)
         return self._steer([said], row, place) if said else "queue"
 
     def _steer(self, texts: list[str], row: Row, place: Place) -> str | None:
@@ -152,6 +142,7 @@ class Reader:
     def _assistant(self, row: Row, message: Message, place: Place) -> str | None:
         turn = self.sessions.turn(row)
         blocks = blocks_of(message.content)
+        self.launches.speak(message.id)
         if turn is None or message.model == _SYNTHETIC or row.is_api_error_message:
             self.counts.tool_uses += sum(block.type == "tool_use" for block in blocks)
             return "preamble" if turn is None else self._synthetic(turn, row, place)
@@ -161,7 +152,7 @@ class Reader:
         for block in blocks:
             if block.type == "tool_use":
                 self._use(turn, block)
-            elif block.type == "text" and (text := block.text) and _is_said(text):
+            elif block.type == "text" and (text := block.text) and words.is_said(text):
                 turn.said.append(text)
         self._bill(turn, row, message)
         return None
@@ -178,6 +169,7 @@ class Reader:
         self.counts.tool_uses += 1
         tool = ToolUse(block.name or "", call(block.input))
         turn.tools.append(tool)
+        self.launches.call(tool)
         turn.input_chars += len(compact(block.input))
         if block.id is not None:
             self.uses[block.id] = tool
@@ -203,25 +195,25 @@ class Reader:
             return self._results(row, blocks, place)
         if row.is_meta or row.turn_companion:
             return "meta"
-        if is_machine(row.origin) or row.turn_origin not in _BY_PERSON:
+        if is_by_machine(row):
             return "notification"
-        text = self._text(blocks)
-        return self._words(row, words.slash(text), place)
-
-    def _text(self, blocks: list[Block]) -> str:
-        """Return the words of a message, a note if it is but a picture, or nothing."""
-        texts = (words.without_context(block.text) for block in blocks if block.text)
-        text = "\n\n".join(text for text in texts if text.strip()).strip()
-        return text or (_IMAGE if any(block.type == "image" for block in blocks) else "")
+        spoken = [block for block in blocks if not words.is_interrupt(block.text or "")]
+        if len(spoken) == len(blocks):
+            return self._words(row, text_of(blocks), place)
+        reason = self._close(row, place, ClosedBy.INTERRUPTED, "preamble")
+        text = text_of([block for block in spoken if block.type == "text"])
+        return self._words(row, text, place) if text else reason
 
     def _words(self, row: Row, text: str, place: Place) -> str | None:
         if not text:
             return "no_words"
-        if words.is_interrupt(text):
-            return self._close(row, place, ClosedBy.INTERRUPTED, "preamble")
-        if reason := words.machine(text):
-            return self._machine(row, place, text, reason)
-        self._prompt(row, text, place)
+        if self.launches.announced(words.command(text)):
+            return "launch"
+        said = words.slash(text)
+        self.queue.come(said)
+        if reason := words.machine(said):
+            return self._machine(row, place, said, reason)
+        self._prompt(row, said, place)
         return None
 
     def _machine(self, row: Row, place: Place, text: str, reason: str) -> str | None:
@@ -241,6 +233,7 @@ class Reader:
         if turn is None:
             return reason
         self._touch(turn, row, place)
+        self.launches.forget()
         turn.closed_by = by
         return None
 
@@ -254,6 +247,8 @@ class Reader:
                 said += self._result(block, time)
             elif block.type == "text" and block.text and not row.is_meta:
                 texts.append(block.text)
+        if any(self.launches.announced(words.command(text)) for text in texts):
+            texts.clear()
         if not said and row.user_feedback and row.user_feedback.strip():
             said.append(row.user_feedback)
         self.counts.answers += len(said)

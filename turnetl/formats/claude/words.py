@@ -6,7 +6,7 @@ The signs are those of versions 1.0 to 2.1; each was seen in archives.
 import re
 
 _CONTEXT = re.compile(
-    r"<(?P<tag>ide_[a-z_]+|system-reminder|user-prompt-submit-hook)>.*?</(?P=tag)>", re.DOTALL
+    r"<(?P<tag>ide_[a-z_]+|system-reminder|[a-z-]+-hook)>.*?</(?P=tag)>", re.DOTALL
 )
 _MACHINE = (
     ("<command-name>", "local_command"),
@@ -16,19 +16,29 @@ _MACHINE = (
     ("<bash-", "shell"),
     ("<task-notification>", "notification"),
     ("<teammate-message", "notification"),
+    ("<agent-message", "notification"),
+    ("<cross-session-message", "notification"),
+    ("Another Claude session sent a message:", "notification"),
     ("[SYSTEM NOTIFICATION", "notification"),
     ("Operation stopped by hook: ", "hook"),
+    ("Stop hook feedback:", "feedback"),
     ("This session is being continued from a previous conversation", "compaction"),
 )
-_INTERRUPT = "[Request interrupted by user"
+_INTERRUPT = re.compile(r"\s*\[Request interrupted by user[^\]\n]*\]\s*")
 _COMMAND = "<command-message>"
+_NOTHING_SAID = "(no content)"
 _LEAVING = re.compile(r"<command-name>\s*/(?:exit|quit)\b")
-_REJECTED = "To tell you how to proceed, the user said:\n"
+_REJECTED = re.compile(
+    r"To tell you how to proceed, the user said:\n"
+    r"|The user provided the following reason for the rejection:\s"
+)
 _REJECTED_NOTE = "\n\nNote: The user's next message may"
 _ANSWERED = re.compile(
     r"\s*(?:User has answered your questions|Your questions have been answered):\s*(.*)", re.DOTALL
 )
-_ANSWERED_NOTE = re.compile(r"\.? You can now continue with the user's answers in mind\.?\s*$")
+_ANSWERED_NOTE = re.compile(
+    r"\.? You can now continue(?: with (?:the user's|these) answers in mind)?\.?\s*$"
+)
 
 
 def without_context(text: str) -> str:
@@ -59,8 +69,13 @@ def plain_error(outcome: str) -> str:
     return outcome.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
 
 
+def is_said(text: str) -> bool:
+    """Say whether the agent said something in this."""
+    return text != _NOTHING_SAID and not text.isspace()
+
+
 def is_interrupt(text: str) -> bool:
-    return text.startswith(_INTERRUPT)
+    return _INTERRUPT.fullmatch(text) is not None
 
 
 def is_leaving(text: str) -> bool:
@@ -76,6 +91,11 @@ def slash(text: str) -> str:
     return f"{name} {arguments}".strip() or text
 
 
+def command(text: str) -> str | None:
+    """Return the name of the command that such a text stands for; None if it is another text."""
+    return _tag(text, "command-name") if text.startswith(_COMMAND) else None
+
+
 def _tag(text: str, name: str) -> str:
     found = re.search(rf"<{name}>(.*?)</{name}>", text, re.DOTALL)
     return found[1].strip() if found else ""
@@ -83,9 +103,9 @@ def _tag(text: str, name: str) -> str:
 
 def answer(outcome: str, *, is_error: bool) -> str | None:
     """Return what a person said by way of a tool's result, or None if nothing was said."""
-    if is_error and _REJECTED in outcome:
-        said = outcome.split(_REJECTED, 1)[1].split(_REJECTED_NOTE, 1)[0]
-        return said.strip() or None
+    if is_error and (found := _REJECTED.search(outcome)):
+        said = outcome[found.end() :].split(_REJECTED_NOTE, 1)[0]
+        return plain_error(said.strip()).strip() or None
     if not is_error and (found := _ANSWERED.match(outcome)):
         return _ANSWERED_NOTE.sub("", found[1]).strip() or None
     return None
