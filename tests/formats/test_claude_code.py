@@ -197,12 +197,8 @@ def test_a_prompt_without_an_id_is_known_by_session_and_place() -> None:
     assert [turn.prompt_id for turn in turns] == [None, None]
 
 
-_ANNOUNCED = "\n".join(
-    (
-        '<command-message>The "pdf" skill is loading</command-message>',
-        "<command-name>pdf</command-name>",
-    )
-)
+_ANNOUNCED = """<command-message>The "pdf" skill is loading</command-message>
+<command-name>pdf</command-name>"""
 WHOLE = b"".join(path.read_bytes() for path in sorted((SMALL / "claude_code").glob("*.jsonl")))
 SOUND = (SMALL / "claude_code" / "streaming.jsonl").read_bytes().splitlines()
 ROWS = st.sampled_from([json.loads(line) for line in SOUND])
