@@ -164,31 +164,34 @@ def test_a_closed_archive_is_said_and_stops_no_other(lake: Lake, tmp_path: Path)
     assert len(turns) == 1
 
 
-LONG_LINE = """
+LARGE = """
 import resource, sys
 from pathlib import Path
-from tests.parse.readers import Plain, run, talk
+from tests.parse.readers import run, talk
 from turnetl.lake import Lake
+from turnetl.redact import Redactor
 
-folder = Path(sys.argv[1])
-path = folder / "s1.jsonl"
+path, turns = Path(sys.argv[1], "s1.jsonl"), int(sys.argv[2])
+text = "Mend the cart; its key is in src/cart.py. " * (2_500_000 // turns)
 with path.open("w") as file:
-    before, after = talk().split("Mend the cart.")
-    file.write(before)
-    for _ in range(100):
-        file.write("Mend the cart. " * 70_000)
-    file.write(after)
-report = run(Lake(folder / "lake"), path, redactor=Plain())
-assert report.read.turns == 1, report
+    for number in range(turns):
+        before, after = talk(native=f"p{number}").split("Mend the cart.")
+        file.writelines((before, text, after))
+del text
+report = run(Lake(path.parent / "lake"), path, redactor=Redactor())
+assert report.read.turns == turns, report
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux counts it")
-def test_a_line_of_a_hundred_megabytes_takes_bounded_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turns", [1, 10_000])
+def test_a_hundred_megabytes_take_bounded_memory_on_one_line_or_on_many(
+    tmp_path: Path, turns: int
+) -> None:
     """At most 300 MB and three times the archive."""
     made = subprocess.run(
-        [sys.executable, "-c", LONG_LINE, tmp_path],
+        [sys.executable, "-c", LARGE, tmp_path, str(turns)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: TID251 - a child's
         capture_output=True,
         text=True,

@@ -36,6 +36,8 @@ a name in the next."""
 _LONGEST_KEY = 16_384
 """Bytes read backwards from the end of a key. OpenSSL takes RSA keys of up to 16,384 bits: 12.6 kB
 as PEM. The rest is for line numbers and quotes between its lines."""
+_AT_ONCE = 16 << 20
+"""Bytes looked at in one scan, and a text more."""
 _IN_A_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]\Z")
 _INSIDE_CHARACTER = 0x80
 
@@ -87,14 +89,19 @@ class Redactor:
     def _suspects(self, texts: list[str], encoded: list[bytes]) -> dict[int, list[Rule]]:
         """Return the places of the texts worth a closer look, with the rules of ours that say so.
 
-        One scan over all texts for the native rules, one over the column for each of ours.
+        One scan over the texts for the native rules, one over the column for each of ours; of a
+        large archive piece by piece, or it would stand in memory five times.
         """
-        suspects = _by_rules(texts)
-        ends = list(accumulate(len(data) + len(_BETWEEN) for data in encoded))
-        for finding in self._scan(_BETWEEN.join(encoded)):
-            location = finding.location
-            for index in _touched(ends, location["start_offset"], location["end_offset"]):
-                suspects.setdefault(index, [])
+        suspects: dict[int, list[Rule]] = {}
+        for first, last in _pieces(encoded):
+            piece = encoded[first:last]
+            for index, rules in _by_rules(texts[first:last]).items():
+                suspects[first + index] = rules
+            ends = list(accumulate(len(data) + len(_BETWEEN) for data in piece))
+            for finding in self._scan(_BETWEEN.join(piece)):
+                location = finding.location
+                for index in _touched(ends, location["start_offset"], location["end_offset"]):
+                    suspects.setdefault(first + index, [])
         return suspects
 
     def _clean(
@@ -168,6 +175,17 @@ class Redactor:
 
 # Rules of the scanner that it keeps to itself as half of a pair; of these, only secrets are cut.
 _SECRET_PART = re.compile(r"secret|passphrase|token$|api-key|consumer-key|application-key")
+
+
+def _pieces(encoded: list[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield where runs of texts begin and end that are not much together."""
+    first = size = 0
+    for last, data in enumerate(encoded, 1):
+        size += len(data)
+        if size > _AT_ONCE:
+            yield first, last
+            first, size = last, 0
+    yield first, len(encoded)
 
 
 def _short(rule_id: str) -> str:
