@@ -408,3 +408,43 @@ def test_a_slice_of_a_rollout_is_known_too(line: str) -> None:
     known = formats.sniff(line.encode())
     assert known is not None
     assert known.name == "codex"
+
+
+def said_in(*rows: tuple[str, dict[str, Any]]) -> list[str]:
+    (turn,) = rollout(prompt("x"), *rows).turns
+    return turn.said
+
+
+def spoken(text: str) -> tuple[str, dict[str, Any]]:
+    return "event_msg", {"type": "agent_message", "message": text}
+
+
+def written(text: str) -> tuple[str, dict[str, Any]]:
+    part = {"type": "output_text", "text": text}
+    return "response_item", {"type": "message", "role": "assistant", "content": [part]}
+
+
+def test_answers_whose_events_come_later_are_said_once() -> None:
+    rows = written("One."), written("Two."), spoken("One."), spoken("Two.")
+    assert said_in(*rows) == ["One.", "Two."]
+
+
+def test_an_answer_that_is_told_one_way_only_is_not_lost_beside_another() -> None:
+    rows = spoken("No tests ran."), written("It is mended."), spoken("It is mended.")
+    assert said_in(*rows) == ["No tests ran.", "It is mended."]
+
+
+def test_an_answer_that_is_redacted_in_two_ways_is_said_once() -> None:
+    rows = spoken("[REDACTED_MESSAGE 17]"), written("[REDACTED_TEXT 17]")
+    assert said_in(*rows) == ["[REDACTED_TEXT 17]"]
+
+
+def test_prompts_from_before_the_envelope_are_turns_though_later_ones_have_events() -> None:
+    reading = read("bare_resumed.jsonl")
+    assert texts(reading) == ["Count the stock", "Now sort it"]
+    assert [turn.said for turn in reading.turns] == [["Twelve."], ["Sorted."]]
+
+
+def test_a_bare_rollout_is_known_by_its_id_and_time_alone() -> None:
+    header = b'{"id":"019cadc6-9a80-7abc-8000-000000000009","timestamp":"2025-06-02T09:00:00Z"}\n'
+    assert Codex().sniff(Opening(header))

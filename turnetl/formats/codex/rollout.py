@@ -19,6 +19,7 @@ _ABOUT = {
     "compacted": ("message", "replacement_history"),
 }
 _STATE = {"record_type"}
+_NAMED = {"id", "timestamp"}
 
 
 class Codex:
@@ -39,7 +40,9 @@ class Codex:
 def _is_header(row: Mapping[str, Any]) -> bool:
     """Say whether a row is what stood before bare items."""
     named = isinstance(row.get("id"), str) and isinstance(row.get("timestamp"), str)
-    return named and "type" not in row and ("instructions" in row or "git" in row)
+    if not named or "type" in row:
+        return False
+    return "instructions" in row or "git" in row or set(row) == _NAMED
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:

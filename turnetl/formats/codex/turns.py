@@ -109,7 +109,9 @@ class Reader:
             return "system"
         self._look_around(found)
         injected = [word for word in map(words.machine, found) if word is not None]
-        if self.prompts is not Prompts.MESSAGES or (injected and len(injected) == len(found)):
+        # A bare row is older than all events: it stands for itself though the rest has them.
+        told = row.payload is not None and self.prompts is not Prompts.MESSAGES
+        if told or (injected and len(injected) == len(found)):
             return injected[0] if injected else "repeated"
         human = [text for text in found if text.strip() and words.machine(text) is None]
         return self.talk.prompt(row, "\n\n".join(human), place, image=shows_image(item.content))
