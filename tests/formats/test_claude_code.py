@@ -4,11 +4,13 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnetl import formats
 from turnetl.formats.base import RawTurn, Reading
-from turnetl.formats.claude.code import ClaudeCode
+from turnetl.formats.claude import ClaudeCode, ClaudeWeb
 from turnetl.model import ClosedBy
 
 SMALL = Path(__file__).parents[1] / "archives"
@@ -339,3 +341,36 @@ def test_hooks_and_other_sessions_speak_in_the_turn_that_goes_on() -> None:
     reading = read("refusals.jsonl")
     assert reading.turns[1].said == ["Left.", "Committed.", "Noted."]
     assert reading.counts.skipped == {"feedback": 1, "notification": 1}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "permission-mode", "permissionMode": "plan", "sessionId": "s"},
+        {"type": "last-prompt", "lastPrompt": "Mend it.", "sessionId": "s"},
+        {"type": "attachment", "uuid": "a1", "attachment": {"type": "skill_listing"}},
+    ],
+    ids=lambda row: row["type"],
+)
+def test_a_session_in_which_nobody_spoke_is_known_and_has_no_turn(row: dict[str, object]) -> None:
+    data = json.dumps(row).encode()
+    assert isinstance(formats.sniff(data), ClaudeCode)
+    assert ClaudeCode().read(data).turns == []
+
+
+def test_a_session_of_which_only_words_and_times_were_left_is_known() -> None:
+    rows = [
+        {"type": kind, "timestamp": "2026-03-02T09:00:00Z", "message": {"role": kind, "content": x}}
+        for kind, x in (("user", "Mend it."), ("assistant", "Mended."))
+    ]
+    data = "\n".join(map(json.dumps, rows)).encode()
+    assert isinstance(formats.sniff(data), ClaudeCode)
+    assert only(ClaudeCode().read(data)).said == ["Mended."]
+
+
+def test_an_export_is_known_though_its_first_row_says_nothing() -> None:
+    title = {"type": "summary", "summary": "The cart", "leafUuid": "u1"}
+    prompt = {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Mend it."}}
+    data = json.dumps({"loglines": [title, prompt]}).encode()
+    assert isinstance(formats.sniff(data), ClaudeWeb)
+    assert only(ClaudeWeb().read(data)).user_text == "Mend it."

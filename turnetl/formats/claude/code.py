@@ -9,8 +9,15 @@ from typing import Any
 
 from turnetl.formats.base import Opening, Reading
 from turnetl.formats.claude.rows import ROWS
-from turnetl.formats.claude.turns import Reader, is_row
+from turnetl.formats.claude.turns import SPEAKING, Reader
 from turnetl.formats.kit.jsonl import read_lines
+
+_SIGNS = (
+    *("queue-operation", "progress", "file-history-snapshot", "summary", "system"),
+    *("attachment", "last-prompt", "permission-mode", "worktree-state", "pr-link"),
+    *("ai-title", "custom-title", "agent-name"),
+)
+_NAMES = ("sessionId", "uuid", "parentUuid", "leafUuid", "messageId")
 
 
 class ClaudeCode:
@@ -20,12 +27,24 @@ class ClaudeCode:
 
     def sniff(self, opening: Opening) -> bool:
         """Know the archive by the first row that is one of Claude Code's."""
-        return any(is_row(row) and not _is_of_another(row) for row in opening.rows)
+        return any(_is_row(row) and not _is_of_another(row) for row in opening.rows)
 
     def read(self, data: bytes) -> Reading:
         reader = Reader()
         read_lines(data, ROWS, reader.take, reader.counts)
         return reader.reading()
+
+
+def _is_row(row: Mapping[str, Any]) -> bool:
+    """Say whether an object is a row of Claude Code's."""
+    kind, named = row.get("type"), any(isinstance(row.get(name), str) for name in _NAMES)
+    if kind not in SPEAKING:
+        return named and kind in _SIGNS
+    message = row.get("message")
+    if not isinstance(message, dict) or message.get("content") is None:
+        return False
+    # Who shortens a session for others often leaves nothing of it but words and times.
+    return named or (message.get("role") == kind and isinstance(row.get("timestamp"), str))
 
 
 def _is_of_another(row: Mapping[str, Any]) -> bool:

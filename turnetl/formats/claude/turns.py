@@ -3,10 +3,8 @@
 File order is the order: timestamps go backwards, and parents may lie in other files.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from turnetl.formats.base import Counts, Place, RawTurn, Reading, ToolUse, moment
 from turnetl.formats.claude import words
@@ -20,8 +18,6 @@ from turnetl.formats.kit.sessions import name_sessions
 from turnetl.model import ClosedBy, SessionId
 
 SPEAKING = ("user", "assistant")
-_SIGNS = ("queue-operation", "progress", "file-history-snapshot", "summary", "system")
-_NAMES = ("sessionId", "uuid", "parentUuid", "leafUuid", "messageId")
 _SILENT = {
     "progress": "progress",
     "file-history-snapshot": "snapshot",
@@ -30,16 +26,6 @@ _SILENT = {
 }
 _SYNTHETIC = "<synthetic>"
 _SUBAGENTS = ("Task", "Agent")
-
-
-def is_row(row: Mapping[str, Any]) -> bool:
-    """Say whether an object is a row of Claude Code's."""
-    if not any(isinstance(row.get(name), str) for name in _NAMES):
-        return False
-    if row.get("type") not in SPEAKING:
-        return row.get("type") in _SIGNS
-    message = row.get("message")
-    return isinstance(message, dict) and message.get("content") is not None
 
 
 @dataclass(slots=True)

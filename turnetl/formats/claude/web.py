@@ -15,8 +15,8 @@ class ClaudeWeb:
 
     def sniff(self, opening: Opening) -> bool:
         """Know the archive by its list of Claude Code's rows."""
-        row = opening.first.within(_ROWS)
-        return row is not None and (row.get("type") in SPEAKING or "sessionId" in row)
+        rows = opening.first.each(_ROWS)
+        return any(row.get("type") in SPEAKING or "sessionId" in row for row in rows)
 
     def read(self, data: bytes) -> Reading:
         reader = Reader()
