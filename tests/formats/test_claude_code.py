@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from turnetl import formats
 from turnetl.formats.base import RawTurn, Reading
-from turnetl.formats.claude import ClaudeCode, ClaudeWeb
+from turnetl.formats.claude import ClaudeCode, ClaudeWeb, words
 from turnetl.model import ClosedBy
 
 SMALL = Path(__file__).parents[1] / "archives"
@@ -374,3 +374,18 @@ def test_an_export_is_known_though_its_first_row_says_nothing() -> None:
     data = json.dumps({"loglines": [title, prompt]}).encode()
     assert isinstance(formats.sniff(data), ClaudeWeb)
     assert only(ClaudeWeb().read(data)).user_text == "Mend it."
+
+
+def test_a_refusal_in_one_line_holds_its_words_too() -> None:
+    refusal = "The user doesn't want to proceed. To tell you how to proceed, the user said: smaller"
+    assert words.answer(refusal, is_error=True) == "smaller"
+
+
+def test_what_a_failed_tool_prints_is_no_answer() -> None:
+    printed = "Exit code 1\nlog: To tell you how to proceed, the user said:\nsmaller steps"
+    failed = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": printed}
+    rows = [
+        {"type": "user", "uuid": "u1", "message": {"content": "Read the log."}},
+        {"type": "user", "uuid": "u2", "message": {"content": [failed]}},
+    ]
+    assert only(ClaudeCode().read("\n".join(map(json.dumps, rows)).encode())).answers == []

@@ -448,3 +448,8 @@ def test_prompts_from_before_the_envelope_are_turns_though_later_ones_have_event
 def test_a_bare_rollout_is_known_by_its_id_and_time_alone() -> None:
     header = b'{"id":"019cadc6-9a80-7abc-8000-000000000009","timestamp":"2025-06-02T09:00:00Z"}\n'
     assert Codex().sniff(Opening(header))
+
+
+def test_a_prompt_that_only_names_files_is_a_turn() -> None:
+    named = "# Files mentioned by the user:\n\n- cart.py\n\n## My request for Codex:\n"
+    assert texts(rollout(prompt(named))) == [named.strip()]

@@ -6,7 +6,8 @@ The signs are those of versions 1.0 to 2.1; each was seen in archives.
 import re
 
 _CONTEXT = re.compile(
-    r"<(?P<tag>ide_[a-z_]+|system-reminder|[a-z-]+-hook)>.*?</(?P=tag)>", re.DOTALL
+    r"<(?P<tag>ide_[a-z_]+|system-reminder|(?:user-prompt-submit|session-start)-hook)>.*?</(?P=tag)>",
+    re.DOTALL,
 )
 _MACHINE = (
     ("<command-name>", "local_command"),
@@ -29,9 +30,10 @@ _COMMAND = "<command-message>"
 _NOTHING_SAID = "(no content)"
 _LEAVING = re.compile(r"<command-name>\s*/(?:exit|quit)\b")
 _REJECTED = re.compile(
-    r"To tell you how to proceed, the user said:\n"
-    r"|The user provided the following reason for the rejection:\s"
+    r"\s*[^\n]*?(?:To tell you how to proceed, the user said:\s"
+    r"|The user provided the following reason for the rejection:\s)"
 )
+"""Stands in the first line: further down it is something that a failed tool printed."""
 _REJECTED_NOTE = "\n\nNote: The user's next message may"
 _ANSWERED = re.compile(
     r"\s*(?:User has answered your questions|Your questions have been answered):\s*(.*)", re.DOTALL
@@ -103,7 +105,7 @@ def _tag(text: str, name: str) -> str:
 
 def answer(outcome: str, *, is_error: bool) -> str | None:
     """Return what a person said by way of a tool's result, or None if nothing was said."""
-    if is_error and (found := _REJECTED.search(outcome)):
+    if is_error and (found := _REJECTED.match(outcome)):
         said = outcome[found.end() :].split(_REJECTED_NOTE, 1)[0]
         return plain_error(said.strip()).strip() or None
     if not is_error and (found := _ANSWERED.match(outcome)):

@@ -73,9 +73,10 @@ def _tagged(text: str) -> str | None:
 
 
 def request(text: str) -> str:
-    """Return what the person asked for, without what the editor put before it."""
+    """Return what the person asked for, without what the editor put before it, or only that."""
     found = _REQUEST.search(text) if text.lstrip().startswith(_AROUND) else None
-    return text[found.end() :].strip() if found is not None else text.strip()
+    asked = text[found.end() :].strip() if found is not None else ""
+    return asked or text.strip()
 
 
 def is_image_tag(text: str) -> bool:
