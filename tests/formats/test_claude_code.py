@@ -389,3 +389,19 @@ def test_what_a_failed_tool_prints_is_no_answer() -> None:
         {"type": "user", "uuid": "u2", "message": {"content": [failed]}},
     ]
     assert only(ClaudeCode().read("\n".join(map(json.dumps, rows)).encode())).answers == []
+
+
+def test_what_is_dequeued_into_the_running_turn_steers_it_and_what_is_meta_does_not() -> None:
+    def attached(text: str, uuid: str, **more: object) -> dict[str, object]:
+        held = {"type": "queued_command", "commandMode": "prompt", "prompt": text, **more}
+        return {"type": "attachment", "uuid": uuid, "attachment": held}
+
+    rows = [
+        {"type": "user", "uuid": "u1", "message": {"content": "Count the stock."}},
+        {"type": "queue-operation", "operation": "enqueue", "content": "by shelf"},
+        {"type": "queue-operation", "operation": "dequeue", "reason": "absorbed_mid_turn"},
+        attached("by shelf", "a1"),
+        attached("The till is closed.", "a2", isMeta=True),
+    ]
+    data = "\n".join(map(json.dumps, rows)).encode()
+    assert only(ClaudeCode().read(data)).steering == ["by shelf"]

@@ -24,7 +24,7 @@ def is_by_machine(row: Row) -> bool:
 def is_typed(given: Attachment) -> bool:
     """Say whether an attachment holds what a person typed while the agent worked."""
     typed = given.type == _QUEUED and given.command_mode in _TYPED
-    return typed and not _is_machine(given.origin)
+    return typed and not given.is_meta and not _is_machine(given.origin)
 
 
 def _is_machine(origin: Origin | None) -> bool:

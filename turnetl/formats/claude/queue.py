@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 from turnetl.formats.claude.words import machine
 
-_ABSORBED = (None, "absorbed_mid_turn")
+_MID_TURN = "absorbed_mid_turn"
+_ABSORBED = (None, _MID_TURN)
 """Why a message left the queue if the agent got it: earlier versions give no reason."""
 
 _Said = tuple[str, str | None]
@@ -36,11 +37,11 @@ class Queue:
             self.waiting.append(text or "")
         elif operation == "popAll":
             self.waiting.clear()
-        elif operation == "dequeue" and self.waiting:
-            self._dequeued = self.waiting.pop(0)
-        elif operation == "remove":
+        elif operation == "remove" or reason == _MID_TURN:
             removed = self._taken(text)
             return self._once(removed, key) if reason in _ABSORBED else None
+        elif operation == "dequeue" and self.waiting:
+            self._dequeued = self.waiting.pop(0)
         return None
 
     def attach(self, text: str, key: str | None) -> str | None:

@@ -56,6 +56,7 @@ class Attachment(msgspec.Struct, rename="camel"):
     type: str | None = None
     prompt: str | list[str | Block] | None = None
     command_mode: str | None = None
+    is_meta: bool | None = None
     source_uuid: str | None = msgspec.field(default=None, name="source_uuid")
     origin: Origin | None = None
 
