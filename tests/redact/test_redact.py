@@ -159,3 +159,9 @@ def test_nothing_in_nothing_out() -> None:
 
 
 SHARED = Redactor()
+
+
+def test_letters_that_only_look_like_a_blank_to_fill_in_hide_no_secret(redactor: Redactor) -> None:
+    secret = f"{drawn(12)}xXxX{drawn(12)}"
+    (clean,), _ = redactor.redact([f"API_KEY={secret}"])
+    assert secret not in clean

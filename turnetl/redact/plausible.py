@@ -66,7 +66,7 @@ two."""
 _ENTROPY = 2.5
 """Bits a character: `a1a1a1a1` has 1, eight different characters have 3."""
 _FILL_IN = re.compile(
-    r"^[$%<{(\[]|\$\{|\{\{|\.\.\.|\*\*\*|x{4}|your[_-]|example|placeholder|redacted|change_?me",
+    r"^[$%<{(\[]|\$\{|\{\{|\.\.\.|\*\*\*|(?-i:x{4}|X{4})|your[_-]|example|placeholder|redacted|change_?me",
     re.IGNORECASE,
 )
 _WORDS = frozenset(

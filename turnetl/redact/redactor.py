@@ -22,7 +22,7 @@ from turnetl.redact.rules import RULES, Rule
 
 _BETWEEN = b"\n\x1e\n"
 _KEPT = re.compile(rb"\[REDACTED:[a-z0-9-]+:[0-9a-f]{4}\]")
-_VERSION = "1"
+_VERSION = "2"
 """Goes up with every change of what is cut that neither a rule nor the scanner's release shows."""
 _ROUNDS = 8
 """Looks at one text. A cut can lay bare what it hid from a rule, so a text is looked at until
