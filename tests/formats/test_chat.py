@@ -292,6 +292,12 @@ def test_a_document_that_is_cut_off_gives_the_messages_before_the_cut() -> None:
     assert natives(OPENAI.read(cut)) == natives(OPENAI.read(data))
 
 
+def test_half_a_character_takes_no_turn_away() -> None:
+    said = [(turn.user_text, turn.said) for turn in openai("half_character.jsonl").turns]
+    assert said == [("A face ?", ["C:\\\\ud83d"]), ("Another ?", ["Yes \U0001f642"])]
+    assert sharegpt("half_character.json").turns[0].user_text == "Where is the till ??"
+
+
 def test_a_stray_row_among_many_makes_no_other_format() -> None:
     rows = [{"messages": [user(f"{number}"), assistant("yes")]} for number in range(8)]
     stray = {"mesages": [user("lost")]}

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from turnetl.formats.base import Counts, Opening, Place
+from turnetl.formats.kit.apart import whole_characters
 from turnetl.formats.kit.documents import document, is_document, read_elements
 from turnetl.formats.kit.rows import Rows
 
@@ -57,3 +58,33 @@ def test_elements_know_their_lines_and_bytes() -> None:
     read_elements(data, document(data), Rows(Row), lambda _, place: places.append(place), Counts())
     assert [(place.line, place.last_line) for place in places] == [(2, 2), (2, 2), (3, 5)]
     assert data[places[1].start : places[1].end] == b'{"a": 2}'
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (rb"a \ud83d.", rb"a \u003f."),
+        (rb"\uDE42\uD83D", rb"\u003f\u003f"),
+        (rb"\ud83d\ude42", rb"\ud83d\ude42"),
+        (rb"C:\\ud83d \ud83d", rb"C:\\ud83d \u003f"),
+        (rb"\ud83d\ud83d\ude42", rb"\u003f\ud83d\ude42"),
+    ],
+)
+def test_half_a_character_is_a_question_mark_as_long(written: bytes, read: bytes) -> None:
+    assert whole_characters(written) == read
+    assert len(written) == len(read)
+
+
+def test_half_a_character_leaves_elements_where_they_stand() -> None:
+    data = b'{"rows": [{"b": "\\ud83d"}, {"a": 2}]}'
+    parts = document(data, "rows")
+    assert parts.broken_at is None
+    assert [data[start : start + len(raw)][:4] for start, raw in parts.elements] == [
+        b'{"b"',
+        b'{"a"',
+    ]
+
+
+def test_lines_with_half_a_character_are_no_document() -> None:
+    assert not is_document(b'{"a": "\\ud83d"}\n{"a": "\\ud83d"}\n')
+    assert [*Opening(b'{"a": {"b": "\\ud83d"}, "c": 1}\n').first] == ["a", "c"]

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from turnetl.formats.kit.apart import UNREADABLE, is_whole, object_of, whole_characters
 from turnetl.formats.kit.lines import lines, without_mark
 from turnetl.formats.kit.places import Counts, Place
 from turnetl.formats.kit.rows import Rows
@@ -25,7 +26,6 @@ _Row = TypeVar("_Row", bound=msgspec.Struct)
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _between = re.compile(rb"[\s,]*").match
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ def is_document(data: bytes) -> bool:
     if not first or _is_object(first):
         return False
     others = list(heads)
-    lists = len(others) > 0 and first.startswith(b"[") and _is_whole(first)
-    return _is_whole(data) or not (lists or any(map(_is_object, others)))
+    lists = len(others) > 0 and first.startswith(b"[") and is_whole(first)
+    return is_whole(without_mark(data)) or not (lists or any(map(_is_object, others)))
 
 
 def document(data: bytes, key: str | None = None) -> Document:
@@ -61,10 +61,12 @@ def document(data: bytes, key: str | None = None) -> Document:
             array itself; a root object without the key is the only element.
     """
     data = without_mark(data)
-    try:
-        return _whole(data, key)
-    except _UNREADABLE:
-        return _torn(data, key)
+    for written in (data, whole_characters(data)):
+        try:
+            return _whole(written, key)
+        except UNREADABLE:
+            continue
+    return _torn(data, key)
 
 
 def read_elements(
@@ -133,24 +135,16 @@ def torn(data: bytes) -> Iterator[dict[str, msgspec.Raw]]:
         yield {key: msgspec.Raw(value) for key, value in parts.fields.items()}
     for _, raw in parts.elements:
         try:
-            yield _object(raw)
-        except _UNREADABLE:
+            yield object_of(raw)
+        except UNREADABLE:
             continue
 
 
 def _is_object(line: bytes) -> bool:
     try:
-        return line.startswith(b"{") and bool(_object(line))
-    except _UNREADABLE:
+        return line.startswith(b"{") and bool(object_of(line))
+    except UNREADABLE:
         return False
-
-
-def _is_whole(data: bytes) -> bool:
-    try:
-        msgspec.json.decode(without_mark(data), type=msgspec.Raw)
-    except _UNREADABLE:
-        return False
-    return True
 
 
 def _whole(data: bytes, key: str | None) -> Document:

@@ -12,6 +12,7 @@ from typing import Any, overload
 
 import msgspec
 
+from turnetl.formats.kit.apart import UNREADABLE, array_of, object_of
 from turnetl.formats.kit.documents import is_document, torn
 from turnetl.formats.kit.lines import lines, without_mark, without_words
 from turnetl.formats.kit.sequence import pieces
@@ -22,9 +23,6 @@ _BYTES = 1 << 20
 """Of lines looked at; the first is looked at whatever its length."""
 _HEAD = 4096
 """Bytes in which a value begins, blanks before it and all."""
-
-_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class Glimpse(Mapping[str, Any]):
@@ -39,7 +37,7 @@ class Glimpse(Mapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         try:
             return msgspec.json.decode(self._raw[key])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             return _mended(bytes(self._raw[key]))
 
     def __contains__(self, key: object) -> bool:
@@ -165,8 +163,8 @@ def _glimpses(data: bytes) -> Iterator[Glimpse]:
     start = data[:_HEAD].lstrip()[:1]
     try:
         if start == b"{":
-            yield Glimpse(_object(data))
+            yield Glimpse(object_of(data))
         elif start == b"[":
-            yield from (Glimpse(_object(bytes(raw))) for raw in _array(data)[:_ROWS])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            yield from (Glimpse(object_of(bytes(raw))) for raw in array_of(data)[:_ROWS])
+    except UNREADABLE:
         return
