@@ -118,7 +118,7 @@ def _run(app: App, arguments: list[str]) -> int:
         _hear_warnings()
         code = app(arguments, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        return _failed(f"{error}; see `turnetl --help`", USAGE, as_json=as_json)
+        return _failed(f"{str(error).rstrip('.')}; see `turnetl --help`", USAGE, as_json=as_json)
     except TurnetlError as error:
         return _failed(str(error), error.exit_code, as_json=as_json)
     except KeyboardInterrupt:

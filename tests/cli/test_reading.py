@@ -84,12 +84,44 @@ def test_a_format_that_is_not_known_is_told_with_those_that_are(tmp_path: Path) 
 
 
 def test_a_format_that_is_named_is_taken_whatever_the_archive_looks_like(tmp_path: Path) -> None:
-    unknown = write(tmp_path / "odd.jsonl", ['{"neither": "nor"}', *talk("add a cart")])
-    write(unknown, ['{"neither": "nor"}'])
+    bare = '{"type": "user", "message": {"content": "add a cart"}}'
+    unknown = write(tmp_path / "odd.jsonl", [bare])
     assert turnetl("parse", unknown, "--json", folder=tmp_path).json["archives"]["unknown"] == 1
     named = turnetl("parse", unknown, "--format", "claude_code", "--json", folder=tmp_path)
     assert named.json["archives"]["new"] == 1
     assert named.json["files"][0]["format"] == "claude_code"
+
+
+def test_a_named_format_that_reads_nothing_is_said_and_nothing_is_written(tmp_path: Path) -> None:
+    ran = turnetl("parse", SHOEBOX, "--format", "codex", "--json", folder=tmp_path)
+    assert (ran.code, ran.json["groups"]) == (1, [])
+    assert {problem["reason"] for problem in ran.json["problems"]} == {"format"}
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_files_that_no_format_knows_are_summed_up_by_folder_and_ending(tmp_path: Path) -> None:
+    for number in range(12):
+        write(tmp_path / "todos" / f"{number:02}.json", ['{"to": "do"}'])
+    write(tmp_path / "history.jsonl", ['{"display": "hi"}'])
+    write(tmp_path / "talk.jsonl", talk("add a cart"))
+    ran = turnetl("parse", tmp_path, "--json", folder=tmp_path)
+    assert ran.code == 0
+    assert len(ran.said) == 3
+    assert "13 files" in ran.said[0]
+    assert f"12 `{tmp_path}/todos/*.json`: `00.json`, `01.json`, `02.json` ..." in ran.said[1]
+    assert f"1 `{tmp_path}/*.jsonl`: `history.jsonl`" in ran.said[2]
+    assert len(ran.json["problems"]) == 13
+
+
+def test_what_can_hold_no_turn_fails_no_run_but_alone(tmp_path: Path) -> None:
+    write(tmp_path / "all" / "talk.jsonl", talk("add a cart"))
+    (tmp_path / "all" / "empty.jsonl").touch()
+    (tmp_path / "all" / "link.jsonl").symlink_to(tmp_path / "nowhere")
+    ran = turnetl("parse", tmp_path / "all", "--json", folder=tmp_path)
+    assert (ran.code, len(ran.said)) == (0, 2)
+    assert [problem["reason"] for problem in ran.json["problems"]] == ["no_file", "empty"]
+    (tmp_path / "all" / "talk.jsonl").unlink()
+    assert turnetl("parse", tmp_path / "all", "--lake", "other", folder=tmp_path).code == 1
 
 
 def test_as_many_jobs_as_one_likes_give_the_same_tables(tmp_path: Path) -> None:

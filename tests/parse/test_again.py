@@ -105,22 +105,37 @@ def test_a_group_named_anew_wins_over_one_named_before(archive: Path, lake: Lake
 def test_the_format_that_a_person_named_stays_too(lake: Lake, tmp_path: Path) -> None:
     known = formats.named("claude_code")
     path = tmp_path / "odd.txt"
-    path.write_text('{"no":"format"}\n')
+    path.write_text(said := '{"type":"user","message":{"content":"Mend it."}}\n')
     assert outcomes(run(lake, path)) == ["unknown"]
     assert outcomes(run(lake, path, known=known)) == ["new"]
     assert outcomes(run(lake, path)) == ["unchanged"]
-    path.write_text('{"no":"format"}\n{"yet":"another"}\n')
+    path.write_text(said + said)
     assert outcomes(run(lake, path)) == ["changed"]
 
 
 def test_another_format_reads_an_archive_that_did_not_change_anew(
+    lake: Lake, tmp_path: Path
+) -> None:
+    path = tmp_path / "chat.jsonl"
+    path.write_text('{"messages":[{"role":"user","content":"Mend the cart."}]}\n')
+    assert run(lake, path).archives[0].format == "openai_conv"
+    report = run(lake, path, known=formats.named("sharegpt"))
+    assert (outcomes(report), report.archives[0].format) == (["changed"], "sharegpt")
+    assert len(lake.turn_paths()) == 1
+
+
+def test_a_named_format_that_reads_nothing_costs_no_turn_that_was_read_before(
     archive: Path, lake: Lake
 ) -> None:
     run(lake, archive)
-    other = next(known for known in formats.KNOWN if known.name != "claude_code")
-    report = run(lake, archive, known=other)
-    assert (outcomes(report), report.archives[0].format) == (["changed"], other.name)
-    assert len(lake.turn_paths()) == 1
+    before = prompts(lake)
+    report = run(lake, archive, known=formats.named("codex"))
+    assert outcomes(report) == ["unknown"]
+    (problem,) = report.problems
+    assert problem.reason == "format"
+    assert "looks like `claude_code`" in problem.message
+    assert prompts(lake) == before
+    assert outcomes(run(lake, archive)) == ["unchanged"]
 
 
 def test_another_redactor_reads_everything_anew(archive: Path, lake: Lake) -> None:

@@ -193,7 +193,7 @@ def test_one_bad_archive_stops_none_of_the_others(
     (tmp_path / "folder.jsonl").mkdir()
     paths = [tmp_path / name for name in ("gone", "empty.jsonl", "other.jsonl", "folder.jsonl")]
     report = run(lake, *paths, archive)
-    assert outcomes(report) == ["unreadable", "unreadable", "unknown", "unreadable", "new"]
+    assert outcomes(report) == ["unreadable", "unknown", "unknown", "unreadable", "new"]
     assert [problem.reason for problem in report.problems] == [
         "missing",
         "empty",

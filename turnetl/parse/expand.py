@@ -69,8 +69,8 @@ def _searched(folder: str) -> Iterator[Found | Problem]:
     """Yield the archives in a folder, and then what could not be looked into."""
     problems: list[Problem] = []
 
-    def note(path: str, why: str) -> None:
-        problems.append(_problem(path, "unreadable", why))
+    def note(path: str, reason: str, what: str) -> None:
+        problems.append(_problem(path, reason, what))
 
     for file in files(folder, note):
         if not file.path.endswith(".json") or not stores.belongs(Path(file.path)):

@@ -3,15 +3,18 @@
 from pathlib import Path
 
 from turnetl.errors import BadArchive
-from turnetl.formats.base import Counts
+from turnetl.formats.base import Counts, Format
 from turnetl.lake import shown
 from turnetl.parse.packed import Ending
 from turnetl.parse.report import ArchiveReport, Outcome, Problem
 
+_LEFT_ALONE = ("unknown", "empty", "format")
+"""Reasons for which no turn is lost: agents leave empty files, and a run need not fail for them."""
+
 
 def refused(path: Path, error: BadArchive) -> ArchiveReport:
     """Return what to say of an archive that gave nothing; what it gave before is kept."""
-    outcome = Outcome.UNKNOWN if error.reason == "unknown" else Outcome.UNREADABLE
+    outcome = Outcome.UNKNOWN if error.reason in _LEFT_ALONE else Outcome.UNREADABLE
     problem = Problem(shown(path), None, error.reason, str(error))
     return ArchiveReport(shown(path), outcome, problem=problem)
 
@@ -41,6 +44,15 @@ def unknown(path: Path, data: bytes) -> BadArchive:
         f"`{name}` is in no format that turnetl knows and was left alone; "
         "name only coding-agent archives to be rid of this line.",
     )
+
+
+def not_that(path: Path, named: Format, looks_like: Format | None) -> BadArchive:
+    """Return why a named format is not taken: what was read before would be lost for nothing."""
+    remedy = "leave it out, or name another with --format"
+    if looks_like is not None:
+        remedy = f"it looks like `{looks_like.name}`: name that with --format"
+    said = f"`{shown(path)}` holds nothing that `{named.name}` reads and was left alone; {remedy}."
+    return BadArchive("format", said)
 
 
 def too_large(path: Path, most: int) -> BadArchive:

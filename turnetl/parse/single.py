@@ -205,6 +205,8 @@ def _heard(work: Work, run: Run) -> _Heard | Origin:
     if known is None:
         raise refusals.unknown(path, content.data)
     reading, whole = known.read(content.data), content.data.endswith(b"\n")
+    if not reading.counts.used and (other := formats.sniff(content.data)) is not known:
+        raise refusals.not_that(path, known, other)
     problem = content.problem or refusals.bad_lines(path, reading.counts, whole=whole)
     return _Heard(known, reading, sha256, problem)
 

@@ -24,12 +24,12 @@ class Found:
     """The same however many links lead to it."""
 
 
-def files(folder: str, note: Callable[[str, str], None]) -> Iterator[Found]:
+def files(folder: str, note: Callable[[str, str, str], None]) -> Iterator[Found]:
     """Yield the files in and below a folder, those that only links lead to last.
 
     Args:
         folder: where to begin.
-        note: told a path that cannot be searched or read, and why.
+        note: told a path that cannot be searched or is no file, in a word and in a sentence.
     """
     search = _Search(note)
     yield from search.through([(folder, os.path.realpath(folder))])
@@ -37,7 +37,7 @@ def files(folder: str, note: Callable[[str, str], None]) -> Iterator[Found]:
 
 @dataclass(slots=True)
 class _Search:
-    note: Callable[[str, str], None]
+    note: Callable[[str, str, str], None]
     searched: set[tuple[int, int]] = field(default_factory=set)
     linked_folders: list[str] = field(default_factory=list)
     linked_files: list[str] = field(default_factory=list)
@@ -60,7 +60,7 @@ class _Search:
     def _file(self, entry: os.DirEntry[str], folder: str) -> Iterator[Found]:
         if not _is(entry.is_file):
             what = "leads nowhere" if entry.is_symlink() else "is neither a file nor a folder"
-            self.note(entry.path, f"{what}; it was passed over")
+            self.note(entry.path, "no_file", f"{what}; it was passed over")
         elif entry.is_symlink():
             self.linked_files.append(entry.path)
         else:
@@ -76,7 +76,8 @@ class _Search:
             with os.scandir(folder) as entries:
                 return sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            self.note(folder, f"cannot be read ({error.strerror}); check its permissions")
+            what = f"cannot be read ({error.strerror}); check its permissions"
+            self.note(folder, "unreadable", what)
             return []
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -13,6 +14,12 @@ from turnetl.parse import ArchiveReport, Outcome, ParseReport, Problem
 
 _SHOWN = 3
 """Sentences of one kind: a folder may hold thousands of files that are no archives."""
+_PLACES = 5
+"""Folders with such files that are named."""
+_ALONE = (
+    "{:,} files are in no format that turnetl knows and were left alone; "
+    "name only coding-agent archives to be rid of this, --json names them all:"
+)
 
 
 def table(report: ParseReport) -> Text:
@@ -29,7 +36,7 @@ def table(report: ParseReport) -> Text:
 def proposed(report: ParseReport) -> RenderableType:
     """What a run would do: the archives by outcome, and a row for each group they would go to."""
     shown = Table(caption="nothing was written", caption_justify="left")
-    shown.add_column("group", overflow="fold")
+    shown.add_column("group", no_wrap=True)
     for name in ("archives", "turns"):
         shown.add_column(name, justify="right")
     for name in ("outcomes", "formats", "folders"):
@@ -62,6 +69,9 @@ def sentences(report: ParseReport) -> list[str]:
     """Return what a person should hear of: the first few of each kind, and how many more."""
     said = [group.message for group in report.joined]
     for reason, problems in _by_reason(report.problems).items():
+        if reason == "unknown" and len(problems) > _SHOWN:
+            said += _left_alone(problems)
+            continue
         said += [problem.message for problem in problems[:_SHOWN]]
         if len(problems) > _SHOWN:
             more = len(problems) - _SHOWN
@@ -69,7 +79,28 @@ def sentences(report: ParseReport) -> list[str]:
     return said
 
 
+def _left_alone(problems: Sequence[Problem]) -> list[str]:
+    """Sum up what no format knows, by folder and ending, most first."""
+    names: dict[str, list[str]] = {}
+    for path in map(PurePath, sorted(problem.path for problem in problems)):
+        names.setdefault(str(path.with_name(f"*{path.suffix}")), []).append(path.name)
+    places = sorted(names, key=lambda place: (-len(names[place]), place))
+    said = [_ALONE.format(len(problems))]
+    said += [f"  {len(names[at]):,} `{at}`: {_first(names[at])}" for at in places[:_PLACES]]
+    if others := places[_PLACES:]:
+        left = sum(len(names[at]) for at in others)
+        said.append(f"  and {left:,} in {len(others):,} other places")
+    return said
+
+
+def _first(names: Sequence[str]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
+    return f"{shown} ..." if len(names) > _SHOWN else shown
+
+
 def _archives(report: ParseReport) -> Text:
+    if not report.archives:
+        return Text("no archives")
     return Text(f"{len(report.archives):,} archives: {_outcomes(report.archives)}")
 
 
@@ -110,10 +141,14 @@ def _by_reason(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
 
 
 def exit_code(report: ParseReport) -> int:
-    """1 if a path led to no archive or an archive could not be read; the rest was done."""
+    """1 if something that could hold turns was not read, or nothing was; the rest was done.
+
+    A link that leads nowhere, met in a folder, could hold none.
+    """
     unreadable = report.outcomes[Outcome.UNREADABLE]
-    nothing_known = bool(report.archives) and not report.groups
-    return 1 if report.not_found or unreadable or nothing_known else 0
+    missing = [problem for problem in report.not_found if problem.reason != "no_file"]
+    nothing_known = bool(report.archives or report.not_found) and not report.groups
+    return 1 if missing or unreadable or nothing_known else 0
 
 
 def _problem_json(problem: Problem) -> dict[str, Any]:
