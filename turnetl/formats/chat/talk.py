@@ -130,16 +130,20 @@ class Talk:
         What was called in a way that is not known, such as in the text of an answer, is a call of
         which only the outcome is known.
         """
-        fitting = [at for at, one in enumerate(self._waiting) if one[0] == key]
-        if key is None:
-            waiting = enumerate(self._waiting)
-            fitting = [at for at, one in waiting if one[1].name == message.name]
-            fitting = fitting or list(range(len(self._waiting)))
-        if fitting:
-            return self._waiting.pop(fitting[0])[1]
+        at = self._where(key, message)
+        if at is not None:
+            return self._waiting.pop(at)[1]
         tool = ToolUse(message.name or message.role or message.sender or "", "")
         turn.tools.append(tool)
         return tool
+
+    def _where(self, key: object, message: Message) -> int | None:
+        """Return the place of the first waiting call that fits: mostly it is the first of all."""
+        waiting = enumerate(self._waiting)
+        if key is not None:
+            return next((at for at, one in waiting if one[0] == key), None)
+        named = (at for at, one in waiting if one[1].name == message.name)
+        return next(named, 0 if self._waiting else None)
 
     def _forget(self) -> None:
         """Let go of the calls without a key that got no outcome when others got theirs."""
