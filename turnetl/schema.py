@@ -67,9 +67,7 @@ TURNS = Table(
         Column("app_version", pl.String, "last seen in the turn; null if none"),
         Column("input_tokens", pl.Int64, "as recorded, once per API message"),
         Column("output_tokens", pl.Int64, "as recorded, once per API message"),
-        Column(
-            "closed", pl.Boolean, "whether the archives show that the turn is over; false: open"
-        ),
+        Column("closed", pl.Boolean, "whether the archives show that the turn is over"),
         Column("closed_by", pl.String, "next_prompt, session_end or interrupted; null if open"),
         Column("archive", pl.String, "path of the archive, from the root"),
         Column("first_line", pl.Int64, "line of the prompt, from 1"),
@@ -81,9 +79,9 @@ TURNS = Table(
         Column("content_hash", pl.String, "digest of the redacted content"),
     ),
 )
-"""Lines and bytes are those of what the archive says: unpacked, and of a session in OpenCode's store
-its files one behind another, in the order of `parse.stores.members`. Silence (`quiet`, or that an
-agent crashed) depends on the clock: `ingest.taken` judges it, and it stands in no table."""
+"""Lines and bytes are those of what the archive says: unpacked, and of a session in OpenCode's
+store its files one behind another, in the order of `parse.stores.members`. Silence (`quiet`, or
+that an agent crashed) depends on the clock: `ingest.taken` judges it, and it stands in no table."""
 
 EPISODES = Table(
     "episodes",

@@ -1,5 +1,6 @@
 """Parquet in and out: whole or not at all, and never with other columns than the schema's."""
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -165,6 +166,17 @@ def test_a_refused_write_leaves_no_temporary_file(lake: Lake) -> None:
     with pytest.raises(Stop):
         lake.write_turns(turns_frame(FULL).drop("chars"), origin())
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_a_killed_run_left_is_swept_out_and_what_is_being_written_is_not(lake: Lake) -> None:
+    path = lake.write_turns(turns_frame(FULL), origin())
+    left, fresh = (path.with_name(f".{name}.parquet.1.tmp") for name in ("left", "fresh"))
+    for unfinished in (left, fresh):
+        unfinished.write_bytes(b"PAR1")
+    an_hour_ago = path.stat().st_mtime - 3601
+    os.utime(left, (an_hour_ago, an_hour_ago))
+    lake.sync_turns()
+    assert sorted(path.parent.iterdir()) == sorted([fresh, path])
 
 
 def test_episodes_come_back_in_table_order(lake: Lake) -> None:

@@ -14,6 +14,9 @@ from turnetl import schema
 from turnetl.errors import Stop
 from turnetl.lake.encoding import KEY, encoded
 
+_UNFINISHED = ".tmp"
+_HOUR = 3600.0
+
 
 def write(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, said: str) -> None:
     """Write a table under a temporary name, sync it, rename it: whole or not at all.
@@ -40,7 +43,12 @@ def write(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, said: 
 
 
 def sync(folder: Path) -> None:
-    """Make the names in a folder last. Not every system can open one; there they last without."""
+    """Make the names in a folder last, and sweep out what runs left that were killed in mid-write.
+
+    Not every system can open a folder; there names last without.
+    """
+    with suppress(OSError):
+        _sweep(folder)
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -101,7 +109,7 @@ def _checked(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table) -> 
 
 
 def _replace(path: Path, data: memoryview) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{_UNFINISHED}")
     try:
         with _opened(temporary) as file:
             file.write(data)
@@ -119,6 +127,20 @@ def _opened(temporary: Path) -> IO[bytes]:
     except FileNotFoundError:
         temporary.parent.mkdir(parents=True, exist_ok=True)
         return temporary.open("wb")
+
+
+def _sweep(folder: Path) -> None:
+    """Remove unfinished files that are an hour older than the newest file beside them.
+
+    The disk's own times are compared: it may be a network's, with a clock of its own.
+    """
+    names = os.listdir(folder)  # noqa: PTH208  ten thousand names, no paths
+    unfinished = [folder / name for name in names if name.endswith(_UNFINISHED)]
+    if unfinished:
+        newest = max((folder / name).stat().st_mtime for name in names)
+        for path in unfinished:
+            if path.stat().st_mtime < newest - _HOUR:
+                path.unlink()
 
 
 def _columns(path: Path) -> Mapping[str, pl.DataType]:
