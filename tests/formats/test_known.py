@@ -5,6 +5,7 @@ It reads the small archives under tests/archives, a folder a format: each file s
 
 import ast
 import importlib.util
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,6 +102,30 @@ def test_no_damage_raises_or_loses_a_line_without_a_count(
     reading = known.read(bytes(damaged))
     assert accounted(reading)
     assert len({turn.native for turn in reading.turns}) == len(reading.turns)
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("claude_code", "steering.jsonl"),
+        ("codex", "steering.jsonl"),
+        ("gemini_jsonl", "steering.jsonl"),
+        ("gemini_stream", "runs.jsonl"),
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_rows_saved_as_one_array_give_the_same_turns(
+    name: str, file: str, indent: int | None
+) -> None:
+    known = formats.named(name)
+    assert known is not None
+    data = (SMALL / name / file).read_bytes()
+    rows = [json.loads(line) for line in data.splitlines() if line.strip()]
+    array = json.dumps(rows, indent=indent).encode()
+    assert formats.sniff(array) is known
+    read, straight = known.read(array), known.read(data)
+    assert accounted(read)
+    assert [turn.native for turn in read.turns] == [turn.native for turn in straight.turns]
 
 
 @given(st.binary(max_size=200))

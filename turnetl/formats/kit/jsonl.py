@@ -5,10 +5,13 @@ from typing import TypeVar
 
 import msgspec
 
-from turnetl.formats.kit.lines import lines
+from turnetl.formats.kit.documents import document, is_document, read_elements
+from turnetl.formats.kit.lines import lines, without_mark
 from turnetl.formats.kit.places import Counts, Place
 from turnetl.formats.kit.rows import Rows
 
+_HEAD = 4096
+"""Bytes in which an archive begins, blanks before it and all."""
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 
@@ -17,12 +20,17 @@ def read_lines(
 ) -> None:
     """Hand every row to `take`, in file order, and count every line under exactly one word.
 
+    Rows that were saved as one array are read as if each had its line.
+
     Args:
         data: the whole archive.
         rows: how a line is read.
         take: returns None if the row gave something to a turn, else the reason why not.
         counts: is added to.
     """
+    if without_mark(data[:_HEAD]).lstrip().startswith(b"[") and is_document(data):
+        read_elements(data, document(data), rows, take, counts)
+        return
     for number, start, line in lines(data):
         counts.lines += 1
         place = Place(number, number, start, start + len(line))
