@@ -31,6 +31,13 @@ def test_turns_without_a_time_wait_and_the_sentence_says_what_to_do(tmp_path: Pa
     assert "no time" in ran.said[0]
 
 
+def test_status_calls_no_turn_done_that_waits(tmp_path: Path) -> None:
+    turnetl("backfill", timeless(tmp_path), folder=tmp_path)
+    shown = turnetl("status", folder=tmp_path).out
+    assert "nothing is ready" in shown
+    assert "nothing waits" not in shown
+
+
 def test_a_run_that_can_take_no_turn_for_want_of_a_time_failed(tmp_path: Path) -> None:
     archive = timeless(tmp_path)
     assert turnetl("backfill", archive, folder=tmp_path).code == 1

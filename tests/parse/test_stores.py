@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from turnetl import formats
+from turnetl import formats, parse
 from turnetl.parse.stores import belongs, members
 
 SESSION = {"id": "ses_1", "projectID": "f00d", "directory": "/home/dev/shop", "title": "Cart"}
@@ -74,6 +74,25 @@ def test_messages_and_parts_are_no_archives_of_their_own(
     assert all(map(belongs, files))
     assert not belongs(path)
     assert [members(file) for file in files] == [None] * len(files)
+
+
+@LAYOUTS
+def test_parts_whose_message_is_gone_are_said(tmp_path: Path, layout: tuple[str, str, str]) -> None:
+    path = session(tmp_path, layout)
+    message, *parts = said(tmp_path, layout)[:3]
+    assert parse.expand([tmp_path]).problems == ()
+    message.unlink()
+    found = parse.expand([tmp_path])
+    assert found.archives == (path,)
+    (problem,) = found.problems
+    assert (problem.path, problem.reason) == (str(parts[0].parent), "no_message")
+    assert "2 parts" in problem.message
+
+
+def test_parts_that_a_message_claims_by_its_id_are_not_gone(tmp_path: Path) -> None:
+    session(tmp_path, BY_HAND, "x1")
+    said(tmp_path, BY_HAND, of="x1", prefix="m_")
+    assert parse.expand([tmp_path]).problems == ()
 
 
 def test_ids_decide_where_files_have_names_of_their_own(tmp_path: Path) -> None:

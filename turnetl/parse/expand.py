@@ -72,9 +72,14 @@ def _searched(folder: str) -> Iterator[Found | Problem]:
     def note(path: str, reason: str, what: str) -> None:
         problems.append(_problem(path, reason, what))
 
+    belonging = []
     for file in files(folder, note):
-        if not file.path.endswith(".json") or not stores.belongs(Path(file.path)):
+        if file.path.endswith(".json") and stores.belongs(Path(file.path)):
+            belonging.append(Path(file.path))
+        else:
             yield file
+    for parts, number in stores.without_message(belonging):
+        note(str(parts), "no_message", f"holds {number:,} parts of a message that is gone")
     yield from problems
 
 

@@ -8,7 +8,8 @@ that file with those of its messages and their parts behind it. Nothing here rai
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,37 @@ def belongs(path: Path) -> bool:
     if (store := _of_message(path)) is not None:
         return not _is_first_without_session(path, store)
     return _is_part(path) or _is_beside(path)
+
+
+def without_message(files: Iterable[Path]) -> list[tuple[Path, int]]:
+    """Return the folders of parts whose message is gone, sorted, and how many parts each holds.
+
+    Args:
+        files: such as `belong` to a store.
+    """
+    held = Counter(path.absolute().parent for path in files)
+    of: dict[Path, dict[str, Path]] = {}
+    for folder in held:
+        if (messages := _messages_of(folder)) is not None:
+            of.setdefault(messages, {})[folder.name] = folder
+    left = (folder for messages, parts in of.items() for folder in _unclaimed(parts, messages))
+    return [(folder, held[folder]) for folder in sorted(left)]
+
+
+def _messages_of(parts: Path) -> Path | None:
+    """Return the folder below which the message of these parts lies; None if they are no parts."""
+    for at, session in ((parts.parent, ""), (parts.parent.parent, parts.parent.name)):
+        if at.name == "part" and (at.parent / "message").is_dir():
+            return at.parent / "message" / session
+    return None
+
+
+def _unclaimed(parts: Mapping[str, Path], messages: Path) -> list[Path]:
+    files = [*messages.glob(f"*{_ENDING}"), *messages.glob(f"*/*{_ENDING}")]
+    # Ids count only where no parts bear the name of the file: see `_said`.
+    ids = {_name(_object(file).get("id")) for file in files if file.stem not in parts}
+    claimed = ids | {file.stem for file in files}
+    return [folder for name, folder in parts.items() if name not in claimed]
 
 
 def _of_session(path: Path) -> _Store | None:

@@ -16,6 +16,8 @@ _SHOWN = 3
 """Sentences of one kind: a folder may hold thousands of files that are no archives."""
 _PLACES = 5
 """Folders with such files that are named."""
+_NAMED_ONLY = ("no_file", "no_message")
+"""Reasons of what was met in a folder and fails no run."""
 _ALONE = (
     "{:,} files are in no format that turnetl knows and were left alone; "
     "name only coding-agent archives to be rid of this, --json names them all:"
@@ -143,10 +145,11 @@ def _by_reason(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
 def exit_code(report: ParseReport) -> int:
     """1 if something that could hold turns was not read, or nothing was; the rest was done.
 
-    A link that leads nowhere, met in a folder, could hold none.
+    A link that leads nowhere, met in a folder, could hold none; parts of a message that is gone
+    from OpenCode's store will never be read.
     """
     unreadable = report.outcomes[Outcome.UNREADABLE]
-    missing = [problem for problem in report.not_found if problem.reason != "no_file"]
+    missing = [problem for problem in report.not_found if problem.reason not in _NAMED_ONLY]
     nothing_known = bool(report.archives or report.not_found) and not report.groups
     return 1 if missing or unreadable or nothing_known else 0
 

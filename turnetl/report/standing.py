@@ -122,4 +122,6 @@ def _caption(report: IngestReport) -> str:
         return "no turns yet: run `turnetl backfill ARCHIVES`"
     if report.ready:
         return f"{report.ready:,} turns are ready for `turnetl ingest`"
-    return "nothing waits"
+    return (
+        "nothing is ready; what waits, and why, stands above" if report.pending else "nothing waits"
+    )
