@@ -143,15 +143,14 @@ def test_next_to_nothing_is_no_archive(lake: Lake, tmp_path: Path, data: str) ->
 
 @pytest.mark.parametrize("known", formats.KNOWN, ids=lambda known: known.name)
 @pytest.mark.parametrize("data", ["{", "[[[", "null\n", '"text"', "\0", "{" * DEEP])
-def test_next_to_nothing_is_read_as_any_format_if_a_person_says_so(
+def test_next_to_nothing_is_no_archive_whatever_format_a_person_names(
     lake: Lake, tmp_path: Path, known: Format, data: str
 ) -> None:
     path = tmp_path / "s1.json"
     path.write_text(data)
     report = run(lake, path, known=known)
-    assert outcomes(report) == ["new"]
-    assert accounted(report)
-    assert report.read.lines == 1
+    assert (outcomes(report), [one.reason for one in report.problems]) == (["unknown"], ["format"])
+    assert not lake.root.exists()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")

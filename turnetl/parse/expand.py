@@ -22,7 +22,7 @@ class Expanded:
     archives: tuple[Path, ...]
     """Each once, sorted."""
     problems: tuple[Problem, ...]
-    """One for each path that gave nothing, and one for each in a folder that cannot be read."""
+    """One for each path that gave nothing, and for each thing in a folder that was passed over."""
 
 
 def expand(paths: Iterable[str | os.PathLike[str]]) -> Expanded:
