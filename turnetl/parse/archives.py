@@ -12,12 +12,13 @@ from turnetl.errors import BadArchive
 from turnetl.formats.base import Format
 from turnetl.lake import Lake, Origin, archive_digests
 from turnetl.parse import refusals, sources
+from turnetl.parse.batches import Placed, batches, read
 from turnetl.parse.grouping import Grouping
 from turnetl.parse.report import ArchiveReport, ParseReport
-from turnetl.parse.single import Held, Run, Work, read, unchanged
+from turnetl.parse.single import Held, Run, Work, unchanged
 from turnetl.parse.sources import Bounds, Seen
 from turnetl.parse.table import Redacts
-from turnetl.parse.workers import Placed, side_by_side
+from turnetl.parse.workers import side_by_side
 
 
 def archives(
@@ -117,4 +118,6 @@ def _reports(
     if jobs > 1 and sum(work.effort for _, work in works) > run.bounds.alone:
         yield from side_by_side(works, run, jobs)
     else:
-        yield from ((at, read(work, run)) for at, work in works)
+        for batch in batches(works):
+            reports = read([work for _, work in batch], run)
+            yield from zip((at for at, _ in batch), reports, strict=True)

@@ -1,7 +1,9 @@
-"""One archive to one turns file: read if it changed, redacted, written as a whole or not at all."""
+"""One archive to one turns file, in three steps: heard, made into rows, kept.
+
+The file is written as a whole or not at all. The steps are taken in `turnetl.parse.batches`.
+"""
 
 import hashlib
-import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +11,6 @@ import polars as pl
 import pyarrow as pa
 
 from turnetl import formats
-from turnetl.errors import BadArchive, Stop
 from turnetl.formats.base import Counts, Format, Reading
 from turnetl.formats.kit.documents import is_document
 from turnetl.lake import Lake, Origin, placed, shown
@@ -19,8 +20,6 @@ from turnetl.parse.grouping import Grouping
 from turnetl.parse.report import ArchiveReport, Outcome, Problem
 from turnetl.parse.sources import Bounds, Seen
 from turnetl.parse.table import Redacts, redacted, rows
-
-log = logging.getLogger(__name__)
 
 _EACH = 1 << 19
 """Bytes that are read while one turns file is written and synced."""
@@ -105,27 +104,6 @@ class Work:
         return self.seen.size + _EACH
 
 
-def read(work: Work, run: Run) -> ArchiveReport:
-    """Bring one turns file up to date. Nothing in an archive can make it raise.
-
-    Raises:
-        Stop: the lake cannot be written.
-    """
-    path = work.seen.path
-    try:
-        return _read(work, run)
-    except BadArchive as error:
-        return refusals.refused(path, error)
-    except Stop:
-        raise
-    except MemoryError:
-        return refusals.refused(path, refusals.too_much(path))
-    except Exception as error:
-        # One archive must not stop ten thousand others.
-        log.debug("archive not read", exc_info=True, extra={"archive": shown(path)})
-        return refusals.refused(path, refusals.not_foreseen(path, error))
-
-
 def unchanged(seen: Seen, origin: Origin) -> ArchiveReport:
     """Return what is known of an archive without reading it."""
     counts = Counts.from_mapping(origin.counts)
@@ -135,7 +113,7 @@ def unchanged(seen: Seen, origin: Origin) -> ArchiveReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
+class Heard:
     """What an archive says, and what is to be said of it."""
 
     known: Format
@@ -145,11 +123,29 @@ class _Heard:
     problem: Problem | None
 
 
-def _read(work: Work, run: Run) -> ArchiveReport:
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What is to be written of an archive."""
+
+    table: pa.Table
+    origin: Origin
+    report: ArchiveReport
+
+
+def hear(work: Work, _: None, run: Run) -> Heard | ArchiveReport:
+    """Read an archive. One that says what it said before is but noted, and done with.
+
+    Raises:
+        BadArchive: it cannot be read.
+        Stop: the lake cannot be written.
+    """
     _glance(work.seen, work.held.origin, run)
     heard = _heard(work, run)
-    if isinstance(heard, Origin):
-        return _touched(work, heard, run)
+    return _touched(work, heard, run) if isinstance(heard, Origin) else heard
+
+
+def make(work: Work, heard: Heard, run: Run) -> Made:
+    """Turn what was heard into rows, redacted."""
     table, origin = _table(work, heard, run)
     report = ArchiveReport(
         archive=shown(work.seen.path),
@@ -160,11 +156,18 @@ def _read(work: Work, run: Run) -> ArchiveReport:
         problem=heard.problem,
         cwd=origin.cwd,
     )
-    # A large archive need not stand in memory twice while it is written.
-    del heard
+    return Made(table, origin, report)
+
+
+def keep(work: Work, made: Made, run: Run) -> ArchiveReport:
+    """Write the turns file, unless nothing shall be written.
+
+    Raises:
+        Stop: the lake cannot be written.
+    """
     if not run.dry_run:
-        _write(work, table, origin, run)
-    return report
+        _write(work, made.table, made.origin, run)
+    return made.report
 
 
 def _glance(seen: Seen, before: Origin | None, run: Run) -> None:
@@ -188,7 +191,7 @@ def _more_could_tell(head: bytes) -> bool:
     return head.count(b"\n") < _TELLING or is_document(head)
 
 
-def _heard(work: Work, run: Run) -> _Heard | Origin:
+def _heard(work: Work, run: Run) -> Heard | Origin:
     """Read an archive; return what is known of it if it says the same, and the rest stands, too.
 
     Raises:
@@ -208,7 +211,7 @@ def _heard(work: Work, run: Run) -> _Heard | Origin:
     if not reading.counts.used and (other := formats.sniff(content.data)) is not known:
         raise refusals.not_that(path, known, other)
     problem = content.problem or refusals.bad_lines(path, reading.counts, whole=whole)
-    return _Heard(known, reading, sha256, problem)
+    return Heard(known, reading, sha256, problem)
 
 
 def _touched(work: Work, origin: Origin, run: Run) -> ArchiveReport:
@@ -222,7 +225,7 @@ def _touched(work: Work, origin: Origin, run: Run) -> ArchiveReport:
     return unchanged(seen, origin)
 
 
-def _table(work: Work, heard: _Heard, run: Run) -> tuple[pa.Table, Origin]:
+def _table(work: Work, heard: Heard, run: Run) -> tuple[pa.Table, Origin]:
     """Return an archive's turns, redacted, and what their file says of itself."""
     seen, before, known = work.seen, work.held.origin, heard.known
     texts = redacted(heard.reading, run.redactor)

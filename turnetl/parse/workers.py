@@ -16,16 +16,14 @@ from typing import NoReturn
 
 from turnetl.errors import Stop
 from turnetl.parse import refusals
+from turnetl.parse.batches import Placed, batches, read
 from turnetl.parse.report import ArchiveReport
-from turnetl.parse.single import Run, Work, read
+from turnetl.parse.single import Run, Work
 
-_ENOUGH = 8 << 20
-"""Effort, in bytes, handed over at a time: some 60 ms, so that all processes end together."""
 _PATIENCE = 2.0
 """Seconds for a process to take its unfinished file away when it is stopped."""
 
-Placed = tuple[int, Work]
-"""An archive and its place in the report."""
+Batches = deque[tuple[Placed, ...]]
 
 
 def side_by_side(
@@ -36,8 +34,9 @@ def side_by_side(
     Raises:
         Stop: the lake cannot be written, or no process can be started.
     """
-    left = deque(sorted(works, key=lambda placed: (-placed[1].seen.size, placed[0])))
-    with _workers(run, min(jobs, len(works))) as workers:
+    largest_first = sorted(works, key=lambda placed: (-placed[1].seen.size, placed[0]))
+    left = deque(batches(largest_first))
+    with _workers(run, min(jobs, len(left))) as workers:
         while workers:
             ready = wait([worker.pipe for worker in workers])
             for worker in [worker for worker in workers if worker.pipe in ready]:
@@ -63,9 +62,9 @@ class _Worker:
         self.is_done = False
         self.died = False
         self._started = False
-        self._batch: deque[Placed] = deque()
+        self._batch: tuple[Placed, ...] = ()
 
-    def heard(self, left: deque[Placed]) -> Iterator[tuple[int, ArchiveReport]]:
+    def heard(self, left: Batches) -> Iterator[tuple[int, ArchiveReport]]:
         """Take one message; hand over more of what is left if nothing is in hand.
 
         Raises:
@@ -79,10 +78,8 @@ class _Worker:
         if isinstance(said, Stop):
             raise said
         self._started = True
-        if said is not None:
-            yield self._batch.popleft()[0], said
-        if not self._batch:
-            self._hand_over(left)
+        yield from zip((at for at, _ in self._batch), said, strict=True)
+        self._hand_over(left)
 
     def leave(self) -> None:
         """Let the process end by itself: it has nothing to do."""
@@ -96,24 +93,29 @@ class _Worker:
         self.process.kill()
         self.pipe.close()
 
-    def _hand_over(self, left: deque[Placed]) -> None:
-        self._batch = deque(_batch(left))
+    def _hand_over(self, left: Batches) -> None:
+        self._batch = left.popleft() if left else ()
         self.is_done = not self._batch
         if self._batch:
             # A process that is gone by now is heard of when its pipe ends.
             with suppress(OSError):
                 self.pipe.send([work for _, work in self._batch])
 
-    def _death(self, left: deque[Placed]) -> Iterator[tuple[int, ArchiveReport]]:
-        """Give up the archive that the process died of, and give back the others."""
+    def _death(self, left: Batches) -> Iterator[tuple[int, ArchiveReport]]:
+        """Give the archives back one by one, if the process had several in hand; else give it up.
+
+        Which of several it died of cannot be known before it happens again.
+        """
         if not self._started:
             raise Stop(
                 "no process could be started to read archives side by side; run with --jobs 1"
             )
         self.is_done = self.died = True
-        at, work = self._batch.popleft()
-        left.extendleft(reversed(self._batch))
-        yield at, refusals.refused(work.seen.path, refusals.killed(work.seen.path))
+        if len(self._batch) > 1:
+            left.extendleft((placed,) for placed in reversed(self._batch))
+            return
+        for at, work in self._batch:
+            yield at, refusals.refused(work.seen.path, refusals.killed(work.seen.path))
 
 
 @contextmanager
@@ -145,28 +147,19 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _batch(left: deque[Placed]) -> Iterator[Placed]:
-    """Take from what is left: one large archive, or many small ones."""
-    effort = 0
-    while left and (not effort or effort + left[0][1].effort <= _ENOUGH):
-        effort += left[0][1].effort
-        yield left.popleft()
-
-
 def _serve(pipe: Connection, run: Run) -> None:
     """Read what comes, until nothing can come any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     with suppress(EOFError, OSError):
-        pipe.send(None)
+        pipe.send(())
         while True:
-            for work in pipe.recv():
-                pipe.send(_said(work, run))
+            pipe.send(_said(pipe.recv(), run))
 
 
-def _said(work: Work, run: Run) -> ArchiveReport | Stop:
+def _said(works: Sequence[Work], run: Run) -> Sequence[ArchiveReport] | Stop:
     try:
-        return read(work, run)
+        return read(works, run)
     except Stop as error:
         return error
 
