@@ -122,7 +122,7 @@ def _run(app: App, arguments: list[str]) -> int:
     except TurnetlError as error:
         return _failed(str(error), error.exit_code, as_json=as_json)
     except KeyboardInterrupt:
-        said = "stopped; what is committed stays, the same command goes on from there"
+        said = "stopped; what is done stays, and the same command goes on from there"
         return _failed(said, INTERRUPTED, as_json=as_json)
     except BrokenPipeError:
         raise

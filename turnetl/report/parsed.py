@@ -103,7 +103,9 @@ def _first(names: Sequence[str]) -> str:
 def _archives(report: ParseReport) -> Text:
     if not report.archives:
         return Text("no archives")
-    return Text(f"{len(report.archives):,} archives: {_outcomes(report.archives)}")
+    number = len(report.archives)
+    noun = "archive" if number == 1 else "archives"
+    return Text(f"{number:,} {noun}: {_outcomes(report.archives)}")
 
 
 def _outcomes(archives: Iterable[ArchiveReport]) -> str:

@@ -107,9 +107,11 @@ def sentences(of: GroupReport) -> list[str]:
 
 def without_time(of: GroupReport) -> str:
     """Say how many turns wait for a time, and how to give them one."""
+    number = of.gaps[NO_TIME]
+    wait = "turn has no time and waits" if number == 1 else "turns have no time and wait"
     return (
-        f"group `{of.group}`: {of.gaps[NO_TIME]:,} turns have no time in their archives and wait; "
-        "give them one with --assume-time, an ISO time or `mtime`"
+        f"group `{of.group}`: {number:,} {wait}; give {'it' if number == 1 else 'them'} one with "
+        "--assume-time, an ISO time or `mtime`"
     )
 
 
