@@ -5,6 +5,7 @@ outlive a fork. They are our own and not a pool's: of a pool one cannot learn wh
 process, it gives up all others with it, and it cannot be stopped at once.
 """
 
+import gc
 import multiprocessing
 import signal
 from collections import deque
@@ -151,6 +152,8 @@ def _serve(pipe: Connection, run: Run) -> None:
     """Read what comes, until nothing can come any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
+    # What is there by now stays: the collector need not look through it again and again.
+    gc.freeze()
     with suppress(EOFError, OSError):
         pipe.send(())
         while True:
