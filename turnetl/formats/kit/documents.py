@@ -61,12 +61,10 @@ def document(data: bytes, key: str | None = None) -> Document:
             array itself; a root object without the key is the only element.
     """
     data = without_mark(data)
-    for written in (data, whole_characters(data)):
-        try:
-            return _whole(written, key)
-        except UNREADABLE:
-            continue
-    return _torn(data, key)
+    try:
+        return _whole(data, key)
+    except UNREADABLE:
+        return _crooked(data, key)
 
 
 def read_elements(
@@ -156,6 +154,14 @@ def _whole(data: bytes, key: str | None) -> Document:
         return Document(fields, [(start, data.strip())])
     array = fields.pop(key)
     return Document(fields, _placed(data, _array(array), _find(data, array)))
+
+
+def _crooked(data: bytes, key: str | None) -> Document:
+    """Take apart what is no JSON as it stands: some halves of characters, or a document torn."""
+    try:
+        return _whole(whole_characters(data), key)
+    except UNREADABLE:
+        return _torn(data, key)
 
 
 def _find(data: bytes, part: bytes) -> int:
