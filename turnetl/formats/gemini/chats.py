@@ -112,7 +112,7 @@ def _head(fields: Mapping[str, bytes]) -> Row | None:
     """Return what stands in a document beside its messages and is used."""
     pairs = [f'"{name}":'.encode() + fields[name] for name in _OF_ITSELF if name in fields]
     head = b"{" + b",".join(pairs) + b"}"
-    return ROWS.read(head) or next(iter(ROWS.mend(head)[0]), None)
+    return ROWS.one(head)
 
 
 def _is_head(row: Mapping[str, Any]) -> bool:

@@ -214,11 +214,8 @@ def _torn(data: bytes, key: str | None) -> Document:
 def _taken(
     rows: Rows[_Row], raw: bytes, place: Place, take: Callable[[_Row, Place], str | None]
 ) -> str | None:
-    row = rows.read(raw)
-    if row is not None:
-        return take(row, place)
-    mended, _ = rows.mend(raw)
-    return take(mended[0], place) if mended else "no_object"
+    row = rows.one(raw)
+    return take(row, place) if row is not None else "no_object"
 
 
 def _count(counts: Counts, reason: str | None, number: int) -> None:

@@ -30,6 +30,11 @@ class Rows(Generic[_Row]):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
 
+    def one(self, raw: bytes) -> _Row | None:
+        """Return the first row that stands here, mended if need be; None if there is none."""
+        row = self.read(raw)
+        return row if row is not None else next(iter(self.mend(raw)[0]), None)
+
     def mend(self, line: bytes) -> tuple[list[_Row], int]:
         """Read a crooked line.
 

@@ -4,14 +4,11 @@ Both say the same of a session, and give the same turns.
 """
 
 import re
-from typing import TypeVar
-
-import msgspec
 
 from turnetl.formats.base import Opening, Reading
+from turnetl.formats.kit.apart import UNREADABLE, object_of
 from turnetl.formats.kit.documents import Document, count_elements, document, places
 from turnetl.formats.kit.lines import without_mark, without_words
-from turnetl.formats.kit.rows import Rows
 from turnetl.formats.kit.sequence import pieces
 from turnetl.formats.opencode.collected import Collected
 from turnetl.formats.opencode.messages import message
@@ -20,12 +17,10 @@ from turnetl.formats.opencode.second import SECONDS, Second, as_first
 from turnetl.formats.opencode.signs import is_export, is_message, is_part, is_session
 from turnetl.formats.opencode.store import read_files
 
-_Kind = TypeVar("_Kind", bound=msgspec.Struct)
 _GREETING = b"Exporting session: "
 """Goes to the terminal before the export; some shells write it into the file."""
 _MESSAGES = "messages"
 _BEGINS = re.compile(rb'\s*\{\s*"(?:info|messages)"\s*:')
-_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class OpenCode:
@@ -67,16 +62,16 @@ def _is_export(data: bytes) -> bool:
     if _BEGINS.match(data) is not None:
         return True
     try:
-        return "info" in _object(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return "info" in object_of(data)
+    except UNREADABLE:
         return False
 
 
 def _read_export(data: bytes, parts: Document, into: Collected) -> None:
-    into.own = _row(SESSIONS, parts.fields.get("info", b"")) or Session()
+    into.own = SESSIONS.one(parts.fields.get("info", b"")) or Session()
     for place, raw in places(data, parts):
         into.places.append(place)
-        element = _row(ELEMENTS, raw)
+        element = ELEMENTS.one(raw)
         if element is None:
             into.verdicts[place.start] = "no_object"
         else:
@@ -86,12 +81,4 @@ def _read_export(data: bytes, parts: Document, into: Collected) -> None:
 def _said(element: Element, raw: bytes) -> tuple[Info, list[Part]]:
     if element.info is not None:
         return element.info, element.parts or []
-    return as_first(_row(SECONDS, raw) or Second())
-
-
-def _row(rows: Rows[_Kind], raw: bytes) -> _Kind | None:
-    row = rows.read(raw)
-    if row is None:
-        mended, _ = rows.mend(raw)
-        row = mended[0] if mended else None
-    return row
+    return as_first(SECONDS.one(raw) or Second())
