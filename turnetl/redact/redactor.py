@@ -6,48 +6,28 @@ hold there: nothing that lies in another text can make it a secret.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from importlib.metadata import version as release
-from itertools import accumulate
-from typing import NamedTuple
-
-import kingfisher_sdk
-import polars as pl
 
 from turnetl import ids
 from turnetl.redact import plausible
 from turnetl.redact.rules import RULES, Rule
+from turnetl.redact.spans import Span, merged, occurrences
+from turnetl.redact.suspects import BETWEEN, Scanner, suspects
 
-_BETWEEN = b"\n\x1e\n"
-_KEPT = re.compile(rb"\[REDACTED:[a-z0-9-]+:[0-9a-f]{4}\]")
 _VERSION = "2"
 """Goes up with every change of what is cut that neither a rule nor the scanner's release shows."""
 _ROUNDS = 8
 """Looks at one text. A cut can lay bare what it hid from a rule, so a text is looked at until
 nothing is found, as a rule the second time; no text shall be able to go on for ever."""
-_WORTH_CUTTING = 8
-"""Bytes left beside a placeholder: fewer are the name or the quotes around a secret that is
-cut out already, and no drawn token is shorter (see `plausible`)."""
 _UNMISTAKABLE = 8
 """Characters of a secret that is cut out wherever it stands: `admin1`, a password in one text, is
 a name in the next."""
 _LONGEST_KEY = 16_384
 """Bytes read backwards from the end of a key. OpenSSL takes RSA keys of up to 16,384 bits: 12.6 kB
 as PEM. The rest is for line numbers and quotes between its lines."""
-_AT_ONCE = 16 << 20
-"""Bytes looked at in one scan, and a text more."""
 _IN_A_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]\Z")
-_INSIDE_CHARACTER = 0x80
-
-
-class Span(NamedTuple):
-    """Bytes of one text that are a secret, and the rule that says so."""
-
-    start: int
-    end: int
-    rule: str
 
 
 class Redactor:
@@ -56,7 +36,7 @@ class Redactor:
     def __init__(self, key: bytes = b"turnetl") -> None:
         """Take the key of the digests: with another key the same secret has another name."""
         self._key = key
-        self._scanner: kingfisher_sdk.Scanner | None = None
+        self._scanner = Scanner()
 
     def __reduce__(self) -> tuple[type["Redactor"], tuple[bytes]]:
         """Go to another process as the key alone: the scanner cannot, and is loaded anew there."""
@@ -77,7 +57,7 @@ class Redactor:
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         counts = [0] * len(texts)
         secrets: dict[bytes, str] = {}
-        for index, rules in self._suspects(texts, encoded).items():
+        for index, rules in suspects(texts, encoded, self._scanner).items():
             encoded[index], counts[index] = self._clean(encoded[index], rules, secrets)
         self._cut_known(encoded, counts, secrets)
         clean = [
@@ -86,31 +66,13 @@ class Redactor:
         ]
         return clean, counts
 
-    def _suspects(self, texts: list[str], encoded: list[bytes]) -> dict[int, list[Rule]]:
-        """Return the places of the texts worth a closer look, with the rules of ours that say so.
-
-        One scan over the texts for the native rules, one over the column for each of ours; of a
-        large archive piece by piece, or it would stand in memory five times.
-        """
-        suspects: dict[int, list[Rule]] = {}
-        for first, last in _pieces(encoded):
-            piece = encoded[first:last]
-            for index, rules in _by_rules(texts[first:last]).items():
-                suspects[first + index] = rules
-            ends = list(accumulate(len(data) + len(_BETWEEN) for data in piece))
-            for finding in self._scan(_BETWEEN.join(piece)):
-                location = finding.location
-                for index in _touched(ends, location["start_offset"], location["end_offset"]):
-                    suspects.setdefault(first + index, [])
-        return suspects
-
     def _clean(
         self, data: bytes, rules: Iterable[Rule], secrets: dict[bytes, str]
     ) -> tuple[bytes, int]:
         """Cut until nothing is found any more; `rules` are those that the first look needs."""
         total = 0
         for _ in range(_ROUNDS):
-            spans = _merged(data, [*self._native(data), *self._ours(data, rules)])
+            spans = merged(data, [*self._native(data), *self._ours(data, rules)])
             if not spans:
                 break
             total += len(spans)
@@ -122,17 +84,17 @@ class Redactor:
         self, encoded: list[bytes], counts: list[int], secrets: dict[bytes, str]
     ) -> None:
         """Cut out of every text what another one has shown to be a secret."""
-        whole = _BETWEEN.join(encoded) if secrets else b""
+        whole = BETWEEN.join(encoded) if secrets else b""
         known = {s: rule for s, rule in secrets.items() if _unmistakable(s) and s in whole}
         for index, data in enumerate(encoded) if known else ():
             if not any(secret in data for secret in known):
                 continue
-            spans = _merged(data, _occurrences(data, known))
+            spans = merged(data, occurrences(data, known))
             encoded[index], more = self._clean(self._without(data, spans), RULES, {})
             counts[index] += len(spans) + more
 
     def _native(self, data: bytes) -> Iterator[Span]:
-        for finding in self._scan(data):
+        for finding in self._scanner.scan(data):
             rule = _short(finding.rule_id)
             start, end = finding.location["start_offset"], finding.location["end_offset"]
             secret = finding.secret.encode("utf-8", "surrogatepass")
@@ -142,7 +104,7 @@ class Redactor:
             if finding.is_base64_encoded or data[start:end] == secret:
                 yield Span(start, end, rule)
             else:
-                yield from _occurrences(data, {secret: rule})
+                yield from occurrences(data, {secret: rule})
 
     def _ours(self, data: bytes, rules: Iterable[Rule]) -> Iterator[Span]:
         for rule in rules:
@@ -165,27 +127,9 @@ class Redactor:
         digest = blake2b(secret, key=self._key[:64], digest_size=2).hexdigest()
         return f"[REDACTED:{rule}:{digest}]".encode()
 
-    def _scan(self, data: bytes) -> list[kingfisher_sdk.Finding]:
-        if not data:
-            return []
-        if self._scanner is None:
-            self._scanner = kingfisher_sdk.Scanner(kingfisher_sdk.Rules())
-        return self._scanner.scan(data)
-
 
 # Rules of the scanner that it keeps to itself as half of a pair; of these, only secrets are cut.
 _SECRET_PART = re.compile(r"secret|passphrase|token$|api-key|consumer-key|application-key")
-
-
-def _pieces(encoded: list[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield where runs of texts begin and end that are not much together."""
-    first = size = 0
-    for last, data in enumerate(encoded, 1):
-        size += len(data)
-        if size > _AT_ONCE:
-            yield first, last
-            first, size = last, 0
-    yield first, len(encoded)
 
 
 def _short(rule_id: str) -> str:
@@ -195,12 +139,6 @@ def _short(rule_id: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name).strip("-") or "secret"
 
 
-def _touched(ends: list[int], start: int, end: int) -> range:
-    """Return the places of the texts that the bytes from `start` to `end` of the whole lie in."""
-    first = bisect_right(ends, start)
-    return range(first, min(bisect_right(ends, max(start, end - 1)), len(ends) - 1) + 1)
-
-
 def _before(rule: Rule, data: bytes, start: int) -> int:
     """Return how many bytes before `start` the rule claims."""
     if rule.before is None:
@@ -208,68 +146,6 @@ def _before(rule: Rule, data: bytes, start: int) -> int:
     backwards = data[max(0, start - _LONGEST_KEY) : start][::-1]
     match = rule.before.match(backwards)
     return match.end() if match is not None else 0
-
-
-def _by_rules(texts: list[str]) -> dict[int, list[Rule]]:
-    found: dict[int, list[Rule]] = {}
-    text = pl.col("text")
-    hits = _column(texts).select(
-        text.str.contains(rule.pattern).arg_true().implode().alias(str(place))
-        for place, rule in enumerate(RULES)
-    )
-    for rule, indices in zip(RULES, hits.row(0), strict=True):
-        for index in indices:
-            found.setdefault(index, []).append(rule)
-    return found
-
-
-def _column(texts: list[str]) -> pl.DataFrame:
-    try:
-        return pl.DataFrame({"text": texts}, schema={"text": pl.String})
-    except UnicodeEncodeError:
-        # Half a character cannot stand in a column; what stands beside it must be seen.
-        whole = [text.encode("utf-8", "replace").decode() for text in texts]
-        return pl.DataFrame({"text": whole}, schema={"text": pl.String})
-
-
-def _occurrences(data: bytes, secrets: dict[bytes, str]) -> Iterator[Span]:
-    for secret, rule in secrets.items():
-        at = data.find(secret)
-        while secret and at >= 0:
-            yield Span(at, at + len(secret), rule)
-            at = data.find(secret, at + len(secret))
-
-
-def _merged(data: bytes, spans: Iterable[Span]) -> list[Span]:
-    """Return the spans in order, overlapping ones as one, without what is cut out already."""
-    kept = [match.span() for match in _KEPT.finditer(data)]
-    merged: list[Span] = []
-    for span in sorted(spans, key=lambda span: (span.start, -span.end, span.rule)):
-        if _cut_already(data, span, kept):
-            continue
-        if merged and span.start < merged[-1].end:
-            merged[-1] = merged[-1]._replace(end=max(span.end, merged[-1].end))
-        else:
-            merged.append(_whole_characters(data, span))
-    return merged
-
-
-def _cut_already(data: bytes, span: Span, kept: list[tuple[int, int]]) -> bool:
-    """Say whether nothing worth cutting is left of the span beside placeholders."""
-    over = [place for place in kept if place[0] < span.end and span.start < place[1]]
-    if any(start < span.start or span.end < end for start, end in over):
-        return True
-    left = _KEPT.sub(b"", data[span.start : span.end])
-    return not left.strip() or (bool(over) and len(left.strip()) < _WORTH_CUTTING)
-
-
-def _whole_characters(data: bytes, span: Span) -> Span:
-    start, end = span.start, span.end
-    while start > 0 and data[start] & 0xC0 == _INSIDE_CHARACTER:
-        start -= 1
-    while end < len(data) and data[end] & 0xC0 == _INSIDE_CHARACTER:
-        end += 1
-    return Span(start, end, span.rule)
 
 
 def _unmistakable(secret: bytes) -> bool:
