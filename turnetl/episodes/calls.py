@@ -1,5 +1,7 @@
 """Calls of tools, one line each: what was done, and behind an arrow what came of it."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from turnetl.episodes import clean, outcomes
@@ -11,11 +13,13 @@ _BOOKKEEPING = ["TodoWrite", "TodoRead", "TaskUpdate", "TaskList", "TaskGet", "u
 _STRING = r'":"((?:[^"\\]|\\.)*)"'
 
 
-def lines(turns: pl.DataFrame) -> pl.Series:
+def lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     """Return `calls`, one list a turn: its calls in order, each line once."""
     rows = turns.select("cwd", "tools").with_row_index()
     calls = rows.explode("tools").drop_nulls("tools").unnest("tools")
-    told = calls.filter(~pl.col("name").is_in(_BOOKKEEPING))
+    told = calls.filter(~pl.col("name").is_in(_BOOKKEEPING)).with_columns(
+        clean.without(pl.col("input", "outcome"), patterns)
+    )
     came = outcomes.shortened(told)
     # One step after the other: what an expression uses twice, it works out twice.
     named = told.with_columns(came, pl.col("name").str.replace(r"^mcp__.*__", ""), _plain())

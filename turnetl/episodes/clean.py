@@ -1,5 +1,7 @@
 """What no reader needs: colours, reminders of the harness, base64, overwritten lines."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 _COLOUR = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
@@ -34,6 +36,13 @@ def output(text: pl.Expr) -> pl.Expr:
         .str.replace_all(_BAR, " ")
         .str.replace_all(r"[ \t]{2,}", " ")
     )
+
+
+def without(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
+    """Return a text without what any of these regular expressions (Rust's) matches."""
+    for pattern in patterns:
+        text = text.str.replace_all(pattern, "")
+    return text
 
 
 def cut(text: pl.Expr, room: int) -> pl.Expr:

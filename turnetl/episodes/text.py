@@ -1,5 +1,7 @@
 """A turn as the messages that a person would keep: `user: ...`, `assistant: ...`, `tools: ...`."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from turnetl.episodes import calls, clean
@@ -8,12 +10,18 @@ VERSION = 1
 """Of all that decides a text; higher with every change of `text`, `calls` or `clean`."""
 
 
-def render(turns: pl.DataFrame) -> pl.Series:
+def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     """Return `text`, one a row: prompt, answer, steering, answers in results, calls of tools.
 
     The person's own words stand whole; messages are parted by a blank line.
+
+    Args:
+        turns: rows with the columns of `schema.TURNS`; each is rendered by itself.
+        patterns: regular expressions (Rust's): what they match of the agent's words, of calls and
+            of what came of them is left out.
     """
-    with_calls = turns.with_columns(calls.lines(turns))
+    said = turns.with_columns(clean.without(pl.col("assistant_text"), patterns))
+    with_calls = said.with_columns(calls.lines(said, patterns))
     messages = pl.concat_list(
         _message("user", clean.words(pl.col("user_text"))),
         _message("assistant", clean.prose(pl.col("assistant_text"))),
