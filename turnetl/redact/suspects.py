@@ -1,7 +1,7 @@
 """Which of many texts are worth a closer look: two passes over all of them, none over each."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 import kingfisher_sdk
@@ -30,7 +30,9 @@ class Scanner:
         return self._native.scan(data)
 
 
-def suspects(texts: list[str], encoded: list[bytes], scanner: Scanner) -> dict[int, list[Rule]]:
+def suspects(
+    texts: list[str], encoded: list[bytes], scanner: Scanner, rules: Sequence[Rule] = RULES
+) -> dict[int, list[Rule]]:
     """Return the places of the texts worth a closer look, with the rules of ours that say so.
 
     One scan over the texts for the native rules, one over the column for each of ours; of a large
@@ -40,12 +42,13 @@ def suspects(texts: list[str], encoded: list[bytes], scanner: Scanner) -> dict[i
         texts: any.
         encoded: the same as bytes, in the same order.
         scanner: what knows the native rules.
+        rules: ours.
     """
     found: dict[int, list[Rule]] = {}
     for first, last in _pieces(encoded):
         piece = encoded[first:last]
-        for index, rules in _by_rules(texts[first:last]).items():
-            found[first + index] = rules
+        for index, hit in _by_rules(texts[first:last], rules).items():
+            found[first + index] = hit
         ends = list(accumulate(len(data) + len(BETWEEN) for data in piece))
         for finding in scanner.scan(BETWEEN.join(piece)):
             location = finding.location
@@ -71,14 +74,14 @@ def _touched(ends: list[int], start: int, end: int) -> range:
     return range(first, min(bisect_right(ends, max(start, end - 1)), len(ends) - 1) + 1)
 
 
-def _by_rules(texts: list[str]) -> dict[int, list[Rule]]:
+def _by_rules(texts: list[str], rules: Sequence[Rule]) -> dict[int, list[Rule]]:
     found: dict[int, list[Rule]] = {}
     text = pl.col("text")
     hits = _column(texts).select(
         text.str.contains(rule.pattern).arg_true().implode().alias(str(place))
-        for place, rule in enumerate(RULES)
+        for place, rule in enumerate(rules)
     )
-    for rule, indices in zip(RULES, hits.row(0), strict=True):
+    for rule, indices in zip(rules, hits.row(0), strict=True):
         for index in indices:
             found.setdefault(index, []).append(rule)
     return found
