@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from turnetl import ids, noise, schema
 from turnetl.episodes import copies, parts, text
+from turnetl.episodes.filters import Filters
 from turnetl.episodes.report import (
     FilteredGroup,
     FilterReport,
@@ -16,9 +17,21 @@ from turnetl.episodes.table import episodes
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
 
-__all__ = ["FilterReport", "FilteredGroup", "NoiseCount", "build", "episodes", "is_current"]
+__all__ = [
+    "FilterReport",
+    "FilteredGroup",
+    "Filters",
+    "NoiseCount",
+    "build",
+    "episodes",
+    "is_current",
+]
 
 _MADE_FROM = "turnetl.made_from"
+"""Of the turns, of our own code, and of what a person decided."""
+_TURNS = "turnetl.turns"
+"""Of the turns and of our own code."""
+_BY_HAND = "turnetl.by_hand"
 _REPORT = "turnetl.report"
 
 
@@ -26,16 +39,18 @@ def build(
     lake: Lake,
     groups: Sequence[GroupId],
     *,
+    filters: Filters = Filters(),  # noqa: B008 - frozen
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> FilterReport:
     """Bring the episodes tables of these groups up to date.
 
-    A table that was made of the very same turns by the very same rules is left as it is, unread.
+    A table that was made of the very same turns by the very same filters is left as it is, unread.
 
     Args:
         lake: where the turns files are, and the episodes tables will be.
         groups: in the order of the report.
+        filters: which turns are noise, and what a text leaves out.
         force: make every table anew.
         progress: told after each group how many are done, of how many.
 
@@ -44,33 +59,54 @@ def build(
     """
     reports = []
     for done, group in enumerate(groups, 1):
-        reports.append(_group(lake, group, force=force))
+        reports.append(_group(lake, group, filters, force=force))
         if progress is not None:
             progress(done, len(groups))
     return FilterReport(tuple(reports))
 
 
-def is_current(lake: Lake, group: GroupId, files: Sequence[TurnFile]) -> bool:
-    """Say whether the group's table is what `build` would make of its turns files. Reads no row."""
+def is_current(
+    lake: Lake,
+    group: GroupId,
+    files: Sequence[TurnFile],
+    filters: Filters = Filters(),  # noqa: B008 - frozen
+) -> bool:
+    """Say whether the group's table is to be ingested as it is. Reads no row.
+
+    It is if it is what `build` would make of the turns files, or what a person made of them by
+    hand.
+    """
     known = lake.episodes_metadata(group) or {}
-    return known.get(_MADE_FROM) == _made_from(files)
+    if known.get(_BY_HAND) and known.get(_TURNS) == _turns(files):
+        return True
+    return known.get(_MADE_FROM) == _made_from(files, filters)
 
 
-def _group(lake: Lake, group: GroupId, *, force: bool) -> FilteredGroup:
-    made_from = _made_from(lake.turn_files(group))
+def _group(lake: Lake, group: GroupId, filters: Filters, *, force: bool) -> FilteredGroup:
+    files = lake.turn_files(group)
+    made_from = _made_from(files, filters)
     known = lake.episodes_metadata(group) or {}
     if not force and known.get(_MADE_FROM) == made_from:
         before = from_text(known.get(_REPORT, ""))
         if before is not None:
             return before
-    table = episodes(lake.scan_turns(group))
+    table = episodes(lake.scan_turns(group), filters)
     report = count(group, table)
-    lake.write_episodes(group, table, {_MADE_FROM: made_from, _REPORT: as_text(report)})
+    said = {_MADE_FROM: made_from, _TURNS: _turns(files), _REPORT: as_text(report)}
+    by_hand = {_BY_HAND: "yes"} if filters.by_hand else {}
+    lake.write_episodes(group, table, said | by_hand)
     return report
 
 
-def _made_from(files: Sequence[TurnFile]) -> str:
-    """Return the digest of the turns files and of all that decides what is made of them."""
+def _made_from(files: Sequence[TurnFile], filters: Filters) -> str:
+    """Return the digest of all that decides what a table says."""
+    by_hand = "by hand" if filters.by_hand else ""
+    decided = (*noise.versions(filters.rules), "patterns", *filters.patterns)
+    return ids.digest(_turns(files), by_hand, *decided)
+
+
+def _turns(files: Sequence[TurnFile]) -> str:
+    """Return the digest of the turns files and of our own code."""
     versions = (schema.TURNS.version, schema.EPISODES.version, copies.VERSION, text.VERSION)
     recipe = (*versions, parts.LIMIT)
     origins = sorted(

@@ -5,19 +5,24 @@ import polars as pl
 from turnetl import noise, schema
 from turnetl.episodes import parts, text
 from turnetl.episodes.copies import as_one
+from turnetl.episodes.filters import Filters
 from turnetl.model import ClosedBy
 
 
-def episodes(turns: pl.LazyFrame) -> pl.DataFrame:
+def episodes(
+    turns: pl.LazyFrame,
+    filters: Filters = Filters(),  # noqa: B008 - frozen
+) -> pl.DataFrame:
     """Return the rows of `schema.EPISODES`, in the order of (started_at, session_id, ordinal).
 
     The same turns give the same rows, in whatever order and from whatever archives they come.
 
     Args:
         turns: rows with the columns of `schema.TURNS`, of one group; copies of a turn among them.
+        filters: which turns are noise, and what a text leaves out.
     """
-    marked = noise.mark(in_order(once(turns))).collect()
-    rendered = marked.with_columns(text.render(marked))
+    marked = noise.mark(in_order(once(turns)), filters.rules).collect()
+    rendered = marked.with_columns(text.render(marked, filters.patterns))
     chars = pl.col("text").str.len_chars().cast(pl.Int64)
     counted = rendered.with_columns(
         pl.col("chars").alias("chars_before"),
