@@ -1,6 +1,9 @@
 """Noise between turns: named, versioned rules, and the marking of turns by them."""
 
-from turnetl.noise.marking import mark, versions
-from turnetl.noise.rules import RULES, Rule
+from turnetl.noise.choice import chosen
+from turnetl.noise.marking import columns, mark, versions
+from turnetl.noise.own import read
+from turnetl.noise.rule import Rule
+from turnetl.noise.rules import ON_DEMAND, RULES
 
-__all__ = ["RULES", "Rule", "mark", "versions"]
+__all__ = ["ON_DEMAND", "RULES", "Rule", "chosen", "columns", "mark", "read", "versions"]

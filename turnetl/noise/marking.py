@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from turnetl.noise.rules import RULES, Rule
+from turnetl import schema
+from turnetl.noise.rule import Rule
+from turnetl.noise.rules import RULES
 
 
 def mark(turns: pl.LazyFrame, rules: Sequence[Rule] = RULES) -> pl.LazyFrame:
@@ -20,5 +22,14 @@ def mark(turns: pl.LazyFrame, rules: Sequence[Rule] = RULES) -> pl.LazyFrame:
 
 
 def versions(rules: Sequence[Rule] = RULES) -> tuple[str, ...]:
-    """Return what decides the marks: each rule with its version, in order."""
-    return tuple(f"{rule.name}/{rule.version}" for rule in rules)
+    """Return what decides the marks: the recipe of each rule, in order."""
+    return tuple(rule.recipe for rule in rules)
+
+
+def columns(rules: Sequence[Rule] = RULES) -> tuple[str, ...]:
+    """Return the columns of `schema.TURNS` that the rules read, in the table's order.
+
+    Of `tools` and the columns of texts the built-in rules ask only how many there are.
+    """
+    read = {name for rule in rules for name in rule.when.meta.root_names()}
+    return tuple(name for name in schema.TURNS.polars.names() if name in read)

@@ -5,21 +5,9 @@ The order of `RULES` counts: the first rule that matches names the turn. A promp
 (a call of a tool, a word of steering, a real answer) is never noise, whatever its words are.
 """
 
-from dataclasses import dataclass
-
 import polars as pl
 
-
-@dataclass(frozen=True, eq=False)
-class Rule:
-    """One kind of noise. A changed expression needs a higher version: tables are made anew."""
-
-    name: str
-    version: int
-    why: str
-    when: pl.Expr
-    """True or False for each turn, never null."""
-
+from turnetl.noise.rule import Rule
 
 _user = pl.col("user_text").str.strip_chars()
 _said = pl.col("assistant_text").str.strip_chars()
@@ -148,7 +136,7 @@ ACKNOWLEDGEMENT = Rule(
     & _words.str.contains(_SAYS_YES),
 )
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     COPY,
     REPEAT,
     SUGGESTION,
@@ -161,3 +149,6 @@ RULES = (
     ACKNOWLEDGEMENT,
 )
 """In the order in which they name a turn."""
+
+ON_DEMAND: tuple[Rule, ...] = ()
+"""These mark only if a person asks for them."""
