@@ -41,6 +41,39 @@ class ModelSettings(BaseModel):
     """Calls in flight."""
 
 
+class NoiseSettings(BaseModel):
+    """Which rules speak against a turn."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    keep: tuple[str, ...] = ()
+    """Names of rules that mark nothing; in the environment parted by commas."""
+    drop: tuple[str, ...] = ()
+    """Names of rules that mark, though they do not unless asked to."""
+    rules: Path | None = None
+    """A TOML file with rules of a person's own."""
+
+    @field_validator("keep", "drop", mode="before")
+    @classmethod
+    def _listed(cls, names: object) -> object:
+        return [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+
+    @field_validator("rules")
+    @classmethod
+    def _at_home(cls, path: Path | None) -> Path | None:
+        return path.expanduser() if path else path
+
+    def also(
+        self, keep: tuple[str, ...], drop: tuple[str, ...], rules: Path | None
+    ) -> "NoiseSettings":
+        """Return these with what is said for one run: a name said now wins over the same before."""
+        return NoiseSettings(
+            keep=(*(name for name in self.keep if name not in drop), *keep),
+            drop=(*(name for name in self.drop if name not in keep), *drop),
+            rules=rules or self.rules,
+        )
+
+
 class Settings(BaseModel):
     """Everything a run may be told."""
 
@@ -57,6 +90,10 @@ class Settings(BaseModel):
     extractor: ExtractorName | None = None
     """None: `llm` if a provider is named, else `structural`."""
     extraction: ExtractionConfig = ExtractionConfig()
+    noise: NoiseSettings = NoiseSettings()
+    redact_personal: bool = False
+    """Cut out also what points to a person: e-mail addresses, names of home folders, IP addresses.
+    A change makes archives be read anew."""
     group: str | None = None
     """Where turns go: a name, or a template of {project}, {format}, {user} and {host}; None: one
     group a project."""
@@ -196,6 +233,16 @@ def _sentence(error: ValidationError) -> str:
     name = ".".join(str(step) for step in first["loc"])
     variable = ENV + "__".join(str(step) for step in first["loc"]).upper()
     if first["type"] == "extra_forbidden":
-        known = ", ".join(Settings.model_fields)
+        known = ", ".join(_known(first["loc"][:-1]))
         return f"unknown setting `{name}` (environment `{variable}`); known are {known}"
     return f"setting `{name}` (environment `{variable}`): {first['msg']}"
+
+
+def _known(section: tuple[int | str, ...]) -> list[str]:
+    """Return the names of the settings in a section, each with the sections that it lies in."""
+    model: type[BaseModel] = Settings
+    for step in section:
+        below = model.model_fields[str(step)].annotation
+        if isinstance(below, type) and issubclass(below, BaseModel):
+            model = below
+    return [".".join((*map(str, section), name)) for name in model.model_fields]

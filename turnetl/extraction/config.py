@@ -4,6 +4,8 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from turnetl.extraction.preprocessor import Preprocessor
+
 DEFAULT_TEMPLATE = "default-session-turn.md"
 
 
@@ -11,7 +13,11 @@ class TemplateSource(Protocol):
     """Where templates come from."""
 
     def load(self, name: str) -> str | None:
-        """Return the text of the template of that name; None, with a warning, if there is none."""
+        """Return the instructions of that name; None, with a warning, if there are none."""
+        ...
+
+    def preprocessor(self, name: str) -> Preprocessor | None:
+        """Return all that the template of that name says; as `load`."""
         ...
 
 
@@ -38,6 +44,14 @@ class ExtractionConfig(BaseModel):
         if self.preprocessing_prompt.endswith(".md"):
             return templates.load(self.preprocessing_prompt)
         return self.preprocessing_prompt
+
+    def preprocessor(self, templates: TemplateSource) -> Preprocessor | None:
+        """Return all that is said, patterns for the texts among it; None as `resolve_prompt`."""
+        if not isinstance(self.preprocessing_prompt, str):
+            return None
+        if self.preprocessing_prompt.endswith(".md"):
+            return templates.preprocessor(self.preprocessing_prompt)
+        return Preprocessor("inline", self.preprocessing_prompt)
 
     def join(self, instructions: str | None, hints: str) -> str:
         """Put instructions and the hints of a reflexion pass together, by mode."""

@@ -4,6 +4,9 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
+from turnetl.extraction import preprocessor
+from turnetl.extraction.preprocessor import Preprocessor
+
 log = logging.getLogger(__name__)
 
 PLACE = Path(".graphiti") / "templates"
@@ -26,11 +29,19 @@ class TemplateResolver:
         return next((f / name for f in self.folders if (f / name).is_file()), None)
 
     def load(self, name: str) -> str | None:
-        """Return the template's text without the blank lines around it.
+        """Return the template's instructions without the blank lines around them.
 
         None, with a warning that says why, if there is none of that name or the one that wins is
         empty, longer than `LARGEST`, or not text: extraction then goes on without instructions.
+
+        Raises:
+            BadUsage: it has front matter that cannot be used.
         """
+        found = self.preprocessor(name)
+        return found.prompt or None if found is not None else None
+
+    def preprocessor(self, name: str) -> Preprocessor | None:
+        """Return all that the template says; None, and errors, as `load`."""
         path = self.find(name)
         if path is None:
             places = ", ".join(f"`{folder}`" for folder in self.folders)
@@ -39,7 +50,7 @@ class TemplateResolver:
         text, wrong = _read(path)
         if wrong:
             log.warning("template `%s` %s: no preprocessing", path, wrong)
-        return text
+        return preprocessor.read(text, path) if text is not None else None
 
 
 def folders(project: Path, home: Path) -> tuple[Path, ...]:
@@ -66,12 +77,12 @@ def _read(path: Path) -> tuple[str | None, str | None]:
     """Return the text, or what is wrong with the file."""
     try:
         data = path.read_bytes()
-        text = data.decode("utf-8").strip()
+        text = data.decode("utf-8")
     except OSError as error:
         return None, f"cannot be read ({error.strerror})"
     except UnicodeDecodeError:
         return None, "is not UTF-8 text"
-    if not text:
+    if not text.strip():
         return None, "is empty"
     if len(data) > LARGEST:
         return None, f"has {len(data):,} bytes, more than {LARGEST:,}"
