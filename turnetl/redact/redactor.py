@@ -6,12 +6,14 @@ hold there: nothing that lies in another text can make it a secret.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from hashlib import blake2b
 from importlib.metadata import version as release
 
 from turnetl import ids
 from turnetl.redact import plausible
+from turnetl.redact.personal import NAMES, PERSONAL, named
 from turnetl.redact.rules import RULES, Rule
 from turnetl.redact.spans import Span, merged, occurrences
 from turnetl.redact.suspects import BETWEEN, Scanner, suspects
@@ -33,19 +35,26 @@ _IN_A_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]
 class Redactor:
     """Cuts secrets out of texts. Makes no network call; the rules are loaded at the first text."""
 
-    def __init__(self, key: bytes = b"turnetl") -> None:
-        """Take the key of the digests: with another key the same secret has another name."""
+    def __init__(self, key: bytes = b"turnetl", *, personal: bool = False) -> None:
+        """Take what decides about the cuts.
+
+        Args:
+            key: of the digests; with another key the same secret has another name.
+            personal: also cut what names a person: see `turnetl.redact.personal`.
+        """
         self._key = key
+        self._personal = personal
+        self._rules = (*RULES, *PERSONAL) if personal else RULES
         self._scanner = Scanner()
 
-    def __reduce__(self) -> tuple[type["Redactor"], tuple[bytes]]:
-        """Go to another process as the key alone: the scanner cannot, and is loaded anew there."""
-        return type(self), (self._key,)
+    def __reduce__(self) -> tuple[Callable[[], "Redactor"], tuple[()]]:
+        """Go to another process without the scanner: it cannot, and is loaded anew there."""
+        return partial(type(self), self._key, personal=self._personal), ()
 
     @property
     def version(self) -> str:
         """Digest of all that decides what is cut: the scanner's release, our rules and the key."""
-        ours = (part for rule in RULES for part in rule.recipe)
+        ours = (part for rule in self._rules for part in rule.recipe)
         return ids.digest(_VERSION, release("kingfisher-secret-scanner"), self._key, *ours)
 
     def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
@@ -57,7 +66,7 @@ class Redactor:
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         counts = [0] * len(texts)
         secrets: dict[bytes, str] = {}
-        for index, rules in suspects(texts, encoded, self._scanner).items():
+        for index, rules in self._suspects(texts, encoded).items():
             encoded[index], counts[index] = self._clean(encoded[index], rules, secrets)
         self._cut_known(encoded, counts, secrets)
         clean = [
@@ -65,6 +74,12 @@ class Redactor:
             for text, data, count in zip(texts, encoded, counts, strict=True)
         ]
         return clean, counts
+
+    def _suspects(self, texts: list[str], encoded: list[bytes]) -> dict[int, list[Rule]]:
+        found = suspects(texts, encoded, self._scanner)
+        for index, rules in named(texts).items() if self._personal else ():
+            found.setdefault(index, []).extend(rules)
+        return found
 
     def _clean(
         self, data: bytes, rules: Iterable[Rule], secrets: dict[bytes, str]
@@ -76,8 +91,8 @@ class Redactor:
             if not spans:
                 break
             total += len(spans)
-            secrets.update({data[start:end]: rule for start, end, rule in spans})
-            data, rules = self._without(data, spans), RULES
+            secrets.update({data[a:z]: rule for a, z, rule in spans if rule not in NAMES})
+            data, rules = self._without(data, spans), self._rules
         return data, total
 
     def _cut_known(
@@ -90,7 +105,7 @@ class Redactor:
             if not any(secret in data for secret in known):
                 continue
             spans = merged(data, occurrences(data, known))
-            encoded[index], more = self._clean(self._without(data, spans), RULES, {})
+            encoded[index], more = self._clean(self._without(data, spans), self._rules, {})
             counts[index] += len(spans) + more
 
     def _native(self, data: bytes) -> Iterator[Span]:

@@ -1,0 +1,131 @@
+"""What names a person: cut out only when asked for, and the folders around it stay."""
+
+import json
+import pickle
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnetl.parse import Grouping
+from turnetl.redact import Redactor
+
+PERSONAL = Redactor(personal=True)
+MAIL, HOME, IP = (rf"\[REDACTED:{name}:[0-9a-f]{{4}}\]" for name in ("email", "home", "ip"))
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("mail kim.lee+ci@shop.co.uk.", rf"mail {MAIL}\."),
+        ("<kim@mail.shop.de>, lee_k@shop.io", rf"<{MAIL}>, {MAIL}"),
+        ("Author: Kim <12345+kim@users.noreply.github.com>", rf"Author: Kim <{MAIL}>"),
+        (json.dumps({"a": "by\nkim@shop.de\n"}), rf'{{"a": "by\\n{MAIL}\\n"}}'),
+        ("/home/kim/shop", rf"/home/{HOME}/shop"),
+        ("cd /home/kim", rf"cd /home/{HOME}"),
+        ("in /Users/kim.lee.", rf"in /Users/{HOME}\."),
+        ("/var/home/kim/x:/home/kim/bin", rf"/var/home/{HOME}/x:/home/{HOME}/bin"),
+        ("file:///Users/kim/a.py", rf"file:///Users/{HOME}/a.py"),
+        ("a\\n/home/kim/b", rf"a\\n/home/{HOME}/b"),
+        ("gcc -I/home/kim/include", rf"gcc -I/home/{HOME}/include"),
+        ("C:\\Users\\kim\\shop", rf"C:\\Users\\{HOME}\\shop"),
+        ("c:\\users\\Kim Lee\\shop", rf"c:\\users\\{HOME}\\shop"),
+        ("C:/Users/kim/shop", rf"C:/Users/{HOME}/shop"),
+        ("C:\\\\Users\\\\kim\\\\shop", rf"C:\\\\Users\\\\{HOME}\\\\shop"),
+        ("C:\\\\\\\\Users\\\\\\\\kim\\\\\\\\shop", rf"C:\\{{4}}Users\\{{4}}{HOME}\\{{4}}shop"),
+        ("/mnt/c/Users/kim", rf"/mnt/c/Users/{HOME}"),
+        ("/c/Users/kim/x", rf"/c/Users/{HOME}/x"),
+        (r"\/home\/kim\/shop", rf"\\/home\\/{HOME}\\/shop"),
+        ("c%3A%2FUsers%2Fkim%2Fx", rf"c%3A%2FUsers%2F{HOME}%2Fx"),
+        ("~/.claude/projects/-home-kim-shop/a.jsonl", rf"[^[]*/-home-{HOME}-shop/a.jsonl"),
+        ("ssh root@10.20.30.40:22", rf"ssh root@{IP}:22"),
+        ("10.0.0.17, 10.0.0.18 10.0.0.19", rf"{IP}, {IP} {IP}"),
+        ("http://192.168.1.20:8080/x", rf"http://{IP}:8080/x"),
+        ("inet6 fe80::1ff:fe23:4567:890a", rf"inet6 {IP}"),
+        ("[2a01:4f8:c17:b0f::2]:443", rf"\[{IP}\]:443"),
+        ("2600:1f18:24e6:b901:7f51:9c2e:8f11:93ab ok", rf"{IP} ok"),
+    ],
+)
+def test_what_names_a_person_is_cut_and_its_surroundings_stay(text: str, shape: str) -> None:
+    (clean,), (count,) = PERSONAL.redact([text])
+    assert re.fullmatch(shape, clean), clean
+    assert count == clean.count("[REDACTED:")
+    assert PERSONAL.redact([clean]) == ([clean], [0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git@github.com:shop/web.git and noreply@shop.de",
+        "kim@example.com, kim@mail.example.org, kim@shop.test",
+        "logo@2x.png, import x from '@shop/web.core', left-pad@1.3.0",
+        "@app.route and a @ b.shape",
+        "src/home/index.tsx, https://api.shop.de/users/kim, App/Users/List.cs",
+        "/home/$USER/x /home/<name>/x /home/{user} /home/*/x",
+        "/Users/Shared/x C:\\Users\\Public\\x",
+        "127.0.0.1:80 0.0.0.0 ::1 :: 255.255.255.0",
+        "192.0.2.7 198.51.100.7 2001:db8::7",
+        "v10.2.3.4, version 10.2.3.4, version: '10.2.3.4', pip install shop==10.2.3.4",
+        "shop-10.2.3.4.tgz, shop-10.2.3.4-beta, Chrome/120.0.0.0, 1.2.3.4, 1.3.6.1.4.1.311",
+        "at 12:34:56, std::fs, ad::be, 2024:01:01, 3f:2a:11:00:fe:80",
+        "file.py:2024:12: error",
+    ],
+)
+def test_what_names_nobody_stays(text: str) -> None:
+    assert PERSONAL.redact([text]) == ([text], [0])
+
+
+def test_nobody_asked_for_it_so_it_stays() -> None:
+    texts = ["/home/kim/shop kim@shop.de 10.0.0.17"]
+    assert Redactor().redact(texts) == (texts, [0])
+
+
+def test_a_name_is_cut_where_it_names_a_folder_and_not_out_of_every_word() -> None:
+    clean, _ = PERSONAL.redact(["/home/kimlee2024/shop", "kimlee2024 is a word here"])
+    assert clean[1] == "kimlee2024 is a word here"
+
+
+def test_secrets_beside_it_are_cut_as_well() -> None:
+    (clean,), (count,) = PERSONAL.redact(["postgres://kim:8fj2Kd93Lq@10.0.0.17/home/kim/x"])
+    assert "8fj2Kd93Lq" not in clean
+    assert "10.0.0.17" not in clean
+    assert count >= 2
+
+
+def test_the_version_shows_it_and_another_process_gets_it() -> None:
+    assert PERSONAL.version != Redactor().version
+    there = pickle.loads(pickle.dumps(Redactor(b"key", personal=True)))  # noqa: S301 - our own
+    assert there.version == Redactor(b"key", personal=True).version
+    assert there.redact(["/home/kim/x"])[0] != PERSONAL.redact(["/home/kim/x"])[0]
+    assert pickle.loads(pickle.dumps(Redactor())).version == Redactor().version  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    "cwd",
+    [
+        *("/home/kim/shop", "/home/kim", "/Users/kim/work/shop", "C:\\Users\\kim\\shop"),
+        *("/mnt/c/Users/kim/shop", "/home/kim/.codex/worktrees/44be/shop", "/Users/kim/.cursor"),
+        *(
+            "C:\\Users\\Kim Lee\\shop",
+            "/var/home/kim/shop/.worktrees/fix",
+            "/srv/shop",
+            "/root/shop",
+        ),
+        *("\\\\wsl$\\Ubuntu\\home\\kim\\shop", "C:\\Users\\kim\\AppData\\Local\\Temp\\tmpa1b2c3d4"),
+    ],
+)
+def test_groups_stay_the_same(cwd: str) -> None:
+    (clean,), _ = PERSONAL.redact([cwd])
+    assert "kim" not in clean.lower()
+    by = Grouping(user="somebody")
+    assert by.group(clean, "claude_code", "a") == by.group(cwd, "claude_code", "a")
+
+
+ALPHABET = st.sampled_from([*"ab12./\\:@-% ", "/home/", "C:\\Users\\", "fe80::", "10.0.0.", "\\n"])
+
+
+@given(st.lists(ALPHABET, max_size=30).map("".join))
+def test_once_is_enough(text: str) -> None:
+    once, _ = PERSONAL.redact([text])
+    assert PERSONAL.redact(once) == (once, [0])
