@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from turnetl import episodes, ids, opening, parse
+from turnetl.episodes.examples import Explained
+from turnetl.episodes.examples import explain as explained
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.graph.port import GraphStore
 from turnetl.graph.search import Hit, search
@@ -26,7 +28,6 @@ from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
 from turnetl.parse.joins import with_joined
 from turnetl.progress import Progress, Step, silent
-from turnetl.redact import Redactor
 from turnetl.report.backfill import BackfillReport
 from turnetl.report.questions import questions
 from turnetl.settings import Settings
@@ -77,7 +78,7 @@ def parse_archives(
     report = parse.archives(
         found.archives,
         Lake(settings.lake),
-        redactor=Redactor(),
+        redactor=opening.redactor(settings),
         grouping=grouping,
         known=known,
         jobs=opening.jobs(settings),
@@ -88,14 +89,46 @@ def parse_archives(
 
 
 def filter_turns(
-    settings: Settings, groups: Sequence[str] = (), *, progress: Progress = silent
+    settings: Settings,
+    groups: Sequence[str] = (),
+    *,
+    by_hand: bool = False,
+    progress: Progress = silent,
 ) -> episodes.FilterReport:
-    """Mark and render the turns of the groups, of all groups if none is named."""
+    """Mark and render the turns of the groups, of all groups if none is named.
+
+    Args:
+        settings: where the lake is, which rules mark, and the template with its patterns.
+        groups: as they are or as a project's name.
+        by_hand: the rules are said for this run alone; the next ingest takes what they make.
+        progress: told after each group.
+    """
     lake = Lake(settings.lake)
     return episodes.build(
         lake,
         chosen(lake.groups(), groups),
+        filters=opening.filters(settings, by_hand=by_hand),
         progress=lambda done, total: progress(Step("filter", "groups", done, total)),
+    )
+
+
+def explain(
+    settings: Settings,
+    rule: str,
+    groups: Sequence[str] = (),
+    *,
+    examples: int = 5,
+    progress: Progress = silent,
+) -> Explained:
+    """Say what a noise rule marks by itself, on or off, and show some of it. Writes nothing."""
+    lake = Lake(settings.lake)
+    return explained(
+        lake,
+        chosen(lake.groups(), groups),
+        opening.rule(settings, rule),
+        opening.filters(settings).rules,
+        examples=examples,
+        progress=lambda done, total: progress(Step("explain", "groups", done, total)),
     )
 
 
@@ -156,15 +189,18 @@ async def backfill(
     clock: Clock,
     *,
     format_name: str | None = None,
+    by_hand: bool = False,
     progress: Progress = silent,
 ) -> BackfillReport:
-    """Parse, filter and ingest: the main job."""
+    """Parse, filter and ingest: the main job. The arguments are those of the three stages."""
     opening.check(settings)
     parsed = parse_archives(archives, settings, format_name=format_name, progress=progress)
     if not parsed.groups:
         return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
     emptied = Lake(settings.lake).emptied()
-    filtered = filter_turns(settings, [*parsed.groups, *emptied], progress=progress)
+    filtered = filter_turns(
+        settings, [*parsed.groups, *emptied], by_hand=by_hand, progress=progress
+    )
     ingested = await ingest(
         settings, replace(limits, groups=parsed.groups), clock, progress=progress
     )
@@ -245,14 +281,16 @@ def _files(lake: Lake) -> Files:
 
 async def _standing(files: Files, settings: Settings, limits: Limits, clock: Clock) -> IngestReport:
     lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
-    recipe = opening.recipe(settings)
+    recipe, filters = opening.recipe(settings), opening.filters(settings)
     async with opening.store(settings, write=False) as store:
         there = sorted({*files, *await store.groups()})
         reports = [
             await ingesting.status(group, lake, store, scope, recipe=recipe)
             for group in chosen(there, limits.groups)
         ]
-    outdated = {group for group in files if not episodes.is_current(lake, group, files[group])}
+    outdated = {
+        group for group, of in files.items() if not episodes.is_current(lake, group, of, filters)
+    }
     return IngestReport(
         None, tuple(_outdated(of) if of.group in outdated else of for of in reports)
     )

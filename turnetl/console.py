@@ -142,10 +142,19 @@ def _failed(message: str, code: int, *, as_json: bool) -> int:
 
 
 def _hear_warnings() -> None:
-    """Let our own warnings be heard, and nobody else's: what matters of theirs is a sentence."""
+    """Let our own warnings be heard, once each, and nobody else's: theirs would be no sentences."""
     import logging
 
+    said: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        new = message not in said
+        said.add(message)
+        return new
+
     handler = logging.StreamHandler()
+    handler.addFilter(is_new)
     handler.setFormatter(logging.Formatter("turnetl: %(message)s"))
     logging.getLogger("turnetl").addHandler(handler)
     logging.getLogger().addHandler(logging.NullHandler())

@@ -1,4 +1,4 @@
-"""Settings to open things: graph, embedder, extractor."""
+"""Settings to open things: filters, redactor, graph, embedder, extractor."""
 
 import getpass
 import os
@@ -8,10 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from turnetl import formats
+from turnetl import formats, noise
+from turnetl.episodes import Filters
 from turnetl.errors import BadUsage
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
+from turnetl.extraction.templates import TemplateResolver, folders
 from turnetl.formats.base import Format
 from turnetl.graph import open as graphs
 from turnetl.graph.port import GraphStore
@@ -22,16 +24,18 @@ from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.models import open_model
 from turnetl.llm.port import Embedder
 from turnetl.parse.grouping import Grouping, grouping
+from turnetl.redact import Redactor
 from turnetl.settings import Settings
 
 
 def check(settings: Settings) -> None:
-    """See that graph and model are named as they must be, before any work is done.
+    """See that graph, model and filters are named as they must be, before any work is done.
 
     Raises:
-        BadUsage: they are not; says what is missing.
+        BadUsage: they are not; says what is missing or wrong.
     """
     graphs.check(settings.graph_url)
+    filters(settings)
     if settings.extractor_name != "structural":
         _model(settings)
 
@@ -66,6 +70,49 @@ def jobs(settings: Settings) -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def redactor(settings: Settings) -> Redactor:
+    return Redactor(personal=settings.redact_personal)
+
+
+def filters(settings: Settings, *, by_hand: bool = False) -> Filters:
+    """Return which turns are noise, and what texts leave out.
+
+    Args:
+        settings: rules by name, a file of rules, and the template with its patterns.
+        by_hand: said for this run alone.
+
+    Raises:
+        BadUsage: a rule that is not there, a file of rules or a template that makes no sense.
+    """
+    chosen, template = settings.noise, settings.extraction.preprocessor(_templates())
+    return Filters(
+        rules=noise.chosen(chosen.keep, chosen.drop, _own_rules(settings)),
+        patterns=template.noise_patterns if template is not None else (),
+        by_hand=by_hand,
+    )
+
+
+def rules(settings: Settings) -> tuple[noise.Rule, ...]:
+    """Return all noise rules that there are, on and off, in the order in which they name a turn.
+
+    Raises:
+        BadUsage: the person's own file cannot be read, or a rule of it makes no sense.
+    """
+    return (*noise.RULES, *noise.ON_DEMAND, *_own_rules(settings))
+
+
+def rule(settings: Settings, name: str) -> noise.Rule:
+    """Return the noise rule of that name.
+
+    Raises:
+        BadUsage: there is none; says which there are.
+    """
+    known = {one.name: one for one in rules(settings)}
+    if name not in known:
+        raise BadUsage(f"there is no noise rule `{name}`; there are: {', '.join(known)}")
+    return known[name]
 
 
 @asynccontextmanager
@@ -122,6 +169,10 @@ def recipe(settings: Settings) -> str | None:
         return None
 
 
+def _own_rules(settings: Settings) -> tuple[noise.Rule, ...]:
+    return noise.read(settings.noise.rules) if settings.noise.rules is not None else ()
+
+
 def _user() -> str:
     """Return who runs this; a container may know nobody."""
     try:
@@ -133,11 +184,13 @@ def _user() -> str:
 def _llm(settings: Settings, used: Embedder) -> Extractor[Any]:
     model = _model(settings)
     from turnetl.extraction.llm import LlmExtractor  # noqa: PLC0415 - brings graphiti
-    from turnetl.extraction.templates import TemplateResolver, folders  # noqa: PLC0415 - as above
 
-    templates = TemplateResolver(folders(Path.cwd(), Path.home()))
-    instructions = settings.extraction.resolve_prompt(templates)
+    instructions = settings.extraction.resolve_prompt(_templates())
     return LlmExtractor(model, used, instructions=instructions)
+
+
+def _templates() -> TemplateResolver:
+    return TemplateResolver(folders(Path.cwd(), Path.home()))
 
 
 def _model(settings: Settings) -> Model:

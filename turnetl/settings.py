@@ -56,7 +56,10 @@ class NoiseSettings(BaseModel):
     @field_validator("keep", "drop", mode="before")
     @classmethod
     def _listed(cls, names: object) -> object:
-        return [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+        given = [names] if isinstance(names, str) else names
+        if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
+            return names
+        return [name.strip() for one in given for name in one.split(",") if name.strip()]
 
     @field_validator("rules")
     @classmethod

@@ -7,7 +7,7 @@ import sys
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Group, Parameter
 from cyclopts.validators import Number
@@ -17,15 +17,21 @@ from turnetl.cli.options import (
     COMMON,
     HOW,
     JSON,
+    NOISE,
     WHICH,
     Archives,
     Common,
     Groups,
     How,
+    Noise,
     Quiet,
     Which,
 )
 from turnetl.clock import now, utc
+from turnetl.errors import BadUsage
+
+if TYPE_CHECKING:  # importing it costs a second, and `--help` must not pay it
+    from turnetl.settings import Settings
 
 app = App(
     name="turnetl",
@@ -42,17 +48,29 @@ _look = Group("Looking", sort_key=2)
 
 @app.command(group=_main)
 def backfill(
-    archives: Archives, /, *, how: How = HOW, which: Which = WHICH, common: Common = COMMON
+    archives: Archives,
+    /,
+    *,
+    how: How = HOW,
+    which: Which = WHICH,
+    noise: Noise = NOISE,
+    common: Common = COMMON,
 ) -> int:
     """Parse, filter and ingest archives: the main job. What was done before is not done again."""
     from turnetl import app as turnetl
     from turnetl.report import backfill as shown
 
-    settings, limits = which.settings(common, **how.settings), which.limits()
+    settings, limits = noise.over(which.settings(common, **how.settings)), which.limits()
     with console.progress(as_json=common.json) as progress:
         report = console.finished(
             turnetl.backfill(
-                archives, settings, limits, now, format_name=how.format, progress=progress
+                archives,
+                settings,
+                limits,
+                now,
+                format_name=how.format,
+                by_hand=noise.by_hand,
+                progress=progress,
             )
         )
     console.say(shown.sentences(report))
@@ -89,14 +107,44 @@ def parse(
 
 
 @app.command(name="filter", group=_stages)
-def filter_(*, groups: Groups = (), common: Common = COMMON) -> int:
-    """Mark the noise in the turn tables and render the rest as episodes."""
+def filter_(
+    *,
+    groups: Groups = (),
+    noise: Noise = NOISE,
+    explain: str | None = None,
+    examples: Annotated[int | None, Parameter(validator=Number(gte=0))] = None,
+    common: Common = COMMON,
+) -> int:
+    """Mark the noise in the turn tables and render the rest as episodes.
+
+    Args:
+        explain: Write nothing; say what this rule marks by itself, on or off, and show some of it.
+        examples: With --explain: at most so many turns [default: 5].
+    """
     from turnetl import app as turnetl
+
+    settings = noise.over(common.settings())
+    if explain is not None:
+        return _explain(settings, explain, groups, 5 if examples is None else examples, common)
+    if examples is not None:
+        raise BadUsage("--examples goes with --explain RULE; `turnetl rules` lists the rules")
     from turnetl.report import filtered as shown
 
     with console.progress(as_json=common.json) as progress:
-        report = turnetl.filter_turns(common.settings(), groups, progress=progress)
+        report = turnetl.filter_turns(settings, groups, by_hand=noise.by_hand, progress=progress)
     console.out(shown.table(report), shown.as_json(report), as_json=common.json)
+    return console.DONE
+
+
+def _explain(
+    settings: "Settings", rule: str, groups: tuple[str, ...], examples: int, common: Common
+) -> int:
+    from turnetl import app as turnetl
+    from turnetl.report import explained as shown
+
+    with console.progress(as_json=common.json) as progress:
+        found = turnetl.explain(settings, rule, groups, examples=examples, progress=progress)
+    console.out(shown.table(found, Path.cwd()), shown.as_json(found), as_json=common.json)
     return console.DONE
 
 
@@ -154,6 +202,19 @@ def formats_(
     from turnetl.report import known as shown
 
     console.out(shown.table(formats.KNOWN), shown.as_json(formats.KNOWN), as_json=as_json)
+    return console.DONE
+
+
+@app.command(name="rules", group=_look)
+def rules_(*, noise: Noise = NOISE, common: Common = COMMON) -> int:
+    """List the noise rules, your own among them, and whether they mark turns today."""
+    from turnetl import opening
+    from turnetl.report import explained as shown
+
+    settings = noise.over(common.settings())
+    known = opening.rules(settings)
+    on = {rule.name for rule in opening.filters(settings).rules}
+    console.out(shown.rules_table(known, on), shown.rules_json(known, on), as_json=common.json)
     return console.DONE
 
 

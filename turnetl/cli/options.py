@@ -73,11 +73,43 @@ class How:
     "Read all archives as this, whatever they look like; see turnetl formats."
     jobs: int | None = None
     "Archives read side by side [default: as many as there are cores]."
+    redact_personal: bool | None = None
+    "Cut out also e-mail addresses, names of home folders and IP addresses; reads all anew."
 
     @property
     def settings(self) -> dict[str, Any]:
         """What of it is a setting."""
-        return {"group": self.group, "group_map": self.group_map, "jobs": self.jobs}
+        return {
+            "group": self.group,
+            "group_map": self.group_map,
+            "jobs": self.jobs,
+            "redact_personal": self.redact_personal,
+        }
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Noise:
+    """Which rules mark turns as noise, for this run; added to what the settings say."""
+
+    keep: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    "Rule that shall mark nothing; may be repeated. `turnetl rules` lists them."
+    drop: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    "Rule that shall mark, though it does not by itself; may be repeated."
+    rules: Path | None = None
+    "TOML file with rules of your own."
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether anything was said."""
+        return bool(self.keep or self.drop or self.rules)
+
+    def over(self, settings: "Settings") -> "Settings":
+        """Return the settings with what was said."""
+        if not self.by_hand:
+            return settings
+        noise = settings.noise.also(self.keep, self.drop, self.rules)
+        return settings.model_copy(update={"noise": noise})
 
 
 @Parameter(name="*")
@@ -116,4 +148,4 @@ class Which:
         )
 
 
-COMMON, HOW, WHICH = Common(), How(), Which()
+COMMON, HOW, WHICH, NOISE = Common(), How(), Which(), Noise()

@@ -17,6 +17,10 @@ class NoiseCount:
     chars: int
     """Of the whole turns, as the archives have them."""
 
+    @property
+    def tokens_saved(self) -> int:
+        return _tokens(self.chars)
+
 
 @dataclass(frozen=True, slots=True)
 class FilteredGroup:
@@ -38,6 +42,20 @@ class FilteredGroup:
     """Estimate for the texts of the kept turns."""
     skipped: bool = False
     """Nothing had changed: nothing was read or written."""
+
+    @property
+    def kept_chars(self) -> int:
+        """Of the kept turns, as the archives have them."""
+        return self.chars_before - sum(marked.chars for marked in self.noise)
+
+    @property
+    def kept_saved(self) -> int:
+        """Tokens that the texts of the kept turns leave out; below nothing if they say more."""
+        return _tokens(self.kept_chars - self.chars_after)
+
+    @property
+    def tokens_saved(self) -> int:
+        return self.kept_saved + sum(marked.tokens_saved for marked in self.noise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +88,10 @@ class FilterReport:
     def tokens(self) -> int:
         return sum(group.tokens for group in self.groups)
 
+    @property
+    def tokens_saved(self) -> int:
+        return sum(group.tokens_saved for group in self.groups)
+
 
 def count(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:
     """Return the account of a group's episodes table."""
@@ -100,3 +122,8 @@ def from_text(text: str) -> FilteredGroup | None:
     except msgspec.MsgspecError:
         return None
     return replace(report, skipped=True)
+
+
+def _tokens(chars: int) -> int:
+    """Estimate the tokens of so many characters, towards nothing."""
+    return int(chars / 4)

@@ -24,20 +24,20 @@ def as_json(hits: Sequence[Hit]) -> dict[str, Any]:
     return {"hits": [_plain(asdict(hit)) for hit in hits]}
 
 
+def near(archive: Path, here: Path) -> Path:
+    """Return the path from here, if it lies below."""
+    return archive.relative_to(here) if archive.is_relative_to(here) else archive
+
+
 def _hit(number: int, hit: Hit, here: Path) -> list[Any]:
     fact = Text.assemble((f"{number:>2}. ", "bold"), hit.fact)
     if hit.invalid_at:
         fact.append(f"  (until {_day(hit.invalid_at)})", "dim")
-    place = f"{_near(Path(hit.archive), here)}:{hit.first_line}-{hit.last_line}"
+    place = f"{near(Path(hit.archive), here)}:{hit.first_line}-{hit.last_line}"
     # A path is there to be copied: it is never broken.
     where = Text("    ", no_wrap=True, overflow="ignore")
     where.append(_day(hit.valid_at), "cyan").append(f"  {hit.group_id}  ").append(place, "dim")
     return [fact, where, *(_under(Text(f"· {more}")) for more in hit.more), ""]
-
-
-def _near(archive: Path, here: Path) -> Path:
-    """Return the path from here, if it lies below."""
-    return archive.relative_to(here) if archive.is_relative_to(here) else archive
 
 
 def _under(text: Text) -> Padding:

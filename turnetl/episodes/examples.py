@@ -1,0 +1,126 @@
+"""What one rule speaks against, by itself: how many turns, and some of them. Writes nothing."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, islice, zip_longest
+
+import polars as pl
+
+from turnetl import noise
+from turnetl.episodes.table import in_order, once
+from turnetl.lake import Lake
+from turnetl.model import GroupId, SessionId, TurnId
+from turnetl.noise import Rule
+
+_FIRST = 400
+"""Characters of a prompt or an answer that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A turn that the rule marks."""
+
+    group: GroupId
+    turn_id: TurnId
+    session_id: SessionId
+    started_at: datetime | None
+    prompt: str
+    """The first words, on one line."""
+    answer: str
+    archive: str
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What the rule marks in one group."""
+
+    group: GroupId
+    turns: int
+    """If no other rule were there."""
+    named: int
+    """Those of them that bear its name today; the others are kept, or another rule comes first."""
+    chars: int
+    """Of the whole turns, as the archives have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One rule, and what it marks."""
+
+    rule: Rule
+    on: bool
+    """Whether it marks today."""
+    groups: tuple[Marked, ...]
+    """All that were asked for, in that order."""
+    examples: tuple[Example, ...]
+    """Turns of different prompts, from as many groups as there are."""
+
+
+def explain(
+    lake: Lake,
+    groups: Sequence[GroupId],
+    rule: Rule,
+    today: Sequence[Rule],
+    *,
+    examples: int = 5,
+    progress: Callable[[int, int], None] | None = None,
+) -> Explained:
+    """Say what a rule marks by itself.
+
+    Args:
+        lake: where the turns files are.
+        groups: those to look into.
+        rule: also one that is off.
+        today: the rules that mark, in the order in which they name a turn.
+        examples: at most so many.
+        progress: told after each group how many are done, of how many.
+
+    Raises:
+        Stop: a table cannot be read.
+    """
+    counts, found = [], []
+    for done, group in enumerate(groups, 1):
+        rows = _matching(lake.scan_turns(group), rule, today)
+        counts.append(_counted(group, rows, rule))
+        found.append(_examples(group, rows, examples))
+        if progress is not None:
+            progress(done, len(groups))
+    by_turns = chain.from_iterable(zip_longest(*found))
+    shown = islice((one for one in by_turns if one is not None), examples)
+    on = rule.name in [one.name for one in today]
+    return Explained(rule, on, tuple(counts), tuple(shown))
+
+
+def _matching(turns: pl.LazyFrame, rule: Rule, today: Sequence[Rule]) -> pl.DataFrame:
+    """Return the turns that the rule marks, in order, with the rule that names them as `named`."""
+    named = noise.mark(in_order(once(turns)), today).rename({"noise": "named"})
+    return (
+        noise.mark(named, [rule])
+        .filter(pl.col("noise").is_not_null())
+        .select(
+            *("turn_id", "session_id", "started_at", "archive", "first_line", "last_line"),
+            _words("user_text").alias("prompt"),
+            _words("assistant_text").alias("answer"),
+            *("chars", "named"),
+        )
+        .collect()
+    )
+
+
+def _words(column: str) -> pl.Expr:
+    """Return the first words on one line, fit for a terminal."""
+    first = pl.col(column).str.slice(0, _FIRST)
+    return first.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
+
+
+def _counted(group: GroupId, rows: pl.DataFrame, rule: Rule) -> Marked:
+    named = rows.filter(pl.col("named") == rule.name)
+    return Marked(group, rows.height, named.height, int(rows["chars"].sum()))
+
+
+def _examples(group: GroupId, rows: pl.DataFrame, number: int) -> list[Example]:
+    different = rows.unique("prompt", keep="first", maintain_order=True).head(number)
+    return [Example(group=group, **row) for row in different.drop("chars", "named").to_dicts()]
