@@ -86,6 +86,7 @@ def episode(native: str = "p0", *, noise: str | None = None, **fields: Any) -> E
         chars_before=of.chars,
         chars_after=len(text),
         tokens=len(text) // 4,
+        text_hash=ids.digest(text),
     )
 
 
@@ -118,6 +119,7 @@ def receipt(of: Episode, **fields: Any) -> Receipt:
         ordinal=said.ordinal,
         run_id="run-1",
         content_hash=said.content_hash,
+        text_hash=of.text_hash,
         recipe="recipe-1",
         committed_at=said.started_at + timedelta(days=1),
         started_at=said.started_at,

@@ -97,6 +97,8 @@ class Episode:
     chars_before: int
     chars_after: int
     tokens: int
+    text_hash: str
+    """Digest of what will be sent: another one makes a committed turn stale."""
 
     @property
     def turn_id(self) -> TurnId:
@@ -194,6 +196,8 @@ class Receipt:
     ordinal: int
     run_id: str
     content_hash: str
+    text_hash: str
+    """Of what was sent."""
     recipe: str
     committed_at: datetime
     started_at: datetime

@@ -85,7 +85,7 @@ that an agent crashed) depends on the clock: `ingest.taken` judges it, and it st
 
 EPISODES = Table(
     "episodes",
-    1,
+    2,
     (
         *TURNS.columns,
         Column("noise", pl.String, "the rule that speaks against the turn; null if kept"),
@@ -95,6 +95,7 @@ EPISODES = Table(
         Column("chars_before", pl.Int64, "chars of the turn"),
         Column("chars_after", pl.Int64, "chars of text"),
         Column("tokens", pl.Int64, "estimate for text"),
+        Column("text_hash", pl.String, "digest of parts"),
     ),
 )
 """One row a turn of the group, in the order of (started_at, session_id, ordinal). `ordinal` counts
@@ -103,7 +104,7 @@ is closed by `next_prompt` if its session goes on in another."""
 
 RECEIPTS = Table(
     "receipts",
-    1,
+    2,
     (
         Column("turn_id", pl.String, "unique"),
         Column("group_id", pl.String, ""),
@@ -111,6 +112,7 @@ RECEIPTS = Table(
         Column("ordinal", pl.Int64, "place in the session when committed"),
         Column("run_id", pl.String, "the run that committed it"),
         Column("content_hash", pl.String, "of the turn that was committed"),
+        Column("text_hash", pl.String, "of the text that was committed"),
         Column("recipe", pl.String, "digest of extractor, templates, ontology, model"),
         Column("committed_at", TIME, ""),
         Column("started_at", TIME, "reference time of the episode"),

@@ -1,8 +1,10 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import polars as pl
 
 from tests.builders import GROUP, START, episode
+from turnetl import ids
 from turnetl.ingest import plan
 from turnetl.ingest.plan import Plan, Scope
 from turnetl.model import Episode, Receipt, Usage
@@ -20,6 +22,7 @@ def planned(*episodes: Episode, done: tuple[Episode, ...] = (), **scope: object)
             "timeless": e.turn.started_at is None,
             "closed": e.turn.closed,
             "content_hash": e.turn.content_hash,
+            "text_hash": e.text_hash,
         }
         for e in episodes
     ]
@@ -46,6 +49,7 @@ def receipt(of: Episode) -> Receipt:
         ordinal=0,
         run_id="run",
         content_hash=of.turn.content_hash,
+        text_hash=of.text_hash,
         recipe="r1",
         committed_at=NOW,
         started_at=START,
@@ -88,13 +92,22 @@ def test_history_that_arrives_late_is_not_hidden_by_a_newer_commit() -> None:
 def test_a_committed_turn_that_a_rule_now_speaks_against_stays_committed() -> None:
     turn = episode("a", noise="repeat")
     made = planned(turn, done=(turn,))
-    assert (made.committed, made.noise) == (1, {})
+    assert (made.committed, made.noise, made.stale) == (1, {}, 1)
 
 
 def test_an_edited_turn_is_stale_and_not_done_again() -> None:
     edited = episode("a", user_text="Something else was asked.")
     made = planned(edited, done=(episode("a"),))
     assert (made.stale, made.todo, made.committed) == (1, (), 1)
+
+
+def test_a_turn_that_is_rendered_otherwise_today_is_stale_and_not_done_again() -> None:
+    before = episode("a")
+    now = replace(
+        before, text="user: Why?", parts=("user: Why?",), text_hash=ids.digest("user: Why?")
+    )
+    made = planned(now, episode("b"), done=(before, episode("b")))
+    assert (made.stale, made.todo, made.committed) == (1, (), 2)
 
 
 def test_a_limit_leaves_the_rest_waiting_with_a_reason() -> None:

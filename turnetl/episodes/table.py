@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from turnetl import noise, schema
+from turnetl import ids, noise, schema
 from turnetl.episodes import parts, text
 from turnetl.episodes.copies import as_one
 from turnetl.episodes.filters import Filters
@@ -30,7 +30,15 @@ def episodes(
         parts.tokens(chars).alias("tokens"),
     )
     split = counted.with_columns(parts.split(counted["text"]))
+    split = split.with_columns(_digests(split["parts"]))
     return split.select(schema.EPISODES.polars.names()).cast(schema.EPISODES.polars)
+
+
+def _digests(of: pl.Series) -> pl.Series:
+    """Return `text_hash`, one a text in parts."""
+    # polars has no digest that its next release would not give otherwise.
+    said = [ids.digest(*parts) for parts in of.to_list()]
+    return pl.Series("text_hash", said, dtype=pl.String)
 
 
 def once(turns: pl.LazyFrame) -> pl.LazyFrame:

@@ -149,6 +149,7 @@ def commit_row(change: Change, receipt: Receipt) -> Row:
         "ordinal": receipt.ordinal,
         "run_id": receipt.run_id,
         "content_hash": receipt.content_hash,
+        "text_hash": receipt.text_hash,
         "recipe": receipt.recipe,
         "committed_at": receipt.committed_at,
         "started_at": receipt.started_at,

@@ -16,6 +16,7 @@ def receipt(row: Mapping[str, Any]) -> Receipt:
         ordinal=row["ordinal"],
         run_id=row["run_id"],
         content_hash=row["content_hash"],
+        text_hash=row["text_hash"],
         recipe=row["recipe"],
         committed_at=row["committed_at"],
         started_at=row["started_at"],

@@ -223,6 +223,7 @@ class Pipeline:
             ordinal=turn.ordinal,
             run_id=self._run.run_id,
             content_hash=turn.content_hash,
+            text_hash=change.episode.text_hash,
             recipe=self._extractor.recipe,
             committed_at=now,
             started_at=turn.started_at,

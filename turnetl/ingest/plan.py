@@ -23,7 +23,10 @@ READY = "ready"
 UNKNOWN = "unknown"
 """The graph did not say."""
 
-COLUMNS = ("turn_id", "session_id", "noise", "started_at", "timeless", "closed", "content_hash")
+COLUMNS = (
+    *("turn_id", "session_id", "noise", "started_at", "timeless", "closed"),
+    *("content_hash", "text_hash"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,8 @@ class Plan:
     set_aside: frozenset[TurnId]
     """Quarantined turns, also those that are to be tried again."""
     stale: int
-    """Committed turns whose content or recipe is another today: shown, never done again."""
+    """Committed turns that would be committed otherwise today, because of what they say, how it is
+    rendered, a rule that speaks against them or the recipe: shown, never done again."""
     gone: int
     """Committed turns that the lake no longer holds."""
     assumed: int
@@ -152,11 +156,13 @@ def _noise(marked: pl.DataFrame) -> dict[str, int]:
 
 
 def _stale(marked: pl.DataFrame, done: Mapping[TurnId, Receipt], recipe: str | None) -> int:
-    committed = marked.filter(pl.col("state") == "committed").select("turn_id", "content_hash")
+    today = ("turn_id", "content_hash", "text_hash", "noise")
+    committed = marked.filter(pl.col("state") == "committed").select(today)
     return sum(
-        done[TurnId(turn)].content_hash != content
+        noise is not None
+        or (done[TurnId(turn)].content_hash, done[TurnId(turn)].text_hash) != (content, text)
         or recipe not in (None, done[TurnId(turn)].recipe)
-        for turn, content in committed.iter_rows()
+        for turn, content, text, noise in committed.iter_rows()
     )
 
 
