@@ -49,17 +49,9 @@ SCHEMA = (
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
 RECEIPT_COLUMNS = (
     *("turn_id", "group_id", "session_id", "ordinal", "run_id", "content_hash", "text_hash"),
-    *(
-        "recipe",
-        "committed_at",
-        "started_at",
-        "ended_at",
-        "archive",
-        "first_line",
-        "last_line",
-        "calls",
-    ),
-    *("prompt_tokens", "completion_tokens", "cost", "nodes_new", "edges_new", "edges_retired"),
+    *("recipe", "committed_at", "started_at", "ended_at", "archive", "first_line", "last_line"),
+    *("calls", "prompt_tokens", "completion_tokens", "cost"),
+    *("nodes_new", "edges_new", "edges_retired"),
 )
 RECEIPTS = f"""
 MATCH (c:TurnCommit) WHERE c.group_id = $group_id
@@ -163,7 +155,8 @@ CREATE (:TurnCommit {
     turn_id: $turn_id, group_id: $group_id, session_id: $session_id,
     ordinal: CAST($ordinal AS INT64), run_id: $run_id, content_hash: $content_hash,
     text_hash: $text_hash, recipe: $recipe, committed_at: $committed_at,
-    started_at: $started_at, ended_at: $ended_at, archive: $archive, first_line: CAST($first_line AS INT64),
+    started_at: $started_at, ended_at: $ended_at, archive: $archive,
+    first_line: CAST($first_line AS INT64),
     last_line: CAST($last_line AS INT64), calls: CAST($calls AS INT64),
     prompt_tokens: CAST($prompt_tokens AS INT64),
     completion_tokens: CAST($completion_tokens AS INT64), cost: $cost,
