@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 _FENCE = "---"
 _TEXTS, _LISTS = ("name", "description"), ("noise_patterns", "focus_areas")
-_FOCUS = "### Look above all for"
+_FOCUS = "### Focus"
 
 
 @dataclass(frozen=True, slots=True)

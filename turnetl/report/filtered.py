@@ -101,10 +101,8 @@ def _json(groups: Sequence[FilteredGroup]) -> dict[str, Any]:
 def _caption(report: FilterReport) -> str:
     if not report.groups:
         return "no turns yet: run `turnetl parse ARCHIVES`"
-    said = ["each turn once, tokens estimated"]
-    if report.copies:
-        noun = "copy" if report.copies == 1 else "copies"
-        said.append(f"{report.copies:,} {noun} of them in further archives left out")
+    copies = "1 copy" if report.copies == 1 else f"{report.copies:,} copies"
+    said = [f"each turn once, {copies} in other archives left out; tokens are estimates"]
     if all(group.skipped for group in report.groups):
         said.insert(0, "nothing new")
     return "; ".join(said)
