@@ -12,7 +12,8 @@ import pytest
 from tests import frames
 from tests.builders import GROUP, START, turn
 from tests.ingest.scripted import WordsExtractor, Wrapped
-from turnetl.episodes import episodes
+from turnetl import noise
+from turnetl.episodes import Filters, episodes
 from turnetl.errors import GraphBusy
 from turnetl.graph.port import GraphStore
 from turnetl.ingest.group import Tools, ingest, status
@@ -75,6 +76,26 @@ async def test_a_turn_that_cannot_be_read_stands_in_the_account_with_its_reason(
     stands = await status(GROUP, lake, store, SCOPE, recipe="words-1")
     assert (stands.in_graph, stands.gaps) == (4, {"quarantined": 1})
     assert stands.set_aside == report.set_aside
+
+
+async def test_committed_turns_are_stale_where_a_new_filter_changes_them_and_stay_as_they_are(
+    store: GraphStore, lake: Lake
+) -> None:
+    told = ("Done.", "The cart was empty.", "Nothing to do.")
+    turns = [
+        turn(f"p{at}", user_text=f"do {at}", assistant_text=said, started_at=START, ordinal=at)
+        for at, said in enumerate(told)
+    ]
+    lake.write_episodes(GROUP, table(*turns), {})
+    assert (await ingested(tools(lake, store))).stale == 0
+    before = (await store.load(GROUP)).texts
+    speaks_against = noise.Rule("third", 1, "For this test.", pl.col("user_text") == "do 2")
+    stricter = Filters(rules=(speaks_against,), patterns=("The cart was",))
+    lake.write_episodes(GROUP, episodes(frames.turns(*turns), stricter), {})
+    report = await ingested(tools(lake, store))
+    assert (report.stale, report.committed, report.skipped) == (2, 0, 3)
+    assert (await status(GROUP, lake, store, SCOPE, recipe="words-1")).stale == 2
+    assert (await store.load(GROUP)).texts == before
 
 
 async def test_a_turn_that_was_set_aside_is_left_alone_until_a_person_says_retry(
