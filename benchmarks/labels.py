@@ -19,6 +19,7 @@ from pathlib import Path
 LABELS = Path(__file__).with_name("labels.tsv")
 OTHER = Path(__file__).with_name("labels_other.tsv")
 KINDS = ("wish", "decision", "file", "command", "error")
+_PUNCTUATION = string.punctuation.replace("_", "")
 _FILE = re.compile(r".*/([^/]+/[^/]*\.\w+)")
 
 
@@ -45,7 +46,7 @@ def labels(path: Path) -> list[Label]:
 
 
 def _words(words: str) -> tuple[str, ...]:
-    return tuple(word.strip(string.punctuation) for word in words.split())
+    return tuple(word.strip(_PUNCTUATION) for word in words.split())
 
 
 class Text:
@@ -84,4 +85,5 @@ def _stands(word: str, text: str) -> bool:
 
 
 def _goes_on(letter: str) -> bool:
-    return letter.isalnum() or letter == "_"
+    # Not every script has spaces between its words.
+    return letter.isascii() and (letter.isalnum() or letter == "_")

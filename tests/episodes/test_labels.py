@@ -29,7 +29,7 @@ class Nothing:
 def test_a_label_is_short_and_of_a_known_kind_and_no_row_is_there_twice(path: Path) -> None:
     found = labels(path)
     assert len(set(found)) == len(found)
-    assert {one.kind for one in found} <= set(KINDS)
+    assert {one.kind for one in found} == set(KINDS)
     assert [one for one in found if not 1 <= len(one.words) <= 10 or "" in one.words] == []
 
 
@@ -79,6 +79,10 @@ def test_a_word_is_found_in_any_case_but_not_inside_of_a_longer_one() -> None:
 
 def test_a_word_is_found_behind_a_longer_one_that_begins_like_it() -> None:
     assert Text(["passed_all, then passed"]).holds("passed")
+
+
+def test_a_word_is_found_where_the_script_has_no_spaces() -> None:
+    assert Text(["`npm run check`を削除した"]).holds("削除")
 
 
 def test_a_path_is_found_by_its_name_with_the_last_folder_but_not_by_its_name_alone() -> None:
