@@ -30,7 +30,7 @@ def table(report: FilterReport) -> RenderableType:
     shown = Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     shown.add_column("group\n  rule", overflow="fold")
     for name in _NUMBERS:
-        shown.add_column(name.replace(" ", "\n"), justify="right")
+        shown.add_column(name.replace(" ", "\n"), justify="right", overflow="fold")
     for group in report.groups:
         _add(shown, group.group, [group])
     if len(report.groups) > 1:
@@ -101,8 +101,10 @@ def _json(groups: Sequence[FilteredGroup]) -> dict[str, Any]:
 def _caption(report: FilterReport) -> str:
     if not report.groups:
         return "no turns yet: run `turnetl parse ARCHIVES`"
-    copies = "1 copy" if report.copies == 1 else f"{report.copies:,} copies"
-    said = [f"each turn once, {copies} in other archives left out; tokens are estimates"]
+    said = ["each turn once; tokens are estimates"]
+    if report.copies:
+        noun = "copy" if report.copies == 1 else "copies"
+        said.append(f"{report.copies:,} {noun} in other archives left out")
     if all(group.skipped for group in report.groups):
         said.insert(0, "nothing new")
     return "; ".join(said)
