@@ -108,7 +108,7 @@ def _made_from(files: Sequence[TurnFile], filters: Filters) -> str:
 def _turns(files: Sequence[TurnFile]) -> str:
     """Return the digest of the turns files and of our own code."""
     versions = (schema.TURNS.version, schema.EPISODES.version, copies.VERSION, text.VERSION)
-    recipe = (*versions, parts.LIMIT)
+    recipe = (*versions, parts.LIMIT, parts.VERSION)
     origins = sorted(
         f"{file.path.name}/{file.origin.sha256}/{file.origin.format}"
         f"/{file.origin.reader}/{file.origin.redactor}"

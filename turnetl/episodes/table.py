@@ -27,7 +27,7 @@ def episodes(
     counted = rendered.with_columns(
         pl.col("chars").alias("chars_before"),
         chars.alias("chars_after"),
-        parts.tokens(chars).alias("tokens"),
+        parts.tokens(pl.col("text")).alias("tokens"),
     )
     split = counted.with_columns(parts.split(counted["text"]))
     split = split.with_columns(_digests(split["parts"]))

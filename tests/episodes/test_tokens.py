@@ -1,0 +1,82 @@
+"""The estimate of tokens, beside a tokenizer that is at hand without a network."""
+
+import json
+from importlib.resources import files
+
+import polars as pl
+import pytest
+from tokenizers import Tokenizer
+
+from turnetl import ids
+from turnetl.episodes.tokens import TOKEN, estimate, tokens, weights
+
+_NAME = "l2_supercat_tokenizer_config.json"
+
+ALIKE = {
+    "prose": "The checkout test fails because the cart was empty; the fixture forgot an item. "
+    * 20,
+    "German": "Der Test schlägt fehl, weil der Wagen leer war; größere Änderungen sind nötig. "
+    * 20,
+    "Chinese": "购物车测试失败是因为夹具忘记了一个项目。" * 20,
+    "Japanese": "チェックアウトのテストが失敗するのは、カートが空だったからです。" * 20,
+    "Arabic": "فشل اختبار الدفع لأن السلة كانت فارغة. " * 20,
+    "Hindi": "परीक्षण विफल रहता है क्योंकि गाड़ी खाली थी। " * 20,
+    "code": "def total(cart: Cart) -> Decimal:\n    return sum(item.price for item in cart)\n" * 20,
+    "JSON": json.dumps([{"id": number, "name": f"row{number}"} for number in range(90)]),
+    "paths": "/home/dev/shop/src/components/cart/CartItem.test.tsx:120:14 " * 20,
+    "a log": "2026-03-02T09:00:00.123Z INFO [worker-3] processed 1234 rows in 56.7ms\n" * 20,
+    "hexadecimal": ids.digest("hexadecimal") * 30,
+    "digits": "3141592653589793" * 60,
+    "constants": "MAX_RETRIES_PER_GROUP = DEFAULT_TIMEOUT_SECONDS " * 20,
+}
+
+
+def of(text: str) -> int:
+    return int(estimate(pl.Series([text]))[0])
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.from_str((files("wordllama") / "tokenizers" / _NAME).read_text("utf-8"))
+
+
+@pytest.mark.parametrize("kind", ALIKE)
+def test_the_estimate_is_within_a_third_of_what_a_tokenizer_says(
+    tokenizer: Tokenizer, kind: str
+) -> None:
+    counted = len(tokenizer.encode(ALIKE[kind], add_special_tokens=False).ids)
+    assert counted * 2 / 3 < of(ALIKE[kind]) < counted * 4 / 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "체크아웃 테스트가 실패하는 이유는 장바구니가 비어 있기 때문입니다. " * 20,
+        "Тест оформления заказа не проходит, потому что корзина была пуста. " * 20,
+        "😀🎉🚀👍🏽" * 60,
+        "qJx9Zk3vTm7LpW2sRb8Yc5NdF4hGaE6u" * 20,
+        "\n" * 500,
+    ],
+)
+def test_odd_texts_are_not_far_off(tokenizer: Tokenizer, text: str) -> None:
+    counted = len(tokenizer.encode(text, add_special_tokens=False).ids)
+    assert counted / 2.1 < of(text) < counted * 2.6
+
+
+def test_each_text_is_weighed_as_if_it_stood_alone() -> None:
+    texts = ["word", None, "", "Word", "购", "7", "", "😀 a"] * 900
+    table = pl.DataFrame({"text": texts}).select(tokens(pl.col("text")))
+    assert table["text"].to_list() == [0 if text is None else of(text) for text in texts]
+    assert table.schema["text"] == pl.Int64
+
+
+def test_no_byte_is_more_than_a_token() -> None:
+    for text in ("A1" * 50, "购物", "😀", "a.B.c", "\n \n", "é1é1"):
+        assert int(weights(text.encode()).sum()) <= TOKEN * len(text.encode())
+
+
+def test_no_texts_have_no_tokens() -> None:
+    assert estimate(pl.Series("text", [], dtype=pl.String)).to_list() == []
+    assert pl.LazyFrame({"text": ["", "a"]}).select(tokens(pl.col("text"))).collect()[
+        "text"
+    ].to_list() == [0, 1]
