@@ -125,15 +125,18 @@ class Judged:
     """A label, and which of its words are missing."""
 
     label: Label
-    session: tuple[str, ...]
-    turn: tuple[str, ...]
+    session_id: str
+    lost: tuple[str, ...]
+    """From the texts of the session."""
+    lost_in_turn: tuple[str, ...]
 
 
 def judge(label: Label, project: Project) -> Judged:
     place, nothing = project.place(label), Text([])
     session = project.sessions.get(place.session_id, nothing)
     turn = project.turns.get(place.turn_id, nothing)
-    return Judged(label, session.lacks(label.words), turn.lacks(label.words))
+    lost, lost_in_turn = session.lacks(label.words), turn.lacks(label.words)
+    return Judged(label, place.session_id, lost, lost_in_turn)
 
 
 def main(archives: Path, *, lost: bool, noise: bool) -> bool:
@@ -143,7 +146,7 @@ def main(archives: Path, *, lost: bool, noise: bool) -> bool:
     if not all((archives / name).is_dir() for name in names):
         print("Nothing to measure: the archives that the labels are about are not here.")
         return True
-    projects = measured(archives, names)
+    projects = measured(archives)
     sizes(projects)
     found = {name: [judge(one, projects[one.project]) for one in of] for name, of in lists.items()}
     for name, judged in found.items():
@@ -156,10 +159,10 @@ def main(archives: Path, *, lost: bool, noise: bool) -> bool:
     return promised(projects[PROMISED].share, found[LABELS.name])
 
 
-def measured(archives: Path, names: Sequence[str]) -> Mapping[str, Project]:
+def measured(archives: Path) -> Mapping[str, Project]:
     """Return the projects, each made in a lake of its own that is gone again."""
     projects = {}
-    for name in names:
+    for name in sorted(path.name for path in archives.iterdir() if path.is_dir()):
         with tempfile.TemporaryDirectory() as folder:
             projects[name] = Project(archives, name, Lake(Path(folder)))
     return projects
@@ -175,22 +178,24 @@ def sizes(projects: Mapping[str, Project]) -> None:
 
 def words(title: str, judged: Sequence[Judged]) -> None:
     archives = {one.label.archive for one in judged}
-    print(f"\n{title}: facts in {len(archives)} archives, and what is findable of them")
+    sessions = {one.session_id for one in judged}
+    print(f"\n{title}: {len(judged)} facts", end=" ")
+    print(f"of {len(sessions)} sessions in {len(archives)} archives, and what is findable of them")
     print(f"{'':12} facts  words   in the session  in the turn   facts whole  in the turn")
     for kind in (*KINDS, "all"):
         some = [one for one in judged if kind in (one.label.kind, "all")]
         print(f"  {kind:10}{len(some):6}{_count(some):7}", end="")
         print(f"{in_session(some):15.1f} %{in_turn(some):11.1f} %", end="")
-        whole = sum(not one.session for one in some), sum(not one.turn for one in some)
+        whole = sum(not one.lost for one in some), sum(not one.lost_in_turn for one in some)
         print("".join(f"{percent(count, len(some)):12.1f} %" for count in whole))
 
 
 def in_session(judged: Sequence[Judged]) -> float:
-    return 100 - percent(sum(len(one.session) for one in judged), _count(judged))
+    return 100 - percent(sum(len(one.lost) for one in judged), _count(judged))
 
 
 def in_turn(judged: Sequence[Judged]) -> float:
-    return 100 - percent(sum(len(one.turn) for one in judged), _count(judged))
+    return 100 - percent(sum(len(one.lost_in_turn) for one in judged), _count(judged))
 
 
 def _count(judged: Sequence[Judged]) -> int:
@@ -204,8 +209,8 @@ def percent(part: float, whole: float) -> float:
 def print_lost(judged: Sequence[Judged]) -> None:
     print()
     for where, lacking in (
-        ("session", {one.label: one.session for one in judged}),
-        ("turn", {one.label: one.turn for one in judged if not one.session}),
+        ("session", {one.label: one.lost for one in judged}),
+        ("turn", {one.label: one.lost_in_turn for one in judged if not one.lost}),
     ):
         for label, lost in lacking.items():
             if lost:
