@@ -158,7 +158,7 @@ def _settings(config: str | None, lake: str | None, **given: Any) -> Settings:
         lake=lake or None,
         **given,
     )
-    paths = (settings.lake, settings.group_map)
+    paths = (settings.lake, settings.group_map, settings.noise.rules)
     _absolute([str(path) for path in paths if path is not None])
     return settings
 

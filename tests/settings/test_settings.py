@@ -98,3 +98,50 @@ def test_jobs_are_counted_from_one() -> None:
     assert (settings().jobs, settings({"TURNETL_JOBS": "3"}).jobs) == (None, 3)
     with pytest.raises(BadUsage, match="TURNETL_JOBS"):
         settings({"TURNETL_JOBS": "0"})
+
+
+def test_names_of_noise_rules_are_a_list_or_words_with_commas(tmp_path: Path) -> None:
+    config = tmp_path / "c.json"
+    config.write_text(json.dumps({"turnetl": {"noise": {"keep": ["repeat"], "drop": ["a", "b"]}}}))
+    assert settings(config=config).noise.keep == ("repeat",)
+    environment = {"TURNETL_NOISE__KEEP": "repeat, copy,"}
+    assert settings(environment, config).noise.keep == ("repeat", "copy")
+    assert settings(environment, config).noise.drop == ("a", "b")
+    with pytest.raises(BadUsage, match="TURNETL_NOISE__KEEP"):
+        settings(noise={"keep": [7]})
+
+
+def test_what_is_said_of_noise_for_one_run_wins_over_the_same_name_before() -> None:
+    before = settings({"TURNETL_NOISE__KEEP": "copy,repeat", "TURNETL_NOISE__DROP": "x"}).noise
+    now = before.also(("x",), ("copy",), None)
+    assert (now.keep, now.drop) == (("repeat", "x"), ("copy",))
+    assert before.also((), (), None) == before
+
+
+def test_a_file_of_rules_may_lie_at_home() -> None:
+    said = settings({"TURNETL_NOISE__RULES": "~/noise.toml"})
+    assert said.noise.rules == Path.home() / "noise.toml"
+    assert said.noise.also((), (), Path("~/other.toml")).rules == Path.home() / "other.toml"
+
+
+@pytest.mark.parametrize(("said", "means"), [("1", True), ("true", True), ("0", False)])
+def test_personal_data_is_cut_out_if_asked_for(said: str, means: bool) -> None:
+    assert settings().redact_personal is False
+    assert settings({"TURNETL_REDACT_PERSONAL": said}).redact_personal is means
+
+
+@pytest.mark.parametrize(
+    ("variable", "known"),
+    [
+        ("TURNETL_NOISE__KEP", "known are noise.keep, noise.drop, noise.rules"),
+        ("TURNETL_LLM__KEY", "known are llm.provider, "),
+        ("TURNETL_EXTRACTION__MODE", "known are extraction.preprocessing_prompt, "),
+    ],
+)
+def test_an_unknown_name_in_a_section_is_refused_with_those_of_the_section(
+    variable: str, known: str
+) -> None:
+    with pytest.raises(BadUsage, match=variable) as refused:
+        settings({variable: "x"})
+    assert known in str(refused.value)
+    assert " lake" not in str(refused.value)
