@@ -5,24 +5,20 @@ The command line and the flows are two thin callers of what stands here.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from uuid import uuid4
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 
-from turnetl import episodes, ids, opening, parse
+from turnetl import episodes, opening, parse
 from turnetl.episodes.examples import Explained
 from turnetl.episodes.examples import explain as explained
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.graph.port import GraphStore
 from turnetl.graph.search import Hit, search
 from turnetl.ingest import group as ingesting
-from turnetl.ingest import owner
-from turnetl.ingest.assumed import AssumedTime
 from turnetl.ingest.gone import gone as archives_gone
 from turnetl.ingest.group import Tools
 from turnetl.ingest.pipeline import Run
-from turnetl.ingest.plan import Scope
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
@@ -30,30 +26,30 @@ from turnetl.parse.joins import with_joined
 from turnetl.progress import Progress, Step, silent
 from turnetl.report.backfill import BackfillReport
 from turnetl.report.questions import questions
+from turnetl.scope import Clock, Limits, chosen, new_run, scope_of
 from turnetl.settings import Settings
+
+__all__ = [
+    "Limits",
+    "all_of",
+    "backfill",
+    "explain",
+    "filter_turns",
+    "find",
+    "ingest",
+    "ingest_group",
+    "new_run",
+    "parse_archives",
+    "status",
+]
 
 _SMALL = 5_000
 """Facts that are read in well under a second."""
 
 log = logging.getLogger(__name__)
 
-Clock = Callable[[], datetime]
 Files = Mapping[GroupId, Sequence[TurnFile]]
 """What the turns files of each group of the lake say of themselves."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Which turns an ingest may take: as `plan.Scope`, and of which groups."""
-
-    groups: tuple[str, ...] = ()
-    """All if none is named."""
-    since: datetime | None = None
-    until: datetime | None = None
-    limit: int | None = None
-    assume: AssumedTime | None = None
-    retry: bool = False
-    dry_run: bool = False
 
 
 def parse_archives(
@@ -224,45 +220,6 @@ async def find(
         names = chosen(there, groups)
         contents = [await store.load(name) for name in names]
     return await search(contents, query, opening.embedder(), limit=limit, since=since, until=until)
-
-
-def new_run(settings: Settings, clock: Clock) -> Run:
-    """Return a run of this process."""
-    run_id = str(uuid4())
-    return Run(
-        run_id=run_id,
-        owner=owner.name(run_id),
-        clock=clock,
-        lease=timedelta(seconds=settings.lease_seconds),
-        ahead=settings.ahead,
-    )
-
-
-def scope_of(settings: Settings, limits: Limits, now: datetime) -> Scope:
-    return Scope(
-        now=now,
-        quiet=timedelta(minutes=settings.quiet_minutes),
-        since=limits.since,
-        until=limits.until,
-        limit=limits.limit,
-        assume=limits.assume,
-        retry=limits.retry,
-    )
-
-
-def chosen(there: Sequence[GroupId], named: Sequence[str]) -> list[GroupId]:
-    """Return the groups named, as they are or as a project's name; all of them if none is named.
-
-    Raises:
-        BadUsage: a name that is not there; says which are.
-    """
-    wanted = {GroupId(name) if name in there else ids.group_id(name): name for name in named}
-    unknown = [name for group, name in wanted.items() if group not in there]
-    if unknown:
-        raise BadUsage(
-            f"there is no group `{unknown[0]}`; there are: {', '.join(there) or 'none yet'}"
-        )
-    return [group for group in there if not named or group in wanted]
 
 
 async def all_of(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
