@@ -7,7 +7,17 @@ import pytest
 
 from tests.cli.command import ROOT, turnetl
 
-COMMANDS = ("backfill", "parse", "filter", "ingest", "retry", "status", "search", "formats")
+COMMANDS = (
+    "backfill",
+    "parse",
+    "filter",
+    "ingest",
+    "retry",
+    "status",
+    "search",
+    "formats",
+    "rules",
+)
 
 
 def test_help_names_every_command() -> None:
