@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # importing these costs a second, and `--help` must not pay i
     from turnetl.app import Limits
     from turnetl.settings import Settings
 
+_REPEATED = Parameter(negative="", show_default=False)
 JSON = "One JSON object on standard output."
 Archives = Annotated[list[str], Parameter(negative="", help="Files, folders or globs.")]
 Extractor = Annotated[
@@ -23,7 +24,9 @@ Extractor = Annotated[
 ]
 Groups = Annotated[
     tuple[str, ...],
-    Parameter(name="--group", negative="", help="Only this group; may be repeated."),
+    Parameter(
+        name="--group", negative="", show_default=False, help="Only this group; may be repeated."
+    ),
 ]
 Quiet = Annotated[
     float | None,
@@ -92,9 +95,9 @@ class How:
 class Noise:
     """Which rules mark turns as noise, for this run; added to what the settings say."""
 
-    keep: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    keep: Annotated[tuple[str, ...], _REPEATED] = ()
     "Rule that shall mark nothing; may be repeated. `turnetl rules` lists them."
-    drop: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    drop: Annotated[tuple[str, ...], _REPEATED] = ()
     "Rule that shall mark, though it does not by itself; may be repeated."
     rules: Path | None = None
     "TOML file with rules of your own."

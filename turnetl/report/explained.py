@@ -78,9 +78,10 @@ def _name(rule: Rule) -> str:
 
 def _standing(explained: Explained) -> str:
     if explained.on:
-        return "on"
-    how = f"--drop {explained.rule.name}" if not explained.rule.on else "leaving out --keep"
-    return f"off; {how} lets it mark what follows"
+        return "it marks turns"
+    if explained.rule.on:
+        return "kept, so it marks nothing; this is what it would mark"
+    return f"off; this is what it would mark with --drop {explained.rule.name}"
 
 
 def _nothing(explained: Explained) -> str:
