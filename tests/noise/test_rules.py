@@ -45,10 +45,13 @@ CAUGHT: dict[str, list[Turn]] = {
         said("Mend the cart", "Credit balance is too low"),
         said("Mend the cart", "No response requested."),
     ],
+    "heartbeat": [said("Read HEARTBEAT.md if it exists.", "HEARTBEAT_OK")],
+    "client_command": [said("/clear"), said("/model opus"), said("exit", "Bye!")],
+    "greeting": [said("hi", "Hello!"), said("Have a nice day!", "You too!")],
     "interrupted": [said("Mend the cart", closed_by=ClosedBy.INTERRUPTED)],
     "no_answer": [
         said("Mend the cart"),
-        said("Mend the cart", "\n ", closed=False, closed_by=None),
+        said("Mend the cart", "\n ", closed_by=ClosedBy.SESSION_END),
     ],
     "acknowledgement": [
         said("ok", "Anything else?"),
@@ -83,6 +86,9 @@ SPARED: dict[str, list[Turn]] = {
         said("Mend the cart", "API Error: 529", tools=DID),
         said("What does it mean?", "429 means that too many requests were made. " * 30),
     ],
+    "heartbeat": [said("Read HEARTBEAT.md if it exists.", "HEARTBEAT_OK", tools=DID)],
+    "client_command": [said("/compact keep the names of the tables", "Done.")],
+    "greeting": [said("hi, mend the cart", "Mended.")],
     "interrupted": [
         said("Mend the cart", tools=DID, closed_by=ClosedBy.INTERRUPTED),
         said("Mend the cart", "I will look", closed_by=ClosedBy.INTERRUPTED),

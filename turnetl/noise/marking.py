@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from turnetl import schema
+from turnetl.noise import shape
 from turnetl.noise.rule import Rule
 from turnetl.noise.rules import RULES
 
@@ -13,12 +14,13 @@ def mark(turns: pl.LazyFrame, rules: Sequence[Rule] = RULES) -> pl.LazyFrame:
     """Return all rows, in their order, with `noise`: the first rule that matches, or null.
 
     Args:
-        turns: rows with the columns of `schema.TURNS`, of one group, each turn once, in the order
-            of the episodes table.
+        turns: rows of one group with at least the columns that the rules read (`columns`), each
+            turn once, in the order of the episodes table.
         rules: in the order in which they name a turn.
     """
     named = [pl.when(rule.when).then(pl.lit(rule.name)) for rule in rules]
-    return turns.with_columns(pl.coalesce(*named, pl.lit(None, pl.String)).alias("noise"))
+    noise = pl.coalesce(*named, pl.lit(None, pl.String)).alias("noise")
+    return shape.add(turns).with_columns(noise).drop(shape.NAMES)
 
 
 def versions(rules: Sequence[Rule] = RULES) -> tuple[str, ...]:
@@ -27,9 +29,10 @@ def versions(rules: Sequence[Rule] = RULES) -> tuple[str, ...]:
 
 
 def columns(rules: Sequence[Rule] = RULES) -> tuple[str, ...]:
-    """Return the columns of `schema.TURNS` that the rules read, in the table's order.
+    """Return the columns of `schema.TURNS` that `mark` reads, in the table's order.
 
     Of `tools` and the columns of texts the built-in rules ask only how many there are.
     """
-    read = {name for rule in rules for name in rule.when.meta.root_names()}
+    named = {name for rule in rules for name in rule.when.meta.root_names()}
+    read = shape.made_of([*named, *shape.NAMES])
     return tuple(name for name in schema.TURNS.polars.names() if name in read)

@@ -2,138 +2,126 @@
 
 The frame holds each turn id once, in the order of the episodes table: `first` means the earliest.
 The order of `RULES` counts: the first rule that matches names the turn. A prompt that got work done
-(a call of a tool, a word of steering, a real answer) is never noise, whatever its words are.
+(a call of a tool, a word of steering, a real answer) is never noise, whatever its words are; nor is
+one that says something by itself, only because nobody answered. A turn that waits for its answer is
+marked by nothing that speaks of what did not happen.
 """
 
 import polars as pl
 
+from turnetl.noise import prompts, words
 from turnetl.noise.rule import Rule
-
-_user = pl.col("user_text").str.strip_chars()
-_said = pl.col("assistant_text").str.strip_chars()
-_LONG = 300
-"""Characters of a prompt that says something by itself, also without an answer."""
-_SHORT_ANSWER = 240
-_SHORT_ERROR = 600
-
-
-def _none(column: str) -> pl.Expr:
-    return pl.col(column).list.len() == 0
-
-
-_no_tools = _none("tools") & _none("subagents")
-_idle = _no_tools & _none("steering") & _none("answers")
-_silent = _idle & (_said == "")
-
-# Letters and digits only, in lower case: "OK, go on!" and "ok go on" are the same.
-_words = _user.str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}\p{M}]+", " ").str.strip_chars()
-_YES = (
-    "ok okay k kk okey yes y yep yeah yup sure fine good great perfect nice cool thanks thx ty done"
-    " right correct agreed approved lgtm continue proceed go resume next please no nope"
-    " ja jo jep klar gut passt danke weiter genau mach bitte gerne super nein"
-    " oui si sí vale claro bueno gracias sigue continua continúa continuar adelante vamos merci"
-    " d accord daccord"
-    " bien parfait continuez sim certo obrigado obrigada continue beleza"
-    " va bene grazie avanti continua perfetto tak goed dank verder doorgaan graag"
-    " да ок хорошо спасибо продолжай продолжи дальше так добре"
-    " 好 好的 继续 是 是的 可以 谢谢 行 嗯 同意 はい 続けて お願いします ありがとう 了解"
-    " 네 예 계속 좋아 감사합니다 tamam evet devam"
-)
-_FILL = (
-    "it that this the on ahead with to you all and do then now very much so a lot we can i think"
-)
-_ACKNOWLEDGED = rf"^(?:(?:{'|'.join(sorted({*_YES.split(), *_FILL.split()}))})(?: |$)){{1,6}}$"
-_SAYS_YES = rf"(?:^| )(?:{'|'.join(sorted(set(_YES.split())))})(?: |$)"
-
-_SUGGESTION = r"^\[SUGGESTION MODE:"
-_TITLE = (
-    r"(?i)^(?:please )?(?:write|generate|create|give|provide|summari[sz]e)[^\n]{0,60}"
-    r"\b(?:title|topic|branch name)\b[^\n]{0,60}\b(?:conversation|session|chat|coding task|message)"
-    r"|^Analyze if this message indicates a new conversation topic"
-)
-_WARM_UP = r"(?i)^(?:warm[ -]?up|ping|quota)[.!]?$"
-_HARNESS = (
-    r"^Summarize this part of a conversation"
-    r"|^Context: This summary will be shown in a list"
-    r"|^Your task is to create a detailed summary of the conversation so far"
-    r"|^Please continue the conversation from where we left it off"
-    r"|^System: Please continue\."
-)
-_PROVIDER = (
-    r"(?i)^(?:API Error\b|(?:Claude (?:AI )?)?usage limit reached|You've hit your (?:usage )?limit"
-    r"|You've reached your [^\n]{0,40}limit|Credit balance is too low|Invalid API key"
-    r"|Prompt is too long|OAuth token (?:revoked|has expired)|Please run /login"
-    r"|Request timed out|Connection error|No response requested\.?$"
-    r"|(?:Error: )?(?:429|500|502|503|529)\b)"
+from turnetl.noise.shape import (
+    answered_briefly,
+    asked,
+    brief,
+    failed,
+    idle,
+    said,
+    says_little,
+    silent,
+    waits,
 )
 
-COPY = Rule(
+_OFTEN = 5
+
+_same_again = (
+    asked.is_not_null()
+    & ~pl.struct("session_id", asked.alias("asked"), said.alias("said")).is_first_distinct()
+)
+_got_further = pl.col("user_text").filter(~(silent | failed)).implode()
+
+
+def _rule(name: str, version: int, why: str, when: pl.Expr, *, on: bool = True) -> Rule:
+    return Rule(name, version, why, when.fill_null(value=False), on=on)
+
+
+COPY = _rule(
     "copy",
     1,
     "The same turn at the same moment under another id: a resumed or forked session carries it.",
     pl.col("started_at").is_not_null()
     & (pl.col("turn_id") != pl.col("turn_id").first().over("content_hash", "started_at")),
 )
-REPEAT = Rule(
+REPEAT = _rule(
     "repeat",
-    1,
-    "The same words and the same answer as before in the session, and nothing done: a retry.",
-    _idle
-    & (_user != "")
-    & ~pl.struct("session_id", _user, _said.alias("said")).is_first_distinct(),
+    2,
+    "Nothing came of it, and the same words stand in another turn: with the same answer in the"
+    " session, or with a real one anywhere.",
+    (asked != "")
+    & ~waits
+    & (_same_again | ((silent | failed) & pl.col("user_text").is_in(_got_further))),
 )
-SUGGESTION = Rule(
+SUGGESTION = _rule(
     "suggestion",
-    1,
+    2,
     "The harness asks the model what the person may type next.",
-    _no_tools & _user.str.contains(_SUGGESTION),
+    asked.str.contains(prompts.SUGGESTION),
 )
-TITLE = Rule(
+TITLE = _rule(
     "title",
-    1,
+    2,
     "The harness asks for a title, a topic or a branch name of a conversation.",
-    _idle & _user.str.contains(_TITLE) & (_said.str.len_chars() <= _SHORT_ANSWER),
+    asked.str.contains(prompts.TITLE) & answered_briefly,
 )
-WARM_UP = Rule(
+WARM_UP = _rule(
     "warm_up",
     1,
     "The harness opens the connection before the person has said anything.",
-    _idle & _user.str.contains(_WARM_UP),
+    asked.str.contains(prompts.WARM_UP),
 )
-HARNESS = Rule(
+HARNESS = _rule(
     "harness",
-    1,
-    "A program wrote the prompt: a summary for a list, a compaction, a nudge to go on.",
-    _idle & _user.str.contains(_HARNESS),
+    2,
+    "A program wrote the prompt: a summary for a list, a compaction, a nudge to go on, a hook.",
+    asked.str.contains(prompts.HARNESS),
 )
-PROVIDER_ERROR = Rule(
+HEARTBEAT = _rule(
+    "heartbeat",
+    1,
+    "A clock woke the agent, and there was nothing to do.",
+    said.str.contains(prompts.HEARTBEAT),
+)
+CLIENT_COMMAND = _rule(
+    "client_command",
+    1,
+    "A command that the client carries out by itself: /clear, /model, /login, exit.",
+    brief.str.contains(prompts.CLIENT_COMMAND),
+)
+PROVIDER_ERROR = _rule(
     "provider_error",
-    1,
-    "The only answer is an error of the provider: overloaded, out of credit, logged out.",
-    _idle & _said.str.contains(_PROVIDER) & (_said.str.len_chars() <= _SHORT_ERROR),
+    2,
+    "The only answer is an error of the provider: overloaded, out of credit, logged out. A prompt"
+    " that says something by itself is kept.",
+    failed & says_little,
 )
-INTERRUPTED = Rule(
+INTERRUPTED = _rule(
     "interrupted",
-    1,
-    "Taken back before anything happened. A long prompt says something by itself and is kept.",
-    _silent
-    & (pl.col("closed_by") == "interrupted").fill_null(value=False)
-    & (_user.str.len_chars() < _LONG),
+    2,
+    "Taken back before anything happened. A prompt that says something by itself is kept.",
+    silent & (pl.col("closed_by") == "interrupted") & says_little,
 )
-NO_ANSWER = Rule(
+NO_ANSWER = _rule(
     "no_answer",
-    1,
-    "Nobody answered. A long prompt says something by itself and is kept.",
-    _silent & (_user.str.len_chars() < _LONG),
+    2,
+    "It is over, and nobody answered. A prompt that says something by itself is kept.",
+    silent & pl.col("closed") & says_little,
 )
-ACKNOWLEDGEMENT = Rule(
+ACKNOWLEDGEMENT = _rule(
     "acknowledgement",
-    1,
+    2,
     "A yes, a thank you, a go on that got no work done.",
-    _idle
-    & (_said.str.len_chars() <= _SHORT_ANSWER)
-    & _words.str.contains(_ACKNOWLEDGED)
-    & _words.str.contains(_SAYS_YES),
+    ~waits
+    & (
+        (brief.str.contains(words.ACKNOWLEDGED) & brief.str.contains(words.SAYS_YES))
+        | brief.str.contains(words.WORDLESS)
+    ),
+)
+GREETING = _rule(
+    "greeting",
+    1,
+    "A hello, a goodbye or a test that got no work done.",
+    brief.str.contains(words.GREETING) & brief.str.contains(words.SAYS_HELLO),
 )
 
 RULES: tuple[Rule, ...] = (
@@ -143,12 +131,39 @@ RULES: tuple[Rule, ...] = (
     TITLE,
     WARM_UP,
     HARNESS,
+    HEARTBEAT,
+    CLIENT_COMMAND,
     PROVIDER_ERROR,
     INTERRUPTED,
     NO_ANSWER,
     ACKNOWLEDGEMENT,
+    GREETING,
 )
 """In the order in which they name a turn."""
 
-ON_DEMAND: tuple[Rule, ...] = ()
+SUBAGENT = _rule(
+    "subagent",
+    1,
+    "An agent's own conversation with another agent: no person said a word in it.",
+    pl.col("agent_id").is_not_null(),
+    on=False,
+)
+SCHEDULED = _rule(
+    "scheduled",
+    1,
+    "The same words open five sessions or more: a schedule or a program writes them.",
+    (pl.col("ordinal") == 0)
+    & (pl.col("user_text").str.strip_chars() != "")
+    & (pl.col("session_id").n_unique().over("user_text", "ordinal") >= _OFTEN),
+    on=False,
+)
+TALK = _rule(
+    "talk",
+    1,
+    "Question and answer only: no tool was called.",
+    idle & ~waits,
+    on=False,
+)
+
+ON_DEMAND: tuple[Rule, ...] = (SUBAGENT, SCHEDULED, TALK)
 """These mark only if a person asks for them."""
