@@ -4,13 +4,13 @@ import pytest
 
 from tests import frames
 from tests.builders import tool, turn
-from turnetl.episodes import episodes
+from turnetl.episodes.text import render
 from turnetl.model import ToolCall
 
 
 def text(**fields: Any) -> str:
-    table = episodes(frames.turns(turn(**{"user_text": "Q", "assistant_text": "A", **fields})))
-    return str(table["text"][0])
+    turns = frames.turns(turn(**{"user_text": "Q", "assistant_text": "A", **fields})).collect()
+    return str(render(turns)[0])
 
 
 def line(call: ToolCall, **fields: Any) -> str:
@@ -101,8 +101,8 @@ def test_what_a_tool_only_showed_is_not_told() -> None:
 
 
 def test_an_error_without_a_telling_word_is_told_by_its_first_line() -> None:
-    told = line(tool("Edit", "a.py", "String to replace is missing.\nmore", is_error=True))
-    assert told == "Edit a.py -> failed: String to replace is missing."
+    told = line(tool("Edit", "a.py", "String to replace is gone.\n" + "more\n" * 99, is_error=True))
+    assert told == "Edit a.py -> failed: String to replace is gone."
 
 
 def test_a_call_that_the_person_refused_says_so() -> None:
@@ -113,7 +113,7 @@ def test_a_call_that_the_person_refused_says_so() -> None:
 
 def test_a_search_is_told_by_its_words_and_place() -> None:
     call = r'{"pattern":"def \"cart\"\\(","path":"/home/dev/shop/src","output_mode":"content"}'
-    assert line(tool("Grep", call, "many lines")) == r'Grep def "cart"\( in src'
+    assert line(tool("Grep", call, "src/cart.py:7\n" * 99)) == r'Grep def "cart"\( in src'
     assert line(tool("Glob", '{"pattern":"**/*.py"}')) == "Glob **/*.py"
 
 
@@ -134,4 +134,4 @@ def test_the_lists_an_agent_keeps_for_itself_are_not_told() -> None:
 def test_a_long_call_is_cut_and_says_so() -> None:
     told = line(tool("Bash", "echo " + "xy " * 300))
     assert told.endswith("...")
-    assert len(told) < 320
+    assert len(told) < 520

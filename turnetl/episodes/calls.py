@@ -4,52 +4,84 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from turnetl.episodes import clean, outcomes
+from turnetl.episodes import clean, outcomes, tools
+from turnetl.episodes.content.base import cut
 
-_ROOM = 300
+_ROOM = 500
 """Characters of a call that are kept."""
-_BOOKKEEPING = ["TodoWrite", "TodoRead", "TaskUpdate", "TaskList", "TaskGet", "update_plan"]
-"""Lists that an agent keeps for itself: what it did stands in the other calls."""
+_CAME = 3
+"""Outcomes of the same call that are kept: the first ones and the last."""
 _STRING = r'":"((?:[^"\\]|\\.)*)"'
 
 
 def lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
-    """Return `calls`, one list a turn: its calls in order, each line once."""
-    rows = turns.select("cwd", "tools").with_row_index()
+    """Return `calls`, one list a turn: its calls in order, each once with all that came of it.
+
+    Args:
+        turns: columns `tools` and `here`, the folder that the turn stands in.
+        patterns: what they match of calls and outcomes is left out.
+    """
+    rows = turns.select("here", "tools").with_row_index()
     calls = rows.explode("tools").drop_nulls("tools").unnest("tools")
-    told = calls.filter(~pl.col("name").is_in(_BOOKKEEPING)).with_columns(
+    asked = calls.filter(~pl.col("name").is_in(tools.BOOKKEEPING)).with_columns(
         clean.without(pl.col("input", "outcome"), patterns)
     )
-    came = outcomes.shortened(told)
     # One step after the other: what an expression uses twice, it works out twice.
-    named = told.with_columns(came, pl.col("name").str.replace(r"^mcp__.*__", ""), _plain())
-    parted = named.with_columns(_field("pattern"), _field("path"))
-    line = pl.concat_str(pl.col("name"), pl.lit(" "), clean.cut(_call(), _ROOM), pl.col("came"))
-    told = parted.with_columns(line.alias("calls"))
-    grouped = told.group_by("index").agg(pl.col("calls").unique(maintain_order=True))
+    told = clean.inputs(asked).with_columns(tools.role())
+    came = _said(told).with_columns(outcomes.shortened(told))
+    each = came.group_by("index", "said", maintain_order=True).agg(_outcomes())
+    said = pl.col("said") + _then(pl.col("came"))
+    grouped = each.group_by("index", maintain_order=True).agg(said.alias("calls"))
     joined = rows.select("index").join(grouped, on="index", how="left", maintain_order="left")
     none = pl.lit([], dtype=pl.List(pl.String))
     return joined.select(pl.coalesce("calls", none).alias("calls"))["calls"]
 
 
-def _plain() -> pl.Expr:
-    return clean.words(pl.col("input")).str.replace_all(r"\s+", " ")
+def _outcomes() -> pl.Expr:
+    """Return ` -> ...`: what came of the same call, one time after the other."""
+    came = pl.col("came").unique(maintain_order=True)
+    return came.alias("came")
+
+
+def _then(came: pl.Expr) -> pl.Expr:
+    several = came.list.eval(
+        pl.when(pl.element() == "").then(pl.lit("done")).otherwise(pl.element())
+    )
+    few = (
+        pl.when(several.list.len() > _CAME)
+        .then(several.list.head(_CAME - 1).list.concat(several.list.tail(1)))
+        .otherwise(several)
+    )
+    once = came.list.first()
+    told = pl.when(came.list.len() > 1).then(few.list.join(", then ")).otherwise(once)
+    return pl.when(told == "").then(pl.lit("")).otherwise(" -> " + told)
+
+
+def _said(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the calls with `said`: name and call, paths as seen from the turn's folder."""
+    call = pl.col("input")
+    in_json = call.str.contains(r"^[{\[]")
+    readable = clean.where(calls, in_json, _from_here(call), _in_words().alias("input"))
+    name = pl.col("name").str.replace(r"^mcp__.*__", "")
+    tidy = cut(call.str.replace_all(r"[ \t\n]{2,}|[\t\n]", " "), _ROOM)
+    return readable.with_columns(said=(name + " " + tidy).str.strip_chars_end())
+
+
+def _in_words() -> pl.Expr:
+    """Return a call in JSON: a search as its words and place, others without JSON's escapes."""
+    where = (" in " + _from_here(_field("path"))).fill_null("")
+    plain = pl.col("input").str.replace_all(r"([^\\])(?:\\[nrt])+", "$1 ")
+    return pl.coalesce(_field("pattern") + where, plain.str.replace_all(r'\\"', '"'))
 
 
 def _field(name: str) -> pl.Expr:
     """Return a text of a call in JSON, or null."""
     found = pl.col("input").str.extract(rf'^\{{(?:.*[,{{])?"{name}{_STRING}')
-    return found.str.replace_all(r'\\(["\\/])', "$1").alias(name)
-
-
-def _call() -> pl.Expr:
-    """Return the call; a search as its words and place; a path as seen from the turn's folder."""
-    where = (" in " + _from_here(pl.col("path"))).fill_null("")
-    return pl.coalesce(pl.col("pattern") + where, _from_here(pl.col("input")))
+    return found.str.replace_all(r'\\(["\\/])', "$1")
 
 
 def _from_here(call: pl.Expr) -> pl.Expr:
     """Return a path or a command without the folder that the turn stands in."""
-    here = pl.col("cwd").fill_null("").str.strip_chars_end("/")
+    here = pl.col("here")
     inside = call.str.strip_prefix("cd " + here + " && ").str.strip_prefix(here + "/")
     return pl.when(here == "").then(call).otherwise(inside)

@@ -7,8 +7,14 @@ import polars as pl
 _COLOUR = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
 _REMINDER = r"(?s)<system-reminder>.*?(?:</system-reminder>|\z)"
 _DATA = r"(?:data:[a-z]+/[a-z0-9.+-]+;base64,)?[A-Za-z0-9+/]{400,}={0,2}"
+_BLOB = r"[A-Za-z0-9+/]{400}"
 _OVERWRITTEN = r"(?m)^[^\n]*\r"
-_BAR = r"[█▓▒░▏▎▍▌▋▊▉━─═╌┄┈■□▪▫●○⣿⣀#=*-]{8,}>?"
+_BARS = "█▓▒░▏▎▍▌▋▊▉━─═╌┄┈■□▪▫●○⣿⣀#=*-"
+_BAR = rf"[{_BARS}]{{8,}}>?"
+_SIGNS = ["\x1b", "\r", "<system-reminder>"]
+_HIDDEN = [*_SIGNS, *(sign * 8 for sign in _BARS)]
+"""Texts without any of these, and of calls without the first three, hold nothing but base64 that
+is to be taken out."""
 _BLANK_LINES = r"\n[ \t]*(?:\n[ \t]*)+\n"
 
 
@@ -31,11 +37,34 @@ def prose(text: pl.Expr) -> pl.Expr:
 def output(text: pl.Expr) -> pl.Expr:
     """Return what a program wrote, as a terminal shows it in the end."""
     return (
-        words(text)
-        .str.replace_all(_OVERWRITTEN, "")
-        .str.replace_all(_BAR, " ")
-        .str.replace_all(r"[ \t]{2,}", " ")
+        words(text).str.replace_all(_OVERWRITTEN, "").str.replace_all(_BAR, " ").str.strip_chars()
     )
+
+
+def outputs(texts: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with `text` as a terminal shows it in the end.
+
+    Few outcomes hold anything that a terminal hides: one look finds them, for each pattern costs
+    what it reads.
+    """
+    text = pl.col("text")
+    odd = text.str.contains_any(_HIDDEN) | text.str.contains(_BLOB)
+    return where(texts, odd, text.str.strip_chars(), output(text))
+
+
+def inputs(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with `input` without what only a terminal or the harness reads."""
+    call = pl.col("input")
+    odd = call.str.contains_any(_SIGNS) | call.str.contains(_BLOB)
+    return where(calls, odd, call, words(call))
+
+
+def where(rows: pl.DataFrame, odd: pl.Expr, plain: pl.Expr, otherwise: pl.Expr) -> pl.DataFrame:
+    """Return the rows in their order, `otherwise` worked out for the odd ones only."""
+    asked = rows.with_row_index("at").with_columns(odd.alias("odd"))
+    same = asked.filter(~pl.col("odd")).with_columns(plain)
+    other = asked.filter("odd").with_columns(otherwise)
+    return pl.concat([same, other]).sort("at").drop("at", "odd")
 
 
 def without(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
@@ -43,8 +72,3 @@ def without(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
     for pattern in patterns:
         text = text.str.replace_all(pattern, "")
     return text
-
-
-def cut(text: pl.Expr, room: int) -> pl.Expr:
-    """Return the head of a text, with `...` where something is left out."""
-    return pl.when(text.str.len_chars() > room).then(text.str.head(room) + "...").otherwise(text)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from turnetl.episodes import calls, clean
+from turnetl.episodes import blocks, calls, clean
 
-VERSION = 1
-"""Of all that decides a text; higher with every change of `text`, `calls` or `clean`."""
+VERSION = 2
+"""Of all that decides a text; higher with every change of what it calls."""
 
 
 def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
@@ -20,8 +20,8 @@ def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
         patterns: regular expressions (Rust's): what they match of the agent's words, of calls and
             of what came of them is left out.
     """
-    said = turns.with_columns(clean.without(pl.col("assistant_text"), patterns))
-    with_calls = said.with_columns(calls.lines(said, patterns))
+    agent = turns.with_columns(clean.without(pl.col("assistant_text"), patterns), _here())
+    with_calls = agent.with_columns(blocks.shortened(agent), calls.lines(agent, patterns))
     messages = pl.concat_list(
         _message("user", clean.words(pl.col("user_text"))),
         _message("assistant", clean.prose(pl.col("assistant_text"))),
@@ -31,6 +31,11 @@ def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     )
     said = messages.list.eval(pl.element().filter(pl.element() != ""))
     return with_calls.select(said.list.join("\n\n").alias("text"))["text"]
+
+
+def _here() -> pl.Expr:
+    """Return `here`, the folder that the turn stands in, or nothing."""
+    return pl.col("cwd").fill_null("").str.strip_chars_end("/").alias("here")
 
 
 def _message(speaker: str, text: pl.Expr) -> pl.Expr:

@@ -1,0 +1,104 @@
+"""The seam of content types: what a kind of text is told by, and what of it is kept.
+
+A kind is two expressions over the columns of `TEXTS`. The first kind that takes a text shortens it;
+each kind reads only what the kinds before it left over, so those that cost little come first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+TEXTS = pl.Schema(
+    {
+        "text": pl.String,
+        "role": pl.String,
+        "failed": pl.Boolean,
+        "cwd": pl.String,
+    }
+)
+"""What a kind may look at: the text; whose it is (a role of `turnetl.episodes.tools`, or `code`);
+whether the call failed; the folder that the turn stands in, with no slash at its end, or blank."""
+
+LINE = 200
+"""Characters of a line that are kept."""
+
+_BLANKS = r"[ \t\r\n]{2,}|[\t\r\n]"
+"""What one blank stands for as well; a pattern that leaves single blanks alone copies nothing."""
+
+TEXT, ROLE, FAILED, CWD = (pl.col(name) for name in TEXTS.names())
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One content type."""
+
+    name: str
+    told_by: pl.Expr
+    """True for the texts that are of this kind; never null."""
+    shortened: pl.Expr
+    """What of such a text is kept, on one line; never null."""
+
+
+def shortened(texts: pl.DataFrame, kinds: Sequence[Kind]) -> pl.Series:
+    """Return `text`, one a row: what the first kind that takes it keeps.
+
+    Never longer than the lines of the text with `; ` between them. A text that no kind takes is
+    left out.
+
+    Args:
+        texts: rows with the columns of `TEXTS`.
+        kinds: in the order in which they are asked.
+    """
+    rest = texts.with_row_index("place")
+    done = []
+    for kind in kinds:
+        asked = rest.with_columns(kind.told_by.alias("mine"))
+        mine, rest = (asked.filter(own).drop("mine") for own in (pl.col("mine"), ~pl.col("mine")))
+        short = kind.shortened.str.strip_chars().alias("short")
+        done.append(_never_longer(mine.select("place", "text", short)))
+    left_out = rest.select("place", pl.lit("").alias("text"))
+    return pl.concat([*done, left_out]).sort("place")["text"]
+
+
+def kind_of(texts: pl.DataFrame, kinds: Sequence[Kind]) -> pl.Series:
+    """Return `kind`, one a row: the name of the first kind that takes it, or null."""
+    named = [pl.when(kind.told_by).then(pl.lit(kind.name)) for kind in kinds]
+    return texts.select(pl.coalesce(*named).alias("kind"))["kind"]
+
+
+def lines(text: pl.Expr, pattern: str) -> pl.Expr:
+    """Return the lines that a pattern matches, each once."""
+    return text.str.extract_all(pattern).list.unique(maintain_order=True)
+
+
+def tidy(line: pl.Expr) -> pl.Expr:
+    """Return a line that is not too long, with single blanks."""
+    return cut(line.str.strip_chars().str.replace_all(_BLANKS, " "), LINE)
+
+
+def joined(found: pl.Expr) -> pl.Expr:
+    """Return lines as one, tidy, each once; blank ones fall away."""
+    said = found.list.eval(
+        tidy(pl.element()).replace("", None).drop_nulls().unique(maintain_order=True)
+    )
+    return said.list.join("; ")
+
+
+def on_one_line(text: pl.Expr) -> pl.Expr:
+    """Return a short text whole, its lines behind one another, each once."""
+    return joined(text.str.split("\n"))
+
+
+def cut(text: pl.Expr, room: int) -> pl.Expr:
+    """Return the head of a text, with `...` where something is left out."""
+    return pl.when(text.str.len_chars() > room).then(text.str.head(room) + "...").otherwise(text)
+
+
+def _never_longer(texts: pl.DataFrame) -> pl.DataFrame:
+    """Return `place` and `text`: what is kept, or all there is if that is shorter."""
+    room = TEXT.str.len_chars() + TEXT.str.count_matches("\n", literal=True)
+    fits = pl.col("short").str.len_chars() <= room
+    flat = TEXT.str.strip_chars().str.replace_all(r"\s*\n\s*", "; ")
+    kept = texts.filter(fits).select("place", text="short")
+    return pl.concat([kept, texts.filter(~fits).select("place", text=flat)])

@@ -1,0 +1,52 @@
+"""The lines of a program's output that matter, whatever program it was.
+
+Classes and word borders are those of ASCII: with Unicode's borders a pattern costs thirty times as
+much on texts that hold anything else.
+"""
+
+_B = r"(?-u:\b)"
+
+_S = r"[^ \t\n]"
+
+FAILURE = "|".join(
+    (
+        rf"{_B}FAIL(?:ED|URES?|S)?{_B}|[a-z](?:Error|Exception){_B}|{_B}ERROR{_B}|^[Ee]rror{_B}",
+        rf"(?:[Ee]rror|ERR!)(?:\[[A-Za-z0-9_]+\])?:|panic:|panicked|fatal:|{_B}denied{_B}|refused",
+        r"[Nn]ot found|No such|[Cc]annot |[Cc]ould not|[Uu]nable to|undefined:|[Tt]imed out",
+        rf"Traceback|CONFLICT|^E  +{_S}|^not ok |✗|✖|✘|❌",
+        rf"{_B}[1-9][0-9]* (?:failed|failures?|errors?){_B}",
+        rf"[Ee]xit(?:ed with)?(?: status| [Cc]ode):? [1-9]|^{_S}+\.[a-z]+:[0-9]+:[0-9]+:? ",
+    )
+)
+"""A part of a line that tells of something that went wrong."""
+
+_COUNTED = (
+    "pass(?:ed|ing)|fail(?:ed|ing)|skipped|tests?|examples?|assertions?|issues?|insertions?"
+    "|files? (?:changed|left|would|reformatted)|deletions?|commits?|warnings?|problems?|packages?"
+    "|vulnerabilities"
+)
+TOTAL = "|".join(
+    (
+        rf"{_B}[0-9]+ (?:{_COUNTED}){_B}|^(?:ok|OK|PASS|Ran|Tests?:|BUILD|TOTAL){_B}|^test result",
+        r"^\[[^\]\n]+ [0-9a-f]{7,}\]|^ +[0-9a-f]{7,}\.\.|^ [*+!-] \[[^\]\n]+\]|HEAD is now",
+        r"[Ss]witched to |^On branch |^Your branch is (?:ahead|behind)|[Uu]p[- ]to[- ]date",
+        r"^[ \t]+(?:modified|new file|deleted|renamed): |^Merge |^Fast-forward|[Ss]uccess(?:ful)",
+        r"^(?:Installed|[Aa]dded|[Rr]emoved|Updated|[Cc]reated|Deleted|Wrote|Built) |^\+ [^ \t\n]",
+        rf"^go: (?:added|upgraded)|^[Vv]ersion|==[0-9]+\.[0-9]|^{_S}+[ @]v?[0-9]+\.[0-9.]+{_S}*$",
+        r"^(?:remote: +)?https?://|/(?:pull|issues|merge_requests|releases|runs|commit)/[0-9a-f]",
+        r"[Cc]overage|[Ll]istening on|localhost:[0-9]",
+    )
+)
+"""A part of a line that tells what came of it all: totals, commits, versions, addresses."""
+
+ERROR = (
+    r"(?i-u:error|exception|fail(?:ed|ure|s|:)|fatal|panic|denied|refused|not found|no such"
+    r"|undefined|cannot|can't|unable|traceback|timed? ?out|conflict|invalid|missing"
+    r"|exit(?:ed with)? code:? [1-9])"
+)
+"""A part of a line that tells why a call failed."""
+
+
+def whole(part: str) -> str:
+    """Return the pattern of the lines that hold such a part."""
+    return rf"(?m)^[^\n]*(?:{part})[^\n]*$"

@@ -1,0 +1,52 @@
+"""Logs: how many lines of each level, and the first errors that differ."""
+
+import polars as pl
+
+from turnetl.episodes.content import lines
+from turnetl.episodes.content.base import TEXT, Kind, joined
+from turnetl.episodes.content.base import lines as lines_of
+
+_BEFORE = r"(?m)^(?:[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[\])]? *)?[^\n]{0,24}?(?-u:\b)"
+_LEVELS = {
+    "debug": "(?:DEBUG|TRACE|debug)",
+    "info": "(?:INFO|NOTICE|info)",
+    "warnings": "(?:WARN(?:ING)?|warn)",
+    "errors": "(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|error|fatal)",
+}
+_LEVEL = "(?:" + "|".join(_LEVELS.values()) + ")"
+_FEW = 4
+_ERRORS = 5
+_TIME = r"^[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[\])]? *"
+
+
+def _is_log() -> pl.Expr:
+    """Say whether most lines have a level near their beginning, a time before it or brackets."""
+    levels = TEXT.str.count_matches(rf"{_TIMED}")
+    return (levels >= _FEW) & (levels * 2 >= TEXT.str.count_matches("\n", literal=True))
+
+
+_TIMED = (
+    r"(?m)^(?:[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[^\n]{0,40}?(?-u:\b)|\[|time=[^\n]{0,60}?level=)"
+    + _LEVEL
+)
+
+
+def _shortened() -> pl.Expr:
+    counts = [
+        pl.when((count := TEXT.str.count_matches(rf"{_BEFORE}{level}(?-u:\b)")) > 0)
+        .then(pl.format("{} {}", count, pl.lit(name)))
+        .otherwise(pl.lit(""))
+        for name, level in _LEVELS.items()
+    ]
+    said = pl.concat_list(counts).list.eval(pl.element().filter(pl.element() != ""))
+    errors = lines_of(TEXT, rf"{_BEFORE}{_LEVELS['errors']}(?-u:\b)[^\n]*").list.eval(
+        pl.element().str.replace(_TIME, "")
+    )
+    first = errors.list.unique(maintain_order=True).list.head(_ERRORS)
+    totals = lines_of(TEXT, lines.whole(lines.TOTAL)).list.tail(2)
+    return joined(
+        pl.concat_list("log: " + said.list.join(", ")).list.concat(first).list.concat(totals)
+    )
+
+
+LOGS = Kind("logs", _is_log(), _shortened())
