@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.box import SIMPLE
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -109,15 +110,15 @@ def _counts(marked: Sequence[Marked]) -> Table:
     return shown
 
 
-def _example(example: Example, here: Path) -> Iterator[Text]:
+def _example(example: Example, here: Path) -> Iterator[RenderableType]:
     at = example.started_at
     when = f"{at:%Y-%m-%d %H:%M}" if at is not None else "no date"
     place = f"{near(Path(example.archive), here)}:{example.first_line}-{example.last_line}"
     yield Text(f"{when}  {example.group}  session {example.session_id}")
     # A path is there to be copied: it is never broken.
     yield Text(f"  {place}", no_wrap=True, overflow="ignore")
-    yield Text(f"  user: {_short(example.prompt)}")
-    yield Text(f"  assistant: {_short(example.answer)}\n")
+    yield Padding(Text(f"user: {_short(example.prompt)}"), (0, 0, 0, 2))
+    yield Padding(Text(f"assistant: {_short(example.answer)}"), (0, 0, 1, 2))
 
 
 def _short(text: str) -> str:
