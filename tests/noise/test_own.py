@@ -1,0 +1,245 @@
+"""Rules that a person wrote: what they mark, and what is said of those that make no sense."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests import frames
+from tests.builders import tool, turn
+from turnetl import noise, schema
+from turnetl.errors import BadUsage
+from turnetl.model import Turn
+from turnetl.noise import patterns
+
+EXAMPLE = Path(__file__).parents[2] / "data" / "rules.toml"
+Reads = Callable[[str], tuple[noise.Rule, ...]]
+
+
+@pytest.fixture
+def reads(tmp_path: Path) -> Reads:
+    def read(content: str) -> tuple[noise.Rule, ...]:
+        path = tmp_path / "rules.toml"
+        path.write_text(content, "utf-8")
+        return noise.read(path)
+
+    return read
+
+
+def rule(said: str) -> str:
+    return f'[rules.mine]\nwhy = "They are noise."\n{said}\n'
+
+
+def marks(rules: tuple[noise.Rule, ...], *turns: Turn) -> list[str | None]:
+    return noise.mark(frames.turns(*turns), rules).collect()["noise"].to_list()
+
+
+BOT = turn(user_text="Release v12", git_branch="release/12")
+
+
+def test_all_that_stands_in_a_rule_must_hold(reads: Reads) -> None:
+    rules = reads(rule("user_text = '^Release v\\d+'\ngit_branch = '^release/'"))
+    elsewhere = turn("p1", user_text="Release v12", git_branch="main")
+    other_words = turn("p2", user_text="Why v12?", git_branch="release/12")
+    assert marks(rules, BOT, elsewhere, other_words) == ["mine", None, None]
+
+
+def test_of_a_list_one_pattern_is_enough(reads: Reads) -> None:
+    rules = reads(rule('git_branch = ["^release/", "^hotfix/"]'))
+    assert marks(rules, turn(git_branch="hotfix/1")) == ["mine"]
+    assert marks(rules, turn(git_branch="main")) == [None]
+
+
+@pytest.mark.parametrize(
+    ("said", "fields"),
+    [
+        ("user_text = 'basket'", {"user_text": "Where is the basket?"}),
+        ("assistant_text = 'basket'", {"assistant_text": "In the basket."}),
+        ("cwd = '/basket$'", {"cwd": "/home/dev/basket"}),
+        ("model = 'haiku'", {"model": "claude-haiku-4"}),
+        ("session_id = '^cron-'", {"session_id": "cron-7"}),
+        ("format = '^codex$'", {"format": "codex"}),
+        ("agent_id = '.'", {"agent_id": "a1"}),
+        ("archive = 'old-laptop/'", {"archive": "old-laptop/s1.jsonl"}),
+        ("app_version = '^1\\.'", {"app_version": "1.0.3"}),
+        ("steering = 'basket'", {"steering": ("no", "the basket")}),
+        ("answers = 'basket'", {"answers": ("the basket",)}),
+        ("subagents = 'basket'", {"subagents": ("look for baskets",)}),
+        ("tools.name = '^Fetch$'", {"tools": (tool("Bash", "ls"), tool("Fetch", "x"))}),
+        ("tools.input = 'basket'", {"tools": (tool("Bash", "ls basket"),)}),
+        ("tools.outcome = 'basket'", {"tools": (tool("Bash", "ls", "basket.py"),)}),
+        ("worked = true", {"tools": (tool("Bash", "ls"),)}),
+        ("not.user_text = 'checkout'", {"user_text": "Where?"}),
+        ("not.model = 'opus'", {"model": None}),
+    ],
+)
+def test_every_kind_of_column_can_be_searched(
+    said: str, fields: dict[str, Any], reads: Reads
+) -> None:
+    rules = reads(rule(said))
+    assert marks(rules, turn(**fields)) == ["mine"]
+    assert marks(rules, turn()) == [None]
+
+
+def test_a_barred_call_may_be_any_of_the_turn(reads: Reads) -> None:
+    rules = reads(rule("not.tools.name = '^Bash$'"))
+    with_it = turn("p1", tools=(tool("Edit", "a.py"), tool("Bash", "ls")))
+    without = turn("p2", tools=(tool("Edit", "a.py"),))
+    assert marks(rules, turn(), with_it, without) == ["mine", None, "mine"]
+
+
+def test_columns_of_texts_are_all_named_in_the_table() -> None:
+    assert set(patterns.columns()) <= set(schema.TURNS.polars.names())
+    texts = {"user_text", "assistant_text", "cwd", "git_branch", "steering", "subagents"}
+    assert texts <= set(patterns.columns())
+
+
+def test_all_that_is_said_of_calls_is_said_of_one_call(reads: Reads) -> None:
+    rules = reads(rule("tools.name = '^Bash$'\ntools.input = 'deploy'"))
+    one = turn(tools=(tool("Bash", "make deploy"),))
+    two = turn("p1", tools=(tool("Bash", "ls"), tool("Edit", "deploy.py")))
+    assert marks(rules, one, two) == ["mine", None]
+
+
+def test_a_rule_that_names_no_work_leaves_work_alone(reads: Reads) -> None:
+    rules = reads(rule("user_text = 'checkout'\nworked = false"))
+    worked = turn("p1", tools=(tool("Bash", "ls"),))
+    steered = turn("p2", steering=("the basket",))
+    assert marks(rules, turn(), worked, steered) == ["mine", None, None]
+
+
+def test_a_rule_that_is_off_marks_only_when_asked_for(reads: Reads) -> None:
+    rules = reads(rule("user_text = 'checkout'\non = false"))
+    assert marks(noise.chosen([], [], rules), turn()) == [None]
+    assert marks(noise.chosen([], ["mine"], rules), turn()) == ["mine"]
+
+
+def test_own_rules_come_after_those_that_turnetl_brings(reads: Reads) -> None:
+    rules = noise.chosen([], [], reads(rule("user_text = 'ok'")))
+    assert marks(rules, turn(user_text="ok", assistant_text="Well.")) == ["acknowledgement"]
+    assert marks(rules, turn(user_text="ok, so why?", assistant_text="Well.")) == ["mine"]
+
+
+def test_a_rule_is_known_by_what_it_marks_and_not_by_its_reason(reads: Reads) -> None:
+    first, *_ = reads(rule("user_text = 'a'"))
+    reworded, *_ = reads(rule("user_text = 'a'").replace("They are", "These are"))
+    other, *_ = reads(rule("user_text = 'b'"))
+    assert first.recipe == reworded.recipe
+    assert first.recipe != other.recipe
+    assert first.recipe.startswith("mine/")
+
+
+def test_rules_keep_the_order_of_the_file(reads: Reads) -> None:
+    rules = reads(
+        "[rules.second]\nwhy='b'\nuser_text='checkout'\n[rules.first]\nwhy='a'\nuser_text='test'\n"
+    )
+    assert [one.name for one in rules] == ["second", "first"]
+    assert marks(rules, turn()) == ["second"]
+
+
+def test_no_turns_give_no_marks(reads: Reads) -> None:
+    rules = reads(rule("tools.name = 'a'\nsteering = 'b'\nuser_text = 'c'\nnot.cwd = 'd'"))
+    assert noise.mark(pl.LazyFrame(schema=schema.TURNS.polars), rules).collect().height == 0
+
+
+def test_the_sample_file_says_what_it_does() -> None:
+    rules = noise.read(EXAMPLE)
+    assert [one.name for one in rules] == ["release_bot", "spelling", "weather", "scratch"]
+    assert [one.on for one in rules] == [True, True, True, False]
+    turns = [
+        turn("p0", user_text="Release v1.2", git_branch="hotfix/7"),
+        turn("p1", user_text="fix the typo in line 3", tools=(tool("Edit", "a.md"),)),
+        turn("p2", user_text="fix the typo in line 3", tools=(tool("Bash", "sed -i a.md"),)),
+        turn("p3", tools=(tool("get_forecast", "Oslo"),)),
+        turn("p4", tools=(tool("get_forecast", "Oslo"), tool("Edit", "a.md"))),
+        turn("p5", cwd="/home/dev/scratch/a"),
+    ]
+    assert marks(rules, *turns) == ["release_bot", "spelling", None, "weather", None, "scratch"]
+
+
+WRONG = {
+    "[rules.mine\n": ["no TOML", "line 1"],
+    "[rules.mine]\nwhy = 'a'\nuser_text = a\n": ["no TOML", "line 3"],
+    "": ["no rule", "[rules.NAME]"],
+    "[rule.mine]\nwhy = 'a'\n": ["`rule`", "[rules.NAME]"],
+    "rules = 3\n": ["[rules.NAME]"],
+    "[rules.mine]\nuser_text = 'a'\n": ["`mine`", "`why`"],
+    "[rules.mine]\nwhy = ' '\nuser_text = 'a'\n": ["`mine`", "`why` is empty"],
+    "[rules.mine]\nwhy = 7\nuser_text = 'a'\n": ["`mine`", "why"],
+    "[rules.Mine]\nwhy = 'a'\nuser_text = 'a'\n": ["`Mine`", "small letters"],
+    "[rules.no_answer]\nwhy = 'a'\nuser_text = 'a'\n": ["`no_answer`", "choose another"],
+    "[rules.talk]\nwhy = 'a'\nuser_text = 'a'\n": ["`talk`", "choose another"],
+    rule(""): ["`mine`", "every turn"],
+    rule("on = 'no'\nuser_text = 'a'"): ["`mine`", "on"],
+    rule("prompt = 'a'"): ["`prompt`", "`user_text`", "`tools.input`", "`worked`"],
+    rule("chars = 'a'"): ["`chars`", "`user_text`"],
+    rule("tools = 'a'"): ["`tools`", "`tools.name`"],
+    rule("tools.is_error = 'a'"): ["`tools.is_error`", "`tools.outcome`"],
+    rule("not = 'a'"): ["`not`", "not.user_text"],
+    rule("not.prompt = 'a'"): ["`not`", "`prompt`", "`user_text`"],
+    rule("user_text = 7"): ["`user_text`", "in quotes"],
+    rule("user_text = ['a', 7]"): ["`user_text`", "in quotes"],
+    rule("user_text = []"): ["`user_text`", "no pattern"],
+    rule("user_text = ''"): ["`user_text`", "empty"],
+    rule("user_text = '(a'"): ["`mine`", "`user_text`", "`(a`", "unclosed group", "Rust"],
+    rule("user_text = 'a)|(b'"): ["`user_text`", "does not compile"],
+    rule("user_text = 'a(?=b)'"): ["`a(?=b)`", "look-ahead", "Rust"],
+    rule("user_text = '(a)\\1'"): ["backreferences", "Rust"],
+    rule(f"user_text = '{'a' * 1001}'"): ["`mine`", "1,000 characters"],
+    rule("user_text = '(a{1000}){1000}'"): ["too large", "repeat less"],
+    rule(r"user_text = '\w{500}'"): ["too large", "narrower"],
+    rule(r"user_text = '(?:a|b){50000}'"): ["too large"],
+}
+
+
+@pytest.mark.parametrize("content", WRONG)
+def test_what_makes_no_sense_is_said_in_a_sentence(content: str, reads: Reads) -> None:
+    with pytest.raises(BadUsage) as refused:
+        reads(content)
+    said = str(refused.value)
+    assert "rules.toml" in said
+    assert "\n" not in said
+    assert [word for word in WRONG[content] if word not in said] == []
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadUsage, match=r"nowhere\.toml.*No such file.*name another"):
+        noise.read(tmp_path / "nowhere.toml")
+    with pytest.raises(BadUsage, match="name another"):
+        noise.read(tmp_path)
+
+
+def test_a_file_that_is_no_text_or_far_too_large_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(BadUsage, match="no TOML"):
+        noise.read(path)
+    path.write_bytes(b"#" * 1_000_001)
+    with pytest.raises(BadUsage, match="larger than a megabyte"):
+        noise.read(path)
+
+
+def test_a_comment_in_a_pattern_ends_where_the_pattern_does(reads: Reads) -> None:
+    rules = reads(rule("user_text = '(?x) check out # what it is about'"))
+    assert marks(rules, turn()) == ["mine"]
+
+
+HOSTILE = "ab" * 2_500_000
+"""Five megabytes in which patterns find a beginning everywhere and an end nowhere."""
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "(a|b|ab)*c", "(?:a|ab|b)*(?:a|b)*[cd]", "(a|b)*a(a|b){200}[cd]"]
+)
+def test_patterns_made_to_be_slow_come_to_an_end(pattern: str, reads: Reads) -> None:
+    rules = reads(rule(f"user_text = '{pattern}'"))
+    assert marks(rules, turn(user_text=HOSTILE)) == [None]
+
+
+def test_a_long_text_is_read_to_a_bound(reads: Reads) -> None:
+    rules = reads(rule("user_text = 'end'"))
+    within = turn(user_text="." * (patterns.READ - 3) + "end")
+    beyond = turn("p1", user_text="." * patterns.READ + "end")
+    assert marks(rules, within, beyond) == ["mine", None]
