@@ -120,6 +120,7 @@ def receipt(of: Episode, **fields: Any) -> Receipt:
         run_id="run-1",
         content_hash=said.content_hash,
         text_hash=of.text_hash,
+        parts=len(of.parts),
         recipe="recipe-1",
         committed_at=said.started_at + timedelta(days=1),
         started_at=said.started_at,

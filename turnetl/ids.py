@@ -39,6 +39,11 @@ def turn_id(group: GroupId, format_name: str, native: str) -> TurnId:
     return TurnId(_key("turn", group, format_name, native))
 
 
+def part_id(turn: TurnId, number: int) -> str:
+    """The key of a part of a long turn, counted from 0: the first one has the turn's own."""
+    return _key("part", turn, str(number)) if number else turn
+
+
 def entity_id(group: GroupId, label: str, name: str) -> str:
     """The key of the thing called `name`: one node for the same file in fifty turns."""
     return _key("entity", group, label, name)

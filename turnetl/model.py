@@ -14,7 +14,7 @@ GroupId = NewType("GroupId", str)
 """Graphiti's `group_id`: lower-case letters, digits and underscores, one token."""
 SessionId = NewType("SessionId", str)
 TurnId = NewType("TurnId", str)
-"""The uuid of a turn, of its Episodic node and of its TurnCommit: one and the same."""
+"""The uuid of a turn, of its first Episodic node and of its TurnCommit: one and the same."""
 Vector = NewType("Vector", bytes)
 """An embedding: float32, little-endian, of unit length. Bytes, so that values stay comparable."""
 
@@ -93,7 +93,7 @@ class Episode:
     text: str
     """The episode body as it will be sent."""
     parts: tuple[str, ...]
-    """`text` in pieces that fit one prompt each; one piece for almost every turn."""
+    """`text` in pieces that fit one prompt each, one for almost every turn: its Episodic nodes."""
     chars_before: int
     chars_after: int
     tokens: int
@@ -174,7 +174,8 @@ class Change:
     facts: tuple[Fact, ...]
     """New, changed and retired ones, as they shall be, each with its embedding."""
     mentions: tuple[str, ...]
-    """Uuids of the entities the turn speaks of, sorted: one MENTIONS edge each."""
+    """Uuids of the entities the turn speaks of, sorted: one MENTIONS edge each, from the first part
+    of the turn if `said_in` does not say otherwise."""
     entities_before: tuple[Entity, ...]
     """The changed entities as they were."""
     facts_before: tuple[Fact, ...]
@@ -184,6 +185,10 @@ class Change:
     next_turn: TurnId | None
     """The committed turn after it, when history arrived late."""
     usage: Usage
+    previous_parts: int = 1
+    """Of how many parts the previous turn is: the last one is followed by this turn's first."""
+    said_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The parts that speak of an entity, ascending, from 0, by its uuid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +203,8 @@ class Receipt:
     content_hash: str
     text_hash: str
     """Of what was sent."""
+    parts: int
+    """Episodes that the turn is in the graph."""
     recipe: str
     committed_at: datetime
     started_at: datetime

@@ -113,6 +113,7 @@ RECEIPTS = Table(
         Column("run_id", pl.String, "the run that committed it"),
         Column("content_hash", pl.String, "of the turn that was committed"),
         Column("text_hash", pl.String, "of the text that was committed"),
+        Column("parts", pl.Int64, "episodes that the turn is"),
         Column("recipe", pl.String, "digest of extractor, templates, ontology, model"),
         Column("committed_at", TIME, ""),
         Column("started_at", TIME, "reference time of the episode"),

@@ -86,6 +86,25 @@ def change(
     return replace(whole, **fields)
 
 
+def in_parts(of: Change, *parts: str, **fields: Any) -> Change:
+    """The change of a turn so long that it comes in these parts."""
+    long = replace(of.episode, text="\n\n".join(parts), parts=parts, text_hash=ids.digest(*parts))
+    return replace(of, episode=long, **fields)
+
+
+def long_history() -> list[Change]:
+    """The turns of `history`; the one in the middle is of three parts, the last one of two."""
+    first, second, third = history()
+    (failed,) = second.facts
+    parts = [f"user: part {word}" for word in ("alpha", "beta", "gamma")]
+    said_in = {failed.source: (1, 2), failed.target: (0,)}
+    return [
+        first,
+        in_parts(second, *parts, said_in=said_in),
+        in_parts(third, "user: Undo it.", "assistant: It is undone.", previous_parts=3),
+    ]
+
+
 def turn_id(native: str, group: GroupId = GROUP) -> TurnId:
     return ids.turn_id(group, "claude_code", native)
 

@@ -1,23 +1,24 @@
 """Open a graph whose every statement is counted. Run as a program, it is killed while it commits.
 
-python -m tests.graph.opening URL STATEMENT
+python -m tests.graph.opening URL STATEMENT [long]
 """
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from neo4j import AsyncGraphDatabase
 
-from tests.graph.changes import NOW, PROFILE, TTL, history, receipt
+from tests.graph.changes import NOW, PROFILE, TTL, history, long_history, receipt
 from tests.graph.dying import Countdown, DyingConnection, DyingDriver, kill
 from turnetl.graph.ladybug import LadybugStore
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.neo4j import Neo4jStore
 from turnetl.graph.port import GraphStore
-from turnetl.model import GroupId, Lease
+from turnetl.model import Change, GroupId, Lease
 
 
 def dying(url: str, countdown: Countdown) -> GraphStore:
@@ -35,8 +36,8 @@ def dying(url: str, countdown: Countdown) -> GraphStore:
     return Neo4jStore(cast("Any", DyingDriver(driver, countdown)), where=url, user="")
 
 
-async def commit_until_killed(url: str, statement: int) -> None:
-    first, *_ = history()
+async def commit_until_killed(url: str, statement: int, changes: Sequence[Change]) -> None:
+    first, second, _ = changes
     healthy = dying(url, Countdown(-1, kill))
     await healthy.prepare()
     lease = await healthy.acquire(
@@ -45,19 +46,19 @@ async def commit_until_killed(url: str, statement: int) -> None:
         owner="host:dead",
         now=NOW,
         ttl=TTL,
-        is_dead=lambda _: False,
+        is_dead=lambda owner: owner == "host:dead",
     )
     await healthy.commit(lease, first, receipt(first), now=NOW, ttl=TTL)
     await healthy.close()
-    await _doomed(url, statement, lease)
+    await _doomed(url, statement, lease, second)
 
 
-async def _doomed(url: str, statement: int, lease: Lease) -> None:
-    _, second, _ = history()
+async def _doomed(url: str, statement: int, lease: Lease, second: Change) -> None:
     doomed = dying(url, Countdown(statement, kill))
     await doomed.commit(lease, second, receipt(second), now=NOW, ttl=TTL)
     await doomed.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(commit_until_killed(sys.argv[1], int(sys.argv[2])))
+    told = long_history() if sys.argv[3:] == ["long"] else history()
+    asyncio.run(commit_until_killed(sys.argv[1], int(sys.argv[2]), told))

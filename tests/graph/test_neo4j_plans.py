@@ -8,7 +8,18 @@ import pytest
 from neo4j import AsyncDriver, AsyncGraphDatabase
 
 from tests.builders import GROUP, START
-from tests.graph.changes import NOW, PROFILE, TTL, change, entity, fact, history, receipt, turn_id
+from tests.graph.changes import (
+    NOW,
+    PROFILE,
+    TTL,
+    change,
+    entity,
+    fact,
+    history,
+    long_history,
+    receipt,
+    turn_id,
+)
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import GraphRefused
 from turnetl.graph import neo4j_cypher as cypher
@@ -37,7 +48,7 @@ async def test_no_statement_of_a_commit_scans_or_walks_a_busy_node(neo4j: Neo4jS
         of = change(f"q{number}", [hub, leaf], [said])
         await store.commit(lease, of, receipt(of), now=NOW, ttl=TTL)
     await store.close()
-    for one in [*history(), _late()]:
+    for one in [*history(), *long_history(), _late()]:
         for query, parameters in statements(one, receipt(one), NOW):
             with neo4j.driver() as driver:
                 plan = driver.execute_query(f"EXPLAIN {query}", parameters).summary.plan

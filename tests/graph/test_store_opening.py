@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.builders import GROUP
 from tests.graph.changes import NOW, PROFILE, TTL, history, receipt
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import BadUsage, GraphBusy, GraphRefused
+from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.open import open_graph
 
 HOLDS_IT_OPEN = """
@@ -135,3 +137,36 @@ async def test_runs_that_meet_an_empty_server_at_once_all_prepare_it(neo4j: Neo4
         for store in stores:
             await store.close()
     assert len(neo4j.run("SHOW CONSTRAINTS YIELD name WHERE name CONTAINS 'turn'")) > 0
+
+
+async def test_a_graph_of_an_older_turnetl_is_completed_by_a_writer_and_refused_to_readers(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "graph.lbug"
+    url = f"ladybug://{path}"
+    await _written_by_an_older(path)
+    with pytest.raises(GraphRefused, match="older turnetl; run `turnetl ingest` once"):
+        await open_graph(url, user="", password="", write=False)
+    writer = await open_graph(url, user="", password="")
+    await writer.prepare()
+    await writer.close()
+    reader = await open_graph(url, user="", password="", write=False)
+    [old] = await reader.receipts(GROUP)
+    assert old == replace(receipt(history()[0]), text_hash="", parts=1)
+    await reader.close()
+
+
+async def _written_by_an_older(path: Path) -> None:
+    """Write a turn, and take away what the first graphs did not have."""
+    store = await open_graph(f"ladybug://{path}", user="", password="")
+    await store.prepare()
+    lease = await store.acquire(
+        GROUP, PROFILE, owner="o", now=NOW, ttl=TTL, is_dead=lambda _: False
+    )
+    first = history()[0]
+    await store.commit(lease, first, receipt(first), now=NOW, ttl=TTL)
+    await store.close()
+    file = LadybugFile.open(path, write=True)
+    for column in ("text_hash", "parts"):
+        file.connection.execute(f"ALTER TABLE TurnCommit DROP {column}")
+    file.close()

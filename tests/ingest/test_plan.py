@@ -50,6 +50,7 @@ def receipt(of: Episode) -> Receipt:
         run_id="run",
         content_hash=of.turn.content_hash,
         text_hash=of.text_hash,
+        parts=1,
         recipe="r1",
         committed_at=NOW,
         started_at=START,

@@ -79,6 +79,7 @@ class Names:
             entities=tuple(one for one in laid if one != self._group.entity(one.uuid)),
             facts=tuple(_moved(said, onto, self._group)),
             mentions=tuple(sorted({onto.get(uuid, uuid) for uuid in said.mentions})),
+            said_in={onto.get(uuid, uuid): parts for uuid, parts in said.said_in.items()},
         )
 
     def _like(self, entity: Entity) -> Entity | None:
@@ -103,7 +104,21 @@ def together(first: Resolved, second: Resolved, group: Group) -> Resolved:
             sorted({*first.mentions, *(same.get(uuid, uuid) for uuid in second.mentions)})
         ),
         usage=first.usage + second.usage,
+        said_in=_said_in(first.said_in, second.said_in, same),
     )
+
+
+def _said_in(
+    first: Mapping[str, tuple[int, ...]],
+    second: Mapping[str, tuple[int, ...]],
+    same: Mapping[str, str],
+) -> dict[str, tuple[int, ...]]:
+    """Return the parts in which either finds a thing."""
+    found = dict(first)
+    for uuid, parts in second.items():
+        ours = same.get(uuid, uuid)
+        found[ours] = tuple(sorted({*found.get(ours, ()), *parts}))
+    return found
 
 
 def _same_things(first: Resolved, second: Resolved, group: Group) -> dict[str, str]:

@@ -4,7 +4,7 @@ Two phases with plain inputs. `extract` needs the turn and the turns before it i
 may run ahead for the next turns while earlier ones commit; `resolve` needs the group as it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
@@ -27,6 +27,9 @@ class Resolved:
     facts: tuple[Fact, ...]
     mentions: tuple[str, ...]
     usage: Usage = field(default_factory=Usage)
+    said_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The parts of a long turn that speak of an entity, ascending, from 0, by its uuid; of those
+    that are not named here it is not known."""
 
 
 class Extractor(Protocol[Extracted]):

@@ -5,7 +5,8 @@ times as aware UTC. The way back is `turnetl.graph.values`.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from turnetl import ids
 from turnetl.errors import GraphRefused
 from turnetl.graph import names
 from turnetl.llm.vectors import floats
-from turnetl.model import Attribute, Change, Entity, Fact, Receipt, TurnId, Vector
+from turnetl.model import Attribute, Change, Entity, Fact, Receipt, Vector
 
 Row = dict[str, Any]
 
@@ -48,19 +49,32 @@ def started_at(change: Change) -> datetime:
     return when
 
 
-def episode_row(change: Change, now: datetime) -> Row:
-    turn = change.episode.turn
-    return {
-        "uuid": turn.turn_id,
-        "name": names.episode_name(turn),
-        "group_id": turn.group_id,
-        "source": names.SOURCE,
-        "source_description": names.SOURCE_DESCRIPTION,
-        "content": change.episode.text,
-        "entity_edges": [fact.uuid for fact in change.facts],
-        "created_at": now,
-        "valid_at": started_at(change),
-    }
+def episode_ids(change: Change) -> list[str]:
+    """Return the keys of the turn's episodes, one a part, in order."""
+    turn = change.episode.turn_id
+    return [ids.part_id(turn, number) for number in range(len(change.episode.parts))]
+
+
+def episode_rows(change: Change, now: datetime) -> list[Row]:
+    """Return one row a part, in order, each a microsecond after the one before.
+
+    The first has all facts of the turn: they name the turn, which is its key.
+    """
+    turn, parts = change.episode.turn, change.episode.parts
+    return [
+        {
+            "uuid": uuid,
+            "name": names.episode_name(turn, number, len(parts)),
+            "group_id": turn.group_id,
+            "source": names.SOURCE,
+            "source_description": names.SOURCE_DESCRIPTION,
+            "content": part,
+            "entity_edges": [] if number else [fact.uuid for fact in change.facts],
+            "created_at": now,
+            "valid_at": started_at(change) + timedelta(microseconds=number),
+        }
+        for number, (uuid, part) in enumerate(zip(episode_ids(change), parts, strict=True))
+    ]
 
 
 def entity_row(entity: Entity) -> Row:
@@ -103,8 +117,14 @@ def attributes(of: Entity | Fact) -> dict[str, Attribute]:
 
 
 def mentions(change: Change) -> list[Link]:
-    turn = change.episode.turn_id
-    return [Link(ids.edge_id("MENTIONS", turn, uuid), turn, uuid) for uuid in change.mentions]
+    """Return a link from each part to each entity that it speaks of."""
+    episodes = episode_ids(change)
+    pairs = [
+        (episodes[number], uuid)
+        for uuid in change.mentions
+        for number in change.said_in.get(uuid, (0,))
+    ]
+    return [Link(ids.edge_id("MENTIONS", part, uuid), part, uuid) for part, uuid in pairs]
 
 
 def saga_row(change: Change, now: datetime) -> Row:
@@ -119,24 +139,23 @@ def saga_row(change: Change, now: datetime) -> Row:
     }
 
 
-def saga_link(change: Change) -> Link:
+def saga_links(change: Change) -> list[Link]:
+    """Return the links from the saga to the turn's episodes, in order."""
     turn = change.episode.turn
     saga = ids.saga_id(turn.group_id, turn.session_id)
-    return Link(ids.edge_id("HAS_EPISODE", saga, turn.turn_id), saga, turn.turn_id)
+    return [Link(ids.edge_id("HAS_EPISODE", saga, one), saga, one) for one in episode_ids(change)]
 
 
 def next_links(change: Change) -> list[Link]:
-    """Return the one or two NEXT_EPISODE links that the turn brings."""
-    here = change.episode.turn_id
-    pairs = [(change.previous_turn, here), (here, change.next_turn)]
-    return [_next(before, after) for before, after in pairs if before and after]
+    """Return the NEXT_EPISODE links that the turn brings: to it, from part to part, and on."""
+    chain = [_previous(change), *episode_ids(change), change.next_turn]
+    return [_next(before, after) for before, after in pairwise(chain) if before and after]
 
 
 def outdated_links(change: Change) -> list[Link]:
     """Return the link that a late turn breaks open, between the turns on both its sides."""
-    if not (change.previous_turn and change.next_turn):
-        return []
-    return [_next(change.previous_turn, change.next_turn)]
+    before = _previous(change)
+    return [_next(before, change.next_turn)] if before and change.next_turn else []
 
 
 def commit_row(change: Change, receipt: Receipt) -> Row:
@@ -150,6 +169,7 @@ def commit_row(change: Change, receipt: Receipt) -> Row:
         "run_id": receipt.run_id,
         "content_hash": receipt.content_hash,
         "text_hash": receipt.text_hash,
+        "parts": receipt.parts,
         "recipe": receipt.recipe,
         "committed_at": receipt.committed_at,
         "started_at": receipt.started_at,
@@ -173,6 +193,7 @@ def before_images(change: Change) -> str:
     changed = {entity.uuid for entity in change.entities_before}
     altered = {fact.uuid for fact in change.facts_before}
     images = {
+        "episodes_new": episode_ids(change),
         "entities": [_image(entity) for entity in change.entities_before],
         "facts": [_image(fact) for fact in change.facts_before],
         "entities_new": [e.uuid for e in change.entities if e.uuid not in changed],
@@ -181,7 +202,13 @@ def before_images(change: Change) -> str:
     return msgspec.json.encode(images, order="sorted").decode()
 
 
-def _next(before: TurnId, after: TurnId) -> Link:
+def _previous(change: Change) -> str | None:
+    """Return the last episode of the turn before."""
+    before = change.previous_turn
+    return ids.part_id(before, change.previous_parts - 1) if before else None
+
+
+def _next(before: str, after: str) -> Link:
     return Link(ids.edge_id("NEXT_EPISODE", before, after), before, after)
 
 

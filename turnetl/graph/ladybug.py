@@ -16,6 +16,7 @@ from turnetl.errors import GraphRefused
 from turnetl.graph import commit as rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_rows as table
+from turnetl.graph import values
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.lease import Holding, granted, refused
 from turnetl.model import Change, GroupContents, GroupId, Lease, Profile, Receipt
@@ -150,13 +151,15 @@ class LadybugStore:
         holding = self._holding(group)
         entities = table.entities(self._table(cypher.ENTITIES, {"group_id": group}))
         facts = table.facts(self._table(cypher.FACTS, {"group_id": group}))
+        receipts = self._receipts(group)
+        contents = dict(self._query(cypher.TEXTS, {"group_id": group}))
         return GroupContents(
             group_id=group,
             profile=holding.profile if holding else None,
             entities=tuple(sorted(entities, key=lambda entity: (entity.created_at, entity.uuid))),
             facts=tuple(sorted(facts, key=lambda fact: (fact.created_at, fact.uuid))),
-            receipts=tuple(self._receipts(group)),
-            texts=dict(self._query(cypher.TEXTS, {"group_id": group})),
+            receipts=tuple(receipts),
+            texts=values.texts(receipts, contents),
         )
 
     @contextmanager

@@ -40,16 +40,28 @@ SCHEMA = (
     lease_owner STRING, lease_until TIMESTAMP, fence INT64)""",
     """CREATE NODE TABLE IF NOT EXISTS TurnCommit (
     turn_id STRING PRIMARY KEY, group_id STRING, session_id STRING, ordinal INT64, run_id STRING,
-    content_hash STRING, text_hash STRING, recipe STRING, committed_at TIMESTAMP,
+    content_hash STRING, text_hash STRING, parts INT64, recipe STRING, committed_at TIMESTAMP,
     started_at TIMESTAMP, ended_at TIMESTAMP, archive STRING, first_line INT64, last_line INT64,
     calls INT64, prompt_tokens INT64, completion_tokens INT64, cost DOUBLE, nodes_new INT64,
     edges_new INT64, edges_retired INT64, `before` STRING)""",
+    # What the first graphs did not have.
+    "ALTER TABLE TurnCommit ADD IF NOT EXISTS text_hash STRING",
+    "ALTER TABLE TurnCommit ADD IF NOT EXISTS parts INT64",
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
 RECEIPT_COLUMNS = (
     *("turn_id", "group_id", "session_id", "ordinal", "run_id", "content_hash", "text_hash"),
-    *("recipe", "committed_at", "started_at", "ended_at", "archive", "first_line", "last_line"),
+    *(
+        "parts",
+        "recipe",
+        "committed_at",
+        "started_at",
+        "ended_at",
+        "archive",
+        "first_line",
+        "last_line",
+    ),
     *("calls", "prompt_tokens", "completion_tokens", "cost"),
     *("nodes_new", "edges_new", "edges_retired"),
 )
@@ -154,9 +166,9 @@ COMMIT = """
 CREATE (:TurnCommit {
     turn_id: $turn_id, group_id: $group_id, session_id: $session_id,
     ordinal: CAST($ordinal AS INT64), run_id: $run_id, content_hash: $content_hash,
-    text_hash: $text_hash, recipe: $recipe, committed_at: $committed_at,
-    started_at: $started_at, ended_at: $ended_at, archive: $archive,
-    first_line: CAST($first_line AS INT64),
+    text_hash: $text_hash, parts: CAST($parts AS INT64), recipe: $recipe,
+    committed_at: $committed_at, started_at: $started_at, ended_at: $ended_at,
+    archive: $archive, first_line: CAST($first_line AS INT64),
     last_line: CAST($last_line AS INT64), calls: CAST($calls AS INT64),
     prompt_tokens: CAST($prompt_tokens AS INT64),
     completion_tokens: CAST($completion_tokens AS INT64), cost: $cost,

@@ -14,7 +14,7 @@ from typing import IO, Any
 import ladybug
 
 from turnetl.errors import GraphBusy, GraphRefused
-from turnetl.graph.ladybug_cypher import SCHEMA
+from turnetl.graph.ladybug_cypher import RECEIPT_COLUMNS, SCHEMA
 
 if sys.platform != "win32":
     import fcntl
@@ -45,7 +45,7 @@ class LadybugFile:
         try:
             database = _database(path, write=write)
             connection = ladybug.Connection(database, num_threads=1)
-            if write or _is_prepared(connection):
+            if write or _is_prepared(connection, path):
                 return cls(connection, database, lock)
             connection.close()
             database.close()
@@ -129,6 +129,19 @@ def _database(path: Path, *, write: bool) -> Any:
         ) from error
 
 
-def _is_prepared(connection: Any) -> bool:
+def _is_prepared(connection: Any, path: Path) -> bool:
+    """Whether there is a graph in the file.
+
+    Raises:
+        GraphRefused: there is one, but without columns that only a writer can add.
+    """
     tables = {name for (name,) in connection.execute("CALL show_tables() RETURN name").get_all()}
-    return "TurnCommit" in tables
+    if "TurnCommit" not in tables:
+        return False
+    columns = connection.execute("CALL table_info('TurnCommit') RETURN name").get_all()
+    if not {(name,) for name in RECEIPT_COLUMNS} <= {tuple(row) for row in columns}:
+        raise GraphRefused(
+            f"graph `{path}` was written by an older turnetl; run `turnetl ingest` once, which "
+            "adds what is missing and changes nothing else"
+        )
+    return True

@@ -29,11 +29,11 @@ def statements(change: Change, receipt: Receipt, now: datetime) -> list[Statemen
     shared = {"group_id": receipt.group_id, "now": naive(now)}
     linked = [
         *((cypher.MENTION, link, True) for link in rows.mentions(change)),
-        (cypher.HAS_EPISODE, rows.saga_link(change), True),
+        *((cypher.HAS_EPISODE, link, True) for link in rows.saga_links(change)),
         *((cypher.LINK, link, False) for link in rows.next_links(change)),
     ]
     return [
-        (cypher.EPISODE, _plain(rows.episode_row(change, now)), False),
+        *((cypher.EPISODE, _plain(row), False) for row in rows.episode_rows(change, now)),
         (cypher.SAGA, _plain(rows.saga_row(change, now)), False),
         *_ends_of_saga(change),
         *((cypher.SAVE_ENTITY, _entity_row(entity), False) for entity in change.entities),
@@ -106,11 +106,11 @@ def _facts(change: Change, known: set[str]) -> Iterable[Statement]:
 
 
 def _ends_of_saga(change: Change) -> Iterable[Statement]:
-    ends = _ends(rows.saga_link(change))
+    links = rows.saga_links(change)
     if change.previous_turn is None:
-        yield cypher.FIRST_OF_SAGA, ends, False
+        yield cypher.FIRST_OF_SAGA, _ends(links[0]), False
     if change.next_turn is None:
-        yield cypher.LAST_OF_SAGA, ends, False
+        yield cypher.LAST_OF_SAGA, _ends(links[-1]), False
 
 
 def _ends(link: rows.Link) -> dict[str, Any]:

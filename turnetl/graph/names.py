@@ -23,8 +23,10 @@ FACT_PROPERTIES = frozenset(
 )
 
 
-def episode_name(turn: Turn) -> str:
-    return f"{turn.session_id} {turn.ordinal}"
+def episode_name(turn: Turn, part: int = 0, parts: int = 1) -> str:
+    """Return what a turn is called, or one of its parts, which are counted from 0."""
+    name = f"{turn.session_id} {turn.ordinal}"
+    return name if parts == 1 else f"{name} ({part + 1} of {parts})"
 
 
 def own_labels(labels: Iterable[str]) -> tuple[str, ...]:

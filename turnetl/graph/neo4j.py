@@ -108,14 +108,15 @@ class Neo4jStore:
         head = await self._read(cypher.HOLDING, group=group)
         entities = [_entity(row) async for row in self._stream(cypher.ENTITIES, group=group)]
         facts = [_fact(row) async for row in self._stream(cypher.FACTS, group=group)]
-        texts = {row["uuid"]: row["text"] for row in await self._read(cypher.TEXTS, group=group)}
+        contents = {row["uuid"]: row["text"] for row in await self._read(cypher.TEXTS, group=group)}
+        receipts = await self.receipts(group)
         return GroupContents(
             group_id=group,
             profile=_holding(head[0]).profile if head else None,
             entities=tuple(sorted(entities, key=lambda entity: (entity.created_at, entity.uuid))),
             facts=tuple(sorted(facts, key=lambda fact: (fact.created_at, fact.uuid))),
-            receipts=tuple(await self.receipts(group)),
-            texts=texts,
+            receipts=tuple(receipts),
+            texts=values.texts(receipts, contents),
         )
 
     async def acquire(
@@ -194,20 +195,9 @@ def statements(
 
     Nothing of it may be there yet but the entities and facts of `*_before` and the neighbours.
     """
-    turn = {"turn": change.episode.turn_id, "group": receipt.group_id, "now": now}
+    shared = {"group": receipt.group_id, "now": now}
     todo: list[tuple[LiteralString, _Parameters]] = [
-        (
-            cypher.EPISODE,
-            {
-                **turn,
-                "episode": rows.episode_row(change, now),
-                "saga": rows.saga_row(change, now),
-                "link": asdict(rows.saga_link(change)),
-                "first": change.previous_turn is None,
-                "last": change.next_turn is None,
-                "commit": rows.commit_row(change, receipt),
-            },
-        )
+        (cypher.TURN, shared | _turn(change, receipt, now))
     ]
     changed = {fact.uuid for fact in change.facts_before}
     parts: list[tuple[LiteralString, list[dict[str, Any]]]] = [
@@ -219,7 +209,22 @@ def statements(
         (cypher.UNLINK, [asdict(link) for link in rows.outdated_links(change)]),
         (cypher.LINK, [asdict(link) for link in rows.next_links(change)]),
     ]
-    return todo + [(query, {**turn, "rows": part}) for query, part in parts if part]
+    return todo + [(query, {**shared, "rows": part}) for query, part in parts if part]
+
+
+def _turn(change: Change, receipt: Receipt, now: datetime) -> _Parameters:
+    """Return the parameters of `cypher.TURN`."""
+    episodes, links = rows.episode_rows(change, now), rows.saga_links(change)
+    return {
+        "saga": rows.saga_row(change, now),
+        "first": links[0].target if change.previous_turn is None else None,
+        "last": links[-1].target if change.next_turn is None else None,
+        "commit": rows.commit_row(change, receipt),
+        "episodes": [
+            {"episode": episode, "link": link.uuid}
+            for episode, link in zip(episodes, links, strict=True)
+        ],
+    }
 
 
 async def _write(tx: AsyncTransaction, statement: LiteralString, parameters: _Parameters) -> None:

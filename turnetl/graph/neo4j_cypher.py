@@ -98,16 +98,18 @@ OPTIONAL MATCH (c:TurnCommit {turn_id: $turn})
 RETURN g.fence AS fence, g.lease_owner AS owner, c IS NOT NULL AS committed
 """
 
-EPISODE: LiteralString = """
-MERGE (e:Episodic {uuid: $turn})
-SET e = $episode
+TURN: LiteralString = """
 MERGE (s:Saga {uuid: $saga.uuid})
 ON CREATE SET s = $saga
-SET s.first_episode_uuid = CASE WHEN $first THEN $turn ELSE s.first_episode_uuid END,
-    s.last_episode_uuid = CASE WHEN $last THEN $turn ELSE s.last_episode_uuid END
-CREATE (s)-[:HAS_EPISODE {uuid: $link.uuid, group_id: $group, created_at: $now}]->(e)
+SET s.first_episode_uuid = coalesce($first, s.first_episode_uuid),
+    s.last_episode_uuid = coalesce($last, s.last_episode_uuid)
 CREATE (c:TurnCommit)
 SET c = $commit
+WITH s
+UNWIND $episodes AS row
+MERGE (e:Episodic {uuid: row.episode.uuid})
+SET e = row.episode
+CREATE (s)-[:HAS_EPISODE {uuid: row.link, group_id: $group, created_at: $now}]->(e)
 """
 DROP_LABELS: LiteralString = """
 UNWIND $rows AS row
@@ -142,8 +144,8 @@ CALL db.create.setRelationshipVectorProperty(e, 'fact_embedding', row.fact_embed
 RETURN count(*) AS done
 """
 MENTIONS: LiteralString = """
-MATCH (episode:Episodic {uuid: $turn})
 UNWIND $rows AS row
+MATCH (episode:Episodic {uuid: row.source})
 MATCH (entity:Entity {uuid: row.target})
 CREATE (episode)-[:MENTIONS {uuid: row.uuid, group_id: $group, created_at: $now}]->(entity)
 RETURN count(*) AS done

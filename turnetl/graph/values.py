@@ -1,8 +1,9 @@
 """Rows as a store reads them, to values: the same for both stores. Times are aware already."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from turnetl import ids
 from turnetl.graph import names
 from turnetl.model import Entity, Fact, GroupId, Receipt, SessionId, TurnId, Usage, Vector
 
@@ -16,7 +17,9 @@ def receipt(row: Mapping[str, Any]) -> Receipt:
         ordinal=row["ordinal"],
         run_id=row["run_id"],
         content_hash=row["content_hash"],
-        text_hash=row["text_hash"],
+        # Turns that were committed when there were neither.
+        text_hash=row.get("text_hash") or "",
+        parts=row.get("parts") or 1,
         recipe=row["recipe"],
         committed_at=row["committed_at"],
         started_at=row["started_at"],
@@ -29,6 +32,17 @@ def receipt(row: Mapping[str, Any]) -> Receipt:
         edges_new=row["edges_new"],
         edges_retired=row["edges_retired"],
     )
+
+
+def texts(receipts: Iterable[Receipt], contents: Mapping[str, str]) -> dict[TurnId, str]:
+    """Return what each turn says, put together from the contents of its episodes by uuid."""
+    return {
+        receipt.turn_id: "\n\n".join(
+            contents.get(ids.part_id(receipt.turn_id, number), "")
+            for number in range(receipt.parts)
+        )
+        for receipt in receipts
+    }
 
 
 def entity(row: Mapping[str, Any], extra: Mapping[str, Any], vector: Vector | None) -> Entity:

@@ -1,8 +1,10 @@
 """What a resolved turn does to its group, seen from the group as it is."""
 
+from collections.abc import Iterator
+
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import Group
-from turnetl.model import Change, Episode, Fact
+from turnetl.model import Change, Entity, Episode, Fact
 
 
 def change_of(episode: Episode, resolved: Resolved, group: Group) -> Change:
@@ -20,6 +22,8 @@ def change_of(episode: Episode, resolved: Resolved, group: Group) -> Change:
         previous_turn=previous,
         next_turn=following,
         usage=resolved.usage,
+        previous_parts=group.parts_of(previous) if previous else 1,
+        said_in=dict(_said_in(episode, resolved, group)) if len(episode.parts) > 1 else {},
     )
 
 
@@ -27,3 +31,20 @@ def retired(change: Change) -> list[Fact]:
     """Return the facts that were open before and are not any more."""
     were_open = {fact.uuid for fact in change.facts_before if fact.invalid_at is None}
     return [f for f in change.facts if f.uuid in were_open and f.invalid_at is not None]
+
+
+def _said_in(
+    episode: Episode, resolved: Resolved, group: Group
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield for each thing the parts that speak of it: as was found out, or those that name it."""
+    new = {entity.uuid: entity for entity in resolved.entities}
+    said = [part.casefold() for part in episode.parts]
+    for uuid in resolved.mentions:
+        known = resolved.said_in.get(uuid)
+        thing = new.get(uuid) or group.entity(uuid)
+        yield uuid, known or _naming(thing, said) or (0,)
+
+
+def _naming(thing: Entity | None, said: list[str]) -> tuple[int, ...]:
+    name = thing.name.casefold() if thing else ""
+    return tuple(place for place, part in enumerate(said) if name and name in part)

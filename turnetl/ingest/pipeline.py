@@ -224,6 +224,7 @@ class Pipeline:
             run_id=self._run.run_id,
             content_hash=turn.content_hash,
             text_hash=change.episode.text_hash,
+            parts=len(change.episode.parts),
             recipe=self._extractor.recipe,
             committed_at=now,
             started_at=turn.started_at,

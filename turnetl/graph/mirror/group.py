@@ -30,7 +30,8 @@ class Group:
         self.group_id: GroupId = contents.group_id
         self._entities: dict[str, Entity] = {}
         self._facts: dict[str, Fact] = {}
-        self._committed: set[TurnId] = set()
+        # Of how many parts each committed turn is.
+        self._committed: dict[TurnId, int] = {}
         # Facts that nothing has ended, by (source, name): a dict, for its order and its deletions.
         self._open: dict[tuple[str, str], dict[str, None]] = {}
         self._sessions: dict[SessionId, list[_Place]] = {}
@@ -77,6 +78,14 @@ class Group:
         following = session[after][1] if after < len(session) else None
         return previous, following
 
+    def parts_of(self, turn: TurnId) -> int:
+        """Return of how many parts a committed turn is.
+
+        Raises:
+            KeyError: it is not committed.
+        """
+        return self._committed[turn]
+
     def apply(self, change: Change, receipt: Receipt) -> None:
         """Make the committed change part of what is in memory. Repeating it changes nothing."""
         for entity in change.entities:
@@ -107,7 +116,7 @@ class Group:
         if receipt.turn_id not in self._committed:
             place = _place(receipt.started_at, receipt.turn_id)
             insort(self._sessions.setdefault(receipt.session_id, []), place)
-        self._committed.add(receipt.turn_id)
+        self._committed[receipt.turn_id] = receipt.parts
 
 
 def _place(started_at: datetime | None, turn: TurnId) -> _Place:

@@ -1,0 +1,225 @@
+"""Long turns: each part an episode of the same turn, in the graph together or not at all."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from graphiti_core.driver.driver import GraphDriver
+from graphiti_core.edges import EpisodicEdge, HasEpisodeEdge, NextEpisodeEdge
+from graphiti_core.nodes import EpisodicNode, SagaNode
+
+from tests.builders import GROUP
+from tests.graph.changes import NOW, PROFILE, TTL, in_parts, long_history, receipt, turn_id
+from tests.graph.dying import Countdown, Died, fail
+from tests.graph.opening import dying
+from tests.graph.test_graphiti_reads import graphiti, write
+from turnetl import ids
+from turnetl.graph import commit as rows
+from turnetl.graph.mirror.group import Group
+from turnetl.graph.open import open_graph
+from turnetl.graph.port import GraphStore
+from turnetl.model import Change, Lease
+
+
+def parts_of(of: Change) -> list[str]:
+    return [ids.part_id(of.episode.turn_id, n) for n in range(len(of.episode.parts))]
+
+
+ALL = [uuid for one in long_history() for uuid in parts_of(one)]
+"""The episodes of the long history, in order."""
+
+
+@pytest.fixture
+async def reader(graph_url: str) -> AsyncIterator[Any]:
+    await write(graph_url, long_history())
+    driver = await graphiti(graph_url)
+    yield driver
+    await driver.close()
+
+
+async def test_each_part_is_an_episode_with_its_own_text_in_the_order_of_time(
+    reader: GraphDriver,
+) -> None:
+    second = long_history()[1]
+    episodes = await EpisodicNode.get_by_uuids(reader, parts_of(second))
+    in_order = sorted(episodes, key=lambda one: one.valid_at)
+    assert [one.uuid for one in in_order] == parts_of(second)
+    assert [one.content for one in in_order] == list(second.episode.parts)
+    assert [one.name for one in in_order] == ["s1 1 (1 of 3)", "s1 1 (2 of 3)", "s1 1 (3 of 3)"]
+    started = second.episode.turn.started_at
+    assert started is not None
+    assert [one.valid_at for one in in_order] == [
+        started + timedelta(microseconds=number) for number in range(3)
+    ]
+
+
+async def test_the_first_part_has_the_turns_key_and_its_facts(reader: GraphDriver) -> None:
+    second = long_history()[1]
+    assert parts_of(second)[0] == second.episode.turn_id
+    episodes = await EpisodicNode.get_by_uuids(reader, parts_of(second))
+    facts = {one.uuid: one.entity_edges for one in episodes}
+    assert facts == {
+        uuid: [fact.uuid for fact in second.facts] if uuid == second.episode.turn_id else []
+        for uuid in parts_of(second)
+    }
+
+
+async def test_a_part_mentions_what_it_speaks_of(reader: GraphDriver) -> None:
+    edges = await EpisodicEdge.get_by_group_ids(reader, [GROUP])
+    said = {(edge.source_node_uuid, edge.target_node_uuid) for edge in edges}
+    _, second, third = long_history()
+    (failed,) = second.facts
+    part = parts_of(second)
+    assert {(uuid, thing) for uuid, thing in said if uuid in part} == {
+        (part[1], failed.source),
+        (part[2], failed.source),
+        (part[0], failed.target),
+    }
+    # Where nobody knows better, the first part does.
+    assert {uuid for uuid, _ in said if uuid in parts_of(third)} == {third.episode.turn_id}
+    assert len(edges) == len(said)
+
+
+async def test_the_saga_goes_from_part_to_part(reader: GraphDriver) -> None:
+    assert await chain(reader) == list(pairwise(ALL))
+    saga = await saga_of(reader)
+    assert (saga.first_episode_uuid, saga.last_episode_uuid) == (ALL[0], ALL[-1])
+    has = await HasEpisodeEdge.get_by_group_ids(reader, [GROUP])
+    assert sorted(edge.target_node_uuid for edge in has) == sorted(ALL)
+
+
+async def test_a_long_turn_that_arrives_late_is_linked_in_between(graph_url: str) -> None:
+    first, second, third = long_history()
+    of_two = in_parts(first, "user: a", "user: b")
+    late = replace(second, next_turn=third.episode.turn_id, previous_parts=2)
+    ahead = replace(third, previous_turn=first.episode.turn_id, previous_parts=2)
+    await write(graph_url, [of_two, ahead, late])
+    driver = await graphiti(graph_url)
+    everything = [uuid for one in (of_two, late, ahead) for uuid in parts_of(one)]
+    assert await chain(driver) == list(pairwise(everything))
+    saga = await saga_of(driver)
+    assert (saga.first_episode_uuid, saga.last_episode_uuid) == (everything[0], everything[-1])
+    await driver.close()
+
+
+async def test_the_graph_says_of_how_many_parts_the_turn_before_is(store: GraphStore) -> None:
+    await put(store, long_history())
+    loaded = Group(await store.load(GROUP))
+    live = Group(await empty(store))
+    for one in long_history():
+        live.apply(one, receipt(one))
+    for group in (loaded, live):
+        assert [group.parts_of(turn_id(name)) for name in ("p0", "p1", "p2")] == [1, 3, 2]
+
+
+async def test_the_text_of_a_turn_is_that_of_all_its_parts(store: GraphStore) -> None:
+    await put(store, long_history())
+    texts = (await store.load(GROUP)).texts
+    assert texts[turn_id("p1")] == "user: part alpha\n\nuser: part beta\n\nuser: part gamma"
+    assert len(texts) == 3
+
+
+async def test_episodes_are_as_many_as_the_parts_of_the_committed_turns(store: GraphStore) -> None:
+    await put(store, long_history())
+    receipts = await store.receipts(GROUP)
+    assert [one.parts for one in receipts] == [1, 3, 2]
+    assert (await store.counts(GROUP))[0] == sum(one.parts for one in receipts) == len(ALL)
+
+
+async def test_a_long_turn_is_committed_once(store: GraphStore) -> None:
+    lease = await put(store, long_history())
+    before = await store.load(GROUP)
+    second = long_history()[1]
+    assert not await store.commit(lease, second, receipt(second), now=NOW, ttl=TTL)
+    assert await store.load(GROUP) == before
+    assert (await store.counts(GROUP))[0] == len(ALL)
+
+
+def test_what_a_turn_made_includes_its_parts() -> None:
+    second = long_history()[1]
+    assert msgspec.json.decode(rows.before_images(second))["episodes_new"] == parts_of(second)
+
+
+async def test_dying_anywhere_in_a_long_turn_leaves_nothing_of_it(graph_url: str) -> None:
+    first, second, third = long_history()
+    store = await open_graph(graph_url, user="", password="")
+    await store.prepare()
+    lease = await put(store, [first])
+    before, counted = await store.load(GROUP), await store.counts(GROUP)
+    await store.close()
+    statement = 1
+    while not await survives(graph_url, statement, lease, second):
+        store = await open_graph(graph_url, user="", password="")
+        assert await store.load(GROUP) == before
+        assert await store.counts(GROUP) == counted
+        await store.close()
+        statement += 1
+    assert statement > 6
+    store = await open_graph(graph_url, user="", password="")
+    assert await store.commit(lease, third, receipt(third), now=NOW, ttl=TTL)
+    await store.close()
+    driver = await graphiti(graph_url)
+    assert await chain(driver) == list(pairwise(ALL))
+    await driver.close()
+
+
+async def test_a_process_killed_in_a_long_turn_leaves_nothing_of_it(graph_url: str) -> None:
+    for statement in (3, 5, 7):
+        program = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.graph.opening", graph_url, str(statement), "long"
+        )
+        assert await program.wait() == -signal.SIGKILL
+        store = await open_graph(graph_url, user="", password="")
+        assert await store.counts(GROUP) == (1, 2, 1)
+        assert len(await store.receipts(GROUP)) == 1
+        await store.close()
+
+
+async def survives(url: str, statement: int, lease: Lease, of: Change) -> bool:
+    store = dying(url, Countdown(statement, fail))
+    try:
+        return await store.commit(lease, of, receipt(of), now=NOW, ttl=TTL)
+    except Died:
+        return False
+    finally:
+        await store.close()
+
+
+async def put(store: GraphStore, changes: list[Change]) -> Lease:
+    lease = await store.acquire(
+        GROUP, PROFILE, owner="host:1", now=NOW, ttl=TTL, is_dead=lambda _: False
+    )
+    for one in changes:
+        assert await store.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
+    return lease
+
+
+async def empty(store: GraphStore) -> Any:
+    return replace(await store.load(GROUP), entities=(), facts=(), receipts=(), texts={})
+
+
+async def saga_of(driver: GraphDriver) -> SagaNode:
+    uuid = ids.saga_id(GROUP, long_history()[0].episode.turn.session_id)
+    (saga,) = await SagaNode.get_by_uuids(driver, [uuid])
+    return saga
+
+
+async def chain(driver: GraphDriver) -> list[tuple[str, str]]:
+    """Return the links from episode to episode, in the order in which one follows the other."""
+    edges = await NextEpisodeEdge.get_by_group_ids(driver, [GROUP])
+    after = {edge.source_node_uuid: edge.target_node_uuid for edge in edges}
+    assert len(after) == len(edges)
+    (here,) = after.keys() - set(after.values())
+    links = []
+    while here in after:
+        links.append((here, after[here]))
+        here = after[here]
+    assert len(links) == len(edges)
+    return links
