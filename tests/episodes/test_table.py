@@ -7,7 +7,7 @@ import polars as pl
 from tests import frames
 from tests.builders import START, tool, turn
 from turnetl import schema
-from turnetl.episodes import episodes
+from turnetl.episodes import episodes, parts
 from turnetl.model import Turn
 
 
@@ -83,5 +83,5 @@ def test_lengths_are_those_of_the_turn_and_of_the_text() -> None:
     row = made(replace(turn(), chars=5000)).row(0, named=True)
     assert row["chars_before"] == 5000
     assert row["chars_after"] == len(row["text"])
-    assert row["tokens"] == -(-len(row["text"]) // 4)
+    assert row["tokens"] == pl.select(parts.tokens(pl.lit(row["text"]))).item()
     assert row["parts"] == [row["text"]]

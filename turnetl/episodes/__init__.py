@@ -1,6 +1,9 @@
 """Turns to episodes: each turn once, in order, marked by the noise rules and rendered as text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+
+import polars as pl
 
 from turnetl import ids, noise, schema
 from turnetl.episodes import copies, parts, text
@@ -13,7 +16,8 @@ from turnetl.episodes.report import (
     count,
     from_text,
 )
-from turnetl.episodes.table import episodes
+from turnetl.episodes.slices import in_slices
+from turnetl.episodes.table import episodes, finished
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
 
@@ -33,6 +37,7 @@ _TURNS = "turnetl.turns"
 """Of the turns and of our own code."""
 _BY_HAND = "turnetl.by_hand"
 _REPORT = "turnetl.report"
+_COUNTED = ("noise", "copies", "chars_before", "chars_after", "tokens")
 
 
 def build(
@@ -90,12 +95,27 @@ def _group(lake: Lake, group: GroupId, filters: Filters, *, force: bool) -> Filt
         before = from_text(known.get(_REPORT, ""))
         if before is not None:
             return before
-    table = episodes(lake.scan_turns(group), filters)
-    report = count(group, table)
-    said = {_MADE_FROM: made_from, _TURNS: _turns(files), _REPORT: as_text(report)}
-    by_hand = {_BY_HAND: "yes"} if filters.by_hand else {}
-    lake.write_episodes(group, table, said | by_hand)
-    return report
+    counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(_COUNTED)]
+
+    def said() -> dict[str, str]:
+        report = as_text(count(group, pl.concat(counted)))
+        by_hand = {_BY_HAND: "yes"} if filters.by_hand else {}
+        return {_MADE_FROM: made_from, _TURNS: _turns(files), _REPORT: report} | by_hand
+
+    turns = in_slices(lake.turn_batches(group), filters.rules, lake.episodes_folder)
+    with closing(turns):
+        lake.write_episode_slices(group, _finished(turns, filters, counted), said)
+    return count(group, pl.concat(counted))
+
+
+def _finished(
+    turns: Iterator[pl.DataFrame], filters: Filters, counted: list[pl.DataFrame]
+) -> Iterator[pl.DataFrame]:
+    """Yield the episodes of each slice, and keep what is counted of them."""
+    for slice_ in turns:
+        rows = finished(slice_, filters)
+        counted.append(rows.select(_COUNTED))
+        yield rows
 
 
 def _made_from(files: Sequence[TurnFile], filters: Filters) -> str:

@@ -12,29 +12,41 @@ VERSION = 1
 """Of all that decides which turns are one, and which are over."""
 
 _PLACE = ["format", "session_id", "ordinal", "content_hash"]
-_KEYS = [*_PLACE, "turn_id", "prompt_id", "parent_session_id", "archive"]
 
 
-def as_one(turns: pl.LazyFrame) -> pl.LazyFrame:
+def as_one(keys: pl.DataFrame) -> pl.DataFrame:
     """Give the copies of a turn one `turn_id`, and the session that it was first said in.
 
-    Reads the columns that tell, and of those only. Adds `replayed`: the row is of a fork whose tool
-    wrote it anew; and `aside`: its archive ends in another session, so it may be copied there. The
-    times of such rows are less to be trusted than those of others.
+    Adds `replayed`: the row is of a fork whose tool wrote it anew; and `aside`: its archive ends in
+    another session, so it may be copied there. The times of such rows are less to be trusted than
+    those of others.
+
+    Args:
+        keys: `order.KEYS`, in any order.
     """
-    keys = turns.select(_KEYS).collect()
     replayed = _replayed(keys)
     same = _across_formats(keys) | replayed
     last = {turn: _last(turn, same) for turn in same}
-    one = pl.col("turn_id").replace(last)
-    owners = _owners(keys.with_columns(one))
-    ends_in = pl.col("session_id").sort_by("first_line", "session_id").last().over("archive")
-    marked = turns.with_columns(
-        pl.col("turn_id").is_in(list(replayed)).alias("replayed"),
-        (pl.col("session_id") != ends_in).alias("aside"),
-        one,
+    marked = _with_aside(
+        keys.with_columns(
+            pl.col("turn_id").is_in(list(replayed)).alias("replayed"),
+            pl.col("turn_id").replace(last) if last else pl.col("turn_id"),
+        )
     )
-    return marked.update(owners.lazy(), on="turn_id", how="left", include_nulls=True)
+    owners = _owners(marked)
+    if not owners.height:
+        return marked
+    return marked.update(owners, on="turn_id", how="left", include_nulls=True)
+
+
+def _with_aside(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add `aside`, of turns that several rows hold."""
+    several = rows.filter(pl.col("turn_id").is_duplicated()).select("archive").unique()
+    ends_in = pl.col("session_id").sort_by("first_line", "session_id").last()
+    ends = rows.join(several, on="archive", how="semi").group_by("archive").agg(ends_in=ends_in)
+    joined = rows.join(ends, on="archive", how="left", maintain_order="left")
+    aside = (pl.col("session_id") != pl.col("ends_in")).fill_null(value=False)
+    return joined.with_columns(aside.alias("aside")).drop("ends_in")
 
 
 def _across_formats(keys: pl.DataFrame) -> dict[str, str]:
@@ -44,8 +56,11 @@ def _across_formats(keys: pl.DataFrame) -> dict[str, str]:
     their order.
     """
     prompt = ["session_id", "prompt_id"]
+    formats = keys.select("session_id", "format").unique()
+    several = formats.filter(pl.col("session_id").is_duplicated())
     each = (
         keys.drop_nulls("prompt_id")
+        .join(several, on="session_id", how="semi")
         .filter(pl.col("format").n_unique().over(prompt) > 1)
         .group_by("format", *prompt, "turn_id")
         .agg(pl.col("ordinal").min())
@@ -66,7 +81,9 @@ def _replayed(keys: pl.DataFrame) -> dict[str, str]:
     forks = keys.drop_nulls("parent_session_id")
     if not forks.height:
         return {}
-    parents = keys.select(*_PLACE, first="turn_id").unique()
+    named = forks.select(session_id="parent_session_id").unique()
+    of_parents = keys.join(named, on="session_id", how="semi")
+    parents = of_parents.select(*_PLACE, first="turn_id").unique()
     fork = ["archive", "session_id"]
     pairs = (
         forks.join(
@@ -101,6 +118,7 @@ def _owners(keys: pl.DataFrame) -> pl.DataFrame:
     """Return the turns that lie in several sessions, each with the one that is no other's fork."""
     several = (
         keys.select("turn_id", "session_id", "parent_session_id")
+        .filter(pl.col("turn_id").is_duplicated())
         .filter(pl.col("session_id").n_unique().over("turn_id") > 1)
         .sort("turn_id", "session_id", "parent_session_id")
     )

@@ -8,7 +8,7 @@ from itertools import chain, islice, zip_longest
 import polars as pl
 
 from turnetl import noise
-from turnetl.episodes.table import in_order, once
+from turnetl.episodes import order
 from turnetl.lake import Lake
 from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.noise import Rule
@@ -96,7 +96,7 @@ def explain(
 
 def _matching(turns: pl.LazyFrame, rule: Rule, today: Sequence[Rule]) -> pl.DataFrame:
     """Return the turns that the rule marks, in order, with the rule that names them as `named`."""
-    named = noise.mark(in_order(once(turns)), today).rename({"noise": "named"})
+    named = noise.mark(order.turns(turns), today).rename({"noise": "named"})
     return (
         noise.mark(named, [rule])
         .filter(pl.col("noise").is_not_null())

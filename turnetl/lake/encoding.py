@@ -6,6 +6,8 @@ that its C++ writer takes for it; where there is no wheel of the first, the seco
 """
 
 import io
+from collections.abc import Callable, Iterable
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +24,8 @@ _SMALL = 1000
 """Rows. A dictionary and zstd for every column of less than that would not pay."""
 _LARGE = 32 << 20
 """Bytes of a table for which the Rust writer's five copies are too many; the other makes two."""
+_GROUP = 16 << 20
+"""Bytes of the row groups of such a table: what reads a part of it needs to unpack no more."""
 
 
 def encoded(rows: pa.Table, said: str) -> memoryview:
@@ -56,6 +60,31 @@ def by_pyarrow(rows: pa.Table, said: str) -> memoryview:
         write_statistics=not small,
         store_schema=False,
     ) as writer:
-        writer.write_table(rows)
+        writer.write_table(rows, row_group_size=_rows_of_a_group(rows))
         writer.add_key_value_metadata({KEY: said})
     return memoryview(file.getvalue())
+
+
+def in_groups(
+    rows: Iterable[pa.Table], columns: pa.Schema, said: Callable[[], str], file: IO[bytes]
+) -> None:
+    """Write a file whose rows come in groups: the same bytes for the same groups and text.
+
+    Args:
+        rows: each becomes a row group.
+        columns: what all of them have.
+        said: what the file shall say of itself; asked when all rows are written.
+        file: where to.
+    """
+    with pq.ParquetWriter(
+        file, columns, compression="zstd", use_dictionary=True, store_schema=False
+    ) as writer:
+        for group in rows:
+            writer.write_table(group, row_group_size=max(1, group.num_rows))
+        writer.add_key_value_metadata({KEY: said()})
+
+
+def _rows_of_a_group(rows: pa.Table) -> int:
+    groups: int = 1 + rows.get_total_buffer_size() // _GROUP
+    count: int = rows.num_rows
+    return max(1, -(-count // groups))

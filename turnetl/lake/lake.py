@@ -7,7 +7,7 @@ A turns file says in its own metadata which archive it was read from: it is its 
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from turnetl import ids, schema
 from turnetl.errors import Stop
-from turnetl.lake.parquet import said_of, scan, sync, write
+from turnetl.lake.batches import Batch, batches
+from turnetl.lake.parquet import said_of, scan, sync, write, write_slices
 from turnetl.lake.values import as_episode, as_turn
 from turnetl.model import Episode, GroupId, Turn, TurnId
 
@@ -66,7 +67,7 @@ class Lake:
     def groups(self) -> list[GroupId]:
         """Return the groups that have turns files or an episodes table, sorted."""
         turns = {path.parent.name for path in self.turn_paths()}
-        episodes = {path.stem for path in self._episodes.glob("*.parquet")}
+        episodes = {path.stem for path in self.episodes_folder.glob("*.parquet")}
         return [GroupId(name) for name in sorted(turns | episodes)]
 
     def emptied(self) -> list[GroupId]:
@@ -139,6 +140,10 @@ class Lake:
         """Return the turns of a group: files by name, rows in the archive's order."""
         return scan(self.turn_paths(group), schema.TURNS)
 
+    def turn_batches(self, group: GroupId) -> list[Batch]:
+        """Return the rows of `scan_turns` in batches that fit into memory."""
+        return batches(self.turn_paths(group), schema.TURNS)
+
     def turns(self, group: GroupId) -> Iterator[Turn]:
         """Yield the turns of `scan_turns` as values."""
         return (as_turn(row) for row in self.scan_turns(group).collect().iter_rows(named=True))
@@ -149,7 +154,21 @@ class Lake:
         """Write a group's episodes in place of those before."""
         said = msgspec.json.encode(metadata, order="sorted").decode()
         write(self._episodes_path(group), frame, schema.EPISODES, said)
-        sync(self._episodes)
+        sync(self.episodes_folder)
+
+    def write_episode_slices(
+        self,
+        group: GroupId,
+        slices: Iterable[pl.DataFrame],
+        metadata: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """Write a group's episodes as `write_episodes` does, while they are being made."""
+
+        def said() -> str:
+            return msgspec.json.encode(metadata(), order="sorted").decode()
+
+        write_slices(self._episodes_path(group), slices, schema.EPISODES, said)
+        sync(self.episodes_folder)
 
     def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:
         """Return what `write_episodes` was given, or None if the group has no such table."""
@@ -180,11 +199,12 @@ class Lake:
         return self.root / "turns"
 
     @property
-    def _episodes(self) -> Path:
+    def episodes_folder(self) -> Path:
+        """Where the episodes tables are, and what waits to get into one; it may not be there."""
         return self.root / "episodes"
 
     def _episodes_path(self, group: GroupId) -> Path:
-        return self._episodes / f"{group}.parquet"
+        return self.episodes_folder / f"{group}.parquet"
 
 
 def archive_digest(archive: Path) -> str:

@@ -1,9 +1,10 @@
 """One Parquet file: written whole or not at all, and checked against its table both ways."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from turnetl import schema
 from turnetl.errors import Stop
-from turnetl.lake.encoding import KEY, encoded
+from turnetl.lake.encoding import KEY, encoded, in_groups
 
 _UNFINISHED = ".tmp"
 _HOUR = 3600.0
@@ -33,13 +34,38 @@ def write(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, said: 
         Stop: a column is missing, superfluous or of another type; or the disk does not take it.
     """
     data = encoded(_checked(path, rows, table), said)
-    try:
-        _replace(path, data)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise Stop(
-            f"`{path}` cannot be written ({why}); make room or name another lake."
-        ) from error
+    _replace(path, lambda file: file.write(data))
+
+
+def write_slices(
+    path: Path, slices: Iterable[pl.DataFrame], table: schema.Table, said: Callable[[], str]
+) -> None:
+    """Write a table whose rows come in slices, as `write` does; no more than two are held.
+
+    Args:
+        path: where to.
+        slices: the table's rows in their order; the bytes hang on where they are parted, too.
+        table: what their columns must be.
+        said: what the file shall say of itself; asked when all rows are known.
+
+    Raises:
+        Stop: as of `write`.
+    """
+    left = iter(slices)
+    first = list(islice(left, 1)) or [pl.DataFrame(schema=table.polars)]
+    second = list(islice(left, 1))
+    if not second:
+        write(path, first[0], table, said())
+        return
+    all_ = chain(_emptied(first), _emptied(second), left)
+    tables = (_checked(path, rows, table) for rows in all_)
+    _replace(path, lambda file: in_groups(tables, arrow_schema(table), said, file))
+
+
+def _emptied(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Yield what is in the list, and keep it no longer."""
+    while rows:
+        yield rows.pop()
 
 
 def sync(folder: Path) -> None:
@@ -66,7 +92,7 @@ def said_of(path: Path) -> str:
     try:
         return pl.read_parquet_metadata(path).get(KEY, "")
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise _refusal(path, "cannot be read") from error
+        raise refusal(path, "cannot be read") from error
 
 
 def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
@@ -77,10 +103,20 @@ def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
     """
     paths = list(paths)
     for path in paths:
-        _check(path, _columns(path), table)
+        check(path, table)
     if not paths:
         return pl.LazyFrame(schema=table.polars)
     return pl.scan_parquet(paths, schema=table.polars, glob=False)
+
+
+def check(path: Path, table: schema.Table) -> None:
+    """Raise `Stop` if the file cannot be read or has not the table's columns. Reads no row."""
+    _check(path, _columns(path), table)
+
+
+def refusal(path: Path, what: str) -> Stop:
+    """Return the error for a file that is not as it must be."""
+    return Stop(f"`{path}` {what}; delete it, and the next run makes it anew.")
 
 
 @cache
@@ -108,17 +144,29 @@ def _checked(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table) -> 
     return rows
 
 
-def _replace(path: Path, data: memoryview) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{_UNFINISHED}")
+def _replace(path: Path, put: Callable[[IO[bytes]], object]) -> None:
+    # Of two machines on one disk both may have a process of this number.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{_UNFINISHED}")
     try:
         with _opened(temporary) as file:
-            file.write(data)
+            put(file)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+    except OSError as error:
+        _forget(temporary)
+        why = error.strerror or str(error)
+        raise Stop(
+            f"`{path}` cannot be written ({why}); make room or name another lake."
+        ) from error
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        _forget(temporary)
         raise
+
+
+def _forget(temporary: Path) -> None:
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
 
 
 def _opened(temporary: Path) -> IO[bytes]:
@@ -147,7 +195,7 @@ def _columns(path: Path) -> Mapping[str, pl.DataType]:
     try:
         return pl.read_parquet_schema(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise _refusal(path, "cannot be read") from error
+        raise refusal(path, "cannot be read") from error
 
 
 def _check(path: Path, found: Mapping[str, Any], table: schema.Table) -> None:
@@ -155,15 +203,11 @@ def _check(path: Path, found: Mapping[str, Any], table: schema.Table) -> None:
     wanted = table.polars
     for name, dtype in wanted.items():
         if name not in found:
-            raise _refusal(path, f"lacks the column `{name}`")
+            raise refusal(path, f"lacks the column `{name}`")
         if found[name] != dtype:
-            raise _refusal(path, f"has `{name}` as {found[name]} instead of {dtype}")
+            raise refusal(path, f"has `{name}` as {found[name]} instead of {dtype}")
     for name in found:
         if name not in wanted:
-            raise _refusal(path, f"has a column `{name}` that `{table.name}` does not know")
+            raise refusal(path, f"has a column `{name}` that `{table.name}` does not know")
     if list(found) != list(wanted):
-        raise _refusal(path, f"has the columns of `{table.name}` in another order")
-
-
-def _refusal(path: Path, what: str) -> Stop:
-    return Stop(f"`{path}` {what}; delete it, and the next run makes it anew.")
+        raise refusal(path, f"has the columns of `{table.name}` in another order")
