@@ -10,7 +10,7 @@ from graphiti_core.nodes import EntityNode
 
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import Things
 from turnetl.model import Entity, Fact, Vector
 
 Known = Callable[[str], Vector | None]
@@ -21,7 +21,7 @@ Thing = TypeVar("Thing", Entity, Fact)
 def resolved(
     nodes: Sequence[EntityNode],
     edges: Sequence[EntityEdge],
-    group: Group,
+    group: Things,
     *,
     known: Known,
     now: datetime,
