@@ -27,7 +27,7 @@ from turnetl.noise.rules import ON_DEMAND, RULES
 
 _MOST_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_KEYS = ("why", "on", "worked", "not", "tools")
+_KEYS = ("why", "on", "worked", "not")
 
 
 def read(path: Path) -> tuple[Rule, ...]:

@@ -15,7 +15,7 @@ from turnetl import schema
 VERSION = 1
 """Of all that decides where the same pattern matches."""
 
-READ = 100_000
+READ = 20_000
 """Characters of a text, from its beginning: rules need no more, and a pattern made to be slow takes
 seconds over them."""
 LONGEST = 1000

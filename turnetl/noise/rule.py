@@ -16,7 +16,7 @@ class Rule:
     why: str
     """One sentence, for a person."""
     when: pl.Expr
-    """True or False for each turn, never null."""
+    """True or False for each turn, never null. Reads columns of `schema.TURNS` and of `shape`."""
     on: bool = True
     """False: it marks only if a person asks for it."""
     definition: str = ""

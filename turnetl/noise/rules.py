@@ -1,10 +1,14 @@
 """What speaks against a turn. Each rule is a polars expression over `schema.TURNS` of one group.
 
 The frame holds each turn id once, in the order of the episodes table: `first` means the earliest.
-The order of `RULES` counts: the first rule that matches names the turn. A prompt that got work done
-(a call of a tool, a word of steering, a real answer) is never noise, whatever its words are; nor is
-one that says something by itself, only because nobody answered. A turn that waits for its answer is
-marked by nothing that speaks of what did not happen.
+The order of `RULES` counts: the first rule that matches names the turn.
+
+A prompt that got work done (a call of a tool, a word of steering, a real answer) is never noise,
+whatever its words are; nor is one that says something by itself, only because nobody answered. A
+turn that waits for its answer is marked by nothing that speaks of what did not happen.
+
+A changed expression, here or in `shape`, `prompts` and `words`, needs a higher version of the rules
+that read it.
 """
 
 import polars as pl
@@ -113,7 +117,11 @@ ACKNOWLEDGEMENT = _rule(
     "A yes, a thank you, a go on that got no work done.",
     ~waits
     & (
-        (brief.str.contains(words.ACKNOWLEDGED) & brief.str.contains(words.SAYS_YES))
+        (
+            brief.str.contains(words.ACKNOWLEDGED)
+            & brief.str.contains(words.SAYS_YES)
+            & ~brief.str.contains(words.ASKS)
+        )
         | brief.str.contains(words.WORDLESS)
     ),
 )

@@ -38,12 +38,14 @@ _FILL = """
     aber alles das dir doch es für hilfe ist mal nur schon sehr so und dann jetzt
     beaucoup c ça est pour tout très y
     eso es por todo ayuda muy bem muito isso tudo bene va molto tante
-    пожалуйста за помощь большое bardzo proszę रखें है tiếp tục cảm ơn
+    пожалуйста за помощь большое bardzo proszę रखें है
 """
 """May stand beside them."""
 
-_REFUSALS = ("no thanks", "no thank you", "nein danke", "non merci", "no gracias", "nee dank")
-"""A bare `no` decides something and is none of these."""
+_YES_IN_WORDS = (
+    "no thanks|no thank you|nein danke|non merci|no gracias|nee dank|tiếp tục|cảm ơn|d accord"
+)
+"""A bare `no` decides something and is none of them."""
 
 _UNSPACED = """
     好 好的 好吧 好啊 继续 繼續 继续吧 是 是的 可以 可以的 谢谢 謝謝 谢谢你 行 嗯 对 對 没问题
@@ -77,7 +79,7 @@ def _among(plain: str, unspaced: str) -> str:
     return rf"(?i)(?:^|{_SIGN})(?:{plain})(?:{_SIGN}|$)|{unspaced}"
 
 
-_PHRASES = _spelled("|".join(_REFUSALS))
+_PHRASES = _spelled(_YES_IN_WORDS)
 ACKNOWLEDGED = _together(f"{_PHRASES}|{_any(_YES, _FILL)}", _any(_UNSPACED), 10)
 SAYS_YES = _among(f"{_PHRASES}|{_any(_YES)}", _any(_UNSPACED))
 """With ACKNOWLEDGED: a yes, a thank you or a go on, and nothing else."""
@@ -102,6 +104,7 @@ GREETING = _together(f"{_HELLOS}|{_any(_HELLO, _TO_WHOM)}", _any(_UNSPACED_HELLO
 SAYS_HELLO = _among(f"{_HELLOS}|{_any(_HELLO)}", _any(_UNSPACED_HELLO))
 """With GREETING: a hello or a goodbye, and nothing else."""
 
+ASKS = r"[?\x{FF1F}]"
 WORDLESS = r"^[^\p{L}\p{N}?\x{FF1F}]+$"
 """A thumb, a dot, a row of marks; a question mark asks something."""
 
