@@ -207,7 +207,7 @@ async def empty(store: GraphStore) -> Any:
 
 async def saga_of(driver: GraphDriver) -> SagaNode:
     uuid = ids.saga_id(GROUP, long_history()[0].episode.turn.session_id)
-    (saga,) = await SagaNode.get_by_uuids(driver, [uuid])
+    saga: SagaNode = await SagaNode.get_by_uuid(driver, uuid)
     return saga
 
 

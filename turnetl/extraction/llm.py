@@ -26,11 +26,12 @@ from graphiti_core.utils.maintenance.node_operations import (
 )
 
 from turnetl import ids
-from turnetl.extraction import outcome
+from turnetl.extraction import outcome, shown
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.candidates import Candidates
+from turnetl.graph.mirror.draft import Draft, DraftCandidates
 from turnetl.graph.mirror.group import Group
 from turnetl.graph.mirror.seams import MirrorDriver
 from turnetl.llm.chat import Model
@@ -38,7 +39,7 @@ from turnetl.llm.graphiti import NoReranker, TurnEmbedder, TurnModel
 from turnetl.llm.port import Embedder
 from turnetl.model import Entity, Episode, Fact, TurnId, Usage
 
-_VERSION = "1"
+_VERSION = "2"
 """Of what this module makes of answers."""
 
 Gate = Callable[[EntityNode], Awaitable[bool]]
@@ -46,15 +47,22 @@ Gate = Callable[[EntityNode], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
-    """What a turn says. Nothing in it hangs on the group."""
+class Part:
+    """What a part of a turn says. Nothing in it hangs on the group."""
 
-    context: tuple[Episode, ...]
     entities: tuple[Entity, ...]
     """As the model named them."""
     endpoints: tuple[Entity, ...]
     """Named by facts only."""
     facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a turn says."""
+
+    context: tuple[Episode, ...]
+    parts: tuple[Part, ...]
     usage: Usage
 
 
@@ -103,38 +111,47 @@ class LlmExtractor:
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> Extracted:
         clients = _Clients(self._model, self._embedder, MirrorDriver())
-        before = [convert.episodic(turn, turn.parts[0]) for turn in context]
-        entities: dict[str, Entity] = {}
-        endpoints: dict[str, Entity] = {}
-        facts: dict[str, Fact] = {}
-        for part in episode.parts:
-            told = convert.episodic(episode, part)
-            nodes = await self._nodes(clients, told, before)
-            edges, made = await self._edges(clients, told, before, nodes)
-            entities |= {node.uuid: convert.entity(node) for node in nodes}
-            endpoints |= {node.uuid: convert.entity(node) for node in made}
-            facts |= {edge.uuid: convert.fact(edge) for edge in edges}
+        parts = []
+        for number, told in enumerate(shown.told(episode)):
+            before = shown.before(episode, number, context)
+            parts.append(await self._part(clients, told, before))
         clients.check()
-        return Extracted(
-            context=tuple(context),
-            entities=tuple(entities.values()),
-            endpoints=tuple(node for uuid, node in endpoints.items() if uuid not in entities),
-            facts=tuple(facts.values()),
-            usage=clients.model.usage,
-        )
+        return Extracted(tuple(context), tuple(parts), clients.model.usage)
 
     async def resolve(
         self, episode: Episode, extracted: Extracted, group: Group, *, now: datetime
     ) -> Resolved:
         embedder = TurnEmbedder(self._embedder)
-        driver = MirrorDriver.of(group, self._of(group), embedder.remember)
-        clients = _Clients(self._model, embedder, driver)
-        told = convert.episodic(episode, episode.parts[0])
-        before = [convert.episodic(turn, turn.parts[0]) for turn in extracted.context]
-        nodes, edges = await self._resolve(clients, told, before, extracted)
-        clients.check()
-        resolved = outcome.resolved(nodes, edges, group, known=embedder.known, now=now)
-        return replace(resolved, usage=extracted.usage + clients.model.usage)
+        draft = Draft(group)
+        candidates = DraftCandidates(draft, self._of(group))
+        mentions, usage = [], extracted.usage
+        for number, (told, part) in enumerate(
+            zip(shown.told(episode), extracted.parts, strict=True)
+        ):
+            driver = MirrorDriver.of(draft, candidates, embedder.remember)
+            clients = _Clients(self._model, embedder, driver)
+            before = shown.before(episode, number, extracted.context)
+            nodes, edges = await self._resolve(clients, told, before, part)
+            clients.check()
+            said = outcome.resolved(nodes, edges, draft, known=embedder.known, now=now)
+            await _take(draft, said, embedder)
+            mentions.append(said.mentions)
+            usage += clients.model.usage
+        return replace(outcome.of_draft(draft, mentions), usage=usage)
+
+    async def _part(
+        self, clients: "_Clients", told: EpisodicNode, before: list[EpisodicNode]
+    ) -> Part:
+        nodes = await self._nodes(clients, told, before)
+        edges, made = await self._edges(clients, told, before, nodes)
+        entities = {node.uuid: convert.entity(node) for node in nodes}
+        endpoints = {node.uuid: convert.entity(node) for node in made}
+        facts = {edge.uuid: convert.fact(edge) for edge in edges}
+        return Part(
+            entities=tuple(entities.values()),
+            endpoints=tuple(node for uuid, node in endpoints.items() if uuid not in entities),
+            facts=tuple(facts.values()),
+        )
 
     def _of(self, group: Group) -> Candidates:
         if group not in self._candidates:
@@ -198,13 +215,13 @@ class LlmExtractor:
         clients: "_Clients",
         told: EpisodicNode,
         before: list[EpisodicNode],
-        extracted: Extracted,
+        part: Part,
     ) -> tuple[list[EntityNode], list[EntityEdge]]:
-        """Return the turn's entities and its new, confirmed and retired facts, as they shall be."""
+        """Return the part's entities and its new, confirmed and retired facts, as they shall be."""
         kinds = self._ontology.entity_types
-        named = [convert.node(entity) for entity in extracted.entities]
+        named = [convert.node(entity) for entity in part.entities]
         nodes, keys, _ = await resolve_extracted_nodes(clients.bundle, named, told, before, kinds)
-        unknown = _by_name(map(convert.node, extracted.endpoints), nodes, keys)
+        unknown = _by_name(map(convert.node, part.endpoints), nodes, keys)
         if unknown:
             more, more_keys, _ = await resolve_extracted_nodes(
                 clients.bundle, unknown, told, before, kinds
@@ -213,7 +230,7 @@ class LlmExtractor:
             nodes += outcome.not_among(more, nodes)
         confirmed, retired, new = await resolve_extracted_edges(
             clients.bundle,
-            resolve_edge_pointers([convert.edge(fact) for fact in extracted.facts], keys),
+            resolve_edge_pointers([convert.edge(fact) for fact in part.facts], keys),
             told,
             nodes,
             self._ontology.edge_types or {},
@@ -223,6 +240,21 @@ class LlmExtractor:
             clients.bundle, nodes, told, before, kinds, self._gate, edges=new
         )
         return nodes, confirmed + retired
+
+
+async def _take(draft: Draft, said: Resolved, embedder: TurnEmbedder) -> None:
+    """Take in what a part says; what was not embedded on the way is embedded now."""
+    names = [one.name for one in said.entities if one.embedding is None]
+    texts = [one.text for one in said.facts if one.embedding is None]
+    if names or texts:
+        await embedder.create_batch([*names, *texts])
+    draft.take(
+        (
+            replace(one, embedding=one.embedding or embedder.known(one.name))
+            for one in said.entities
+        ),
+        (replace(one, embedding=one.embedding or embedder.known(one.text)) for one in said.facts),
+    )
 
 
 class _Clients:

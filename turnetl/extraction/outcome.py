@@ -10,6 +10,7 @@ from graphiti_core.nodes import EntityNode
 
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
+from turnetl.graph.mirror.draft import Draft
 from turnetl.graph.mirror.group import Things
 from turnetl.model import Entity, Fact, Vector
 
@@ -42,6 +43,19 @@ def resolved(
             [_fact(fact, group.fact(fact.uuid), known, now) for fact in facts], group.fact
         ),
         mentions=tuple(sorted({node.uuid for node in nodes})),
+    )
+
+
+def of_draft(draft: Draft, mentions: Sequence[Sequence[str]]) -> Resolved:
+    """Return what the parts of a turn do together; `mentions` are what each of them speaks of."""
+    said_in: dict[str, tuple[int, ...]] = {}
+    for number, uuids in enumerate(mentions):
+        said_in |= {uuid: (*said_in.get(uuid, ()), number) for uuid in uuids}
+    return Resolved(
+        entities=(*_by_key(draft.new.entities), *_by_key(draft.changed_entities)),
+        facts=(*_by_key(draft.new.facts), *_by_key(draft.changed_facts)),
+        mentions=tuple(sorted(said_in)),
+        said_in=said_in,
     )
 
 
@@ -87,6 +101,10 @@ def _fact(fact: Fact, before: Fact | None, known: Known, now: datetime) -> Fact:
         return replace(fact, created_at=now, expired_at=expired, embedding=known(fact.text))
     expired = before.expired_at or (now if fact.expired_at is not None else None)
     return replace(fact, expired_at=expired, embedding=before.embedding)
+
+
+def _by_key(things: Iterable[Thing]) -> list[Thing]:
+    return sorted(things, key=lambda thing: thing.uuid)
 
 
 def _new_first(things: Iterable[Thing], before: Callable[[str], Thing | None]) -> tuple[Thing, ...]:

@@ -1,5 +1,7 @@
 """Between turnetl's values and Graphiti's: entities and nodes, facts and edges."""
 
+from datetime import timedelta
+
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
 
@@ -71,8 +73,10 @@ def fact(of: EntityEdge) -> Fact:
     )
 
 
-def episodic(episode: Episode, text: str) -> EpisodicNode:
-    """Return the episode, or the part of it that is `text`, as Graphiti's prompts want it.
+def episodic(episode: Episode, text: str, part: int = 0) -> EpisodicNode:
+    """Return a part of the episode, or `text` in its place, as Graphiti's prompts want it.
+
+    Its key is the turn's, whichever part it is: so facts name the turn.
 
     Raises:
         ValueError: its turn has no time.
@@ -82,11 +86,11 @@ def episodic(episode: Episode, text: str) -> EpisodicNode:
         raise ValueError(f"turn {turn.turn_id} has no time")
     return EpisodicNode(
         uuid=turn.turn_id,
-        name=names.episode_name(turn),
+        name=names.episode_name(turn, part, len(episode.parts)),
         group_id=turn.group_id,
         source=EpisodeType.message,
         source_description=names.SOURCE_DESCRIPTION,
         content=text,
         created_at=turn.started_at,
-        valid_at=turn.started_at,
+        valid_at=turn.started_at + timedelta(microseconds=part),
     )

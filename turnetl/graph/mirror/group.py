@@ -3,6 +3,7 @@
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Protocol
 
 from turnetl.model import (
     Change,
@@ -17,6 +18,24 @@ from turnetl.model import (
 )
 
 _Place = tuple[datetime, TurnId]
+
+
+class Things(Protocol):
+    """Entities and facts of one group."""
+
+    group_id: GroupId
+
+    @property
+    def entities(self) -> Iterable[Entity]:
+        """All entities, in the order of their creation."""
+
+    @property
+    def facts(self) -> Iterable[Fact]:
+        """All facts, retired ones too, in the order of their creation."""
+
+    def entity(self, uuid: str) -> Entity | None: ...
+
+    def fact(self, uuid: str) -> Fact | None: ...
 
 
 class Group:
@@ -35,10 +54,7 @@ class Group:
         # Facts that nothing has ended, by (source, name): a dict, for its order and its deletions.
         self._open: dict[tuple[str, str], dict[str, None]] = {}
         self._sessions: dict[SessionId, list[_Place]] = {}
-        for entity in contents.entities:
-            self._entities[entity.uuid] = entity
-        for fact in contents.facts:
-            self._put_fact(fact)
+        self.put(contents.entities, contents.facts)
         for receipt in contents.receipts:
             self._put_turn(receipt)
 
@@ -88,11 +104,15 @@ class Group:
 
     def apply(self, change: Change, receipt: Receipt) -> None:
         """Make the committed change part of what is in memory. Repeating it changes nothing."""
-        for entity in change.entities:
-            self._entities[entity.uuid] = entity
-        for fact in change.facts:
-            self._put_fact(fact)
+        self.put(change.entities, change.facts)
         self._put_turn(receipt)
+
+    def put(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:
+        """Hold these, in the place of those that have the same keys."""
+        for entity in entities:
+            self._entities[entity.uuid] = entity
+        for fact in facts:
+            self._put_fact(fact)
 
     def _put_fact(self, fact: Fact) -> None:
         before = self._facts.get(fact.uuid)

@@ -98,27 +98,53 @@ class Lexical:
             if not of_term:
                 del self._postings[term]
 
-    def weights(self, query: str) -> dict[str, float]:
+    def weights(self, query: str, *more: "Lexical") -> dict[str, float]:
         """Return the query's terms and how telling each is here: its inverse document frequency."""
-        return {term: self._rarity(term) for term in self._words.count(query)}
+        among = (self, *more)
+        texts = sum(len(index) for index in among)
+        return {
+            term: rarity(sum(len(index.having(term)) for index in among), texts)
+            for term in self._words.count(query)
+        }
 
-    def scores(self, query: str) -> dict[str, float]:
+    def scores(self, query: str, *more: "Lexical") -> dict[str, float]:
         """Return the BM25 score of every text that shares a term with the query."""
         scores: dict[str, float] = {}
-        mean = self._length / len(self._counts) if self._counts else 0.0
-        for term, weight in self.weights(query).items():
-            for key, times in self._postings.get(term, {}).items():
-                score = weight * saturated(times, self._lengths[key], mean)
-                scores[key] = scores.get(key, 0.0) + score
+        among = (self, *more)
+        texts = sum(len(index) for index in among)
+        mean = sum(index.length for index in among) / texts if texts else 0.0
+        for term, weight in self.weights(query, *more).items():
+            for index in among:
+                lengths = index.lengths
+                for key, times in index.having(term).items():
+                    score = weight * saturated(times, lengths[key], mean)
+                    scores[key] = scores.get(key, 0.0) + score
         return scores
 
-    def search(self, query: str, limit: int) -> list[tuple[str, float]]:
-        """Return the best keys with their scores, best first; equal ones in the order of keys."""
-        ranked = sorted(self.scores(query).items(), key=lambda found: (-found[1], found[0]))
-        return ranked[:limit]
+    def search(self, query: str, limit: int, *more: "Lexical") -> list[tuple[str, float]]:
+        """Return the best keys with their scores, best first; equal ones in the order of keys.
 
-    def _rarity(self, term: str) -> float:
-        return rarity(len(self._postings.get(term, {})), len(self._counts))
+        Texts of `more` count as if they were here; their keys must be others.
+        """
+        scores = self.scores(query, *more)
+        return sorted(scores.items(), key=lambda found: (-found[1], found[0]))[:limit]
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    @property
+    def length(self) -> int:
+        """Terms of all texts."""
+        return self._length
+
+    def having(self, term: str) -> Mapping[str, int]:
+        """Return the keys of the texts that have the term, and how often."""
+        return self._postings.get(term, {})
+
+    @property
+    def lengths(self) -> Mapping[str, int]:
+        """Terms of each text, by key."""
+        return self._lengths
 
 
 def shares(query: str, texts: Sequence[str], words: Words) -> list[float]:

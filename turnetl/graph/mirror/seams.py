@@ -20,7 +20,7 @@ from typing_extensions import override
 
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.candidates import Candidates
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import Things
 from turnetl.model import Entity, Fact, Vector
 
 _MOST_WORDS = 128
@@ -46,7 +46,7 @@ class MirrorDriver(GraphDriver):
         """Queries that were refused."""
 
     @classmethod
-    def of(cls, group: Group, candidates: Candidates, seen: Seen) -> "MirrorDriver":
+    def of(cls, group: Things, candidates: Candidates, seen: Seen) -> "MirrorDriver":
         """Answer from the group; tell `seen` the text and vector of each candidate handed out.
 
         `candidates` are the group's; they are brought up to date here.
@@ -171,9 +171,9 @@ class MirrorReads(GraphOperationsInterface):
     """Reads of entities by uuid and by exact name."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
-    _group: Group = PrivateAttr()
+    _group: Things = PrivateAttr()
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Things) -> None:
         super().__init__()
         self._group = group
 
@@ -203,7 +203,7 @@ class MirrorReads(GraphOperationsInterface):
         return [convert.node(entity) for entity in self._group.entities if entity.name in wanted]
 
 
-def _only(group: Group, group_ids: Sequence[str] | None) -> None:
+def _only(group: Things, group_ids: Sequence[str] | None) -> None:
     """Refuse a search that goes beyond the group."""
     if group_ids is None or set(group_ids) != {group.group_id}:
         raise NotImplementedError(f"a search in {group_ids}, not in {group.group_id} alone")
