@@ -69,3 +69,34 @@ def test_arguments_that_nest_too_deep_do_not_raise() -> None:
     for _ in range(100_000):
         deep = [deep]
     assert call({"n": deep}) == "[arguments that nest too deep]"
+
+
+def change(old: str, new: str) -> str:
+    return call({"file_path": "a.py", "old_string": old, "new_string": new})
+
+
+def test_a_change_is_told_by_all_its_lines_if_they_are_few() -> None:
+    told = change("retries = 3\nwait = 1\nkeep = 0", "retries = 5\n\nwait = 2\nkeep = 0")
+    assert told == "a.py :: - retries = 3\nwait = 1 + retries = 5\nwait = 2"
+
+
+def test_of_a_long_change_the_names_are_told_first() -> None:
+    body = "\n".join(f"    total += {n} * rate_of_the_day({n})" for n in range(90))
+    told = change("", f"import os\n{body}\nclass Cart:\n{body}\ndef total():\n    pass\n")
+    assert told.startswith("a.py :: + import os\ntotal += 0 ")
+    assert told.endswith("\nclass Cart:\ndef total():\npass")
+    assert len(told) < 400
+
+
+def test_every_edit_of_several_is_told() -> None:
+    edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]
+    assert call({"file_path": "a.py", "edits": edits}) == "a.py :: - a\nc + b\nd"
+
+
+def test_of_a_key_over_many_lines_only_the_first_is_told() -> None:
+    key = "-----BEGIN " + "PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"
+    assert change("", f"x = 1\nkey = '{key}'\nabc") == "a.py :: + x = 1"
+
+
+def test_a_change_of_many_lines_is_told_in_a_few() -> None:
+    assert len(change("", "\n".join(map(str, range(500_000))))) < 400

@@ -16,7 +16,7 @@ _LOOK = Look("role", frozenset(OPENAI), ("content", "tool_calls", "function_call
 class OpenAIConversations:
     name = "openai_conv"
     title = "chats as OpenAI's messages (JSON, JSONL)"
-    version = 1
+    version = 2
 
     def sniff(self, opening: Opening) -> bool:
         return _LOOK.is_seen_in(opening)

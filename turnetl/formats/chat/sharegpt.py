@@ -14,7 +14,7 @@ _LOOK = Look("from", frozenset(SHAREGPT), ("value", "content", "text", "argument
 class ShareGPT:
     name = "sharegpt"
     title = "chats as ShareGPT's conversations (JSON, JSONL)"
-    version = 1
+    version = 2
 
     def sniff(self, opening: Opening) -> bool:
         return _LOOK.is_seen_in(opening)

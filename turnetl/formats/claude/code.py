@@ -23,7 +23,7 @@ _NAMES = ("sessionId", "uuid", "parentUuid", "leafUuid", "messageId")
 class ClaudeCode:
     name = "claude_code"
     title = "Claude Code sessions, 1.0 to 2.1 (JSONL)"
-    version = 2
+    version = 3
 
     def sniff(self, opening: Opening) -> bool:
         """Know the archive by the first row that is one of Claude Code's."""

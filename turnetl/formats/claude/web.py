@@ -11,7 +11,7 @@ _ROWS = "loglines"
 class ClaudeWeb:
     name = "claude_web"
     title = "sessions exported from claude.ai/code (JSON)"
-    version = 1
+    version = 2
 
     def sniff(self, opening: Opening) -> bool:
         """Know the archive by its list of Claude Code's rows."""

@@ -16,7 +16,7 @@ _ITEMS = "items"
 class CodexDocument:
     name = "codex_json"
     title = "rollouts of the first Codex CLI (JSON)"
-    version = 1
+    version = 2
 
     def sniff(self, opening: Opening) -> bool:
         """Know the archive by its session and its items."""

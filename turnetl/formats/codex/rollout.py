@@ -25,7 +25,7 @@ _NAMED = {"id", "timestamp"}
 class Codex:
     name = "codex"
     title = "Codex CLI rollouts, with and without the envelope (JSONL)"
-    version = 1
+    version = 2
 
     def sniff(self, opening: Opening) -> bool:
         """Know the archive by the first row that is one of Codex's, or by how it begins."""

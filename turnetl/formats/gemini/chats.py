@@ -22,7 +22,7 @@ _OF_A_MODEL = ("content", "parts", "toolCalls", "thoughts", "tokens")
 class GeminiJson:
     name = "gemini_json"
     title = "Gemini CLI sessions up to 0.39 (JSON)"
-    version = 1
+    version = 2
 
     def sniff(self, opening: Opening) -> bool:
         """Know the archive by its head and the messages in it; one cut off by its head alone."""
@@ -50,7 +50,7 @@ class GeminiJson:
 class GeminiJsonl:
     name = "gemini_jsonl"
     title = "Gemini CLI sessions since 0.40 (JSONL)"
-    version = 1
+    version = 2
 
     def sniff(self, opening: Opening) -> bool:
         """Know the archive by a session's head, or a line that only Gemini CLI writes."""

@@ -49,7 +49,7 @@ _EVENTS = Rows(_Event)
 class GeminiStream:
     name = "gemini_stream"
     title = "Gemini CLI runs printed with --output-format stream-json (JSONL)"
-    version = 1
+    version = 2
 
     def sniff(self, opening: Opening) -> bool:
         """Know the archive by an event that only Gemini CLI prints."""

@@ -1,8 +1,8 @@
 """A tool call in one line, whatever the agent: the command, the path, or compact JSON.
 
-A call that changes a file is its path and the gist of the change behind ` :: `, the first line that
-went and the first that came: `src/app.py :: - return None + return cart`. A patch of several files
-keeps its headers: `*** Update File: a.py - x + y *** Delete File: b.py`.
+A call that changes a file is its path and the gist of the change behind ` :: `, a few lines that
+went and that came: `src/app.py :: - return None + return cart`. A patch of several files keeps its
+headers: `*** Update File: a.py - x + y *** Delete File: b.py`.
 """
 
 import re
@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from turnetl.formats.kit.gists import changed, gist
 from turnetl.formats.kit.patches import in_short, is_patch
 
 _PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")
@@ -23,8 +24,6 @@ _SHELL = re.compile(r"(?:.*[/\\])?(?:ba|z|da|k|fi)?sh(?:\.exe)?", re.IGNORECASE)
 _SCRIPT = re.compile(r"-\w*c")
 _POWERSHELL = re.compile(r"(?:.*[/\\])?(?:pwsh|powershell)(?:\.exe)?", re.IGNORECASE)
 _TOO_MUCH = "[arguments that nest too deep]"
-_GIST = 500
-"""Characters of a changed line that are looked at: enough for a secret to be known as one."""
 
 
 def call(arguments: object) -> str:
@@ -88,13 +87,15 @@ def _path(arguments: Mapping[str, Any]) -> str | None:
 
 def _gist(arguments: Mapping[str, Any]) -> str:
     edits = arguments.get("edits")
-    change = edits[0] if isinstance(edits, list) and edits else arguments
-    if not isinstance(change, dict):
-        return ""
-    old, new = _first_text(change, _GONE) or "", _first_text(change, _CAME) or ""
-    gone = _first_line(old, but_not_in=new)
-    came = _first_line(new, but_not_in=old)
-    return " ".join(([f"- {gone}"] if gone else []) + ([f"+ {came}"] if came else []))
+    given = edits if isinstance(edits, list) and edits else [arguments]
+    texts = [
+        (_first_text(change, _GONE) or "", _first_text(change, _CAME) or "")
+        for change in given
+        if isinstance(change, dict)
+    ]
+    gone = (line for old, new in texts for line in changed(old, but_not_in=new))
+    came = (line for old, new in texts for line in changed(new, but_not_in=old))
+    return gist(gone, came)
 
 
 def _first_text(fields: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
@@ -102,11 +103,3 @@ def _first_text(fields: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
         if isinstance(text := fields.get(key), str):
             return text
     return None
-
-
-def _first_line(text: str, *, but_not_in: str) -> str:
-    if not text:
-        return ""
-    others = set(map(str.strip, but_not_in.splitlines()))
-    lines = map(str.strip, text.splitlines())
-    return next((line[:_GIST] for line in lines if line and line not in others), "")

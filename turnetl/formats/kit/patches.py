@@ -2,12 +2,12 @@
 
 import re
 
+from turnetl.formats.kit.gists import gist
+
 _BEGIN = "*** Begin Patch"
 _APPLY = re.compile(r"\s*(?:cd \S+ && )?apply_patch\b[^\n]*\n")
 """A shell that is handed a patch and nothing else."""
 _HEADER = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
-_GIST = 500
-"""Characters of a changed line that are looked at: enough for a secret to be known as one."""
 
 
 def is_patch(text: str) -> bool:
@@ -42,10 +42,4 @@ def _handed_to_shell(text: str) -> str | None:
 def _gist(body: str) -> str:
     """Return what a patch does to one file, in its first lines."""
     lines = body.split("\n")
-    firsts = ((sign, _first(lines, sign)) for sign in "-+")
-    return " ".join(f"{sign} {line}" for sign, line in firsts if line)
-
-
-def _first(lines: list[str], sign: str) -> str:
-    found = (line[1:].strip() for line in lines if line.startswith(sign))
-    return next((line[:_GIST] for line in found if line), "")
+    return gist(*([line[1:].strip() for line in lines if line.startswith(sign)] for sign in "-+"))

@@ -26,7 +26,7 @@ _BEGINS = re.compile(rb'\s*\{\s*"(?:info|messages)"\s*:')
 class OpenCode:
     name = "opencode"
     title = "OpenCode sessions: exported, or its store (JSON)"
-    version = 1
+    version = 2
 
     def sniff(self, opening: Opening) -> bool:
         """Know an export by its session, the store by any of its files."""
