@@ -7,14 +7,20 @@ from itertools import chain, islice, zip_longest
 
 import polars as pl
 
-from turnetl import noise
+from turnetl import noise, schema
 from turnetl.episodes import order
-from turnetl.lake import Lake
+from turnetl.episodes.slices import deciding
+from turnetl.lake import Batch, Lake
 from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.noise import Rule
 
 _FIRST = 400
 """Characters of a prompt or an answer that are looked at."""
+_EXAMPLE = (
+    *("turn_id", "session_id", "started_at", "prompt", "answer"),
+    *("archive", "first_line", "last_line"),
+)
+"""The fields of an `Example`, behind its group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,7 @@ def explain(
     """
     counts, found = [], []
     for done, group in enumerate(groups, 1):
-        rows = _matching(lake.scan_turns(group), rule, today)
+        rows = _matching(lake.turn_batches(group), rule, today)
         counts.append(_counted(group, rows, rule))
         found.append(_examples(group, rows, examples))
         if progress is not None:
@@ -94,20 +100,19 @@ def explain(
     return Explained(rule, on, tuple(counts), tuple(shown))
 
 
-def _matching(turns: pl.LazyFrame, rule: Rule, today: Sequence[Rule]) -> pl.DataFrame:
+def _matching(batches: Sequence[Batch], rule: Rule, today: Sequence[Rule]) -> pl.DataFrame:
     """Return the turns that the rule marks, in order, with the rule that names them as `named`."""
-    named = noise.mark(order.turns(turns), today).rename({"noise": "named"})
-    return (
-        noise.mark(named, [rule])
-        .filter(pl.col("noise").is_not_null())
-        .select(
-            *("turn_id", "session_id", "started_at", "archive", "first_line", "last_line"),
-            _words("user_text").alias("prompt"),
-            _words("assistant_text").alias("answer"),
-            *("chars", "named"),
-        )
-        .collect()
-    )
+    columns = [
+        *deciding([rule, *today]),
+        pl.col("last_line"),
+        _words("user_text").alias("prompt"),
+        _words("assistant_text").alias("answer"),
+    ]
+    none = pl.DataFrame(schema=schema.TURNS.polars).select(columns)
+    rows = pl.concat([none, *(batch.read(*columns) for batch in batches)])
+    named = noise.mark(order.turns(rows.lazy()), today).rename({"noise": "named"})
+    marked = noise.mark(named, [rule]).filter(pl.col("noise").is_not_null())
+    return marked.select(*_EXAMPLE, "chars", "named").collect()
 
 
 def _words(column: str) -> pl.Expr:
@@ -123,4 +128,4 @@ def _counted(group: GroupId, rows: pl.DataFrame, rule: Rule) -> Marked:
 
 def _examples(group: GroupId, rows: pl.DataFrame, number: int) -> list[Example]:
     different = rows.unique("prompt", keep="first", maintain_order=True).head(number)
-    return [Example(group=group, **row) for row in different.drop("chars", "named").to_dicts()]
+    return [Example(group, *row) for row in different.select(_EXAMPLE).iter_rows()]

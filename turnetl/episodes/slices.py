@@ -52,12 +52,27 @@ def in_slices(
         yield from _from_memory(held, turns)
 
 
+def deciding(rules: Sequence[Rule]) -> list[pl.Expr]:
+    """Return the columns that decide what stands where, and what is noise.
+
+    Of calls only their number, if nobody asks for more.
+    """
+    names = {*ordering.KEYS, *noise.columns(rules)}
+    own = {name for rule in rules if rule.definition for name in rule.when.meta.root_names()}
+    number = pl.col("tools").list.eval(pl.element().struct.field("is_error"))
+    return [
+        number if name == "tools" and "tools" not in own else pl.col(name)
+        for name in schema.TURNS.polars
+        if name in names
+    ]
+
+
 def _look(
     batches: Sequence[Batch], rules: Sequence[Rule], room: int
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """Return what decides of all rows, and all rows unless they are too many."""
     none = pl.DataFrame(schema=schema.TURNS.polars)
-    columns = _deciding(rules)
+    columns = deciding(rules)
     looked_at, held = [none.select(columns)], [none]
     for batch in batches:
         if room < 0:
@@ -70,18 +85,6 @@ def _look(
             held.clear()
     narrow = pl.concat(looked_at).with_row_index("row")
     return narrow, pl.concat(held) if held else None
-
-
-def _deciding(rules: Sequence[Rule]) -> list[pl.Expr]:
-    """Return the columns that decide. Of calls only their number, if nobody asks for more."""
-    names = {*ordering.KEYS, *noise.columns(rules)}
-    own = {name for rule in rules if rule.definition for name in rule.when.meta.root_names()}
-    number = pl.col("tools").list.eval(pl.element().struct.field("is_error"))
-    return [
-        number if name == "tools" and "tools" not in own else pl.col(name)
-        for name in schema.TURNS.polars
-        if name in names
-    ]
 
 
 def _marked(rows: pl.DataFrame, rules: Sequence[Rule]) -> pl.DataFrame:
@@ -115,12 +118,17 @@ def _from_disk(
     with tempfile.TemporaryDirectory(prefix=".slices.", suffix=".tmp", dir=folder) as name:
         _distribute(batches, placed, Path(name))
         for part in turns.partition_by("slice", maintain_order=True):
-            paths = sorted(Path(name).glob(f"{part['slice'][0]}-*"))
-            waiting = (pl.read_ipc(path, memory_map=False) for path in paths)
-            rows = pl.concat(waiting).sort("place").drop("place")
-            for path in paths:
-                path.unlink()
-            yield _finished(rows, part)
+            waiting = sorted(Path(name).glob(f"{part['slice'][0]}-*"))
+            rows = pl.concat([_taken(path) for path in waiting])
+            yield _finished(rows.sort("place").drop("place"), part)
+
+
+def _taken(path: Path) -> pl.DataFrame:
+    """Read a file, and remove it."""
+    # From memory: a file that polars maps cannot be removed everywhere.
+    rows = pl.read_ipc(path.read_bytes())
+    path.unlink()
+    return rows
 
 
 def _distribute(batches: Sequence[Batch], placed: pl.DataFrame, folder: Path) -> None:
