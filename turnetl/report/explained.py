@@ -117,8 +117,8 @@ def _example(example: Example, here: Path) -> Iterator[RenderableType]:
     yield Text(f"{when}  {example.group}  session {example.session_id}")
     # A path is there to be copied: it is never broken.
     yield Text(f"  {place}", no_wrap=True, overflow="ignore")
-    yield Padding(Text(f"user: {_short(example.prompt)}"), (0, 0, 0, 2))
-    yield Padding(Text(f"assistant: {_short(example.answer)}"), (0, 0, 1, 2))
+    yield Padding(Text(f"user: {_short(example.prompt)}"), (0, 0, 0, 2), expand=False)
+    yield Padding(Text(f"assistant: {_short(example.answer)}"), (0, 0, 1, 2), expand=False)
 
 
 def _short(text: str) -> str:
