@@ -6,17 +6,18 @@ hold there: nothing that lies in another text can make it a secret.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from importlib.metadata import version as release
+from itertools import chain
 
 from turnetl import ids
 from turnetl.redact import plausible
 from turnetl.redact.personal import NAMES, PERSONAL, named
 from turnetl.redact.rules import RULES, Rule
 from turnetl.redact.spans import Span, merged, occurrences
-from turnetl.redact.suspects import BETWEEN, Scanner, suspects
+from turnetl.redact.suspects import Scanner, holding, suspects
 
 _VERSION = "2"
 """Goes up with every change of what is cut that neither a rule nor the scanner's release shows."""
@@ -63,10 +64,27 @@ class Redactor:
         Same order, same length. Of one and the same secret the digest is always the same. What was
         found in one text is cut out wherever it stands in the others. Repeating changes nothing.
         """
+        return self.redact_each([texts])[0]
+
+    def redact_each(self, archives: Sequence[list[str]]) -> list[tuple[list[str], list[int]]]:
+        """Return what `redact` says of the texts of each archive: one look at all is quicker."""
+        found = self._suspects([*chain.from_iterable(archives)])
+        behind = 0
+        clean = []
+        for texts in archives:
+            first, behind = behind, behind + len(texts)
+            here = {at - first: rules for at, rules in found.items() if first <= at < behind}
+            clean.append(self._cut(texts, here) if here else (texts, [0] * len(texts)))
+        return clean
+
+    def _cut(
+        self, texts: list[str], found: Mapping[int, Iterable[Rule]]
+    ) -> tuple[list[str], list[int]]:
+        """Cut out what is found in the suspects among the texts, and wherever else it stands."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         counts = [0] * len(texts)
         secrets: dict[bytes, str] = {}
-        for index, rules in self._suspects(texts, encoded).items():
+        for index, rules in found.items():
             encoded[index], counts[index] = self._clean(encoded[index], rules, secrets)
         self._cut_known(encoded, counts, secrets)
         clean = [
@@ -75,8 +93,8 @@ class Redactor:
         ]
         return clean, counts
 
-    def _suspects(self, texts: list[str], encoded: list[bytes]) -> dict[int, list[Rule]]:
-        found = suspects(texts, encoded, self._scanner)
+    def _suspects(self, texts: list[str]) -> dict[int, list[Rule]]:
+        found = suspects(texts, self._scanner)
         for index, rules in named(texts).items() if self._personal else ():
             found.setdefault(index, []).extend(rules)
         return found
@@ -99,11 +117,9 @@ class Redactor:
         self, encoded: list[bytes], counts: list[int], secrets: dict[bytes, str]
     ) -> None:
         """Cut out of every text what another one has shown to be a secret."""
-        whole = BETWEEN.join(encoded) if secrets else b""
-        known = {s: rule for s, rule in secrets.items() if _unmistakable(s) and s in whole}
-        for index, data in enumerate(encoded) if known else ():
-            if not any(secret in data for secret in known):
-                continue
+        known = {secret: rule for secret, rule in secrets.items() if _unmistakable(secret)}
+        for index in holding(encoded, known):
+            data = encoded[index]
             spans = merged(data, occurrences(data, known))
             encoded[index], more = self._clean(self._without(data, spans), self._rules, {})
             counts[index] += len(spans) + more

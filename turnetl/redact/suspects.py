@@ -1,18 +1,28 @@
-"""Which of many texts are worth a closer look: two passes over all of them, none over each."""
+"""Which of many texts are worth a closer look: two passes over all of them, none over each.
 
+Texts that are equal are looked at once: every turn says anew which folder it is in.
+"""
+
+import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, groupby
 
 import kingfisher_sdk
 import polars as pl
 
+from turnetl.redact.needs import SIGHT, needs
 from turnetl.redact.rules import RULES, Rule
+from turnetl.redact.spans import occurrences
 
 BETWEEN = b"\n\x1e\n"
 """Between two texts that are looked at as one: no secret has it inside."""
 _AT_ONCE = 16 << 20
-"""Bytes looked at in one scan, and a text more."""
+"""Characters looked at in one scan, and a text more."""
+_HALF = re.compile("[\ud800-\udfff]")
+_THREE_BYTES = "\ufffd"
 
 
 class Scanner:
@@ -30,42 +40,97 @@ class Scanner:
         return self._native.scan(data)
 
 
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """A rule, and what it needs that begins in one way."""
+
+    rule: Rule
+    texts: tuple[bytes, ...]
+    reach: int
+    """Bytes that may stand before it in a match."""
+
+    def fits(self, data: bytes, place: int) -> bool:
+        match = self.rule.compiled.match
+        if not self.reach:
+            return match(data, place) is not None
+        starts = range(place, max(place - self.reach, 0) - 1, -1)
+        return any(match(data, start) for start in starts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """How texts are searched for what fits any of some rules."""
+
+    needs: list[str]
+    """What some rules need; no other text of these begins with one of them."""
+    by_sight: Mapping[bytes, list[_Sought]]
+    """These rules, by how what they need begins."""
+    blind: list[str]
+    """The patterns of the other rules, for which nothing can be searched."""
+
+
 def suspects(
-    texts: list[str], encoded: list[bytes], scanner: Scanner, rules: Sequence[Rule] = RULES
+    texts: Sequence[str], scanner: Scanner, rules: Sequence[Rule] = RULES
 ) -> dict[int, list[Rule]]:
     """Return the places of the texts worth a closer look, with the rules of ours that say so.
 
-    One scan over the texts for the native rules, one over the column for each of ours; of a large
+    One scan over the texts for the native rules, one over the column for what ours need; of a large
     archive piece by piece, or it would stand in memory five times.
 
     Args:
         texts: any.
-        encoded: the same as bytes, in the same order.
         scanner: what knows the native rules.
         rules: ours.
     """
-    found: dict[int, list[Rule]] = {}
-    for first, last in _pieces(encoded):
-        piece = encoded[first:last]
-        for index, hit in _by_rules(texts[first:last], rules).items():
-            found[first + index] = hit
-        ends = list(accumulate(len(data) + len(BETWEEN) for data in piece))
-        for finding in scanner.scan(BETWEEN.join(piece)):
-            location = finding.location
-            for index in _touched(ends, location["start_offset"], location["end_offset"]):
-                found.setdefault(first + index, [])
-    return found
+    found: dict[str, list[Rule]] = {}
+    for piece in _pieces(list(dict.fromkeys(texts))):
+        found |= _by_rules(piece, tuple(rules))
+        for text in _by_scanner(piece, scanner):
+            found.setdefault(text, [])
+    return {at: found[text] for at, text in enumerate(texts) if text in found} if found else {}
 
 
-def _pieces(encoded: list[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield where runs of texts begin and end that are not much together."""
+def holding(encoded: list[bytes], secrets: Iterable[bytes]) -> list[int]:
+    """Return the places of the texts that hold a secret, in order; no secret is empty."""
+    secrets = list(secrets)
+    whole = BETWEEN.join(encoded) if secrets else b""
+    ends = _ends(map(len, encoded)) if any(secret in whole for secret in secrets) else []
+    return sorted(
+        {
+            place
+            for secret in secrets
+            for start, end, _ in occurrences(whole, {secret: ""})
+            for place in _touched(ends, start, end)
+        }
+    )
+
+
+def _pieces(texts: list[str]) -> Iterator[list[str]]:
+    """Yield runs of texts that are not much together."""
     first = size = 0
-    for last, data in enumerate(encoded, 1):
-        size += len(data)
+    for last, text in enumerate(texts, 1):
+        size += len(text)
         if size > _AT_ONCE:
-            yield first, last
+            yield texts[first:last]
             first, size = last, 0
-    yield first, len(encoded)
+    yield texts[first:]
+
+
+def _by_scanner(texts: list[str], scanner: Scanner) -> Iterator[str]:
+    """Yield the texts in which the native scanner finds something."""
+    found = scanner.scan(_bytes(BETWEEN.decode().join(texts)))
+    if not found:
+        return
+    ends = _ends(len(_bytes(text)) for text in texts)
+    for finding in found:
+        place = finding.location
+        for at in _touched(ends, place["start_offset"], place["end_offset"]):
+            yield texts[at]
+
+
+def _ends(sizes: Iterable[int]) -> list[int]:
+    """Return where each text of a size, and what stands behind it, ends in the whole."""
+    return list(accumulate(size + len(BETWEEN) for size in sizes))
 
 
 def _touched(ends: list[int], start: int, end: int) -> range:
@@ -74,23 +139,62 @@ def _touched(ends: list[int], start: int, end: int) -> range:
     return range(first, min(bisect_right(ends, max(start, end - 1)), len(ends) - 1) + 1)
 
 
-def _by_rules(texts: list[str], rules: Sequence[Rule]) -> dict[int, list[Rule]]:
-    found: dict[int, list[Rule]] = {}
-    text = pl.col("text")
-    hits = _column(texts).select(
-        text.str.contains(rule.pattern).arg_true().implode().alias(str(place))
-        for place, rule in enumerate(rules)
-    )
-    for rule, indices in zip(rules, hits.row(0), strict=True):
-        for index in indices:
-            found.setdefault(index, []).append(rule)
-    return found
+def _by_rules(texts: list[str], rules: tuple[Rule, ...]) -> dict[str, list[Rule]]:
+    """Return the texts that rules fit, with these rules in their order.
+
+    A pattern is tried only where something stands that it needs: that is nowhere in most texts.
+    """
+    search = _search(rules)
+    column = _column(texts)
+    found: dict[str, set[str]] = {}
+    hits = column.str.find_many(search.needs, ascii_case_insensitive=True, overlapping=True)
+    few = (hits.list.len() > 0).arg_true()
+    for at, places in zip(few, hits.gather(few).to_list(), strict=True):
+        fitting = set(_fitting(_bytes(texts[at]), places, search.by_sight))
+        if fitting:
+            found[texts[at]] = fitting
+    for pattern in search.blind:
+        for at in column.str.contains(pattern).arg_true():
+            found.setdefault(texts[at], set()).add(pattern)
+    return {text: [rule for rule in rules if rule.pattern in found[text]] for text in found}
 
 
-def _column(texts: list[str]) -> pl.DataFrame:
+def _fitting(
+    data: bytes, places: Iterable[int], by_sight: Mapping[bytes, Sequence[_Sought]]
+) -> Iterator[str]:
+    """Yield the patterns that fit where something stands that they need."""
+    small = data.lower()
+    for place in places:
+        for sought in by_sight[small[place : place + SIGHT]]:
+            if small.startswith(sought.texts, place) and sought.fits(data, place):
+                yield sought.rule.pattern
+
+
+@lru_cache(maxsize=4)
+def _search(rules: tuple[Rule, ...]) -> _Search:
+    by_sight: dict[bytes, list[_Sought]] = {}
+    texts: set[str] = set()
+    blind = []
+    for rule in rules:
+        need = needs(rule.pattern.encode())
+        if need is None:
+            blind.append(rule.pattern)
+            continue
+        texts |= need.texts
+        wanted = sorted(text.encode() for text in need.texts)
+        for sight, of in groupby(wanted, lambda text: text[:SIGHT]):
+            by_sight.setdefault(sight, []).append(_Sought(rule, tuple(of), need.reach))
+    first = [text for text in texts if not any(text[:end] in texts for end in range(len(text)))]
+    return _Search(sorted(first), by_sight, blind)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _column(texts: list[str]) -> pl.Series:
+    """Return the texts; what stands for half a character has as many bytes as that."""
     try:
-        return pl.DataFrame({"text": texts}, schema={"text": pl.String})
+        return pl.Series(texts, dtype=pl.String)
     except UnicodeEncodeError:
-        # Half a character cannot stand in a column; what stands beside it must be seen.
-        whole = [text.encode("utf-8", "replace").decode() for text in texts]
-        return pl.DataFrame({"text": whole}, schema={"text": pl.String})
+        return pl.Series([_HALF.sub(_THREE_BYTES, text) for text in texts], dtype=pl.String)
