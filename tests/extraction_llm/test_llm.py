@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import weakref
-from dataclasses import replace
 
 import pytest
 from graphiti_core.utils.maintenance import edge_operations, node_operations
@@ -161,19 +160,6 @@ async def test_the_model_is_shown_the_turns_before_in_the_session(
     await told(model, embedder)
     shown = [asked.messages[1][1].split("CURRENT")[0] for asked in provider.prompts("edges")]
     assert [sum(said in text for said in story.SAID) for text in shown] == [0, 1, 2, 3, 0, 1]
-
-
-async def test_a_long_turn_goes_part_by_part(
-    model: Model, embedder: ToyEmbedder, provider: Provider
-) -> None:
-    parts = ("`a.py` uses `b.py`.", "`B.py` uses `c.py`. `a.py` uses `b.py`.")
-    turn = replace(story.episodes()[0], text=" ".join(parts), parts=parts)
-    extracted = await extractor(model, embedder).extract(turn, [])
-    assert [entity.name.lower() for entity in extracted.entities] == ["a.py", "b.py", "c.py"]
-    assert [fact.text.lower() for fact in extracted.facts] == ["a.py uses b.py", "b.py uses c.py"]
-    assert len(provider.prompts("extracted_entities")) == 2
-    ends = {end for fact in extracted.facts for end in (fact.source, fact.target)}
-    assert ends == {entity.uuid for entity in extracted.entities}
 
 
 async def test_calls_and_tokens_are_counted_for_their_turn(

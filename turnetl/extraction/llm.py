@@ -114,7 +114,8 @@ class LlmExtractor:
         parts = []
         for number, told in enumerate(shown.told(episode)):
             before = shown.before(episode, number, context)
-            parts.append(await self._part(clients, told, before))
+            key = ids.part_id(episode.turn_id, number)
+            parts.append(await self._part(clients, told, before, key))
         clients.check()
         return Extracted(tuple(context), tuple(parts), clients.model.usage)
 
@@ -140,10 +141,14 @@ class LlmExtractor:
         return replace(outcome.of_draft(draft, mentions), usage=usage)
 
     async def _part(
-        self, clients: "_Clients", told: EpisodicNode, before: list[EpisodicNode]
+        self, clients: "_Clients", told: EpisodicNode, before: list[EpisodicNode], key: str
     ) -> Part:
         nodes = await self._nodes(clients, told, before)
         edges, made = await self._edges(clients, told, before, nodes)
+        for edge in edges:
+            # Of the part: that a turn says a thing twice is found out when it is resolved.
+            ends = edge.source_node_uuid, edge.name, edge.target_node_uuid
+            edge.uuid = ids.fact_id(TurnId(key), *ends, edge.fact)
         entities = {node.uuid: convert.entity(node) for node in nodes}
         endpoints = {node.uuid: convert.entity(node) for node in made}
         facts = {edge.uuid: convert.fact(edge) for edge in edges}
@@ -199,13 +204,6 @@ class LlmExtractor:
         for edge in edges:
             edge.source_node_uuid = keys.get(edge.source_node_uuid, edge.source_node_uuid)
             edge.target_node_uuid = keys.get(edge.target_node_uuid, edge.target_node_uuid)
-            edge.uuid = ids.fact_id(
-                TurnId(told.uuid),
-                edge.source_node_uuid,
-                edge.name,
-                edge.target_node_uuid,
-                edge.fact,
-            )
             if edge.valid_at is None and edge.invalid_at is None:
                 edge.valid_at = told.valid_at
         return edges, made

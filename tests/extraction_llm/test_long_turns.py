@@ -1,0 +1,189 @@
+"""Turns in parts, before a model: each part is read and resolved by itself, all are one change."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.extraction_llm import story
+from tests.servers.provider import Asked, Provider
+from tests.servers.toy import ToyEmbedder
+from turnetl.errors import BadTurn
+from turnetl.extraction import shown
+from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.port import Resolved
+from turnetl.graph.mirror.group import Group
+from turnetl.llm.chat import Model
+from turnetl.model import Episode, Fact
+
+
+def in_parts(of: Episode, *parts: str) -> Episode:
+    return replace(of, text="\n\n".join(parts), parts=parts)
+
+
+def long_turn(*places: int) -> Episode:
+    """The turns of the story at these places, as parts of the first."""
+    turns = story.episodes()
+    return in_parts(turns[places[0]], *(turns[place].text for place in places))
+
+
+async def resolved(
+    model: Model, embedder: ToyEmbedder, turns: list[Episode], group: Group | None = None
+) -> tuple[Group, list[Resolved]]:
+    group = group or story.empty_group()
+    asks = LlmExtractor(model, embedder, instructions=None)
+    return group, await story.take_in(asks, turns, group, embedder)
+
+
+def names(group: Group) -> dict[str, str]:
+    return {entity.uuid: entity.name for entity in group.entities}
+
+
+def said(group: Group) -> set[tuple[str, str, str, bool]]:
+    named = names(group)
+    return {
+        (named[fact.source], fact.text, named[fact.target], fact.invalid_at is not None)
+        for fact in group.facts
+    }
+
+
+def the(group: Group, text: str) -> Fact:
+    return next(fact for fact in group.facts if fact.text == text)
+
+
+def shown_before(asked: Asked) -> str:
+    return asked.messages[1][1].split("CURRENT")[0]
+
+
+async def test_a_turn_in_parts_makes_what_as_many_turns_would(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    turns = story.episodes()
+    apart, _ = await resolved(model, embedder, turns[:4])
+    together, _ = await resolved(model, embedder, [long_turn(0, 1, 2, 3)])
+    assert said(together) == said(apart)
+    assert {(one.name, one.labels, one.summary) for one in together.entities} == {
+        (one.name, one.labels, one.summary) for one in apart.entities
+    }
+    assert any(ended for *_, ended in said(together))
+
+
+async def test_a_turn_in_parts_that_meets_a_group_makes_what_as_many_turns_would(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    turns = story.episodes()
+    apart, _ = await resolved(model, embedder, turns)
+    together, _ = await resolved(model, embedder, [turns[0], turns[1]])
+    await resolved(model, embedder, [long_turn(2, 3, 4, 5)], together)
+    assert said(together) == said(apart)
+    assert sorted(names(together).values()) == sorted(names(apart).values())
+
+
+async def test_facts_of_all_parts_name_the_turn_once(model: Model, embedder: ToyEmbedder) -> None:
+    turn = long_turn(0, 1)
+    group, _ = await resolved(model, embedder, [turn])
+    assert {fact.turns for fact in group.facts} == {(turn.turn_id,)}
+
+
+async def test_a_later_part_ends_what_an_earlier_one_said(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    turn = long_turn(2, 3)
+    group, (result,) = await resolved(model, embedder, [turn])
+    ended = the(group, "Cart.py uses sqlite")
+    assert turn.turn.started_at is not None
+    assert ended.valid_at == turn.turn.started_at
+    assert ended.invalid_at == turn.turn.started_at + timedelta(microseconds=1)
+    # It is new, and ended at once: one thing that the turn does.
+    assert [fact.uuid for fact in result.facts].count(ended.uuid) == 1
+
+
+async def test_things_are_said_in_the_parts_that_speak_of_them(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    group, (result,) = await resolved(model, embedder, [long_turn(0, 4, 5)])
+    places = {names(group)[uuid]: parts for uuid, parts in result.said_in.items()}
+    assert places["sqlite"] == (0,)
+    assert places["pricing.py"] == (1, 2)
+    assert places["cart.py"] == (0, 1, 2)
+    assert places["pytest -q"] == (0, 2)
+    assert sorted(result.said_in) == list(result.mentions)
+
+
+async def test_what_is_asked_about_a_part_shows_that_part(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    turn = long_turn(0, 5)
+    await resolved(model, embedder, [turn])
+    (asked,) = provider.prompts("entity_resolutions")
+    assert "pytest-q" in str(asked.messages)
+    assert story.SAID[5] in str(asked.messages)
+    assert len(provider.prompts("extracted_entities")) == 2
+
+
+async def test_each_part_is_read_once_and_shown_what_came_before_it(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    turns = story.episodes()
+    await resolved(model, embedder, [turns[0], long_turn(1, 2, 3)])
+    before = [shown_before(asked) for asked in provider.prompts("edges")]
+    assert [[story.SAID.index(said) for said in story.SAID if said in one] for one in before] == [
+        [],
+        [0],
+        [0, 1],
+        [0, 1, 2],
+    ]
+
+
+async def test_of_a_long_turn_before_only_beginning_and_end_are_shown(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    turns = story.episodes()
+    middle = "middle " * 3000
+    long = in_parts(turns[0], f"user: Begin. {middle}", middle, f"{middle} The end.")
+    asks = LlmExtractor(model, embedder, instructions=None)
+    await asks.extract(turns[1], [long])
+    for asked in (*provider.prompts("extracted_entities"), *provider.prompts("edges")):
+        seen = str(asked.messages)
+        assert "user: Begin." in seen
+        assert "The end." in seen
+        assert seen.count("middle") < 1000
+
+
+def test_the_ends_of_what_is_short_are_all_of_it() -> None:
+    assert shown.ends(["user: Q"]) == "user: Q"
+    assert shown.ends(["user: Q", "assistant: A"]).startswith("user: Q\n")
+    assert shown.ends(["user: Q", "assistant: A"]).endswith("\nassistant: A")
+    assert len(shown.ends(["x" * 9000])) < 6100
+
+
+async def test_a_part_that_cannot_be_read_fails_the_turn(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    turn = long_turn(0, 1)
+    asks = LlmExtractor(model, embedder, instructions=None)
+    provider.texts = ['{"extracted_entities": []}', '{"edges": []}', "no", "still no"]
+    with pytest.raises(BadTurn):
+        await asks.extract(turn, [])
+    assert story.SAID[1] in str(provider.asked[-1].messages)
+
+
+async def test_resolving_a_long_turn_leaves_the_group_as_it_is(
+    model: Model, embedder: ToyEmbedder
+) -> None:
+    group, _ = await resolved(model, embedder, story.episodes()[:2])
+    asks = LlmExtractor(model, embedder, instructions=None)
+    turn = long_turn(2, 3, 4)
+    extracted = await asks.extract(turn, [])
+    held = list(group.entities), list(group.facts)
+    first = await asks.resolve(turn, extracted, group, now=story.NOW)
+    assert (list(group.entities), list(group.facts)) == held
+    assert await asks.resolve(turn, extracted, group, now=story.NOW) == first
+
+
+async def test_calls_for_all_parts_are_counted(
+    model: Model, embedder: ToyEmbedder, provider: Provider
+) -> None:
+    _, (result,) = await resolved(model, embedder, [long_turn(0, 1, 5)])
+    assert result.usage.calls == len(provider.asked)
+    assert len(provider.asked) >= 7
