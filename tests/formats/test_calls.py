@@ -84,8 +84,8 @@ def test_of_a_long_change_the_names_are_told_first() -> None:
     body = "\n".join(f"    total += {n} * rate_of_the_day({n})" for n in range(90))
     told = change("", f"import os\n{body}\nclass Cart:\n{body}\ndef total():\n    pass\n")
     assert told.startswith("a.py :: + import os\ntotal += 0 ")
-    assert told.endswith("\nclass Cart:\ndef total():\npass")
-    assert len(told) < 400
+    assert "\nclass Cart:\ndef total():" in told
+    assert len(told) < 300
 
 
 def test_every_edit_of_several_is_told() -> None:

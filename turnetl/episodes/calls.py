@@ -82,6 +82,7 @@ def _field(name: str) -> pl.Expr:
 
 def _from_here(call: pl.Expr) -> pl.Expr:
     """Return a path or a command without the folder that the turn stands in."""
-    here = pl.col("here")
+    # A folder at the root is no project: its name tells where a file lies.
+    here = pl.when(pl.col("here").str.contains("/[^/]+/")).then("here").otherwise(pl.lit(""))
     inside = call.str.strip_prefix("cd " + here + " && ").str.strip_prefix(here + "/")
     return pl.when(here == "").then(call).otherwise(inside)

@@ -20,11 +20,13 @@ TEXTS = pl.Schema(
 """What a kind may look at: the text; whose it is (a role of `turnetl.episodes.tools`, or `code`);
 whether the call failed; the folder that the turn stands in, with no slash at its end, or blank."""
 
-LINE = 200
+LINE = 240
 """Characters of a line that are kept."""
 
 _BLANKS = r"[ \t\r\n]{2,}|[\t\r\n]"
 """What one blank stands for as well; a pattern that leaves single blanks alone copies nothing."""
+_INSTANT = r"\x{feff}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.,]+(?:Z|[+-][0-9:]{5})[ \t]"
+"""A time that a program writes before each of its lines."""
 
 TEXT, ROLE, FAILED, CWD = (pl.col(name) for name in TEXTS.names())
 
@@ -72,17 +74,16 @@ def lines(text: pl.Expr, pattern: str) -> pl.Expr:
     return text.str.extract_all(pattern).list.unique(maintain_order=True)
 
 
-def tidy(line: pl.Expr) -> pl.Expr:
+def tidy(line: pl.Expr, room: int = LINE) -> pl.Expr:
     """Return a line that is not too long, with single blanks."""
-    return cut(line.str.strip_chars().str.replace_all(_BLANKS, " "), LINE)
+    plain = line.str.replace_all(_INSTANT, "").str.strip_chars()
+    return cut(plain.str.replace_all(_BLANKS, " "), room)
 
 
-def joined(found: pl.Expr) -> pl.Expr:
+def joined(found: pl.Expr, room: int = LINE) -> pl.Expr:
     """Return lines as one, tidy, each once; blank ones fall away."""
-    said = found.list.eval(
-        tidy(pl.element()).replace("", None).drop_nulls().unique(maintain_order=True)
-    )
-    return said.list.join("; ")
+    told = tidy(pl.element(), room).replace("", None).drop_nulls()
+    return found.list.eval(told.unique(maintain_order=True)).list.join("; ")
 
 
 def on_one_line(text: pl.Expr) -> pl.Expr:

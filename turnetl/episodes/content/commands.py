@@ -6,27 +6,36 @@ from turnetl.episodes.content import lines
 from turnetl.episodes.content.base import FAILED, ROLE, TEXT, Kind, cut, joined, on_one_line, tidy
 from turnetl.episodes.content.base import lines as lines_of
 
-_FAILURES, _TOTALS, _ERRORS = 6, 4, 6
-"""Lines that are kept."""
+_FAILURES, _FIRST, _LAST, _ERRORS = 8, 2, 5, 6
+"""Lines that are kept: failures, the first and the last of what came of it, errors."""
 _SHORT, _FEW = 240, 4
 """Characters and line breaks of an outcome that is kept whole."""
+_REPORT, _OTHER = 1500, 300
+"""Characters of prose and of anything else that are kept."""
 _REJECTED = "The user doesn't want to "
-_MATTERS = lines.whole(f"{lines.FAILURE}|{lines.TOTAL}")
 _REFUSED = "rejected by the person"
+_MATTERS = lines.whole(f"{lines.FAILURE}|{lines.TOTAL}")
+_SAYS_LITTLE = r"\(cached\)|no test files|^[^a-z]{0,40}(?:INFO|DEBUG|TRACE)(?-u:\b)"
 
 
 def _ran() -> pl.Expr:
-    found = lines_of(TEXT, _MATTERS)
-    failed = pl.element().str.contains(f"(?m){lines.FAILURE}")
-    failures = found.list.eval(pl.element().filter(failed)).list.head(_FAILURES)
-    totals = found.list.eval(pl.element().filter(~failed)).list.tail(_TOTALS)
-    matter = failures.list.concat(totals)
-    return pl.when(matter.list.len() > 0).then(joined(matter)).otherwise(_ends())
+    return pl.coalesce(_matter(), _ends())
 
 
 def _why() -> pl.Expr:
-    found = lines_of(TEXT, lines.whole(lines.ERROR)).list.head(_ERRORS)
-    return pl.when(found.list.len() > 0).then(joined(found)).otherwise(tidy(_first()))
+    weak = joined(lines_of(TEXT, lines.whole(lines.ERROR)).list.head(_ERRORS))
+    return pl.coalesce(_matter(), weak.replace("", None), tidy(_first()))
+
+
+def _matter() -> pl.Expr:
+    """Return failures, then the totals that a list of them begins and ends with; null if none."""
+    told = pl.element().filter(~pl.element().str.contains(_SAYS_LITTLE))
+    found = lines_of(TEXT, _MATTERS).list.eval(told)
+    failed = pl.element().str.contains(f"(?m){lines.FAILURE}")
+    failures = found.list.eval(pl.element().filter(failed)).list.head(_FAILURES)
+    totals = found.list.eval(pl.element().filter(~failed))
+    ends = totals.list.head(_FIRST).list.concat(totals.list.tail(_LAST))
+    return joined(failures.list.concat(ends)).replace("", None)
 
 
 def _first() -> pl.Expr:
@@ -56,9 +65,9 @@ COMMANDS = Kind("commands", ROLE == "runs", _ran())
 """A command that ended well, or says in its output only that it did not."""
 
 REPORTS = Kind(
-    "reports", ~FAILED & (ROLE == "reports"), cut(TEXT.str.replace_all(r"\s+", " "), 800)
+    "reports", ~FAILED & (ROLE == "reports"), cut(TEXT.str.replace_all(r"\s+", " "), _REPORT)
 )
 """What a subagent found, or a page says."""
 
-OTHERS = Kind("others", pl.lit(value=True), cut(TEXT.str.replace_all(r"\s+", " "), 300))
+OTHERS = Kind("others", pl.lit(value=True), cut(TEXT.str.replace_all(r"\s+", " "), _OTHER))
 """What no other kind takes."""

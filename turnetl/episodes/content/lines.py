@@ -12,10 +12,12 @@ FAILURE = "|".join(
     (
         rf"{_B}FAIL(?:ED|URES?|S)?{_B}|[a-z](?:Error|Exception){_B}|{_B}ERROR{_B}|^[Ee]rror{_B}",
         rf"(?:[Ee]rror|ERR!)(?:\[[A-Za-z0-9_]+\])?:|panic:|panicked|fatal:|{_B}denied{_B}|refused",
+        rf"{_B}fails?{_B}",
         r"[Nn]ot found|No such|[Cc]annot |[Cc]ould not|[Uu]nable to|undefined:|[Tt]imed out",
         rf"Traceback|CONFLICT|^E  +{_S}|^not ok |✗|✖|✘|❌",
         rf"{_B}[1-9][0-9]* (?:failed|failures?|errors?){_B}",
-        rf"[Ee]xit(?:ed with)?(?: status| [Cc]ode):? [1-9]|^{_S}+\.[a-z]+:[0-9]+:[0-9]+:? ",
+        r"[Ee]xit(?:ed with)?(?: status| [Cc]ode):? [1-9]|[a-z_]\.[a-z]+:[0-9]+[: ]",
+        r"\([a-z]{4,}\)$",
     )
 )
 """A part of a line that tells of something that went wrong."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-_GONE, _CAME = 120, 360
+_GONE, _CAME = 80, 260
 """Characters of lines that went and that came."""
 _LINE = 500
 """Characters of the first line, whatever the room."""
