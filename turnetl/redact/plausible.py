@@ -3,6 +3,7 @@
 A change here that changes an answer raises `_VERSION` in `turnetl.redact.redactor`.
 """
 
+import base64
 import math
 import re
 from collections import Counter
@@ -14,6 +15,7 @@ def random(value: str) -> bool:
 
     Letters alone must be many for that: `PostgresAPIKey` changes its kind often, too.
     """
+    value = value[:_ENOUGH]
     kinds = [_kind(character) for character in value]
     changes = sum(a != b for a, b in pairwise(kinds) if "-" not in (a, b))
     enough = _CHANGES if "0" in kinds else max(_CHANGES, len(value) // 3)
@@ -27,19 +29,51 @@ def password(value: str) -> bool:
 
 
 def mixed(value: str) -> bool:
-    """Like `password`, of what stands without quotes, as names in code do."""
+    """Like `password`, of what stands without quotes, as names in code and paths do."""
     digits = any(character.isdigit() for character in value)
     letters = any(character.isalpha() for character in value)
-    return password(value) and ((digits and letters) or random(value))
+    named = _PART.match(value) or _is_place(value)
+    return password(value) and ((digits and letters and not named) or token(value))
 
 
 def token(value: str) -> bool:
-    return random(value) and not _FILL_IN.search(value)
+    return random(value) and not _FILL_IN.search(value) and not _is_place(value)
+
+
+def drawn(value: str) -> bool:
+    """Like `token`, where the words around say little: no digest, uuid or number in words."""
+    kinds = {_kind(character) for character in value[:_ENOUGH]}
+    return token(value) and kinds >= {"0", "A", "a"} and len(value) >= _SHORTEST_OF_LETTERS
+
+
+def cookie(value: str) -> bool:
+    """Say whether one of the values in `name=value; name=value` is a token."""
+    return any(token(part.partition("=")[2].strip()) for part in value[:_ENOUGH].split(";"))
+
+
+def basic(value: str) -> bool:
+    """Say whether it is `user:password` in base64."""
+    try:
+        inside = base64.b64decode(value[:_ENOUGH], validate=True).decode()
+    except ValueError:
+        return False
+    return ":" in inside and inside.isprintable()
+
+
+def anything(_: str) -> bool:
+    return True
 
 
 def key_body(value: str) -> bool:
     """Say whether there is a key between the lines that begin and end one."""
     return _BASE64_LINE.search(value) is not None
+
+
+def _is_place(value: str) -> bool:
+    """Say whether it is a path or an address, and not base64 that begins like one."""
+    found = _PLACE.match(value)
+    longest = max(re.split(r"[/\\]", value[:_ENOUGH]), key=len) if found else ""
+    return found is not None and not (len(longest) >= _SHORTEST_OF_LETTERS and random(longest))
 
 
 def _kind(character: str) -> str:
@@ -56,6 +90,8 @@ def _entropy(value: str) -> float:
     return -sum(share * math.log2(share) for share in shares)
 
 
+_ENOUGH = 4096
+"""Characters that are looked at: a longer value is as random as its beginning."""
 _SHORTEST = 8
 """Characters of a token with digits. None is shorter; `utf8` and `sha256` are names."""
 _SHORTEST_OF_LETTERS = 20
@@ -66,9 +102,13 @@ two."""
 _ENTROPY = 2.5
 """Bits a character: `a1a1a1a1` has 1, eight different characters have 3."""
 _FILL_IN = re.compile(
-    r"^[$%<{(\[]|\$\{|\{\{|\.\.\.|\*\*\*|(?-i:x{4}|X{4})|your[_-]|example|placeholder|redacted|change_?me",
+    r"^[$%<{(\[]|\$\{|\{\{|\.\.\.|\*\*\*|(?-i:x{4}|X{4})|your(?:[_-]|pass|token|api|secret|key)|example|placeholder|redacted|change_?me",
     re.IGNORECASE,
 )
+_PLACE = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]|[a-z]{2,10}://")
+"""A path or an address."""
+_PART = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
+"""The name of something's part: `user2.password`."""
 _WORDS = frozenset(
     {"password", "passwd", "passphrase", "secret", "token", "string", "required", "optional"}
     | {"hidden", "text", "true", "false", "none", "null", "undefined", "invalid", "missing"}

@@ -30,6 +30,8 @@ a name in the next."""
 _LONGEST_KEY = 16_384
 """Bytes read backwards from the end of a key. OpenSSL takes RSA keys of up to 16,384 bits: 12.6 kB
 as PEM. The rest is for line numbers and quotes between its lines."""
+_LOOKED_INTO = 200
+"""Bytes of what was found and is none: up to these something else may begin within it."""
 _IN_A_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]\Z")
 
 
@@ -139,13 +141,16 @@ class Redactor:
 
     def _ours(self, data: bytes, rules: Iterable[Rule]) -> Iterator[Span]:
         for rule in rules:
-            for match in rule.compiled.finditer(data):
-                start, end = match.span(match.lastindex or 0)
-                start -= _before(rule, data, start)
-                if rule.starts_a_word and _IN_A_WORD.search(data[max(0, start - 2) : start]):
+            at = 0
+            while match := rule.compiled.search(data, at):
+                at = max(match.end(), at + 1)
+                if match.lastindex is None:
                     continue
-                if rule.plausible(data[start:end].decode("utf-8", "replace")):
-                    yield Span(start, end, rule.name)
+                start, end = match.span(match.lastindex)
+                if _is_one(rule, data, start := start - _before(rule, data, start), end):
+                    yield Span(start, end - data.endswith(b".", start, end), rule.name)
+                elif end - start < _LOOKED_INTO:
+                    at = match.start() + 1
 
     def _without(self, data: bytes, spans: list[Span]) -> bytes:
         pieces, at = [], 0
@@ -168,6 +173,12 @@ def _short(rule_id: str) -> str:
     name = re.sub(r"^(?:betterleaks|veles|kingfisher)[./]", "", rule_id)
     name = re.sub(r"^secrets/|\.\d+$", "", name).lower()
     return re.sub(r"[^a-z0-9]+", "-", name).strip("-") or "secret"
+
+
+def _is_one(rule: Rule, data: bytes, start: int, end: int) -> bool:
+    if rule.starts_a_word and _IN_A_WORD.search(data[max(0, start - 2) : start]):
+        return False
+    return rule.plausible(data[start:end].decode("utf-8", "replace"))
 
 
 def _before(rule: Rule, data: bytes, start: int) -> int:

@@ -1,0 +1,118 @@
+"""What the redactor cuts out of real archives, for a person to judge, and how fast it is.
+
+Reads the archives of tests/real.py. Prints how many hits there are by rule; then each kind of hit:
+what stands before it, and the shape of what was cut out, never the value itself; then how much text
+a CPU-second redacts, without reading and writing.
+
+    python -m benchmarks.redaction [--personal] [--rounds N] [FOLDER]
+"""
+
+import argparse
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from tests import real
+from turnetl import formats, parse
+from turnetl.formats.base import RawTurn
+from turnetl.redact import Redactor
+
+_PLACEHOLDER = re.compile(r"\[REDACTED:([a-z0-9-]+):[0-9a-f]{4}\]")
+_BEFORE = 40
+"""Characters shown before a hit."""
+_LONGEST = 60
+"""Characters of a shape."""
+
+
+@dataclass(frozen=True, order=True)
+class Hit:
+    rule: str
+    shape: str
+    before: str
+    archive: str
+
+
+def main(folder: Path, *, personal: bool, rounds: int) -> None:
+    archives = dict(_texts(folder))
+    redactor = Redactor(personal=personal)
+    redactor.redact(["a text"])
+    size = sum(
+        len(text.encode("utf-8", "replace")) for texts in archives.values() for text in texts
+    )
+    best, hits = min(_round(archives, redactor) for _ in range(rounds))
+    _show(hits)
+    print(
+        f"\n  {len(archives)} archives, {size / 1e6:.1f} million characters of text, {len(hits)} hits"
+    )
+    print(f"  {size / 1e6 / best:.0f} million characters per CPU-second, archive by archive")
+
+
+def _texts(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield each archive that is read, with all its texts."""
+    for path in parse.expand([folder]).archives:
+        data = path.read_bytes()
+        known = formats.sniff(data)
+        if known is not None:
+            reading = known.read(data)
+            texts = [text for turn in reading.turns for text in _of(turn)]
+            yield str(path.relative_to(folder)), [reading.cwd or "", *texts]
+
+
+def _of(turn: RawTurn) -> Iterator[str]:
+    yield from (turn.user_text, "\n\n".join(turn.said), turn.cwd or "", turn.git_branch or "")
+    yield from (*turn.steering, *turn.answers, *turn.subagents)
+    for call in turn.tools:
+        yield from (call.input, call.outcome)
+
+
+def _round(archives: dict[str, list[str]], redactor: Redactor) -> tuple[float, list[Hit]]:
+    """Return CPU-seconds, of all threads, and the hits."""
+    spent = 0.0
+    hits: list[Hit] = []
+    for archive, texts in archives.items():
+        start = time.process_time()
+        clean, counts = redactor.redact(texts)
+        spent += time.process_time() - start
+        for text, cut, count in zip(texts, clean, counts, strict=True):
+            hits += _hits(text, cut, archive) if count else ()
+    return spent, hits
+
+
+def _hits(text: str, clean: str, archive: str) -> Iterator[Hit]:
+    """Yield what was cut out of a text, by laying what is left beside it."""
+    pieces = _PLACEHOLDER.split(clean)
+    kept, rules = pieces[::2], pieces[1::2]
+    values = re.fullmatch("(.*?)".join(map(re.escape, kept)), text, re.DOTALL)
+    for at, rule in enumerate(rules):
+        shape = _shape(values.group(at + 1)) if values is not None else "?"
+        yield Hit(rule, shape, kept[at][-_BEFORE:], archive)
+
+
+def _shape(value: str) -> str:
+    """Return what a value looks like: `aA0-aaaa (12)`."""
+    letters = re.sub(r"[^\W\d_]", lambda of: "A" if of[0].isupper() else "a", value)
+    return f"{re.sub(r'[0-9]', '0', letters)[:_LONGEST]} ({len(value)})"
+
+
+def _show(hits: Sequence[Hit]) -> None:
+    for rule, count in Counter(hit.rule for hit in hits).most_common():
+        print(f"{count:6}  {rule}")
+    print()
+    for (rule, before, shape), same in groupby(
+        sorted(hits), key=lambda hit: (hit.rule, hit.before, hit.shape)
+    ):
+        of = [*same]
+        print(f"{len(of):4} x {rule:<24}{before!r} {shape}   {of[0].archive}")
+
+
+if __name__ == "__main__":
+    told = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    told.add_argument("folder", nargs="?", type=Path, default=real.ARCHIVES_OR_SAMPLES)
+    told.add_argument("--personal", action="store_true")
+    told.add_argument("--rounds", type=int, default=2)
+    given = told.parse_args()
+    main(given.folder, personal=given.personal, rounds=given.rounds)
