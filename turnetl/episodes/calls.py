@@ -30,31 +30,27 @@ def lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     told = clean.inputs(asked).with_columns(tools.role())
     came = _said(told).with_columns(outcomes.shortened(told))
     each = came.group_by("index", "said", maintain_order=True).agg(_outcomes())
-    said = pl.col("said") + _then(pl.col("came"))
-    grouped = each.group_by("index", maintain_order=True).agg(said.alias("calls"))
+    line = pl.concat_str(
+        "said", pl.when(pl.col("came") != "").then(" -> " + pl.col("came")), ignore_nulls=True
+    )
+    grouped = _as_one(each).group_by("index", maintain_order=True).agg(line.alias("calls"))
     joined = rows.select("index").join(grouped, on="index", how="left", maintain_order="left")
     none = pl.lit([], dtype=pl.List(pl.String))
     return joined.select(pl.coalesce("calls", none).alias("calls"))["calls"]
 
 
 def _outcomes() -> pl.Expr:
-    """Return ` -> ...`: what came of the same call, one time after the other."""
-    came = pl.col("came").unique(maintain_order=True)
-    return came.alias("came")
+    return pl.col("came").unique(maintain_order=True)
 
 
-def _then(came: pl.Expr) -> pl.Expr:
-    several = came.list.eval(
-        pl.when(pl.element() == "").then(pl.lit("done")).otherwise(pl.element())
-    )
-    few = (
-        pl.when(several.list.len() > _CAME)
-        .then(several.list.head(_CAME - 1).list.concat(several.list.tail(1)))
-        .otherwise(several)
-    )
-    once = came.list.first()
-    told = pl.when(came.list.len() > 1).then(few.list.join(", then ")).otherwise(once)
-    return pl.when(told == "").then(pl.lit("")).otherwise(" -> " + told)
+def _as_one(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the calls with `came` as one text: what came of each, one time after the other."""
+    came = pl.col("came")
+    again = came.list.len() > 1
+    told = came.list.eval(pl.element().replace("", "done"))
+    ends = told.list.head(_CAME - 1).list.concat(told.list.tail(1))
+    few = pl.when(came.list.len() > _CAME).then(ends).otherwise(told)
+    return clean.where(calls, again, came.list.first(), few.list.join(", then ").alias("came"))
 
 
 def _said(calls: pl.DataFrame) -> pl.DataFrame:
@@ -82,7 +78,6 @@ def _field(name: str) -> pl.Expr:
 
 def _from_here(call: pl.Expr) -> pl.Expr:
     """Return a path or a command without the folder that the turn stands in."""
-    # A folder at the root is no project: its name tells where a file lies.
-    here = pl.when(pl.col("here").str.contains("/[^/]+/")).then("here").otherwise(pl.lit(""))
+    here = pl.col("here")
     inside = call.str.strip_prefix("cd " + here + " && ").str.strip_prefix(here + "/")
     return pl.when(here == "").then(call).otherwise(inside)

@@ -34,8 +34,12 @@ def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
 
 
 def _here() -> pl.Expr:
-    """Return `here`, the folder that the turn stands in, or nothing."""
-    return pl.col("cwd").fill_null("").str.strip_chars_end("/").alias("here")
+    """Return `here`, the folder that the turn stands in, or nothing.
+
+    One at the root is no project: its name is needed to tell where a file lies.
+    """
+    folder = pl.col("cwd").fill_null("").str.strip_chars_end("/")
+    return pl.when(folder.str.contains("./")).then(folder).otherwise(pl.lit("")).alias("here")
 
 
 def _message(speaker: str, text: pl.Expr) -> pl.Expr:

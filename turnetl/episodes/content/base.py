@@ -98,8 +98,10 @@ def cut(text: pl.Expr, room: int) -> pl.Expr:
 
 def _never_longer(texts: pl.DataFrame) -> pl.DataFrame:
     """Return `place` and `text`: what is kept, or all there is if that is shorter."""
-    room = TEXT.str.len_chars() + TEXT.str.count_matches("\n", literal=True)
-    fits = pl.col("short").str.len_chars() <= room
-    flat = TEXT.str.strip_chars().str.replace_all(r"\s*\n\s*", "; ")
+    short, flat = pl.col("short"), TEXT.str.strip_chars().str.replace_all(r"\s*\n\s*", "; ")
+    # Bytes are counted already; characters only where there may be too many.
+    fits = short.str.len_bytes() <= TEXT.str.len_bytes()
     kept = texts.filter(fits).select("place", text="short")
-    return pl.concat([kept, texts.filter(~fits).select("place", text=flat)])
+    room = TEXT.str.len_chars() + TEXT.str.count_matches("\n", literal=True)
+    shorter = pl.when(short.str.len_chars() <= room).then(short).otherwise(flat)
+    return pl.concat([kept, texts.filter(~fits).select("place", text=shorter)])

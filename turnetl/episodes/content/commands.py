@@ -14,7 +14,7 @@ _REPORT, _OTHER = 1500, 300
 """Characters of prose and of anything else that are kept."""
 _REJECTED = "The user doesn't want to "
 _REFUSED = "rejected by the person"
-_MATTERS = lines.whole(f"{lines.FAILURE}|{lines.TOTAL}")
+_FAILED, _ENDED = lines.whole(lines.FAILURE), lines.whole(lines.TOTAL)
 _SAYS_LITTLE = r"\(cached\)|no test files|^[^a-z]{0,40}(?:INFO|DEBUG|TRACE)(?-u:\b)"
 
 
@@ -30,12 +30,9 @@ def _why() -> pl.Expr:
 def _matter() -> pl.Expr:
     """Return failures, then the totals that a list of them begins and ends with; null if none."""
     told = pl.element().filter(~pl.element().str.contains(_SAYS_LITTLE))
-    found = lines_of(TEXT, _MATTERS).list.eval(told)
-    failed = pl.element().str.contains(f"(?m){lines.FAILURE}")
-    failures = found.list.eval(pl.element().filter(failed)).list.head(_FAILURES)
-    totals = found.list.eval(pl.element().filter(~failed))
+    failures, totals = (lines_of(TEXT, part).list.eval(told) for part in (_FAILED, _ENDED))
     ends = totals.list.head(_FIRST).list.concat(totals.list.tail(_LAST))
-    return joined(failures.list.concat(ends)).replace("", None)
+    return joined(failures.list.head(_FAILURES).list.concat(ends)).replace("", None)
 
 
 def _first() -> pl.Expr:
