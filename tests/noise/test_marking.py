@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -14,7 +15,7 @@ from tests.builders import START, tool, turn
 from turnetl import noise, schema
 from turnetl.errors import BadUsage
 from turnetl.model import ClosedBy, Turn
-from turnetl.noise import ON_DEMAND, RULES
+from turnetl.noise import ON_DEMAND, RULES, prompts, words
 
 PROMPTS = [
     "ok",
@@ -147,6 +148,14 @@ def test_of_calls_and_texts_it_is_enough_to_know_how_many_there_are() -> None:
 def test_marking_is_left_to_polars() -> None:
     plan = noise.mark(frames.turns(*several()), (*RULES, *ON_DEMAND)).explain()
     assert "python" not in plan.lower()
+
+
+@pytest.mark.parametrize("of", [prompts, words])
+def test_patterns_that_turnetl_brings_are_small_as_well(of: ModuleType) -> None:
+    named = {name: pattern for name, pattern in vars(of).items() if name.isupper()}
+    assert named
+    for pattern in named.values():
+        pl.Series([""]).str.contains(f"(?:{pattern}\n){{8}}")
 
 
 def test_recipes_tell_each_rule_and_its_version_in_order() -> None:

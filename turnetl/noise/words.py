@@ -8,7 +8,7 @@ the same, and so is any sign between words. `OK, go on!` is `ok go on`.
 _YES = """
     ok okay okey oke okej okee k kk y yes yep yeah yup ya sure fine good great perfect nice cool
     excellent awesome amazing wonderful brilliant lovely beautiful super thanks thank thx ty cheers
-    done right correct agreed approved lgtm understood interesting
+    done right agreed approved lgtm understood interesting
     continue proceed go resume next please
 
     ja jo jep jup klar gut passt prima danke vielen weiter fortfahren genau mach bitte gerne stimmt
@@ -33,17 +33,19 @@ _YES = """
 """Each says yes, thank you or go on."""
 
 _FILL = """
-    a all ahead and be d do everything for help helpful i info information is it let lot me much my
-    now oh on s see so that the then think this to very we with wow you your
-    aber alles das dir doch es für hilfe ist mal nur schon sehr so und dann jetzt
-    beaucoup c ça est pour tout très y
-    eso es por todo ayuda muy bem muito isso tudo bene va molto tante
+    ahead and be do for help helpful info information is it let me much my now oh on s so that
+    the then think this to very we with wow you your
+    aber das die dir doch es für hilfe ist mal schon sehr so und dann jetzt
+    beaucoup ça est pour très
+    eso es por ayuda muy bem muito isso bene va molto tante
     пожалуйста за помощь большое bardzo proszę रखें है
 """
-"""May stand beside them."""
+"""May stand beside them. No word that chooses: `yes, all` and `ok, a` do."""
 
 _YES_IN_WORDS = (
     "no thanks|no thank you|nein danke|non merci|no gracias|nee dank|tiếp tục|cảm ơn|d accord"
+    "|all good|a lot|that s (?:correct|all)|that is (?:correct|all)|all i needed|i see|i think so"
+    "|thanks for everything|danke für alles|merci pour tout|gracias por todo|c est bon"
 )
 """A bare `no` decides something and is none of them."""
 
@@ -56,8 +58,12 @@ _UNSPACED = """
 """Of scripts that set no blanks between words."""
 
 
-_SIGN = r"(?:[^\p{L}\p{N}\p{M}]|\x{FE0F})"
-"""Anything between words; the last only makes a sign colourful."""
+_SIGN = (
+    r"[\x00-/:-@\[-`{-\x{BF}\x{60C}\x{61F}\x{964}\x{2000}-\x{2BFF}\x{3000}-\x{303F}"
+    r"\x{FE00}-\x{FE0F}\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF20}\x{1F000}-\x{1FAFF}]"
+)
+"""What stands between words: blanks, marks, pictures. All that is no letter would be the same and
+make patterns a thousand times as large."""
 
 
 def _any(*words: str) -> str:
@@ -68,10 +74,9 @@ def _spelled(phrases: str) -> str:
     return phrases.replace(" ", f"{_SIGN}+")
 
 
-def _together(plain: str, unspaced: str, most: int) -> str:
-    """Return the pattern of a text of these words and no others, at most so many."""
-    each = rf"(?:{plain})(?:{_SIGN}+|$)|(?:{unspaced}){_SIGN}*"
-    return rf"(?i)^{_SIGN}*(?:{each}){{1,{most}}}$"
+def _together(plain: str, unspaced: str) -> str:
+    """Return the pattern of a text of these words and no others."""
+    return rf"(?i)^{_SIGN}*(?:(?:{plain})(?:{_SIGN}+|$)|(?:{unspaced}){_SIGN}*)+$"
 
 
 def _among(plain: str, unspaced: str) -> str:
@@ -80,7 +85,7 @@ def _among(plain: str, unspaced: str) -> str:
 
 
 _PHRASES = _spelled(_YES_IN_WORDS)
-ACKNOWLEDGED = _together(f"{_PHRASES}|{_any(_YES, _FILL)}", _any(_UNSPACED), 10)
+ACKNOWLEDGED = _together(f"{_PHRASES}|{_any(_YES, _FILL)}", _any(_UNSPACED))
 SAYS_YES = _among(f"{_PHRASES}|{_any(_YES)}", _any(_UNSPACED))
 """With ACKNOWLEDGED: a yes, a thank you or a go on, and nothing else."""
 
@@ -100,7 +105,7 @@ _TO_WHOM = "there all everyone claude gemini codex chatgpt gpt again now then da
 _UNSPACED_HELLO = (
     "你好 您好 嗨 再见 再見 早上好 晚上好 こんにちは こんばんは おはよう さようなら 测试"
 )
-GREETING = _together(f"{_HELLOS}|{_any(_HELLO, _TO_WHOM)}", _any(_UNSPACED_HELLO), 5)
+GREETING = _together(f"{_HELLOS}|{_any(_HELLO, _TO_WHOM)}", _any(_UNSPACED_HELLO))
 SAYS_HELLO = _among(f"{_HELLOS}|{_any(_HELLO)}", _any(_UNSPACED_HELLO))
 """With GREETING: a hello or a goodbye, and nothing else."""
 
@@ -109,11 +114,12 @@ WORDLESS = r"^[^\p{L}\p{N}?\x{FF1F}]+$"
 """A thumb, a dot, a row of marks; a question mark asks something."""
 
 _CHOICES = """
-    no nope nah not never always use instead rather wait stop actually yes yeah
-    nein nicht ja nimm statt non oui pas sí si não sim nee нет да не так ні tak nie nej hayır evet
+    no nope nah not never always only just use keep leave skip instead rather wait stop actually
+    yes yeah nein nicht nur ja nimm statt non oui pas sí si não sim nee нет да не так ні tak nie nej
+    hayır evet
 """
 DECIDES = _spelled(
-    rf"(?i)^(?:{_any(_CHOICES)}|don t|do not) \S"
+    rf"(?i)^(?:{_any(_CHOICES)}|don t|do not|let s|i want|i prefer|i d prefer|we ll|make sure) \S"
     r"|\b(?:instead|rather than|statt|stattdessen|plutôt|вместо)\b"
     r"|^(?:不|别|別|いいえ|아니)\S"
 )
