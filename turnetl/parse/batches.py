@@ -15,7 +15,7 @@ from turnetl.errors import BadArchive, Stop
 from turnetl.lake import shown
 from turnetl.parse import refusals
 from turnetl.parse.report import ArchiveReport
-from turnetl.parse.single import Run, Work, hear, keep, make
+from turnetl.parse.single import Heard, Run, Work, clean, clean_all, hear, keep, make
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ _ENOUGH = 8 << 20
 """Effort, in bytes, of a batch: some 60 ms, so that processes side by side end together."""
 _SELDOM = (20_000, 20, 50)
 """Python's own are 700, 10, 10: with them a fifth of the time goes into looking."""
-_STEPS: tuple[Callable[[Work, Any, Run], Any], ...] = (hear, make, keep)
+_STEPS: tuple[Callable[[Work, Any, Run], Any], ...] = (hear, clean, make, keep)
 
 
 def batches(works: Iterable[Placed]) -> Iterator[tuple[Placed, ...]]:
@@ -45,10 +45,24 @@ def read(works: Sequence[Work], run: Run) -> list[ArchiveReport]:
     so_far: list[Any] = [None] * len(works)
     with _seldom_collected():
         for step in _STEPS:
+            if step is clean and _all_cleaned(so_far, run):
+                continue
             for at, work in enumerate(works):
                 if not isinstance(so_far[at], ArchiveReport):
                     so_far[at] = _taken(step, work, so_far[at], run)
     return so_far
+
+
+def _all_cleaned(so_far: list[Any], run: Run) -> bool:
+    """Clean all that was heard at once; return False if that fails, and clean none."""
+    places = [at for at, one in enumerate(so_far) if isinstance(one, Heard)]
+    try:
+        cleaned = clean_all([so_far[at] for at in places], run)
+    except Exception:  # noqa: BLE001 - whatever it is, it shall be said of the archive it is about
+        return False
+    for at, one in zip(places, cleaned, strict=True):
+        so_far[at] = one
+    return True
 
 
 @contextmanager

@@ -1,9 +1,10 @@
-"""One archive to one turns file, in three steps: heard, made into rows, kept.
+"""One archive to one turns file, in four steps: heard, cleaned, made into rows, kept.
 
 The file is written as a whole or not at all. The steps are taken in `turnetl.parse.batches`.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from turnetl.parse import refusals, sources
 from turnetl.parse.grouping import Grouping
 from turnetl.parse.report import ArchiveReport, Outcome, Problem
 from turnetl.parse.sources import Bounds, Seen
-from turnetl.parse.table import Redacts, redacted, rows
+from turnetl.parse.table import Redacted, Redacts, redact_each, redacted, rows, texts
 
 _EACH = 1 << 19
 """Bytes that are read while one turns file is written and synced."""
@@ -124,6 +125,14 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What an archive says, without secrets."""
+
+    heard: Heard
+    redacted: Redacted
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """What is to be written of an archive."""
 
@@ -144,9 +153,22 @@ def hear(work: Work, _: None, run: Run) -> Heard | ArchiveReport:
     return _touched(work, heard, run) if isinstance(heard, Origin) else heard
 
 
-def make(work: Work, heard: Heard, run: Run) -> Made:
-    """Turn what was heard into rows, redacted."""
-    table, origin = _table(work, heard, run)
+def clean(_: Work, heard: Heard, run: Run) -> Cleaned:
+    """Cut the secrets out of what an archive says."""
+    return clean_all([heard], run)[0]
+
+
+def clean_all(heard: Sequence[Heard], run: Run) -> list[Cleaned]:
+    """Cut the secrets out of what several archives say, all at once."""
+    clean = redact_each(run.redactor, [texts(one.reading) for one in heard])
+    both = zip(heard, clean, strict=True)
+    return [Cleaned(one, redacted(one.reading, *of)) for one, of in both]
+
+
+def make(work: Work, cleaned: Cleaned, run: Run) -> Made:
+    """Turn what is without secrets into rows."""
+    heard = cleaned.heard
+    table, origin = _table(work, cleaned, run)
     report = ArchiveReport(
         archive=shown(work.seen.path),
         outcome=Outcome.NEW if work.held.origin is None else Outcome.CHANGED,
@@ -225,12 +247,12 @@ def _touched(work: Work, origin: Origin, run: Run) -> ArchiveReport:
     return unchanged(seen, origin)
 
 
-def _table(work: Work, heard: Heard, run: Run) -> tuple[pa.Table, Origin]:
-    """Return an archive's turns, redacted, and what their file says of itself."""
+def _table(work: Work, cleaned: Cleaned, run: Run) -> tuple[pa.Table, Origin]:
+    """Return an archive's turns, and what their file says of itself."""
+    heard, said = cleaned.heard, cleaned.redacted
     seen, before, known = work.seen, work.held.origin, heard.known
-    texts = redacted(heard.reading, run.redactor)
     archive = placed(seen.path)
-    group, fixed = run.placed(before, texts.cwd, known.name, archive)
+    group, fixed = run.placed(before, said.cwd, known.name, archive)
     origin = Origin(
         archive=archive,
         size=seen.size,
@@ -242,10 +264,10 @@ def _table(work: Work, heard: Heard, run: Run) -> tuple[pa.Table, Origin]:
         group=group,
         fixed=fixed,
         counts=heard.reading.counts.as_mapping(),
-        cwd=texts.cwd,
+        cwd=said.cwd,
         told=run.tells(before) is not None,
     )
-    return rows(texts, known.name, group, archive), origin
+    return rows(said, known.name, group, archive), origin
 
 
 def _write(work: Work, table: pl.DataFrame | pa.Table, origin: Origin, run: Run) -> None:

@@ -1,15 +1,19 @@
-"""A reading as rows of the turns table: every text redacted first, then cut to its bounds."""
+"""A reading as rows of the turns table: every text redacted first, then cut to its bounds.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, Protocol
+Made column by column, the calls of all turns one behind another: of short turns a chat has
+thousands, and values of a row of their own cost more than reading them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, pairwise
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 import pyarrow as pa
 
 from turnetl import ids, schema
-from turnetl.formats.base import RawTurn, Reading
+from turnetl.formats.base import RawTurn, Reading, ToolUse
 from turnetl.lake import arrow_schema
 from turnetl.model import GroupId
 
@@ -18,9 +22,16 @@ CALL = (600, 200)
 OUTCOME = (1200, 800)
 """Characters of an outcome that are kept: errors stand at the end more often than not."""
 
+_encode = msgspec.json.Encoder().encode
 _AT_ONCE = 1000
-_FEW = 24
 """Turns."""
+_TEXTS = pa.large_string()
+_AS_THEY_ARE = (
+    *("session_id", "ordinal", "prompt_id", "parent_session_id", "agent_id"),
+    *("started_at", "ended_at", "model", "app_version", "closed_by"),
+    *("first_line", "last_line", "first_byte", "last_byte"),
+)
+"""Columns that have the names of a turn's fields."""
 
 
 class Redacts(Protocol):
@@ -36,41 +47,61 @@ class Redacts(Protocol):
         ...
 
 
+@runtime_checkable
+class RedactsMany(Redacts, Protocol):
+    """What is quicker with the texts of many archives than with those of one after another."""
+
+    def redact_each(self, archives: Sequence[list[str]]) -> list[tuple[list[str], list[int]]]:
+        """Return what `redact` says of the texts of each archive."""
+        ...
+
+
+def redact_each(
+    redactor: Redacts, archives: Sequence[list[str]]
+) -> list[tuple[list[str], list[int]]]:
+    """Return what a redactor says of the texts of each archive."""
+    if isinstance(redactor, RedactsMany):
+        return redactor.redact_each(archives)
+    return [redactor.redact(of) for of in archives]
+
+
 @dataclass(frozen=True, slots=True)
 class Redacted:
     """A reading's turns with nothing secret in them."""
 
-    turns: list[tuple[RawTurn, "_Texts"]]
+    turns: Sequence[RawTurn]
+    chars: Sequence[int]
+    """Of each turn as the archive has it."""
+    cuts: Sequence[int]
+    """Secrets cut out of each turn."""
     cwd: str | None
 
 
-@dataclass(slots=True)
-class _Texts:
-    """A turn's texts after redaction."""
-
-    user_text: str
-    assistant_text: str
-    cwd: str | None
-    git_branch: str | None
-    steering: list[str]
-    answers: list[str]
-    subagents: list[str]
-    calls: list[str]
-    outcomes: list[str]
-    redactions: int
-
-
-def redacted(reading: Reading, redactor: Redacts) -> Redacted:
-    """Cut the secrets out of all texts at once: one scan an archive."""
-    texts = [reading.cwd or ""]
-    ends = []
+def texts(reading: Reading) -> list[str]:
+    """Return all that may hold speech or paths: what `redacted` wants back without secrets."""
+    found = [reading.cwd or ""]
     for turn in reading.turns:
-        texts += _texts(turn)
-        ends.append(len(texts))
-    clean, cuts = redactor.redact(texts)
-    spans = zip(reading.turns, [1, *ends], ends, strict=False)
-    turns = [(turn, _taken(turn, clean[at:to], sum(cuts[at:to]))) for turn, at, to in spans]
-    return Redacted(turns, clean[0] or None)
+        found += _texts(turn)
+    return found
+
+
+def redacted(reading: Reading, clean: Sequence[str], cuts: Sequence[int]) -> Redacted:
+    """Put the texts of `texts` back without secrets.
+
+    Args:
+        reading: the archive.
+        clean: its texts, redacted.
+        cuts: how many secrets were cut out of each.
+    """
+    turns, of_turns = reading.turns, [0] * len(reading.turns)
+    if any(cuts):
+        ends = list(accumulate((4 + _lists(turn) for turn in turns), initial=1))
+        of_turns = [sum(cuts[at:to]) for at, to in pairwise(ends)]
+        turns = [
+            _without(turn, clean[at:to]) if cut_out else turn
+            for turn, at, to, cut_out in zip(turns, ends, ends[1:], of_turns, strict=False)
+        ]
+    return Redacted(turns, [turn.chars for turn in reading.turns], of_turns, clean[0] or None)
 
 
 def rows(redacted: Redacted, format_name: str, group: GroupId, archive: str) -> pa.Table:
@@ -80,59 +111,56 @@ def rows(redacted: Redacted, format_name: str, group: GroupId, archive: str) -> 
     it grows.
     """
     turns = redacted.turns
-    made = (
-        [
-            _row(turn, texts, format_name, group, archive)
-            for turn, texts in turns[at : at + _AT_ONCE]
-        ]
+    batches = (
+        _batch(
+            turns[at : at + _AT_ONCE],
+            redacted.chars[at : at + _AT_ONCE],
+            redacted.cuts[at : at + _AT_ONCE],
+            (format_name, group, archive),
+        )
         for at in range(0, len(turns), _AT_ONCE)
     )
-    return pa.Table.from_batches(map(_batch, made), arrow_schema(schema.TURNS))
-
-
-def _batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
-    """Return rows as columns: few by way of structs, many column by column, the faster for each."""
-    columns = arrow_schema(schema.TURNS)
-    if len(rows) < _FEW:
-        structs = [dict(zip(columns.names, row, strict=True)) for row in rows]
-        return pa.RecordBatch.from_struct_array(pa.array(structs, type=_kind()))
-    values = zip(zip(*rows, strict=True), columns.types, strict=True)
-    return pa.RecordBatch.from_arrays([pa.array(*of) for of in values], schema=columns)
-
-
-@cache
-def _kind() -> pa.DataType:
-    return pa.struct(list(arrow_schema(schema.TURNS)))
+    return pa.Table.from_batches(batches, arrow_schema(schema.TURNS))
 
 
 def _texts(turn: RawTurn) -> list[str]:
-    """Return all that may hold speech or paths, in the order of `_taken`."""
-    texts = [turn.user_text, "\n\n".join(turn.said), turn.cwd or "", turn.git_branch or ""]
-    texts += turn.steering
-    texts += turn.answers
-    texts += turn.subagents
-    texts += [tool.input for tool in turn.tools]
-    texts += [tool.outcome for tool in turn.tools]
-    return texts
+    """Return all that may hold speech or paths, in the order of `_without`."""
+    found = [turn.user_text, _joined(turn.said), turn.cwd or "", turn.git_branch or ""]
+    found += turn.steering
+    found += turn.answers
+    found += turn.subagents
+    if turn.tools:
+        found += [tool.input for tool in turn.tools]
+        found += [tool.outcome for tool in turn.tools]
+    return found
 
 
-def _taken(turn: RawTurn, clean: list[str], cuts: int) -> _Texts:
-    answers = 4 + len(turn.steering)
-    subagents = answers + len(turn.answers)
-    calls = subagents + len(turn.subagents)
-    outcomes = calls + len(turn.tools)
-    return _Texts(
+def _lists(turn: RawTurn) -> int:
+    """Return how many texts there are in the lists of a turn."""
+    beside = len(turn.steering) + len(turn.answers) + len(turn.subagents)
+    return beside + 2 * len(turn.tools)
+
+
+def _without(turn: RawTurn, clean: Sequence[str]) -> RawTurn:
+    """Return the turn with the texts of `_texts` as they are without secrets."""
+    rest = iter(clean[4:])
+    lists = [[next(rest) for _ in of] for of in (turn.steering, turn.answers, turn.subagents)]
+    called = [replace(tool, input=next(rest)) for tool in turn.tools]
+    return replace(
+        turn,
         user_text=clean[0],
-        assistant_text=clean[1],
-        cwd=clean[2] or None,
-        git_branch=clean[3] or None,
-        steering=clean[4:answers],
-        answers=clean[answers:subagents],
-        subagents=clean[subagents:calls],
-        calls=[cut(one_line(text), *CALL) for text in clean[calls:outcomes]],
-        outcomes=[cut(text, *OUTCOME) for text in clean[outcomes:]],
-        redactions=cuts,
+        said=[clean[1]],
+        cwd=clean[2],
+        git_branch=clean[3],
+        steering=lists[0],
+        answers=lists[1],
+        subagents=lists[2],
+        tools=[replace(tool, outcome=next(rest)) for tool in called],
     )
+
+
+def _joined(said: Sequence[str]) -> str:
+    return "\n\n".join(said)
 
 
 def one_line(text: str) -> str:
@@ -151,62 +179,91 @@ def cut(text: str, head: int, tail: int) -> str:
     return f"{text[:head]} [... {left_out} characters left out ...] {text[-tail:]}"
 
 
-def _row(
-    turn: RawTurn, texts: _Texts, format_name: str, group: GroupId, archive: str
-) -> tuple[Any, ...]:
-    """Return the values of a row in the order of the columns."""
-    tools = [
-        {
-            "name": use.name,
-            "input": call,
-            "outcome": outcome,
-            "is_error": use.is_error,
-            "ended_at": use.ended_at,
-        }
-        for use, call, outcome in zip(turn.tools, texts.calls, texts.outcomes, strict=True)
+def _batch(
+    turns: Sequence[RawTurn],
+    chars: Sequence[int],
+    cuts: Sequence[int],
+    of_all: tuple[str, GroupId, str],
+) -> pa.RecordBatch:
+    """Return the rows of some turns of an archive; `of_all` is its format, group and path."""
+    format_name, group, archive = of_all
+    tools = [tool for turn in turns for tool in turn.tools]
+    calls = [cut(one_line(tool.input), *CALL) for tool in tools]
+    outcomes = [cut(tool.outcome, *OUTCOME) for tool in tools]
+    assistant = [_joined(turn.said) for turn in turns]
+    usage = [turn.usage.values() for turn in turns]
+    values: dict[str, Iterable[Any]] = {
+        "turn_id": ids.turn_ids(group, format_name, [turn.native for turn in turns]),
+        "group_id": [group] * len(turns),
+        "format": [format_name] * len(turns),
+        "user_text": [turn.user_text for turn in turns],
+        "assistant_text": assistant,
+        "cwd": [turn.cwd or None for turn in turns],
+        "git_branch": [turn.git_branch or None for turn in turns],
+        "input_tokens": [sum([given for given, _ in of]) if of else 0 for of in usage],
+        "output_tokens": [sum([made for _, made in of]) if of else 0 for of in usage],
+        "closed": [turn.closed_by is not None for turn in turns],
+        "archive": [archive] * len(turns),
+        "chars": chars,
+        "redactions": cuts,
+        "content_hash": _content_hashes(turns, assistant, calls, outcomes),
+        **{name: [getattr(turn, name) for turn in turns] for name in _AS_THEY_ARE},
+    }
+    lists = {
+        "steering": _list_of(_TEXTS, [turn.steering for turn in turns]),
+        "answers": _list_of(_TEXTS, [turn.answers for turn in turns]),
+        "subagents": _list_of(_TEXTS, [turn.subagents for turn in turns]),
+        "tools": _nested([turn.tools for turn in turns], _structs(tools, calls, outcomes)),
+    }
+    columns = arrow_schema(schema.TURNS)
+    arrays = [
+        lists[column.name] if column.name in lists else pa.array(values[column.name], column.type)
+        for column in columns
     ]
-    usage = turn.usage.values()
-    return (
-        ids.turn_id(group, format_name, turn.native),
-        group,
-        format_name,
-        turn.session_id,
-        turn.ordinal,
-        turn.prompt_id,
-        turn.parent_session_id,
-        turn.agent_id,
-        turn.started_at,
-        turn.ended_at,
-        texts.user_text,
-        texts.assistant_text,
-        texts.steering,
-        texts.answers,
-        tools,
-        texts.subagents,
-        turn.model,
-        texts.cwd,
-        texts.git_branch,
-        turn.app_version,
-        sum([given for given, _ in usage]) if usage else 0,
-        sum([made for _, made in usage]) if usage else 0,
-        turn.closed_by is not None,
-        turn.closed_by,
-        archive,
-        turn.first_line,
-        turn.last_line,
-        turn.first_byte,
-        turn.last_byte,
-        turn.chars,
-        texts.redactions,
-        _content_hash(turn, texts),
-    )
+    return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
 
-def _content_hash(turn: RawTurn, texts: _Texts) -> str:
-    """Return the digest of what a person would read in the turn."""
-    said = texts.user_text, texts.assistant_text, texts.steering, texts.answers, texts.subagents
-    did = [
-        (use.name, call, outcome, use.is_error)
-        for use, call, outcome in zip(turn.tools, texts.calls, texts.outcomes, strict=True)
-    ]
-    return ids.digest(msgspec.json.encode((said, did)))
+def _list_of(kind: pa.DataType, lists: Sequence[Sequence[str]]) -> pa.Array:
+    return _nested(lists, pa.array(chain.from_iterable(lists), kind))
+
+
+def _nested(lists: Iterable[Sequence[object]], values: pa.Array) -> pa.Array:
+    """Return values as lists of the lengths of these."""
+    ends = pa.array(accumulate(map(len, lists), initial=0), pa.int64())
+    kind = pa.large_list(pa.field("element", values.type))
+    return pa.LargeListArray.from_arrays(ends, values, type=kind)
+
+
+def _structs(
+    tools: Sequence[ToolUse], calls: Sequence[str], outcomes: Sequence[str]
+) -> pa.StructArray:
+    values: dict[str, Sequence[Any]] = {
+        "name": [tool.name for tool in tools],
+        "input": calls,
+        "outcome": outcomes,
+        "is_error": [tool.is_error for tool in tools],
+        "ended_at": [tool.ended_at for tool in tools],
+    }
+    fields = list(arrow_schema(schema.TURNS).field("tools").type.value_type)
+    arrays = [pa.array(values[field.name], field.type) for field in fields]
+    return pa.StructArray.from_arrays(arrays, fields=fields)
+
+
+def _content_hashes(
+    turns: Sequence[RawTurn],
+    assistant: Sequence[str],
+    calls: Sequence[str],
+    outcomes: Sequence[str],
+) -> list[str]:
+    """Return the digest of what a person would read in each turn."""
+    found = []
+    at = 0
+    for turn, answer in zip(turns, assistant, strict=True):
+        said = turn.user_text, answer, turn.steering, turn.answers, turn.subagents
+        did = [
+            (tool.name, calls[place], outcomes[place], tool.is_error)
+            for place, tool in enumerate(turn.tools, at)
+        ]
+        at += len(did)
+        found.append(ids.digest(_encode((said, did))))
+    return found
