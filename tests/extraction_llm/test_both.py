@@ -1,6 +1,7 @@
 """Structure and a model side by side: nothing is named twice."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -101,6 +102,16 @@ def test_a_thing_of_the_same_name_is_the_structural_one() -> None:
     assert both.entities[0].summary == "The cart."
     assert [(one.source, one.target) for one in both.facts] == [("s1", "s2"), ("s1", "m2")]
     assert both.mentions == ("m2", "s1", "s2")
+
+
+def test_the_parts_that_speak_of_a_thing_are_those_in_which_either_finds_it() -> None:
+    structure = replace(STRUCTURE, said_in={"s2": (2,)})
+    model = replace(
+        says(thing("m1", "src/cart.py", "File"), thing("m2", "KeyError", "Error")),
+        said_in={"m1": (1,), "m2": (0, 2)},
+    )
+    both = together(structure, model, story.empty_group())
+    assert both.said_in == {"s1": (1,), "s2": (0, 2)}
 
 
 def test_another_kind_of_the_same_name_is_another_thing() -> None:

@@ -1,7 +1,8 @@
 import hypothesis.strategies as st
+import numpy as np
 from hypothesis import given
 
-from turnetl.graph.passages import passages
+from turnetl.graph.passages import passages, telling
 
 
 def test_a_short_text_is_one_passage() -> None:
@@ -23,11 +24,25 @@ def test_a_text_of_nothing_has_no_passages() -> None:
     assert passages(" \n ") == []
 
 
+ENDLESS = " ".join(f"word{n}" for n in range(50_000))
+
+
 def test_of_an_endless_text_beginning_and_end_are_read() -> None:
-    read = passages(" ".join(f"word{n}" for n in range(50_000)))
+    read = telling(passages(ENDLESS), lambda texts: np.zeros(len(texts)))
     assert len(read) < 100
     assert read[0].text.startswith("word0 ")
     assert read[-1].text.endswith("word49999")
+
+
+def test_of_an_endless_text_what_holds_the_question_is_read_wherever_it_stands() -> None:
+    read = telling(
+        passages(ENDLESS), lambda texts: np.array([float("word25000 " in text) for text in texts])
+    )
+    assert len(read) < 100
+    assert any("word25000 " in one.text for one in read)
+    assert [one.text for one in read] == [
+        one.text for one in passages(ENDLESS) if one.text in {found.text for found in read}
+    ]
 
 
 WORDS = st.text("abcdefghéж", min_size=1, max_size=30)

@@ -1,7 +1,7 @@
 """Every graph answers alike, because every graph hands over the same group."""
 
 from tests.builders import GROUP, empty_group
-from tests.graph.changes import NOW, PROFILE, TTL, history, receipt
+from tests.graph.changes import NOW, PROFILE, TTL, history, long_history, receipt
 from turnetl.graph.port import GraphStore
 from turnetl.graph.search import search
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -20,6 +20,29 @@ async def test_a_stored_group_answers_like_the_group_that_was_written(store: Gra
         found = await search([stored], question, embedder)
         assert found == await search([written], question, embedder)
         assert found
+
+
+async def test_a_turn_in_parts_is_found_once_by_what_any_of_its_parts_says(
+    store: GraphStore,
+) -> None:
+    embedder = WordLlamaEmbedder()
+    lease = await store.acquire(
+        GROUP, PROFILE, owner="host:1", now=NOW, ttl=TTL, is_dead=lambda _: False
+    )
+    for one in long_history():
+        await store.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
+    second = long_history()[1].episode
+    for word in ("alpha", "beta", "gamma"):
+        hits = await search([await store.load(GROUP)], word, embedder)
+        assert [hit.turn_id for hit in hits].count(second.turn_id) == 1
+        best = hits[0]
+        assert (best.turn_id, best.archive, best.first_line) == (
+            second.turn_id,
+            second.turn.archive,
+            second.turn.first_line,
+        )
+        assert best.passage.split()[-1] in {"alpha", "beta", "gamma"}
+        assert word in best.passage
 
 
 def in_memory() -> GroupContents:

@@ -1,13 +1,19 @@
 """Episode bodies in short, overlapping passages: what a question is compared with."""
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scores = NDArray[np.float64]
 
 _LENGTH = 500
 """Characters. Longer ones blur what they say, shorter ones lose what it is about."""
 _OVERLAP = 100
 _MOST = 60
-"""Passages of one turn: half from its beginning, half from its end."""
+"""Passages of one turn that are read closely."""
 
 _PROMPT_WEIGHT = 1.25
 """People remember what they asked better than what was answered."""
@@ -25,12 +31,32 @@ class Passage:
 
 def passages(body: str) -> list[Passage]:
     """Cut an episode body: what the person said first, each passage within one section."""
-    cut = [
+    return [
         Passage(piece, _PROMPT_WEIGHT if speaker == "user" else 1.0)
         for speaker, said in _sections(body)
         for piece in _pieces(said)
     ]
-    return cut if len(cut) <= _MOST else cut[: _MOST // 2] + cut[-_MOST // 2 :]
+
+
+def telling(cut: Sequence[Passage], shares: Callable[[Sequence[str]], Scores]) -> list[Passage]:
+    """Return the passages of a long turn that are worth a closer look, in their order.
+
+    Those that hold most of the question; of those that hold as much, or nothing of it, the turn's
+    beginning and its end.
+
+    Args:
+        cut: all passages of a turn.
+        shares: says of texts what share of the question each holds.
+    """
+    if len(cut) <= _MOST:
+        return list(cut)
+    half = _MOST // 2
+    places = np.array(
+        [*range(half), *range(len(cut) - half, len(cut)), *range(half, len(cut) - half)]
+    )
+    held = shares([cut[place].text for place in places])
+    best = places[np.argsort(-held, kind="stable")[:_MOST]]
+    return [cut[place] for place in np.sort(best)]
 
 
 def _sections(body: str) -> list[tuple[str, str]]:

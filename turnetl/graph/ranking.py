@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.graph.passages import Passage, passages
+from turnetl.graph.passages import Passage, passages, telling
 from turnetl.graph.question import Question, Scores
 from turnetl.llm.port import Embedder
 from turnetl.model import Entity, Fact, Receipt
@@ -144,7 +144,7 @@ async def evidence(sources: Sequence[Source], question: Question) -> Evidence:
         "thing_meaning": things.best(things.meaning, turns),
         "reason": told.best((told.words + told.meaning) * reasons / 2, turns),
     }
-    cut = _cut(sources, weighed(kinds, WEIGHTS))
+    cut = _cut(sources, weighed(kinds, WEIGHTS), question)
     read = await _passages(cut, question)
     kinds["passage_words"] = read.best(read.words, turns)
     kinds["passage_meaning"] = read.best(read.meaning, turns)
@@ -211,11 +211,14 @@ def _said_of(thing: Entity) -> str:
     return " ".join((thing.name, *thing.labels, thing.summary))
 
 
-def _cut(sources: Sequence[Source], first: Scores) -> list[list[Passage]]:
-    """Cut the texts to passages: all of the turns that look promising, the first of the others."""
+def _cut(sources: Sequence[Source], first: Scores, question: Question) -> list[list[Passage]]:
+    """Cut the texts to passages: those of the turns that look promising, one of the others."""
     close = set(np.argsort(-first, kind="stable")[:_CLOSELY].tolist())
     cut = (passages(source.text) for source in sources)
-    return [pieces if at in close else pieces[:1] for at, pieces in enumerate(cut)]
+    return [
+        telling(pieces, question.shares) if at in close else pieces[:1]
+        for at, pieces in enumerate(cut)
+    ]
 
 
 async def _passages(cut: Sequence[Sequence[Passage]], question: Question) -> _Pieces:

@@ -1,0 +1,132 @@
+"""A turn in parts, from the episodes table into the graph: whole or not at all."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import frames
+from tests.builders import GROUP, START, receipt, turn
+from tests.graph.changes import entity
+from tests.ingest.scripted import WordsExtractor, Wrapped
+from turnetl.episodes import Filters, episodes
+from turnetl.extraction.port import Resolved
+from turnetl.extraction.structural.extractor import StructuralExtractor
+from turnetl.graph.mirror.group import Group
+from turnetl.graph.port import GraphStore
+from turnetl.graph.search import search
+from turnetl.ingest.change import change_of
+from turnetl.ingest.group import Tools, ingest
+from turnetl.ingest.pipeline import Run
+from turnetl.ingest.plan import Scope
+from turnetl.ingest.report import GroupReport
+from turnetl.lake import Lake
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.model import GroupContents
+
+NOW = START + timedelta(days=1)
+LAST = "The zeppelin was patched in src/hangar.py."
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """Three turns of a session; the one in the middle is of several parts."""
+    mended = (f"We mended thing {n} of the shop, and it was worn." for n in range(1, 1101))
+    said = "\n\n".join(" ".join(some) for some in zip(*[mended] * 10, strict=False))
+    turns = [
+        turn("p0", user_text="add a cart"),
+        turn("p1", user_text="mend it", assistant_text=said, steering=(LAST,), ordinal=1),
+        turn("p2", user_text="test the cart", ordinal=2),
+    ]
+    kept = Lake(tmp_path / "lake")
+    at = [replace(one, started_at=START + timedelta(minutes=n)) for n, one in enumerate(turns)]
+    kept.write_episodes(GROUP, episodes(frames.turns(*at), Filters(rules=())), {})
+    return kept
+
+
+def parts_of(lake: Lake) -> list[int]:
+    return [len(one.parts) for one in lake.episodes(GROUP)]
+
+
+async def ingested(lake: Lake, store: Any, extractor: Any = None) -> GroupReport:
+    run = Run("run-1", "here:1", lambda: NOW, timedelta(seconds=60), ahead=3, pause=0.01)
+    used = Tools(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder(), 3)
+    return await ingest(GROUP, used, Scope(now=NOW), run, lambda _done, _todo: None)
+
+
+async def test_a_turn_in_parts_is_committed_whole_and_once(store: GraphStore, lake: Lake) -> None:
+    assert parts_of(lake) == [1, 3, 1]
+    report = await ingested(lake, store)
+    assert report.holds is not None
+    assert (report.turns, report.committed, report.holds.episodes) == (3, 3, 5)
+    assert [one.parts for one in await store.receipts(GROUP)] == parts_of(lake)
+    before = await store.load(GROUP)
+    again = await ingested(lake, store)
+    assert (again.committed, again.skipped, again.stale) == (0, 3, 0)
+    assert await store.load(GROUP) == before
+
+
+async def test_a_run_killed_before_a_turn_in_parts_is_committed_leaves_nothing_of_it(
+    store: GraphStore, lake: Lake
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        await ingested(lake, Wrapped(store, before=2))
+    assert (await store.counts(GROUP))[0] == 1
+    report = await ingested(lake, store)
+    assert report.holds is not None
+    assert (report.committed, report.holds.episodes) == (2, 5)
+
+
+async def test_a_turn_in_parts_is_found_by_what_only_its_last_part_says(
+    store: GraphStore, lake: Lake
+) -> None:
+    await ingested(lake, store)
+    said = list(lake.episodes(GROUP))[1]
+    assert [LAST in part for part in said.parts] == [False, False, True]
+    hits = await search([await store.load(GROUP)], "zeppelin", WordLlamaEmbedder())
+    assert [hit.turn_id for hit in hits].count(said.turn_id) == 1
+    assert hits[0].turn_id == said.turn_id
+    assert "zeppelin" in hits[0].passage
+
+
+async def test_the_turn_after_one_in_parts_follows_its_last_part(lake: Lake) -> None:
+    first, long, last = lake.episodes(GROUP)
+    group = Group(GroupContents(GROUP, None, (), (), (), {}))
+    for one, parts in ((first, 1), (long, 3)):
+        change = change_of(one, Resolved((), (), ()), group)
+        assert change.previous_parts == 1
+        group.apply(change, replace(receipt(one), parts=parts))
+    assert change_of(last, Resolved((), (), ()), group).previous_parts == 3
+
+
+def test_things_that_structure_finds_are_mentioned_by_the_parts_that_name_them(lake: Lake) -> None:
+    long = list(lake.episodes(GROUP))[1]
+    things = [entity("hangar.py"), entity("thing 1 of"), entity("thing"), entity("elsewhere")]
+    group = Group(GroupContents(GROUP, None, (things[2],), (), (), {}))
+    uuids = tuple(sorted(one.uuid for one in things))
+    new = (things[0], things[1], things[3])
+    said_in = change_of(long, Resolved(new, (), uuids), group).said_in
+    assert {one.name: said_in[one.uuid] for one in things} == {
+        "hangar.py": (2,),
+        "thing 1 of": (0,),
+        "thing": (0, 1, 2),
+        "elsewhere": (0,),
+    }
+
+
+def test_of_a_turn_in_one_part_nothing_need_be_said(lake: Lake) -> None:
+    first = next(iter(lake.episodes(GROUP)))
+    group = Group(GroupContents(GROUP, None, (), (), (), {}))
+    thing = entity("cart")
+    known = Resolved((thing,), (), (thing.uuid,), said_in={thing.uuid: (0,)})
+    assert change_of(first, known, group).said_in == {}
+
+
+async def test_structure_reads_the_turn_whole(store: GraphStore, lake: Lake) -> None:
+    await ingested(lake, store, StructuralExtractor())
+    facts = (await store.load(GROUP)).facts
+    turn_ids = {one.turn_id for one in lake.episodes(GROUP)}
+    assert facts
+    assert all(set(one.turns) <= turn_ids for one in facts)
