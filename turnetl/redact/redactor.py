@@ -16,6 +16,7 @@ from turnetl import ids
 from turnetl.redact import plausible
 from turnetl.redact.personal import NAMES, PERSONAL, named
 from turnetl.redact.rules import RULES, Rule
+from turnetl.redact.seams import over_seams, with_seams
 from turnetl.redact.spans import Span, merged, occurrences
 from turnetl.redact.suspects import Scanner, holding, suspects
 
@@ -99,6 +100,8 @@ class Redactor:
         found = suspects(texts, self._scanner)
         for index, rules in named(texts).items() if self._personal else ():
             found.setdefault(index, []).extend(rules)
+        for index in with_seams(texts):
+            found.setdefault(index, [])
         return found
 
     def _clean(
@@ -107,7 +110,8 @@ class Redactor:
         """Cut until nothing is found any more; `rules` are those that the first look needs."""
         total = 0
         for _ in range(_ROUNDS):
-            spans = merged(data, [*self._native(data), *self._ours(data, rules)])
+            over = over_seams(data, self._rules, self._all)
+            spans = merged(data, [*self._all(data, rules), *over])
             if not spans:
                 break
             total += len(spans)
@@ -125,6 +129,10 @@ class Redactor:
             spans = merged(data, occurrences(data, known))
             encoded[index], more = self._clean(self._without(data, spans), self._rules, {})
             counts[index] += len(spans) + more
+
+    def _all(self, data: bytes, rules: Iterable[Rule]) -> Iterator[Span]:
+        yield from self._native(data)
+        yield from self._ours(data, rules)
 
     def _native(self, data: bytes) -> Iterator[Span]:
         for finding in self._scanner.scan(data):
