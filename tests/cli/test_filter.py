@@ -12,7 +12,7 @@ import pytest
 from tests.cli.archives import row, talk, write
 from tests.cli.command import Ran, turnetl
 from turnetl import app, opening
-from turnetl.settings import Settings
+from turnetl.settings import NoiseSettings, Settings
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 OWN = """
@@ -139,11 +139,13 @@ def test_a_rule_of_ones_own_marks_and_explains_itself(shop: Path) -> None:
 
 
 def test_a_changed_rule_of_ones_own_is_applied(shop: Path) -> None:
-    (shop / "own.toml").write_text(OWN)
-    environment = {"TURNETL_NOISE__RULES": "own.toml"}
-    assert filtered(shop, **environment)["lunch"] == 1
-    (shop / "own.toml").write_text(OWN.replace("(?i)lunch", "(?i)supper"))
-    assert "lunch" not in filtered(shop, **environment)
+    own = shop / "own.toml"
+    settings = Settings(lake=shop / "data/lake", noise=NoiseSettings(rules=own))
+    for word, rules in (("lunch", ["acknowledgement", "lunch"]), ("supper", ["acknowledgement"])):
+        own.write_text(OWN.replace("(?i)lunch", word))
+        (group,) = app.filter_turns(settings).groups
+        assert not group.skipped
+        assert [marked.rule for marked in group.noise] == rules
 
 
 def explained(folder: Path, rule: str, *arguments: str) -> dict[str, Any]:
@@ -173,9 +175,10 @@ def test_a_rule_that_is_kept_is_explained_by_what_it_would_mark(once: Path) -> N
 
 
 def test_a_rule_that_another_one_forestalls_is_explained_by_itself(shop: Path) -> None:
-    (shop / "own.toml").write_text(OWN.replace("(?i)lunch", "."))
-    told = explained(shop, "lunch", "--rules", "own.toml")
-    assert (told["turns"], told["named"]) == (4, 2)
+    own = write(shop / "own.toml", [OWN.replace("(?i)lunch", ".")])
+    settings = Settings(lake=shop / "data/lake", noise=NoiseSettings(rules=own))
+    (group,) = app.explain(settings, "lunch").groups
+    assert (group.turns, group.named) == (4, 2)
 
 
 def test_the_rules_are_listed_for_people_and_programs(once: Path) -> None:
