@@ -1,11 +1,19 @@
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, turn
-from turnetl import episodes
+from turnetl import episodes, noise
+from turnetl.episodes import Filters
+from turnetl.errors import Stop
 from turnetl.lake import Lake, Origin
 from turnetl.model import GroupId, Turn
 
@@ -28,6 +36,11 @@ def put(lake: Lake, name: str, *turns: Turn, sha256: str = "", redactor: str = "
 
 def at(minute: int, name: str, **fields: object) -> Turn:
     return turn(name, started_at=START + timedelta(minutes=minute), **fields)
+
+
+def asked(minute: int, said: str = "It is done now.") -> Turn:
+    """A turn like no other."""
+    return at(minute, f"p{minute}", user_text=f"Please see to {minute}.", assistant_text=said)
 
 
 def table(lake: Lake) -> Path:
@@ -118,3 +131,194 @@ def test_turns_whose_secrets_were_cut_by_other_rules_are_rendered_again(tmp_path
     (report,) = episodes.build(lake, [GROUP]).groups
     assert not report.skipped
     assert "sesame" not in "".join(one.text for one in lake.episodes(GROUP))
+
+
+def no_done(name: str) -> noise.Rule:
+    """A rule against turns whose answer is `Done.`."""
+    return noise.Rule(name, 1, "For this test.", pl.col("assistant_text") == "Done.")
+
+
+def test_another_rule_changes_only_the_rows_that_it_touches(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", asked(0), asked(1, "Done."), asked(2))
+    episodes.build(lake, [GROUP])
+    before = lake.scan_episodes(GROUP).collect()
+    stricter = Filters(rules=(*noise.RULES, no_done("done")))
+    assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP), stricter)
+    (report,) = episodes.build(lake, [GROUP], filters=stricter).groups
+    assert not report.skipped
+    after = lake.scan_episodes(GROUP).collect()
+    assert after["noise"].to_list() == [None, "done", None]
+    assert after.drop("noise").equals(before.drop("noise"))
+
+
+def test_a_rule_of_another_version_makes_the_table_anew(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", at(0, "p0"))
+    first = Filters(rules=(no_done("done"),))
+    episodes.build(lake, [GROUP], filters=first)
+    newer = Filters(rules=(replace(no_done("done"), version=2),))
+    assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP), newer)
+    assert not episodes.build(lake, [GROUP], filters=newer).groups[0].skipped
+    assert episodes.build(lake, [GROUP], filters=newer).groups[0].skipped
+
+
+def test_a_pattern_changes_the_texts_that_it_matches(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", asked(0, "The cart was empty."), asked(1))
+    episodes.build(lake, [GROUP])
+    before = lake.scan_episodes(GROUP).collect()
+    episodes.build(lake, [GROUP], filters=Filters(patterns=("was empty",)))
+    after = lake.scan_episodes(GROUP).collect()
+    assert [old == new for old, new in zip(before["text"], after["text"], strict=True)] == [
+        False,
+        True,
+    ]
+    assert [*(before["text_hash"] == after["text_hash"])] == [False, True]
+
+
+def test_a_table_made_by_hand_is_taken_as_it_is_until_the_next_filter_without_such_words(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", at(0, "p0", assistant_text="Done."))
+    by_hand = Filters(rules=(no_done("done"),), by_hand=True)
+    episodes.build(lake, [GROUP], filters=by_hand)
+    assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP))
+    assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP), Filters(patterns=("x",)))
+    assert episodes.build(lake, [GROUP], filters=by_hand).groups[0].skipped
+    (report,) = episodes.build(lake, [GROUP]).groups
+    assert (report.skipped, report.kept) == (False, 1)
+    assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP), Filters(patterns=("x",)))
+
+
+def test_a_table_made_by_hand_is_outdated_when_its_turns_change(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", at(0, "p0"))
+    episodes.build(lake, [GROUP], filters=Filters(rules=(), by_hand=True))
+    put(lake, "a.jsonl", at(0, "p0"), at(1, "p1"), sha256="grown")
+    assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP))
+
+
+def test_words_said_by_hand_count_also_if_the_settings_said_the_same_before(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", at(0, "p0"))
+    episodes.build(lake, [GROUP])
+    episodes.build(lake, [GROUP], filters=Filters(by_hand=True))
+    assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP), Filters(rules=()))
+
+
+def test_a_group_of_one_turn_and_a_group_of_noise_have_their_tables(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", at(0, "p0", assistant_text="Done."))
+    assert episodes.build(lake, [GROUP]).groups[0].kept == 1
+    (report,) = episodes.build(lake, [GROUP], filters=Filters(rules=(no_done("done"),))).groups
+    assert (report.turns, report.kept, report.chars_after, report.tokens) == (1, 0, 0, 0)
+    assert lake.scan_episodes(GROUP).collect()["noise"].to_list() == ["done"]
+
+
+def test_a_turn_of_many_megabytes_keeps_the_persons_words_whole(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    said = " ".join(f"word{number}" for number in range(300_000))
+    put(lake, "a.jsonl", at(0, "p0", user_text=said, chars=len(said)), asked(1))
+    episodes.build(lake, [GROUP])
+    long, short = lake.episodes(GROUP)
+    assert said in long.text
+    assert len(long.parts) > 10
+    assert short.parts == (short.text,)
+
+
+@pytest.mark.parametrize("damage", ["cut off", "torn in the middle", "gone"])
+def test_a_damaged_turns_file_is_named_and_the_old_table_stays(tmp_path: Path, damage: str) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", at(0, "p0"))
+    put(lake, "b.jsonl", *(at(n, f"q{n}", archive="b.jsonl") for n in range(1, 9)))
+    episodes.build(lake, [GROUP])
+    before = table(lake).read_bytes()
+    bad = next(file.path for file in lake.turn_files(GROUP) if file.origin.archive == "b.jsonl")
+    data = bad.read_bytes()
+    if damage == "gone":
+        bad.unlink()
+        bad.symlink_to(tmp_path / "nowhere")
+    else:
+        bad.write_bytes(data[:-9] if damage == "cut off" else torn(data))
+    with pytest.raises(Stop) as caught:
+        episodes.build(lake, [GROUP], force=True)
+    assert str(bad) in str(caught.value)
+    assert table(lake).read_bytes() == before
+    assert [*table(lake).parent.iterdir()] == [table(lake)]
+
+
+def torn(data: bytes) -> bytes:
+    """Everything but what stands at both ends is something else."""
+    return data[:4] + b"\xff" * (len(data) // 2) + data[4 + len(data) // 2 :]
+
+
+def test_two_filters_at_once_leave_the_whole_table_of_one_of_them(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", *(asked(n, "Done.") for n in range(50)))
+    ways = [Filters(), Filters(rules=(no_done("done"),))]
+    with ThreadPoolExecutor(4) as together:
+        runs = [
+            together.submit(episodes.build, lake, [GROUP], filters=ways[n % 2], force=True)
+            for n in range(12)
+        ]
+        assert {run.result().kept for run in runs} == {0, 50}
+    left = lake.scan_episodes(GROUP).collect()["noise"]
+    assert (left.len(), left.n_unique()) == (50, 1)
+    assert [*table(lake).parent.iterdir()] == [table(lake)]
+
+
+def test_a_run_that_is_stopped_in_the_middle_leaves_the_old_table_whole(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", *(at(n, f"p{n}") for n in range(9)))
+    episodes.build(lake, [GROUP])
+    before = table(lake).read_bytes()
+    rows = lake.scan_episodes(GROUP).collect()
+
+    def stopped() -> Iterator[pl.DataFrame]:
+        yield rows[:3]
+        yield rows[3:6]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lake.write_episode_slices(GROUP, stopped(), dict)
+    assert table(lake).read_bytes() == before
+    assert [*table(lake).parent.iterdir()] == [table(lake)]
+
+
+_FULL = """
+import resource, sys
+from pathlib import Path
+from turnetl import episodes
+from turnetl.episodes.slices import in_slices
+from turnetl.lake import Lake
+
+lake = Lake(Path(sys.argv[1]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+if sys.argv[2] == "table":
+    episodes.build(lake, lake.groups(), force=True)
+else:
+    list(in_slices(lake.turn_batches("shop"), (), lake.episodes_folder, room=0))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit there")
+@pytest.mark.parametrize("what", ["table", "what waits"])
+def test_a_disk_without_room_is_said_and_the_old_table_stays(tmp_path: Path, what: str) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", at(0, "p0"))
+    episodes.build(lake, [GROUP])
+    before = table(lake).read_bytes()
+    words = [" ".join(f"{n * 7919 % 10007}" for n in range(of, of + 9000)) for of in range(3)]
+    put(lake, "a.jsonl", *(asked(n, said) for n, said in enumerate(words)))
+    run = subprocess.run(
+        [sys.executable, "-c", _FULL, str(tmp_path), what],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "cannot be written" in run.stderr.splitlines()[-1]
+    assert "turnetl.errors.Stop" in run.stderr.splitlines()[-1]
+    assert table(lake).read_bytes() == before
+    assert [*table(lake).parent.iterdir()] == [table(lake)]

@@ -173,8 +173,12 @@ def test_what_a_killed_run_left_is_swept_out_and_what_is_being_written_is_not(la
     left, fresh = (path.with_name(f".{name}.parquet.1.tmp") for name in ("left", "fresh"))
     for unfinished in (left, fresh):
         unfinished.write_bytes(b"PAR1")
+    waiting = path.with_name(".slices.1.tmp")
+    waiting.mkdir()
+    (waiting / "0-0").write_bytes(b"ARROW1")
     an_hour_ago = path.stat().st_mtime - 3601
-    os.utime(left, (an_hour_ago, an_hour_ago))
+    for unfinished in (left, waiting):
+        os.utime(unfinished, (an_hour_ago, an_hour_ago))
     lake.sync_turns()
     assert sorted(path.parent.iterdir()) == sorted([fresh, path])
 
@@ -186,6 +190,42 @@ def test_episodes_come_back_in_table_order(lake: Lake) -> None:
     assert list(lake.episodes(SHOP, {early.turn_id})) == [early]
     assert list(lake.episodes(SHOP, set())) == []
     assert lake.episodes_metadata(SHOP) == {"rules": "1"}
+
+
+def test_a_table_that_is_written_in_slices_is_the_same_table(lake: Lake) -> None:
+    rows = episodes_frame(*(builders.episode(str(at)) for at in range(50)))
+    lake.write_episodes(SHOP, rows, {"rules": "1"})
+    whole = lake.scan_episodes(SHOP).collect()
+    asked: list[int] = []
+
+    def said() -> dict[str, str]:
+        asked.append(1)
+        return {"rules": "2"}
+
+    slices = (rows[at : at + 20] for at in (0, 20, 40))
+    lake.write_episode_slices(SHOP, slices, said)
+    assert lake.scan_episodes(SHOP).collect().equals(whole)
+    assert lake.episodes_metadata(SHOP) == {"rules": "2"}
+    assert asked == [1]
+
+
+def test_a_single_slice_gives_the_bytes_of_the_whole_table(lake: Lake) -> None:
+    rows = episodes_frame(*(builders.episode(str(at)) for at in range(50)))
+    path = lake.episodes_folder / f"{SHOP}.parquet"
+    lake.write_episodes(SHOP, rows, {"rules": "1"})
+    before = path.read_bytes()
+    lake.write_episode_slices(SHOP, iter([rows]), lambda: {"rules": "1"})
+    assert path.read_bytes() == before
+
+
+def test_a_crooked_slice_leaves_the_table_as_it_was(lake: Lake) -> None:
+    rows = episodes_frame(*(builders.episode(str(at)) for at in range(9)))
+    lake.write_episodes(SHOP, rows, {"rules": "1"})
+    slices = iter([rows[:3], rows[3:6], rows[6:].drop("chars")])
+    with pytest.raises(Stop, match="lacks the column `chars`"):
+        lake.write_episode_slices(SHOP, slices, dict)
+    assert lake.scan_episodes(SHOP).collect().equals(rows)
+    assert len(list(lake.episodes_folder.iterdir())) == 1
 
 
 def test_a_group_without_a_table_has_no_episodes(lake: Lake) -> None:

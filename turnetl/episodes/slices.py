@@ -7,13 +7,14 @@ they belong to, on disk, each file once. Slices hang on the turns alone, not on 
 
 import tempfile
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 
 from turnetl import noise, schema
 from turnetl.episodes import order as ordering
-from turnetl.lake import Batch
+from turnetl.lake import Batch, unwritable
 from turnetl.noise import Rule
 
 SIZE = 64 << 20
@@ -114,13 +115,27 @@ def _from_disk(
     batches: Sequence[Batch], turns: pl.DataFrame, folder: Path
 ) -> Iterator[pl.DataFrame]:
     placed = turns.select("row", "slice").with_row_index("place")
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".slices.", suffix=".tmp", dir=folder) as name:
-        _distribute(batches, placed, Path(name))
+    with _waiting_room(folder) as room:
+        _distribute(batches, placed, room)
         for part in turns.partition_by("slice", maintain_order=True):
-            waiting = sorted(Path(name).glob(f"{part['slice'][0]}-*"))
+            waiting = sorted(room.glob(f"{part['slice'][0]}-*"))
             rows = pl.concat([_taken(path) for path in waiting])
             yield _finished(rows.sort("place").drop("place"), part)
+
+
+@contextmanager
+def _waiting_room(folder: Path) -> Iterator[Path]:
+    """Make a folder, and remove it.
+
+    Raises:
+        Stop: the disk does not take what is put there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".slices.", suffix=".tmp", dir=folder) as name:
+            yield Path(name)
+    except OSError as error:
+        raise unwritable(folder, error) from error
 
 
 def _taken(path: Path) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from turnetl.lake.batches import Batch
 from turnetl.lake.lake import Lake, Origin, TurnFile, archive_digest, archive_digests, placed, shown
-from turnetl.lake.parquet import arrow_schema
+from turnetl.lake.parquet import arrow_schema, unwritable
 from turnetl.lake.values import as_episode, as_turn
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "as_turn",
     "placed",
     "shown",
+    "unwritable",
 ]

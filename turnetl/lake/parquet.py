@@ -1,6 +1,7 @@
 """One Parquet file: written whole or not at all, and checked against its table both ways."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -119,6 +120,12 @@ def refusal(path: Path, what: str) -> Stop:
     return Stop(f"`{path}` {what}; delete it, and the next run makes it anew.")
 
 
+def unwritable(path: Path, error: OSError) -> Stop:
+    """Return the error for what the disk does not take."""
+    why = error.strerror or str(error)
+    return Stop(f"`{path}` cannot be written ({why}); make room or name another lake.")
+
+
 @cache
 def arrow_schema(table: schema.Table) -> pa.Schema:
     """Return the columns as they are written."""
@@ -155,10 +162,7 @@ def _replace(path: Path, put: Callable[[IO[bytes]], object]) -> None:
         temporary.replace(path)
     except OSError as error:
         _forget(temporary)
-        why = error.strerror or str(error)
-        raise Stop(
-            f"`{path}` cannot be written ({why}); make room or name another lake."
-        ) from error
+        raise unwritable(path, error) from error
     except BaseException:
         _forget(temporary)
         raise
@@ -178,7 +182,7 @@ def _opened(temporary: Path) -> IO[bytes]:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove unfinished files that are an hour older than the newest file beside them.
+    """Remove unfinished files and folders that are an hour older than the newest file beside them.
 
     The disk's own times are compared: it may be a network's, with a clock of its own.
     """
@@ -188,7 +192,7 @@ def _sweep(folder: Path) -> None:
         newest = max((folder / name).stat().st_mtime for name in names)
         for path in unfinished:
             if path.stat().st_mtime < newest - _HOUR:
-                path.unlink()
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _columns(path: Path) -> Mapping[str, pl.DataType]:
