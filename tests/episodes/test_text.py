@@ -1,16 +1,19 @@
+from collections.abc import Sequence
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests import frames
 from tests.builders import tool, turn
+from tests.episodes.content.samples import SAMPLES
 from turnetl.episodes.text import render
-from turnetl.model import ToolCall
+from turnetl.model import ToolCall, Turn
 
 
-def text(**fields: Any) -> str:
+def text(patterns: Sequence[str] = (), **fields: Any) -> str:
     turns = frames.turns(turn(**{"user_text": "Q", "assistant_text": "A", **fields})).collect()
-    return str(render(turns)[0])
+    return str(render(turns, patterns)[0])
 
 
 def line(call: ToolCall, **fields: Any) -> str:
@@ -135,3 +138,145 @@ def test_a_long_call_is_cut_and_says_so() -> None:
     told = line(tool("Bash", "echo " + "xy " * 300))
     assert told.endswith("...")
     assert len(told) < 520
+
+
+def test_what_patterns_match_is_left_out_but_never_of_the_persons_words() -> None:
+    noisy = "DEBUG x\n"
+    turn_with = {
+        "user_text": noisy,
+        "steering": (noisy,),
+        "answers": (noisy,),
+        "assistant_text": f"Done.\n{noisy}",
+        "tools": (tool("Bash", "echo DEBUG x; make", f"{noisy}2 passed"),),
+    }
+    told = text(patterns=(r"(?m)^DEBUG.*\n", "echo [^;]*; "), **turn_with)
+    assert told == (
+        "user: DEBUG x\n\nassistant: Done.\n\nuser: DEBUG x\n\nuser: DEBUG x"
+        "\n\ntools: Bash make -> 2 passed"
+    )
+
+
+def test_a_call_that_is_made_again_is_told_once_with_all_that_came_of_it() -> None:
+    makes = [tool("Bash", "make", said) for said in ("1 failed", "", "1 failed", "2 passed")]
+    told = text(tools=(makes[0], tool("Edit", "a.py"), *makes[1:]))
+    assert told.endswith("tools: Bash make -> 1 failed, then done, then 2 passed\ntools: Edit a.py")
+
+
+def test_of_a_call_made_many_times_the_first_outcomes_and_the_last_are_told() -> None:
+    told = line_of_many(*(tool("Bash", "make", f"{n} failed") for n in range(9, 0, -1)))
+    assert told == "Bash make -> 9 failed, then 8 failed, then 1 failed"
+
+
+def line_of_many(*calls: ToolCall) -> str:
+    return text(tools=calls).partition("\n\ntools: ")[2]
+
+
+LONG_BLOCK = "def total(cart):\n" + "    add(cart)\n" * 40
+
+
+def test_a_long_block_of_the_agent_is_told_by_language_length_and_signatures() -> None:
+    said = f"Look:\n\n```python\n{LONG_BLOCK}```\n\nDone ```x``` so.\n\n```\nmake\n```"
+    assert text(assistant_text=said) == (
+        "user: Q\n\nassistant: Look:\n\n[python, 41 lines: def total(cart)]\n\nDone ```x``` so."
+        "\n\n```\nmake\n```"
+    )
+
+
+def test_a_long_block_of_the_agent_that_is_no_code_is_told_by_its_kind() -> None:
+    trace = 'Traceback (most recent call last):\n  File "a.py", line 3, in b\n' + "  x\n" * 40
+    said = f"```\n{trace}KeyError: 'cart'\n```"
+    assert (
+        text(assistant_text=said)
+        == "user: Q\n\nassistant: [code, KeyError: 'cart'; at a.py:3, in b]"
+    )
+
+
+def test_a_block_that_never_ends_stays_as_it_is() -> None:
+    said = f"```python\n{LONG_BLOCK}"
+    assert text(assistant_text=said) == f"user: Q\n\nassistant: {said.strip()}"
+
+
+def test_the_persons_own_blocks_are_whole() -> None:
+    said = f"```python\n{LONG_BLOCK}```"
+    assert text(user_text=said, steering=(said,)).count(said) == 2
+
+
+def test_json_in_a_call_is_told_without_its_escapes() -> None:
+    call = r'{"title":"Round","body":"Half a cent\n\nis a \"cent\"."}'
+    assert line(tool("create_issue", call)) == (
+        'create_issue {"title":"Round","body":"Half a cent is a "cent"."}'
+    )
+
+
+def test_a_folder_at_the_root_is_not_left_out() -> None:
+    assert line(tool("Read", "/shop/a.py"), cwd="/shop") == "Read /shop/a.py"
+
+
+@pytest.mark.parametrize(
+    ("call", "shows"),
+    [
+        ("cat a.py", True),
+        ("cd src && rg -n total | head -5", True),
+        ("ls; cat a.py || echo none", True),
+        ("git diff", False),
+        ("cat a.py && make", False),
+        ("python -c 'print(1)'", False),
+    ],
+)
+def test_a_command_only_shows_if_each_of_its_commands_does(call: str, *, shows: bool) -> None:
+    outcome = "Error: broken\n" * 20 + "dot\n" * 90
+    assert ("Error" not in line(tool("Bash", call, outcome))) is shows
+
+
+@pytest.mark.parametrize("name", ["Read", "read_file", "view", "list_directory", "LS"])
+def test_reading_is_reading_whatever_agent_calls_it_so(name: str) -> None:
+    assert line(tool(name, "a.py", "3 failed")) == f"{name} a.py"
+
+
+@pytest.mark.parametrize("name", ["Bash", "shell", "exec_command", "run_shell_command", "bash"])
+def test_running_is_running_whatever_agent_calls_it_so(name: str) -> None:
+    assert line(tool(name, "make", "dot\n" * 99 + "3 failed")) == f"{name} make -> 3 failed"
+
+
+@pytest.mark.parametrize("name", ["Edit", "write_file", "apply_patch", "str_replace", "replace"])
+def test_changing_is_changing_whatever_agent_calls_it_so(name: str) -> None:
+    told = line(
+        tool(name, "a.py :: - x + y", "The file a.py has been updated.\n" + "3 failed\n" * 9)
+    )
+    assert told == f"{name} a.py :: - x + y"
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_a_turn_is_rendered_whatever_stands_beside_it(size: int) -> None:
+    turns = frames.turns(*(many_sided(n) for n in range(50))).collect()
+    slices = [render(turns[at : at + size]) for at in range(0, 50, size)]
+    assert pl.concat(slices).to_list() == render(turns).to_list()
+    assert render(turns.reverse()).reverse().to_list() == render(turns).to_list()
+
+
+def many_sided(n: int) -> Turn:
+    """A turn with none, one or several samples of what tools give back."""
+    some = SAMPLES[n % 7 : n : 1 + n % 3]
+    calls = tuple(tool(NAMES[one.role], "make", one.text, is_error=one.failed) for one in some)
+    blocks = "\n\n".join(f"```\n{one.text}\n```" for one in SAMPLES[n : n + n % 2])
+    return turn(
+        f"p{n}", tools=calls, assistant_text=f"So:\n{blocks}", cwd=None if n % 5 else "/a/b"
+    )
+
+
+NAMES = {"runs": "Bash", "reads": "Read", "looks": "Grep", "edits": "Edit"} | {
+    "reports": "Task",
+    "other": "weather",
+    "code": "Bash",
+}
+
+
+def test_there_may_be_no_turns_at_all() -> None:
+    assert render(frames.turns().collect()).to_list() == []
+
+
+def test_a_text_of_many_megabytes_is_rendered() -> None:
+    said = "one two three " * 400_000
+    told = text(user_text=said, assistant_text=f"```\n{said}\n```", steering=(said,))
+    assert told.count(said.strip()) == 2
+    assert len(told) < 2 * len(said) + 2000

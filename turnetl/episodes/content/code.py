@@ -24,7 +24,9 @@ def _shortened() -> pl.Expr:
     found = _lines(TEXT.str.extract_all(_SIGNATURE), _SIGNATURES)
     head = _lines(TEXT.str.split("\n"), _HEAD)
     kept = pl.when(found.list.len() > 0).then(found).otherwise(head)
-    count = pl.format("{} lines: ", TEXT.str.count_matches("\n", literal=True) + 1)
+    count = pl.format(
+        "{} lines: ", TEXT.str.strip_chars().str.count_matches("\n", literal=True) + 1
+    )
     return count + joined(kept)
 
 
