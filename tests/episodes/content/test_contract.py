@@ -76,7 +76,7 @@ def test_a_text_is_shortened_whatever_stands_beside_it(kind: Kind) -> None:
 def test_one_line_of_megabytes_ends_in_a_short_line(kind: Kind, text: str) -> None:
     rows = frame(Sample(kind.name, text))
     told = rows.select(kind.told_by.alias("told"), text=kind.shortened)
-    assert told["text"].str.len_chars().max() < 3000
+    assert len(told["text"][0]) < 3000
 
 
 @each_kind
