@@ -79,6 +79,14 @@ def test_noise_is_marked_and_stays() -> None:
     assert table["text"][1] == "user: thanks!\n\nassistant: Sure."
 
 
+def test_a_turn_of_which_nothing_is_left_is_noise_and_no_empty_episode() -> None:
+    listed = (tool("TodoWrite", "[]", "ok"),)
+    blank = at(0, "p0", user_text="", assistant_text="", tools=listed)
+    assert made(blank).select("noise", "text").rows() == [("empty", "")]
+    table = made(at(0, "p0", user_text="ok", assistant_text=""), at(1, "p1"))
+    assert "empty" not in table["noise"].to_list()
+
+
 def test_lengths_are_those_of_the_turn_and_of_the_text() -> None:
     row = made(replace(turn(), chars=5000)).row(0, named=True)
     assert row["chars_before"] == 5000
