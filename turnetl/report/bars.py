@@ -39,6 +39,6 @@ class Bars:
         key = (step.stage, step.name)
         if key not in self._tasks:
             self._tasks[key] = self._progress.add_task(
-                f"{step.stage:<7}{step.name}", total=step.total
+                f"{step.stage:<8}{step.name}", total=step.total
             )
         self._progress.update(self._tasks[key], completed=step.done, total=step.total)  # type: ignore[arg-type]  # rich's TaskID is an int
