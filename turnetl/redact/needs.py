@@ -11,8 +11,11 @@ from typing import Any
 
 SIGHT = 3
 """Bytes that a text needs to be worth a search."""
-_LENGTHS = (6, 4, SIGHT)
-"""Bytes after which a text is long enough: less if there would be too many otherwise."""
+_LENGTHS = (4, SIGHT)
+"""Bytes after which a text is long enough where it could go on in several ways: less if there would
+be too many otherwise."""
+_LONG = 8
+"""Bytes after which it is long enough where it goes on in one way."""
 _MOST = 96
 """Texts that a pattern may begin with."""
 _FARTHEST = 64
@@ -96,9 +99,13 @@ def _begun(items: Sequence[Any], length: int) -> _Begun:
     """Return how a sequence can begin, each just long enough."""
     going, ended = {b""}, set[bytes]()
     for item in items:
-        longer = {(head + text, whole) for head in going for text, whole in _of(item, length)}
-        going = {text for text, whole in longer if whole and len(text) < length}
-        ended |= {text for text, whole in longer if not whole or len(text) >= length}
+        options = _of(item, length)
+        if len(options) > 1:
+            ended |= {text for text in going if len(text) >= length}
+            going -= ended
+        longer = {(head + text, whole) for head in going for text, whole in options}
+        going = {text for text, whole in longer if whole and len(text) < _LONG}
+        ended |= {text for text, whole in longer if not whole or len(text) >= _LONG}
         if not going or len(going) + len(ended) > _MOST:
             return {(text, False) for text in ended | going}
     return {(text, False) for text in ended} | {(text, True) for text in going}
