@@ -81,9 +81,7 @@ def _text(path: Path) -> str:
 def _rule(name: str, row: Mapping[str, Any], where: str) -> Rule:
     _check_name(name, where)
     said = _said(row, where)
-    named = _columns(
-        {key: row[key] for key in row if key not in ("why", "on", "worked", "not")}, where
-    )
+    named = _columns({key: row[key] for key in row if key not in _KEYS}, where)
     without = row.get("not", {})
     if not isinstance(without, dict):
         raise BadUsage(f"{where}: `not` is no table; write not.user_text = '...'")
