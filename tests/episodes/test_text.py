@@ -280,3 +280,8 @@ def test_a_text_of_many_megabytes_is_rendered() -> None:
     told = text(user_text=said, assistant_text=f"```\n{said}\n```", steering=(said,))
     assert told.count(said.strip()) == 2
     assert len(told) < 2 * len(said) + 2000
+
+
+def test_what_an_agent_writes_below_its_commits_is_gone() -> None:
+    signed = "git commit -m 'Round Co-Authored-By: Some Model <noreply@example.com> '"
+    assert line(tool("Bash", signed)) == "Bash git commit -m 'Round '"

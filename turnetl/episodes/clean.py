@@ -15,6 +15,9 @@ _SIGNS = ["\x1b", "\r", "<system-reminder>"]
 _HIDDEN = [*_SIGNS, *(sign * 8 for sign in _BARS)]
 """Texts without any of these, and of calls without the first three, hold nothing but base64 that
 is to be taken out."""
+_SIGNED = "Co-Authored-By: "
+_SIGNATURE = r"(?:🤖 Generated with \S+ \S+ +)?Co-Authored-By: [^<\n]{0,60}<[^>\n]*> ?"
+"""What an agent writes below each of its commits."""
 _BLANK_LINES = r"\n[ \t]*(?:\n[ \t]*)+\n"
 
 
@@ -55,8 +58,8 @@ def outputs(texts: pl.DataFrame) -> pl.DataFrame:
 def inputs(calls: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with `input` without what only a terminal or the harness reads."""
     call = pl.col("input")
-    odd = call.str.contains_any(_SIGNS) | call.str.contains(_BLOB)
-    return where(calls, odd, call, words(call))
+    odd = call.str.contains_any([*_SIGNS, _SIGNED]) | call.str.contains(_BLOB)
+    return where(calls, odd, call, words(call).str.replace_all(_SIGNATURE, ""))
 
 
 def where(rows: pl.DataFrame, odd: pl.Expr, plain: pl.Expr, otherwise: pl.Expr) -> pl.DataFrame:

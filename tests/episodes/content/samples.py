@@ -334,6 +334,12 @@ REPORT = Sample(
     kept=("The cart is empty.",),
     role="reports",
 )
+LAUNCHED = Sample(
+    "reports",
+    "Async agent launched successfully.\nagentId: a1",
+    gone=("launched", "a1"),
+    role="reports",
+)
 OTHER = Sample("others", "Weather: rain\n" * 90, kept=("Weather: rain",), role="other")
 
 SIGNATURES = Sample(

@@ -6,33 +6,49 @@ from turnetl.episodes.content import lines
 from turnetl.episodes.content.base import FAILED, ROLE, TEXT, Kind, cut, joined, on_one_line, tidy
 from turnetl.episodes.content.base import lines as lines_of
 
-_FAILURES, _FIRST, _LAST, _ERRORS = 8, 2, 5, 6
-"""Lines that are kept: failures, the first and the last of what came of it, errors."""
+_FIRST, _LAST, _ERRORS = 5, 4, 3
+"""Lines that are kept: the first and the last failures, and what may be the reason."""
+_BEGIN, _END = 2, 5
+"""Lines of totals that are kept."""
 _SHORT, _FEW = 240, 4
 """Characters and line breaks of an outcome that is kept whole."""
 _REPORT, _OTHER = 1500, 300
 """Characters of prose and of anything else that are kept."""
 _REJECTED = "The user doesn't want to "
+_LAUNCHED = "Async agent launched"
 _REFUSED = "rejected by the person"
 _FAILED, _ENDED = lines.whole(lines.FAILURE), lines.whole(lines.TOTAL)
-_SAYS_LITTLE = r"\(cached\)|no test files|^[^a-z]{0,40}(?:INFO|DEBUG|TRACE)(?-u:\b)"
+_SAYS_LITTLE = r"\(cached\)|no test files|(?-u:\b)(?:INFO|DEBUG|TRACE)(?-u:\b)"
 
 
 def _ran() -> pl.Expr:
-    return pl.coalesce(_matter(), _ends())
+    return pl.coalesce(_told(_failures(), _ends_of_totals()), _ends())
 
 
 def _why() -> pl.Expr:
-    weak = joined(lines_of(TEXT, lines.whole(lines.ERROR)).list.head(_ERRORS))
-    return pl.coalesce(_matter(), weak.replace("", None), tidy(_first()))
+    weak = lines_of(TEXT, lines.whole(lines.ERROR)).list.head(_ERRORS)
+    return pl.coalesce(_told(_failures(), weak, _ends_of_totals()), tidy(_first()))
 
 
-def _matter() -> pl.Expr:
-    """Return failures, then the totals that a list of them begins and ends with; null if none."""
+def _failures() -> pl.Expr:
+    found = _lines(_FAILED)
+    return found.list.head(_FIRST).list.concat(found.list.tail(_LAST))
+
+
+def _ends_of_totals() -> pl.Expr:
+    """Return what a list of totals begins and ends with."""
+    found = _lines(_ENDED)
+    return found.list.head(_BEGIN).list.concat(found.list.tail(_END))
+
+
+def _lines(pattern: str) -> pl.Expr:
     told = pl.element().filter(~pl.element().str.contains(_SAYS_LITTLE))
-    failures, totals = (lines_of(TEXT, part).list.eval(told) for part in (_FAILED, _ENDED))
-    ends = totals.list.head(_FIRST).list.concat(totals.list.tail(_LAST))
-    return joined(failures.list.head(_FAILURES).list.concat(ends)).replace("", None)
+    return lines_of(TEXT, pattern).list.eval(told)
+
+
+def _told(*found: pl.Expr) -> pl.Expr:
+    """Return the lines as one, or null if there are none."""
+    return joined(pl.concat_list(*found)).replace("", None)
 
 
 def _first() -> pl.Expr:
@@ -43,6 +59,12 @@ def _ends() -> pl.Expr:
     """Return the first and the last line, where nothing else tells what came of a command."""
     last = TEXT.str.extract(r"([^\n]+)\s*\z").fill_null("")
     return joined(pl.concat_list(_first(), last))
+
+
+def _report() -> pl.Expr:
+    """Return what was found; of an agent that works on there is nothing yet."""
+    prose = cut(TEXT.str.replace_all(r"\s+", " "), _REPORT)
+    return pl.when(TEXT.str.starts_with(_LAUNCHED)).then(pl.lit("")).otherwise(prose)
 
 
 REFUSED = Kind("refused", FAILED & TEXT.str.starts_with(_REJECTED), pl.lit(_REFUSED))
@@ -61,9 +83,7 @@ ERRORS = Kind("errors", FAILED, _why())
 COMMANDS = Kind("commands", ROLE == "runs", _ran())
 """A command that ended well, or says in its output only that it did not."""
 
-REPORTS = Kind(
-    "reports", ~FAILED & (ROLE == "reports"), cut(TEXT.str.replace_all(r"\s+", " "), _REPORT)
-)
+REPORTS = Kind("reports", ~FAILED & (ROLE == "reports"), _report())
 """What a subagent found, or a page says."""
 
 OTHERS = Kind("others", pl.lit(value=True), cut(TEXT.str.replace_all(r"\s+", " "), _OTHER))

@@ -12,7 +12,7 @@ FAILURE = "|".join(
     (
         rf"{_B}FAIL(?:ED|URES?|S)?{_B}|[a-z](?:Error|Exception){_B}|{_B}ERROR{_B}|^[Ee]rror{_B}",
         rf"(?:[Ee]rror|ERR!)(?:\[[A-Za-z0-9_]+\])?:|panic:|panicked|fatal:|{_B}denied{_B}|refused",
-        rf"{_B}fails?{_B}",
+        rf"{_B}fails?{_B}|[Ff]ailed(?::| to | with )",
         r"[Nn]ot found|No such|[Cc]annot |[Cc]ould not|[Uu]nable to|undefined:|[Tt]imed out",
         rf"Traceback|CONFLICT|^E  +{_S}|^not ok |✗|✖|✘|❌",
         rf"{_B}[1-9][0-9]* (?:failed|failures?|errors?){_B}",

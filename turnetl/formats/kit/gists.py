@@ -16,6 +16,8 @@ _LOOKED_AT = 500
 """Changed lines that are looked at."""
 _KEY = re.compile("-----(?:BEGIN|END)")
 """Stands around a secret over many lines: but for the first line none is told."""
+_WORDS = re.compile(r"\w")
+"""A line without any says nothing by itself."""
 _NAMES = (
     *("def ", "async def ", "class ", "func ", "fn ", "pub fn ", "pub struct ", "function "),
     *("export ", "interface ", "struct ", "enum ", "trait ", "impl ", "type ", "public "),
@@ -41,7 +43,7 @@ def changed(text: str, *, but_not_in: str) -> Iterator[str]:
 
 def _telling(changed: Iterable[str], room: int) -> list[str]:
     """Return the lines that tell most, in their order."""
-    lines = list(dict.fromkeys(islice(filter(None, changed), _LOOKED_AT)))
+    lines = list(dict.fromkeys(islice(filter(_WORDS.search, changed), _LOOKED_AT)))
     if not lines or any(map(_KEY.search, lines)):
         return [line[:_LINE] for line in lines[:1]]
     by_name = sorted(range(1, len(lines)), key=lambda at: not lines[at].startswith(_NAMES))
