@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.redact.canaries import CANARIES
 from turnetl.redact.needs import Needs, needs
 from turnetl.redact.rules import RULES, Rule
-from turnetl.redact.suspects import Scanner, suspects
+from turnetl.redact.suspects import Scanner, possible, suspects
 
 SCANNER = Scanner()
 HALVES = "\ud800é\udfff€\U0001f511"
@@ -43,8 +43,10 @@ def plain(text: str) -> list[Rule]:
 def test_every_rule_that_fits_a_text_is_named_with_it(texts: list[str]) -> None:
     found = suspects(texts, SCANNER)
     for place, text in enumerate(texts):
+        data = text.encode("utf-8", "surrogatepass")
         for rule in plain(text):
             assert rule in found[place]
+            assert rule in possible(data, RULES)
 
 
 @given(st.sampled_from(RULES), st.data())

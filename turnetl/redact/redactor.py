@@ -18,7 +18,7 @@ from turnetl.redact.personal import NAMES, PERSONAL, named
 from turnetl.redact.rules import RULES, Rule
 from turnetl.redact.seams import over_seams, with_seams
 from turnetl.redact.spans import Span, merged, occurrences
-from turnetl.redact.suspects import Scanner, holding, suspects
+from turnetl.redact.suspects import Scanner, holding, possible, suspects
 
 _VERSION = "2"
 """Goes up with every change of what is cut that neither a rule nor the scanner's release shows."""
@@ -148,7 +148,7 @@ class Redactor:
                 yield from occurrences(data, {secret: rule})
 
     def _ours(self, data: bytes, rules: Iterable[Rule]) -> Iterator[Span]:
-        for rule in rules:
+        for rule in possible(data, rules):
             at = 0
             while match := rule.compiled.search(data, at):
                 at = max(match.end(), at + 1)

@@ -90,6 +90,23 @@ def suspects(
     return {at: found[text] for at, text in enumerate(texts) if text in found} if found else {}
 
 
+def possible(data: bytes, rules: Iterable[Rule]) -> list[Rule]:
+    """Return the rules that may fit one text, because what they need is in it."""
+    small = data.lower()
+    return [rule for rule in rules if _has_any(small, _needed(rule.pattern))]
+
+
+def _has_any(small: bytes, texts: tuple[bytes, ...]) -> bool:
+    return not texts or any(text in small for text in texts)
+
+
+@lru_cache(maxsize=256)
+def _needed(pattern: str) -> tuple[bytes, ...]:
+    """Return what a pattern needs; nothing if that is nothing to search for."""
+    need = needs(pattern.encode())
+    return tuple(sorted(text.encode() for text in need.texts)) if need is not None else ()
+
+
 def holding(encoded: list[bytes], secrets: Iterable[bytes]) -> list[int]:
     """Return the places of the texts that hold a secret, in order; no secret is empty."""
     secrets = list(secrets)
