@@ -25,13 +25,9 @@ _ROOM, _LONG = 100, 300
 
 
 def _shortened() -> pl.Expr:
+    # One step after the other: what an expression uses twice, it works out twice.
     pairs = TEXT.str.extract_all(_PAIR).list.eval(_pair(pl.element()))
-    of = [
-        pairs.list.eval(pl.element().filter(pl.element().str.contains(f"^(?:{names}): ")))
-        for names in (_ERROR, _TELLING, _WORDS)
-    ]
-    values = of[1].list.eval(cut(pl.element(), _ROOM)).list.head(_VALUES)
-    said = of[0].list.head(_ERRORS).list.concat(values).list.concat(of[2].list.head(_TEXTS))
+    said = pairs.list.eval(_telling(pl.element()))
     keys = TEXT.str.extract_all(_KEY).list.eval(_name(pl.element()))
     names = keys.list.unique(maintain_order=True).list.head(_KEYS).list.join(", ")
     return joined(said.list.concat(pl.concat_list("JSON of " + names)), _LONG)
@@ -42,11 +38,22 @@ def _name(key: pl.Expr) -> pl.Expr:
     return name.filter(~name.str.contains(_PLUMBING))
 
 
+def _telling(pairs: pl.Expr) -> pl.Expr:
+    """Return errors, then what names or counts, then texts: some of each, none that is opaque."""
+    opaque = pairs.str.contains(_OPAQUE)
+    errors, values, texts = (
+        pairs.filter(pairs.str.contains(f"^(?:{names}): ") & ~opaque)
+        .unique(maintain_order=True)
+        .head(count)
+        for names, count in ((_ERROR, _ERRORS), (_TELLING, _VALUES), (_WORDS, _TEXTS))
+    )
+    return errors.append(cut(values, _ROOM)).append(texts)
+
+
 def _pair(pair: pl.Expr) -> pl.Expr:
-    """Return `key: value`, each once, but for what only a program can read."""
+    """Return `key: value`."""
     plain = pair.str.replace(r'^"([^"]*)"[ \t\n]*:[ \t\n]*', "$1: ")
-    bare = plain.str.replace_all(r"([^\\])(?:\\[nrt])+", "$1 ").str.replace_all(r'\\?"', "")
-    return bare.filter(~bare.str.contains(_OPAQUE)).unique(maintain_order=True)
+    return plain.str.replace_all(r"([^\\])(?:\\[nrt])+", "$1 ").str.replace_all(r'\\?"', "")
 
 
 JSON = Kind("json", TEXT.str.contains(_SIGN), _shortened())

@@ -6,7 +6,7 @@ from turnetl.episodes.content import lines
 from turnetl.episodes.content.base import TEXT, Kind, joined
 from turnetl.episodes.content.base import lines as lines_of
 
-_BEFORE = r"(?m)^(?:[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[\])]? *)?[^\n]{0,24}?(?-u:\b)"
+_BEFORE = r"(?m)^(?:[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[\])]? *)?[ -~\t]{0,24}?(?-u:\b)"
 _LEVELS = {
     "debug": "(?:DEBUG|TRACE|debug)",
     "info": "(?:INFO|NOTICE|info)",
@@ -14,6 +14,10 @@ _LEVELS = {
     "errors": "(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|error|fatal)",
 }
 _LEVEL = "(?:" + "|".join(_LEVELS.values()) + ")"
+_TIMED = (
+    r"(?m)^(?:[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[ -~\t]{0,40}?(?-u:\b)|\[|time=[ -~]{0,60}?level=)"
+    + _LEVEL
+)
 _FEW = 4
 _ERRORS = 5
 _TIME = r"^[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[\])]? *"
@@ -21,14 +25,8 @@ _TIME = r"^[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[\])]? *"
 
 def _is_log() -> pl.Expr:
     """Say whether most lines have a level near their beginning, a time before it or brackets."""
-    levels = TEXT.str.count_matches(rf"{_TIMED}")
+    levels = TEXT.str.count_matches(_TIMED)
     return (levels >= _FEW) & (levels * 2 >= TEXT.str.count_matches("\n", literal=True))
-
-
-_TIMED = (
-    r"(?m)^(?:[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[^\n]{0,40}?(?-u:\b)|\[|time=[^\n]{0,60}?level=)"
-    + _LEVEL
-)
 
 
 def _shortened() -> pl.Expr:
