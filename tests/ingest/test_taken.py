@@ -220,3 +220,16 @@ def test_an_assumed_time_counts_for_the_silence_too(tmp_path: Path) -> None:
 
     assert closed(START) == [True]
     assert closed(NOW - timedelta(minutes=1)) == [False]
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 7, 100, None])
+def test_however_many_are_held_at_once_the_turns_are_those_named_in_their_order(
+    tmp_path: Path, at_once: int | None
+) -> None:
+    turns = [turn(f"p{at}", started_at=START + timedelta(minutes=at)) for at in range(20)]
+    lake = lake_of(tmp_path, turns)
+    rows = taken.episodes(lake, GROUP, SCOPE)
+    named = [of.turn_id for of in turns if of.prompt_id not in ("p4", "p5", "p6", "p19")]
+    found = taken.values(rows, set(named), at_once=at_once)
+    assert [of.turn_id for of in found] == named
+    assert list(taken.values(rows, (), at_once=at_once)) == []

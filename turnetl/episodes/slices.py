@@ -19,7 +19,7 @@ from turnetl.noise import Rule
 
 SIZE = 64 << 20
 """Characters of a slice, at most, unless a single turn has more."""
-_TURN = 4096
+_TURN = 1024
 """Characters that a turn counts for besides its own, so that short ones are not too many."""
 ROOM = 512 << 20
 """Bytes of rows that may stay in memory until they are put in order."""

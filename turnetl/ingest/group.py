@@ -1,6 +1,6 @@
 """One group, from its episodes table into the graph, with an account of every turn."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +18,7 @@ from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.report import GroupReport, Holds, standing
 from turnetl.lake import Lake
 from turnetl.llm.port import Embedder
-from turnetl.model import GroupId
+from turnetl.model import Episode, GroupId
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,9 @@ async def ingest(
         return _stopped(_unasked(group, tools.lake), refused)
     quarantine = Quarantine(tools.lake.root, group)
     pipeline = Pipeline(tools.store, tools.extractor, tools.embedder, quarantine, run)
-    error = await _carry(plan, rows, pipeline, progress) if plan.todo else None
+    at_once = taken.AT_ONCE if scope.assume is None else None
+    episodes = taken.values(rows, plan.needed, at_once=at_once)
+    error = await _carry(plan, episodes, pipeline, progress) if plan.todo else None
     holds = None
     with suppress(TurnetlError):
         holds = await _holds(tools.store, group)
@@ -88,18 +90,20 @@ async def ingest(
 
 
 async def _carry(
-    plan: Plan, rows: pl.LazyFrame, pipeline: Pipeline, progress: Callable[[int, int], None]
+    plan: Plan,
+    episodes: Iterable[Episode],
+    pipeline: Pipeline,
+    progress: Callable[[int, int], None],
 ) -> TurnetlError | None:
     """Do what is to do, and return what stopped it."""
     todo = len(plan.todo)
     progress(0, todo)
-    needed = set(plan.todo).union(*plan.context.values())
 
     def tell(done: Done) -> None:
         progress(done.committed + done.quarantined, todo)
 
     try:
-        await pipeline.ingest(plan.group, taken.values(rows, needed), plan.context, tell)
+        await pipeline.ingest(plan.group, episodes, plan.context, tell)
     except TurnetlError as error:
         return error
     return None

@@ -73,6 +73,11 @@ class Plan:
     assumed: int
     """Turns that the graph holds, or that may go there, with a time that no archive says."""
 
+    @property
+    def needed(self) -> frozenset[TurnId]:
+        """The turns to do, and those that a model is shown with them."""
+        return frozenset(self.todo).union(*self.context.values())
+
 
 def make(
     group: GroupId,

@@ -13,6 +13,9 @@ from turnetl.ingest.plan import Scope
 from turnetl.lake import Lake, as_episode
 from turnetl.model import ClosedBy, Episode, GroupId, TurnId
 
+AT_ONCE = 1000
+"""Rows of a table that may be held together: some megabytes, or as much as its longest turns."""
+
 
 def episodes(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
     """Return the rows of `schema.EPISODES` and `timeless`, in the order of time.
@@ -26,10 +29,28 @@ def episodes(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
     return over(rows, scope.now - scope.quiet)
 
 
-def values(rows: pl.LazyFrame, turn_ids: Collection[TurnId]) -> Iterator[Episode]:
-    """Yield those episodes of `episodes` that are named, in the same order."""
-    named = rows.filter(pl.col("turn_id").is_in(sorted(turn_ids))).drop("timeless")
-    return (as_episode(row) for row in named.collect().iter_rows(named=True))
+def values(
+    rows: pl.LazyFrame, turn_ids: Collection[TurnId], *, at_once: int | None = None
+) -> Iterator[Episode]:
+    """Yield those episodes of `episodes` that are named, in the same order.
+
+    Args:
+        rows: what `episodes` gave.
+        turn_ids: the turns.
+        at_once: rows of the table that are held together. None if times are assumed: then the order
+            is not the table's, and all that are named are held.
+    """
+    named = pl.col("turn_id").is_in(sorted(turn_ids))
+    for some in [rows] if at_once is None else _some(rows, named, at_once):
+        held = some.filter(named).drop("timeless").collect()
+        yield from (as_episode(row) for row in held.iter_rows(named=True))
+
+
+def _some(rows: pl.LazyFrame, named: pl.Expr, at_once: int) -> Iterator[pl.LazyFrame]:
+    """Yield the parts of a table in which rows that are named stand."""
+    here = rows.select("turn_id").with_row_index("at").filter(named).collect()["at"]
+    for part in (here // at_once).unique(maintain_order=True):
+        yield rows.slice(part * at_once, at_once)
 
 
 def over(rows: pl.LazyFrame, quiet_since: datetime) -> pl.LazyFrame:
