@@ -80,6 +80,7 @@ def of(need: Needs) -> list[bytes]:
         ("x(?:yz)?w(?:u|v)", {"xyzw", "xwu", "xwv"}, 0),
         ("gh[op]_[A-Z]{3}", {"gho_", "ghp_"}, 0),
         (".*abcd", {"abcd"}, 0),
+        ("(?:7z|gzip).", {"7z", "gzip"}, 0),
         ("(?:парол|密码)=", {"паро", "密码="}, 0),
     ],
 )
@@ -87,7 +88,9 @@ def test_what_a_pattern_needs(pattern: str, texts: set[str], reach: int) -> None
     assert needs(pattern.encode()) == Needs(frozenset(texts), reach)
 
 
-@pytest.mark.parametrize("pattern", ["", "a", "[a-z]+=", "(?:abcd|[xyz]+)", "a*b", "(?:abc)?d"])
+@pytest.mark.parametrize(
+    "pattern", ["", "a", "[a-z]+=", "(?:abcd|[xyz]+)", "a*b", "ab.", "(?:abc)?d"]
+)
 def test_a_pattern_that_can_begin_with_almost_anything_needs_nothing(pattern: str) -> None:
     assert needs(pattern.encode()) is None
 

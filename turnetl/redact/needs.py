@@ -9,9 +9,11 @@ from functools import lru_cache
 from re import _parser  # type: ignore[attr-defined]  # nothing else takes a pattern apart
 from typing import Any
 
-SIGHT = 3
-"""Bytes that a text needs to be worth a search."""
-_LENGTHS = (4, SIGHT)
+SIGHT = 2
+"""Bytes of a text by which it is looked up."""
+_RARE = 3
+"""Bytes that a text needs to be worth a search; one less if it is more than letters."""
+_LENGTHS = (4, 3)
 """Bytes after which a text is long enough where it could go on in several ways: less if there would
 be too many otherwise."""
 _LONG = 8
@@ -77,9 +79,13 @@ def _texts(items: Sequence[Any], *, is_first: bool) -> frozenset[str] | None:
     for length in _LENGTHS:
         begun = _begun(_without_repeat(items) if is_first else items, length)
         found = {_whole_characters(text) for text, _ in begun}
-        if len(found) <= _MOST and all(len(text.encode()) >= SIGHT for text in found):
+        if len(found) <= _MOST and all(map(_is_rare, found)):
             return frozenset(found)
     return None
+
+
+def _is_rare(text: str) -> bool:
+    return len(text.encode()) >= _RARE - (text.isascii() and not text.isalpha())
 
 
 def _without_repeat(items: Sequence[Any]) -> Sequence[Any]:
