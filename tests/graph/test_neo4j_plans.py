@@ -23,7 +23,8 @@ from tests.graph.changes import (
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import GraphRefused
 from turnetl.graph import neo4j_cypher as cypher
-from turnetl.graph.neo4j import Neo4jStore, statements
+from turnetl.graph.neo4j import Neo4jStore
+from turnetl.graph.neo4j_rows import statements
 from turnetl.graph.open import open_graph
 
 pytestmark = pytest.mark.neo4j

@@ -116,7 +116,7 @@ class LlmExtractor:
             before = shown.before(episode, number, context)
             key = ids.part_id(episode.turn_id, number)
             parts.append(await self._part(clients, told, before, key))
-        clients.check()
+            clients.check()
         return Extracted(tuple(context), tuple(parts), clients.model.usage)
 
     async def resolve(

@@ -2,41 +2,33 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, LiteralString
 
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncTransaction
-from neo4j.time import DateTime
 
 from turnetl.errors import GraphBusy
 from turnetl.graph import commit as rows
 from turnetl.graph import neo4j_cypher as cypher
+from turnetl.graph import neo4j_rows as table
 from turnetl.graph import values
-from turnetl.graph.lease import Holding, granted, refused
+from turnetl.graph.lease import granted, refused
 from turnetl.graph.neo4j_errors import AlreadyThere, translated
-from turnetl.llm.vectors import packed
 from turnetl.model import (
     Change,
-    Entity,
-    Fact,
     GroupContents,
     GroupId,
     Lease,
     Profile,
     Receipt,
-    Vector,
 )
 
 log = logging.getLogger(__name__)
 
 _SECONDS_TO_CONNECT = 5.0
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIMES_OF_ENTITY = ("created_at",)
-_TIMES_OF_FACT = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
-_Parameters = dict[str, Any]
 
 
 class Neo4jStore:
@@ -97,7 +89,7 @@ class Neo4jStore:
 
     async def receipts(self, group: GroupId) -> Sequence[Receipt]:
         found = await self._read(cypher.RECEIPTS, group=group)
-        receipts = [values.receipt(_timed(row["commit"])) for row in found]
+        receipts = [table.receipt(row) for row in found]
         return sorted(receipts, key=lambda receipt: (receipt.started_at, receipt.turn_id))
 
     async def counts(self, group: GroupId) -> tuple[int, int, int]:
@@ -106,13 +98,13 @@ class Neo4jStore:
 
     async def load(self, group: GroupId) -> GroupContents:
         head = await self._read(cypher.HOLDING, group=group)
-        entities = [_entity(row) async for row in self._stream(cypher.ENTITIES, group=group)]
-        facts = [_fact(row) async for row in self._stream(cypher.FACTS, group=group)]
+        entities = [table.entity(row) async for row in self._stream(cypher.ENTITIES, group=group)]
+        facts = [table.fact(row) async for row in self._stream(cypher.FACTS, group=group)]
         contents = {row["uuid"]: row["text"] for row in await self._read(cypher.TEXTS, group=group)}
         receipts = await self.receipts(group)
         return GroupContents(
             group_id=group,
-            profile=_holding(head[0]).profile if head else None,
+            profile=table.holding(head[0]).profile if head else None,
             entities=tuple(sorted(entities, key=lambda entity: (entity.created_at, entity.uuid))),
             facts=tuple(sorted(facts, key=lambda fact: (fact.created_at, fact.uuid))),
             receipts=tuple(receipts),
@@ -131,9 +123,9 @@ class Neo4jStore:
     ) -> Lease:
         async with self._transaction() as tx:
             result = await tx.run(cypher.LOCK_OR_CREATE, group=group, owner=owner)
-            holding = _holding((await result.single(strict=True)).data())
+            holding = table.holding((await result.single(strict=True)).data())
             lease = granted(group, holding, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead)
-            await tx.run(cypher.GRANT, group=_group_row(lease, profile))
+            await tx.run(cypher.GRANT, group=table.group_row(lease, profile))
             await tx.commit()
         return lease
 
@@ -156,7 +148,7 @@ class Neo4jStore:
                 raise error
             if guard and guard["committed"]:
                 return False
-            for statement, parameters in statements(change, receipt, now):
+            for statement, parameters in table.statements(change, receipt, now):
                 await _write(tx, statement, parameters)
             await tx.commit()
         return True
@@ -188,46 +180,9 @@ class Neo4jStore:
                     await tx.close()
 
 
-def statements(
-    change: Change, receipt: Receipt, now: datetime
-) -> list[tuple[LiteralString, _Parameters]]:
-    """Return all that a turn writes, in order, with parameters.
-
-    Nothing of it may be there yet but the entities and facts of `*_before` and the neighbours.
-    """
-    shared = {"group": receipt.group_id, "now": now}
-    todo: list[tuple[LiteralString, _Parameters]] = [
-        (cypher.TURN, shared | _turn(change, receipt, now))
-    ]
-    changed = {fact.uuid for fact in change.facts_before}
-    parts: list[tuple[LiteralString, list[dict[str, Any]]]] = [
-        (cypher.DROP_LABELS, _dropped_labels(change)),
-        (cypher.SAVE_ENTITIES, [_entity_row(entity) for entity in change.entities]),
-        (cypher.NEW_FACTS, [_fact_row(fact) for fact in change.facts if fact.uuid not in changed]),
-        (cypher.SET_FACTS, [_fact_row(fact) for fact in change.facts if fact.uuid in changed]),
-        (cypher.MENTIONS, [asdict(link) for link in rows.mentions(change)]),
-        (cypher.UNLINK, [asdict(link) for link in rows.outdated_links(change)]),
-        (cypher.LINK, [asdict(link) for link in rows.next_links(change)]),
-    ]
-    return todo + [(query, {**shared, "rows": part}) for query, part in parts if part]
-
-
-def _turn(change: Change, receipt: Receipt, now: datetime) -> _Parameters:
-    """Return the parameters of `cypher.TURN`."""
-    episodes, links = rows.episode_rows(change, now), rows.saga_links(change)
-    return {
-        "saga": rows.saga_row(change, now),
-        "first": links[0].target if change.previous_turn is None else None,
-        "last": links[-1].target if change.next_turn is None else None,
-        "commit": rows.commit_row(change, receipt),
-        "episodes": [
-            {"episode": episode, "link": link.uuid}
-            for episode, link in zip(episodes, links, strict=True)
-        ],
-    }
-
-
-async def _write(tx: AsyncTransaction, statement: LiteralString, parameters: _Parameters) -> None:
+async def _write(
+    tx: AsyncTransaction, statement: LiteralString, parameters: dict[str, Any]
+) -> None:
     """Run one statement of a turn, and see that none of its rows fell through.
 
     Raises:
@@ -236,73 +191,3 @@ async def _write(tx: AsyncTransaction, statement: LiteralString, parameters: _Pa
     done = await (await tx.run(statement, parameters)).single()
     if done is not None and done["done"] != len(parameters["rows"]):
         raise rows.incomplete(parameters["group"])
-
-
-def _entity_row(entity: Entity) -> dict[str, Any]:
-    return rows.entity_row(entity) | rows.attributes(entity)
-
-
-def _fact_row(fact: Fact) -> dict[str, Any]:
-    return rows.fact_row(fact) | rows.attributes(fact)
-
-
-def _dropped_labels(change: Change) -> list[dict[str, Any]]:
-    now = {entity.uuid: set(entity.labels) for entity in change.entities}
-    gone = {e.uuid: set(e.labels) - now.get(e.uuid, set(e.labels)) for e in change.entities_before}
-    return [{"uuid": uuid, "labels": sorted(labels)} for uuid, labels in gone.items() if labels]
-
-
-def _group_row(lease: Lease, profile: Profile) -> dict[str, Any]:
-    return {
-        "group_id": lease.group_id,
-        "embedder": profile.embedder,
-        "dimensions": profile.dimensions,
-        "recipe": profile.recipe,
-        "lease_owner": lease.owner,
-        "lease_until": lease.until,
-        "fence": lease.fence,
-    }
-
-
-def _holding(row: Mapping[str, Any]) -> Holding:
-    group = _timed(row["holding"])
-    made = "embedder" in group
-    return Holding(
-        fence=group.get("fence", 0),
-        profile=Profile(group["embedder"], group["dimensions"], group["recipe"]) if made else None,
-        used=row["used"],
-        owner=group.get("lease_owner"),
-        until=group.get("lease_until"),
-    )
-
-
-def _entity(row: Mapping[str, Any]) -> Entity:
-    properties = _since_epoch(row["properties"], _TIMES_OF_ENTITY)
-    properties["labels"] = row["labels"]
-    return values.entity(properties, properties, _vector(properties.get("name_embedding")))
-
-
-def _fact(row: Mapping[str, Any]) -> Fact:
-    properties = _since_epoch(row["properties"], _TIMES_OF_FACT)
-    properties["source_node_uuid"] = row["source"]
-    properties["target_node_uuid"] = row["target"]
-    return values.fact(properties, properties, _vector(properties.get("fact_embedding")))
-
-
-def _vector(numbers: list[float] | None) -> Vector | None:
-    return None if numbers is None else packed(numbers)
-
-
-def _since_epoch(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return the row with its times, given in microseconds, as Python's, in UTC."""
-    times = ((name, row.get(name)) for name in names)
-    made = {name: _EPOCH + timedelta(microseconds=at) for name, at in times if at is not None}
-    return {**row, **made}
-
-
-def _timed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row with its times as Python's, in UTC."""
-    return {
-        name: value.to_native().astimezone(UTC) if isinstance(value, DateTime) else value
-        for name, value in row.items()
-    }
