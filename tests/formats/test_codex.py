@@ -65,7 +65,7 @@ def test_what_is_written_twice_is_said_once() -> None:
 def test_calls_side_by_side_find_their_outcomes() -> None:
     looked, mended = read("twice.jsonl").turns
     assert [(tool.name, tool.input, tool.outcome, tool.is_error) for tool in looked.tools] == [
-        ("exec_command", "pytest -q", "1 failed", True),
+        ("exec_command", "pytest -q", "Exit code 1\n1 failed", True),
         ("shell", "cat cart.py", "def total(): return 0\n", False),
     ]
     assert [tool.ended_at for tool in looked.tools] == [at(9, 0, 15), at(9, 0, 14)]
@@ -143,7 +143,7 @@ def test_bare_items_are_told_by_their_words_and_dated_by_their_session() -> None
     }
     assert (first.git_branch, first.cwd, reading.cwd) == ("dev", "/home/dev/shop", "/home/dev/shop")
     assert [(tool.name, tool.input, tool.outcome, tool.is_error) for tool in first.tools] == [
-        ("shell", "pytest -q", "1 failed\n", True),
+        ("shell", "pytest -q", "Exit code 1\n1 failed", True),
         ("local_shell", "git status", "clean", False),
     ]
 
@@ -308,9 +308,15 @@ def test_a_turn_of_a_document_leads_back_to_its_lines() -> None:
     [
         ("plain", ("plain", False)),
         (None, ("", False)),
-        ('{"output":"no","metadata":{"exit_code":2,"duration_seconds":0.1}}', ("no", True)),
+        (
+            '{"output":"no","metadata":{"exit_code":2,"duration_seconds":0.1}}',
+            ("Exit code 2\nno", True),
+        ),
         ('{"answer": 42}', ('{"answer": 42}', False)),
-        ("Exit code: 1\nWall time: 0.2 seconds\nOutput:\nno such file", ("no such file", True)),
+        (
+            "Exit code: 1\nWall time: 0.2 seconds\nOutput:\nno such file",
+            ("Exit code 1\nno such file", True),
+        ),
         ("Exit code: 0\nWall time: 0.2 seconds\nTotal output lines: 9\nOutput:\nok", ("ok", False)),
         ("Wall time: 1.2 seconds\nOutput:\nfound", ("found", False)),
         (

@@ -318,6 +318,13 @@ CREATED = Sample(
     gone=("successfully",),
     role="edits",
 )
+ADDED = Sample(
+    "written",
+    "Success. Updated the following files:\nA src/cart.py\n",
+    kept=("created",),
+    gone=("Success",),
+    role="edits",
+)
 UPDATED = Sample(
     "written",
     "The file a.py has been updated. Here's the result\n1 import os",

@@ -10,8 +10,8 @@ _SHORT, _LOOKED_THROUGH = 120, 400
 """Characters of an answer to a question (a count, a version, that there is none), and of one in
 which a failure would be seen."""
 _NOTHING = r"No such file|[Nn]ot found|[Dd]enied|^fatal:|[Ee]xit [Cc]ode: [1-9]"
-_CREATED = r"^(?:File created|Created|Successfully created|Wrote)"
-_USUAL = r"^(?:The file |Edit applied|Success\. Updated|\s*$)"
+_CREATED = r"^(?:File created|Created|Successfully created)|\nA [^ ]"
+_USUAL = r"^(?:The file |Edit applied|Success\. Updated|Wrote file|\s*$)"
 _SHOWS = ~FAILED & ROLE.is_in(["reads", "looks"])
 
 

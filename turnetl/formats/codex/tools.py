@@ -131,6 +131,8 @@ def _outcome(output: Any) -> tuple[str, bool]:
     metadata = found.get("metadata")
     code = metadata.get("exit_code") if isinstance(metadata, dict) else None
     text, failed = _plain(_flat(next((found[key] for key in _INSIDE if key in found), None)))
+    if isinstance(code, int) and code != 0:
+        return _ended(text, code), True
     return text, failed or found.get("success") is False or not (code is None or code == 0)
 
 
@@ -143,12 +145,19 @@ def _wraps(output: dict[str, Any], *, as_text: bool) -> bool:
 
 
 def _plain(text: str) -> tuple[str, bool]:
-    """Return what the command wrote, without the lines about it."""
+    """Return what the command wrote, without the lines about it but for how it failed."""
     ran = _RAN.match(text)
     if ran is None:
         return text, _FAILED.match(text) is not None
     code = ran["new"] or ran["old"]
-    return text[ran.end() :], code not in {None, "0"}
+    if code in {None, "0"}:
+        return text[ran.end() :], False
+    return _ended(text[ran.end() :], code), True
+
+
+def _ended(text: str, code: int | str) -> str:
+    """Return what a command wrote that failed, and how, as other agents write it."""
+    return f"Exit code {code}\n{text}".rstrip("\n")
 
 
 def _flat(value: Any) -> str:
