@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tests import real
-from tests.redact.canaries import CANARIES
+from tests.redact.canaries import CANARIES, nested
 from turnetl import episodes, parse
 from turnetl.lake import Lake
 from turnetl.model import GroupId
@@ -23,7 +23,7 @@ REJECTED = (
 
 def archive(words: str) -> str:
     """An archive that has the words wherever text can stand."""
-    inside = json.dumps({"config": json.dumps({"of": words})})
+    inside = nested({"of": words})
     half = len(words) // 2
     blocks = [_text(words), _text(f"{words[:half]}"), _text(f"{words[half:]}")]
     calls = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.redact.canaries import CANARIES, drawn
+from tests.redact.canaries import CANARIES, drawn, nested
 from turnetl.redact import Redactor
 from turnetl.redact.rules import RULES, Rule
 
@@ -17,8 +17,8 @@ PLACES: dict[str, Callable[[str], str]] = {
     "in prose": lambda words: (
         f"Bitte nimm das hier (and so on) {words} (and so on) und sag nichts."
     ),
-    "in JSON": lambda words: json.dumps({"command": words}),
-    "in JSON in JSON": lambda words: json.dumps({"input": json.dumps({"command": words})}),
+    "in JSON": lambda words: json.dumps({"command": words}, ensure_ascii=False),
+    "in JSON in JSON": lambda words: nested({"command": words}),
     "behind a line number": lambda words: "     1→" + words.replace("\n", "\n     2→"),
     "in a diff": lambda words: "+" + words.replace("\n", "\n+"),
     "among much else": lambda words: "é line\n" * 500 + words + "\nü line" * 500,

@@ -4,9 +4,10 @@ Made column by column, the calls of all turns one behind another: of short turns
 thousands, and values of a row of their own cost more than reading them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
+from operator import attrgetter
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -26,6 +27,8 @@ _encode = msgspec.json.Encoder().encode
 _AT_ONCE = 1000
 """Turns."""
 _TEXTS = pa.large_string()
+_NAMED = ("session_id", "prompt_id", "parent_session_id", "agent_id", "model", "app_version")
+_NAMES = attrgetter(*_NAMED)
 _AS_THEY_ARE = (
     *("session_id", "ordinal", "prompt_id", "parent_session_id", "agent_id"),
     *("started_at", "ended_at", "model", "app_version", "closed_by"),
@@ -82,7 +85,7 @@ def texts(reading: Reading) -> list[str]:
     found = [reading.cwd or ""]
     for turn in reading.turns:
         found += _texts(turn)
-    return found
+    return found + _names(reading)
 
 
 def redacted(reading: Reading, clean: Sequence[str], cuts: Sequence[int]) -> Redacted:
@@ -101,6 +104,9 @@ def redacted(reading: Reading, clean: Sequence[str], cuts: Sequence[int]) -> Red
             _without(turn, clean[at:to]) if cut_out else turn
             for turn, at, to, cut_out in zip(turns, ends, ends[1:], of_turns, strict=False)
         ]
+        named = dict(zip(_names(reading), clean[ends[-1] :], strict=True))
+        if any(cuts[ends[-1] :]):
+            turns = [_renamed(turn, named) for turn in turns]
     return Redacted(turns, [turn.chars for turn in reading.turns], of_turns, clean[0] or None)
 
 
@@ -157,6 +163,19 @@ def _without(turn: RawTurn, clean: Sequence[str]) -> RawTurn:
         subagents=lists[2],
         tools=[replace(tool, outcome=next(rest)) for tool in called],
     )
+
+
+def _names(reading: Reading) -> list[str]:
+    """Return what is no speech, each once: nothing forbids an archive to have text there."""
+    found = {name for turn in reading.turns for name in _NAMES(turn)}
+    found.update(tool.name for turn in reading.turns for tool in turn.tools)
+    return sorted(name for name in found if name)
+
+
+def _renamed(turn: RawTurn, named: Mapping[str, str]) -> RawTurn:
+    names = zip(_NAMED, (named.get(name, name) for name in _NAMES(turn)), strict=True)
+    tools = [replace(tool, name=named.get(tool.name, tool.name)) for tool in turn.tools]
+    return replace(turn, tools=tools, **dict(names))
 
 
 def _joined(said: Sequence[str]) -> str:

@@ -62,7 +62,7 @@ _DRAWN = (
 _OF = r"(?:_(?:prod|production|dev|staging|test|live|value|key|base|[0-9]+)){0,2}"
 # JSON inside JSON: quotes come with any number of backslashes.
 # A new line, also in JSON, behind a line number or in a diff.
-_LINE = r"(?:\\*[nr]|[\r\n])[^A-Za-z0-9\\\r\n]{0,40}(?:[0-9]{1,6}[^A-Za-z0-9\\\r\n]{1,40})?"
+_LINE = r"(?:\\+[nr]|[\r\n]){1,4}[^A-Za-z0-9\\\r\n]{0,40}(?:[0-9]{1,6}[^A-Za-z0-9\\\r\n]{1,40})?"
 # YAML may put a value under its name.
 _IS = rf"\\*[\"'`]?\]?[ \t]*(?::=|=>|=|:|：)[ \t]*(?:[>|][+-]?{_LINE})?"  # noqa: RUF001  wide
 _NEAR = (
