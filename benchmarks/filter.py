@@ -73,6 +73,7 @@ def measure(name: str, lakes: Path) -> list[Cost]:
         "again, nothing changed": (made, lakes / "one"),
         "again, one rule changed": (changed, lakes / "one"),
         "status": (planned, lakes / "one"),
+        "all turns for an ingest": (ingested, lakes / "one"),
         f"{SEVERAL} groups": (made, lakes / "several"),
     }
     for path in lakes.glob("*/episodes/*.parquet"):
@@ -117,6 +118,15 @@ def planned(folder: Path) -> str:
     lake, scope = Lake(folder), plan.Scope(now=NOW)
     rows = [taken.episodes(lake, group, scope) for group in lake.groups()]
     return f"{sum(of.select(plan.COLUMNS).collect().height for of in rows):,} turns"
+
+
+def ingested(folder: Path) -> str:
+    """Read all turns as an ingest does that has all of them to do."""
+    lake, scope = Lake(folder), plan.Scope(now=NOW)
+    rows = taken.episodes(lake, ONE, scope)
+    named = rows.select("turn_id").collect()["turn_id"].to_list()
+    values = taken.values(rows, named, at_once=taken.AT_ONCE)
+    return f"{sum(1 for _ in values):,} turns"
 
 
 def told(report: FilterReport) -> str:

@@ -13,7 +13,7 @@ from turnetl.ingest.plan import Scope
 from turnetl.lake import Lake, as_episode
 from turnetl.model import ClosedBy, Episode, GroupId, TurnId
 
-AT_ONCE = 1000
+AT_ONCE = 2000
 """Rows of a table that may be held together: some megabytes, or as much as its longest turns."""
 
 
