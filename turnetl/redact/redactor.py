@@ -11,6 +11,7 @@ from functools import partial
 from hashlib import blake2b
 from importlib.metadata import version as release
 from itertools import chain
+from typing import NamedTuple
 
 from turnetl import ids
 from turnetl.redact import plausible
@@ -34,6 +35,14 @@ as PEM. The rest is for line numbers and quotes between its lines."""
 _LOOKED_INTO = 200
 """Bytes of what was found and is none: up to these something else may begin within it."""
 _IN_A_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]\Z")
+
+
+class _Clean(NamedTuple):
+    """A text without secrets, how many were cut out, and by which rules which."""
+
+    data: bytes
+    cuts: int
+    secrets: Mapping[bytes, str]
 
 
 class Redactor:
@@ -74,21 +83,33 @@ class Redactor:
         found = self._suspects([*chain.from_iterable(archives)])
         behind = 0
         clean = []
+        looked_at: dict[bytes, _Clean] = {}
         for texts in archives:
             first, behind = behind, behind + len(texts)
             here = {at - first: rules for at, rules in found.items() if first <= at < behind}
-            clean.append(self._cut(texts, here) if here else (texts, [0] * len(texts)))
+            clean.append(self._cut(texts, here, looked_at) if here else (texts, [0] * len(texts)))
         return clean
 
     def _cut(
-        self, texts: list[str], found: Mapping[int, Iterable[Rule]]
+        self,
+        texts: list[str],
+        found: Mapping[int, Iterable[Rule]],
+        looked_at: dict[bytes, _Clean],
     ) -> tuple[list[str], list[int]]:
-        """Cut out what is found in the suspects among the texts, and wherever else it stands."""
+        """Cut out what is found in the suspects among the texts, and wherever else it stands.
+
+        Texts that are equal have the same suspicion, and are looked at once.
+        """
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         counts = [0] * len(texts)
         secrets: dict[bytes, str] = {}
         for index, rules in found.items():
-            encoded[index], counts[index] = self._clean(encoded[index], rules, secrets)
+            data = encoded[index]
+            if data not in looked_at:
+                here: dict[bytes, str] = {}
+                looked_at[data] = _Clean(*self._clean(data, rules, here), here)
+            encoded[index], counts[index], known = looked_at[data]
+            secrets |= known
         self._cut_known(encoded, counts, secrets)
         clean = [
             data.decode("utf-8", "surrogatepass") if count else text

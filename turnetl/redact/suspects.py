@@ -87,7 +87,9 @@ def suspects(
         found |= _by_rules(piece, tuple(rules))
         for text in _by_scanner(piece, scanner):
             found.setdefault(text, [])
-    return {at: found[text] for at, text in enumerate(texts) if text in found} if found else {}
+    if not found:
+        return {}
+    return {at: [*found[text]] for at, text in enumerate(texts) if text in found}
 
 
 def possible(data: bytes, rules: Iterable[Rule]) -> list[Rule]:
