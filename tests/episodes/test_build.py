@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -285,6 +286,33 @@ def test_a_run_that_is_stopped_in_the_middle_leaves_the_old_table_whole(tmp_path
         lake.write_episode_slices(GROUP, stopped(), dict)
     assert table(lake).read_bytes() == before
     assert [*table(lake).parent.iterdir()] == [table(lake)]
+
+
+_BUILD = """
+import sys
+from pathlib import Path
+from turnetl import episodes
+from turnetl.lake import Lake
+
+lake = Lake(Path(sys.argv[1]))
+episodes.build(lake, lake.groups(), force=True)
+"""
+
+
+def test_the_bytes_do_not_hang_on_how_many_threads_there_are(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    for name in ("a.jsonl", "b.jsonl"):
+        turns = [asked(at, f"It is done {at} times.") for at in range(700)]
+        put(lake, name, *(replace(one, archive=name) for one in turns))
+    written = set()
+    for threads in ("1", "3"):
+        subprocess.run(
+            [sys.executable, "-c", _BUILD, str(tmp_path)],
+            env={**os.environ, "POLARS_MAX_THREADS": threads},  # noqa: TID251 - polars' own
+            check=True,
+        )
+        written.add(table(lake).read_bytes())
+    assert len(written) == 1
 
 
 _FULL = """
