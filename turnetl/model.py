@@ -38,7 +38,7 @@ class ToolCall:
     input: str
     """The call as one line: the command, the path, or compact JSON."""
     outcome: str
-    """Head and tail of what the tool gave back, and how many characters lie between."""
+    """Head and tail of what the tool gave back, and from between them lines about failures."""
     is_error: bool
     ended_at: datetime | None
 

@@ -59,7 +59,7 @@ TURNS = Table(
         Column("assistant_text", pl.String, "the answers, joined by blank lines, redacted"),
         Column("steering", TEXTS, "what the person said while the agent worked, in order"),
         Column("answers", TEXTS, "what the person said inside tool results, in order"),
-        Column("tools", pl.List(TOOL), "calls in order, with outcomes cut to head and tail"),
+        Column("tools", pl.List(TOOL), "calls in order; of long outcomes head, tail and failures"),
         Column("subagents", TEXTS, "prompts given to subagents, in order"),
         Column("model", pl.String, "last seen in the turn; null if none"),
         Column("cwd", pl.String, "last seen in the turn, redacted; null if none"),

@@ -17,11 +17,10 @@ from turnetl import ids, schema
 from turnetl.formats.base import RawTurn, Reading, ToolUse
 from turnetl.lake import arrow_schema
 from turnetl.model import GroupId
+from turnetl.parse import excerpts
 
 CALL = (600, 200)
 """Characters of a call's one line that are kept, at its head and at its tail."""
-OUTCOME = (1200, 800)
-"""Characters of an outcome that are kept: errors stand at the end more often than not."""
 
 _encode = msgspec.json.Encoder().encode
 _AT_ONCE = 1000
@@ -208,7 +207,7 @@ def _batch(
     format_name, group, archive = of_all
     tools = [tool for turn in turns for tool in turn.tools]
     calls = [cut(one_line(tool.input), *CALL) for tool in tools]
-    outcomes = [cut(tool.outcome, *OUTCOME) for tool in tools]
+    outcomes = [excerpts.outcome(tool) for tool in tools]
     assistant = [_joined(turn.said) for turn in turns]
     usage = [turn.usage.values() for turn in turns]
     values: dict[str, Iterable[Any]] = {
