@@ -44,6 +44,7 @@ WORDS = [
     "the same line\n" * 20 + "the end",
     "=====================\nerror: 100%|████████| 3/3\n" * 3 + "why?",
     "<div>not a reminder</div> [base64] user: me",
+    "What is a <system-reminder> and why?",
 ]
 
 

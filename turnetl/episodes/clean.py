@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import polars as pl
 
 _COLOUR = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
-_REMINDER = r"(?s)<system-reminder>.*?(?:</system-reminder>|\z)"
+_REMINDER = r"(?s)<system-reminder>.*?</system-reminder>"
+_REMINDER_CUT_OFF = r"(?s)<system-reminder>.*"
 _DATA = r"(?:data:[a-z]+/[a-z0-9.+-]+;base64,)?[A-Za-z0-9+/]{400,}={0,2}"
 _BLOB = r"[A-Za-z0-9+/]{400}"
 _OVERWRITTEN = r"(?m)^[^\n]*\r"
@@ -39,9 +40,8 @@ def prose(text: pl.Expr) -> pl.Expr:
 
 def output(text: pl.Expr) -> pl.Expr:
     """Return what a program wrote, as a terminal shows it in the end."""
-    return (
-        words(text).str.replace_all(_OVERWRITTEN, "").str.replace_all(_BAR, " ").str.strip_chars()
-    )
+    written = words(text).str.replace(_REMINDER_CUT_OFF, "").str.replace_all(_OVERWRITTEN, "")
+    return written.str.replace_all(_BAR, " ").str.strip_chars()
 
 
 def outputs(texts: pl.DataFrame) -> pl.DataFrame:
