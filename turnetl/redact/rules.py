@@ -66,7 +66,7 @@ _LINE = r"(?:\\+[nr]|[\r\n]){1,4}[^A-Za-z0-9\\\r\n]{0,40}(?:[0-9]{1,6}[^A-Za-z0-
 # YAML may put a value under its name.
 _IS = rf"\\*[\"'`]?\]?[ \t]*(?::=|=>|=|:|：)[ \t]*(?:[>|][+-]?{_LINE})?"  # noqa: RUF001  wide
 _NEAR = (
-    r"(?:\\*[\"'`]?[ \t]*(?:,|\|\|?|\?\?|\()[ \t]*|(?:[ \t]{1,8}[A-Za-zè]{1,12}){0,2}:?[ \t]{1,8}"
+    r"(?:\\*[\"'`]?[ \t]*(?:,|\|\|?|\?\?)[ \t]*|(?:[ \t]{1,8}[A-Za-zè]{1,12}){0,2}:?[ \t]{1,8}"
     r"|是|>|</key>[^<>]{0,40}<string>|\\*[\"'][ \t]+value=)"
 )
 _NO_VALUE = r" \t\r\n\"'`\\,;<>{}()\[\]"
@@ -236,7 +236,8 @@ RULES = (
     ),
     Rule(
         "password",
-        rf"(?i)(?:password|passphrase){_OF}{_NEAR}(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})",
+        rf"(?i)(?:password|passphrase){_OF}"
+        rf"(?:{_NEAR}(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})|\({_QUOTED_DRAWN})",
         "The same with other words between: netrc, SQL, XML, tables, defaults in code.",
         plausible.token,
         over=rf"(?:password|passphrase){_OF}{_NEAR}{_LONG}",
@@ -271,7 +272,8 @@ RULES = (
     ),
     Rule(
         "secret-value",
-        rf"(?i){_DRAWN}{_OF}{_NEAR}(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})",
+        rf"(?i){_DRAWN}{_OF}"
+        rf"(?:{_NEAR}(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})|\({_QUOTED_DRAWN})",
         "The same with other words between: Dockerfiles, shells, XML, defaults in code.",
         plausible.drawn,
         over=rf"{_DRAWN}{_OF}{_NEAR}{_LONG}",

@@ -21,6 +21,9 @@ BETWEEN = b"\n\x1e\n"
 """Between two texts that are looked at as one: no secret has it inside."""
 _AT_ONCE = 16 << 20
 """Characters looked at in one scan, and a text more."""
+_SEEN = 8192
+"""Bytes behind a place that a pattern is tried on: what reaches farther is a suspect as well, and a
+text that is one long run must not be read to its end from each of its places."""
 _HALF = re.compile("[\ud800-\udfff]")
 _THREE_BYTES = "\ufffd"
 
@@ -51,10 +54,11 @@ class _Sought:
 
     def fits(self, data: bytes, place: int) -> bool:
         match = self.rule.compiled.match
+        end = place + _SEEN
         if not self.reach:
-            return match(data, place) is not None
+            return match(data, place, end) is not None
         starts = range(place, max(place - self.reach, 0) - 1, -1)
-        return any(match(data, start) for start in starts)
+        return any(match(data, start, end) for start in starts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +187,15 @@ def _fitting(
 ) -> Iterator[str]:
     """Yield the patterns that fit where something stands that they need."""
     small = data.lower()
+    fitted = set()
     for place in places:
         for sought in by_sight[small[place : place + SIGHT]]:
-            if small.startswith(sought.texts, place) and sought.fits(data, place):
-                yield sought.rule.pattern
+            pattern = sought.rule.pattern
+            if pattern in fitted or not small.startswith(sought.texts, place):
+                continue
+            if sought.fits(data, place):
+                fitted.add(pattern)
+                yield pattern
 
 
 @lru_cache(maxsize=4)
