@@ -152,10 +152,12 @@ def _distribute(batches: Sequence[Batch], placed: pl.DataFrame, folder: Path) ->
     for number, batch in enumerate(batches):
         rows = batch.read()
         here = placed.filter(pl.col("row").is_between(before, before + rows.height, closed="left"))
-        turns = rows[here["row"] - before].with_columns(here["place"], here["slice"])
-        for part in turns.partition_by("slice", maintain_order=True):
-            path = folder / f"{part['slice'][0]}-{number}"
-            part.drop("slice").write_ipc(path, compression="uncompressed")
+        turns = rows[here["row"] - before].with_columns(here["place"])
+        at = 0
+        for length, slice_ in here["slice"].rle().struct.unnest().iter_rows():
+            path = folder / f"{slice_}-{number}"
+            turns[at : at + length].write_ipc(path, compression="uncompressed")
+            at += length
         before += rows.height
 
 
