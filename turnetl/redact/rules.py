@@ -1,88 +1,13 @@
-"""Secrets that the native scanner lets pass, each with the reason why a rule of ours is needed."""
+"""Secrets that the native scanner lets pass: by their own form, and by what stands before them."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 
 from turnetl.redact import plausible, tokens
+from turnetl.redact.named import LINE, NAMED
+from turnetl.redact.rule import Rule
 
+__all__ = ["RULES", "Rule"]
 
-@dataclass(frozen=True)
-class Rule:
-    """A secret by the words around it or by its own form. The last group that matched is it.
-
-    Patterns keep to what both regex engines know: no look-around, no back-reference.
-    """
-
-    name: str
-    pattern: str
-    why: str
-    plausible: Callable[[str], bool]
-    """Says of what was found whether it can be a secret: values stand in code, too."""
-    starts_a_word: bool = False
-    """A letter or digit before it (other than of an escaped line end) makes it something else.
-
-    Not part of the pattern: a pattern that begins with a fixed text is many times faster.
-    """
-
-    over: str = ""
-    """Stepped over where the pattern fails: else it would be tried at every place in between."""
-
-    before: re.Pattern[bytes] | None = None
-    """Read backwards from where the secret starts: what it matches there is of the secret, too.
-
-    For what must be long before its end shows what it is: a pattern would try every beginning.
-    """
-
-    @property
-    def recipe(self) -> tuple[str | bytes, ...]:
-        """All that decides what the rule cuts; of `plausible` only the name can be told."""
-        before = self.before.pattern if self.before is not None else b""
-        starts = "starts a word" if self.starts_a_word else ""
-        return self.name, self.pattern, self.over, self.plausible.__qualname__, starts, before
-
-    @cached_property
-    def compiled(self) -> re.Pattern[bytes]:
-        pattern = f"{self.pattern}|{self.over}" if self.over else self.pattern
-        return re.compile(pattern.encode())
-
-
-# Names of what a person chose, and of what a machine drew.
-_CHOSEN = r"(?:passw(?:or)?d|pwd|passphrase)"
-_ELSEWHERE = (
-    r"(?:passwort|kennwort|requirepass|identified by|mot de passe|contrase(?:ñ|n)a|wachtwoord|senha"
-    r"|пароль|密码|パスワード|비밀번호)"
-)
-_DRAWN = (
-    r"(?:secret|token|api[ _-]?key|access[_-]?key(?:[_-]id)?|private[_-]?key|account[_-]?key"
-    r"|auth[_-]?key|master[_-]?key|app[_-]?key|encryption[_-]?key|signing[_-]?key|preshared[_-]?key"
-    r"|credentials?)"
-)
-_OF = r"(?:_(?:prod|production|dev|staging|test|live|value|key|base|[0-9]+)){0,2}"
-# JSON inside JSON: quotes come with any number of backslashes.
-# A new line, also in JSON, behind a line number or in a diff.
-_LINE = r"(?:\\+[nr]|[\r\n]){1,4}[^A-Za-z0-9\\\r\n]{0,40}(?:[0-9]{1,6}[^A-Za-z0-9\\\r\n]{1,40})?"
-# YAML may put a value under its name.
-_IS = rf"\\*[\"'`]?\]?[ \t]*(?::=|=>|=|:|：)[ \t]*(?:[>|][+-]?{_LINE})?"  # noqa: RUF001  wide
-_NEAR = (
-    r"(?:\\*[\"'`]?[ \t]*(?:,|\|\|?|\?\?)[ \t]*|(?:[ \t]{1,8}[A-Za-zè]{1,12}){0,2}:?[ \t]{1,8}"
-    r"|是|>|</key>[^<>]{0,40}<string>|\\*[\"'][ \t]+value=)"
-)
-_NO_VALUE = r" \t\r\n\"'`\\,;<>{}()\[\]"
-_ENDS = r"(?:[ \t\r\n\"'`\\,;&<|]|$)"
-_QUOTED = r"\\*[\"'`]([^\"'`\\\r\n]{4,})\\*[\"'`]"
-_BARE = rf"([^$|{_NO_VALUE}][^{_NO_VALUE}]{{5,}}){_ENDS}"
-# A token has a digit soon: most words that stand near a name have none, and are no suspects.
-_QUOTED_DRAWN = (
-    r"\\*[\"'`]((?:[^0-9\"'`\\\r\n]{5,39}[0-9]|[^0-9\"'`\\\r\n]{0,4}[0-9][^\"'`\\\r\n]{5})"
-    r"[^\"'`\\\r\n]*)\\*[\"'`]"
-)
-_BARE_DRAWN = (
-    rf"((?:[^0-9$|{_NO_VALUE}]{{5,39}}[0-9]|[^0-9$|{_NO_VALUE}]{{0,4}}[0-9][^{_NO_VALUE}]{{5}})"
-    rf"[^{_NO_VALUE}]*){_ENDS}"
-)
-_LONG = rf"[^{_NO_VALUE}]{{200,}}"
 _PEM = r"[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
 _PEM_LINES = (
     r"(?:[^A-Za-z0-9+/=]{0,8}(?:[A-Za-z0-9+/=]{1,63}[^A-Za-z0-9+/=]{1,8})?[A-Za-z0-9+/=]{40,})+"
@@ -93,7 +18,7 @@ _PEM_LINES_BACKWARDS = (
     r"(?:[^A-Za-z0-9+/=]{1,8}+(?:[0-9]{1,6}+[^A-Za-z0-9+/=]{1,8}+)?+[A-Za-z0-9+/=]{40,}+)*+"
 )
 # Lines of a manifest: ` password: c2VjcmV0`.
-_DATA = rf"(?:{_LINE}[A-Za-z0-9._-]{{1,100}}:[ \t]*\\*\"?[A-Za-z0-9+/]{{4,}}={{0,2}}\\*\"?)+"
+_DATA = rf"(?:{LINE}[A-Za-z0-9._-]{{1,100}}:[ \t]*\\*\"?[A-Za-z0-9+/]{{4,}}={{0,2}}\\*\"?)+"
 
 RULES = (
     Rule(
@@ -222,70 +147,6 @@ RULES = (
         plausible.basic,
     ),
     Rule(
-        "password",
-        rf"(?i){_CHOSEN}{_OF}{_IS}{_QUOTED}",
-        "A quoted value given to a password, chosen by a person or drawn.",
-        plausible.password,
-    ),
-    Rule(
-        "password",
-        rf"(?i){_CHOSEN}{_OF}(?:{_IS}|[ \t]+is:?[ \t]+){_BARE}",
-        "The same without quotes: .env, YAML, a sentence.",
-        plausible.mixed,
-        over=rf"{_CHOSEN}{_OF}{_IS}{_LONG}",
-    ),
-    Rule(
-        "password",
-        rf"(?i)(?:password|passphrase){_OF}"
-        rf"(?:{_NEAR}(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})|\({_QUOTED_DRAWN})",
-        "The same with other words between: netrc, SQL, XML, tables, defaults in code.",
-        plausible.token,
-        over=rf"(?:password|passphrase){_OF}{_NEAR}{_LONG}",
-    ),
-    Rule(
-        "password",
-        rf"(?i){_ELSEWHERE}(?:{_IS}|{_NEAR})(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})",
-        "Its names in other languages, and in Redis and SQL.",
-        plausible.token,
-        over=rf"{_ELSEWHERE}(?:{_IS}|{_NEAR}){_LONG}",
-    ),
-    Rule(
-        "password",
-        rf"(?:_PASS|_PW|_pass){_OF}=(?:{_QUOTED}|{_BARE})",
-        "The same by a short name, as settings in the environment have.",
-        plausible.mixed,
-        over=rf"(?:_PASS|_PW|_pass){_OF}={_LONG}",
-    ),
-    Rule(
-        "password",
-        rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_IS}(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})",
-        "The same by names so short that only what is drawn can be told from words.",
-        plausible.token,
-        over=rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_IS}{_LONG}",
-    ),
-    Rule(
-        "secret-value",
-        rf"(?i){_DRAWN}{_OF}(?:{_IS}(?:{_QUOTED}|{_BARE})|[ \t]+is:?[ \t]+{_BARE})",
-        "A value given to a token, a secret, a key: code, .env, YAML, a sentence.",
-        plausible.token,
-        over=rf"{_DRAWN}{_OF}{_IS}{_LONG}",
-    ),
-    Rule(
-        "secret-value",
-        rf"(?i){_DRAWN}{_OF}"
-        rf"(?:{_NEAR}(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})|\({_QUOTED_DRAWN})",
-        "The same with other words between: Dockerfiles, shells, XML, defaults in code.",
-        plausible.drawn,
-        over=rf"{_DRAWN}{_OF}{_NEAR}{_LONG}",
-    ),
-    Rule(
-        "password",
-        rf"(?i)(?:credentials|creds|login)(?:[ \t]+(?:are|is))?[ \t]*:?[ \t]+[a-z0-9_.@-]{{2,40}}"
-        rf"[ \t]*[:/][ \t]*{_BARE_DRAWN}",
-        "A sentence that tells a name and a password.",
-        plausible.token,
-    ),
-    Rule(
         "password-hash",
         r"(\$(?:2[abxy]\$[0-9]{2}\$[A-Za-z0-9./]{53}|(?:5|6|y|apr1)\$[A-Za-z0-9./=$,]{20,120}"
         r"|argon2[a-z]{1,2}\$v=[A-Za-z0-9+/=$,]{30,200}))",
@@ -316,29 +177,6 @@ RULES = (
         r"|auth|x-amz-signature|x-amz-security-token|x-goog-signature)"
         r"=([^& \t\r\n\"'`<>#\\]{8,})",
         "A secret in an address, as logs repeat it.",
-        plausible.token,
-    ),
-    Rule(
-        "flag",
-        r"(?i)--?(?:[a-z]{1,12}-){0,2}(?:password|passwd|passphrase|storepass|keypass|token|api-?key"
-        rf"|secret|secret-string|authtoken)[ =]\\*[\"']?{_BARE}",
-        "A secret given to a command.",
-        plausible.mixed,
-    ),
-    Rule(
-        "flag",
-        r"(?:(?:--from-literal[ =]\\*[\"']?|vault kv put [^ \t\r\n]{1,100} )[A-Za-z0-9._-]{1,60}="
-        r"|SecureString[^\r\n]{1,100}--value[ =]|gh secret set [^\r\n]{1,100}(?:--body|-b)[ =]"
-        rf"|htpasswd -[a-zA-Z]{{1,4}} [^ ]{{1,100}} [^ ]{{1,60}} )\\*[\"']?{_BARE}",
-        "Commands that put a secret away, under any name.",
-        plausible.mixed,
-    ),
-    Rule(
-        "flag",
-        r"(?:sshpass|mysql[a-z]{0,8}|mariadb[a-z-]{0,8}|(?:docker|podman|buildah|az|registry) login"
-        r"|mongo[a-z]{0,8}|redis-cli|ldap(?:search|add|modify|passwd)|g?zip|7z|unrar)"
-        rf"[^\r\n|;&]{{0,150}}?[ \t]-[pPaw][ \t]*\\*[\"']?{_BARE_DRAWN}",
-        "Commands that take a password behind a single letter.",
         plausible.token,
     ),
     Rule(
@@ -382,8 +220,9 @@ RULES = (
     Rule(
         "kubernetes-secret",
         rf"(?s)kind:[ \t]*Secret.{{0,600}}?[dD]ata:({_DATA})"
-        rf"|[dD]ata:({_DATA}){_LINE}kind:[ \t]*Secret",
+        rf"|[dD]ata:({_DATA}){LINE}kind:[ \t]*Secret",
         "All that a secret's manifest holds, under any name.",
         plausible.anything,
     ),
+    *NAMED,
 )
