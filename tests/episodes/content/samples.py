@@ -280,6 +280,39 @@ INSTANTS = Sample(
     kept=("Error: no token",),
     gone=("1234567Z",),
 )
+JEST = Sample(
+    "traces",
+    "PASS src/a.test.ts\nFAIL src/cart.test.ts\n  ● cart adds tax\n\n    Expected: 120\n"
+    "    Received: 100\n\n      at Object.<anonymous> (src/cart.test.ts:12:20)\n"
+    + "quiet\n" * 50
+    + "Tests:       1 failed, 9 passed, 10 total\n",
+    kept=(
+        *("FAIL src/cart.test.ts", "cart adds tax", "Expected: 120", "Received: 100"),
+        *("src/cart.test.ts:12:20", "1 failed, 9 passed, 10 total"),
+    ),
+    gone=("quiet",),
+)
+CSHARP_TEST = Sample(
+    "traces",
+    "  Determining projects\n" * 30 + "  Failed Total_Adds [12 ms]\n"
+    "     at Shop.Tests.Total_Adds() in /home/dev/shop/CartTests.cs:line 14\n"
+    "Failed!  - Failed:     1, Passed:     9\n",
+    kept=("Failed Total_Adds", "CartTests.cs:line 14", "Failed: 1, Passed: 9"),
+    gone=("Determining",),
+)
+COMPILERS = tuple(
+    Sample("commands", "quiet\n" * 90 + said, kept=(said.strip(),), gone=("quiet",))
+    for said in (
+        "src/cart.ts(12,7): error TS2322: Type 'a' is no 'b'.\n",
+        "error[E0382]: borrow of moved value: `cart`\n",
+        "Execution failed for task ':compileJava'.\n",
+        "  12:7  error  'x' is never used\n".replace("  ", " "),
+        "Failed asserting that 4 matches expected 3.\n",
+        "Tests: 10, Assertions: 12, Failures: 1.\n",
+        "Plan: 1 to add, 0 to change, 0 to destroy.\n",
+        "web: string is used 3 times, make it a constant (goconst)\n",
+    )
+)
 WEAK = Sample(
     "errors",
     "the file you asked for is missing\n" + "try again\n" * 40,
@@ -380,4 +413,4 @@ SCRIPT = Sample(
     role="code",
 )
 
-SAMPLES = tuple(value for value in globals().values() if isinstance(value, Sample))
+SAMPLES = (*(value for value in globals().values() if isinstance(value, Sample)), *COMPILERS)

@@ -11,13 +11,16 @@ _S = r"[^ \t\n]"
 FAILURE = "|".join(
     (
         rf"{_B}FAIL(?:ED|URES?|S)?{_B}|[a-z](?:Error|Exception){_B}|{_B}ERROR{_B}|^[Ee]rror{_B}",
-        rf"(?:[Ee]rror|ERR!)(?:\[[A-Za-z0-9_]+\])?:|panic:|panicked|fatal:|{_B}denied{_B}|refused",
-        rf"{_B}fails?{_B}|[Ff]ailed(?::| to | with )",
+        r"(?:[Ee]rror|ERR!)(?:\[[A-Za-z0-9_]+\]| [A-Z]+[0-9]+)?:|panic:|panicked|fatal:|refused",
+        rf"{_B}denied{_B}|{_B}fails?{_B}|^[ \t]*Failed ",
+        r"[Ff]ailed(?::| to | with | for |!| asserting)",
+        r"^[ \t]*(?:●|[0-9]+\)|Expected|Received|expected|Actual|got)(?::| [^ ])|Failure/Error",
+        r"^[ \t]+[0-9]+:[0-9]+ +(?:error|warning)",
         r"[Nn]ot found|No such|[Cc]annot |[Cc]ould not|[Uu]nable to|undefined:|[Tt]imed out",
         rf"Traceback|CONFLICT|^E  +{_S}|^not ok |✗|✖|✘|❌",
         rf"{_B}[1-9][0-9]* (?:failed|failures?|errors?){_B}",
         r"[Ee]xit(?:ed with)?(?: status| [Cc]ode):? [1-9]|[a-z_]\.[a-z]+:[0-9]+[: ]",
-        r"\([a-z]{4,}\)$",
+        r" \([a-z]{4,}\)$",
     )
 )
 """A part of a line that tells of something that went wrong."""
@@ -29,7 +32,8 @@ _COUNTED = (
 )
 TOTAL = "|".join(
     (
-        rf"{_B}[0-9]+ (?:{_COUNTED}){_B}|^(?:ok|OK|PASS|Ran|Tests?:|BUILD|TOTAL){_B}|^test result",
+        rf"{_B}[0-9]+ (?:{_COUNTED}){_B}|^(?:ok|OK|PASS|Ran|BUILD|TOTAL){_B}|^test result",
+        r"^Tests?:|^Plan: |(?:[Ff]ailed|[Pp]assed): +[0-9]|will be (?:created|destroyed|updated)",
         r"^\[[^\]\n]+ [0-9a-f]{7,}\]|^ +[0-9a-f]{7,}\.\.|^ [*+!-] \[[^\]\n]+\]|HEAD is now",
         r"[Ss]witched to |^On branch |^Your branch is (?:ahead|behind)|[Uu]p[- ]to[- ]date",
         r"^[ \t]+(?:modified|new file|deleted|renamed): |^Merge |^Fast-forward|[Ss]uccess(?:ful)",

@@ -37,7 +37,8 @@ _FOREIGN = (
 _ABSOLUTE = r"[\"(\s](?:/|[A-Z]:\\|file://)"
 _PYTHON = r"^\s*File \""
 _MESSAGES = 3
-_TOTALS = 3
+_IN_TRACE = r"^[ \t]*(?:at |File \"|from |[0-9]+: |raise |throw |Traceback)|\.(?:go|rb):[0-9]+"
+_FAILURES, _TOTALS = 4, 3
 
 
 def _shortened() -> pl.Expr:
@@ -45,8 +46,14 @@ def _shortened() -> pl.Expr:
     raised = TEXT.str.extract_all(_RAISED).list.eval(said).list.unique(maintain_order=True)
     ends = raised.list.head(1).list.concat(raised.list.tail(_MESSAGES - 1))
     totals = lines_of(TEXT, lines.whole(lines.TOTAL)).list.tail(_TOTALS)
+    wrong = lines_of(TEXT, lines.whole(lines.FAILURE)).list.eval(_no_frame(pl.element()))
     where = _innermost().list.eval("at " + _place(pl.element()))
-    return joined(ends.list.concat(where).list.concat(totals))
+    return joined(pl.concat_list(ends, wrong.list.head(_FAILURES), where, totals))
+
+
+def _no_frame(line: pl.Expr) -> pl.Expr:
+    """Leave out frames and the code in them, which a failure of a test does not stand in."""
+    return line.filter(~line.str.contains(_IN_TRACE))
 
 
 def _innermost() -> pl.Expr:
