@@ -167,5 +167,7 @@ def _said(works: Sequence[Work], run: Run) -> Sequence[ArchiveReport] | Stop:
         return error
 
 
-def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    # Told twice, by whoever stops all of us and by the run: the second shall not end the ending.
+    signal.signal(number, signal.SIG_IGN)
     raise SystemExit(1)
