@@ -122,7 +122,7 @@ def explain(
         lake,
         chosen(lake.groups(), groups),
         opening.rule(settings, rule),
-        opening.filters(settings).rules,
+        opening.filters(settings),
         examples=examples,
         progress=lambda done, total: progress(Step("explain", "groups", done, total)),
     )

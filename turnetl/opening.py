@@ -100,7 +100,7 @@ def rules(settings: Settings) -> tuple[noise.Rule, ...]:
     Raises:
         BadUsage: the person's own file cannot be read, or a rule of it makes no sense.
     """
-    return (*noise.RULES, *noise.ON_DEMAND, *_own_rules(settings))
+    return noise.known(_own_rules(settings))
 
 
 def rule(settings: Settings, name: str) -> noise.Rule:
@@ -109,10 +109,7 @@ def rule(settings: Settings, name: str) -> noise.Rule:
     Raises:
         BadUsage: there is none; says which there are.
     """
-    known = {one.name: one for one in rules(settings)}
-    if name not in known:
-        raise BadUsage(f"there is no noise rule `{name}`; there are: {', '.join(known)}")
-    return known[name]
+    return noise.named(name, _own_rules(settings))
 
 
 @asynccontextmanager

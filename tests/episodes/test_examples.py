@@ -8,9 +8,10 @@ import polars as pl
 from tests import frames
 from tests.builders import START, turn
 from turnetl.episodes.examples import Explained, explain
+from turnetl.episodes.filters import Filters
 from turnetl.lake import Lake, Origin
 from turnetl.model import GroupId
-from turnetl.noise import Rule
+from turnetl.noise import EMPTY, Rule
 
 SHOUTS = Rule("shouts", 1, "It is loud.", pl.col("user_text").str.contains("!"))
 CURT = Rule("curt", 1, "It is short.", pl.col("user_text").str.len_chars() < 5, on=False)
@@ -31,7 +32,7 @@ def put(lake: Lake, group: str, *prompts: str, name: str = "a.jsonl", **fields: 
 
 
 def shown(lake: Lake, rule: Rule, *today: Rule, examples: int = 5) -> Explained:
-    return explain(lake, lake.groups(), rule, today, examples=examples)
+    return explain(lake, lake.groups(), rule, Filters(rules=today), examples=examples)
 
 
 def test_a_rule_is_counted_by_itself_and_by_the_turns_that_bear_its_name(tmp_path: Path) -> None:
@@ -82,3 +83,15 @@ def test_an_explanation_writes_nothing(tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     shown(Lake(tmp_path), SHOUTS)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_rule_of_empty_texts_is_explained_by_what_is_rendered(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "shop", "", " \n!", "why?", assistant_text="")
+    told = explain(lake, lake.groups(), EMPTY, Filters(rules=(SHOUTS,)))
+    assert told.on
+    assert [(of.turns, of.named) for of in told.groups] == [(1, 1)]
+    assert [one.prompt for one in told.examples] == [""]
+    put(lake, "zoo", "hm", assistant_text="Roar.")
+    left_out = Filters(rules=(), patterns=("Roar.",))
+    assert [of.turns for of in explain(lake, lake.groups(), EMPTY, left_out).groups] == [1, 0]

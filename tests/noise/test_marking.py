@@ -180,6 +180,7 @@ def test_rules_are_chosen_in_their_order() -> None:
 
 def test_dropping_what_is_dropped_anyway_changes_nothing() -> None:
     assert noise.chosen([], ["copy"]) == noise.chosen()
+    assert noise.chosen([], ["empty"]) == noise.chosen()
     assert noise.chosen(["talk"], []) == noise.chosen()
 
 
@@ -202,3 +203,9 @@ def test_a_name_that_no_rule_has_is_refused_with_those_there_are(
 def test_a_rule_cannot_be_both_kept_and_dropped() -> None:
     with pytest.raises(BadUsage, match="`copy` cannot be both"):
         noise.chosen(["copy"], ["copy"])
+
+
+def test_the_rule_of_empty_texts_is_known_by_name_and_cannot_be_kept() -> None:
+    assert noise.known([own("mine")])[-1] == noise.named("empty") == noise.EMPTY
+    with pytest.raises(BadUsage, match="`empty` is always on"):
+        noise.chosen(["empty"], [])

@@ -171,6 +171,7 @@ WRONG = {
     "[rules.Mine]\nwhy = 'a'\nuser_text = 'a'\n": ["`Mine`", "small letters"],
     "[rules.no_answer]\nwhy = 'a'\nuser_text = 'a'\n": ["`no_answer`", "choose another"],
     "[rules.talk]\nwhy = 'a'\nuser_text = 'a'\n": ["`talk`", "choose another"],
+    "[rules.empty]\nwhy = 'a'\nuser_text = 'a'\n": ["`empty`", "choose another"],
     rule(""): ["`mine`", "every turn"],
     rule("on = 'no'\nuser_text = 'a'"): ["`mine`", "on"],
     rule("prompt = 'a'"): ["`prompt`", "`user_text`", "`tools.input`", "`worked`"],

@@ -213,7 +213,7 @@ def rules_(*, noise: Noise = NOISE, common: Common = COMMON) -> int:
 
     settings = noise.over(common.settings())
     known = opening.rules(settings)
-    on = {rule.name for rule in opening.filters(settings).rules}
+    on = opening.filters(settings).on
     console.out(shown.rules_table(known, on), shown.rules_json(known, on), as_json=common.json)
     return console.DONE
 

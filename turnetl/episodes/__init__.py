@@ -134,4 +134,4 @@ def _turns(files: Sequence[TurnFile]) -> str:
         f"/{file.origin.reader}/{file.origin.redactor}"
         for file in files
     )
-    return ids.digest(*map(str, recipe), *noise.versions(), *origins)
+    return ids.digest(*map(str, recipe), *noise.versions((*noise.RULES, noise.EMPTY)), *origins)

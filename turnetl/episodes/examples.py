@@ -1,18 +1,22 @@
 """What one rule speaks against, by itself: how many turns, and some of them. Writes nothing."""
 
+import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice, zip_longest
+from pathlib import Path
 
 import polars as pl
 
 from turnetl import noise, schema
-from turnetl.episodes import order
-from turnetl.episodes.slices import deciding
+from turnetl.episodes import order, text
+from turnetl.episodes.filters import Filters
+from turnetl.episodes.slices import deciding, in_slices
 from turnetl.lake import Batch, Lake
 from turnetl.model import GroupId, SessionId, TurnId
-from turnetl.noise import Rule
+from turnetl.noise import EMPTY, Rule
 
 _FIRST = 400
 """Characters of a prompt or an answer that are looked at."""
@@ -21,6 +25,15 @@ _EXAMPLE = (
     *("archive", "first_line", "last_line"),
 )
 """The fields of an `Example`, behind its group."""
+
+
+def _words(column: str) -> pl.Expr:
+    """Return the first words on one line, fit for a terminal."""
+    first = pl.col(column).str.slice(0, _FIRST)
+    return first.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
+
+
+_SHOWN = (_words("user_text").alias("prompt"), _words("assistant_text").alias("answer"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +82,7 @@ def explain(
     lake: Lake,
     groups: Sequence[GroupId],
     rule: Rule,
-    today: Sequence[Rule],
+    today: Filters,
     *,
     examples: int = 5,
     progress: Callable[[int, int], None] | None = None,
@@ -80,7 +93,7 @@ def explain(
         lake: where the turns files are.
         groups: those to look into.
         rule: also one that is off.
-        today: the rules that mark, in the order in which they name a turn.
+        today: the rules that mark, and what texts leave out.
         examples: at most so many.
         progress: told after each group how many are done, of how many.
 
@@ -96,29 +109,34 @@ def explain(
             progress(done, len(groups))
     by_turns = chain.from_iterable(zip_longest(*found))
     shown = islice((one for one in by_turns if one is not None), examples)
-    on = rule.name in [one.name for one in today]
-    return Explained(rule, on, tuple(counts), tuple(shown))
+    return Explained(rule, rule.name in today.on, tuple(counts), tuple(shown))
 
 
-def _matching(batches: Sequence[Batch], rule: Rule, today: Sequence[Rule]) -> pl.DataFrame:
+def _matching(batches: Sequence[Batch], rule: Rule, today: Filters) -> pl.DataFrame:
     """Return the turns that the rule marks, in order, with the rule that names them as `named`."""
-    columns = [
-        *deciding([rule, *today]),
-        pl.col("last_line"),
-        _words("user_text").alias("prompt"),
-        _words("assistant_text").alias("answer"),
-    ]
+    if rule.name == EMPTY.name:
+        return _left_empty(batches, today)
+    columns = [*deciding([rule, *today.rules]), pl.col("last_line"), *_SHOWN]
     none = pl.DataFrame(schema=schema.TURNS.polars).select(columns)
     rows = pl.concat([none, *(batch.read(*columns) for batch in batches)])
-    named = noise.mark(order.turns(rows.lazy()), today).rename({"noise": "named"})
+    named = noise.mark(order.turns(rows.lazy()), today.rules).rename({"noise": "named"})
     marked = noise.mark(named, [rule]).filter(pl.col("noise").is_not_null())
     return marked.select(*_EXAMPLE, "chars", "named").collect()
 
 
-def _words(column: str) -> pl.Expr:
-    """Return the first words on one line, fit for a terminal."""
-    first = pl.col(column).str.slice(0, _FIRST)
-    return first.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
+def _left_empty(batches: Sequence[Batch], today: Filters) -> pl.DataFrame:
+    """Return the same of the rule that reads what is rendered."""
+    named = pl.coalesce("noise", pl.lit(EMPTY.name)).alias("named")
+    shown = [column.meta.output_name() for column in _SHOWN]
+    columns = [name for name in (*_EXAMPLE, "chars") if name not in shown]
+    none = pl.DataFrame(schema=schema.TURNS.polars).with_columns(noise=pl.lit(None, pl.String))
+    with closing(in_slices(batches, today.rules, Path(tempfile.gettempdir()))) as slices:
+        return pl.concat(
+            rows.with_columns(text.render(rows, today.patterns))
+            .filter(EMPTY.when)
+            .select(*columns, *_SHOWN, named)
+            for rows in chain([none], slices)
+        )
 
 
 def _counted(group: GroupId, rows: pl.DataFrame, rule: Rule) -> Marked:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from turnetl.noise import RULES, Rule
+from turnetl.noise import EMPTY, RULES, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +17,8 @@ class Filters:
     by_hand: bool = False
     """Said for this run on the command line, not by the settings: the next ingest takes the tables
     as they are, and the next filter or backfill without such words makes them anew."""
+
+    @property
+    def on(self) -> frozenset[str]:
+        """The names of all rules that mark, also of the one that speaks of texts."""
+        return frozenset({*(rule.name for rule in self.rules), EMPTY.name})

@@ -11,9 +11,8 @@ from turnetl.episodes import parts, text
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.slices import in_slices
 from turnetl.lake import Batch
+from turnetl.noise import EMPTY
 
-EMPTY = "empty"
-"""The noise of a turn that no rule speaks against, and of which nothing is left to say."""
 _BETWEEN = "\0"
 """Stands between parts, so that a text that is cut elsewhere is another one."""
 
@@ -45,7 +44,7 @@ def finished(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:
     rendered = turns.with_columns(text.render(turns, filters.patterns))
     split = rendered.with_columns(parts.split(rendered["text"]))
     counted = split.with_columns(
-        pl.coalesce("noise", pl.when(pl.col("text") == "").then(pl.lit(EMPTY))).alias("noise"),
+        pl.coalesce("noise", pl.when(EMPTY.when).then(pl.lit(EMPTY.name))).alias("noise"),
         pl.col("chars").alias("chars_before"),
         pl.col("text").str.len_chars().cast(pl.Int64).alias("chars_after"),
         parts.tokens(pl.col("text")).alias("tokens"),

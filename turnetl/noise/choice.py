@@ -1,16 +1,37 @@
-"""Which rules a run uses."""
+"""Which rules there are, and which of them a run uses."""
 
 from collections.abc import Sequence
 
 from turnetl.errors import BadUsage
 from turnetl.noise.rule import Rule
-from turnetl.noise.rules import ON_DEMAND, RULES
+from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES
+
+
+def known(own: Sequence[Rule] = ()) -> tuple[Rule, ...]:
+    """Return all rules, on and off, in the order in which they name a turn: built-in ones first.
+
+    Args:
+        own: a person's own rules, with names that no built-in rule has.
+    """
+    return (*RULES, *ON_DEMAND, *own, EMPTY)
+
+
+def named(name: str, own: Sequence[Rule] = ()) -> Rule:
+    """Return the rule of that name.
+
+    Raises:
+        BadUsage: there is none; says which there are.
+    """
+    rules = {rule.name: rule for rule in known(own)}
+    if name not in rules:
+        raise BadUsage(f"there is no noise rule `{name}`; there are: {', '.join(rules)}")
+    return rules[name]
 
 
 def chosen(
     keep: Sequence[str] = (), drop: Sequence[str] = (), own: Sequence[Rule] = ()
 ) -> tuple[Rule, ...]:
-    """Return the rules that mark, in the order in which they name a turn: built-in ones first.
+    """Return the rules that mark, in the order in which they name a turn; `EMPTY` goes unsaid.
 
     Args:
         keep: names of rules that shall not mark: their turns are kept.
@@ -18,17 +39,14 @@ def chosen(
         own: a person's own rules, with names that no built-in rule has.
 
     Raises:
-        BadUsage: a name that no rule has, or one that stands in both.
+        BadUsage: a name that no rule has, one that stands in both, or a rule that must mark.
     """
-    known = (*RULES, *ON_DEMAND, *own)
-    _check(keep, drop, [rule.name for rule in known])
-    return tuple(rule for rule in known if rule.name not in keep and (rule.on or rule.name in drop))
-
-
-def _check(keep: Sequence[str], drop: Sequence[str], known: Sequence[str]) -> None:
-    unknown = [name for name in (*keep, *drop) if name not in known]
-    if unknown:
-        raise BadUsage(f"there is no noise rule `{unknown[0]}`; there are {', '.join(known)}")
+    for name in (*keep, *drop):
+        named(name, own)
     both = [name for name in keep if name in drop]
     if both:
         raise BadUsage(f"the noise rule `{both[0]}` cannot be both kept and dropped; say one")
+    if EMPTY.name in keep:
+        raise BadUsage(f"the noise rule `{EMPTY.name}` is always on: nothing would be ingested")
+    on = [rule for rule in known(own) if rule.on or rule.name in drop]
+    return tuple(rule for rule in on if rule.name not in keep and rule is not EMPTY)

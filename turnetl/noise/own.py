@@ -22,8 +22,8 @@ import polars as pl
 
 from turnetl.errors import BadUsage
 from turnetl.noise import patterns, shape
+from turnetl.noise.choice import known
 from turnetl.noise.rule import Rule
-from turnetl.noise.rules import ON_DEMAND, RULES
 
 _MOST_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -95,7 +95,7 @@ def _rule(name: str, row: Mapping[str, Any], where: str) -> Rule:
 def _check_name(name: str, where: str) -> None:
     if not _NAME.fullmatch(name):
         raise BadUsage(f"{where}: a name is small letters, digits and underscores, 40 at most")
-    if name in {rule.name for rule in (*RULES, *ON_DEMAND)}:
+    if name in {rule.name for rule in known()}:
         raise BadUsage(f"{where}: turnetl has a rule of this name; choose another")
 
 

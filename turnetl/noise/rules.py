@@ -175,3 +175,12 @@ TALK = _rule(
 
 ON_DEMAND: tuple[Rule, ...] = (SUBAGENT, SCHEDULED, TALK)
 """These mark only if a person asks for them."""
+
+EMPTY = _rule(
+    "empty",
+    1,
+    "Nothing is left to say once the noise within the turn is gone.",
+    pl.col("text") == "",
+)
+"""Speaks last, of what was rendered: `mark` knows nothing of it. It is always on, for an episode
+without a word is none."""
