@@ -1,5 +1,7 @@
 """What the filter saves, as a person sees it and as JSON."""
 
+from dataclasses import replace
+
 from rich.console import Console
 
 from turnetl.episodes import FilteredGroup, FilterReport, NoiseCount
@@ -71,6 +73,18 @@ def test_what_the_groups_and_their_rules_save_adds_up() -> None:
     for name in filtered.Row._fields:
         assert said[name] == sum(of[name] for of in said["groups"])
     assert said["tokens_saved"] == 320 + 410
+
+
+def test_tokens_and_tokens_saved_are_what_all_would_have_been() -> None:
+    chinese = replace(BOOKS, tokens=150)
+    said = filtered.as_json(FilterReport((chinese,)))
+    assert said["tokens"] + said["tokens_saved"] == 1_480 * 150 / 200
+    assert said["noise"]["copy"]["tokens_saved"] == 300
+
+
+def test_where_nothing_is_kept_four_characters_are_a_token() -> None:
+    nothing = replace(BOOKS, kept=0, chars_before=480, chars_after=0, tokens=0)
+    assert filtered.as_json(FilterReport((nothing,)))["tokens_saved"] == 120
 
 
 def test_twenty_groups_with_long_names_and_numbers_fit_a_terminal() -> None:

@@ -1,4 +1,8 @@
-"""The account of a filter run: every turn once, kept or under the rule that speaks against it."""
+"""The account of a filter run: every turn once, kept or under the rule that speaks against it.
+
+Tokens are estimated from the kept texts of a group; what is left out counts as many tokens a
+character as they have, so that tokens and tokens saved are what all would have been.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -6,6 +10,9 @@ import msgspec
 import polars as pl
 
 from turnetl.model import GroupId
+
+_CHARS = 4
+"""Of a token, where no text is kept that could say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +23,6 @@ class NoiseCount:
     turns: int
     chars: int
     """Of the whole turns, as the archives have them."""
-
-    @property
-    def tokens_saved(self) -> int:
-        return _tokens(self.chars)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,17 @@ class FilteredGroup:
     @property
     def kept_saved(self) -> int:
         """Tokens that the texts of the kept turns leave out; below nothing if they say more."""
-        return _tokens(self.kept_chars - self.chars_after)
+        return self.in_tokens(self.kept_chars - self.chars_after)
 
     @property
     def tokens_saved(self) -> int:
-        return self.kept_saved + sum(marked.tokens_saved for marked in self.noise)
+        return self.kept_saved + sum(self.in_tokens(marked.chars) for marked in self.noise)
+
+    def in_tokens(self, chars: int) -> int:
+        """Estimate the tokens of so many characters, if they are like the kept texts."""
+        if not self.chars_after:
+            return int(chars / _CHARS)
+        return round(chars * self.tokens / self.chars_after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +131,3 @@ def from_text(text: str) -> FilteredGroup | None:
     except msgspec.MsgspecError:
         return None
     return replace(report, skipped=True)
-
-
-def _tokens(chars: int) -> int:
-    """Estimate the tokens of so many characters, towards nothing."""
-    return int(chars / 4)

@@ -71,8 +71,8 @@ def _kept(groups: Sequence[FilteredGroup]) -> Row:
 def _noise(groups: Sequence[FilteredGroup]) -> dict[str, Row]:
     """Return what each rule marked, by its name; of a turn that is noise nothing is sent."""
     found: dict[str, Row] = {}
-    for marked in (marked for group in groups for marked in group.noise):
-        row = Row(marked.turns, marked.chars, 0, 0, marked.tokens_saved)
+    for group, marked in ((group, marked) for group in groups for marked in group.noise):
+        row = Row(marked.turns, marked.chars, 0, 0, group.in_tokens(marked.chars))
         found[marked.rule] = _sum([found.get(marked.rule, _sum([])), row])
     return dict(sorted(found.items()))
 
