@@ -104,7 +104,10 @@ def test_a_backfill_takes_the_same_words(tmp_path: Path) -> None:
     kept = turnetl(*words, "--keep", "acknowledgement", folder=tmp_path)
     assert kept.json["committed"] == 2
     again = turnetl(*words, folder=tmp_path).json
-    assert (again["committed"], again["groups"][0]["stale"]) == (0, 1)
+    assert again["committed"] == 0
+    assert (again["groups"][0]["stale"], again["groups"][0]["stale_why"]) == (1, {"noise": 1})
+    status = turnetl("status", folder=tmp_path).out
+    assert "1 stale, not done again: 1 noise" in " ".join(status.replace("│", " ").split())
 
 
 def test_what_the_settings_keep_stays_kept_and_the_command_line_may_take_it_back(

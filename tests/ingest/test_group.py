@@ -93,6 +93,7 @@ async def test_committed_turns_are_stale_where_a_new_filter_changes_them_and_sta
     stricter = Filters(rules=(speaks_against,), patterns=("The cart was",))
     lake.write_episodes(GROUP, episodes(frames.turns(*turns), stricter), {})
     report = await ingested(tools(lake, store))
+    assert report.stale_why == {"noise": 1, "rendered_otherwise": 1}
     assert (report.stale, report.committed, report.skipped) == (2, 0, 3)
     assert (await status(GROUP, lake, store, SCOPE, recipe="words-1")).stale == 2
     assert (await store.load(GROUP)).texts == before

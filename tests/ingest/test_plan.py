@@ -12,7 +12,12 @@ from turnetl.model import Episode, Receipt, Usage
 NOW = START + timedelta(days=1)
 
 
-def planned(*episodes: Episode, done: tuple[Episode, ...] = (), **scope: object) -> Plan:
+def planned(
+    *episodes: Episode,
+    done: tuple[Episode, ...] = (),
+    recipe: str | None = "r1",
+    **scope: object,
+) -> Plan:
     rows = [
         {
             "turn_id": e.turn_id,
@@ -36,7 +41,7 @@ def planned(*episodes: Episode, done: tuple[Episode, ...] = (), **scope: object)
         [receipt(e) for e in done],
         scope.pop("quarantined", ()),  # type: ignore[arg-type]
         Scope(now=scope.pop("now", NOW), **scope),  # type: ignore[arg-type]
-        recipe="r1",
+        recipe=recipe,
         context_turns=2,
     )
 
@@ -93,13 +98,13 @@ def test_history_that_arrives_late_is_not_hidden_by_a_newer_commit() -> None:
 def test_a_committed_turn_that_a_rule_now_speaks_against_stays_committed() -> None:
     turn = episode("a", noise="repeat")
     made = planned(turn, done=(turn,))
-    assert (made.committed, made.noise, made.stale) == (1, {}, 1)
+    assert (made.committed, made.noise, made.stale) == (1, {}, {plan.NOISE: 1})
 
 
 def test_an_edited_turn_is_stale_and_not_done_again() -> None:
     edited = episode("a", user_text="Something else was asked.")
     made = planned(edited, done=(episode("a"),))
-    assert (made.stale, made.todo, made.committed) == (1, (), 1)
+    assert (made.stale, made.todo, made.committed) == ({plan.SAID: 1}, (), 1)
 
 
 def test_a_turn_that_is_rendered_otherwise_today_is_stale_and_not_done_again() -> None:
@@ -108,7 +113,13 @@ def test_a_turn_that_is_rendered_otherwise_today_is_stale_and_not_done_again() -
         before, text="user: Why?", parts=("user: Why?",), text_hash=ids.digest("user: Why?")
     )
     made = planned(now, episode("b"), done=(before, episode("b")))
-    assert (made.stale, made.todo, made.committed) == (1, (), 2)
+    assert (made.stale, made.todo, made.committed) == ({plan.RENDERED: 1}, (), 2)
+
+
+def test_a_turn_that_would_be_extracted_otherwise_today_is_stale_unless_nobody_can_tell() -> None:
+    turn = episode("a")
+    assert planned(turn, done=(turn,), recipe="r2").stale == {plan.EXTRACTED: 1}
+    assert planned(turn, done=(turn,), recipe=None).stale == {}
 
 
 def test_a_limit_leaves_the_rest_waiting_with_a_reason() -> None:

@@ -23,6 +23,13 @@ READY = "ready"
 UNKNOWN = "unknown"
 """The graph did not say."""
 
+NOISE = "noise"
+SAID = "said_otherwise"
+RENDERED = "rendered_otherwise"
+EXTRACTED = "extracted_otherwise"
+_STALE = (NOISE, SAID, RENDERED, EXTRACTED)
+"""Why a committed turn is stale: the first of these that holds."""
+
 COLUMNS = (
     *("turn_id", "session_id", "noise", "started_at", "timeless", "closed"),
     *("content_hash", "text_hash"),
@@ -65,9 +72,9 @@ class Plan:
     """Turns that wait, by reason: open, no_time, out_of_range, over_limit."""
     set_aside: frozenset[TurnId]
     """Quarantined turns, also those that are to be tried again."""
-    stale: int
-    """Committed turns that would be committed otherwise today, because of what they say, how it is
-    rendered, a rule that speaks against them or the recipe: shown, never done again."""
+    stale: Mapping[str, int]
+    """Committed turns that would be committed otherwise today, by reason: a rule speaks against
+    them, or what they say, how it is rendered or the recipe changed. Shown, never done again."""
     gone: int
     """Committed turns that the lake no longer holds."""
     assumed: int
@@ -160,15 +167,29 @@ def _noise(marked: pl.DataFrame) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
 
 
-def _stale(marked: pl.DataFrame, done: Mapping[TurnId, Receipt], recipe: str | None) -> int:
+def _stale(
+    marked: pl.DataFrame, done: Mapping[TurnId, Receipt], recipe: str | None
+) -> dict[str, int]:
     today = ("turn_id", "content_hash", "text_hash", "noise")
     committed = marked.filter(pl.col("state") == "committed").select(today)
-    return sum(
-        noise is not None
-        or (done[TurnId(turn)].content_hash, done[TurnId(turn)].text_hash) != (content, text)
-        or recipe not in (None, done[TurnId(turn)].recipe)
+    reasons = Counter(
+        _why_stale(done[TurnId(turn)], recipe, content, text, noise)
         for turn, content, text, noise in committed.iter_rows()
     )
+    return {name: reasons[name] for name in _STALE if reasons[name]}
+
+
+def _why_stale(
+    receipt: Receipt, recipe: str | None, content_hash: str, text_hash: str, noise: str | None
+) -> str | None:
+    """Say in what the turn of today is not what was committed; None if in nothing."""
+    if noise is not None:
+        return NOISE
+    if content_hash != receipt.content_hash:
+        return SAID
+    if text_hash != receipt.text_hash:
+        return RENDERED
+    return EXTRACTED if recipe not in (None, receipt.recipe) else None
 
 
 def _context(

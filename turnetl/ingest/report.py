@@ -32,8 +32,8 @@ class GroupReport:
     """Turns that are neither in the graph nor against a rule nor set aside, by reason."""
     noise: Mapping[str, int] | None = None
     """By rule."""
-    stale: int = 0
-    """In the graph as they were said then, or as they were extracted then."""
+    stale_why: Mapping[str, int] | None = None
+    """Turns in the graph that would be there otherwise today, by reason."""
     gone: int = 0
     """In the graph, and no more in the lake."""
     assumed: int = 0
@@ -61,6 +61,10 @@ class GroupReport:
     def ready(self) -> int:
         """Turns that wait for nothing but a run."""
         return (self.waiting or {}).get(READY, 0)
+
+    @property
+    def stale(self) -> int:
+        return sum((self.stale_why or {}).values())
 
     @property
     def gaps(self) -> dict[str, int]:
@@ -127,7 +131,7 @@ def standing(
         quarantined=len(ours),
         waiting=waiting,
         noise=plan.noise,
-        stale=plan.stale,
+        stale_why=plan.stale,
         gone=plan.gone,
         assumed=plan.assumed,
         holds=holds,

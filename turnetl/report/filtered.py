@@ -71,9 +71,10 @@ def _kept(groups: Sequence[FilteredGroup]) -> Row:
 def _noise(groups: Sequence[FilteredGroup]) -> dict[str, Row]:
     """Return what each rule marked, by its name; of a turn that is noise nothing is sent."""
     found: dict[str, Row] = {}
-    for group, marked in ((group, marked) for group in groups for marked in group.noise):
-        row = Row(marked.turns, marked.chars, 0, 0, group.in_tokens(marked.chars))
-        found[marked.rule] = _sum([found.get(marked.rule, _sum([])), row])
+    for group in groups:
+        for marked in group.noise:
+            row = Row(marked.turns, marked.chars, 0, 0, group.in_tokens(marked.chars))
+            found[marked.rule] = _sum([found.get(marked.rule, _sum([])), row])
     return dict(sorted(found.items()))
 
 

@@ -49,6 +49,7 @@ def as_json(of: GroupReport) -> dict[str, Any]:
         "gaps": of.gaps,
         "noise": dict(of.noise or {}),
         "stale": of.stale,
+        "stale_why": dict(of.stale_why or {}),
         "gone": of.gone,
         "assumed_time": of.assumed,
         "episodes": holds and holds.episodes,
@@ -79,7 +80,7 @@ def why_not(of: GroupReport) -> str:
     reasons = {**{f"noise: {name}": count for name, count in (of.noise or {}).items()}, **of.gaps}
     lines = [f"{count:,} {name}" for name, count in reasons.items()]
     if of.stale:
-        lines.append(f"({of.stale:,} stale: said or extracted otherwise today, not done again)")
+        lines.append(f"({of.stale:,} stale, not done again: {_stale(of)})")
     if of.gone:
         lines.append(f"({of.gone:,} gone from the lake)")
     if of.assumed:
@@ -89,6 +90,11 @@ def why_not(of: GroupReport) -> str:
     if of.error:
         lines.append("[red]stopped[/red]")
     return "\n".join(lines) or "-"
+
+
+def _stale(of: GroupReport) -> str:
+    why = (of.stale_why or {}).items()
+    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in why)
 
 
 def sentences(of: GroupReport) -> list[str]:
