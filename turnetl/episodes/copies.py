@@ -91,7 +91,7 @@ def _replayed(keys: pl.DataFrame) -> dict[str, str]:
             left_on=["format", "parent_session_id", "ordinal", "content_hash"],
             right_on=_PLACE,
         )
-        .sort(*fork, "ordinal", "first")
+        .sort(*fork, "ordinal", "first", "turn_id")
         .unique([*fork, "ordinal"], keep="first", maintain_order=True)
     )
     place = pl.int_range(pl.len()).over(fork)
