@@ -19,7 +19,8 @@ from turnetl.redact.suspects import BETWEEN
 _SIGN = r"[A-Za-z0-9_+/=-]"
 _HALF = 8
 """Signs of a token on either side: fewer tell nothing to whoever reads them."""
-_SEAM = re.compile(rf"(?<={_SIGN}{{{_HALF}}})\n\n?(?={_SIGN}{{{_HALF}}})".encode())
+# Begins with a line end itself: what begins with a look behind is tried at every place.
+_SEAM = re.compile(rf"\n(?<={_SIGN}{{{_HALF}}}\n)\n?(?={_SIGN}{{{_HALF}}})".encode())
 _COARSE = rf"{_SIGN}{{{_HALF}}}\n\n?{_SIGN}{{{_HALF}}}"
 _BEFORE, _BEHIND = 120, 240
 """Bytes that are looked at: the words before a secret stand near, and few tokens are longer."""
