@@ -1,12 +1,20 @@
-"""The command as a person runs it: another process, nothing of ours in its environment."""
+"""The command as a person runs it: nothing of ours in its environment."""
 
 import json
+import logging
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+from turnetl import cli, console
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "data" / "archives"
@@ -31,7 +39,7 @@ class Ran:
 
 
 def turnetl(*arguments: str | Path, folder: Path, **environment: str) -> Ran:
-    """Run the command in `folder` with settings only from `environment`."""
+    """Run the command in `folder`, a process of its own, with settings only from `environment`."""
     ran = subprocess.run(
         line(*arguments),
         capture_output=True,
@@ -42,6 +50,18 @@ def turnetl(*arguments: str | Path, folder: Path, **environment: str) -> Ran:
     )
     assert "Traceback" not in ran.stderr, ran.stderr
     return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+def here(*arguments: str | Path, folder: Path, **environment: str) -> Ran:
+    """Run the same in this process: it costs a second less, and sees no process begin or end."""
+    out, err = StringIO(), StringIO()
+    around = (chdir(folder), _set(clean(folder) | environment), _signals(), _loggers())
+    with ExitStack() as stack:
+        for one in (*around, redirect_stdout(out), redirect_stderr(err)):
+            stack.enter_context(one)
+        code = console.run(cli.app, [str(argument) for argument in arguments])
+    assert "not foreseen" not in err.getvalue(), err.getvalue()
+    return Ran(code, out.getvalue(), err.getvalue())
 
 
 def line(*arguments: str | Path) -> list[str]:
@@ -55,3 +75,31 @@ def clean(home: Path) -> dict[str, str]:
     # The secret scanner compiles its rules for seconds where it finds no cache of them.
     cache = there.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     return there | {"HOME": str(home), "XDG_CACHE_HOME": cache, "PYTHONPATH": str(ROOT)}
+
+
+def _set(environment: dict[str, str]) -> Any:
+    return patch.dict(os.environ, environment, clear=True)  # noqa: TID251 - the command reads it
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Leave the answers to signals as they were."""
+    names = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    before = {name: signal.getsignal(name) for name in names}
+    try:
+        yield
+    finally:
+        for name, answer in before.items():
+            signal.signal(name, answer)
+
+
+@contextmanager
+def _loggers() -> Iterator[None]:
+    """Leave those who hear our warnings as they were."""
+    loggers = (logging.getLogger("turnetl"), logging.getLogger())
+    before = [list(logger.handlers) for logger in loggers]
+    try:
+        yield
+    finally:
+        for logger, handlers in zip(loggers, before, strict=True):
+            logger.handlers[:] = handlers

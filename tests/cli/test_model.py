@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import SAMPLES, turnetl
+from tests.cli.command import SAMPLES, here
 from tests.servers.provider import KEY, Fault, Provider
 
 ARCHIVE = SAMPLES / "shoebox" / "2026-04-19-heic.jsonl"
@@ -24,12 +24,12 @@ def test_a_model_that_is_named_is_asked_and_the_second_time_not_again(
     extractor: str, provider: Provider, graph_url: str, tmp_path: Path
 ) -> None:
     command = ("backfill", ARCHIVE, "--extractor", extractor, "--graph", graph_url, "--json")
-    first = turnetl(*command, folder=tmp_path, **named(provider))
+    first = here(*command, folder=tmp_path, **named(provider))
     asked = len(provider.asked)
     assert (first.code, first.json["committed"]) == (0, 3)
     assert asked > 0
     assert any("Decisions" in text for one in provider.asked for _, text in one.messages)
-    again = turnetl(*command, folder=tmp_path, **named(provider))
+    again = here(*command, folder=tmp_path, **named(provider))
     assert (again.json["committed"], again.json["skipped"]) == (0, 3)
     assert len(provider.asked) == asked
 
@@ -38,7 +38,7 @@ def test_a_key_that_is_refused_stops_the_run_and_every_turn_waits(
     provider: Provider, tmp_path: Path
 ) -> None:
     provider.faults += [Fault(401)] * 20
-    ran = turnetl("backfill", ARCHIVE, "--json", folder=tmp_path, **named(provider))
+    ran = here("backfill", ARCHIVE, "--json", folder=tmp_path, **named(provider))
     assert ran.code == 1
     assert (ran.json["committed"], ran.json["quarantined"], ran.json["pending"]) == (0, 0, 3)
     assert KEY not in ran.out + ran.err
@@ -47,6 +47,6 @@ def test_a_key_that_is_refused_stops_the_run_and_every_turn_waits(
 def test_the_status_of_a_model_that_is_not_fully_named_is_told_all_the_same(
     tmp_path: Path,
 ) -> None:
-    turnetl("backfill", ARCHIVE, folder=tmp_path)
-    said = turnetl("status", "--json", folder=tmp_path, TURNETL_LLM__PROVIDER="openai")
+    here("backfill", ARCHIVE, folder=tmp_path)
+    said = here("status", "--json", folder=tmp_path, TURNETL_LLM__PROVIDER="openai")
     assert (said.code, said.json["committed"]) == (0, 3)

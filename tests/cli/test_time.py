@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.archives import call, outcome, row, talk, write
-from tests.cli.command import Ran, turnetl
+from tests.cli.command import Ran, here
 from turnetl.clock import now
 
 PROMPTS = ("add a cart to the shop", "fix the cart of the shop", "test the cart of the shop")
@@ -19,12 +19,12 @@ def timeless(folder: Path) -> Path:
 
 
 def hits(folder: Path, query: str = "cart") -> list[dict[str, str]]:
-    found: list[dict[str, str]] = turnetl("search", query, "--json", folder=folder).json["hits"]
+    found: list[dict[str, str]] = here("search", query, "--json", folder=folder).json["hits"]
     return sorted(found, key=lambda hit: hit["valid_at"])
 
 
 def test_turns_without_a_time_wait_and_the_sentence_says_what_to_do(tmp_path: Path) -> None:
-    ran = turnetl("backfill", timeless(tmp_path), "--json", folder=tmp_path)
+    ran = here("backfill", timeless(tmp_path), "--json", folder=tmp_path)
     (group,) = ran.json["groups"]
     assert (ran.json["committed"], group["gaps"]) == (0, {"no_time": 3})
     assert "--assume-time" in ran.said[0]
@@ -32,17 +32,17 @@ def test_turns_without_a_time_wait_and_the_sentence_says_what_to_do(tmp_path: Pa
 
 
 def test_status_calls_no_turn_done_that_waits(tmp_path: Path) -> None:
-    turnetl("backfill", timeless(tmp_path), folder=tmp_path)
-    shown = turnetl("status", folder=tmp_path).out
+    here("backfill", timeless(tmp_path), folder=tmp_path)
+    shown = here("status", folder=tmp_path).out
     assert "nothing is ready" in shown
     assert "nothing waits" not in shown
 
 
 def test_a_run_that_can_take_no_turn_for_want_of_a_time_failed(tmp_path: Path) -> None:
     archive = timeless(tmp_path)
-    assert turnetl("backfill", archive, folder=tmp_path).code == 1
+    assert here("backfill", archive, folder=tmp_path).code == 1
     told = write(tmp_path / "told.jsonl", talk("ship the cart", session="s2", at=MARCH))
-    assert turnetl("backfill", archive, told, folder=tmp_path).code == 0
+    assert here("backfill", archive, told, folder=tmp_path).code == 0
 
 
 def test_an_assumed_time_dates_them_in_order_and_a_second_run_does_nothing(
@@ -50,43 +50,43 @@ def test_an_assumed_time_dates_them_in_order_and_a_second_run_does_nothing(
 ) -> None:
     command = ("backfill", timeless(tmp_path), "--graph", graph_url, "--json")
     assume = ("--assume-time", "2026-03-02T10:00+01:00")
-    first = turnetl(*command, *assume, folder=tmp_path).json
+    first = here(*command, *assume, folder=tmp_path).json
     assert (first["committed"], first["assumed_time"]) == (3, 3)
-    found = turnetl("search", "cart", "--graph", graph_url, "--json", folder=tmp_path).json["hits"]
+    found = here("search", "cart", "--graph", graph_url, "--json", folder=tmp_path).json["hits"]
     times = sorted(datetime.fromisoformat(hit["valid_at"]) for hit in found)
     assert times == [MARCH + timedelta(milliseconds=at) for at in range(3)]
-    again = turnetl(*command, *assume, folder=tmp_path)
+    again = here(*command, *assume, folder=tmp_path)
     assert (again.code, again.json["committed"], again.json["skipped"]) == (0, 0, 3)
-    without = turnetl(*command, folder=tmp_path)
+    without = here(*command, folder=tmp_path)
     assert (without.code, without.json["skipped"], without.json["assumed_time"]) == (0, 3, 3)
 
 
 def test_the_time_can_be_that_of_the_file(tmp_path: Path) -> None:
     archive = timeless(tmp_path)
     os.utime(archive, (MARCH.timestamp(), MARCH.timestamp()))
-    turnetl("backfill", archive, "--assume-time", "mtime", folder=tmp_path)
+    here("backfill", archive, "--assume-time", "mtime", folder=tmp_path)
     assert datetime.fromisoformat(hits(tmp_path)[0]["valid_at"]) == MARCH
 
 
 def test_turns_that_have_a_time_keep_it(tmp_path: Path) -> None:
     told = write(tmp_path / "told.jsonl", talk("ship the cart", session="s2", at=MARCH))
-    ran = turnetl("backfill", told, "--assume-time", "2020-01-01", "--json", folder=tmp_path)
+    ran = here("backfill", told, "--assume-time", "2020-01-01", "--json", folder=tmp_path)
     assert (ran.json["committed"], ran.json["assumed_time"]) == (1, 0)
     assert hits(tmp_path)[0]["valid_at"].startswith("2026-03-02T09:00")
 
 
 def test_since_and_until_take_an_assumed_time_as_the_time(tmp_path: Path) -> None:
     command = ("backfill", timeless(tmp_path), "--assume-time", "2026-03-02", "--json")
-    outside = turnetl(*command, "--until", "2026-03-02", folder=tmp_path).json
+    outside = here(*command, "--until", "2026-03-02", folder=tmp_path).json
     assert (outside["committed"], outside["groups"][0]["gaps"]) == (0, {"out_of_range": 3})
-    inside = turnetl(*command, "--since", "2026-03-02", folder=tmp_path).json
+    inside = here(*command, "--since", "2026-03-02", folder=tmp_path).json
     assert inside["committed"] == 3
 
 
 def test_a_table_says_how_many_times_are_assumed(tmp_path: Path) -> None:
-    ran = turnetl("backfill", timeless(tmp_path), "--assume-time", "2026-03-02", folder=tmp_path)
+    ran = here("backfill", timeless(tmp_path), "--assume-time", "2026-03-02", folder=tmp_path)
     assert "assumed time: 3" in ran.out
-    assert "assumed time: 3" in turnetl("status", folder=tmp_path).out
+    assert "assumed time: 3" in here("status", folder=tmp_path).out
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_time_that_is_none_is_wrong_usage_and_nothing_is_read(
     wrong: tuple[str, str], tmp_path: Path
 ) -> None:
     archive = timeless(tmp_path)
-    ran = turnetl("backfill", archive, *wrong, folder=tmp_path)
+    ran = here("backfill", archive, *wrong, folder=tmp_path)
     assert ran.code == 2
     assert len(ran.said) == 1
     assert list(tmp_path.iterdir()) == [archive]
@@ -126,7 +126,7 @@ def test_an_open_turn_waits_and_once_it_is_over_it_is_ingested_once_and_whole(
 ) -> None:
     archive = write(tmp_path / "grows.jsonl", rows := begun())
     command = ("backfill", archive, "--graph", graph_url, "--json")
-    first = turnetl(*command, folder=tmp_path).json
+    first = here(*command, folder=tmp_path).json
     assert (first["committed"], first["groups"][0]["gaps"]) == (1, {"open": 1})
     rows += [
         outcome("r1", "c1", "1 failed: KeyError: 'price'", now()),
@@ -134,10 +134,10 @@ def test_an_open_turn_waits_and_once_it_is_over_it_is_ingested_once_and_whole(
         row("user", "now ship the cart of the shop", "u2", now()),
     ]
     write(archive, rows)
-    second = turnetl(*command, folder=tmp_path).json
+    second = here(*command, folder=tmp_path).json
     assert (second["committed"], second["skipped"]) == (1, 1)
-    assert turnetl(*command, folder=tmp_path).json["committed"] == 0
-    said = turnetl("search", "price missing in the fixture", "--graph", graph_url, folder=tmp_path)
+    assert here(*command, folder=tmp_path).json["committed"] == 0
+    said = here("search", "price missing in the fixture", "--graph", graph_url, folder=tmp_path)
     assert "The price was missing in the fixture" in said.out
     assert "interrupted" not in said.out
 
@@ -150,28 +150,28 @@ def test_minutes_of_silence_are_an_option_of_the_run_and_of_status(tmp_path: Pat
         return gaps
 
     dry = ("backfill", archive, "--dry-run", "--json")
-    assert waits(turnetl(*dry, folder=tmp_path)) == {"open": 1, "ready": 1}
-    assert waits(turnetl(*dry, "--quiet", "0", folder=tmp_path)) == {"ready": 2}
-    assert waits(turnetl("status", "--json", folder=tmp_path)) == {"open": 1, "ready": 1}
-    quiet = turnetl("status", "--quiet", "0", "--json", folder=tmp_path)
+    assert waits(here(*dry, folder=tmp_path)) == {"open": 1, "ready": 1}
+    assert waits(here(*dry, "--quiet", "0", folder=tmp_path)) == {"ready": 2}
+    assert waits(here("status", "--json", folder=tmp_path)) == {"open": 1, "ready": 1}
+    quiet = here("status", "--quiet", "0", "--json", folder=tmp_path)
     assert waits(quiet) == {"ready": 2}
-    assert turnetl("ingest", "--quiet", "0", "--json", folder=tmp_path).json["committed"] == 2
+    assert here("ingest", "--quiet", "0", "--json", folder=tmp_path).json["committed"] == 2
 
 
 def test_an_agent_that_crashed_leaves_a_turn_that_ends_as_interrupted(tmp_path: Path) -> None:
     archive = write(tmp_path / "crashed.jsonl", begun())
-    turnetl("backfill", archive, "--quiet", "0", folder=tmp_path)
-    said = turnetl("search", "fix the cart", "-n", "1", folder=tmp_path).out
+    here("backfill", archive, "--quiet", "0", folder=tmp_path)
+    said = here("search", "fix the cart", "-n", "1", folder=tmp_path).out
     assert "(interrupted before it was done)" in " ".join(said.split())
 
 
 def test_archives_that_vanished_keep_their_turns_and_status_says_so(tmp_path: Path) -> None:
     kept = write(tmp_path / "kept.jsonl", talk(*PROMPTS, at=MARCH))
     lost = write(tmp_path / "lost.jsonl", talk("ship the cart", session="s2", at=MARCH))
-    turnetl("backfill", kept, lost, folder=tmp_path)
-    assert "archive gone" not in turnetl("status", folder=tmp_path).out
+    here("backfill", kept, lost, folder=tmp_path)
+    assert "archive gone" not in here("status", folder=tmp_path).out
     lost.unlink()
-    assert "archive gone: 1" in turnetl("status", folder=tmp_path).out
-    (group,) = turnetl("status", "--json", folder=tmp_path).json["groups"]
+    assert "archive gone: 1" in here("status", folder=tmp_path).out
+    (group,) = here("status", "--json", folder=tmp_path).json["groups"]
     assert (group["committed"], group["archives_gone"]) == (4, [str(lost)])
-    assert turnetl("backfill", kept, "--json", folder=tmp_path).json["skipped"] == 4
+    assert here("backfill", kept, "--json", folder=tmp_path).json["skipped"] == 4
