@@ -233,3 +233,16 @@ def test_however_many_are_held_at_once_the_turns_are_those_named_in_their_order(
     found = taken.values(rows, set(named), at_once=at_once)
     assert [of.turn_id for of in found] == named
     assert list(taken.values(rows, (), at_once=at_once)) == []
+
+
+def test_a_table_that_is_made_anew_meanwhile_changes_nothing_of_what_is_taken(
+    tmp_path: Path,
+) -> None:
+    turns = [turn(f"p{at}", started_at=START + timedelta(minutes=at)) for at in range(6)]
+    lake = lake_of(tmp_path, turns)
+    found = taken.values(
+        taken.episodes(lake, GROUP, SCOPE), {of.turn_id for of in turns}, at_once=2
+    )
+    assert next(found).turn == next(lake.episodes(GROUP)).turn
+    lake_of(tmp_path, [turn("late", started_at=START - timedelta(days=1)), turns[5]])
+    assert [of.turn_id for of in found] == [of.turn_id for of in turns[1:]]

@@ -150,7 +150,7 @@ def _distribute(batches: Sequence[Batch], placed: pl.DataFrame, folder: Path) ->
     """Write the rows that are turns to files of their slices, with their `place`."""
     before = 0
     for number, batch in enumerate(batches):
-        rows = batch.read()
+        rows = batch.reread()
         here = placed.filter(pl.col("row").is_between(before, before + rows.height, closed="left"))
         turns = rows[here["row"] - before].with_columns(here["place"])
         at = 0

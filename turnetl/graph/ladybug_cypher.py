@@ -44,25 +44,13 @@ SCHEMA = (
     started_at TIMESTAMP, ended_at TIMESTAMP, archive STRING, first_line INT64, last_line INT64,
     calls INT64, prompt_tokens INT64, completion_tokens INT64, cost DOUBLE, nodes_new INT64,
     edges_new INT64, edges_retired INT64, `before` STRING)""",
-    # What the first graphs did not have.
-    "ALTER TABLE TurnCommit ADD IF NOT EXISTS text_hash STRING",
-    "ALTER TABLE TurnCommit ADD IF NOT EXISTS parts INT64",
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
 RECEIPT_COLUMNS = (
     *("turn_id", "group_id", "session_id", "ordinal", "run_id", "content_hash", "text_hash"),
-    *(
-        "parts",
-        "recipe",
-        "committed_at",
-        "started_at",
-        "ended_at",
-        "archive",
-        "first_line",
-        "last_line",
-    ),
-    *("calls", "prompt_tokens", "completion_tokens", "cost"),
+    *("parts", "recipe", "committed_at", "started_at", "ended_at", "archive", "first_line"),
+    *("last_line", "calls", "prompt_tokens", "completion_tokens", "cost"),
     *("nodes_new", "edges_new", "edges_retired"),
 )
 RECEIPTS = f"""

@@ -45,7 +45,7 @@ class LadybugFile:
         try:
             database = _database(path, write=write)
             connection = ladybug.Connection(database, num_threads=1)
-            if write or _is_prepared(connection, path):
+            if _is_prepared(connection, path) or write:
                 return cls(connection, database, lock)
             connection.close()
             database.close()
@@ -133,7 +133,7 @@ def _is_prepared(connection: Any, path: Path) -> bool:
     """Whether there is a graph in the file.
 
     Raises:
-        GraphRefused: there is one, but without columns that only a writer can add.
+        GraphRefused: there is one, of other columns than ours.
     """
     tables = {name for (name,) in connection.execute("CALL show_tables() RETURN name").get_all()}
     if "TurnCommit" not in tables:
@@ -141,7 +141,7 @@ def _is_prepared(connection: Any, path: Path) -> bool:
     columns = connection.execute("CALL table_info('TurnCommit') RETURN name").get_all()
     if not {(name,) for name in RECEIPT_COLUMNS} <= {tuple(row) for row in columns}:
         raise GraphRefused(
-            f"graph `{path}` was written by an older turnetl; run `turnetl ingest` once, which "
-            "adds what is missing and changes nothing else"
+            f"graph `{path}` was written by another version of turnetl; name another file with "
+            "--graph, or move this one away, and ingest again"
         )
     return True

@@ -7,6 +7,7 @@ from typing import Any, LiteralString
 
 from neo4j.time import DateTime
 
+from turnetl.errors import GraphRefused
 from turnetl.graph import commit as rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph import values
@@ -67,7 +68,18 @@ def holding(row: Mapping[str, Any]) -> Holding:
 
 
 def receipt(row: Mapping[str, Any]) -> Receipt:
-    return values.receipt(_timed(row["commit"]))
+    """Return the receipt of a TurnCommit.
+
+    Raises:
+        GraphRefused: it is none of ours.
+    """
+    commit = _timed(row["commit"])
+    if "text_hash" not in commit:
+        raise GraphRefused(
+            f"group `{commit['group_id']}` was written by another version of turnetl; name another "
+            "graph with --graph, and ingest again"
+        )
+    return values.receipt(commit)
 
 
 def entity(row: Mapping[str, Any]) -> Entity:

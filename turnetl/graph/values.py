@@ -17,9 +17,8 @@ def receipt(row: Mapping[str, Any]) -> Receipt:
         ordinal=row["ordinal"],
         run_id=row["run_id"],
         content_hash=row["content_hash"],
-        # Turns that were committed when there were neither.
-        text_hash=row.get("text_hash") or "",
-        parts=row.get("parts") or 1,
+        text_hash=row["text_hash"],
+        parts=row["parts"],
         recipe=row["recipe"],
         committed_at=row["committed_at"],
         started_at=row["started_at"],

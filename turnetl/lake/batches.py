@@ -1,16 +1,20 @@
 """Many files, or a large one, in batches that fit into memory."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from turnetl import schema
+from turnetl.errors import Later
 from turnetl.lake.parquet import check, refusal
 
 _SIZE = 16 << 20
 """Bytes of the files of a batch; in memory they are up to ten times as many."""
+
+_Stamp = tuple[int, int, int]
+"""A file's number, its time and its bytes."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,8 @@ class Batch:
     rows: pl.LazyFrame
     paths: tuple[Path, ...] = ()
     table: schema.Table = schema.TURNS
+    stamps: tuple[_Stamp, ...] = ()
+    """Of each path, when the batch was made."""
 
     def read(self, *columns: pl.Expr) -> pl.DataFrame:
         """Return the columns, all if none is named.
@@ -33,6 +39,19 @@ class Batch:
             for path in self.paths:
                 _read(path, self.table)
             raise
+
+    def reread(self) -> pl.DataFrame:
+        """Return all rows as they were before.
+
+        Raises:
+            Stop: as of `read`.
+            Later: another process has replaced a file meanwhile; says which.
+        """
+        rows = self.read()
+        for path, stamp in zip(self.paths, self.stamps, strict=True):
+            if _stamp(path) != stamp:
+                raise Later(f"`{path}` was replaced while it was read; run again")
+        return rows
 
 
 def batches(paths: Iterable[Path], table: schema.Table, *, size: int = _SIZE) -> list[Batch]:
@@ -65,25 +84,28 @@ def _pieces(path: Path, table: schema.Table, size: int) -> Iterator[Batch]:
     if number <= 1:
         yield _batch((path,), table)
         return
-    rows = Batch(_scan((path,), table), (path,), table).read(pl.len()).item()
+    whole = _batch((path,), table)
+    rows = whole.read(pl.len()).item()
     step = max(1, -(-rows // number))
     for first in range(0, rows, step):
-        yield Batch(_scan((path,), table).slice(first, step), (path,), table)
+        yield replace(whole, rows=whole.rows.slice(first, step))
 
 
 def _batch(paths: tuple[Path, ...], table: schema.Table) -> Batch:
-    return Batch(_scan(paths, table), paths, table)
-
-
-def _scan(paths: tuple[Path, ...], table: schema.Table) -> pl.LazyFrame:
-    return pl.scan_parquet(list(paths), schema=table.polars, glob=False)
+    rows = pl.scan_parquet(list(paths), schema=table.polars, glob=False)
+    return Batch(rows, paths, table, tuple(_stamp(path) for path in paths))
 
 
 def _bytes(path: Path) -> int:
+    return _stamp(path)[-1]
+
+
+def _stamp(path: Path) -> _Stamp:
     try:
-        return path.stat().st_size
+        found = path.stat()
     except OSError as error:
         raise refusal(path, "cannot be read") from error
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _read(path: Path, table: schema.Table) -> None:

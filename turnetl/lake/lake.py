@@ -19,7 +19,7 @@ import pyarrow as pa
 from turnetl import ids, schema
 from turnetl.errors import Stop
 from turnetl.lake.batches import Batch, batches
-from turnetl.lake.parquet import said_of, scan, sync, write, write_slices
+from turnetl.lake.parquet import said_of, scan, scan_held, sync, write, write_slices
 from turnetl.lake.values import as_episode, as_turn
 from turnetl.model import Episode, GroupId, Turn, TurnId
 
@@ -181,9 +181,12 @@ class Lake:
             return {}
 
     def scan_episodes(self, group: GroupId) -> pl.LazyFrame:
-        """Return the episodes of a group in table order; no rows if there is no table."""
+        """Return the episodes of a group in table order; no rows if there is no table.
+
+        They stay the same while they are in use, also if the table is made anew meanwhile.
+        """
         path = self._episodes_path(group)
-        return scan([path] if path.exists() else [], schema.EPISODES)
+        return scan_held(path, schema.EPISODES) if path.exists() else scan([], schema.EPISODES)
 
     def episodes(
         self, group: GroupId, turn_ids: Collection[TurnId] | None = None

@@ -110,6 +110,22 @@ def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
     return pl.scan_parquet(paths, schema=table.polars, glob=False)
 
 
+def scan_held(path: Path, table: schema.Table) -> pl.LazyFrame:
+    """Return the rows of a file as it is now, however often they are read.
+
+    Also while a new file takes its name; but on Windows none can, as long as the rows are in use.
+
+    Raises:
+        Stop: as of `scan`.
+    """
+    check(path, table)
+    try:
+        with path.open("rb") as file:
+            return pl.scan_parquet(file, schema=table.polars)
+    except OSError as error:
+        raise refusal(path, "cannot be read") from error
+
+
 def check(path: Path, table: schema.Table) -> None:
     """Raise `Stop` if the file cannot be read or has not the table's columns. Reads no row."""
     _check(path, _columns(path), table)
