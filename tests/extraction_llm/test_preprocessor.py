@@ -92,7 +92,7 @@ def test_front_matter_may_say_nothing(head: str) -> None:
         ("name: 7", "`name` must be a text"),
         ("noise_patterns: ['(']", "`(` does not compile: unclosed group"),
         ("noise_patterns: ['(?=x)']", "look-around"),
-        ("noise_patterns: ['a{1000}{1000}{1000}']", "exceeds size limit"),
+        ("noise_patterns: ['a{1000}{1000}{1000}']", "is too large"),
         (r"noise_patterns: ['\w{1,40}x{1,30}']", "is too large"),
         (f"noise_patterns: ['{'x' * 1001}']", "more than 1,000 characters"),
         ("name: &a [*a]", "`name` must be a text"),

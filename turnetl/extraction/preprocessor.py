@@ -10,22 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import yaml
 
 from turnetl.errors import BadUsage
+from turnetl.patterns import complaint
 
 log = logging.getLogger(__name__)
 
 _FENCE = "---"
 _TEXTS, _LISTS = ("name", "description"), ("noise_patterns", "focus_areas")
 _FOCUS = "### Focus"
-_LONGEST = 1000
-"""Characters of a pattern."""
 _SHOWN = 80
-_TIMES = 8
-"""The engine compiles up to ten megabytes, and a pattern must fit into them so many times: a larger
-one takes minutes over a long text."""
+"""Characters of a pattern that are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,34 +145,10 @@ def _wrong(said: Mapping[str, Any]) -> Iterator[str]:
 def _compiled(patterns: Sequence[str], origin: Path) -> tuple[str, ...]:
     """Return the patterns, each tried."""
     for pattern in patterns:
-        if wrong := _complaint(pattern):
+        if wrong := complaint(pattern):
             said = f"noise pattern `{pattern[:_SHOWN]}` {wrong}"
             raise BadUsage(f"template `{origin}`: {said}")
     return tuple(patterns)
-
-
-def _complaint(pattern: str) -> str | None:
-    """Say what is wrong with a pattern: the engine's time grows with text and pattern alone."""
-    if len(pattern) > _LONGEST:
-        return f"has more than {_LONGEST:,} characters; make several of it"
-    nothing = pl.Series("text", [""], dtype=pl.String)
-    try:
-        nothing.str.contains(pattern)
-    except pl.exceptions.ComputeError as error:
-        return f"does not compile: {_why(error)}; patterns are Rust's, without look-around"
-    try:
-        # The line break ends a comment that the pattern may end with.
-        nothing.str.contains(f"(?:{pattern}\n){{{_TIMES}}}")
-    except pl.exceptions.ComputeError:
-        return "is too large once its repetitions are written out; repeat less often"
-    return None
-
-
-def _why(error: Exception) -> str:
-    """Return the one line of many that says what is wrong with a regular expression."""
-    lines = str(error).splitlines()
-    told = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
-    return told[0] if told else _first_line(error).removeprefix("regex error: ")
 
 
 def _first_line(error: Exception) -> str:

@@ -24,6 +24,7 @@ from turnetl.errors import BadUsage
 from turnetl.noise import patterns, shape
 from turnetl.noise.choice import known
 from turnetl.noise.rule import Rule
+from turnetl.patterns import complaint
 
 _MOST_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -132,7 +133,7 @@ def _patterns(said: Any, where: str) -> list[str]:
     if not several:
         raise BadUsage(f"{where} has no pattern; say what it shall match")
     for pattern in several:
-        wrong = patterns.complaint(pattern)
+        wrong = complaint(pattern)
         if wrong is not None:
             raise BadUsage(f"{where}: the pattern `{pattern[:80]}` {wrong}")
     return several
