@@ -5,9 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.redact.canaries import CANARIES
+from turnetl.redact.matches import possible
 from turnetl.redact.needs import Needs, needs
 from turnetl.redact.rules import RULES, Rule
-from turnetl.redact.suspects import Scanner, possible, suspects
+from turnetl.redact.scanner import Scanner
+from turnetl.redact.suspects import suspects
 
 SCANNER = Scanner()
 HALVES = "\ud800é\udfff€\U0001f511"

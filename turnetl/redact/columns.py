@@ -1,12 +1,17 @@
 """Texts as one column, for looking at all of them at once."""
 
+import re
+from collections.abc import Sequence
+
 import polars as pl
 
+_HALF = re.compile("[\ud800-\udfff]")
+_THREE_BYTES = "\ufffd"
 
-def column(texts: list[str]) -> pl.Series:
-    """Return the texts, half a character as a question mark: it cannot stand in a column."""
+
+def column(texts: Sequence[str]) -> pl.Series:
+    """Return the texts; half a character cannot stand in one: another of as many bytes does."""
     try:
         return pl.Series(texts, dtype=pl.String)
     except UnicodeEncodeError:
-        whole = [text.encode("utf-8", "replace").decode() for text in texts]
-        return pl.Series(whole, dtype=pl.String)
+        return pl.Series([_HALF.sub(_THREE_BYTES, text) for text in texts], dtype=pl.String)

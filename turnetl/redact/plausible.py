@@ -102,7 +102,7 @@ two."""
 _ENTROPY = 2.5
 """Bits a character: `a1a1a1a1` has 1, eight different characters have 3."""
 _FILL_IN = re.compile(
-    r"^[$%<{(\[]|\$\{|\{\{|\.\.\.|\*\*\*|(?-i:x{4}|X{4})|your(?:[_-]|pass|token|api|secret|key)|example|placeholder|redacted|change_?me",
+    r"^[=$%<{(\[]|\$\{|\{\{|\.\.\.|\*\*\*|(?-i:x{4}|X{4})|your(?:[_-]|pass|token|api|secret|key)|example|placeholder|redacted|change_?me",
     re.IGNORECASE,
 )
 _PLACE = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]|[a-z]{2,10}://")

@@ -15,11 +15,14 @@ from typing import NamedTuple
 
 from turnetl import ids
 from turnetl.redact import plausible
+from turnetl.redact.known import Known
+from turnetl.redact.matches import matches
 from turnetl.redact.personal import NAMES, PERSONAL, named
 from turnetl.redact.rules import RULES, Rule
+from turnetl.redact.scanner import Scanner
 from turnetl.redact.seams import over_seams, with_seams
-from turnetl.redact.spans import Span, merged, occurrences
-from turnetl.redact.suspects import Scanner, holding, possible, suspects
+from turnetl.redact.spans import Span, merged
+from turnetl.redact.suspects import holding, suspects
 
 _VERSION = "2"
 """Goes up with every change of what is cut that neither a rule nor the scanner's release shows."""
@@ -144,10 +147,13 @@ class Redactor:
         self, encoded: list[bytes], counts: list[int], secrets: dict[bytes, str]
     ) -> None:
         """Cut out of every text what another one has shown to be a secret."""
-        known = {secret: rule for secret, rule in secrets.items() if _unmistakable(secret)}
+        certain = {secret: rule for secret, rule in secrets.items() if _unmistakable(secret)}
+        if not certain:
+            return
+        known = Known(certain)
         for index in holding(encoded, known):
             data = encoded[index]
-            spans = merged(data, occurrences(data, known))
+            spans = merged(data, known.spans(data))
             encoded[index], more = self._clean(self._without(data, spans), self._rules, {})
             counts[index] += len(spans) + more
 
@@ -156,22 +162,23 @@ class Redactor:
         yield from self._ours(data, rules)
 
     def _native(self, data: bytes) -> Iterator[Span]:
-        for finding in self._scanner.scan(data):
-            rule = _short(finding.rule_id)
-            start, end = finding.location["start_offset"], finding.location["end_offset"]
-            secret = finding.secret.encode("utf-8", "surrogatepass")
-            if not finding.visible and not _SECRET_PART.search(rule):
+        elsewhere = {}
+        for found in self._scanner.scan(data):
+            rule = _short(found.rule)
+            if found.is_half and not _SECRET_PART.search(rule):
                 continue
-            # Offsets are those of the scanner's own decoding; trust them only where they fit.
-            if finding.is_base64_encoded or data[start:end] == secret:
-                yield Span(start, end, rule)
+            if found.is_base64 or data[found.start : found.end] == found.secret:
+                yield Span(found.start, found.end, rule)
             else:
-                yield from occurrences(data, {secret: rule})
+                elsewhere[found.secret] = rule
+        if elsewhere:
+            yield from Known(elsewhere).spans(data)
 
     def _ours(self, data: bytes, rules: Iterable[Rule]) -> Iterator[Span]:
-        for rule in possible(data, rules):
+        here = matches(data, rules)
+        for rule in here.rules:
             at = 0
-            while match := rule.compiled.search(data, at):
+            while match := here.first(rule, at):
                 at = max(match.end(), at + 1)
                 if match.lastindex is None:
                     continue

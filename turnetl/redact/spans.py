@@ -1,7 +1,8 @@
 """Places in one text: bytes that are a secret."""
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 _KEPT = re.compile(rb"\[REDACTED:[a-z0-9-]+:[0-9a-f]{4}\]")
@@ -19,7 +20,7 @@ class Span(NamedTuple):
     rule: str
 
 
-def occurrences(data: bytes, secrets: dict[bytes, str]) -> Iterator[Span]:
+def occurrences(data: bytes, secrets: Mapping[bytes, str]) -> Iterator[Span]:
     for secret, rule in secrets.items():
         at = data.find(secret)
         while secret and at >= 0:
@@ -29,7 +30,7 @@ def occurrences(data: bytes, secrets: dict[bytes, str]) -> Iterator[Span]:
 
 def merged(data: bytes, spans: Iterable[Span]) -> list[Span]:
     """Return the spans in order, overlapping ones as one, without what is cut out already."""
-    kept = [match.span() for match in _KEPT.finditer(data)]
+    kept = _Kept(data)
     whole: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end, span.rule)):
         if _cut_already(data, span, kept):
@@ -41,9 +42,23 @@ def merged(data: bytes, spans: Iterable[Span]) -> list[Span]:
     return whole
 
 
-def _cut_already(data: bytes, span: Span, kept: list[tuple[int, int]]) -> bool:
+class _Kept:
+    """The placeholders in a text."""
+
+    def __init__(self, data: bytes) -> None:
+        places = [match.span() for match in _KEPT.finditer(data)]
+        self._starts = [start for start, _ in places]
+        self._ends = [end for _, end in places]
+
+    def over(self, span: Span) -> list[tuple[int, int]]:
+        """Return those that have bytes in common with the span."""
+        these = slice(bisect_right(self._ends, span.start), bisect_left(self._starts, span.end))
+        return [*zip(self._starts[these], self._ends[these], strict=True)]
+
+
+def _cut_already(data: bytes, span: Span, kept: _Kept) -> bool:
     """Say whether nothing worth cutting is left of the span beside placeholders."""
-    over = [place for place in kept if place[0] < span.end and span.start < place[1]]
+    over = kept.over(span)
     if any(start < span.start or span.end < end for start, end in over):
         return True
     left = _KEPT.sub(b"", data[span.start : span.end])
