@@ -11,11 +11,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Protocol
 
+from turnetl.redact.columns import column
 from turnetl.redact.needs import needs
 from turnetl.redact.rule import Rule
 from turnetl.redact.search import search_for
 
-LONG = 64 << 10
+LONG = 8 << 10
 """Bytes of a long text: getting ready for one search takes as long as to read so many."""
 
 
@@ -56,7 +57,7 @@ class _Placed:
         self._places: dict[str, array[int]] = {rule.pattern: array("Q") for rule in rules}
         self._reach: dict[str, int] = {}
         small = data.lower()
-        for _, places in search.hits([data.decode("utf-8", "surrogatepass")]):
+        for _, places in search.hits(column([data.decode("utf-8", "surrogatepass")])):
             for place, sought in search.at(small, sorted(places)):
                 self._reach[sought.rule.pattern] = sought.reach
                 self._places[sought.rule.pattern].append(place)
@@ -83,7 +84,7 @@ def possible(data: bytes, rules: Iterable[Rule]) -> list[Rule]:
 
 
 def _has_any(small: bytes, texts: tuple[bytes, ...]) -> bool:
-    return not texts or any(text in small for text in texts)
+    return not texts or any(map(small.__contains__, texts))
 
 
 @lru_cache(maxsize=256)

@@ -20,7 +20,7 @@ from turnetl.redact.matches import matches
 from turnetl.redact.personal import NAMES, PERSONAL, named
 from turnetl.redact.rules import RULES, Rule
 from turnetl.redact.scanner import Scanner
-from turnetl.redact.seams import over_seams, with_seams
+from turnetl.redact.seams import SHAPE, over_seams
 from turnetl.redact.spans import Span, merged
 from turnetl.redact.suspects import holding, suspects
 
@@ -43,7 +43,7 @@ _IN_A_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]
 class _Clean(NamedTuple):
     """A text without secrets, how many were cut out, and by which rules which."""
 
-    data: bytes
+    text: str
     cuts: int
     secrets: Mapping[bytes, str]
 
@@ -86,7 +86,7 @@ class Redactor:
         found = self._suspects([*chain.from_iterable(archives)])
         behind = 0
         clean = []
-        looked_at: dict[bytes, _Clean] = {}
+        looked_at: dict[str, _Clean] = {}
         for texts in archives:
             first, behind = behind, behind + len(texts)
             here = {at - first: rules for at, rules in found.items() if first <= at < behind}
@@ -97,41 +97,35 @@ class Redactor:
         self,
         texts: list[str],
         found: Mapping[int, Iterable[Rule]],
-        looked_at: dict[bytes, _Clean],
+        looked_at: dict[str, _Clean],
     ) -> tuple[list[str], list[int]]:
         """Cut out what is found in the suspects among the texts, and wherever else it stands.
 
         Texts that are equal have the same suspicion, and are looked at once.
         """
-        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        counts = [0] * len(texts)
+        clean, counts = [*texts], [0] * len(texts)
         secrets: dict[bytes, str] = {}
         for index, rules in found.items():
-            data = encoded[index]
-            if data not in looked_at:
+            text = texts[index]
+            if text not in looked_at:
                 here: dict[bytes, str] = {}
-                looked_at[data] = _Clean(*self._clean(data, rules, here), here)
-            encoded[index], counts[index], known = looked_at[data]
+                looked_at[text] = _Clean(*self._clean(text, rules, here), here)
+            clean[index], counts[index], known = looked_at[text]
             secrets |= known
-        self._cut_known(encoded, counts, secrets)
-        clean = [
-            data.decode("utf-8", "surrogatepass") if count else text
-            for text, data, count in zip(texts, encoded, counts, strict=True)
-        ]
+        self._cut_known(clean, counts, secrets)
         return clean, counts
 
     def _suspects(self, texts: list[str]) -> dict[int, list[Rule]]:
-        found = suspects(texts, self._scanner)
+        found = suspects(texts, self._scanner, shapes=[SHAPE])
         for index, rules in named(texts).items() if self._personal else ():
             found.setdefault(index, []).extend(rules)
-        for index in with_seams(texts):
-            found.setdefault(index, [])
         return found
 
     def _clean(
-        self, data: bytes, rules: Iterable[Rule], secrets: dict[bytes, str]
-    ) -> tuple[bytes, int]:
+        self, text: str, rules: Iterable[Rule], secrets: dict[bytes, str]
+    ) -> tuple[str, int]:
         """Cut until nothing is found any more; `rules` are those that the first look needs."""
+        data = text.encode("utf-8", "surrogatepass")
         total = 0
         for _ in range(_ROUNDS):
             over = over_seams(data, self._rules, self._all)
@@ -141,20 +135,19 @@ class Redactor:
             total += len(spans)
             secrets.update({data[a:z]: rule for a, z, rule in spans if rule not in NAMES})
             data, rules = self._without(data, spans), self._rules
-        return data, total
+        return data.decode("utf-8", "surrogatepass") if total else text, total
 
-    def _cut_known(
-        self, encoded: list[bytes], counts: list[int], secrets: dict[bytes, str]
-    ) -> None:
+    def _cut_known(self, clean: list[str], counts: list[int], secrets: dict[bytes, str]) -> None:
         """Cut out of every text what another one has shown to be a secret."""
         certain = {secret: rule for secret, rule in secrets.items() if _unmistakable(secret)}
         if not certain:
             return
         known = Known(certain)
-        for index in holding(encoded, known):
-            data = encoded[index]
+        for index in holding(clean, known):
+            data = clean[index].encode("utf-8", "surrogatepass")
             spans = merged(data, known.spans(data))
-            encoded[index], more = self._clean(self._without(data, spans), self._rules, {})
+            without = self._without(data, spans).decode("utf-8", "surrogatepass")
+            clean[index], more = self._clean(without, self._rules, {})
             counts[index] += len(spans) + more
 
     def _all(self, data: bytes, rules: Iterable[Rule]) -> Iterator[Span]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 
 from turnetl.redact import plausible
-from turnetl.redact.columns import column
 from turnetl.redact.rules import Rule
 from turnetl.redact.spans import Span
 from turnetl.redact.suspects import BETWEEN
@@ -21,7 +20,8 @@ _HALF = 8
 """Signs of a token on either side: fewer tell nothing to whoever reads them."""
 # Begins with a line end itself: what begins with a look behind is tried at every place.
 _SEAM = re.compile(rf"\n(?<={_SIGN}{{{_HALF}}}\n)\n?(?={_SIGN}{{{_HALF}}})".encode())
-_COARSE = rf"{_SIGN}{{{_HALF}}}\n\n?{_SIGN}{{{_HALF}}}"
+SHAPE = rf"{_SIGN}{{{_HALF}}}\n\n?{_SIGN}{{{_HALF}}}"
+"""What a text with a seam has."""
 _BEFORE, _BEHIND = 120, 240
 """Bytes that are looked at: the words before a secret stand near, and few tokens are longer."""
 _MOST = 5_000
@@ -45,11 +45,6 @@ class _Seam:
     start: int
     end: int
     wordy: bool
-
-
-def with_seams(texts: list[str]) -> list[int]:
-    """Return the places of the texts that may have a seam."""
-    return column(texts).str.contains(_COARSE).arg_true().to_list()
 
 
 def over_seams(data: bytes, rules: Iterable[Rule], find: Finder) -> Iterator[Span]:

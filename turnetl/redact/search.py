@@ -1,11 +1,12 @@
 """The search for what rules need: one pass over many texts, or a long one, for all rules."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
-from turnetl.redact.columns import column
+import polars as pl
+
 from turnetl.redact.needs import SIGHT, needs
 from turnetl.redact.rule import Rule
 
@@ -31,13 +32,11 @@ class Search:
     blind: list[Rule]
     """The other rules, for which nothing can be searched."""
 
-    def hits(self, texts: Sequence[str]) -> Iterator[tuple[int, list[int]]]:
+    def hits(self, texts: pl.Series) -> Iterator[tuple[int, list[int]]]:
         """Yield which texts hold something that is needed, and at which of their bytes."""
         if not self.needs:
             return
-        found = column(texts).str.find_many(
-            self.needs, ascii_case_insensitive=True, overlapping=True
-        )
+        found = texts.str.find_many(self.needs, ascii_case_insensitive=True, overlapping=True)
         few = (found.list.len() > 0).arg_true()
         yield from zip(few, found.gather(few).to_list(), strict=True)
 
@@ -49,7 +48,7 @@ class Search:
                     yield place, sought
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=64)
 def search_for(rules: tuple[Rule, ...]) -> Search:
     """Return the search for these rules."""
     by_sight: dict[bytes, list[Sought]] = {}

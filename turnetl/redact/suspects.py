@@ -5,7 +5,9 @@ Texts that are equal are looked at once: every turn says anew which folder it is
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import chain
+
+import polars as pl
 
 from turnetl.redact.columns import column
 from turnetl.redact.known import Known
@@ -23,7 +25,10 @@ text that is one long run must not be read to its end from each of its places.""
 
 
 def suspects(
-    texts: Sequence[str], scanner: Scanner, rules: Sequence[Rule] = RULES
+    texts: Sequence[str],
+    scanner: Scanner,
+    rules: Sequence[Rule] = RULES,
+    shapes: Sequence[str] = (),
 ) -> dict[int, list[Rule]]:
     """Return the places of the texts worth a closer look, with the rules of ours that say so.
 
@@ -34,21 +39,23 @@ def suspects(
         texts: any.
         scanner: what knows the native rules.
         rules: ours.
+        shapes: patterns that begin with no text to search for; what one fits is worth a look, too.
     """
     found: dict[str, list[Rule]] = {}
     for piece in _pieces(list(dict.fromkeys(texts))):
-        found |= _by_rules(piece, tuple(rules))
-        for text in _by_scanner(piece, scanner):
+        made = column(piece)
+        found |= _by_rules(piece, made, tuple(rules))
+        for text in chain(_by_scanner(piece, made, scanner), _by_shapes(piece, made, shapes)):
             found.setdefault(text, [])
     if not found:
         return {}
     return {at: [*found[text]] for at, text in enumerate(texts) if text in found}
 
 
-def holding(encoded: list[bytes], known: Known) -> list[int]:
+def holding(texts: Sequence[str], known: Known) -> list[int]:
     """Return the places of the texts that hold a known secret, in order."""
-    ends = _ends(map(len, encoded))
-    spans = known.spans(BETWEEN.join(encoded))
+    spans = list(known.spans(_together(texts)))
+    ends = _ends(column(texts)) if spans else []
     return sorted({place for span in spans for place in _touched(ends, span.start, span.end)})
 
 
@@ -63,17 +70,28 @@ def _pieces(texts: list[str]) -> Iterator[list[str]]:
     yield texts[first:]
 
 
-def _by_scanner(texts: list[str], scanner: Scanner) -> Iterator[str]:
+def _by_shapes(texts: list[str], made: pl.Series, shapes: Sequence[str]) -> Iterator[str]:
+    for shape in shapes:
+        for at in made.str.contains(shape).arg_true():
+            yield texts[at]
+
+
+def _by_scanner(texts: list[str], made: pl.Series, scanner: Scanner) -> Iterator[str]:
     """Yield the texts in which the native scanner finds something."""
-    found = [*scanner.scan(_bytes(BETWEEN.decode().join(texts)))]
-    ends = _ends(len(_bytes(text)) for text in texts) if found else []
+    found = [*scanner.scan(_together(texts))]
+    ends = _ends(made) if found else []
     for at in {at for one in found for at in _touched(ends, one.start, one.end)}:
         yield texts[at]
 
 
-def _ends(sizes: Iterable[int]) -> list[int]:
-    """Return where each text of a size, and what stands behind it, ends in the whole."""
-    return list(accumulate(size + len(BETWEEN) for size in sizes))
+def _together(texts: Sequence[str]) -> bytes:
+    return _bytes(BETWEEN.decode().join(texts))
+
+
+def _ends(texts: pl.Series) -> list[int]:
+    """Return where each of the texts, and what stands behind it, ends in the whole of them."""
+    sizes = texts.str.len_bytes().cast(pl.UInt64)
+    return (sizes + len(BETWEEN)).cum_sum().to_list()
 
 
 def _touched(ends: list[int], start: int, end: int) -> range:
@@ -82,19 +100,19 @@ def _touched(ends: list[int], start: int, end: int) -> range:
     return range(first, min(bisect_right(ends, max(start, end - 1)), len(ends) - 1) + 1)
 
 
-def _by_rules(texts: list[str], rules: tuple[Rule, ...]) -> dict[str, list[Rule]]:
+def _by_rules(texts: list[str], made: pl.Series, rules: tuple[Rule, ...]) -> dict[str, list[Rule]]:
     """Return the texts that rules fit, with these rules in their order.
 
     A pattern is tried only where something stands that it needs: that is nowhere in most texts.
     """
     search = search_for(rules)
     found: dict[str, set[str]] = {}
-    for at, places in search.hits(texts):
+    for at, places in search.hits(made):
         fitting = set(_fitting(_bytes(texts[at]), places, search))
         if fitting:
             found[texts[at]] = fitting
     for rule in search.blind:
-        for at in column(texts).str.contains(rule.pattern).arg_true():
+        for at in made.str.contains(rule.pattern).arg_true():
             found.setdefault(texts[at], set()).add(rule.pattern)
     return {text: [rule for rule in rules if rule.pattern in found[text]] for text in found}
 
