@@ -7,6 +7,7 @@ import pytest
 from tests import frames
 from tests.builders import tool, turn
 from tests.episodes.content.samples import SAMPLES
+from turnetl.episodes.clean import READ
 from turnetl.episodes.text import render
 from turnetl.model import ToolCall, Turn
 
@@ -155,6 +156,11 @@ def test_what_patterns_match_is_left_out_but_never_of_the_persons_words() -> Non
         "user: DEBUG x\n\nassistant: Done.\n\nuser: DEBUG x\n\nuser: DEBUG x"
         "\n\ntools: Bash make -> 2 passed"
     )
+
+
+def test_patterns_read_so_much_of_a_text_that_none_takes_forever() -> None:
+    again = "DEBUG x\n" * (READ // 8 + 3)
+    assert text(patterns=("DEBUG x\n",), assistant_text=again).count("DEBUG") == 3
 
 
 def test_a_call_that_is_made_again_is_told_once_with_all_that_came_of_it() -> None:

@@ -6,7 +6,7 @@ import polars as pl
 
 from turnetl.episodes import blocks, calls, clean
 
-VERSION = 4
+VERSION = 5
 """Of all that decides a text; higher with every change of what it calls."""
 
 
