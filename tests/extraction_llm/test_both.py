@@ -187,6 +187,16 @@ async def test_what_the_model_named_first_stays_one_thing_when_structure_names_i
     assert known.mentions == ("m1", "s2", "s3")
 
 
+async def test_a_thing_under_two_keys_is_said_in_the_parts_of_both() -> None:
+    group = story.empty_group()
+    await story.apply(
+        group, builders.episode("p0"), says(thing("m1", "compose.yaml", "File")), ToyEmbedder()
+    )
+    two = says(thing("s1", "compose.yaml", "File"))
+    two = replace(two, mentions=("m1", "s1"), said_in={"m1": (0, 2), "s1": (1,)})
+    assert Names(group).with_known_nodes(two).said_in == {"m1": (0, 1, 2)}
+
+
 def test_new_things_stand_before_changed_ones() -> None:
     both = together(STRUCTURE, says(thing("m1", "new", "Concept")), story.empty_group())
     assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]

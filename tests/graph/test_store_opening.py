@@ -13,6 +13,7 @@ from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import BadUsage, GraphBusy, GraphRefused
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.open import open_graph
+from turnetl.model import GroupId
 
 HOLDS_IT_OPEN = """
 import asyncio, sys
@@ -148,6 +149,19 @@ async def test_a_graph_of_another_version_is_refused_and_says_what_to_do(
     with pytest.raises(GraphRefused, match="another version of turnetl; name another file"):
         await open_graph(f"ladybug://{path}", user="", password="", write=write)
     assert path.read_bytes() == before
+
+
+@pytest.mark.neo4j
+async def test_receipts_of_another_version_on_a_server_are_refused(neo4j: Neo4jServer) -> None:
+    store = await open_graph(neo4j.url, user="", password="")
+    await store.prepare()
+    neo4j.run("CREATE (:TurnCommit {turn_id: 'old', group_id: 'of_another_version'})")
+    try:
+        with pytest.raises(GraphRefused, match="another version of turnetl; name another graph"):
+            await store.receipts(GroupId("of_another_version"))
+    finally:
+        neo4j.run("MATCH (c:TurnCommit {turn_id: 'old'}) DELETE c")
+        await store.close()
 
 
 async def _of_another_version(path: Path) -> None:

@@ -79,7 +79,7 @@ class Names:
             entities=tuple(one for one in laid if one != self._group.entity(one.uuid)),
             facts=tuple(_moved(said, onto, self._group)),
             mentions=tuple(sorted({onto.get(uuid, uuid) for uuid in said.mentions})),
-            said_in={onto.get(uuid, uuid): parts for uuid, parts in said.said_in.items()},
+            said_in=_said_in({}, said.said_in, onto),
         )
 
     def _like(self, entity: Entity) -> Entity | None:
