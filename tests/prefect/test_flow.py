@@ -1,9 +1,12 @@
 """The flow in this process, against a private server and an embedded graph."""
 
+import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from prefect import State
 from prefect.states import Failed
@@ -93,6 +96,18 @@ async def test_groups_can_be_templates_with_exceptions(archives: Path, tmp_path:
     assert "not an absolute path" in (nowhere.message or "")
     unread = await _run(archives, tmp_path / "lake", format="clay_tablets")
     assert "`clay_tablets`" in (unread.message or "")
+
+
+async def test_noise_and_redaction_are_as_the_config_says(tmp_path: Path) -> None:
+    archives, config = tmp_path / "archives", tmp_path / "config.json"
+    said = talk("thanks", "mail ada.l@till-example.org", at=datetime(2026, 3, 2, tzinfo=UTC))
+    write(archives / "shop.jsonl", said)
+    chosen = {"noise": {"drop": ["talk"], "keep": ["acknowledgement"]}, "redact_personal": True}
+    config.write_text(json.dumps({"turnetl": chosen}))
+    done = await (await _run(archives, tmp_path / "lake", config=str(config))).aresult()
+    assert [group["noise"] for group in done["groups"]] == [{"talk": 2}]
+    table = pl.read_parquet(tmp_path / "lake" / "episodes" / "shop.parquet")
+    assert table["user_text"].str.contains("mail [REDACTED:email:", literal=True).sum() == 1
 
 
 async def test_a_path_that_a_worker_would_not_find_is_refused_in_one_sentence() -> None:
