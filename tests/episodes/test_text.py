@@ -9,7 +9,7 @@ from tests.builders import tool, turn
 from tests.episodes.content.samples import SAMPLES
 from turnetl.episodes.clean import READ
 from turnetl.episodes.text import render
-from turnetl.model import ToolCall, Turn
+from turnetl.model import ClosedBy, ToolCall, Turn
 
 
 def text(patterns: Sequence[str] = (), **fields: Any) -> str:
@@ -113,13 +113,15 @@ def test_an_error_without_a_telling_word_is_told_by_its_first_line() -> None:
 def test_a_call_that_the_person_refused_says_so() -> None:
     refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected ..."
     told = line(tool("Edit", "a.py", refusal, is_error=True))
-    assert told == "Edit a.py -> failed: rejected by the person"
+    assert told == "Edit a.py -> failed: tool use rejected by the user"
 
 
 def test_a_search_is_told_by_its_words_and_place() -> None:
     call = r'{"pattern":"def \"cart\"\\(","path":"/home/dev/shop/src","output_mode":"content"}'
     assert line(tool("Grep", call, "src/cart.py:7\n" * 99)) == r'Grep def "cart"\( in src'
     assert line(tool("Glob", '{"pattern":"**/*.py"}')) == "Glob **/*.py"
+    in_some = '{"pattern":"cart","path":"/home/dev/shop/src","glob":"*_test.go"}'
+    assert line(tool("Grep", in_some)) == "Grep cart in src of *_test.go"
 
 
 def test_what_a_subagent_found_is_told() -> None:
@@ -136,10 +138,27 @@ def test_the_lists_an_agent_keeps_for_itself_are_not_told() -> None:
     assert text(tools=(tool("TodoWrite", '{"todos":[]}', "ok"),)) == "user: Q\n\nassistant: A"
 
 
-def test_a_long_call_is_cut_and_says_so() -> None:
-    told = line(tool("Bash", "echo " + "xy " * 300))
-    assert told.endswith("...")
+def test_of_a_long_call_both_ends_are_kept() -> None:
+    told = line(tool("Bash", "git commit -m '" + "xy " * 300 + "' && git push --force"))
+    assert told.startswith("Bash git commit -m 'xy xy ")
+    assert "xy x... xy" in told
+    assert told.endswith("xy ' && git push --force")
     assert len(told) < 520
+
+
+def test_a_turn_that_the_person_stopped_says_so_unless_nothing_was_said() -> None:
+    stopped = {"closed_by": ClosedBy.INTERRUPTED}
+    assert text(**stopped) == "user: Q\n\nassistant: A\n\nuser: [Request interrupted by user]"
+    assert text(user_text="", assistant_text="", **stopped) == ""
+
+
+def test_signs_for_bold_words_are_gone_but_no_others() -> None:
+    said = "**Why:** it is **not** so.\n- **a.py**: `**/*.py`, x**2 + y**2, f(**a, **b), **open"
+    assert text(assistant_text=said) == (
+        "user: Q\n\nassistant: Why: it is not so."
+        "\n- a.py: `**/*.py`, x**2 + y**2, f(**a, **b), **open"
+    )
+    assert text(user_text="so **not** that") == "user: so **not** that\n\nassistant: A"
 
 
 def test_what_patterns_match_is_left_out_but_never_of_the_persons_words() -> None:

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from turnetl.episodes import clean, outcomes, tools
-from turnetl.episodes.content.base import cut
 
-_ROOM = 500
-"""Characters of a call that are kept."""
+_HEAD, _TAIL = 400, 100
+"""Characters of a call that are kept: a long command does its last step behind a long text."""
 _CAME = 3
 """Outcomes of the same call that are kept: the first ones and the last."""
 _STRING = r'":"((?:[^"\\]|\\.)*)"'
@@ -59,13 +58,19 @@ def _said(calls: pl.DataFrame) -> pl.DataFrame:
     in_json = call.str.contains(r"^[{\[]")
     readable = clean.where(calls, in_json, _from_here(call), _in_words().alias("input"))
     name = pl.col("name").str.replace(r"^mcp__.*__", "")
-    tidy = cut(call.str.replace_all(r"[ \t\n]{2,}|[\t\n]", " "), _ROOM)
+    tidy = _without_middle(call.str.replace_all(r"[ \t\n]{2,}|[\t\n]", " "))
     return readable.with_columns(said=(name + " " + tidy).str.strip_chars_end())
+
+
+def _without_middle(call: pl.Expr) -> pl.Expr:
+    ends = call.str.head(_HEAD) + "..." + call.str.tail(_TAIL)
+    return pl.when(call.str.len_chars() > _HEAD + _TAIL).then(ends).otherwise(call)
 
 
 def _in_words() -> pl.Expr:
     """Return a call in JSON: a search as its words and place, others without JSON's escapes."""
-    where = (" in " + _from_here(_field("path"))).fill_null("")
+    place = (" in " + _from_here(_field("path"))).fill_null("")
+    where = place + (" of " + pl.coalesce(_field("glob"), _field("include"))).fill_null("")
     plain = pl.col("input").str.replace_all(r"([^\\])(?:\\[nrt])+", "$1 ")
     return pl.coalesce(_field("pattern") + where, plain.str.replace_all(r'\\"', '"'))
 

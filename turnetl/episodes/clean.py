@@ -22,6 +22,8 @@ _SIGNATURE = r"(?:🤖 Generated with \S+ \S+ +)?Co-Authored-By: [^<\n]{0,60}<[^
 READ = 50_000
 """Characters of a text, from its beginning, in which a person's patterns are looked for. Matches
 that each look ahead to the end cost the square of it: seconds here, days over fifty megabytes."""
+_BOLD = r"(?m)(^|[ \t|>])\*\*([^*\s/][^*\n]*[^*\s(,])\*\*"
+"""Words between signs; no powers, patterns of paths or arguments by name."""
 _BLANK_LINES = r"\n[ \t]*(?:\n[ \t]*)+\n"
 
 
@@ -37,8 +39,8 @@ def words(text: pl.Expr) -> pl.Expr:
 
 
 def prose(text: pl.Expr) -> pl.Expr:
-    """Return what the agent said, whole, with single blank lines."""
-    return words(text).str.replace_all(_BLANK_LINES, "\n\n")
+    """Return what the agent said, whole, with single blank lines and no signs for bold words."""
+    return words(text).str.replace_all(_BOLD, "$1$2").str.replace_all(_BLANK_LINES, "\n\n")
 
 
 def output(text: pl.Expr) -> pl.Expr:
@@ -68,6 +70,8 @@ def inputs(calls: pl.DataFrame) -> pl.DataFrame:
 def where(rows: pl.DataFrame, odd: pl.Expr, plain: pl.Expr, otherwise: pl.Expr) -> pl.DataFrame:
     """Return the rows in their order, `otherwise` worked out for the odd ones only."""
     asked = rows.with_row_index("at").with_columns(odd.alias("odd"))
+    if not asked["odd"].any():
+        return rows.with_columns(plain)
     same = asked.filter(~pl.col("odd")).with_columns(plain)
     other = asked.filter("odd").with_columns(otherwise)
     return pl.concat([same, other]).sort("at").drop("at", "odd")

@@ -5,9 +5,13 @@ from collections.abc import Sequence
 import polars as pl
 
 from turnetl.episodes import blocks, calls, clean
+from turnetl.model import ClosedBy
 
-VERSION = 5
+VERSION = 6
 """Of all that decides a text; higher with every change of what it calls."""
+
+_STOPPED = "\n\nuser: [Request interrupted by user]"
+"""What agents write where a person stops them."""
 
 
 def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
@@ -29,8 +33,16 @@ def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
         _messages("user", "answers"),
         pl.col("calls").list.eval("tools: " + pl.element()).list.join("\n"),
     )
-    said = messages.list.eval(pl.element().filter(pl.element() != ""))
-    return with_calls.select(said.list.join("\n\n").alias("text"))["text"]
+    said = messages.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")
+    whole = with_calls.select(said.alias("text"), "closed_by")
+    return whole.select(pl.when(_stopped()).then(pl.col("text") + _STOPPED).otherwise("text"))[
+        "text"
+    ]
+
+
+def _stopped() -> pl.Expr:
+    """Say whether the person stopped the turn; nothing is told of one that has no text."""
+    return (pl.col("closed_by") == ClosedBy.INTERRUPTED) & (pl.col("text") != "")
 
 
 def _here() -> pl.Expr:

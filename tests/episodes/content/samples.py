@@ -325,7 +325,7 @@ WEAK = Sample(
 REFUSED = Sample(
     "refused",
     "The user doesn't want to proceed with this tool use. STOP what you are doing and wait.",
-    kept=("rejected by the person",),
+    kept=("tool use rejected by the user",),
     gone=("STOP",),
     role="edits",
     failed=True,
@@ -337,10 +337,32 @@ FILE = Sample(
     role="reads",
 )
 NO_FILE = Sample(
-    "shown",
+    "found",
     "ls: nowhere: No such file or directory\n" + "lib\n" * 60,
     kept=("No such file or directory",),
     gone=("lib",),
+    role="looks",
+)
+HITS = Sample(
+    "found",
+    "src/shop/cart.py:12:def total(cart):\nsrc/shop/cart.py-13-    tax = 0\n"
+    + "".join(f"src/shop/tax.py:{n}:    total(cart)  # not found\n" for n in range(7, 99)),
+    kept=("src/shop/cart.py:12:def total(cart):; shop/tax.py:7; shop/tax.py:8",),
+    gone=("tax.py:50", "not found", "cart.py-13"),
+    role="looks",
+)
+HITS_IN_ONE_FILE = Sample(
+    "found",
+    "".join(f"{n}:    total(cart)  # dear\n" for n in range(7, 99)),
+    kept=("7: total(cart) # dear; 8; 9",),
+    gone=("50",),
+    role="looks",
+)
+FILES = Sample(
+    "found",
+    "Found 40 files\n" + "".join(f"src/shop/n{n}.py\n" for n in range(40)),
+    kept=("src/shop/n0.py; shop/n1.py",),
+    gone=("n30",),
     role="looks",
 )
 COUNT = Sample("shown", "17\n", kept=("17",), role="looks")
@@ -376,9 +398,18 @@ REPORT = Sample(
 )
 LAUNCHED = Sample(
     "reports",
-    "Async agent launched successfully.\nagentId: a1",
-    gone=("launched", "a1"),
+    "Async agent launched successfully.\nagentId: a1f\noutput_file: a1f.output",
+    kept=("launched a1f",),
+    gone=("successfully", "output"),
     role="reports",
+)
+WORKFLOW = Sample(
+    "commands",
+    "".join(f"Lint\tRun\t2026-02-02T04:33:{n}.12Z  skip: false\n" for n in range(10, 50))
+    + "Lint\tRun\t2026-02-02T04:33:51.12Z src/cart.go:224:3: QF1003: use a switch\n"
+    + "Lint\tRun\t2026-02-02T04:33:52.12Z ##[error]issues found\n",
+    kept=("src/cart.go:224:3: QF1003: use a switch", "##[error]issues found"),
+    gone=("skip",),
 )
 OTHER = Sample("others", "Weather: rain\n" * 90, kept=("Weather: rain",), role="other")
 

@@ -56,9 +56,13 @@ def shortened(texts: pl.DataFrame, kinds: Sequence[Kind]) -> pl.Series:
     done = []
     for kind in kinds:
         asked = rest.with_columns(kind.told_by.alias("mine"))
+        if not asked["mine"].any():
+            continue
         mine, rest = (asked.filter(own).drop("mine") for own in (pl.col("mine"), ~pl.col("mine")))
         short = kind.shortened.str.strip_chars().alias("short")
         done.append(_never_longer(mine.select("place", "text", short)))
+        if rest.is_empty():
+            break
     left_out = rest.select("place", pl.lit("").alias("text"))
     return pl.concat([*done, left_out]).sort("place")["text"]
 
@@ -101,6 +105,8 @@ def _never_longer(texts: pl.DataFrame) -> pl.DataFrame:
     short, flat = pl.col("short"), TEXT.str.strip_chars().str.replace_all(r"\s*\n\s*", "; ")
     # Bytes are counted already; characters only where there may be too many.
     fits = short.str.len_bytes() <= TEXT.str.len_bytes()
+    if texts.select(fits.all()).item():
+        return texts.select("place", text="short")
     kept = texts.filter(fits).select("place", text="short")
     room = TEXT.str.len_chars() + TEXT.str.count_matches("\n", literal=True)
     shorter = pl.when(short.str.len_chars() <= room).then(short).otherwise(flat)

@@ -15,8 +15,8 @@ _SHORT, _FEW = 240, 4
 _REPORT, _OTHER = 1500, 300
 """Characters of prose and of anything else that are kept."""
 _REJECTED = "The user doesn't want to "
-_LAUNCHED = "Async agent launched"
-_REFUSED = "rejected by the person"
+_LAUNCHED, _AGENT = "Async agent launched", r"agentId: ([0-9A-Za-z-]+)"
+_REFUSED = "tool use rejected by the user"
 _FAILED, _ENDED = lines.whole(lines.FAILURE), lines.whole(lines.TOTAL)
 _SAYS_LITTLE = r"\(cached\)|no test files|(?-u:\b)(?:INFO|DEBUG|TRACE)(?-u:\b)"
 
@@ -31,14 +31,19 @@ def _why() -> pl.Expr:
 
 
 def _failures() -> pl.Expr:
-    found = _lines(_FAILED)
-    return found.list.head(_FIRST).list.concat(found.list.tail(_LAST))
+    return _ends_of(_lines(_FAILED), _FIRST, _LAST)
 
 
 def _ends_of_totals() -> pl.Expr:
     """Return what a list of totals begins and ends with."""
-    found = _lines(_ENDED)
-    return found.list.head(_BEGIN).list.concat(found.list.tail(_END))
+    return _ends_of(_lines(_ENDED), _BEGIN, _END)
+
+
+def _ends_of(found: pl.Expr, first: int, last: int) -> pl.Expr:
+    """Return the first lines and the last ones; some twice where there are few."""
+    # Taken at once: what an expression uses twice, it works out twice.
+    places = [*range(first), *range(-last, 0)]
+    return found.list.gather(places, null_on_oob=True)
 
 
 def _lines(pattern: str) -> pl.Expr:
@@ -62,9 +67,10 @@ def _ends() -> pl.Expr:
 
 
 def _report() -> pl.Expr:
-    """Return what was found; of an agent that works on there is nothing yet."""
+    """Return what was found; of an agent that works on there is nothing yet but its name."""
     prose = cut(TEXT.str.replace_all(r"\s+", " "), _REPORT)
-    return pl.when(TEXT.str.starts_with(_LAUNCHED)).then(pl.lit("")).otherwise(prose)
+    name = pl.format("launched {}", TEXT.str.extract(_AGENT)).fill_null("")
+    return pl.when(TEXT.str.starts_with(_LAUNCHED)).then(name).otherwise(prose)
 
 
 REFUSED = Kind("refused", FAILED & TEXT.str.starts_with(_REJECTED), pl.lit(_REFUSED))

@@ -20,6 +20,8 @@ _OPAQUE = r"://api\.|avatar|://[^ ]*/users/|^id: .{17}|: $"
 _KEY = r'"[A-Za-z_$][A-Za-z0-9_.$-]*"[ \t\n]*:'
 _PLUMBING = r"_id$|_url$|_at$|^id$|^url$|At$|Id$|^href$"
 _KEYS, _VALUES, _TEXTS, _ERRORS = 8, 8, 5, 3
+_MANY = 3
+"""Values that tell what it is; with fewer its keys are told, too."""
 _ROOM, _LONG = 100, 300
 """Characters of a value and of a text."""
 
@@ -30,7 +32,8 @@ def _shortened() -> pl.Expr:
     said = pairs.list.eval(_telling(pl.element()))
     keys = TEXT.str.extract_all(_KEY).list.eval(_name(pl.element()))
     names = keys.list.unique(maintain_order=True).list.head(_KEYS).list.join(", ")
-    return joined(said.list.concat(pl.concat_list("JSON of " + names)), _LONG)
+    told = pl.when(said.list.len() < _MANY).then("JSON of " + names).otherwise(pl.lit(""))
+    return joined(said.list.concat(pl.concat_list(told)), _LONG)
 
 
 def _name(key: pl.Expr) -> pl.Expr:

@@ -17,7 +17,7 @@ FAILURE = "|".join(
         r"^[ \t]*(?:●|[0-9]+\)|Expected|Received|expected|Actual|got)(?::| [^ ])|Failure/Error",
         r"^[ \t]+[0-9]+:[0-9]+ +(?:error|warning)",
         r"[Nn]ot found|No such|[Cc]annot |[Cc]ould not|[Uu]nable to|undefined:|[Tt]imed out",
-        rf"Traceback|CONFLICT|^E  +{_S}|^not ok |✗|✖|✘|❌",
+        rf"Traceback|CONFLICT|##\[error\]|^E  +{_S}|^not ok |✗|✖|✘|❌",
         rf"{_B}[1-9][0-9]* (?:failed|failures?|errors?){_B}",
         r"[Ee]xit(?:ed with)?(?: status| [Cc]ode):? [1-9]|[a-z_]\.[a-z]+:[0-9]+[: ]",
         r" \([a-z]{4,}\)$",

@@ -10,6 +10,11 @@ _SHORT, _LOOKED_THROUGH = 120, 400
 """Characters of an answer to a question (a count, a version, that there is none), and of one in
 which a failure would be seen."""
 _NOTHING = r"No such file|[Nn]ot found|[Dd]enied|^fatal:|[Ee]xit [Cc]ode: [1-9]"
+_AT = r"(?:[^ \t\n:]+:)?[0-9]+:"
+_HIT = rf"(?m)^{_AT}[^\n]*|^[^ \t\n:]+/[^ \t\n:/]+\.[A-Za-z0-9]+$"
+"""What a search found: `path:line:text`, `line:text` in a single file, or a path alone."""
+_HITS, _FIRST = 5, 100
+"""Hits that are told, and characters of the first, which is told with its text."""
 _CREATED = r"^(?:File created|Created|Successfully created)|\nA [^ ]"
 _USUAL = r"^(?:The file |Edit applied|Success\. Updated|Wrote file|\s*$)"
 _SHOWS = ~FAILED & ROLE.is_in(["reads", "looks"])
@@ -23,16 +28,35 @@ def _written() -> pl.Expr:
 
 
 def _shown() -> pl.Expr:
-    failures = joined(lines_of(TEXT, lines.whole(_NOTHING)))
-    told = pl.when(TEXT.str.len_chars() > _SHORT).then(failures).otherwise(on_one_line(TEXT))
-    return pl.when(UNREAD).then(pl.lit("")).otherwise(told)
+    return pl.when(UNREAD).then(pl.lit("")).otherwise(on_one_line(TEXT))
 
 
-UNREAD = _SHOWS & ((ROLE == "reads") | (TEXT.str.len_chars() > _LOOKED_THROUGH))
+def _found() -> pl.Expr:
+    """Return what went wrong, where the text is too short for code; else what was found."""
+    short = pl.when(TEXT.str.len_chars() <= _LOOKED_THROUGH).then(TEXT).otherwise(pl.lit(""))
+    failures = joined(lines_of(short, lines.whole(_NOTHING)))
+    return pl.coalesce(failures.replace("", None), _places())
+
+
+def _places() -> pl.Expr:
+    """Return what a search found: the first hit, and of others the file with its folder and line.
+
+    What is found is what is worked on next; its text stands in the calls that do so.
+    """
+    found = TEXT.str.extract_all(_HIT).list.head(_HITS)
+    place = pl.element().str.replace(rf"^({_AT}).*", "$1").str.strip_chars_end(":")
+    others = found.list.slice(1).list.eval(place.str.replace(r"^.*/([^/]+/[^/]+)$", "$1"))
+    return joined(found.list.head(1).list.concat(others), _FIRST)
+
+
+UNREAD = ~FAILED & (ROLE == "reads")
 """Texts of which nothing is kept, so that nothing needs to read them."""
 
-SHOWN = Kind("shown", _SHOWS, _shown())
-"""Files and listings; a short answer of a search or a command is kept."""
+SHOWN = Kind("shown", _SHOWS & (UNREAD | (TEXT.str.len_chars() <= _SHORT)), _shown())
+"""Files and listings, of which nothing is kept; a short answer of a search or a command is."""
+
+FOUND = Kind("found", _SHOWS, _found())
+"""What a search or a command that only shows has to say."""
 
 WRITTEN = Kind("written", ~FAILED & (ROLE == "edits"), _written())
 """That a file was changed; what was changed stands in the call."""
