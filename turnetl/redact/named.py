@@ -1,5 +1,7 @@
 """Secrets by the names that stand before them: in settings, code, commands and sentences."""
 
+import re
+
 from turnetl.redact import plausible
 from turnetl.redact.rule import Rule
 
@@ -7,10 +9,10 @@ from turnetl.redact.rule import Rule
 _CHOSEN = r"(?:passw(?:or)?d|pwd|passphrase)"
 _ELSEWHERE = (
     r"(?:passwort|kennwort|requirepass|identified by|mot de passe|contrase(?:ñ|n)a|wachtwoord|senha"
-    r"|пароль|密码|パスワード|비밀번호)"
+    r"|hasło|clave|api[ -]schlüssel|пароль|Пароль|密码|密钥|パスワード|비밀번호)"
 )
 _DRAWN = (
-    r"(?:secret|token|api[ _-]?key|access[_-]?key(?:[_-]id)?|private[_-]?key|account[_-]?key"
+    r"(?:secret|token|api[ _-]?key|access[ _-]?key(?:[_-]id)?|private[_-]?key|account[_-]?key"
     r"|auth[_-]?key|master[_-]?key|app[_-]?key|encryption[_-]?key|signing[_-]?key|preshared[_-]?key"
     r"|credentials?)"
 )
@@ -38,6 +40,21 @@ _BARE_DRAWN = (
     rf"[^{_NO_VALUE}]*){_ENDS}"
 )
 _LONG = rf"[^{_NO_VALUE}]{{200,}}"
+# What markup, colours, escapes and types put between a name and its value: one sign or word at a
+# time, so that there is one way only to read it.
+_SIGNS = (
+    r"(?:\\{0,8}(?:\x1b|u001b|x1b|033)?\[[0-9;]{0,8}m|[^A-Za-z0-9\\%&\r\n]|\\{1,8}[\"'`t]"
+    r"|\\{1,8}u00[0-9a-f]{2}|%[0-9A-Fa-f]{2}|&(?:(?:quot|amp|nbsp|#[0-9]{2});)?"
+    r"|[bfru]\\{0,8}[\"'`]|(?:t[dh]|d[dt]|code|strong|span|None|str(?:ing)?|name|pw|value|type|est?"
+    r"|ist|lautet|di|root|s)[^A-Za-z0-9\\\r\n])"
+)
+_BELOW = (
+    rf"(?:[ \t\"'`*]{{0,6}}[:=][ \t\"'`*]{{0,6}}{LINE}(?:{LINE}|(?:bash|env|sh|text|txt){LINE})?"
+    rf"|[\"'`, \t\\]{{0,8}}{LINE}[\"'`\\]{{0,4}}value[\"'`\\]{{0,4}}[ \t]*[:=]"
+    rf"|[\"'\\]{{0,4}}[ \t]*\{{(?:{LINE}[a-z]{{1,12}}[ \t]*=[^\r\n\\]{{1,40}}){{0,3}}"
+    rf"{LINE}default[ \t]*=)[ \t]*\\*[\"'`]?"
+)
+_DRAWN_VALUE = r"([!#$*+./0-9:=?@A-Z^_a-z~-]{8,})"
 NAMED = (
     Rule(
         "password",
@@ -98,8 +115,28 @@ NAMED = (
     ),
     Rule(
         "password",
-        rf"(?i)(?:credentials|creds|login)(?:[ \t]+(?:are|is))?[ \t]*:?[ \t]+[a-z0-9_.@-]{{2,40}}"
-        rf"[ \t]*[:/][ \t]*{_BARE_DRAWN}",
+        rf"(?i)(?:{_CHOSEN}|{_ELSEWHERE}){_OF}(?:{_SIGNS}{{1,60}}|{_BELOW}){_DRAWN_VALUE}",
+        "The same in tables, HTML, colours and escapes, with a type, or on a line of its own.",
+        plausible.drawn_password,
+    ),
+    Rule(
+        "secret-value",
+        rf"(?i){_DRAWN}{_OF}(?:{_SIGNS}{{1,60}}|{_BELOW}){_DRAWN_VALUE}",
+        "The same of what machines draw.",
+        plausible.drawn_value,
+    ),
+    Rule(
+        "password",
+        r"()[ \t]as[ \t](?:(?:the|my|your|a|its|root|admin|db)[ \t]){0,2}"
+        r"(?:password|passphrase|secret|token|api key)",
+        "A sentence that tells the password before it says that it is one.",
+        plausible.drawn_password,
+        before=re.compile(rb"[!#$*+./0-9:=?@A-Z^_a-z~-]{8,128}+"),
+    ),
+    Rule(
+        "password",
+        r"(?i)(?:credentials|creds|login)(?:[ \t]+(?:are|is|with|as))?[ \t]*:?[ \t]+"
+        rf"[a-z0-9_.@-]{{2,40}}[ \t]*[:/][ \t]*{_BARE_DRAWN}",
         "A sentence that tells a name and a password.",
         plausible.token,
     ),

@@ -22,9 +22,16 @@ _HOMES = (
 )
 _NAME = r"[\w\x80-\xff](?:[\w.@+\x80-\xff-]{0,62}[\w\x80-\xff])?"
 _SPACED = rf"{_NAME}(?: [A-Z\x80-\xff][\w.\x80-\xff-]{{0,30}}){{1,3}}(?={_SEPARATOR})"
-_LOCAL = re.compile(rb"[A-Za-z0-9._%+-]{1,64}?(?=[nrt]\\|[^A-Za-z0-9._%+-]|\Z)")
-"""What stands before the `@`, read backwards: not the `n` of a line's end in JSON."""
-_DOMAIN = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,6}[A-Za-z]{2,24}(?![A-Za-z0-9-])"
+_SIGN = rb"(?:[0-9a-f]{4}u\\|[A-Za-z0-9._%+-]|[\x80-\xbf][\xc3-\xd4])"
+_LOCAL = re.compile(
+    rb"%s{1,64}?(?:(?=[nrt]\\)|(?!%s))|(?:[\x80-\xbf]{2}[\xe3-\xed]){1,4}" % (_SIGN, _SIGN)
+)
+"""What stands before the `@`, read backwards: letters of Latin, Greek and Cyrillic, also as JSON
+escapes them, but not the `n` of a line's end in JSON; else signs of Chinese, Japanese or Korean, as
+few as a name has: there the words around have no blank between them."""
+_LETTER = r"(?:[A-Za-z]|[\xc3-\xd4][\x80-\xbf])"
+_LABEL = rf"(?:{_LETTER}|[0-9])(?:(?:{_LETTER}|[0-9-]){{0,61}}(?:{_LETTER}|[0-9]))?"
+_DOMAIN = rf"(?:{_LABEL}\.){{1,6}}{_LETTER}{{2,24}}(?![A-Za-z0-9-])"
 _BYTE = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _QUAD = rf"{_BYTE}(?:\.{_BYTE}){{3}}"
 _VERSION = (
@@ -33,7 +40,7 @@ _VERSION = (
 )
 _APART = r"(?:(?<![\w.])(?<![A-Za-z]-)|(?<=\\[nrt]))"
 _COARSE = (
-    r"@[A-Za-z0-9-]+\.|(?:home|[uU]sers)(?:[/\\-]|%2[fF])|[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]"
+    r"@[\p{L}0-9-]+\.|(?:home|[uU]sers)(?:[/\\-]|%2[fF])|[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]"
     r"|[23fF][0-9a-fA-F]{3}:[0-9a-fA-F:]"
 )
 """Is in every text that a rule below finds something in."""

@@ -16,16 +16,17 @@ def random(value: str) -> bool:
     Letters alone must be many for that: `PostgresAPIKey` changes its kind often, too.
     """
     value = value[:_ENOUGH]
-    kinds = [_kind(character) for character in value]
-    changes = sum(a != b for a, b in pairwise(kinds) if "-" not in (a, b))
-    enough = _CHANGES if "0" in kinds else max(_CHANGES, len(value) // 3)
-    long = _SHORTEST if "0" in kinds else _SHORTEST_OF_LETTERS
-    return len(value) >= long and changes >= enough and _entropy(value) >= _ENTROPY
+    has_digits = any(map(str.isdigit, value))
+    enough = _CHANGES if has_digits else max(_CHANGES, len(value) // 3)
+    long = _SHORTEST if has_digits else _SHORTEST_OF_LETTERS
+    return len(value) >= long and _changes(value) >= enough and _entropy(value) >= _ENTROPY
 
 
 def password(value: str) -> bool:
     """Say whether a person may have chosen it: no word of code, no place to be filled in."""
-    return not _FILL_IN.search(value) and value.lower() not in _WORDS and " " not in value
+    if _FILL_IN.search(value) or _VARIABLE.match(value):
+        return False
+    return value.lower() not in _WORDS and " " not in value
 
 
 def mixed(value: str) -> bool:
@@ -44,6 +45,18 @@ def drawn(value: str) -> bool:
     """Like `token`, where the words around say little: no digest, uuid or number in words."""
     kinds = {_kind(character) for character in value[:_ENOUGH]}
     return token(value) and kinds >= {"0", "A", "a"} and len(value) >= _SHORTEST_OF_LETTERS
+
+
+def drawn_value(value: str) -> bool:
+    """Like `drawn`, where names in code stand as well: `OAuth2ClientCredentials`."""
+    value = value[:_ENOUGH]
+    return drawn(value) and not _PART.match(value) and _changes(value) > len(value) * _RESTLESS
+
+
+def drawn_password(value: str) -> bool:
+    """Like `drawn_value`, of what may be as short as passwords are."""
+    kinds = {_kind(character) for character in value[:_ENOUGH]}
+    return token(value) and kinds >= {"0", "A", "a"} and not _PART.match(value)
 
 
 def cookie(value: str) -> bool:
@@ -76,6 +89,11 @@ def _is_place(value: str) -> bool:
     return found is not None and not (len(longest) >= _SHORTEST_OF_LETTERS and random(longest))
 
 
+def _changes(value: str) -> int:
+    kinds = [_kind(character) for character in value]
+    return sum(a != b for a, b in pairwise(kinds) if "-" not in (a, b))
+
+
 def _kind(character: str) -> str:
     if character.isdigit():
         return "0"
@@ -99,6 +117,8 @@ _SHORTEST_OF_LETTERS = 20
 _CHANGES = 3
 """Changes of kind, of a token with digits: a name with its number, `retries2`, has one, `stage2b`
 two."""
+_RESTLESS = 0.3
+"""Changes of kind a character: a name in code has about 0.25, what is drawn 0.6."""
 _ENTROPY = 2.5
 """Bits a character: `a1a1a1a1` has 1, eight different characters have 3."""
 _FILL_IN = re.compile(
@@ -109,6 +129,8 @@ _PLACE = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]|[a-z]{2,10}://")
 """A path or an address."""
 _PART = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
 """The name of something's part: `user2.password`."""
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*_(?:PASSWORD|PASS|PWD|PASSPHRASE|SECRET|TOKEN|KEY)\Z")
+"""Where the password stands: `NEO4J_PASSWORD`."""
 _WORDS = frozenset(
     {"password", "passwd", "passphrase", "secret", "token", "string", "required", "optional"}
     | {"hidden", "text", "true", "false", "none", "null", "undefined", "invalid", "missing"}

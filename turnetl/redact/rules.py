@@ -161,6 +161,19 @@ RULES = (
     ),
     Rule(
         "url-password",
+        r"%3[aA]%2[fF]%2[fF][A-Za-z0-9._~-]{0,64}%3[aA]([^ \t\r\n\"'`<>\\&/]{2,256}?)%40",
+        "The same within another address.",
+        plausible.password,
+    ),
+    Rule(
+        "url-password",
+        r"()@(?:tcp|unix)\(",
+        "Addresses of databases as Go's drivers take them.",
+        plausible.password,
+        before=re.compile(rb"[^ \t\r\n:/@\"'`\\]{4,128}+(?=:)"),
+    ),
+    Rule(
+        "url-password",
         r"jdbc:oracle:[a-z]{2,8}:[^/ \t\r\n\"'\\]{1,64}/([^@ \t\r\n\"'\\]{3,128})@",
         "Oracle's addresses begin in their own way.",
         plausible.password,
@@ -173,9 +186,9 @@ RULES = (
     ),
     Rule(
         "url-parameter",
-        r"(?i)(?:[?&;]|u0026|%26)(?:api_?key|key|token|access_token|sig|signature|secret|password"
+        r"(?i)(?:[?&;]|u0026|%26|%3f)(?:api_?key|key|token|access_token|sig|signature|secret|password"
         r"|auth|x-amz-signature|x-amz-security-token|x-goog-signature)"
-        r"=([^& \t\r\n\"'`<>#\\]{8,})",
+        r"(?:=|%3d)([^& \t\r\n\"'`<>#\\%]{8,})",
         "A secret in an address, as logs repeat it.",
         plausible.token,
     ),

@@ -1,0 +1,103 @@
+"""What stands between a name and its secret: markup, colours, escapes, types, other languages."""
+
+import base64
+import re
+from string import ascii_lowercase, ascii_uppercase, digits
+
+import pytest
+
+from tests.redact.canaries import drawn
+from turnetl.redact import Redactor
+
+REDACTOR = Redactor()
+
+AROUND = [
+    "| name | value |\n|---|---|\n| API_KEY | {} |",
+    "**API key:** {}",
+    "- **Password**: `{}`",
+    '<input type="password" name="pw" value="{}">',
+    "<td>Password</td><td>{}</td>",
+    "<dt>API Key</dt><dd>{}</dd>",
+    "password=&quot;{}&quot;",
+    '<add key="ApiKey" value="{}" />',
+    "env:\n- name: API_KEY\n  value: {}\n",
+    '[{{"name": "API_KEY", "value": "{}"}}]',
+    '{{\n "key": "DB_PASSWORD",\n "value": "{}"\n}}',
+    '{{"password": ["{}"]}}',
+    "\x1b[32mAPI_KEY\x1b[0m=\x1b[33m{}\x1b[0m",
+    "API_KEY=\\u001b[33m{}\\u001b[0m",
+    "Password: \x1b[1m{}\x1b[22m",
+    "\\u0022password\\u0022:\\u0022{}\\u0022",
+    "API_KEY\\u003d{}",
+    "password「{}」",
+    "パスワードは「{}」です",
+    "密码为 {}。谢谢",
+    "비밀번호는 {} 입니다",
+    "Пароль: {}",
+    "mon mot de passe est « {} »",
+    "la contraseña es {}",
+    "a senha é {}",
+    "Mein Passwort lautet {}.",
+    "API-Schlüssel: {}",
+    "my password's {}",
+    "use {} as the password",
+    "log in: login with admin / {}",
+    "Here is the API key:\n\n{}\n",
+    "Here is the API key:\n```\n{}\n```\n",
+    "Password:\n{}\n",
+    'API_KEY: str = "{}"',
+    'const apiKey: string = "{}"',
+    'const TOKEN: &str = "{}";',
+    'variable "db_password" {{\n  type = string\n  default = "{}"\n}}',
+    "password = b'{}'",
+    "AWS Secret Access Key [None]: {}",
+    "API_KEY -> {}",
+    "API_KEY                          {}",
+    "│ API_KEY │ {} │",
+    "(password: {})",
+    "[token={}]",
+    "root:{}@tcp(127.0.0.1:3306)/shop",
+    "postgres%3A%2F%2Fapp%3A{}%40db%3A5432",
+    "/login?next=https://x/y%3Ftoken%3D{}%26a",
+]
+
+
+@pytest.mark.parametrize("words", AROUND)
+@pytest.mark.parametrize("before", ["", "é\n" * 40_000])
+def test_a_secret_is_cut_out_whole_and_what_stands_around_it_stays(words: str, before: str) -> None:
+    secret = "Kb" + "".join(
+        drawn(1, kind) for kind in [ascii_uppercase, digits, ascii_lowercase] * 8
+    )
+    (clean,), _ = REDACTOR.redact([before + words.format(secret)])
+    left, right = words.format("\0").split("\0")
+    cut = clean.removeprefix(before + left).removesuffix(right)
+    assert re.fullmatch(r"\[REDACTED:[a-z-]+:[0-9a-f]{4}\]", cut)
+    assert REDACTOR.redact([clean]) == ([clean], [0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'results["token"] = NotifyD7Networks.unquote(results["user"])',
+        "OpenThreadToken(KERNEL32.GetCurrentThread(), 1)",
+        "<td>Password</td><td>required, 8 to 64 signs</td>",
+        "| token | toolResult2Text |",
+        "Password:\nutf8mb4_0900_ai_ci",
+        "the token:\n\n550e8400-e29b-41d4-a716-446655440000",
+        "token: &str = TOKEN_OF_SHOP_2",
+        'variable "password_length" {\n  default = 32\n}',
+        "use version2beta as the token",
+        "mount it as the secret volume",
+        'PASSWORD: "NEO4J_PASSWORD", SHOP_PASSWORD="SHOP2_PASSWORD"',
+        "user@tcp(127.0.0.1:3306)/shop",
+        "if password == user2name1: pass",
+        "a.jpg?next=https%3A%2F%2Fshop.com%2Fa",
+    ],
+)
+def test_names_and_words_in_such_places_stay(text: str) -> None:
+    assert REDACTOR.redact([text]) == ([text], [0])
+
+
+def test_an_equals_sign_within_base64_is_no_name_with_a_value() -> None:
+    text = f"data:image/png;base64,a+Pw=={base64.b64encode(drawn(40).encode()).decode()}"
+    assert REDACTOR.redact([text]) == ([text], [0])
