@@ -38,9 +38,16 @@ def words(text: pl.Expr) -> pl.Expr:
     )
 
 
+def said(texts: pl.Series) -> pl.Series:
+    """Return `words` of each text; one look finds the few that are not so already."""
+    text = pl.col(texts.name)
+    odd = text.str.contains_any(_SIGNS) | text.str.contains(_BLOB)
+    return where(texts.to_frame(), odd, text.str.strip_chars(), words(text))[texts.name]
+
+
 def prose(text: pl.Expr) -> pl.Expr:
-    """Return what the agent said, whole, with single blank lines and no signs for bold words."""
-    return words(text).str.replace_all(_BOLD, "$1$2").str.replace_all(_BLANK_LINES, "\n\n")
+    """Return the `words` of an agent, with single blank lines and no signs for bold words."""
+    return text.str.replace_all(_BOLD, "$1$2").str.replace_all(_BLANK_LINES, "\n\n")
 
 
 def output(text: pl.Expr) -> pl.Expr:

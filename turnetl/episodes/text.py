@@ -25,9 +25,13 @@ def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
             of what came of them is left out.
     """
     agent = turns.with_columns(clean.without(pl.col("assistant_text"), patterns), _here())
-    with_calls = agent.with_columns(blocks.shortened(agent), calls.lines(agent, patterns))
+    with_calls = agent.with_columns(
+        clean.said(agent["user_text"]),
+        clean.said(blocks.shortened(agent)),
+        calls.lines(agent, patterns),
+    )
     messages = pl.concat_list(
-        _message("user", clean.words(pl.col("user_text"))),
+        _message("user", pl.col("user_text")),
         _message("assistant", clean.prose(pl.col("assistant_text"))),
         _messages("user", "steering"),
         _messages("user", "answers"),

@@ -57,12 +57,12 @@ def _told(*found: pl.Expr) -> pl.Expr:
 
 
 def _first() -> pl.Expr:
-    return TEXT.str.extract(r"([^\n]*[^ \t\n][^\n]*)").fill_null("")
+    return TEXT.str.strip_chars_start().str.extract(r"\A[^\n]*", 0).fill_null("")
 
 
 def _ends() -> pl.Expr:
     """Return the first and the last line, where nothing else tells what came of a command."""
-    last = TEXT.str.extract(r"([^\n]+)\s*\z").fill_null("")
+    last = TEXT.str.strip_chars_end().str.extract(r"[^\n]*\z", 0).fill_null("")
     return joined(pl.concat_list(_first(), last))
 
 
