@@ -5,16 +5,20 @@ what stands before it, and the shape of what was cut out, never the value itself
 a CPU-second redacts, without reading and writing.
 
     python -m benchmarks.redaction [--personal] [--rounds N] [FOLDER]
+    python -m benchmarks.redaction --long 50    one text of 50 MB instead, with some secrets, of
+                                                which no two are equal
 """
 
 import argparse
 import re
+import resource
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from secrets import token_hex, token_urlsafe
 
 from tests import real
 from turnetl import formats, parse
@@ -47,6 +51,28 @@ def main(folder: Path, *, personal: bool, rounds: int) -> None:
     _show(hits)
     print(f"\n  {len(archives)} archives, {size / 1e6:.1f} million characters, {len(hits)} hits")
     print(f"  {size / 1e6 / best:.0f} million characters per CPU-second, all archives at once")
+
+
+def long(size: int, *, personal: bool) -> None:
+    """Tell how long a text of `size` million characters takes: ordinary, and one that is hostile.
+
+    Args:
+        size: of each text.
+        personal: as in `main`.
+    """
+    redactor = Redactor(personal=personal)
+    redactor.redact(["a text"])
+    line = "what was done in this turn, with the token of the shop\n"
+    for name, words in (("a secret in 250 kB", line * 4500), ("a secret a line", "")):
+        key = f"{words}API_KEY={token_hex(20)}\n"
+        text = "".join(
+            f"{words}API_KEY={token_urlsafe(30)}\n" for _ in range(size * 1_000_000 // len(key))
+        )
+        start = time.process_time()
+        _, (count,) = redactor.redact([text])
+        spent = time.process_time() - start
+        print(f"  {name}: {len(text) / 1e6:.1f} million characters, {count} cut, {spent:.1f} s CPU")
+    print(f"  {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB at most")
 
 
 def _texts(folder: Path) -> Iterator[tuple[str, list[str]]]:
@@ -111,5 +137,9 @@ if __name__ == "__main__":
     told.add_argument("folder", nargs="?", type=Path, default=real.ARCHIVES_OR_SAMPLES)
     told.add_argument("--personal", action="store_true")
     told.add_argument("--rounds", type=int, default=2)
+    told.add_argument("--long", type=int, metavar="MB")
     given = told.parse_args()
-    main(given.folder, personal=given.personal, rounds=given.rounds)
+    if given.long:
+        long(given.long, personal=given.personal)
+    else:
+        main(given.folder, personal=given.personal, rounds=given.rounds)

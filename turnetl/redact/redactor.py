@@ -24,7 +24,7 @@ from turnetl.redact.seams import SHAPE, over_seams
 from turnetl.redact.spans import Span, merged
 from turnetl.redact.suspects import holding, suspects
 
-_VERSION = "2"
+_VERSION = "3"
 """Goes up with every change of what is cut that neither a rule nor the scanner's release shows."""
 _ROUNDS = 8
 """Looks at one text. A cut can lay bare what it hid from a rule, so a text is looked at until
