@@ -115,7 +115,7 @@ NAMED = (
     ),
     Rule(
         "password",
-        rf"(?i)(?:{_CHOSEN}|{_ELSEWHERE}){_OF}(?:{_SIGNS}{{1,60}}|{_BELOW}){_DRAWN_VALUE}",
+        rf"(?i)(?:passw(?:or)?d|passphrase|{_ELSEWHERE}){_OF}(?:{_SIGNS}{{1,60}}|{_BELOW}){_DRAWN_VALUE}",
         "The same in tables, HTML, colours and escapes, with a type, or on a line of its own.",
         plausible.drawn_password,
     ),

@@ -38,7 +38,7 @@ def mixed(value: str) -> bool:
 
 
 def token(value: str) -> bool:
-    return random(value) and not _FILL_IN.search(value) and not _is_place(value)
+    return not _FILL_IN.search(value) and random(value) and not _is_place(value)
 
 
 def drawn(value: str) -> bool:
