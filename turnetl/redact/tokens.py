@@ -42,7 +42,7 @@ PATTERNS = {
     ),
     "of a length, without a mark": (
         r"(LTAI[A-Za-z0-9]{20}|AKID[A-Za-z0-9]{32}|AKCp[A-Za-z0-9]{60,}|oy2[a-z0-9]{43}"
-        r"|cio[A-Za-z0-9]{32}|EAA[A-Za-z0-9]{60,}|a[ks]-[A-Za-z0-9]{22})"
+        r"|cio[A-Za-z0-9]{32}|EAA[A-Za-z0-9]{60,}|a[ks]-[A-Za-z0-9]{22})(?:[^A-Za-z0-9+/]|$)"
     ),
 }
 """By what the tokens open; of each the whole token is the group."""
