@@ -7,7 +7,7 @@ them; commit alone is for those who work on a store.
 import subprocess
 import sys
 
-NAMES = ("startup", "parse", "episodes", "entities", "retrieval", "ingest", "filter")
+NAMES = ("startup", "parse", "redaction", "episodes", "entities", "retrieval", "ingest", "filter")
 
 codes = []
 for name in NAMES:
