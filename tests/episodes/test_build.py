@@ -283,7 +283,7 @@ def test_a_run_that_is_stopped_in_the_middle_leaves_the_old_table_whole(tmp_path
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        lake.write_episode_slices(GROUP, stopped(), dict)
+        lake.write_episodes(GROUP, stopped(), dict)
     assert table(lake).read_bytes() == before
     assert [*table(lake).parent.iterdir()] == [table(lake)]
 

@@ -47,7 +47,7 @@ def lake(tmp_path: Path) -> Lake:
         turn(f"p{at}", user_text=prompt, started_at=START + timedelta(minutes=at), ordinal=at)
         for at, prompt in enumerate(prompts)
     ]
-    kept.write_episodes(GROUP, table(*turns), {})
+    kept.write_episodes(GROUP, [table(*turns)], dict)
     return kept
 
 
@@ -86,12 +86,12 @@ async def test_committed_turns_are_stale_where_a_new_filter_changes_them_and_sta
         turn(f"p{at}", user_text=f"do {at}", assistant_text=said, started_at=START, ordinal=at)
         for at, said in enumerate(told)
     ]
-    lake.write_episodes(GROUP, table(*turns), {})
+    lake.write_episodes(GROUP, [table(*turns)], dict)
     assert (await ingested(tools(lake, store))).stale == 0
     before = (await store.load(GROUP)).texts
     speaks_against = noise.Rule("third", 1, "For this test.", pl.col("user_text") == "do 2")
     stricter = Filters(rules=(speaks_against,), patterns=("The cart was",))
-    lake.write_episodes(GROUP, episodes(frames.turns(*turns), stricter), {})
+    lake.write_episodes(GROUP, [episodes(frames.turns(*turns), stricter)], dict)
     report = await ingested(tools(lake, store))
     assert report.stale_why == {"noise": 1, "rendered_otherwise": 1}
     assert (report.stale, report.committed, report.skipped) == (2, 0, 3)
@@ -191,7 +191,7 @@ async def test_a_retry_that_is_limited_leaves_the_others_in_the_account(
         turn(f"q{at}", user_text=f"cannot {at}", started_at=START + timedelta(hours=at), ordinal=at)
         for at in range(1, 4)
     ]
-    lake.write_episodes(GROUP, table(*turns), {})
+    lake.write_episodes(GROUP, [table(*turns)], dict)
     await ingested(tools(lake, store))
     report = await ingested(tools(lake, store, Mended()), replace(SCOPE, retry=True, limit=1))
     assert (report.committed, report.quarantined, report.pending) == (1, 2, 0)

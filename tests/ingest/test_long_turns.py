@@ -42,7 +42,7 @@ def lake(tmp_path: Path) -> Lake:
     ]
     kept = Lake(tmp_path / "lake")
     at = [replace(one, started_at=START + timedelta(minutes=n)) for n, one in enumerate(turns)]
-    kept.write_episodes(GROUP, episodes(frames.turns(*at), Filters(rules=())), {})
+    kept.write_episodes(GROUP, [episodes(frames.turns(*at), Filters(rules=()))], dict)
     return kept
 
 

@@ -44,7 +44,7 @@ def lake_of(folder: Path, *archives: list[Turn], mtime: datetime = WRITTEN) -> L
         )
         placed = [replace(one, archive=origin.archive) for one in turns]
         lake.write_turns(frames.turns(*placed).collect(), origin)
-    lake.write_episodes(GROUP, table(lake.scan_turns(GROUP)), {})
+    lake.write_episodes(GROUP, [table(lake.scan_turns(GROUP))], dict)
     return lake
 
 

@@ -12,6 +12,7 @@ from turnetl import lake as lakes
 from turnetl import schema
 from turnetl.errors import Stop
 from turnetl.lake import Lake, Origin
+from turnetl.lake.parquet import write
 from turnetl.model import Episode, GroupId, Turn
 
 SHOP = builders.GROUP
@@ -185,7 +186,7 @@ def test_what_a_killed_run_left_is_swept_out_and_what_is_being_written_is_not(la
 
 def test_episodes_come_back_in_table_order(lake: Lake) -> None:
     late, early = builders.episode("late"), builders.episode("early", noise="too_short")
-    lake.write_episodes(SHOP, episodes_frame(late, early), {"rules": "1"})
+    lake.write_episodes(SHOP, [episodes_frame(late, early)], lambda: {"rules": "1"})
     assert list(lake.episodes(SHOP)) == [late, early]
     assert list(lake.episodes(SHOP, {early.turn_id})) == [early]
     assert list(lake.episodes(SHOP, set())) == []
@@ -194,7 +195,7 @@ def test_episodes_come_back_in_table_order(lake: Lake) -> None:
 
 def test_a_table_that_is_written_in_slices_is_the_same_table(lake: Lake) -> None:
     rows = episodes_frame(*(builders.episode(str(at)) for at in range(50)))
-    lake.write_episodes(SHOP, rows, {"rules": "1"})
+    lake.write_episodes(SHOP, [rows], lambda: {"rules": "1"})
     whole = lake.scan_episodes(SHOP).collect()
     asked: list[int] = []
 
@@ -203,7 +204,7 @@ def test_a_table_that_is_written_in_slices_is_the_same_table(lake: Lake) -> None
         return {"rules": "2"}
 
     slices = (rows[at : at + 20] for at in (0, 20, 40))
-    lake.write_episode_slices(SHOP, slices, said)
+    lake.write_episodes(SHOP, slices, said)
     assert lake.scan_episodes(SHOP).collect().equals(whole)
     assert lake.episodes_metadata(SHOP) == {"rules": "2"}
     assert asked == [1]
@@ -212,18 +213,18 @@ def test_a_table_that_is_written_in_slices_is_the_same_table(lake: Lake) -> None
 def test_a_single_slice_gives_the_bytes_of_the_whole_table(lake: Lake) -> None:
     rows = episodes_frame(*(builders.episode(str(at)) for at in range(50)))
     path = lake.episodes_folder / f"{SHOP}.parquet"
-    lake.write_episodes(SHOP, rows, {"rules": "1"})
+    write(path, rows, schema.EPISODES, '{"rules":"1"}')
     before = path.read_bytes()
-    lake.write_episode_slices(SHOP, iter([rows]), lambda: {"rules": "1"})
+    lake.write_episodes(SHOP, iter([rows]), lambda: {"rules": "1"})
     assert path.read_bytes() == before
 
 
 def test_a_crooked_slice_leaves_the_table_as_it_was(lake: Lake) -> None:
     rows = episodes_frame(*(builders.episode(str(at)) for at in range(9)))
-    lake.write_episodes(SHOP, rows, {"rules": "1"})
+    lake.write_episodes(SHOP, [rows], lambda: {"rules": "1"})
     slices = iter([rows[:3], rows[3:6], rows[6:].drop("chars")])
     with pytest.raises(Stop, match="lacks the column `chars`"):
-        lake.write_episode_slices(SHOP, slices, dict)
+        lake.write_episodes(SHOP, slices, dict)
     assert lake.scan_episodes(SHOP).collect().equals(rows)
     assert len(list(lake.episodes_folder.iterdir())) == 1
 
@@ -238,12 +239,12 @@ def test_a_group_without_a_table_has_no_episodes(lake: Lake) -> None:
 
 def test_groups_are_those_with_turns_and_those_with_episodes(lake: Lake) -> None:
     lake.write_turns(turns_frame(FULL), origin())
-    lake.write_episodes(GroupId("till"), episodes_frame(), {})
+    lake.write_episodes(GroupId("till"), [episodes_frame()], dict)
     assert lake.groups() == ["shop", "till"]
 
 
 def test_a_file_of_another_hand_in_place_of_the_episodes_says_nothing(lake: Lake) -> None:
-    lake.write_episodes(SHOP, episodes_frame(), {"rules": "1"})
+    lake.write_episodes(SHOP, [episodes_frame()], lambda: {"rules": "1"})
     episodes_frame().write_parquet(lake.root / "episodes" / "shop.parquet")
     assert lake.episodes_metadata(SHOP) == {}
 

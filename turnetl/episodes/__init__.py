@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import cache
 
 import polars as pl
 
@@ -97,15 +98,19 @@ def _group(lake: Lake, group: GroupId, filters: Filters, *, force: bool) -> Filt
             return before
     counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(_COUNTED)]
 
+    @cache
+    def report() -> FilteredGroup:
+        return count(group, pl.concat(counted))
+
     def said() -> dict[str, str]:
-        report = as_text(count(group, pl.concat(counted)))
         by_hand = {_BY_HAND: "yes"} if filters.by_hand else {}
-        return {_MADE_FROM: made_from, _TURNS: _turns(files), _REPORT: report} | by_hand
+        told = {_MADE_FROM: made_from, _TURNS: _turns(files), _REPORT: as_text(report())}
+        return told | by_hand
 
     turns = in_slices(lake.turn_batches(group), filters.rules, lake.episodes_folder)
     with closing(turns):
-        lake.write_episode_slices(group, _finished(turns, filters, counted), said)
-    return count(group, pl.concat(counted))
+        lake.write_episodes(group, _finished(turns, filters, counted), said)
+    return report()
 
 
 def _finished(

@@ -149,20 +149,18 @@ class Lake:
         return (as_turn(row) for row in self.scan_turns(group).collect().iter_rows(named=True))
 
     def write_episodes(
-        self, group: GroupId, frame: pl.DataFrame, metadata: Mapping[str, str]
-    ) -> None:
-        """Write a group's episodes in place of those before."""
-        said = msgspec.json.encode(metadata, order="sorted").decode()
-        write(self._episodes_path(group), frame, schema.EPISODES, said)
-        sync(self.episodes_folder)
-
-    def write_episode_slices(
         self,
         group: GroupId,
         slices: Iterable[pl.DataFrame],
         metadata: Callable[[], Mapping[str, str]],
     ) -> None:
-        """Write a group's episodes as `write_episodes` does, while they are being made."""
+        """Write a group's episodes in place of those before, while they are being made.
+
+        Args:
+            group: whose they are.
+            slices: rows of `schema.EPISODES`, in table order.
+            metadata: what the table shall say of itself; asked when all rows are known.
+        """
 
         def said() -> str:
             return msgspec.json.encode(metadata(), order="sorted").decode()
