@@ -82,7 +82,7 @@ CANARIES: dict[str, Callable[[], tuple[str, str]]] = {
     ),
     "a Twilio key": lambda: _in("TWILIO_AUTH_TOKEN={}", drawn(32, HEX)),
     "a SendGrid key": lambda: _in("{}", f"SG.{drawn(22)}.{drawn(43)}"),
-    "an npm token": lambda: _in("//registry.npmjs.org/:_authToken={}", "npm_" + drawn(36)),
+    "an npm token": lambda: _in("//npm.example.org/:_authToken={}", "npm_" + drawn(36)),
     "a PyPI token": lambda: _in("{}", "pypi-AgEIcHlwaS5vcmc" + drawn(100)),
     "Docker's settings": lambda: _in('{"auths": {"x": {"auth": "{}"}}}', _base64("me:", 20)),
     "a DigitalOcean token": lambda: _in("{}", "dop_v1_" + drawn(64, HEX)),

@@ -114,7 +114,7 @@ def test_the_version_shows_it_and_another_process_gets_it() -> None:
             "C:\\Users\\Kim Lee\\shop",
             "/var/home/kim/shop/.worktrees/fix",
             "/srv/shop",
-            "/root/shop",
+            "/opt/shop",
         ),
         *("\\\\wsl$\\Ubuntu\\home\\kim\\shop", "C:\\Users\\kim\\AppData\\Local\\Temp\\tmpa1b2c3d4"),
     ],
