@@ -12,20 +12,18 @@ Exits with 1 beyond a promise. CPU-seconds are user and system, of all threads.
 
 import argparse
 import math
-import multiprocessing
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 
-from benchmarks.parse import Cost, Nothing, at_most, cpu_seconds, peak
+from benchmarks.cost import Cost, apart, at_most
+from benchmarks.parse import Nothing
 from tests import real
 from turnetl import episodes, noise, parse
 from turnetl.episodes import FilterReport, Filters
@@ -132,18 +130,6 @@ def ingested(folder: Path) -> str:
 def told(report: FilterReport) -> str:
     skipped = all(group.skipped for group in report.groups)
     return "unchanged" if skipped else f"{report.kept:,} of {report.turns:,} turns kept"
-
-
-def apart(way: Way, folder: Path) -> Cost:
-    start_anew = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=start_anew) as process:
-        return process.submit(measured, way, folder).result()
-
-
-def measured(way: Way, folder: Path) -> Cost:
-    cpu, wall = cpu_seconds(), time.perf_counter()
-    words = way(folder)
-    return Cost(cpu_seconds() - cpu, time.perf_counter() - wall, peak(), words)
 
 
 def real_turns(folder: Path) -> pl.DataFrame:

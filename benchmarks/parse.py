@@ -12,20 +12,16 @@ Exits with 1 beyond a promise.
 import argparse
 import json
 import math
-import multiprocessing
-import resource
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from benchmarks import plain
+from benchmarks.cost import Cost, apart, at_least, at_most
 from tests import real
 from turnetl import formats, parse, schema
 from turnetl.lake import Lake, arrow_schema
@@ -39,15 +35,6 @@ FLAT = 100.0
 SMALL = 20_000
 """Bytes of an archive of which there may be ten thousand without gigabytes."""
 ROUNDS = 2
-
-
-@dataclass(frozen=True)
-class Cost:
-    cpu: float
-    wall: float
-    peak: float
-    """MB."""
-    said: str
 
 
 class Nothing:
@@ -92,29 +79,7 @@ class Work:
     def cost_at(
         self, way: Callable[[Sequence[Path], Path], str], paths: Sequence[Path], to: Path
     ) -> Cost:
-        start_anew = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(1, mp_context=start_anew) as process:
-            return process.submit(measured, way, paths, to).result()
-
-
-def measured(way: Callable[[Sequence[Path], Path], str], paths: Sequence[Path], to: Path) -> Cost:
-    cpu, wall = cpu_seconds(), time.perf_counter()
-    said = way(paths, to)
-    return Cost(cpu_seconds() - cpu, time.perf_counter() - wall, peak(), said)
-
-
-def cpu_seconds() -> float:
-    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(of.ru_utime + of.ru_stime for of in used)
-
-
-def peak() -> float:
-    """Return the most memory that this process ever had, in MB."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-    except (FileNotFoundError, StopIteration):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # macOS: in bytes
+        return apart(way, paths, to)
 
 
 def turnetl(paths: Sequence[Path], to: Path) -> str:
@@ -255,16 +220,6 @@ def size(paths: Sequence[Path]) -> int:
 
 def mb(paths: Sequence[Path]) -> float:
     return size(paths) / 1e6
-
-
-def at_least(what: str, found: float, promised: float) -> bool:
-    print(f"  {found:8.2f} {what} (at least {promised:g})")
-    return found >= promised
-
-
-def at_most(what: str, found: float, promised: float) -> bool:
-    print(f"  {found:8.2f} {what} (at most {promised:g})")
-    return found <= promised
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ a CPU-second redacts, without reading and writing.
 
 import argparse
 import re
-import resource
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,9 +19,10 @@ from itertools import groupby
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
 
+from benchmarks.cost import peak
 from tests import real
 from turnetl import formats, parse
-from turnetl.formats.base import RawTurn
+from turnetl.parse import table
 from turnetl.redact import Redactor
 
 _PLACEHOLDER = re.compile(r"\[REDACTED:([a-z0-9-]+):[0-9a-f]{4}\]")
@@ -72,7 +72,7 @@ def long(size: int, *, personal: bool) -> None:
         _, (count,) = redactor.redact([text])
         spent = time.process_time() - start
         print(f"  {name}: {len(text) / 1e6:.1f} million characters, {count} cut, {spent:.1f} s CPU")
-    print(f"  {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB at most")
+    print(f"  {peak():.0f} MB at most")
 
 
 def _texts(folder: Path) -> Iterator[tuple[str, list[str]]]:
@@ -81,16 +81,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, list[str]]]:
         data = path.read_bytes()
         known = formats.sniff(data)
         if known is not None:
-            reading = known.read(data)
-            texts = [text for turn in reading.turns for text in _of(turn)]
-            yield str(path.relative_to(folder)), [reading.cwd or "", *texts]
-
-
-def _of(turn: RawTurn) -> Iterator[str]:
-    yield from (turn.user_text, "\n\n".join(turn.said), turn.cwd or "", turn.git_branch or "")
-    yield from (*turn.steering, *turn.answers, *turn.subagents)
-    for call in turn.tools:
-        yield from (call.input, call.outcome)
+            yield str(path.relative_to(folder)), table.texts(known.read(data))
 
 
 def _round(archives: dict[str, list[str]], redactor: Redactor) -> tuple[float, list[Hit]]:
