@@ -4,6 +4,7 @@
     ├── Skip        this one thing is passed over and counted; everything else goes on
     │   ├── BadArchive      an archive that cannot be read
     │   └── BadTurn         a turn that cannot be ingested: quarantined
+    │       └── TooLong     it did not fit: what is cut in two may
     ├── Later       the same thing may work in a moment: back off and try again
     │   ├── GraphBusy       the graph did not answer, or another writer holds the group
     │   └── ModelBusy       the provider asked for patience
@@ -38,6 +39,10 @@ class BadArchive(Skip):
 
 class BadTurn(Skip):
     """A turn that cannot be ingested."""
+
+
+class TooLong(BadTurn):
+    """A question or its answer did not fit: what is cut in two may."""
 
 
 class Later(TurnetlError):

@@ -154,6 +154,10 @@ class Usage:
     completion_tokens: int = 0
     cost: float = 0.0
     """US dollars."""
+    cached_tokens: int = 0
+    """Of the prompt tokens, those that the provider had read before."""
+    seconds: float = 0.0
+    """Waited for answers."""
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -161,6 +165,8 @@ class Usage:
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cost=self.cost + other.cost,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            seconds=self.seconds + other.seconds,
         )
 
 

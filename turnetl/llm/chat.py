@@ -4,8 +4,12 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel
+
+from turnetl.model import Usage
 
 Role = Literal["system", "user", "assistant"]
 
@@ -22,6 +26,8 @@ class Schema:
 
     name: str
     json: Mapping[str, Any]
+    form: type[BaseModel] | None = field(default=None, compare=False, repr=False)
+    """What an answer is checked with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,29 @@ class Answer:
     completion_tokens: int
     cut: bool
     """The answer stopped at the limit of tokens."""
+    cached_tokens: int = 0
+    """Of the prompt, those that the provider had read before and asks less for."""
+    refused: bool = False
+    """The model would not answer."""
+    calls: int = 1
+    """Attempts that are summed up here."""
+    seconds: float = 0.0
+    """Until the answer was there, waiting before the call left out."""
+    cost: float = 0.0
+    """US dollars; 0 where no price is known."""
+    journaled: bool = False
+    """Out of the journal: nothing was paid for it now."""
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(
+            calls=self.calls,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            cost=self.cost,
+            cached_tokens=self.cached_tokens,
+            seconds=self.seconds,
+        )
 
 
 class Model(Protocol):

@@ -12,7 +12,7 @@ from turnetl.llm.chat import Schema
 @cache
 def of(model: type[BaseModel]) -> Schema:
     """Return the model's schema, built once."""
-    return Schema(model.__name__, model.model_json_schema())
+    return Schema(model.__name__, model.model_json_schema(), model)
 
 
 def strict(schema: Any) -> Any:
