@@ -39,7 +39,7 @@ from turnetl.llm.graphiti import NoReranker, TurnEmbedder, TurnModel
 from turnetl.llm.port import Embedder
 from turnetl.model import Entity, Episode, Fact, TurnId, Usage
 
-_VERSION = "2"
+_VERSION = "3"
 """Of what this module makes of answers."""
 
 Gate = Callable[[EntityNode], Awaitable[bool]]
@@ -113,7 +113,7 @@ class LlmExtractor:
         clients = _Clients(self._model, self._embedder, MirrorDriver())
         parts = []
         for number, told in enumerate(shown.told(episode)):
-            before = shown.before(episode, number, context)
+            before = shown.before(episode, number, context, whole=self._instructions is None)
             key = ids.part_id(episode.turn_id, number)
             parts.append(await self._part(clients, told, before, key))
             clients.check()
@@ -131,7 +131,9 @@ class LlmExtractor:
         ):
             driver = MirrorDriver.of(draft, candidates, embedder.remember)
             clients = _Clients(self._model, embedder, driver)
-            before = shown.before(episode, number, extracted.context)
+            before = shown.before(
+                episode, number, extracted.context, whole=self._instructions is None
+            )
             nodes, edges = await self._resolve(clients, told, before, part)
             clients.check()
             said = outcome.resolved(nodes, edges, draft, known=embedder.known, now=now)
