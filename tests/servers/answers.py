@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Json = dict[str, Any]
+Answers = Mapping[str, Callable[[str], Json]]
+"""By the field that only this answer has, given the prompt."""
 
 
 def _between(prompt: str, *names: str) -> str:
@@ -106,7 +108,7 @@ def _letters(text: str) -> str:
     return re.sub(r"\W+", "", text).lower()
 
 
-ANSWERS: Mapping[str, Callable[[str], Json]] = {
+ANSWERS: Answers = {
     "extracted_entities": _entities,
     "edges": _edges,
     "entity_resolutions": _resolutions,
@@ -114,4 +116,3 @@ ANSWERS: Mapping[str, Callable[[str], Json]] = {
     "summaries": _summaries,
     "valid_at": _timestamps,
 }
-"""By the field that only this answer has, given the prompt."""

@@ -12,7 +12,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.servers.answers import ANSWERS, Json
+from tests.servers.answers import ANSWERS, Answers, Json
 
 KEY = "key-for-the-test-server"
 
@@ -48,6 +48,8 @@ class Provider:
         self.asked: list[Asked] = []
         self.faults: list[Fault] = []
         """Answered first, one a request."""
+        self.answers = ANSWERS
+        """What is answered to which field; tests/servers/touchy.py has others."""
         self.texts: list[str] = []
         """Said instead of an answer, one a request."""
         self.arrived = threading.Semaphore(0)
@@ -118,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         wire = _wire(self.path)
         if wire is None:
             return Fault(404, '{"error": {"message": "no such path"}}')
-        given = json.dumps(_canned(body)) if said is None else said
+        given = json.dumps(_canned(body, self._provider.answers)) if said is None else said
         return Fault(200, json.dumps(wire(given)))
 
     def _reply(self, reply: Fault) -> None:
@@ -200,7 +202,7 @@ def _fields(body: Json) -> set[str]:
     return set(schema.get("properties", {}))
 
 
-def _canned(body: Json) -> Json:
+def _canned(body: Json, answers: Answers) -> Json:
     fields = _fields(body)
     prompt = next(text for role, text in _messages(body) if role == "user")
-    return next((answer(prompt) for name, answer in ANSWERS.items() if name in fields), {})
+    return next((answer(prompt) for name, answer in answers.items() if name in fields), {})
