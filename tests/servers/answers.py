@@ -18,7 +18,7 @@ Answers = Mapping[str, Callable[[str], Json]]
 """By the field that only this answer has, given the prompt."""
 
 
-def _between(prompt: str, *names: str) -> str:
+def between(prompt: str, *names: str) -> str:
     for name in names:
         if found := re.search(rf"<{name}>\n(.*?)\n</{name}>", prompt, re.DOTALL):
             return found[1]
@@ -28,9 +28,9 @@ def _between(prompt: str, *names: str) -> str:
 def _entities(prompt: str) -> Json:
     kinds = {
         kind["entity_type_name"]: kind["entity_type_id"]
-        for kind in ast.literal_eval(_between(prompt, "ENTITY TYPES"))
+        for kind in ast.literal_eval(between(prompt, "ENTITY TYPES"))
     }
-    names = re.findall(r"`([^`]+)`", _between(prompt, "CURRENT MESSAGE"))
+    names = re.findall(r"`([^`]+)`", between(prompt, "CURRENT MESSAGE"))
     found = [
         {"name": name, "entity_type_id": kinds.get(_kind(name), 0), "episode_indices": [0]}
         for name in dict.fromkeys(names)
@@ -47,7 +47,7 @@ def _kind(name: str) -> str:
 
 def _edges(prompt: str) -> Json:
     edges = []
-    message = _between(prompt, "CURRENT_MESSAGE")
+    message = between(prompt, "CURRENT_MESSAGE")
     for fact, source, verb, target, date in _SENTENCE.findall(message):
         edges.append(
             {
@@ -67,8 +67,8 @@ _SENTENCE = re.compile(r"(`([^`]+)` ([a-z ]+) `([^`]+)`(?: on (\d{4}-\d\d-\d\d))
 
 
 def _resolutions(prompt: str) -> Json:
-    new = json.loads(_between(prompt, "ENTITIES"))
-    old = json.loads(_between(prompt, "EXISTING ENTITIES"))
+    new = json.loads(between(prompt, "ENTITIES"))
+    old = json.loads(between(prompt, "EXISTING ENTITIES"))
     known = {_letters(one["name"]): one["candidate_id"] for one in reversed(old)}
     return {
         "entity_resolutions": [
@@ -83,9 +83,9 @@ def _resolutions(prompt: str) -> Json:
 
 
 def _duplicates(prompt: str) -> Json:
-    existing = ast.literal_eval(_between(prompt, "EXISTING FACTS"))
-    others = ast.literal_eval(_between(prompt, "FACT INVALIDATION CANDIDATES"))
-    new = _between(prompt, "NEW FACT").strip()
+    existing = ast.literal_eval(between(prompt, "EXISTING FACTS"))
+    others = ast.literal_eval(between(prompt, "FACT INVALIDATION CANDIDATES"))
+    new = between(prompt, "NEW FACT").strip()
     ended = _letters(new.replace("no longer ", "")) if "no longer" in new else None
     return {
         "duplicate_facts": [f["idx"] for f in existing if _letters(f["fact"]) == _letters(new)],
@@ -96,7 +96,7 @@ def _duplicates(prompt: str) -> Json:
 
 
 def _timestamps(prompt: str) -> Json:
-    return {"valid_at": _between(prompt, "REFERENCE TIME").strip(), "invalid_at": None}
+    return {"valid_at": between(prompt, "REFERENCE TIME").strip(), "invalid_at": None}
 
 
 def _summaries(prompt: str) -> Json:
