@@ -1,0 +1,28 @@
+"""What a run needs to know, read once and frozen.
+
+Order: what is handed in, then the environment (`TURNETL_*`, nested names with `__`), then the
+`turnetl` and `extraction` sections of a JSON config, then the defaults. Unknown names are refused;
+secrets are never printed.
+"""
+
+from turnetl.settings.reading import CONFIG_NAME, ENV, from_process, read
+from turnetl.settings.sections import (
+    BudgetSettings,
+    EmbedderSettings,
+    ModelSettings,
+    NoiseSettings,
+)
+from turnetl.settings.whole import ExtractorName, Settings
+
+__all__ = [
+    "CONFIG_NAME",
+    "ENV",
+    "BudgetSettings",
+    "EmbedderSettings",
+    "ExtractorName",
+    "ModelSettings",
+    "NoiseSettings",
+    "Settings",
+    "from_process",
+    "read",
+]
