@@ -87,6 +87,7 @@ def episode(native: str = "p0", *, noise: str | None = None, **fields: Any) -> E
         chars_after=len(text),
         tokens=len(text) // 4,
         text_hash=ids.digest(text),
+        kind="ordinary",
     )
 
 

@@ -99,6 +99,8 @@ class Episode:
     tokens: int
     text_hash: str
     """Digest of what will be sent: another one makes a committed turn stale."""
+    kind: str
+    """What the turn is mostly made of: a word of `episodes.kinds.KINDS`."""
 
     @property
     def turn_id(self) -> TurnId:

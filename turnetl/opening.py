@@ -3,7 +3,7 @@
 import getpass
 import os
 import platform
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from turnetl import formats, noise
 from turnetl.episodes import Filters
 from turnetl.errors import BadUsage
 from turnetl.extraction.port import Extractor
+from turnetl.extraction.steering import Steering
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.extraction.templates import TemplateResolver, folders
 from turnetl.formats.base import Format
@@ -21,8 +22,13 @@ from turnetl.ingest.group import Tools
 from turnetl.lake import Lake
 from turnetl.llm.chat import Model
 from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.http import Timeouts
+from turnetl.llm.limiter import Limiter
 from turnetl.llm.models import open_model
 from turnetl.llm.port import Embedder
+from turnetl.llm.retry import Patience
+from turnetl.llm.stack import Shared, stacked
+from turnetl.model import GroupId
 from turnetl.parse.grouping import Grouping, grouping
 from turnetl.redact import Redactor
 from turnetl.settings import Settings
@@ -158,8 +164,11 @@ def extractor(settings: Settings, used: Embedder) -> Extractor[Any]:
             return BothExtractor(StructuralExtractor(), _llm(settings, used))
 
 
-def recipe(settings: Settings) -> str | None:
-    """Return how turns would be extracted today; None if the model is not fully named."""
+def recipe(settings: Settings) -> Callable[[GroupId, str], str] | None:
+    """Return how turns of a group and kind would be extracted today.
+
+    None if the model is not fully named.
+    """
     try:
         return extractor(settings, embedder()).recipe
     except BadUsage:
@@ -182,8 +191,7 @@ def _llm(settings: Settings, used: Embedder) -> Extractor[Any]:
     model = _model(settings)
     from turnetl.extraction.llm import LlmExtractor  # noqa: PLC0415 - brings graphiti
 
-    instructions = settings.extraction.resolve_prompt(_templates())
-    return LlmExtractor(model, used, instructions=instructions)
+    return LlmExtractor(model, used, steering=Steering(settings.extraction, _templates()))
 
 
 def _templates() -> TemplateResolver:
@@ -196,11 +204,13 @@ def _model(settings: Settings) -> Model:
             "the `llm` extractor needs a model: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
             "TURNETL_LLM__API_KEY, or use --extractor structural"
         )
-    key = settings.llm.api_key
-    return open_model(
-        settings.llm.provider,
-        model=settings.llm.model,
-        base_url=settings.llm.base_url,
-        api_key=key.get_secret_value() if key else None,
-        at_once=settings.llm.at_once,
+    chosen = settings.llm
+    base = open_model(
+        chosen.provider,
+        model=chosen.model,
+        base_url=chosen.base_url,
+        api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
+        timeouts=Timeouts(answer=chosen.timeout_seconds),
     )
+    limiter = Limiter(chosen.requests_per_minute, chosen.tokens_per_minute, chosen.at_once)
+    return stacked(base, Shared(None, None, Patience(), limiter, None))

@@ -85,7 +85,7 @@ that an agent crashed) depends on the clock: `ingest.taken` judges it, and it st
 
 EPISODES = Table(
     "episodes",
-    2,
+    3,
     (
         *TURNS.columns,
         Column("noise", pl.String, "the rule that speaks against the turn; null if kept"),
@@ -96,6 +96,7 @@ EPISODES = Table(
         Column("chars_after", pl.Int64, "chars of text"),
         Column("tokens", pl.Int64, "estimate for text"),
         Column("text_hash", pl.String, "digest of parts"),
+        Column("kind", pl.String, "what the turn is mostly made of: error_heavy, code_heavy, ..."),
     ),
 )
 """One row a turn of the group, in the order of (started_at, session_id, ordinal). `ordinal` counts

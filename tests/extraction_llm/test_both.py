@@ -14,9 +14,10 @@ from tests.servers.toy import ToyEmbedder
 from turnetl.extraction.both import BothExtractor, Names, together
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor, Resolved
+from turnetl.extraction.steering import always
 from turnetl.graph.mirror.group import Group
 from turnetl.llm.chat import Model
-from turnetl.model import Entity, Episode, Fact, TurnId, Usage
+from turnetl.model import Entity, Episode, Fact, GroupId, TurnId, Usage
 
 TURN = TurnId("t")
 
@@ -28,8 +29,7 @@ class Says(Extractor[None]):
         self._recipe = recipe
         self._resolved = resolved
 
-    @property
-    def recipe(self) -> str:
+    def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - for all the same
         return self._recipe
 
     @override
@@ -203,7 +203,7 @@ def test_new_things_stand_before_changed_ones() -> None:
 
 
 async def test_a_turn_goes_through_both(model: Model, embedder: ToyEmbedder) -> None:
-    asks = LlmExtractor(model, embedder, instructions=None)
+    asks = LlmExtractor(model, embedder, steering=always(None))
     structure = says(thing("s1", "cart.py", "File"))
     both = BothExtractor(Says(structure), asks)
     group = story.empty_group()
@@ -219,7 +219,7 @@ async def test_a_turn_goes_through_both(model: Model, embedder: ToyEmbedder) -> 
 def test_the_recipe_hangs_on_both() -> None:
     nothing = says()
     recipes = {
-        BothExtractor(Says(nothing, one), Says(nothing, other)).recipe
+        BothExtractor(Says(nothing, one), Says(nothing, other)).recipe(GROUP)
         for one, other in (("a", "b"), ("b", "a"), ("a", "a"))
     }
     assert len(recipes) == 3

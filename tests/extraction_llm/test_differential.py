@@ -24,6 +24,7 @@ from tests.servers.toy import ToyEmbedder
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import Ontology
+from turnetl.extraction.steering import always
 from turnetl.graph import names
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.group import Group
@@ -81,7 +82,7 @@ async def test_the_same_answers_make_the_same_graph(
     )
 
     group = story.empty_group()
-    asks = LlmExtractor(model, embedder, instructions="Look closely.")
+    asks = LlmExtractor(model, embedder, steering=always("Look closely."))
     turns = story.episodes()
     results = await story.take_in(asks, turns, group, embedder)
 
@@ -107,7 +108,7 @@ async def test_without_preprocessing_the_requests_that_extract_are_graphitis_own
     await theirs(graphiti, neo4j, ontology.NONE, None)
     upstream = list(provider.asked)
     provider.asked.clear()
-    asks = LlmExtractor(model, embedder, instructions=None, ontology=ontology.NONE)
+    asks = LlmExtractor(model, embedder, steering=always(None), ontology=ontology.NONE)
     await story.take_in(asks, story.episodes(), story.empty_group(), embedder)
     assert extracting(provider.asked) == extracting(upstream)
     assert len(extracting(upstream)) == 12
@@ -123,7 +124,7 @@ async def test_a_turn_costs_no_more_calls_than_with_graphiti(
     await theirs(graphiti, neo4j, ontology.CODING, None)
     upstream = len(provider.asked)
     provider.asked.clear()
-    asks = LlmExtractor(model, embedder, instructions=None)
+    asks = LlmExtractor(model, embedder, steering=always(None))
     await story.take_in(asks, story.episodes(), story.empty_group(), embedder)
     assert len(provider.asked) < upstream
 

@@ -7,12 +7,14 @@ import weakref
 import pytest
 from graphiti_core.utils.maintenance import edge_operations, node_operations
 
+from tests.builders import GROUP
 from tests.extraction_llm import story
 from tests.servers.provider import Fault, Provider
 from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn, ModelRefused
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.steering import always
 from turnetl.graph.mirror.group import Group
 from turnetl.llm.chat import Model
 from turnetl.model import Fact
@@ -21,7 +23,7 @@ INSTRUCTIONS = "Look for what broke, and for what mended it."
 
 
 def extractor(model: Model, embedder: ToyEmbedder, told: str | None = INSTRUCTIONS) -> LlmExtractor:
-    return LlmExtractor(model, embedder, instructions=told)
+    return LlmExtractor(model, embedder, steering=always(told))
 
 
 async def told(model: Model, embedder: ToyEmbedder) -> Group:
@@ -210,20 +212,20 @@ async def test_a_group_is_let_go_of_after_its_run(model: Model, embedder: ToyEmb
     del group
     gc.collect()
     assert seen() is None
-    assert asks.recipe
+    assert asks.recipe(GROUP)
 
 
 def test_the_recipe_hangs_on_model_instructions_and_ontology(
     model: Model, embedder: ToyEmbedder
 ) -> None:
     recipes = {
-        extractor(model, embedder).recipe,
-        extractor(model, embedder, "Other.").recipe,
-        extractor(model, embedder, None).recipe,
-        LlmExtractor(model, embedder, instructions=None, ontology=ontology.NONE).recipe,
+        extractor(model, embedder).recipe(GROUP),
+        extractor(model, embedder, "Other.").recipe(GROUP),
+        extractor(model, embedder, None).recipe(GROUP),
+        LlmExtractor(model, embedder, steering=always(None), ontology=ontology.NONE).recipe(GROUP),
     }
     assert len(recipes) == 4
-    assert extractor(model, embedder).recipe == extractor(model, embedder).recipe
+    assert extractor(model, embedder).recipe(GROUP) == extractor(model, embedder).recipe(GROUP)
 
 
 def test_graphitis_building_blocks_take_what_they_are_given() -> None:

@@ -12,6 +12,7 @@ from turnetl.errors import BadTurn
 from turnetl.extraction import shown
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
+from turnetl.extraction.steering import always
 from turnetl.graph.mirror.group import Group
 from turnetl.llm.chat import Model
 from turnetl.model import Episode, Fact
@@ -31,7 +32,7 @@ async def resolved(
     model: Model, embedder: ToyEmbedder, turns: list[Episode], group: Group | None = None
 ) -> tuple[Group, list[Resolved]]:
     group = group or story.empty_group()
-    asks = LlmExtractor(model, embedder, instructions=None)
+    asks = LlmExtractor(model, embedder, steering=always(None))
     return group, await story.take_in(asks, turns, group, embedder)
 
 
@@ -141,7 +142,7 @@ async def test_of_a_long_turn_before_only_beginning_and_end_are_shown(
     turns = story.episodes()
     middle = "middle " * 3000
     long = in_parts(turns[0], f"user: Begin. {middle}", middle, f"{middle} The end.")
-    asks = LlmExtractor(model, embedder, instructions=None)
+    asks = LlmExtractor(model, embedder, steering=always(None))
     await asks.extract(turns[1], [long])
     for asked in (*provider.prompts("extracted_entities"), *provider.prompts("edges")):
         seen = str(asked.messages)
@@ -161,7 +162,7 @@ async def test_a_part_that_cannot_be_read_fails_the_turn(
     model: Model, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     turn = long_turn(0, 1)
-    asks = LlmExtractor(model, embedder, instructions=None)
+    asks = LlmExtractor(model, embedder, steering=always(None))
     provider.texts = ['{"extracted_entities": []}', '{"edges": []}', "no", "still no"]
     with pytest.raises(BadTurn):
         await asks.extract(turn, [])
@@ -172,7 +173,7 @@ async def test_resolving_a_long_turn_leaves_the_group_as_it_is(
     model: Model, embedder: ToyEmbedder
 ) -> None:
     group, _ = await resolved(model, embedder, story.episodes()[:2])
-    asks = LlmExtractor(model, embedder, instructions=None)
+    asks = LlmExtractor(model, embedder, steering=always(None))
     turn = long_turn(2, 3, 4)
     extracted = await asks.extract(turn, [])
     held = list(group.entities), list(group.facts)

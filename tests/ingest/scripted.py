@@ -11,16 +11,18 @@ from turnetl.errors import BadTurn, GraphBusy
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import Group
 from turnetl.graph.port import GraphStore
-from turnetl.model import Entity, Episode, Fact
+from turnetl.model import Entity, Episode, Fact, GroupId
 
 
 @dataclass
 class WordsExtractor:
     """Two entities and a fact a turn; fails where the prompt says so, and remembers its calls."""
 
-    recipe: str = "words-1"
     extracted: list[str] = field(default_factory=list)
     contexts: dict[str, list[str]] = field(default_factory=dict)
+
+    def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - for all the same
+        return "words-1"
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> str:
         self.extracted.append(episode.turn_id)

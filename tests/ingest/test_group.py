@@ -73,7 +73,7 @@ async def test_a_turn_that_cannot_be_read_stands_in_the_account_with_its_reason(
     report = await ingested(tools(lake, store))
     assert (report.committed, report.quarantined, total(report)) == (4, 1, report.turns)
     assert [entry.reason for entry in report.set_aside] == ["the model gave no JSON"]
-    stands = await status(GROUP, lake, store, SCOPE, recipe="words-1")
+    stands = await status(GROUP, lake, store, SCOPE, recipe=lambda *_: "words-1")
     assert (stands.in_graph, stands.gaps) == (4, {"quarantined": 1})
     assert stands.set_aside == report.set_aside
 
@@ -95,7 +95,7 @@ async def test_committed_turns_are_stale_where_a_new_filter_changes_them_and_sta
     report = await ingested(tools(lake, store))
     assert report.stale_why == {"noise": 1, "rendered_otherwise": 1}
     assert (report.stale, report.committed, report.skipped) == (2, 0, 3)
-    assert (await status(GROUP, lake, store, SCOPE, recipe="words-1")).stale == 2
+    assert (await status(GROUP, lake, store, SCOPE, recipe=lambda *_: "words-1")).stale == 2
     assert (await store.load(GROUP)).texts == before
 
 
@@ -205,6 +205,6 @@ async def test_an_entry_of_a_turn_that_was_committed_elsewhere_is_not_told_of(
     (committed, *_) = await store.receipts(GROUP)
     entry = Entry(committed.turn_id, "no JSON", "a.jsonl", 1, "run-0", NOW)
     Quarantine(lake.root, GROUP).add(entry)
-    report = await status(GROUP, lake, store, SCOPE, recipe="words-1")
+    report = await status(GROUP, lake, store, SCOPE, recipe=lambda *_: "words-1")
     assert report.quarantined == len(report.set_aside) == 1
     assert entry not in report.set_aside

@@ -10,12 +10,13 @@ from turnetl.ingest.plan import Plan, Scope
 from turnetl.model import Episode, Receipt, Usage
 
 NOW = START + timedelta(days=1)
+RECIPE = {"ordinary": "r1", "error_heavy": "r1"}
 
 
 def planned(
     *episodes: Episode,
     done: tuple[Episode, ...] = (),
-    recipe: str | None = "r1",
+    recipe: dict[str, str] | None = RECIPE,
     **scope: object,
 ) -> Plan:
     rows = [
@@ -28,6 +29,7 @@ def planned(
             "closed": e.turn.closed,
             "content_hash": e.turn.content_hash,
             "text_hash": e.text_hash,
+            "kind": e.kind,
         }
         for e in episodes
     ]
@@ -41,7 +43,7 @@ def planned(
         [receipt(e) for e in done],
         scope.pop("quarantined", ()),  # type: ignore[arg-type]
         Scope(now=scope.pop("now", NOW), **scope),  # type: ignore[arg-type]
-        recipe=recipe,
+        recipe=recipe.__getitem__ if recipe is not None else None,
         context_turns=2,
     )
 
@@ -118,7 +120,7 @@ def test_a_turn_that_is_rendered_otherwise_today_is_stale_and_not_done_again() -
 
 def test_a_turn_that_would_be_extracted_otherwise_today_is_stale_unless_nobody_can_tell() -> None:
     turn = episode("a")
-    assert planned(turn, done=(turn,), recipe="r2").stale == {plan.EXTRACTED: 1}
+    assert planned(turn, done=(turn,), recipe={"ordinary": "r2"}).stale == {plan.EXTRACTED: 1}
     assert planned(turn, done=(turn,), recipe=None).stale == {}
 
 

@@ -29,7 +29,7 @@ CALLS = (
 
 def test_it_is_an_extractor() -> None:
     extractor: Extractor[Found] = StructuralExtractor()
-    assert extractor.recipe == StructuralExtractor().recipe
+    assert extractor.recipe(builders.GROUP) == StructuralExtractor().recipe(builders.GROUP)
 
 
 async def test_the_same_turn_twice_is_the_same(shop: Shop) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 import polars as pl
 
 from turnetl import ids, noise, schema
-from turnetl.episodes import copies, parts, text
+from turnetl.episodes import copies, kinds, parts, text
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.report import (
     FilteredGroup,
@@ -133,7 +133,7 @@ def _made_from(files: Sequence[TurnFile], filters: Filters) -> str:
 def _turns(files: Sequence[TurnFile]) -> str:
     """Return the digest of the turns files and of our own code."""
     versions = (schema.TURNS.version, schema.EPISODES.version, copies.VERSION, text.VERSION)
-    recipe = (*versions, parts.LIMIT, parts.VERSION)
+    recipe = (*versions, parts.LIMIT, parts.VERSION, kinds.VERSION)
     origins = sorted(
         f"{file.path.name}/{file.origin.sha256}/{file.origin.format}"
         f"/{file.origin.reader}/{file.origin.redactor}"

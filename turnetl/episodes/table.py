@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import schema
-from turnetl.episodes import parts, text
+from turnetl.episodes import kinds, parts, text
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.slices import in_slices
 from turnetl.lake import Batch
@@ -49,6 +49,7 @@ def finished(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:
         pl.col("text").str.len_chars().cast(pl.Int64).alias("chars_after"),
         parts.tokens(pl.col("text")).alias("tokens"),
         _digests(split["parts"]),
+        kinds.KIND.alias("kind"),
     )
     return counted.select(schema.EPISODES.polars.names()).cast(schema.EPISODES.polars)
 

@@ -14,10 +14,11 @@ _LOOKS = (
     r"^(?i-u:grep|glob|rg|find|grep_search|file_search|codebase_search|search_files?(?:_content)?"
     r"|search_for_pattern|find_file|find_symbol)$"
 )
-_EDITS = (
+EDITS = (
     r"^(?i-u:(?:multi_?|notebook)?edit|(?:multi_?)?replace|write|update|patch|apply_(?:patch|diff)"
     r"|(?:write|create|edit|delete|insert|search|str|string)_(?:to_|and_|_)?(?:file|replace|edit)\w*)$"
 )
+"""Names of tools that change files."""
 _REPORTS = r"^(?i-u:task|agent|(?:google_)?web_?(?:search|fetch)|fetch|spawn_agent|wait)$"
 
 _SHOWING = (
@@ -39,7 +40,7 @@ def role() -> pl.Expr:
     told = (
         pl.when(name.str.contains(_READS))
         .then(pl.lit("reads"))
-        .when(name.str.contains(_EDITS))
+        .when(name.str.contains(EDITS))
         .then(pl.lit("edits"))
         .when(name.str.contains(_LOOKS))
         .then(pl.lit("looks"))

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from turnetl import ids
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import Group
-from turnetl.model import Entity, Episode, Fact
+from turnetl.model import Entity, Episode, Fact, GroupId
 
 First = TypeVar("First")
 Second = TypeVar("Second")
@@ -29,9 +29,9 @@ class BothExtractor(Generic[First, Second]):
         self._second = second
         self._names: WeakKeyDictionary[Group, Names] = WeakKeyDictionary()
 
-    @property
-    def recipe(self) -> str:
-        return ids.digest("both", self._first.recipe, self._second.recipe)
+    def recipe(self, group: GroupId, kind: str = "") -> str:
+        both = self._first.recipe(group, kind), self._second.recipe(group, kind)
+        return ids.digest("both", *both)
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> tuple[First, Second]:
         first = await self._first.extract(episode, context)

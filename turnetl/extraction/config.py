@@ -1,5 +1,6 @@
 """How extraction is steered: which instructions ride on the extraction prompts, and where."""
 
+from collections.abc import Mapping
 from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -7,6 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from turnetl.extraction.preprocessor import Preprocessor
 
 DEFAULT_TEMPLATE = "default-session-turn.md"
+DEFAULT_ONTOLOGY = "coding.toml"
+
+Said = bool | str | None
+"""None or False: Graphiti's own behaviour. "name.md": a template. Else: the instructions."""
+Mode = Literal["prepend", "append"]
+Kind = Literal["error_heavy", "code_heavy", "tool_heavy", "conversational", "ordinary"]
+"""The words of `episodes.kinds.KINDS`."""
 
 
 class TemplateSource(Protocol):
@@ -21,29 +29,49 @@ class TemplateSource(Protocol):
         ...
 
 
+class GroupConfig(BaseModel):
+    """How one group differs; what is not said here is as for all."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    preprocessing_prompt: Said = None
+    """Said to be None, it is none; not said, it is what all groups have."""
+    preprocessing_mode: Mode | None = None
+    reflexion: int | None = Field(default=None, ge=0, le=3)
+    kinds: Mapping[Kind, Said] = Field(default_factory=dict)
+
+
 class ExtractionConfig(BaseModel):
     """The `extraction` section of a config file.
 
     Instructions ride on the extraction calls that are made anyway: there is no pass of their own.
+    What is said of a kind in a group wins over what is said of the group, that over what is said of
+    the kind, and that over what is said for all.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    preprocessing_prompt: bool | str | None = Field(default=DEFAULT_TEMPLATE)
-    """None or False: Graphiti's own behaviour. "name.md": a template. Else: the instructions."""
-    preprocessing_mode: Literal["prepend", "append"] = "prepend"
+    preprocessing_prompt: Said = DEFAULT_TEMPLATE
+    preprocessing_mode: Mode = "prepend"
     """Whether the instructions stand before or after the hints of a reflexion pass."""
+    reflexion: int = Field(default=0, ge=0, le=3)
+    """Times that the model is asked what it missed, each with another extraction."""
+    kinds: Mapping[Kind, Said] = Field(default_factory=dict)
+    """Instructions for turns that are mostly made of one thing."""
+    groups: Mapping[str, GroupConfig] = Field(default_factory=dict)
+    ontology: str | None = DEFAULT_ONTOLOGY
+    """Kinds of things and facts, a file among the templates. None: Graphiti's own behaviour."""
 
     def is_enabled(self) -> bool:
         return self.preprocessing_prompt is not None and self.preprocessing_prompt is not False
 
     def resolve_prompt(self, templates: TemplateSource) -> str | None:
-        """Return the instructions; None if there are none, or no such template."""
-        if not isinstance(self.preprocessing_prompt, str):
-            return None
-        if self.preprocessing_prompt.endswith(".md"):
-            return templates.load(self.preprocessing_prompt)
-        return self.preprocessing_prompt
+        """Return the instructions; None if there are none, or no such template.
+
+        True names no template: there is preprocessing, with nothing said.
+        """
+        found = self.preprocessor(templates)
+        return found.prompt or None if found is not None else None
 
     def preprocessor(self, templates: TemplateSource) -> Preprocessor | None:
         """Return all that is said, patterns for the texts among it; None as `resolve_prompt`."""
@@ -55,7 +83,40 @@ class ExtractionConfig(BaseModel):
 
     def join(self, instructions: str | None, hints: str) -> str:
         """Put instructions and the hints of a reflexion pass together, by mode."""
-        parts = [instructions or "", hints]
-        if self.preprocessing_mode == "append":
-            parts.reverse()
-        return "\n\n".join(part for part in parts if part)
+        return join(instructions, hints, self.preprocessing_mode)
+
+    def for_run(self, prompt: Said) -> "ExtractionConfig":
+        """Return this with the same instructions for all turns, whatever is said of any."""
+        groups = {
+            name: group.model_copy(update={"preprocessing_prompt": prompt, "kinds": {}})
+            for name, group in self.groups.items()
+        }
+        return self.model_copy(
+            update={"preprocessing_prompt": prompt, "kinds": {}, "groups": groups}
+        )
+
+    def prompt_of(self, group: str, kind: str = "") -> Said:
+        """Return what is said about turns of a group and kind."""
+        own = self.groups.get(group, GroupConfig())
+        if kind in own.kinds:
+            return own.kinds[kind]  # type: ignore[index]  # narrowed to the words there are
+        if "preprocessing_prompt" in own.model_fields_set:
+            return own.preprocessing_prompt
+        if kind in self.kinds:
+            return self.kinds[kind]  # type: ignore[index]  # as above
+        return self.preprocessing_prompt
+
+    def mode_of(self, group: str) -> Mode:
+        return self.groups.get(group, GroupConfig()).preprocessing_mode or self.preprocessing_mode
+
+    def reflexion_of(self, group: str) -> int:
+        own = self.groups.get(group, GroupConfig()).reflexion
+        return self.reflexion if own is None else own
+
+
+def join(instructions: str | None, hints: str, mode: Mode) -> str:
+    """Put instructions and the hints of a reflexion pass together, by mode."""
+    parts = [instructions or "", hints]
+    if mode == "append":
+        parts.reverse()
+    return "\n\n".join(part for part in parts if part)

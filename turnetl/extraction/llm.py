@@ -29,6 +29,7 @@ from turnetl import ids
 from turnetl.extraction import outcome, shown
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import Resolved
+from turnetl.extraction.steering import Steer, Steering
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.candidates import Candidates
 from turnetl.graph.mirror.draft import Draft, DraftCandidates
@@ -37,7 +38,7 @@ from turnetl.graph.mirror.seams import MirrorDriver
 from turnetl.llm.chat import Model
 from turnetl.llm.graphiti import NoReranker, TurnEmbedder, TurnModel
 from turnetl.llm.port import Embedder
-from turnetl.model import Entity, Episode, Fact, TurnId, Usage
+from turnetl.model import Entity, Episode, Fact, GroupId, TurnId, Usage
 
 _VERSION = "3"
 """Of what this module makes of answers."""
@@ -74,7 +75,7 @@ class LlmExtractor:
         model: Model,
         embedder: Embedder,
         *,
-        instructions: str | None,
+        steering: Steering,
         ontology: Ontology = CODING,
         gate: Gate | None = None,
     ) -> None:
@@ -83,25 +84,24 @@ class LlmExtractor:
         Args:
             model: asked, for all turns.
             embedder: the one whose vectors the groups hold.
-            instructions: stand in the prompts that extract; None leaves them as Graphiti's are.
+            steering: which instructions stand in the prompts that extract, by group and kind.
             ontology: kinds of things and facts to look for.
             gate: asked before an entity is summarised; None summarises as Graphiti does.
         """
         self._model = model
         self._embedder = embedder
-        self._instructions = instructions
+        self._steering = steering
         self._ontology = ontology
         self._gate = gate
         self._candidates: WeakKeyDictionary[Group, Candidates] = WeakKeyDictionary()
 
-    @property
-    def recipe(self) -> str:
+    def recipe(self, group: GroupId, kind: str = "") -> str:
         return ids.digest(
             "llm",
             _VERSION,
             version("graphiti-core"),
             self._model.name,
-            self._instructions or "",
+            self._steering.of(group, kind).digest,
             self._ontology.digest,
         )
 
@@ -111,17 +111,19 @@ class LlmExtractor:
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> Extracted:
         clients = _Clients(self._model, self._embedder, MirrorDriver())
+        steer = self._steering.of(episode.turn.group_id, episode.kind)
         parts = []
         for number, told in enumerate(shown.told(episode)):
-            before = shown.before(episode, number, context, whole=self._instructions is None)
+            before = shown.before(episode, number, context, whole=steer.instructions is None)
             key = ids.part_id(episode.turn_id, number)
-            parts.append(await self._part(clients, told, before, key))
+            parts.append(await self._part(clients, told, before, key, steer))
             clients.check()
         return Extracted(tuple(context), tuple(parts), clients.model.usage)
 
     async def resolve(
         self, episode: Episode, extracted: Extracted, group: Group, *, now: datetime
     ) -> Resolved:
+        whole = self._steering.of(episode.turn.group_id, episode.kind).instructions is None
         embedder = TurnEmbedder(self._embedder)
         draft = Draft(group)
         candidates = DraftCandidates(draft, self._of(group))
@@ -131,9 +133,7 @@ class LlmExtractor:
         ):
             driver = MirrorDriver.of(draft, candidates, embedder.remember)
             clients = _Clients(self._model, embedder, driver)
-            before = shown.before(
-                episode, number, extracted.context, whole=self._instructions is None
-            )
+            before = shown.before(episode, number, extracted.context, whole=whole)
             nodes, edges = await self._resolve(clients, told, before, part)
             clients.check()
             said = outcome.resolved(nodes, edges, draft, known=embedder.known, now=now)
@@ -143,10 +143,15 @@ class LlmExtractor:
         return replace(outcome.of_draft(draft, mentions), usage=usage)
 
     async def _part(
-        self, clients: "_Clients", told: EpisodicNode, before: list[EpisodicNode], key: str
+        self,
+        clients: "_Clients",
+        told: EpisodicNode,
+        before: list[EpisodicNode],
+        key: str,
+        steer: Steer,
     ) -> Part:
-        nodes = await self._nodes(clients, told, before)
-        edges, made = await self._edges(clients, told, before, nodes)
+        nodes = await self._nodes(clients, told, before, steer)
+        edges, made = await self._edges(clients, told, before, nodes, steer)
         for edge in edges:
             # Of the part: that a turn says a thing twice is found out when it is resolved.
             ends = edge.source_node_uuid, edge.name, edge.target_node_uuid
@@ -166,14 +171,14 @@ class LlmExtractor:
         return self._candidates[group]
 
     async def _nodes(
-        self, clients: "_Clients", told: EpisodicNode, before: list[EpisodicNode]
+        self, clients: "_Clients", told: EpisodicNode, before: list[EpisodicNode], steer: Steer
     ) -> list[EntityNode]:
         nodes, _ = await extract_nodes(
             clients.bundle,
             told,
             before,
             self._ontology.entity_types,
-            custom_extraction_instructions=self._instructions,
+            custom_extraction_instructions=steer.instructions,
         )
         for node in nodes:
             node.uuid = _named(told, node)
@@ -187,6 +192,7 @@ class LlmExtractor:
         told: EpisodicNode,
         before: list[EpisodicNode],
         nodes: list[EntityNode],
+        steer: Steer,
     ) -> tuple[list[EntityEdge], list[EntityNode]]:
         """Return the facts, and the endpoints that only they name."""
         edges, made = await extract_edges(
@@ -198,7 +204,7 @@ class LlmExtractor:
             self._ontology.edge_type_map,
             told.group_id,
             self._ontology.edge_types,
-            custom_extraction_instructions=self._instructions,
+            custom_extraction_instructions=steer.instructions,
         )
         keys = {node.uuid: _named(told, node) for node in made}
         for node in made:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from turnetl.graph.mirror.group import Group
-from turnetl.model import Entity, Episode, Fact, Usage
+from turnetl.model import Entity, Episode, Fact, GroupId, Usage
 
 Extracted = TypeVar("Extracted")
 
@@ -35,9 +35,13 @@ class Resolved:
 class Extractor(Protocol[Extracted]):
     """One way to turn episodes into entities and facts."""
 
-    @property
-    def recipe(self) -> str:
-        """Digest of all that decides what comes out: rules, templates, ontology, model."""
+    def recipe(self, group: GroupId, kind: str = "") -> str:
+        """Return the digest of all that decides what comes out: rules, template, ontology, model.
+
+        Args:
+            group: whose turns.
+            kind: of the turn; none stands for turns that have no template of their own.
+        """
         ...
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> Extracted:

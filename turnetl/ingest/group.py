@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -33,7 +34,12 @@ class Tools:
 
 
 async def status(
-    group: GroupId, lake: Lake, store: GraphStore, scope: Scope, *, recipe: str | None
+    group: GroupId,
+    lake: Lake,
+    store: GraphStore,
+    scope: Scope,
+    *,
+    recipe: Callable[[GroupId, str], str] | None,
 ) -> GroupReport:
     """Say how a group stands. Writes nothing.
 
@@ -42,10 +48,11 @@ async def status(
         lake: where its episodes are.
         store: where its receipts are.
         scope: which turns a run would take.
-        recipe: how a run would extract them; None if that cannot be told.
+        recipe: how a run would extract the turns of a group and kind; None if that cannot be told.
     """
     rows = taken.episodes(lake, group, scope)
-    plan = await _plan(group, rows, lake, store, scope, recipe=recipe, context_turns=0)
+    by_kind = partial(recipe, group) if recipe is not None else None
+    plan = await _plan(group, rows, lake, store, scope, recipe=by_kind, context_turns=0)
     return standing(plan, await _holds(store, group), Quarantine(lake.root, group).entries())
 
 
@@ -72,7 +79,7 @@ async def ingest(
             tools.lake,
             tools.store,
             scope,
-            recipe=tools.extractor.recipe,
+            recipe=partial(tools.extractor.recipe, group),
             context_turns=tools.context_turns,
         )
     except TurnetlError as refused:
@@ -116,7 +123,7 @@ async def _plan(
     store: GraphStore,
     scope: Scope,
     *,
-    recipe: str | None,
+    recipe: Callable[[str], str] | None,
     context_turns: int,
 ) -> Plan:
     return planning.make(

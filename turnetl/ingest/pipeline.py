@@ -115,7 +115,8 @@ class Pipeline:
 
     @asynccontextmanager
     async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:
-        profile = Profile(self._embedder.name, self._embedder.dimensions, self._extractor.recipe)
+        recipe = self._extractor.recipe(group)
+        profile = Profile(self._embedder.name, self._embedder.dimensions, recipe)
         lease = await self._store.acquire(
             group,
             profile,
@@ -225,7 +226,7 @@ class Pipeline:
             content_hash=turn.content_hash,
             text_hash=change.episode.text_hash,
             parts=len(change.episode.parts),
-            recipe=self._extractor.recipe,
+            recipe=self._extractor.recipe(turn.group_id, change.episode.kind),
             committed_at=now,
             started_at=turn.started_at,
             ended_at=turn.ended_at,

@@ -5,7 +5,7 @@ turn that is not in it has a reason.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -32,7 +32,7 @@ _STALE = (NOISE, SAID, RENDERED, EXTRACTED)
 
 COLUMNS = (
     *("turn_id", "session_id", "noise", "started_at", "timeless", "closed"),
-    *("content_hash", "text_hash"),
+    *("content_hash", "text_hash", "kind"),
 )
 
 
@@ -93,7 +93,7 @@ def make(
     quarantined: Collection[TurnId],
     scope: Scope,
     *,
-    recipe: str | None,
+    recipe: Callable[[str], str] | None,
     context_turns: int,
 ) -> Plan:
     """Hold a group's episodes against its receipts.
@@ -103,7 +103,7 @@ def make(
         receipts: what the graph holds of the group.
         quarantined: turns that failed and wait for `turnetl retry`.
         scope: the run's limits.
-        recipe: digest of how turns would be extracted today; None if that cannot be told.
+        recipe: digest of how turns of a kind would be extracted today; None if that cannot be told.
         context_turns: how many earlier turns of a session a model is shown.
     """
     done = {receipt.turn_id: receipt for receipt in receipts}
@@ -168,13 +168,14 @@ def _noise(marked: pl.DataFrame) -> dict[str, int]:
 
 
 def _stale(
-    marked: pl.DataFrame, done: Mapping[TurnId, Receipt], recipe: str | None
+    marked: pl.DataFrame, done: Mapping[TurnId, Receipt], recipe: Callable[[str], str] | None
 ) -> dict[str, int]:
-    today = ("turn_id", "content_hash", "text_hash", "noise")
+    today = ("turn_id", "kind", "content_hash", "text_hash", "noise")
     committed = marked.filter(pl.col("state") == "committed").select(today)
+    recipes = {kind: recipe(kind) for kind in committed["kind"].unique()} if recipe else {}
     reasons = Counter(
-        _why_stale(done[TurnId(turn)], recipe, content, text, noise)
-        for turn, content, text, noise in committed.iter_rows()
+        _why_stale(done[TurnId(turn)], recipes.get(kind), content, text, noise)
+        for turn, kind, content, text, noise in committed.iter_rows()
     )
     return {name: reasons[name] for name in _STALE if reasons[name]}
 

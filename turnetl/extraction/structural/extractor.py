@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 
 from turnetl import ids
 from turnetl.extraction.port import Resolved
@@ -23,11 +24,8 @@ _LOOSE_THINGS = 12
 class StructuralExtractor:
     """Says what the archive says by structure. See `turnetl.extraction.port.Extractor`."""
 
-    @property
-    def recipe(self) -> str:
-        rules = [name for name in sorted(vars(lexicon)) if name.isupper()]
-        listed = (word for name in rules for word in (name, *sorted(getattr(lexicon, name))))
-        return ids.digest(_VERSION, str(_THINGS), str(_SAID), *listed)
+    def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - for all the same
+        return _recipe()
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> Found:
         """Return what the turn says, at most 40 things and 40 sentences, most telling first."""
@@ -57,6 +55,13 @@ class StructuralExtractor:
 
     async def close(self) -> None:
         """Do nothing: nothing was opened."""
+
+
+@cache
+def _recipe() -> str:
+    rules = [name for name in sorted(vars(lexicon)) if name.isupper()]
+    listed = (word for name in rules for word in (name, *sorted(getattr(lexicon, name))))
+    return ids.digest(_VERSION, str(_THINGS), str(_SAID), *listed)
 
 
 def read(episode: Episode, context: Sequence[Episode]) -> Found:

@@ -1,0 +1,94 @@
+"""What a turn of a group and kind is extracted with: the config and the templates, put together."""
+
+from dataclasses import dataclass
+
+from turnetl import ids
+from turnetl.extraction.config import ExtractionConfig, Mode, Said, TemplateSource, join
+from turnetl.extraction.preprocessor import Preprocessor
+from turnetl.model import GroupId
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """What is said to the model about one turn."""
+
+    name: str
+    """Of the template; "inline" or "none"."""
+    instructions: str | None
+    """None leaves the prompts as Graphiti's are."""
+    mode: Mode
+    reflexion: int
+    """Times that the model is asked what was missed."""
+    digest: str
+    """Of all that decides what comes out."""
+
+    def join(self, hints: str) -> str:
+        """Return instructions and the hints of a reflexion pass, in the order of the mode."""
+        return join(self.instructions, hints, self.mode)
+
+
+class Steering:
+    """Says how turns are extracted. Each template is read once: a run sees no half of an edit."""
+
+    def __init__(self, config: ExtractionConfig, templates: TemplateSource) -> None:
+        self._config = config
+        self._templates = templates
+        self._steers: dict[tuple[GroupId, str], Steer] = {}
+        self._read: dict[str, Preprocessor | None] = {}
+
+    def of(self, group: GroupId, kind: str = "") -> Steer:
+        """Return what is said about a turn; no kind stands for a turn that has none of its own.
+
+        Raises:
+            BadUsage: a template that cannot be used.
+        """
+        if (group, kind) not in self._steers:
+            self._steers[group, kind] = self._made(group, kind)
+        return self._steers[group, kind]
+
+    def _made(self, group: GroupId, kind: str) -> Steer:
+        said = self._config.prompt_of(group, kind)
+        mode, reflexion = self._config.mode_of(group), self._config.reflexion_of(group)
+        found = self._prepared(said)
+        instructions = found.prompt or None if found is not None else None
+        # Without hints there is nothing to be before or after.
+        place = mode if reflexion and instructions else ""
+        return Steer(
+            name=_named(said, found),
+            instructions=instructions,
+            mode=mode,
+            reflexion=reflexion,
+            digest=ids.digest(instructions or "", place, str(reflexion)),
+        )
+
+    def _prepared(self, said: Said) -> Preprocessor | None:
+        if not isinstance(said, str):
+            return None
+        if said not in self._read:
+            config = ExtractionConfig(preprocessing_prompt=said)
+            self._read[said] = config.preprocessor(self._templates)
+        return self._read[said]
+
+
+def always(instructions: str | None, *, mode: Mode = "prepend", reflexion: int = 0) -> Steering:
+    """Return a steering that says the same about every turn."""
+    config = ExtractionConfig(
+        preprocessing_prompt=instructions, preprocessing_mode=mode, reflexion=reflexion
+    )
+    return Steering(config, _Nowhere())
+
+
+class _Nowhere:
+    """Where there are no templates."""
+
+    def load(self, name: str) -> str | None:  # noqa: ARG002 - there are none
+        return None
+
+    def preprocessor(self, name: str) -> Preprocessor | None:  # noqa: ARG002 - there are none
+        return None
+
+
+def _named(said: Said, found: Preprocessor | None) -> str:
+    if found is None or not isinstance(said, str):
+        return "none"
+    return said if said.endswith(".md") else "inline"
