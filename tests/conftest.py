@@ -12,8 +12,8 @@ from tests.servers.provider import Provider, serving
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import Model
-from turnetl.llm.http import Patience
 from turnetl.llm.models import open_model
+from turnetl.llm.retry import Patience, Retried
 
 # A loaded machine is no reason to fail.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -69,11 +69,7 @@ def provider() -> Iterator[Provider]:
 @pytest.fixture
 async def model(provider: Provider) -> AsyncIterator[Model]:
     """A model of that provider; a question is asked twice at most, without a wait."""
-    opened = open_model(
-        "openai-compatible",
-        model="canned",
-        base_url=provider.base_url("openai"),
-        patience=Patience(attempts=2, first_wait=0),
-    )
+    base = open_model("openai-compatible", model="canned", base_url=provider.base_url("openai"))
+    opened = Retried(base, Patience(attempts=2, first_wait=0))
     yield opened
     await opened.close()

@@ -17,6 +17,8 @@
 Messages say what, where, and what to do, in one sentence that is fit for a terminal.
 """
 
+from turnetl.model import Usage
+
 
 class TurnetlError(Exception):
     """The root: everything that turnetl raises on purpose."""
@@ -39,6 +41,11 @@ class BadArchive(Skip):
 
 class BadTurn(Skip):
     """A turn that cannot be ingested."""
+
+    def __init__(self, message: str, usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage or Usage()
+        """What the answers cost that were of no use."""
 
 
 class TooLong(BadTurn):

@@ -48,7 +48,8 @@ async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_the_reaso
     assert again[2] == ("assistant", said or "(no answer)")
     assert again[3][0] == "user"
     assert again[3][1].startswith("That does not fit: ")
-    assert turn.usage == Usage(calls=2, prompt_tokens=200, completion_tokens=20)
+    paid = Usage(calls=2, prompt_tokens=200, completion_tokens=20, seconds=turn.usage.seconds)
+    assert turn.usage == paid
 
 
 async def test_two_answers_that_do_not_fit_set_the_turn_aside(

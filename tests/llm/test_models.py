@@ -11,9 +11,10 @@ from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused
 from turnetl.llm import schemas
 from turnetl.llm.chat import Model, Question, Said
-from turnetl.llm.http import HttpModel, Patience
+from turnetl.llm.http import Timeouts
+from turnetl.llm.limiter import Limited, Limiter
 from turnetl.llm.models import PROVIDERS, open_model
-from turnetl.llm.openai import OpenAi
+from turnetl.llm.retry import Patience, Retried
 
 ASKED = Question(
     prompt="extract_edges.edge",
@@ -29,13 +30,14 @@ ASKED = Question(
 
 @pytest.fixture(params=PROVIDERS)
 async def model(request: pytest.FixtureRequest, provider: Provider) -> AsyncIterator[Model]:
-    opened = open_model(
+    base = open_model(
         request.param,
         model="canned",
         base_url=provider.base_url(request.param),
         api_key=KEY,
-        patience=Patience(answer=5, connect=5, attempts=3, first_wait=0, longest_wait=5),
+        timeouts=Timeouts(answer=5, connect=5),
     )
+    opened = Retried(base, Patience(attempts=3, first_wait=0, longest_wait=5))
     yield opened
     await opened.close()
 
@@ -125,57 +127,25 @@ async def test_a_page_instead_of_an_answer_says_check_the_url(
         await model.answer(ASKED)
 
 
-async def test_an_answer_without_content_is_empty_and_no_crash(
+async def test_an_answer_without_content_is_asked_for_again(
     model: Model, provider: Provider
 ) -> None:
     provider.faults = [Fault(200, '{"choices": [], "content": null, "candidates": 3}')]
-    assert (await model.answer(ASKED)).text == ""
+    assert (await model.answer(ASKED)).calls == 2
+    assert provider.asked[1].messages[2][1] == "(no answer)"
 
 
-async def test_nobody_there_is_busy(provider: Provider) -> None:
-    gone = provider.url
-    model = open_model(
-        "openai-compatible",
-        model="m",
-        base_url="http://127.0.0.1:1/v1",
-        patience=Patience(attempts=1),
-    )
+async def test_nobody_there_is_busy() -> None:
+    model = open_model("openai-compatible", model="m", base_url="http://127.0.0.1:1/v1")
     with pytest.raises(ModelBusy, match=r"127\.0\.0\.1"):
         await model.answer(ASKED)
     await model.close()
-    assert gone
-
-
-async def test_the_provider_says_how_long_to_wait(provider: Provider) -> None:
-    waits: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waits.append(seconds)
-
-    model = _openai(provider, sleep)
-    provider.faults = [Fault(429, headers={"Retry-After": "7"}), Fault(429), Fault(429)]
-    await model.answer(ASKED)
-    await model.close()
-    assert waits == [7.0, 2.0, 4.0]
-
-
-async def test_a_wait_beyond_patience_is_left_for_later(provider: Provider) -> None:
-    async def sleep(seconds: float) -> None:
-        raise AssertionError(f"slept {seconds} s")
-
-    model = _openai(provider, sleep)
-    provider.faults = [Fault(429, headers={"Retry-After": "3600"})]
-    with pytest.raises(ModelBusy) as busy:
-        await model.answer(ASKED)
-    await model.close()
-    assert busy.value.retry_after == 3600
 
 
 async def test_no_more_calls_are_in_flight_than_allowed(provider: Provider) -> None:
     provider.hold = threading.Event()
-    model = open_model(
-        "openai-compatible", model="m", base_url=provider.base_url("openai"), at_once=2
-    )
+    base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
+    model = Limited(base, Limiter(None, None, 2))
     asking = [asyncio.create_task(model.answer(ASKED)) for _ in range(6)]
     for _ in range(2):
         await asyncio.to_thread(provider.arrived.acquire)
@@ -204,9 +174,3 @@ def test_a_model_is_named_with_its_provider() -> None:
     model = open_model("gemini", model="flash", api_key=KEY)
     assert model.name == "gemini/flash"
     assert KEY not in repr(vars(model)["_wire"])
-
-
-def _openai(provider: Provider, sleep: object) -> HttpModel:
-    wire = OpenAi("m", provider.base_url("openai"))
-    patience = Patience(attempts=4, first_wait=1, longest_wait=30)
-    return HttpModel(wire, KEY, at_once=1, patience=patience, sleep=sleep)  # type: ignore[arg-type]

@@ -1,9 +1,7 @@
 """Graphiti's client classes in front of turnetl's seams: a model, an embedder, and no reranker."""
 
-import json
-import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NoReturn, cast, get_args
 
 from graphiti_core.cross_encoder.client import CrossEncoderClient
@@ -11,26 +9,22 @@ from graphiti_core.embedder.client import EmbedderClient
 from graphiti_core.llm_client.client import LLMClient, get_extraction_language_instruction
 from graphiti_core.llm_client.config import LLMConfig, ModelSize
 from graphiti_core.prompts.models import Message
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from typing_extensions import override
 
 from turnetl.errors import BadTurn, TurnetlError
-from turnetl.llm import schemas
+from turnetl.llm import fit, schemas
 from turnetl.llm.chat import Model, Question, Role, Said
 from turnetl.llm.port import Embedder
 from turnetl.llm.vectors import floats
 from turnetl.model import Usage, Vector
 
-log = logging.getLogger(__name__)
-
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\u200b\u200c\u200d\ufeff\u2060\ud800-\udfff]")
 """What Graphiti's clients take out of every prompt."""
-_FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
-_MOST_SAID = 600
 
 
 class TurnModel(LLMClient):
-    """The model as Graphiti calls it for one turn: checks answers, asks again once, counts.
+    """The model as Graphiti calls it for one turn: counts, and remembers what failed.
 
     Messages are those that Graphiti's client for OpenAI-compatible servers sends.
     """
@@ -70,7 +64,7 @@ class TurnModel(LLMClient):
             max_tokens=max_tokens or self.max_tokens,
         )
         try:
-            return await self._answer(question, response_model)
+            return await self._answer(question)
         except TurnetlError as error:
             self._failure = self._failure or error
             raise
@@ -79,30 +73,19 @@ class TurnModel(LLMClient):
     async def _generate_response(self, *_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError("Graphiti calls generate_response only")
 
-    async def _answer(self, question: Question, form: type[BaseModel] | None) -> dict[str, Any]:
-        said = await self._ask(question)
+    async def _answer(self, question: Question) -> dict[str, Any]:
         try:
-            return _parse(said, form)
-        except ValueError as error:
-            log.info("asking again", extra={"prompt": question.prompt})
-            again = _again(question, said, error)
-        try:
-            return _parse(await self._ask(again), form)
+            answer = await self._asked.answer(question)
+            self.usage += answer.usage
+            return fit.parsed(answer.text)
+        except BadTurn as error:
+            self.usage += error.usage
+            raise
         except ValueError as error:
             raise BadTurn(
-                f"model `{self._asked.name}` answered `{question.prompt}` twice with something "
-                f"that does not fit: {_reason(error)}"
+                f"model `{self._asked.name}` answered `{question.prompt}` with something that "
+                f"is not JSON: {fit.reason(error)}"
             ) from error
-
-    async def _ask(self, question: Question) -> str:
-        answer = await self._asked.answer(question)
-        self.usage += Usage(1, answer.prompt_tokens, answer.completion_tokens)
-        if answer.cut:
-            raise BadTurn(
-                f"model `{self._asked.name}`: the answer to `{question.prompt}` was cut after "
-                f"{answer.completion_tokens:,} tokens"
-            )
-        return answer.text
 
 
 class TurnEmbedder(EmbedderClient):
@@ -152,37 +135,3 @@ def _role(role: str) -> Role:
 
 def _clean(text: str) -> str:
     return _INVISIBLE.sub("", text)
-
-
-def _parse(said: str, form: type[BaseModel] | None) -> dict[str, Any]:
-    """Return the object in the answer, also out of a Markdown fence.
-
-    Raises:
-        ValueError: it is no JSON object, or does not fit.
-    """
-    fenced = _FENCE.match(said.strip())
-    parsed = json.loads(fenced[1] if fenced else said)
-    if not isinstance(parsed, dict):
-        raise ValueError(f"expected a JSON object, got {type(parsed).__name__}")  # noqa: TRY004 - as JSON's
-    if form is not None:
-        form.model_validate(parsed)
-    return parsed
-
-
-def _again(question: Question, said: str, error: ValueError) -> Question:
-    """Return the question with the answer and what is wrong with it."""
-    wrong = f"That does not fit: {_reason(error)}. Answer again, with the JSON object alone."
-    # Providers refuse an empty message.
-    more: Sequence[Said] = (Said("assistant", said or "(no answer)"), Said("user", wrong))
-    return Question(
-        question.prompt, (*question.messages, *more), question.schema, question.max_tokens
-    )
-
-
-def _reason(error: ValueError) -> str:
-    """Say what is wrong without the answer's own words: they may be anything."""
-    if not isinstance(error, ValidationError):
-        return str(error)[:_MOST_SAID]
-    wrongs = error.errors(include_input=False, include_url=False)
-    lines = (f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}" for wrong in wrongs)
-    return "; ".join(lines)[:_MOST_SAID]

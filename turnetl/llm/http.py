@@ -1,56 +1,48 @@
-"""A model behind HTTP: calls at once, patience, when to ask again, when to stop."""
+"""A model behind HTTP: one attempt a call. What went wrong becomes the error that names its remedy.
+
+Whoever asks again, waits, counts or keeps stands around it; see `turnetl.llm.stack`.
+"""
 
 import asyncio
 import json
-import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import re
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, NoReturn
 
 import httpx
 
-from turnetl.errors import BadTurn, ModelBusy, ModelRefused
+from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong
 from turnetl.llm.chat import Answer, Question, Wire, dig
 
-log = logging.getLogger(__name__)
-
-Sleep = Callable[[float], Awaitable[object]]
+_MOST_BYTES = 32 << 20
+"""No answer is longer; what is, never ends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How a model is waited for. Seconds."""
+class Timeouts:
+    """How long a call may take. Seconds."""
 
     answer: float = 120.0
+    """From the first byte sent to the last one read."""
     connect: float = 10.0
-    attempts: int = 4
-    first_wait: float = 1.0
-    """Doubled after each attempt."""
-    longest_wait: float = 60.0
-    """If a provider asks for more, the turn is left for later."""
 
 
 class HttpModel:
-    """Asks one provider's model. One for the whole process, whatever runs side by side."""
+    """Asks one provider's model, once a call."""
 
-    def __init__(
-        self,
-        wire: Wire,
-        api_key: str | None,
-        *,
-        at_once: int,
-        patience: Patience,
-        sleep: Sleep = asyncio.sleep,
-    ) -> None:
+    def __init__(self, wire: Wire, api_key: str | None, *, timeouts: Timeouts) -> None:
         self._wire = wire
         self._api_key = api_key
-        self._patience = patience
-        self._sleep = sleep
-        self._free = asyncio.Semaphore(at_once)
+        self._timeouts = timeouts
         self._client = httpx.AsyncClient(
-            timeout=httpx.Timeout(patience.answer, connect=patience.connect),
-            limits=httpx.Limits(max_connections=at_once),
+            timeout=httpx.Timeout(timeouts.answer, connect=timeouts.connect),
+            # How many calls are in flight is the limiter's business.
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
+            headers={"Content-Type": "application/json"} | wire.headers(api_key),
         )
 
     @property
@@ -59,36 +51,42 @@ class HttpModel:
 
     async def answer(self, question: Question) -> Answer:
         body = json.dumps(self._wire.body(question), ensure_ascii=False).encode("utf-8", "replace")
-        wait = self._patience.first_wait
-        for attempt in range(1, self._patience.attempts + 1):
-            try:
-                return self._read(await self._post(body))
-            except ModelBusy as busy:
-                pause = wait if busy.retry_after is None else busy.retry_after
-                if attempt == self._patience.attempts or pause > self._patience.longest_wait:
-                    raise
-                log.info("model busy", extra={"prompt": question.prompt, "pause": pause})
-                await self._sleep(pause)
-                wait *= 2
-        raise AssertionError("unreachable: the last attempt returns or raises")
+        began = time.perf_counter()
+        response = await self._post(body)
+        return replace(self._read(response), seconds=time.perf_counter() - began)
 
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def _post(self, body: bytes) -> httpx.Response:
-        headers = {"Content-Type": "application/json"} | self._wire.headers(self._api_key)
+    async def _post(self, body: bytes) -> "_Response":
         try:
-            async with self._free:
-                return await self._client.post(self._wire.url(), content=body, headers=headers)
+            async with (
+                asyncio.timeout(self._timeouts.answer),
+                self._client.stream("POST", self._wire.url(), content=body) as response,
+            ):
+                return _Response(
+                    response.status_code, response.headers, await self._whole(response)
+                )
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise ModelRefused(f"{self._where()}: {error}; set the base URL") from error
+        except TimeoutError as error:
+            waited = f"{self._timeouts.answer:g} s"
+            raise ModelBusy(f"{self._where()} did not answer within {waited}") from error
         except httpx.HTTPError as error:
             what = str(error) or type(error).__name__
             raise ModelBusy(f"{self._where()} did not answer: {what}") from error
 
-    def _read(self, response: httpx.Response) -> Answer:
-        parsed = _parsed(response)
-        if response.status_code != HTTPStatus.OK:
+    async def _whole(self, response: httpx.Response) -> bytes:
+        read = bytearray()
+        async for some in response.aiter_bytes():
+            read += some
+            if len(read) > _MOST_BYTES:
+                raise BadTurn(f"{self._where()} does not stop answering ({len(read):,} bytes)")
+        return bytes(read)
+
+    def _read(self, response: "_Response") -> Answer:
+        parsed = _parsed(response.body)
+        if response.status != HTTPStatus.OK:
             self._refuse(response, parsed)
         if not isinstance(parsed, dict):
             raise ModelRefused(
@@ -96,12 +94,14 @@ class HttpModel:
             )
         return self._wire.answer(parsed)
 
-    def _refuse(self, response: httpx.Response, parsed: Any) -> NoReturn:
+    def _refuse(self, response: "_Response", parsed: Any) -> NoReturn:
         """Turn a failure into the error that names its remedy."""
-        status = response.status_code
+        status = response.status
         said = self._said(parsed)
         if status in _STOP or _is_quota(parsed):
             raise ModelRefused(f"{self._where()}: {_STOP.get(status, _NO_CREDIT)} ({status}{said})")
+        if _is_too_long(status, said, parsed):
+            raise TooLong(f"{self._where()}: the question is too long ({status}{said})")
         if status in _BUSY or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise ModelBusy(f"{self._where()} is busy ({status}{said})", _retry_after(response))
         raise BadTurn(f"{self._where()} does not take this question ({status}{said})")
@@ -119,6 +119,13 @@ class HttpModel:
         return f"model `{self.name}` at {httpx.URL(self._wire.url()).host}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Response:
+    status: int
+    headers: httpx.Headers
+    body: bytes
+
+
 _NO_CREDIT = "there is no credit left; top up or name another model"
 _STOP: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: "the API key is missing or wrong; set TURNETL_LLM__API_KEY",
@@ -127,12 +134,25 @@ _STOP: dict[int, str] = {
     HTTPStatus.NOT_FOUND: "no such model or address; check TURNETL_LLM__MODEL and the base URL",
     HTTPStatus.METHOD_NOT_ALLOWED: "no model answers at this address; check the base URL",
 }
-_BUSY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS)
+_BUSY = (
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.CONFLICT,
+    HTTPStatus.TOO_EARLY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+)
+_TOO_LONG = re.compile(
+    r"context[ _](length|size|window)|(prompt|input|request) (is )?too (long|large)"
+    r"|input token count|too many (input |prompt )?tokens|reduce the length",
+    re.IGNORECASE,
+)
+"""How OpenAI, Anthropic, Gemini, vLLM and llama.cpp say it."""
+_MAY_BE_TOO_LONG = (HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS)
+"""A question beyond a whole minute's tokens is answered 429, and no patience helps."""
 
 
-def _parsed(response: httpx.Response) -> Any:
+def _parsed(body: bytes) -> Any:
     try:
-        return response.json()
+        return json.loads(body)
     except ValueError:
         return None
 
@@ -142,9 +162,34 @@ def _is_quota(parsed: Any) -> bool:
     return "insufficient_quota" in (dig(parsed, "error", "code"), dig(parsed, "error", "type"))
 
 
-def _retry_after(response: httpx.Response) -> float | None:
-    """Return the seconds to wait; None if none are given, or a date."""
+def _is_too_long(status: int, said: str, parsed: Any) -> bool:
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return True
+    code = dig(parsed, "error", "code")
+    return status in _MAY_BE_TOO_LONG and bool(_TOO_LONG.search(f"{said} {code}"))
+
+
+def _retry_after(response: _Response) -> float | None:
+    """Return the seconds to wait, given as such or as a date; None if there are none."""
+    given = response.headers.get("retry-after", "")
     try:
-        return max(0.0, float(response.headers["retry-after"]))
-    except (KeyError, ValueError):
+        return max(0.0, float(given))
+    except ValueError:
+        return _until(given, response.headers.get("date", ""))
+
+
+def _until(given: str, said_at: str) -> float | None:
+    """Return the seconds between two HTTP dates; by our own clock where the answer has no date."""
+    until = _date(given)
+    if until is None:
         return None
+    now = _date(said_at) or datetime.fromtimestamp(time.time(), UTC)
+    return max(0.0, (until - now).total_seconds())
+
+
+def _date(given: str) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(given)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

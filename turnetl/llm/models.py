@@ -4,7 +4,7 @@ from turnetl.errors import BadUsage
 from turnetl.llm.anthropic import Anthropic
 from turnetl.llm.chat import Model, Wire
 from turnetl.llm.gemini import Gemini
-from turnetl.llm.http import HttpModel, Patience
+from turnetl.llm.http import HttpModel, Timeouts
 from turnetl.llm.openai import OpenAi, OpenAiCompatible
 
 PROVIDERS = ("openai", "openai-compatible", "anthropic", "gemini")
@@ -18,10 +18,9 @@ def open_model(
     model: str | None,
     base_url: str | None = None,
     api_key: str | None = None,
-    at_once: int = 8,
-    patience: Patience | None = None,
+    timeouts: Timeouts | None = None,
 ) -> Model:
-    """Return a model that counts nothing and keeps nothing: what does so wraps it.
+    """Return a model that makes one attempt a call: what waits, counts or keeps wraps it.
 
     Args:
         provider: one of `PROVIDERS`.
@@ -29,8 +28,7 @@ def open_model(
         base_url: up to and with `/v1` for `openai` and `openai-compatible`, with `/v1beta` for
             `gemini`, without a version for `anthropic`; needed for `openai-compatible` only.
         api_key: not needed for `openai-compatible`.
-        at_once: calls in flight.
-        patience: how long to wait, and how often to ask again.
+        timeouts: how long a call may take.
 
     Raises:
         BadUsage: something is missing or unknown; says which.
@@ -42,7 +40,7 @@ def open_model(
     if base_url is not None and not base_url.startswith(("http://", "https://")):
         raise BadUsage("TURNETL_LLM__BASE_URL is no URL: it begins with http:// or https://")
     wire = _wire(provider, model, base_url)
-    return HttpModel(wire, api_key, at_once=at_once, patience=patience or Patience())
+    return HttpModel(wire, api_key, timeouts=timeouts or Timeouts())
 
 
 def _wire(provider: str, model: str, base_url: str | None) -> Wire:

@@ -1,0 +1,204 @@
+"""No more requests, tokens and calls in flight than a provider allows: one limiter a process.
+
+First come, first served; a call that is cancelled while it waits takes nothing with it.
+"""
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from turnetl.errors import ModelBusy
+from turnetl.llm.chat import Answer, Model, Question
+
+Sleep = Callable[[float], Awaitable[object]]
+
+_MINUTE = 61.5
+"""Seconds. What left within 60 s may arrive within less: some travel faster than others."""
+_BURST = 0.1
+"""Of a minute's requests, as many may leave at once; the rest follows evenly, for providers that
+look at seconds."""
+_TOKENS_A_CHARACTER = 0.3
+"""Until answers have shown better."""
+_LEARN = 0.1
+
+
+class Limiter:
+    """What all calls of a process share."""
+
+    def __init__(
+        self,
+        requests_per_minute: int | None,
+        tokens_per_minute: int | None,
+        at_once: int,
+        *,
+        longest_wait: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        """Limit nothing yet.
+
+        Args:
+            requests_per_minute: in any 60 s; None for no limit.
+            tokens_per_minute: of questions and answers; None for no limit.
+            at_once: calls in flight.
+            longest_wait: seconds; a provider that asks for more is not asked until then.
+            clock: seconds, from anywhere, never backwards.
+            sleep: waits so many seconds.
+        """
+        self._requests = _Requests(requests_per_minute)
+        self._tokens = _Tokens(tokens_per_minute)
+        self._free = asyncio.Semaphore(at_once)
+        self._door = asyncio.Lock()
+        self._pauses: dict[str, _Pause] = {}
+        self._longest_wait = longest_wait
+        self._clock = clock
+        self._sleep = sleep
+
+    @asynccontextmanager
+    async def call(self, model: str, characters: int) -> AsyncIterator["Taken"]:
+        """Hold a place among the calls in flight, once it is this call's turn.
+
+        Raises:
+            ModelBusy: the provider asked for more patience than there is.
+        """
+        pause = self._pauses.setdefault(model, _Pause())
+        async with pause.gate:
+            await self._pass(model, pause)
+        async with self._free:
+            async with self._door:
+                await self._wait(characters)
+                taken = self._tokens.take(characters, self._clock())
+                self._requests.take(self._clock())
+            yield taken
+
+    def settle(self, taken: "Taken", tokens: int) -> None:
+        """Put in place of the estimate what a call did take."""
+        self._tokens.settle(taken, tokens)
+
+    def pause(self, model: str, seconds: float) -> None:
+        """Let no call of that model begin for so long."""
+        pause = self._pauses.setdefault(model, _Pause())
+        pause.until = max(pause.until, self._clock() + seconds)
+
+    async def _pass(self, model: str, pause: "_Pause") -> None:
+        while (left := pause.until - self._clock()) > 0:
+            if left > self._longest_wait:
+                raise ModelBusy(
+                    f"model `{model}`: the provider asked for {left:,.0f} s of patience; "
+                    "run again then",
+                    left,
+                )
+            await self._sleep(left)
+
+    async def _wait(self, characters: int) -> None:
+        while True:
+            now = self._clock()
+            free = max(self._requests.free_at(now), self._tokens.free_at(characters, now))
+            if free <= now:
+                return
+            await self._sleep(free - now)
+
+
+class Limited:
+    """A model whose calls wait for their turn."""
+
+    def __init__(self, model: Model, limiter: Limiter) -> None:
+        self._model = model
+        self._limiter = limiter
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def answer(self, question: Question) -> Answer:
+        characters = sum(len(said.text) for said in question.messages)
+        async with self._limiter.call(self.name, characters) as taken:
+            try:
+                answer = await self._model.answer(question)
+            except ModelBusy as busy:
+                if busy.retry_after is not None:
+                    self._limiter.pause(self.name, busy.retry_after)
+                raise
+        self._limiter.settle(taken, answer.prompt_tokens + answer.completion_tokens)
+        return answer
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+@dataclass
+class Taken:
+    """Tokens of one call, in the minute of its beginning."""
+
+    at: float
+    characters: int
+    tokens: float
+
+
+class _Pause:
+    def __init__(self) -> None:
+        self.until = -math.inf
+        self.gate = asyncio.Lock()
+        """One waits for the end of the pause, the others stand behind it in order."""
+
+
+class _Requests:
+    def __init__(self, per_minute: int | None) -> None:
+        self._most = per_minute
+        self._begun: deque[float] = deque(maxlen=per_minute)
+        self._even = -math.inf
+        """When the next would begin if all were as far apart as can be."""
+
+    def free_at(self, now: float) -> float:
+        if self._most is None:
+            return now
+        ahead = self._even - _MINUTE * _BURST
+        return max(ahead, self._begun[0] + _MINUTE if len(self._begun) == self._most else now)
+
+    def take(self, now: float) -> None:
+        if self._most is None:
+            return
+        self._begun.append(now)
+        self._even = max(self._even, now) + _MINUTE / self._most
+
+
+class _Tokens:
+    def __init__(self, per_minute: int | None) -> None:
+        self._most = per_minute
+        self._taken: deque[Taken] = deque()
+        self._a_character = _TOKENS_A_CHARACTER
+
+    def free_at(self, characters: int, now: float) -> float:
+        """Return when so much fits; more than a minute's worth waits until all else is over."""
+        if self._most is None:
+            return now
+        while self._taken and self._taken[0].at + _MINUTE <= now:
+            self._taken.popleft()
+        over = sum(one.tokens for one in self._taken) + self._of(characters) - self._most
+        free = now
+        for one in self._taken:
+            if over <= 0:
+                break
+            over -= one.tokens
+            free = one.at + _MINUTE
+        return free
+
+    def take(self, characters: int, now: float) -> Taken:
+        taken = Taken(now, characters, self._of(characters))
+        if self._most is not None:
+            self._taken.append(taken)
+        return taken
+
+    def settle(self, taken: Taken, tokens: int) -> None:
+        if not tokens:
+            return
+        taken.tokens = tokens
+        if taken.characters:
+            self._a_character += _LEARN * (tokens / taken.characters - self._a_character)
+
+    def _of(self, characters: int) -> float:
+        return characters * self._a_character
