@@ -154,19 +154,21 @@ class Usage:
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost: float = 0.0
-    """US dollars."""
+    cost: float | None = 0.0
+    """US dollars; None where no price is known."""
     cached_tokens: int = 0
     """Of the prompt tokens, those that the provider had read before."""
     seconds: float = 0.0
     """Waited for answers."""
 
     def __add__(self, other: "Usage") -> "Usage":
+        """Return both together. What is known and what is not make a cost that is not known."""
+        known = self.cost is not None and other.cost is not None
         return Usage(
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost=self.cost + other.cost,
+            cost=(self.cost or 0.0) + (other.cost or 0.0) if known else None,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             seconds=self.seconds + other.seconds,
         )

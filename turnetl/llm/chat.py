@@ -58,8 +58,8 @@ class Answer:
     """Attempts that are summed up here."""
     seconds: float = 0.0
     """Until the answer was there, waiting before the call left out."""
-    cost: float = 0.0
-    """US dollars; 0 where no price is known."""
+    cost: float | None = 0.0
+    """US dollars; None where no price is known."""
     journaled: bool = False
     """Out of the journal: nothing was paid for it now."""
 

@@ -1,0 +1,172 @@
+"""A hard limit on what a run may use, in tokens and in money, over all its groups and models.
+
+Before a call its worst case is set aside, so that what is used never exceeds the budget whatever
+the answers are; afterwards what the meter saw is all that counts.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from turnetl.errors import BadUsage, Exhausted
+from turnetl.llm.chat import Answer, Model, Question
+from turnetl.llm.meter import Meter
+from turnetl.llm.prices import Price, Prices
+from turnetl.model import Usage
+
+_ASKS = 2
+"""How often a question is asked at most if the answers do not fit."""
+_WRONG = 300
+"""Tokens that say what was wrong with an answer."""
+_BYTES_A_TOKEN = 2
+"""Of prompts. Text has four, lists of digits and letters without a meaning have two."""
+_A_MESSAGE = 16
+"""Tokens around a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """What a call may use at worst."""
+
+    tokens: int
+    money: float
+    """US dollars; 0 if money does not matter."""
+
+
+class Budget:
+    """What a run may use. One for the whole process."""
+
+    def __init__(
+        self, tokens: int | None, money: float | None, meter: Meter, prices: Prices
+    ) -> None:
+        """Limit what `meter` counts.
+
+        Args:
+            tokens: of prompts and answers; None: as many as it takes.
+            money: US dollars; None: as many as it takes.
+            meter: counts all that is used, by every model that the budget is for.
+            prices: what the models cost.
+        """
+        self.tokens = tokens
+        self.money = money
+        self._meter = meter
+        self._prices = prices
+        self._open: list[Reserve] = []
+        self._freed = asyncio.Event()
+        self._door = asyncio.Lock()
+        self._said: str | None = None
+
+    def price(self, model: str) -> Price | None:
+        """Return the model's price.
+
+        Raises:
+            BadUsage: there is none, and the budget is one of money; says what to add where.
+        """
+        price = self._prices.of(model)
+        if price is None and self.money is not None:
+            raise BadUsage(f"a budget of money needs prices, and {self._prices.missing(model)}")
+        return price
+
+    @asynccontextmanager
+    async def reserved(self, reserve: Reserve) -> AsyncIterator[None]:
+        """Set the reserve aside for as long as a call takes.
+
+        Calls are let in one after the other; where the reserve does not fit, the ones before it
+        are waited for: most of them use much less than was set aside.
+
+        Raises:
+            Exhausted: it does not fit though nothing is under way. From then on nothing is let in.
+        """
+        async with self._door:
+            while not self._fits(reserve):
+                if not self._open:
+                    self._said = self._said or self._exhausted(reserve)
+                    raise Exhausted(self._said)
+                self._freed.clear()
+                await self._freed.wait()
+            self._open.append(reserve)
+        try:
+            yield
+        finally:
+            self._open.remove(reserve)
+            self._freed.set()
+
+    def _fits(self, reserve: Reserve) -> bool:
+        if self._said is not None:
+            return False
+        used = self._meter.total
+        tokens = _tokens(used) + sum(one.tokens for one in self._open) + reserve.tokens
+        money = (used.cost or 0.0) + sum(one.money for one in self._open) + reserve.money
+        return (self.tokens is None or tokens <= self.tokens) and (
+            self.money is None or money <= self.money
+        )
+
+    def _exhausted(self, reserve: Reserve) -> str:
+        used = self._meter.total
+        spent, next_call = [], []
+        if self.tokens is not None:
+            spent.append(f"{_tokens(used):,} of {self.tokens:,} tokens")
+            next_call.append(f"{reserve.tokens:,} tokens")
+        if self.money is not None:
+            spent.append(f"${used.cost or 0.0:,.4f} of ${self.money:,.4f}")
+            next_call.append(f"${reserve.money:,.4f}")
+        return (
+            f"the budget is used up: {' and '.join(spent)} are spent, and the next call may take "
+            f"up to {' and '.join(next_call)}; what is done stays, and the same command goes on "
+            "from there"
+        )
+
+
+class Budgeted:
+    """A model that is asked only if the budget bears the worst that may come of it."""
+
+    def __init__(self, model: Model, budget: Budget) -> None:
+        """Put a model under a budget.
+
+        Raises:
+            BadUsage: the budget is one of money, and the model's price is not known.
+        """
+        self._model = model
+        self._budget = budget
+        self._price = budget.price(model.name)
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def answer(self, question: Question) -> Answer:
+        """Ask once there is room for it.
+
+        Raises:
+            Exhausted: there is none and will be none.
+        """
+        async with self._budget.reserved(worst(question, self._price)):
+            return await self._model.answer(question)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+def worst(question: Question, price: Price | None) -> Reserve:
+    """Return what a question may use at worst: asked again, with the longest answers."""
+    prompt, answer = _prompt(question), question.max_tokens
+    usage = Usage(
+        prompt_tokens=sum(prompt + ask * (answer + _WRONG) for ask in range(_ASKS)),
+        completion_tokens=_ASKS * answer,
+    )
+    return Reserve(_tokens(usage), price.of(usage) if price else 0.0)
+
+
+def _prompt(question: Question) -> int:
+    """Return an upper estimate of the tokens of a prompt, from the length of its texts."""
+    texts = [said.text for said in question.messages]
+    if question.schema is not None:
+        texts.append(json.dumps(question.schema.json))
+    size = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    return size // _BYTES_A_TOKEN + _A_MESSAGE * (len(texts) + 1)
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.prompt_tokens + usage.completion_tokens

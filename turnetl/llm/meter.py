@@ -1,0 +1,64 @@
+"""What a run really used, by prompt: every attempt that was made, whatever came of it."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from turnetl.llm.chat import Answer, Model, Question
+from turnetl.llm.prices import Prices
+from turnetl.model import Usage
+
+
+class Meter:
+    """Counts for one run, over all its models and groups."""
+
+    def __init__(self, prices: Prices, *, clock: Callable[[], float] = time.perf_counter) -> None:
+        """Start at nothing.
+
+        Args:
+            prices: what the models cost.
+            clock: seconds from any beginning.
+        """
+        self.prices = prices
+        self.clock = clock
+        self.total = Usage()
+        self._by_prompt: dict[str, Usage] = {}
+
+    def add(self, prompt: str, usage: Usage) -> None:
+        self._by_prompt[prompt] = self._by_prompt.get(prompt, Usage()) + usage
+        self.total += usage
+
+    def by_prompt(self) -> Mapping[str, Usage]:
+        """Return what was used so far, sorted by the prompt's name."""
+        return dict(sorted(self._by_prompt.items()))
+
+
+class Metered:
+    """A model of which every attempt is counted. Its answers know their seconds and their cost."""
+
+    def __init__(self, model: Model, meter: Meter) -> None:
+        self._model = model
+        self._meter = meter
+        self._price = meter.prices.of(model.name)
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def answer(self, question: Question) -> Answer:
+        began = self._meter.clock()
+        try:
+            answer = await self._model.answer(question)
+        except BaseException:
+            # What the provider asks for an answer that never came is not known.
+            usage = Usage(calls=1, seconds=self._meter.clock() - began)
+            self._meter.add(question.prompt, usage)
+            raise
+        answer = replace(answer, seconds=self._meter.clock() - began)
+        cost = self._price.of(answer.usage) if self._price else None
+        answer = replace(answer, cost=cost)
+        self._meter.add(question.prompt, answer.usage)
+        return answer
+
+    async def close(self) -> None:
+        await self._model.close()
