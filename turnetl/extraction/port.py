@@ -30,6 +30,9 @@ class Resolved:
     said_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The parts of a long turn that speak of an entity, ascending, from 0, by its uuid; of those
     that are not named here it is not known."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """What a model named and nobody would look for, by reason: words of `extraction.junk`, and
+    `facts` that had nothing else to hang on."""
 
 
 class Extractor(Protocol[Extracted]):

@@ -1,6 +1,6 @@
 """What a resolved turn does to its group, seen from the group as it is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import Group
@@ -31,6 +31,11 @@ def retired(change: Change) -> list[Fact]:
     """Return the facts that were open before and are not any more."""
     were_open = {fact.uuid for fact in change.facts_before if fact.invalid_at is None}
     return [f for f in change.facts if f.uuid in were_open and f.invalid_at is not None]
+
+
+def summed(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts of both, by name."""
+    return {name: one.get(name, 0) + other.get(name, 0) for name in sorted({*one, *other})}
 
 
 def _said_in(

@@ -92,7 +92,12 @@ async def ingest(
     holds = None
     with suppress(TurnetlError):
         holds = await _holds(tools.store, group)
-    report = standing(plan, holds, quarantine.entries(), committed=pipeline.done.committed)
+    done = pipeline.done
+    report = replace(
+        standing(plan, holds, quarantine.entries(), committed=done.committed),
+        left_out=done.left_out,
+        retiring=done.retiring,
+    )
     return report if error is None else _stopped(report, error)
 
 

@@ -16,7 +16,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,7 +25,7 @@ from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import Group
 from turnetl.graph.port import GraphStore
 from turnetl.ingest import owner
-from turnetl.ingest.change import change_of, retired
+from turnetl.ingest.change import change_of, retired, summed
 from turnetl.ingest.quarantine import Entry, Quarantine
 from turnetl.llm.port import Embedder
 from turnetl.model import Change, Episode, GroupId, Lease, Profile, Receipt, TurnId
@@ -49,6 +49,8 @@ class Run:
     """Turns whose extraction may run ahead of the commit."""
     pause: float = 0.5
     """Seconds until a commit that got no answer is tried again; doubled each time."""
+    retire_flag: int = 10
+    """Facts that a turn may retire; of one that retires more, a person shall know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,10 @@ class Done:
 
     committed: int
     quarantined: int
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Things that were named and left out, by reason."""
+    retiring: Mapping[TurnId, int] = field(default_factory=dict)
+    """How many facts each turn retired that retired many."""
 
 
 class Pipeline:
@@ -175,7 +181,22 @@ class Pipeline:
         written = await self._commit(lease, change, receipt)
         group.apply(change, receipt)
         self._quarantine.release(episode.turn_id)
-        self.done = replace(self.done, committed=self.done.committed + written)
+        self._count(change, resolved, written=written)
+
+    def _count(self, change: Change, resolved: Resolved, *, written: bool) -> None:
+        if not written:
+            return
+        turn, gone = change.episode.turn, len(retired(change))
+        retiring = self.done.retiring
+        if gone > self._run.retire_flag:
+            log.warning("many facts retired", extra={"turn_id": turn.turn_id, "facts": gone})
+            retiring = {**retiring, turn.turn_id: gone}
+        self.done = replace(
+            self.done,
+            committed=self.done.committed + 1,
+            left_out=summed(self.done.left_out, resolved.left_out),
+            retiring=retiring,
+        )
 
     async def _embedded(self, resolved: Resolved) -> Resolved:
         names = [entity.name for entity in resolved.entities if entity.embedding is None]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from turnetl.ingest.plan import QUARANTINED, READY, Plan
 from turnetl.ingest.quarantine import Entry
-from turnetl.model import GroupId
+from turnetl.model import GroupId, TurnId
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,10 @@ class GroupReport:
     holds: Holds | None = None
     """None if the graph did not say."""
     set_aside: tuple[Entry, ...] = ()
+    left_out: Mapping[str, int] | None = None
+    """What this run left out of turns because nobody would look for it, by reason."""
+    retiring: Mapping[TurnId, int] | None = None
+    """How many facts each turn of this run retired that retired many."""
     error: str | None = None
     """Why the group was not finished."""
     exit_code: int = 0

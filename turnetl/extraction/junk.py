@@ -1,0 +1,125 @@
+"""Names that are no things: what one run, one machine or one moment leaves behind.
+
+A node `/tmp/x81`, `3f2a9c1`, `line 42` or `user` joins nothing and is never looked for. Each check
+is a polars expression over names, with the word under which what it leaves out is counted. When in
+doubt a name stays: `ed25519`, `404 Not Found`, `#123`, `v2.1` and `2.1` are somebody's names.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+LONG = 300
+"""Characters of a name: what is longer is a sentence, and no index of a graph takes it."""
+
+_NAME = pl.col("name")
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_HEX = r"^(?:(?:commit|hash|sha|digest|revision|sha1|sha256|sha512|md5)[ :#-]*)?[0-9a-f]{7,128}$"
+_LONG_HASH = 20
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?\.?"
+_CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
+_ZONE = r"(?:\s?(?:z|utc|gmt|am|pm|[+-]\d{2}:?\d{2}))?"
+_UNIT = (
+    r"(?:%|x|k|m|[kmgt]i?b|b|bytes?|chars?|characters?|lines?|tokens?|files?|times?|px|items?|rows?"
+    r"|errors?|warnings?|tests?|passed|failed)"
+)
+_TIME_UNIT = (
+    r"(?:ns|[uµ]s|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?|months?|years?"
+    r"|milliseconds?)"
+)
+
+_BEFORE = " \t\r\n`'\"\u201c\u2018(*"
+_BEHIND = " \t\r\n`'\"\u201d\u2019)*.,;:"
+
+_WORDS = """
+user users human person people someone developer customer assistant ai agent agents bot model llm
+system speaker i me my we us our you your he she it they them this that these those
+code source text content data file files folder folders directory directories path paths line lines
+command commands tool tools function functions method methods class classes variable variables
+value values error errors failure failures issue issues problem problems bug bugs fix fixes change
+changes test tests output input result results response request message messages prompt turn
+conversation session task step thing things something everything nothing item items example
+none null nil true false undefined unknown n/a todo yes no ok okay done
+today yesterday tomorrow now
+"""
+
+
+def _matches(*patterns: str) -> pl.Expr:
+    return _NAME.str.contains("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+_changes = _NAME.str.count_matches("[0-9][a-f]") + _NAME.str.count_matches("[a-f][0-9]")
+_is_drawn = (_changes > 1) & (_NAME.str.count_matches("[0-9]") > 1)
+_is_word = (
+    _NAME.str.replace(r"^(?:the|a|an|this|that|my|your|our|current|some)\s+", "")
+    .is_in(_WORDS.split())
+)  # fmt: skip
+
+CHECKS: dict[str, pl.Expr] = {
+    "long": _NAME.str.len_chars() > LONG,
+    "empty": ~_NAME.str.contains(r"[\p{L}\p{N}]"),
+    "temporary_path": _matches(
+        r"^(?:file://)?(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm|run/user)(?:/|$)",
+        r"appdata[\\/]+local[\\/]+temp(?:[\\/]|$)",
+        r"^[a-z]:[\\/]+(?:windows[\\/]+)?te?mp(?:[\\/]|$)",
+        r"^(?:%te?mp%|\$\{?te?mp(?:dir)?\}?)(?:[\\/]|$)",
+        # Python's own: eight letters and digits behind it.
+        r"^tmp(?:[a-z_]{7}\d|[a-z0-9_]{0,6}\d[a-z_]\w{0,6})$",
+    ),
+    "uuid": _matches(_UUID),
+    "hash": (_matches(_HEX) & (_is_drawn | (_NAME.str.len_chars() >= _LONG_HASH)))
+    | _matches(r"^[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}$"),
+    "process": _matches(
+        r"^(?:p?pid|tid|process(?: id)?|thread(?: id)?)\s*[:=#]?\s*\(?\d+\)?$",
+    ),
+    "run": _matches(
+        r"^(?:run|build|job|attempt|iteration|retry|workflow run)(?: id)?\s*[:=#]?\s*\d+$",
+        r"^(?:toolu|msg|req|call|chatcmpl|resp|asst|thread|run)[_-][a-z0-9]*\d[a-z0-9]*\d[a-z0-9]*$",
+        r"^(?:run|build|job|session|request|trace|span|task|agent|shell|bash)"
+        r"(?:[ _-]?id)?[ :#=_-]+(?:[0-9a-f]*[0-9][a-f][0-9a-f]*[0-9][0-9a-f]*|\d{5,})$",
+    ),
+    "line": _matches(
+        r"^(?:lines?|l|rows?|col(?:umn)?s?|offset|index)\s*[#:]?\s*\d+"
+        "(?:\\s*(?:-|\u2013|:|,|to|and)\\s*l?\\d+)*(?:\\s+(?:of|in)\\s.*)?$",
+    ),
+    "port": _matches(
+        r"^(?:(?:tcp |udp )?port\s*[:#]?\s*|:)\d{2,5}$",
+        r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::\d{1,5})?/?$",
+    ),
+    "date": _matches(
+        r"^\d{4}[-/.]\d{2}(?:[-/.]\d{2})?(?:[t ]+" + _CLOCK + _ZONE + ")?$",
+        rf"^{_CLOCK}{_ZONE}$",
+        r"^\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d{2}$",
+        rf"^(?:[a-z]{{3,9}}day,? )?{_MONTH}\.? {_DAY}(?:,? \d{{4}})?(?:,? {_CLOCK}{_ZONE})?$",
+        rf"^(?:[a-z]{{3,9}}day,? )?{_DAY} {_MONTH}\.?(?:,? \d{{4}})?$",
+        rf"^{_MONTH} \d{{4}}$",
+        rf"^[~≈<>]?\s?\d+(?:[.,]\d+)?\s?{_TIME_UNIT}$",
+        r"^(?:last|next|this|previous) (?:day|night|week|month|year|morning|session|run|turn)$",
+    ),
+    "number": _matches(
+        rf"^[~≈<>=≤≥+±$€£-]*\s?\d[\d,_' ]*(?:[.,]\d+)?\s?{_UNIT}$",
+        r"^[~≈<>=≤≥+±$€£-]*\s?\d[\d,_' ]*$",
+        r"^[~≈<>=≤≥+±$€£-]+\s?\d[\d,_' ]*[.,]\d+$",
+        r"^\d+\s?(?:/|of)\s?\d+$",
+        r"^0x[0-9a-f]+$",
+    ),
+    "word": _is_word,
+}
+"""By the word that what it finds is counted under; the first that finds a name counts."""
+
+_reason = pl.coalesce(
+    *(pl.when(found).then(pl.lit(word)) for word, found in CHECKS.items()), pl.lit(None, pl.String)
+).alias("reason")
+
+
+def reasons(names: Sequence[str]) -> list[str | None]:
+    """Return for each name the word that speaks against it, or None."""
+    if not names:
+        return []
+    bare = _NAME.str.strip_chars_start(_BEFORE).str.strip_chars_end(_BEHIND).str.to_lowercase()
+    frame = pl.DataFrame({"name": names}, schema={"name": pl.String})
+    return frame.select(bare.str.replace_all(r"\s+", " ")).select(_reason)["reason"].to_list()
