@@ -105,7 +105,7 @@ is closed by `next_prompt` if its session goes on in another."""
 
 RECEIPTS = Table(
     "receipts",
-    2,
+    3,
     (
         Column("turn_id", pl.String, "unique"),
         Column("group_id", pl.String, ""),
@@ -122,10 +122,12 @@ RECEIPTS = Table(
         Column("archive", pl.String, "path of the archive, from the root"),
         Column("first_line", pl.Int64, "from 1"),
         Column("last_line", pl.Int64, ""),
-        Column("calls", pl.Int64, "model calls"),
+        Column("calls", pl.Int64, "model calls, failed ones too"),
         Column("prompt_tokens", pl.Int64, ""),
+        Column("cached_tokens", pl.Int64, "of the prompt tokens, those read before"),
         Column("completion_tokens", pl.Int64, ""),
-        Column("cost", pl.Float64, "US dollars"),
+        Column("seconds", pl.Float64, "waited for answers"),
+        Column("cost", pl.Float64, "US dollars; null where no price was known"),
         Column("nodes_new", pl.Int64, ""),
         Column("edges_new", pl.Int64, ""),
         Column("edges_retired", pl.Int64, ""),

@@ -81,7 +81,7 @@ def change(
     of_turn = {"session_id", "started_at", "group_id", "ordinal"}
     of = episode(native, **{name: fields.pop(name) for name in of_turn & fields.keys()})
     mentions = tuple(sorted(one.uuid for one in entities))
-    usage = Usage(3, 1200, 300, 0.0125)
+    usage = Usage(3, 1200, 300, 0.0125, cached_tokens=800, seconds=2.5)
     whole = builders.change(of, entities, facts, mentions=mentions, usage=usage)
     return replace(whole, **fields)
 

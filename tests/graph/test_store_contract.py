@@ -13,7 +13,7 @@ from turnetl.errors import GraphBusy, GraphRefused
 from turnetl.graph import commit as rows
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, GroupId, Lease, Profile
+from turnetl.model import Change, GroupId, Lease, Profile, Usage
 
 
 def nobody(_: str) -> bool:
@@ -128,6 +128,17 @@ async def test_the_watermark_has_the_columns_of_the_schema(store: GraphStore) ->
     of = history()[0]
     written = rows.commit_row(of, receipt(of))
     assert list(written) == [*(column.name for column in schema.RECEIPTS.columns), "before"]
+
+
+async def test_a_receipt_says_what_the_turn_cost_also_if_that_is_not_known(
+    store: GraphStore,
+) -> None:
+    lease = await take(store)
+    costs = [Usage(1, 10, 2, None, cached_tokens=4, seconds=0.25), Usage(cost=1, seconds=2)]
+    for number, usage in enumerate(costs):
+        assert await write(store, lease, change(f"p{number}", ordinal=number, usage=usage))
+    kept = [one.usage for one in await store.receipts(GROUP)]
+    assert sorted(kept, key=lambda usage: usage.seconds) == costs
 
 
 async def test_what_a_turn_changed_is_kept_as_it_was_before() -> None:

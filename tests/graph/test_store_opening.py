@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -140,11 +141,12 @@ async def test_runs_that_meet_an_empty_server_at_once_all_prepare_it(neo4j: Neo4
 
 
 @pytest.mark.parametrize("write", [True, False])
+@pytest.mark.parametrize("lacking", [("text_hash", "parts"), ("cached_tokens", "seconds")])
 async def test_a_graph_of_another_version_is_refused_and_says_what_to_do(
-    tmp_path: Path, write: bool
+    tmp_path: Path, write: bool, lacking: tuple[str, ...]
 ) -> None:
     path = tmp_path / "graph.lbug"
-    await _of_another_version(path)
+    await _of_another_version(path, lacking)
     before = path.read_bytes()
     with pytest.raises(GraphRefused, match="another version of turnetl; name another file"):
         await open_graph(f"ladybug://{path}", user="", password="", write=write)
@@ -155,7 +157,9 @@ async def test_a_graph_of_another_version_is_refused_and_says_what_to_do(
 async def test_receipts_of_another_version_on_a_server_are_refused(neo4j: Neo4jServer) -> None:
     store = await open_graph(neo4j.url, user="", password="")
     await store.prepare()
-    neo4j.run("CREATE (:TurnCommit {turn_id: 'old', group_id: 'of_another_version'})")
+    neo4j.run(
+        "CREATE (:TurnCommit {turn_id: 'old', group_id: 'of_another_version', text_hash: 'x'})"
+    )
     try:
         with pytest.raises(GraphRefused, match="another version of turnetl; name another graph"):
             await store.receipts(GroupId("of_another_version"))
@@ -164,12 +168,12 @@ async def test_receipts_of_another_version_on_a_server_are_refused(neo4j: Neo4jS
         await store.close()
 
 
-async def _of_another_version(path: Path) -> None:
-    """Make a graph whose receipts lack two columns."""
+async def _of_another_version(path: Path, lacking: Iterable[str]) -> None:
+    """Make a graph whose receipts lack some columns."""
     store = await open_graph(f"ladybug://{path}", user="", password="")
     await store.prepare()
     await store.close()
     file = LadybugFile.open(path, write=True)
-    for column in ("text_hash", "parts"):
+    for column in lacking:
         file.connection.execute(f"ALTER TABLE TurnCommit DROP {column}")
     file.close()

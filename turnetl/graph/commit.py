@@ -179,8 +179,11 @@ def commit_row(change: Change, receipt: Receipt) -> Row:
         "last_line": receipt.last_line,
         "calls": usage.calls,
         "prompt_tokens": usage.prompt_tokens,
+        "cached_tokens": usage.cached_tokens,
         "completion_tokens": usage.completion_tokens,
-        "cost": usage.cost,
+        # A store keeps whole numbers apart from others.
+        "seconds": float(usage.seconds),
+        "cost": None if usage.cost is None else float(usage.cost),
         "nodes_new": receipt.nodes_new,
         "edges_new": receipt.edges_new,
         "edges_retired": receipt.edges_retired,

@@ -42,15 +42,16 @@ SCHEMA = (
     turn_id STRING PRIMARY KEY, group_id STRING, session_id STRING, ordinal INT64, run_id STRING,
     content_hash STRING, text_hash STRING, parts INT64, recipe STRING, committed_at TIMESTAMP,
     started_at TIMESTAMP, ended_at TIMESTAMP, archive STRING, first_line INT64, last_line INT64,
-    calls INT64, prompt_tokens INT64, completion_tokens INT64, cost DOUBLE, nodes_new INT64,
-    edges_new INT64, edges_retired INT64, `before` STRING)""",
+    calls INT64, prompt_tokens INT64, cached_tokens INT64, completion_tokens INT64, seconds DOUBLE,
+    cost DOUBLE, nodes_new INT64, edges_new INT64, edges_retired INT64, `before` STRING)""",
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
 RECEIPT_COLUMNS = (
     *("turn_id", "group_id", "session_id", "ordinal", "run_id", "content_hash", "text_hash"),
     *("parts", "recipe", "committed_at", "started_at", "ended_at", "archive", "first_line"),
-    *("last_line", "calls", "prompt_tokens", "completion_tokens", "cost"),
+    *("last_line", "calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds"),
+    "cost",
     *("nodes_new", "edges_new", "edges_retired"),
 )
 RECEIPTS = f"""
@@ -158,8 +159,8 @@ CREATE (:TurnCommit {
     committed_at: $committed_at, started_at: $started_at, ended_at: $ended_at,
     archive: $archive, first_line: CAST($first_line AS INT64),
     last_line: CAST($last_line AS INT64), calls: CAST($calls AS INT64),
-    prompt_tokens: CAST($prompt_tokens AS INT64),
-    completion_tokens: CAST($completion_tokens AS INT64), cost: $cost,
+    prompt_tokens: CAST($prompt_tokens AS INT64), cached_tokens: CAST($cached_tokens AS INT64),
+    completion_tokens: CAST($completion_tokens AS INT64), seconds: $seconds, cost: $cost,
     nodes_new: CAST($nodes_new AS INT64), edges_new: CAST($edges_new AS INT64),
     edges_retired: CAST($edges_retired AS INT64), `before`: $before})
 """

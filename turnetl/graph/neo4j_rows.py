@@ -74,7 +74,7 @@ def receipt(row: Mapping[str, Any]) -> Receipt:
         GraphRefused: it is none of ours.
     """
     commit = _timed(row["commit"])
-    if "text_hash" not in commit:
+    if "seconds" not in commit:
         raise GraphRefused(
             f"group `{commit['group_id']}` was written by another version of turnetl; name another "
             "graph with --graph, and ingest again"
