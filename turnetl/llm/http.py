@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -36,13 +37,13 @@ class HttpModel:
 
     def __init__(self, wire: Wire, api_key: str | None, *, timeouts: Timeouts) -> None:
         self._wire = wire
-        self._api_key = api_key
-        self._timeouts = timeouts
-        self._client = httpx.AsyncClient(
-            timeout=httpx.Timeout(timeouts.answer, connect=timeouts.connect),
-            # How many calls are in flight is the limiter's business.
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
-            headers={"Content-Type": "application/json"} | wire.headers(api_key),
+        self._endpoint = Endpoint(
+            f"model `{self.name}`",
+            wire.url(),
+            headers=wire.headers(api_key),
+            api_key=api_key,
+            settings="TURNETL_LLM",
+            timeouts=timeouts,
         )
 
     @property
@@ -50,10 +51,57 @@ class HttpModel:
         return f"{self._wire.provider}/{self._wire.model}"
 
     async def answer(self, question: Question) -> Answer:
-        body = json.dumps(self._wire.body(question), ensure_ascii=False).encode("utf-8", "replace")
         began = time.perf_counter()
-        response = await self._post(body)
-        return replace(self._read(response), seconds=time.perf_counter() - began)
+        answered = await self._endpoint.ask(self._wire.body(question))
+        return replace(self._wire.answer(answered), seconds=time.perf_counter() - began)
+
+    async def close(self) -> None:
+        await self._endpoint.close()
+
+
+class Endpoint:
+    """One address of a provider: JSON there and back, in one attempt."""
+
+    def __init__(
+        self,
+        what: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        api_key: str | None,
+        settings: str,
+        timeouts: Timeouts,
+    ) -> None:
+        """Make an endpoint; opens no connection yet.
+
+        Args:
+            what: is asked there, for messages: "model `m`".
+            url: whole.
+            headers: of every request.
+            api_key: is kept out of messages.
+            settings: the beginning of the environment's names for it.
+            timeouts: how long a call may take.
+        """
+        self._what = what
+        self._url = url
+        self._api_key = api_key
+        self._settings = settings
+        self._timeouts = timeouts
+        self._client = httpx.AsyncClient(
+            timeout=httpx.Timeout(timeouts.answer, connect=timeouts.connect),
+            # How many calls are in flight is the limiter's business.
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
+            headers={"Content-Type": "application/json", **headers},
+        )
+
+    async def ask(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is answered.
+
+        Raises:
+            ModelRefused, ModelBusy, TooLong, BadTurn: as a model does.
+        """
+        sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        return self._read(await self._post(sent))
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -62,7 +110,7 @@ class HttpModel:
         try:
             async with (
                 asyncio.timeout(self._timeouts.answer),
-                self._client.stream("POST", self._wire.url(), content=body) as response,
+                self._client.stream("POST", self._url, content=body) as response,
             ):
                 return _Response(
                     response.status_code, response.headers, await self._whole(response)
@@ -84,7 +132,7 @@ class HttpModel:
                 raise BadTurn(f"{self._where()} does not stop answering ({len(read):,} bytes)")
         return bytes(read)
 
-    def _read(self, response: "_Response") -> Answer:
+    def _read(self, response: "_Response") -> dict[str, Any]:
         parsed = _parsed(response.body)
         if response.status != HTTPStatus.OK:
             self._refuse(response, parsed)
@@ -92,14 +140,15 @@ class HttpModel:
             raise ModelRefused(
                 f"{self._where()} answered something that is not JSON; check the base URL"
             )
-        return self._wire.answer(parsed)
+        return parsed
 
     def _refuse(self, response: "_Response", parsed: Any) -> NoReturn:
         """Turn a failure into the error that names its remedy."""
         status = response.status
         said = self._said(parsed)
         if status in _STOP or _is_quota(parsed):
-            raise ModelRefused(f"{self._where()}: {_STOP.get(status, _NO_CREDIT)} ({status}{said})")
+            remedy = _STOP.get(status, _NO_CREDIT).format(settings=self._settings)
+            raise ModelRefused(f"{self._where()}: {remedy} ({status}{said})")
         if _is_too_long(status, said, parsed):
             raise TooLong(f"{self._where()}: the question is too long ({status}{said})")
         if status in _BUSY or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -116,7 +165,7 @@ class HttpModel:
         return ": " + " ".join(words.split())[:200]
 
     def _where(self) -> str:
-        return f"model `{self.name}` at {httpx.URL(self._wire.url()).host}"
+        return f"{self._what} at {httpx.URL(self._url).host}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +177,10 @@ class _Response:
 
 _NO_CREDIT = "there is no credit left; top up or name another model"
 _STOP: dict[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "the API key is missing or wrong; set TURNETL_LLM__API_KEY",
+    HTTPStatus.UNAUTHORIZED: "the API key is missing or wrong; set {settings}__API_KEY",
     HTTPStatus.PAYMENT_REQUIRED: _NO_CREDIT,
     HTTPStatus.FORBIDDEN: "the API key may not use this model; name another model or key",
-    HTTPStatus.NOT_FOUND: "no such model or address; check TURNETL_LLM__MODEL and the base URL",
+    HTTPStatus.NOT_FOUND: "no such model or address; check {settings}__MODEL and the base URL",
     HTTPStatus.METHOD_NOT_ALLOWED: "no model answers at this address; check the base URL",
 }
 _BUSY = (
