@@ -3,11 +3,11 @@
 The first that holds counts, in the order of `KINDS`:
 
 - error_heavy: at least 2 calls failed, and a fifth of all; or all that was done failed; or the
-  person showed a stack trace.
-- code_heavy: at least 3 calls changed files, and a fifth of all; or at least 3 blocks of code (or
-  one of 1,500 characters) stand in what was said, and make up a third of it.
+  person showed a stack trace; or the person spoke of a failure, and the answer did so twice.
+- code_heavy: at least 3 calls changed files, and a fifth of all; or 3 blocks of code, or 1,500
+  characters of such, stand in what was said and are a third of it.
 - tool_heavy: at least 10 calls.
-- conversational: at most 1 call, and something was said.
+- conversational: at most 1 call.
 - ordinary: all others.
 """
 
@@ -21,47 +21,58 @@ KINDS = (ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY, CONVERSATIONAL, ORDINARY)
 VERSION = 1
 """Goes up with every change of what comes out."""
 
-_FAILED, _EDITED, _CALLS, _TALK = 2, 3, 10, 1
+_FEW_FAILED, _FEW_EDITS, _MANY_CALLS, _TALK = 2, 3, 10, 1
 """Calls."""
-_SHARE = 5
-"""One call in so many."""
 _BLOCKS, _CODE = 3, 1500
-"""Blocks of code; characters of them."""
+"""Blocks of code in what was said; characters of them."""
+_ASKED, _READ = 1000, 20_000
+"""Characters of a prompt in which words of failure are looked for: a long plan speaks of all and
+sundry. Characters of prompt and answer that are looked at for the rest."""
+
 _FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
 _TRACE = (
-    r"Traceback \(most recent call last\)|(?m)^\s+at [\w.$<>]+ ?\(|^thread '.*' panicked at"
-    r"|^goroutine \d+ \["
+    r"Traceback \(most recent call last\)|(?m:^[ \t]+at [\w.$<>]+ ?\()"
+    r"|(?m:^thread '.*' panicked at)|(?m:^goroutine \d+ \[)"
+)
+_FAILURE = (
+    r"(?i-u:\b(?:errors?|exceptions?|fail(?:s|ed|ing|ures?)?|crash(?:es|ed|ing)?|throws?|bugs?"
+    r"|broken?|traceback|doesn'?t work|not working)\b)"
+)
+_BROKE = (
+    r"Traceback \(most recent call last\)|(?i-u:exit(?:ed with)? code:? [1-9])|(?-u:\bFAILED\b)"
+    r"|(?-u:\b[1-9][0-9]* failed\b)"
 )
 
-_call = pl.element().struct
-_calls = pl.col("tools").list.len()
-_failed = pl.col("tools").list.eval(_call.field("is_error").cast(pl.UInt32)).list.sum()
-_edited = (
-    pl.col("tools")
-    .list.eval(_call.field("name").str.contains(tools.EDITS).cast(pl.UInt32))
-    .list.sum()
+_NAME, _OUTCOME = (pl.element().struct.field(name) for name in ("name", "outcome"))
+_BROKEN = pl.element().struct.field("is_error") | (
+    _NAME.str.contains(tools.RUNS) & _OUTCOME.str.contains(_BROKE)
 )
-_said = pl.col("user_text") + "\n" + pl.col("assistant_text")
-_blocks = _said.str.count_matches(_FENCED)
-_code = _said.str.len_chars() - _said.str.replace_all(_FENCED, "").str.len_chars()
+_CALLS = pl.col("tools").list.len()
+_FAILED = pl.col("tools").list.eval(_BROKEN.cast(pl.UInt32)).list.sum()
+_EDITED = pl.col("tools").list.eval(_NAME.str.contains(tools.EDITS).cast(pl.UInt32)).list.sum()
+_SAID = pl.col("user_text").str.head(_READ) + "\n" + pl.col("assistant_text").str.head(_READ)
+_FENCES = _SAID.str.count_matches(_FENCED)
+_OUTSIDE = _SAID.str.replace_all(_FENCED, "").str.len_chars()
+_INSIDE = _SAID.str.len_chars() - _OUTSIDE
 
-_errors = (
-    ((_failed >= _FAILED) & (_failed * _SHARE >= _calls))
-    | ((_failed > 0) & (_failed == _calls))
-    | pl.col("user_text").str.contains(_TRACE)
+# A fifth of all calls. What an expression uses twice, it works out twice.
+_FIFTH = (_CALLS + 4) // 5
+_NEEDED = pl.when(_CALLS == 1).then(1).otherwise(pl.max_horizontal(_FIFTH, _FEW_FAILED))
+_ASKED_ABOUT_FAILURE = pl.col("user_text").str.head(_ASKED).str.contains(_FAILURE) & (
+    pl.col("assistant_text").str.head(_READ).str.count_matches(_FAILURE) > 1
 )
-_much_code = ((_edited >= _EDITED) & (_edited * _SHARE >= _calls)) | (
-    ((_blocks >= _BLOCKS) | (_code >= _CODE)) & (_code * 3 >= _said.str.len_chars())
-)
+_ERRORS = (_FAILED >= _NEEDED) | pl.col("user_text").str.contains(_TRACE) | _ASKED_ABOUT_FAILURE
+_EDITS = _EDITED.ge(pl.max_horizontal(_FIFTH, _FEW_EDITS))
+_MUCH_CODE = ((_FENCES >= _BLOCKS) | (_INSIDE >= _CODE)) & (2 * _INSIDE >= _OUTSIDE)
 
 KIND = (
-    pl.when(_errors)
+    pl.when(_ERRORS)
     .then(pl.lit(ERROR_HEAVY))
-    .when(_much_code)
+    .when(_EDITS | _MUCH_CODE)
     .then(pl.lit(CODE_HEAVY))
-    .when(_calls >= _CALLS)
+    .when(_CALLS >= _MANY_CALLS)
     .then(pl.lit(TOOL_HEAVY))
-    .when(_calls <= _TALK)
+    .when(_CALLS <= _TALK)
     .then(pl.lit(CONVERSATIONAL))
     .otherwise(pl.lit(ORDINARY))
 )

@@ -5,7 +5,8 @@ import polars as pl
 BOOKKEEPING = ("TodoWrite", "TodoRead", "TaskUpdate", "TaskList", "TaskGet", "update_plan")
 """Lists that an agent keeps for itself: what it did stands in the other calls."""
 
-_RUNS = r"(?i-u:bash|shell|exec|terminal|command|(?:^|_)run_|(?:^|_)test|write_stdin)"
+RUNS = r"(?i-u:bash|shell|exec|terminal|command|(?:^|_)run_|(?:^|_)test|write_stdin)"
+"""Names of tools that run commands."""
 _READS = (
     r"^(?i-u:(?:notebook)?read|(?:read|open|view|get|cat)_?(?:many_?)?files?(?:_contents?)?|view|cat"
     r"|ls|list|list_?(?:dir|directory|files|file_tree)|lsp|skill|toolsearch|tool_search)$"
@@ -46,7 +47,7 @@ def role() -> pl.Expr:
         .then(pl.lit("looks"))
         .when(name.str.contains(_REPORTS))
         .then(pl.lit("reports"))
-        .when(name.str.contains(_RUNS))
+        .when(name.str.contains(RUNS))
         .then(pl.when(_only_shows()).then(pl.lit("looks")).otherwise(pl.lit("runs")))
         .otherwise(pl.lit("other"))
     )
