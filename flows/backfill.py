@@ -202,17 +202,18 @@ def _batches(archives: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 async def _ingested(settings: Settings, limits: app.Limits) -> IngestReport:
     """Ingest groups side by side in this one process: an embedded graph has one opener."""
     run = app.new_run(settings, now)
-    async with opening.tools(settings) as tools:
-        at_once = asyncio.Semaphore(settings.groups_at_once)
+    at_once = asyncio.Semaphore(settings.groups_at_once)
+    with opening.shared(settings) as around:
+        async with opening.tools(settings, around) as tools:
 
-        async def ingest(group: GroupId) -> GroupReport:
-            return await app.ingest_group(group, tools, limits, run, settings)
+            async def ingest(group: GroupId) -> GroupReport:
+                return await app.ingest_group(group, tools, limits, run, settings)
 
-        async def one(group: GroupId) -> GroupReport:
-            async with at_once:
-                return await ingest_group(group, ingest)
+            async def one(group: GroupId) -> GroupReport:
+                async with at_once:
+                    return await ingest_group(group, ingest)
 
-        reports = await app.all_of(one(GroupId(group)) for group in limits.groups)
+            reports = await app.all_of(one(GroupId(group)) for group in limits.groups)
     return IngestReport(run.run_id, tuple(reports))
 
 

@@ -26,7 +26,7 @@ from turnetl.parse.joins import with_joined
 from turnetl.progress import Progress, Step, silent
 from turnetl.report.backfill import BackfillReport
 from turnetl.report.questions import questions
-from turnetl.scope import Clock, Limits, chosen, new_run, scope_of
+from turnetl.scope import Clock, Limits, chosen, for_run, new_run, scope_of
 from turnetl.settings import Settings
 
 __all__ = [
@@ -136,7 +136,7 @@ async def ingest(
     If nothing is left, or only to be looked at, the graph is opened for reading only. A graph that
     cannot be opened stands in the report.
     """
-    opening.check(settings)
+    opening.check(for_run(settings, limits))
     try:
         before = await _standing(_files(Lake(settings.lake)), settings, limits, clock)
         if limits.dry_run or not before.ready:
@@ -189,14 +189,14 @@ async def backfill(
     progress: Progress = silent,
 ) -> BackfillReport:
     """Parse, filter and ingest: the main job. The arguments are those of the three stages."""
-    opening.check(settings)
+    once = for_run(settings, limits)
+    opening.check(once)
     parsed = parse_archives(archives, settings, format_name=format_name, progress=progress)
     if not parsed.groups:
         return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
     emptied = Lake(settings.lake).emptied()
-    filtered = filter_turns(
-        settings, [*parsed.groups, *emptied], by_hand=by_hand, progress=progress
-    )
+    by_hand = by_hand or limits.preprocessing is not None
+    filtered = filter_turns(once, [*parsed.groups, *emptied], by_hand=by_hand, progress=progress)
     ingested = await ingest(
         settings, replace(limits, groups=parsed.groups), clock, progress=progress
     )
@@ -219,7 +219,8 @@ async def find(
             log.warning("this graph holds nothing yet: run `turnetl backfill`, or see to --graph")
         names = chosen(there, groups)
         contents = [await store.load(name) for name in names]
-    return await search(contents, query, opening.embedder(), limit=limit, since=since, until=until)
+    used = opening.embedder(settings)
+    return await search(contents, query, used, limit=limit, since=since, until=until)
 
 
 async def all_of(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
@@ -238,7 +239,7 @@ def _files(lake: Lake) -> Files:
 
 async def _standing(files: Files, settings: Settings, limits: Limits, clock: Clock) -> IngestReport:
     lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
-    recipe, filters = opening.recipe(settings), opening.filters(settings)
+    recipe, filters = opening.recipe(for_run(settings, limits)), opening.filters(settings)
     async with opening.store(settings, write=False) as store:
         there = sorted({*files, *await store.groups()})
         reports = [
@@ -257,20 +258,21 @@ async def _ingest(
     before: IngestReport, settings: Settings, limits: Limits, clock: Clock, progress: Progress
 ) -> IngestReport:
     """Ingest the groups that have something ready; the others stand as they stood before."""
-    run = new_run(settings, clock)
-    async with opening.tools(settings) as tools:
-        at_once = asyncio.Semaphore(settings.groups_at_once)
+    run, once = new_run(settings, clock), for_run(settings, limits)
+    at_once = asyncio.Semaphore(settings.groups_at_once)
+    with opening.shared(once) as around:
+        async with opening.tools(once, around) as tools:
 
-        async def one(stood: GroupReport) -> GroupReport:
-            if not stood.ready:
-                return stood
-            async with at_once:
-                return await ingest_group(
-                    stood.group, tools, limits, run, settings, progress=progress
-                )
+            async def one(stood: GroupReport) -> GroupReport:
+                if not stood.ready:
+                    return stood
+                async with at_once:
+                    return await ingest_group(
+                        stood.group, tools, limits, run, settings, progress=progress
+                    )
 
-        reports = await all_of(one(stood) for stood in before.groups)
-        return IngestReport(run.run_id, tuple(reports), await _questions(reports, tools.store))
+            reports = await all_of(one(stood) for stood in before.groups)
+            return IngestReport(run.run_id, tuple(reports), await _questions(reports, tools.store))
 
 
 def _outdated(report: GroupReport) -> GroupReport:

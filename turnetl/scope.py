@@ -1,4 +1,4 @@
-"""What a run is to take: which groups, which turns, and under which name."""
+"""What a run is to take: which groups, which turns, how, and under which name."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from turnetl import ids
 from turnetl.errors import BadUsage
+from turnetl.extraction.config import ExtractionConfig
 from turnetl.ingest import owner
 from turnetl.ingest.assumed import AssumedTime
 from turnetl.ingest.pipeline import Run
@@ -16,10 +17,12 @@ from turnetl.settings import Settings
 
 Clock = Callable[[], datetime]
 
+_NO_INSTRUCTIONS = ("", "none")
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Which turns an ingest may take: as `plan.Scope`, and of which groups."""
+    """Which turns an ingest may take, as `plan.Scope` and of which groups, and how, this once."""
 
     groups: tuple[str, ...] = ()
     """All if none is named."""
@@ -29,6 +32,28 @@ class Limits:
     assume: AssumedTime | None = None
     retry: bool = False
     dry_run: bool = False
+    preprocessing: str | None = None
+    """Instructions for all turns of this run, over all that the settings say: a template's name,
+    the text itself, or `none`. None: as the settings say."""
+    reflexion: int | None = None
+    """As `preprocessing`: times that a model is asked what it missed."""
+
+
+def for_run(settings: Settings, limits: Limits) -> Settings:
+    """Return the settings with what is said of extraction for this run alone."""
+    said = settings.extraction
+    if limits.preprocessing is not None:
+        text = limits.preprocessing.strip()
+        said = said.for_run(None if text.lower() in _NO_INSTRUCTIONS else text)
+    if limits.reflexion is not None:
+        said = _reflecting(said, limits.reflexion)
+    return settings.model_copy(update={"extraction": said})
+
+
+def _reflecting(said: ExtractionConfig, times: int) -> ExtractionConfig:
+    own = {"reflexion": times}
+    groups = {name: group.model_copy(update=own) for name, group in said.groups.items()}
+    return said.model_copy(update={**own, "groups": groups})
 
 
 def new_run(settings: Settings, clock: Clock) -> Run:
@@ -40,6 +65,7 @@ def new_run(settings: Settings, clock: Clock) -> Run:
         clock=clock,
         lease=timedelta(seconds=settings.lease_seconds),
         ahead=settings.ahead,
+        retire_flag=settings.retire_flag,
     )
 
 

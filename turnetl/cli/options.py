@@ -136,7 +136,13 @@ class Which:
     def settings(self, common: Common, **given: Any) -> "Settings":
         return common.settings(extractor=self.extractor, quiet_minutes=self.quiet, **given)
 
-    def limits(self, groups: tuple[str, ...] = (), *, retry: bool = False) -> "Limits":
+    def limits(
+        self,
+        groups: tuple[str, ...] = (),
+        *,
+        asked: "Asked | None" = None,
+        retry: bool = False,
+    ) -> "Limits":
         from turnetl.app import Limits
         from turnetl.ingest import assumed
 
@@ -148,7 +154,31 @@ class Which:
             assume=assumed.read(self.assume_time, now()) if self.assume_time is not None else None,
             retry=retry,
             dry_run=self.dry_run,
+            preprocessing=asked.preprocessing if asked else None,
+            reflexion=asked.reflexion if asked else None,
         )
 
 
-COMMON, HOW, WHICH, NOISE = Common(), How(), Which(), Noise()
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Asked:
+    """How a model is asked, in this run."""
+
+    preprocessing: str | None = None
+    "Instructions for the model: a template's name, the text itself, or none."
+    reflexion: Annotated[int | None, Parameter(validator=Number(gte=0, lte=3))] = None
+    "Times that the model is asked what it missed, 0 to 3 [default: 0]."
+    budget: Annotated[tuple[str, ...], _REPEATED] = ()
+    "Stop, to go on later, when so much is used: 5usd, '200k tokens', or one of each."
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What of it is a setting."""
+        if not self.budget:
+            return {}
+        from turnetl.settings.amounts import budget
+
+        return {"budget": budget(self.budget)}
+
+
+COMMON, HOW, WHICH, NOISE, ASKED = Common(), How(), Which(), Noise(), Asked()

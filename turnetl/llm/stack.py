@@ -6,8 +6,10 @@ the same shared things: a journal's keys, a price and a pause belong to one mode
 
 from dataclasses import dataclass
 
+from turnetl.llm.budget import Budget, Budgeted
 from turnetl.llm.chat import Model
 from turnetl.llm.limiter import Limited, Limiter
+from turnetl.llm.meter import Meter, Metered
 from turnetl.llm.retry import Patience, Retried
 
 
@@ -16,10 +18,10 @@ class Shared:
     """What all models of a process share, opened once. None leaves its wrapper out."""
 
     journal: None
-    budget: None
+    budget: Budget | None
     patience: Patience
     limiter: Limiter
-    meter: None
+    meter: Meter | None
 
 
 def stacked(base: Model, shared: Shared) -> Model:
@@ -29,4 +31,6 @@ def stacked(base: Model, shared: Shared) -> Model:
         base: makes one attempt a call, of one provider's model.
         shared: by all models of the process.
     """
-    return Retried(Limited(base, shared.limiter), shared.patience)
+    metered = Metered(base, shared.meter) if shared.meter is not None else base
+    asked = Retried(Limited(metered, shared.limiter), shared.patience)
+    return Budgeted(asked, shared.budget) if shared.budget is not None else asked

@@ -1,0 +1,80 @@
+"""Settings to open things: filters, redactor, graph, model, embedder, extractor."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from turnetl.graph import open as graphs
+from turnetl.graph.port import GraphStore
+from turnetl.ingest.group import Tools
+from turnetl.lake import Lake
+from turnetl.llm.stack import Shared
+from turnetl.opening import extraction, models
+from turnetl.opening.extraction import extractor, recipe, templates
+from turnetl.opening.filters import filters, groups, jobs, named, redactor, rule, rules
+from turnetl.opening.models import embedder, shared
+from turnetl.settings import Settings
+
+__all__ = [
+    "check",
+    "embedder",
+    "extractor",
+    "filters",
+    "groups",
+    "jobs",
+    "named",
+    "recipe",
+    "redactor",
+    "rule",
+    "rules",
+    "shared",
+    "store",
+    "templates",
+    "tools",
+]
+
+
+def check(settings: Settings) -> None:
+    """See that graph, model and filters are named as they must be, before any work is done.
+
+    Raises:
+        BadUsage: they are not; says what is missing or wrong.
+    """
+    graphs.check(settings.graph_url)
+    filters(settings)
+    if models.is_asked(settings):
+        models.check(settings)
+        extraction.check(settings)
+
+
+@asynccontextmanager
+async def tools(settings: Settings, around: Shared) -> AsyncIterator[Tools]:
+    """Open what an ingest needs, the graph for writing, and close it afterwards.
+
+    Args:
+        settings: which graph, embedder, extractor and model.
+        around: what stands around the model's calls: `shared`, for the whole process.
+    """
+    used = embedder(settings)
+    async with store(settings, write=True) as graph:
+        extracts = extractor(settings, used, around)
+        try:
+            await graph.prepare()
+            yield Tools(Lake(settings.lake), graph, extracts, used, settings.context_turns)
+        finally:
+            await extracts.close()
+
+
+@asynccontextmanager
+async def store(settings: Settings, *, write: bool) -> AsyncIterator[GraphStore]:
+    """Open the graph, and close it afterwards."""
+    password = settings.graph_password
+    graph = await graphs.open_graph(
+        settings.graph_url,
+        user=settings.graph_user,
+        password=password.get_secret_value() if password else "",
+        write=write,
+    )
+    try:
+        yield graph
+    finally:
+        await graph.close()

@@ -1,0 +1,75 @@
+"""The extractor that the settings name, and what it is steered with."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from turnetl.episodes.kinds import KINDS
+from turnetl.errors import BadUsage
+from turnetl.extraction.port import Extractor
+from turnetl.extraction.steering import Steering
+from turnetl.extraction.structural import StructuralExtractor
+from turnetl.extraction.templates import TemplateResolver, folders
+from turnetl.llm.chat import Model
+from turnetl.llm.port import Embedder
+from turnetl.llm.stack import Shared
+from turnetl.model import GroupId
+from turnetl.opening import models
+from turnetl.settings import Settings
+
+
+def templates() -> TemplateResolver:
+    """Return where templates are found: the project's, the person's, the built-in ones."""
+    return TemplateResolver(folders(Path.cwd(), Path.home()))
+
+
+def extractor(settings: Settings, used: Embedder, around: Shared | None) -> Extractor[Any]:
+    """Return the extractor that the settings name.
+
+    Args:
+        settings: which extractor, model and templates.
+        used: the embedder of the graph.
+        around: what stands around a model's calls; None if it will not be asked.
+
+    Raises:
+        BadUsage: the model is not fully named, or a template cannot be used.
+    """
+    match settings.extractor_name:
+        case "structural":
+            return StructuralExtractor()
+        case "llm":
+            return _llm(settings, used, models.model(settings, around))
+        case "both":
+            from turnetl.extraction.both import BothExtractor  # noqa: PLC0415 - brings graphiti
+
+            asked = _llm(settings, used, models.model(settings, around))
+            return BothExtractor(StructuralExtractor(), asked)
+
+
+def recipe(settings: Settings) -> Callable[[GroupId, str], str] | None:
+    """Return how turns of a group and kind would be extracted today.
+
+    None if the model is not fully named.
+    """
+    try:
+        return extractor(settings, models.embedder(settings), None).recipe
+    except BadUsage:
+        return None
+
+
+def check(settings: Settings) -> None:
+    """See that every template that the settings name can be used.
+
+    Raises:
+        BadUsage: one cannot; says which, where and why.
+    """
+    steering = Steering(settings.extraction, templates())
+    for group in ("", *settings.extraction.groups):
+        for kind in ("", *KINDS):
+            steering.of(GroupId(group), kind)
+
+
+def _llm(settings: Settings, used: Embedder, asked: Model) -> Extractor[Any]:
+    from turnetl.extraction.llm import LlmExtractor  # noqa: PLC0415 - brings graphiti
+
+    return LlmExtractor(asked, used, steering=Steering(settings.extraction, templates()))

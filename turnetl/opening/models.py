@@ -1,0 +1,100 @@
+"""The language model with all that stands around its calls, and the embedder."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from turnetl.errors import BadUsage
+from turnetl.llm import prices as price_files
+from turnetl.llm.budget import Budget
+from turnetl.llm.chat import Model
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.http import Timeouts
+from turnetl.llm.limiter import Limiter
+from turnetl.llm.meter import Meter
+from turnetl.llm.models import open_model
+from turnetl.llm.port import Embedder
+from turnetl.llm.prices import Prices
+from turnetl.llm.retry import Patience
+from turnetl.llm.stack import Shared, stacked
+from turnetl.settings import Settings
+
+
+@contextmanager
+def shared(settings: Settings) -> Iterator[Shared]:
+    """Open what all models of this process share, and close it afterwards.
+
+    A run that asks no model touches no file for it.
+    """
+    yield _shared(settings, prices() if is_asked(settings) else Prices())
+
+
+def is_asked(settings: Settings) -> bool:
+    """Whether a run asks a language model."""
+    return settings.extractor_name != "structural"
+
+
+def prices() -> Prices:
+    """Read the price files: the project's, the person's, the built-in one.
+
+    Raises:
+        BadUsage: one of them makes no sense; says where.
+    """
+    return price_files.read(*price_files.usual(Path.cwd(), Path.home()))
+
+
+def model(settings: Settings, around: Shared | None = None) -> Model:
+    """Return the model that the settings name.
+
+    Args:
+        settings: which provider, which model.
+        around: what stands around its calls; None for a model that is only to be named.
+
+    Raises:
+        BadUsage: something is missing or unknown; says which.
+    """
+    bare = _bare(settings)
+    return bare if around is None else stacked(bare, around)
+
+
+def check(settings: Settings) -> None:
+    """See that the model can be asked as the settings say, without asking it.
+
+    Raises:
+        BadUsage: something is missing, or its price is not known and a budget needs it.
+    """
+    model(settings, _shared(settings, prices()))
+
+
+def embedder(settings: Settings) -> Embedder:  # noqa: ARG001 - one so far
+    """Return what makes vectors of texts."""
+    return WordLlamaEmbedder()
+
+
+def _shared(settings: Settings, known: Prices) -> Shared:
+    chosen, most = settings.llm, settings.budget
+    meter = Meter(known)
+    limited = most.tokens is not None or most.money is not None
+    return Shared(
+        journal=None,
+        budget=Budget(most.tokens, most.money, meter, known) if limited else None,
+        patience=Patience(),
+        limiter=Limiter(chosen.requests_per_minute, chosen.tokens_per_minute, chosen.at_once),
+        meter=meter,
+    )
+
+
+def _bare(settings: Settings) -> Model:
+    chosen = settings.llm
+    if chosen.provider == "none":
+        raise BadUsage(
+            "the `llm` extractor needs a model: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
+            "TURNETL_LLM__API_KEY, or use --extractor structural"
+        )
+    return open_model(
+        chosen.provider,
+        model=chosen.model,
+        base_url=chosen.base_url,
+        api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
+        timeouts=Timeouts(answer=chosen.timeout_seconds),
+    )
