@@ -137,12 +137,14 @@ def _again(question: Question, answer: Answer, error: ValueError) -> Question:
 
 
 def _sum(answer: Answer, before: Usage) -> Answer:
+    """Return the answer with what the ones before it cost, too."""
+    both = answer.usage + before
     return replace(
         answer,
-        calls=answer.calls + before.calls,
-        prompt_tokens=answer.prompt_tokens + before.prompt_tokens,
-        completion_tokens=answer.completion_tokens + before.completion_tokens,
-        cached_tokens=answer.cached_tokens + before.cached_tokens,
-        seconds=answer.seconds + before.seconds,
-        cost=(answer.usage + before).cost,
+        calls=both.calls,
+        prompt_tokens=both.prompt_tokens,
+        completion_tokens=both.completion_tokens,
+        cached_tokens=both.cached_tokens,
+        seconds=both.seconds,
+        cost=both.cost,
     )

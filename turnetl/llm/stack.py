@@ -1,7 +1,7 @@
 """What stands around every call: journal, budget, retry, limiter, meter, and HTTP at the bottom.
 
-Each is a model around a model. A run that asks several models has a stack for each of them, over
-the same shared things: a journal's keys, a price and a pause belong to one model.
+Each is a model around a model, with one job. A run that asks several models has a stack for each of
+them over the same shared things: a journal's keys, a price and a pause belong to one model.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,10 @@ def stacked(base: Model, shared: Shared) -> Model:
     Args:
         base: makes one attempt a call, of one provider's model.
         shared: by all models of the process.
+
+    Raises:
+        BadUsage: the budget is one of money, and the model's price is not known.
     """
-    metered = Metered(base, shared.meter) if shared.meter is not None else base
-    asked = Retried(Limited(metered, shared.limiter), shared.patience)
-    return Budgeted(asked, shared.budget) if shared.budget is not None else asked
+    model = Metered(base, shared.meter) if shared.meter is not None else base
+    model = Retried(Limited(model, shared.limiter), shared.patience)
+    return Budgeted(model, shared.budget) if shared.budget is not None else model
