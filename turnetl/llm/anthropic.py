@@ -1,26 +1,40 @@
-"""Anthropic's messages. A tool that must be called gives the answer its form."""
+"""Anthropic's messages.
+
+Models since Claude 4.5 are given the form of the answer. Older ones, and others that speak the same
+format, are given a tool that must be called: what it is called with is the answer. The newest
+refuse to be told so.
+"""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from turnetl.llm.chat import Answer, Question, count, dig, text
+from turnetl.llm import schemas
+from turnetl.llm.chat import Answer, Question, Schema, count, dig, text
 
 BASE_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
-_MOST_TOKENS = 8192
-"""Every model of theirs can give as many; more is refused by some."""
+_MOST_OF_OLD = 8192
+"""Tokens that the older models all can answer with."""
+_TAKES_A_FORM = re.compile(r"claude-(?:mythos|[a-z]+-(?:4-[5-9]|4-\d\d|[5-9]|\d\d)(?!\d))")
+_THINKS_UNASKED = re.compile(r"claude-(?:mythos|[a-z]+-(?:[5-9]|\d\d)(?!\d))")
+"""All since Claude 5; they can be told how much."""
+_WORTH_CACHING = 4_000
+"""Characters: under about 1,024 tokens nothing is kept."""
+_CUT = ("max_tokens", "model_context_window_exceeded")
 
 
 @dataclass(frozen=True)
 class Anthropic:
     model: str
     base_url: str = BASE_URL
+    effort: str | None = None
     provider: str = "anthropic"
 
     def url(self) -> str:
-        return f"{self.base_url.rstrip('/')}/v1/messages"
+        return f"{self.base_url.rstrip('/').removesuffix('/v1')}/v1/messages"
 
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"anthropic-version": _VERSION} | ({"x-api-key": api_key} if api_key else {})
@@ -29,40 +43,60 @@ class Anthropic:
         system = "\n\n".join(said.text for said in question.messages if said.role == "system")
         body: dict[str, Any] = {
             "model": self.model,
-            "max_tokens": min(question.max_tokens, _MOST_TOKENS),
-            "system": system,
+            "max_tokens": question.max_tokens,
             "messages": [
                 {"role": said.role, "content": said.text}
                 for said in question.messages
                 if said.role != "system"
             ],
         }
-        if question.schema is not None:
-            tool = {"name": question.schema.name, "input_schema": question.schema.json}
-            body["tools"] = [tool | {"description": "Gives the answer."}]
-            body["tool_choice"] = {"type": "tool", "name": question.schema.name}
-        return body
+        if system:
+            body["system"] = _marked(system)
+        if _TAKES_A_FORM.search(self.model):
+            return body | self._output(question.schema)
+        body["max_tokens"] = min(question.max_tokens, _MOST_OF_OLD)
+        return body | _tool(question.schema)
 
     def answer(self, body: Mapping[str, Any]) -> Answer:
-        content = dig(body, "content")
+        content, usage = dig(body, "content"), dig(body, "usage")
+        cached = count(dig(usage, "cache_read_input_tokens"))
+        written = count(dig(usage, "cache_creation_input_tokens"))
         return Answer(
             text=_said(content if isinstance(content, list) else []),
-            prompt_tokens=sum(
-                count(dig(body, "usage", name))
-                for name in (
-                    "input_tokens",
-                    "cache_creation_input_tokens",
-                    "cache_read_input_tokens",
-                )
-            ),
-            completion_tokens=count(dig(body, "usage", "output_tokens")),
-            cut=dig(body, "stop_reason") == "max_tokens",
+            prompt_tokens=count(dig(usage, "input_tokens")) + written + cached,
+            completion_tokens=count(dig(usage, "output_tokens")),
+            cut=dig(body, "stop_reason") in _CUT,
+            cached_tokens=cached,
+            refused=dig(body, "stop_reason") == "refusal",
         )
+
+    def _output(self, schema: Schema | None) -> dict[str, Any]:
+        output: dict[str, Any] = {}
+        if effort := self.effort or ("low" if _THINKS_UNASKED.search(self.model) else None):
+            output["effort"] = effort
+        if schema is not None:
+            output["format"] = {"type": "json_schema", "schema": schemas.anthropic(schema.json)}
+        return {"output_config": output} if output else {}
+
+
+def _tool(schema: Schema | None) -> dict[str, Any]:
+    if schema is None:
+        return {}
+    tool = {"name": schema.name, "input_schema": schema.json, "description": "Gives the answer."}
+    return {"tools": [tool], "tool_choice": {"type": "tool", "name": schema.name}}
+
+
+def _marked(system: str) -> str | list[dict[str, Any]]:
+    """Mark long instructions as worth keeping: they are the same for every turn."""
+    if len(system) < _WORTH_CACHING:
+        return system
+    return [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
 
 
 def _said(blocks: list[Any]) -> str:
     """Return the input of the tool that was called, or else the text."""
     for block in blocks:
         if dig(block, "type") == "tool_use":
-            return json.dumps(dig(block, "input"), ensure_ascii=False)
+            given = dig(block, "input")
+            return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return "".join(text(dig(block, "text")) for block in blocks)

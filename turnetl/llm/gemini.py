@@ -1,5 +1,6 @@
 """Google's generateContent."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,28 +10,39 @@ from turnetl.llm.schemas import openapi
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 _ROLES: Mapping[Role, str] = {"user": "user", "assistant": "model"}
+_NAME = re.compile(r"gemini-(?P<version>\d+(?:\.\d+)?)-?(?P<kind>.*)")
+_REFUSED = frozenset(
+    {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"}
+)
 
 
 @dataclass(frozen=True)
 class Gemini:
+    """Models that think are told to think as little as they can: thoughts are paid for."""
+
     model: str
     base_url: str = BASE_URL
+    effort: str | None = None
     provider: str = "gemini"
 
     def url(self) -> str:
-        return f"{self.base_url.rstrip('/')}/models/{self.model}:generateContent"
+        model = self.model.removeprefix("models/")
+        return f"{self.base_url.rstrip('/')}/models/{model}:generateContent"
 
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"x-goog-api-key": api_key} if api_key else {}
 
     def body(self, question: Question) -> dict[str, Any]:
-        settings: dict[str, Any] = {"maxOutputTokens": question.max_tokens, "temperature": 0}
+        settings: dict[str, Any] = {"maxOutputTokens": question.max_tokens}
+        if (1,) <= _version(self.model) < (3,):
+            # Later ones go round in circles with any but their own.
+            settings["temperature"] = 0
+        if thinking := self._thinking():
+            settings["thinkingConfig"] = thinking
         if question.schema is not None:
             settings["responseMimeType"] = "application/json"
             settings["responseSchema"] = openapi(question.schema.json)
-        system = [{"text": said.text} for said in question.messages if said.role == "system"]
-        return {
-            "systemInstruction": {"parts": system},
+        body = {
             "contents": [
                 {"role": _ROLES[said.role], "parts": [{"text": said.text}]}
                 for said in question.messages
@@ -38,10 +50,12 @@ class Gemini:
             ],
             "generationConfig": settings,
         }
+        system = [{"text": said.text} for said in question.messages if said.role == "system"]
+        return body | ({"systemInstruction": {"parts": system}} if system else {})
 
     def answer(self, body: Mapping[str, Any]) -> Answer:
-        parts = dig(body, "candidates", 0, "content", "parts")
-        usage = dig(body, "usageMetadata")
+        parts, usage = dig(body, "candidates", 0, "content", "parts"), dig(body, "usageMetadata")
+        ended = dig(body, "candidates", 0, "finishReason")
         return Answer(
             text="".join(
                 text(dig(part, "text"))
@@ -51,5 +65,21 @@ class Gemini:
             prompt_tokens=count(dig(usage, "promptTokenCount")),
             completion_tokens=count(dig(usage, "candidatesTokenCount"))
             + count(dig(usage, "thoughtsTokenCount")),
-            cut=dig(body, "candidates", 0, "finishReason") == "MAX_TOKENS",
+            cut=ended == "MAX_TOKENS",
+            cached_tokens=count(dig(usage, "cachedContentTokenCount")),
+            refused=ended in _REFUSED or bool(dig(body, "promptFeedback", "blockReason")),
         )
+
+    def _thinking(self) -> dict[str, Any]:
+        version = _version(self.model)
+        if version >= (3,):
+            return {"thinkingLevel": self.effort or "low"}
+        if version >= (2, 5):
+            return {"thinkingBudget": 128 if "pro" in self.model else 0}
+        return {}
+
+
+def _version(model: str) -> tuple[int, ...]:
+    """Return the version of a Gemini; (0,) of what is none."""
+    found = _NAME.match(model.removeprefix("models/"))
+    return tuple(map(int, found["version"].split("."))) if found else (0,)

@@ -1,21 +1,38 @@
 """The chat completions of OpenAI, and of the many servers that speak the same."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from turnetl.llm.chat import Answer, Question, count, dig, text
+from turnetl.llm.chat import Answer, Question, Said, count, dig, text
 from turnetl.llm.schemas import strict
 
 BASE_URL = "https://api.openai.com/v1"
 
+_OPENAIS = re.compile(r"(?:.*/)?(?:gpt-(?P<version>\d+(?:\.\d+)?)|(?P<o>o\d))(?P<kind>.*)")
+"""A model of OpenAI, also by its name at a gateway: `openai/gpt-5.1-mini`."""
+_AS_THEY_ARE = ("-pro", "-chat", "-codex")
+"""Kinds whose effort is not ours to choose."""
+_OWN_TEMPERATURE = re.compile(r"(?:.*/)?(?:o\d|gpt-[5-9]|gpt-\d\d|claude-|gpt-4o.*-search)")
+"""Models that refuse to be given one, whoever serves them."""
+_WORTH_CACHING = 4_000
+"""Characters: under about 1,024 tokens nothing is kept."""
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+
 
 @dataclass(frozen=True)
 class OpenAiCompatible:
-    """llama.cpp, vLLM, Ollama, gateways: `base_url` goes up to and with `/v1`."""
+    """llama.cpp, vLLM, Ollama, gateways: `base_url` goes up to and with `/v1`.
+
+    The schema goes as pydantic writes it, as Graphiti sends it: these servers take the whole of
+    JSON Schema, or none of it, which is no matter of dialect. Where a question has no schema,
+    any JSON object is asked for.
+    """
 
     model: str
     base_url: str
+    effort: str | None = None
     provider: str = "openai-compatible"
 
     def url(self) -> str:
@@ -25,38 +42,118 @@ class OpenAiCompatible:
         return {"Authorization": f"Bearer {api_key}"} if api_key else {}
 
     def body(self, question: Question) -> dict[str, Any]:
+        thinks = _thinks(self.model)
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": said.role, "content": said.text} for said in question.messages],
-            "max_tokens": question.max_tokens,
-            "temperature": 0,
+            # Of models that think, the old name is refused.
+            "max_completion_tokens" if thinks else "max_tokens": question.max_tokens,
+            "response_format": {"type": "json_object"},
         }
+        if not _OWN_TEMPERATURE.match(self.model):
+            body["temperature"] = 0
+        if self.effort is not None:
+            body["reasoning_effort"] = self.effort
         if question.schema is not None:
             form = {"name": question.schema.name, "schema": question.schema.json}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
 
     def answer(self, body: Mapping[str, Any]) -> Answer:
+        message, usage = dig(body, "choices", 0, "message"), dig(body, "usage")
+        ended = dig(body, "choices", 0, "finish_reason")
         return Answer(
-            text=text(dig(body, "choices", 0, "message", "content")),
-            prompt_tokens=count(dig(body, "usage", "prompt_tokens")),
-            completion_tokens=count(dig(body, "usage", "completion_tokens")),
-            cut=dig(body, "choices", 0, "finish_reason") == "length",
+            text=_said(message),
+            prompt_tokens=count(dig(usage, "prompt_tokens")),
+            completion_tokens=_completion(usage),
+            cut=ended == "length",
+            cached_tokens=count(
+                dig(usage, "prompt_tokens_details", "cached_tokens")
+                or dig(usage, "prompt_cache_hit_tokens")
+            ),
+            refused=bool(dig(message, "refusal")) or ended in ("content_filter", "refusal"),
         )
 
 
 @dataclass(frozen=True)
 class OpenAi(OpenAiCompatible):
-    """OpenAI itself: holds the answer to the schema, and lets newer models choose temperature."""
+    """OpenAI itself: holds the answer to the schema.
+
+    Models that think are told to think as little as they can, as Graphiti's own client does:
+    thoughts are paid for like answers.
+    """
 
     base_url: str = BASE_URL
     provider: str = "openai"
 
     def body(self, question: Question) -> dict[str, Any]:
         body = super().body(question)
-        body["max_completion_tokens"] = body.pop("max_tokens")
-        del body["temperature"]
+        body.pop("max_tokens", None)
+        body["max_completion_tokens"] = question.max_tokens
+        if effort := self.effort or _least_effort(self.model):
+            body["reasoning_effort"] = effort
+        if _version(self.model) >= (5, 6):
+            # These charge a quarter more for prompts they keep, and by default keep all: ours
+            # differ early on, and are read once.
+            body["prompt_cache_options"] = {"mode": "explicit"}
+            body["messages"] = [_marked(said) for said in question.messages]
         if question.schema is not None:
             form = {"name": question.schema.name, "schema": strict(question.schema.json)}
             body["response_format"]["json_schema"] = form | {"strict": True}
         return body
+
+
+def _version(model: str) -> tuple[int, ...]:
+    """Return the version of a GPT; (0,) of what is none."""
+    found = _OPENAIS.fullmatch(model)
+    version = found["version"] if found else None
+    return tuple(map(int, version.split("."))) if version else (0,)
+
+
+def _thinks(model: str) -> bool:
+    found = _OPENAIS.fullmatch(model)
+    return found is not None and (found["o"] is not None or _version(model) >= (5,))
+
+
+def _least_effort(model: str) -> str | None:
+    """Return the least effort that the model takes; None if it takes no word on it."""
+    found = _OPENAIS.fullmatch(model)
+    if found is None or not _thinks(model) or found["kind"].startswith(_AS_THEY_ARE):
+        return None
+    if found["o"] or found["kind"].startswith("-astra"):
+        return "low"
+    return "none" if _version(model) >= (5, 1) else "minimal"
+
+
+def _marked(said: Said) -> dict[str, Any]:
+    """Mark long instructions as worth keeping: they are the same for every turn."""
+    if said.role != "system" or len(said.text) < _WORTH_CACHING:
+        return {"role": said.role, "content": said.text}
+    mark = {"mode": "explicit"}
+    part = {"type": "text", "text": said.text, "prompt_cache_breakpoint": mark}
+    return {"role": said.role, "content": [part]}
+
+
+def _said(message: Any) -> str:
+    """Return the text without the thoughts before it.
+
+    Some servers that tell thoughts from answers take the whole answer for a thought.
+    """
+    said = _joined(dig(message, "content"))
+    answer = _THOUGHT.sub("", said).strip()
+    if answer:
+        return answer
+    thought = text(dig(message, "reasoning_content") or dig(message, "reasoning")).strip()
+    return thought if thought.startswith("{") else ""
+
+
+def _joined(content: Any) -> str:
+    if isinstance(content, list):
+        return "".join(text(dig(part, "text")) for part in content)
+    return text(content)
+
+
+def _completion(usage: Any) -> int:
+    """Return all tokens that were generated; some leave thoughts out of all but the total."""
+    rest = count(dig(usage, "total_tokens")) - count(dig(usage, "prompt_tokens"))
+    return max(count(dig(usage, "completion_tokens")), rest)

@@ -1,4 +1,7 @@
-"""JSON Schema as pydantic writes it, into the dialects that providers understand."""
+"""JSON Schema as pydantic writes it, into the dialects that providers understand.
+
+What a dialect has no word for is left out: answers are held against the form afterwards anyway.
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -8,6 +11,22 @@ from pydantic import BaseModel
 
 from turnetl.llm.chat import Schema
 
+_BEYOND_STRICT = frozenset({"default", "minLength", "maxLength", "uniqueItems", "$defs"})
+"""What OpenAI's strict mode refuses."""
+_BEYOND_ANTHROPIC = _BEYOND_STRICT | {
+    "pattern",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+}
+"""What Anthropic's structured outputs refuse."""
+_OPENAPI = ("type", "description", "format", "nullable", "minItems", "maxItems", "required")
+"""What is the same in the part of OpenAPI 3.0 that Gemini reads."""
+
 
 @cache
 def of(model: type[BaseModel]) -> Schema:
@@ -15,41 +34,58 @@ def of(model: type[BaseModel]) -> Schema:
     return Schema(model.__name__, model.model_json_schema(), model)
 
 
-def strict(schema: Any) -> Any:
-    """Return the schema with every property required and no other allowed: OpenAI's strict mode."""
-    if isinstance(schema, list):
-        return [strict(item) for item in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    kept = {name: strict(value) for name, value in schema.items() if name != "default"}
-    if isinstance(properties := schema.get("properties"), Mapping):
-        # A property may itself be called `default`.
-        kept["properties"] = {name: strict(value) for name, value in properties.items()}
-        kept["required"] = list(properties)
-        kept["additionalProperties"] = False
-    return kept
+def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema for OpenAI's strict mode: every property required, no other allowed."""
+    return _closed(schema, schema.get("$defs", {}), _BEYOND_STRICT)
 
 
-_KNOWN = ("type", "description", "enum", "format", "nullable", "minItems", "maxItems", "required")
+def anthropic(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema for Anthropic's structured outputs, which know less than strict mode."""
+    return _closed(schema, schema.get("$defs", {}), _BEYOND_ANTHROPIC)
 
 
 def openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema without references, in the part of OpenAPI 3.0 that Gemini reads."""
+    """Return the schema in the part of OpenAPI 3.0 that Gemini reads.
+
+    Properties are named in their order too, or Gemini answers by the alphabet.
+    """
     return _openapi(schema, schema.get("$defs", {}))
 
 
+def _closed(
+    schema: Mapping[str, Any], shared: Mapping[str, Any], beyond: frozenset[str]
+) -> dict[str, Any]:
+    whole = _whole(schema, shared)
+    kept = {name: value for name, value in whole.items() if name not in beyond}
+    if whole.get("type") == "object" or "properties" in whole:
+        # A property may itself be called `default`.
+        properties = whole.get("properties", {})
+        kept["properties"] = {
+            name: _closed(value, shared, beyond) for name, value in properties.items()
+        }
+        kept["required"] = list(properties)
+        kept["additionalProperties"] = False
+    if "items" in whole:
+        kept["items"] = _closed(whole["items"], shared, beyond)
+    if "anyOf" in whole:
+        kept["anyOf"] = [_closed(option, shared, beyond) for option in whole["anyOf"]]
+    return kept
+
+
 def _openapi(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
-    if "$ref" in schema:
-        meant = shared[schema["$ref"].rsplit("/", 1)[-1]]
-        return _openapi(meant | {k: v for k, v in schema.items() if k != "$ref"}, shared)
-    kept = {name: schema[name] for name in _KNOWN if name in schema}
-    if "properties" in schema:
-        properties = schema["properties"].items()
+    whole = _whole(schema, shared)
+    kept = {name: whole[name] for name in _OPENAPI if name in whole}
+    choices = whole.get("enum", [whole["const"]] if "const" in whole else [])
+    if choices and all(isinstance(choice, str) for choice in choices):
+        kept["enum"] = choices
+    if "properties" in whole:
+        properties = whole["properties"].items()
         kept["properties"] = {name: _openapi(value, shared) for name, value in properties}
-    if "items" in schema:
-        kept["items"] = _openapi(schema["items"], shared)
-    if "anyOf" in schema:
-        kept |= _either(schema["anyOf"], shared)
+        kept["propertyOrdering"] = list(whole["properties"])
+    if "items" in whole:
+        kept["items"] = _openapi(whole["items"], shared)
+    if "anyOf" in whole:
+        kept |= _either(whole["anyOf"], shared)
     return kept
 
 
@@ -58,3 +94,12 @@ def _either(options: list[Mapping[str, Any]], shared: Mapping[str, Any]) -> dict
     real = [_openapi(option, shared) for option in options if option.get("type") != "null"]
     optional: dict[str, Any] = {"nullable": True} if len(real) < len(options) else {}
     return optional | (real[0] if len(real) == 1 else {"anyOf": real})
+
+
+def _whole(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a reference means; no dialect takes one with words beside it."""
+    if "$ref" not in schema:
+        return schema
+    beside = {name: value for name, value in schema.items() if name != "$ref"}
+    meant: Mapping[str, Any] = shared[schema["$ref"].rsplit("/", 1)[-1]]
+    return {**meant, **beside}
