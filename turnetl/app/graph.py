@@ -1,7 +1,4 @@
-"""The stages wired together: opens lake, graph and model, and hands them down.
-
-The command line and the flows are two thin callers of what stands here.
-"""
+"""Episode tables to the graph, and what stands in it."""
 
 import asyncio
 import logging
@@ -9,9 +6,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from turnetl import episodes, opening, parse
-from turnetl.episodes.examples import Explained
-from turnetl.episodes.examples import explain as explained
+from turnetl import episodes, opening
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.graph.port import GraphStore
 from turnetl.graph.search import Hit, search
@@ -22,26 +17,10 @@ from turnetl.ingest.pipeline import Run
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
-from turnetl.parse.joins import with_joined
 from turnetl.progress import Progress, Step, silent
-from turnetl.report.backfill import BackfillReport
 from turnetl.report.questions import questions
 from turnetl.scope import Clock, Limits, chosen, for_run, new_run, scope_of
 from turnetl.settings import Settings
-
-__all__ = [
-    "Limits",
-    "all_of",
-    "backfill",
-    "explain",
-    "filter_turns",
-    "find",
-    "ingest",
-    "ingest_group",
-    "new_run",
-    "parse_archives",
-    "status",
-]
 
 _SMALL = 5_000
 """Facts that are read in well under a second."""
@@ -50,82 +29,6 @@ log = logging.getLogger(__name__)
 
 Files = Mapping[GroupId, Sequence[TurnFile]]
 """What the turns files of each group of the lake say of themselves."""
-
-
-def parse_archives(
-    paths: Sequence[str],
-    settings: Settings,
-    *,
-    format_name: str | None = None,
-    dry_run: bool = False,
-    progress: Progress = silent,
-) -> parse.ParseReport:
-    """Read archives into turn tables; those that did not change are not opened.
-
-    Args:
-        paths: files, folders or globs.
-        settings: where the lake is, which groups the turns go to, how many are read side by side.
-        format_name: what all of them are read as; None: what each looks like.
-        dry_run: write nothing, and say what would be done.
-        progress: told after each archive.
-    """
-    grouping, known = opening.groups(settings), opening.named(format_name)
-    found = parse.expand(paths)
-    report = parse.archives(
-        found.archives,
-        Lake(settings.lake),
-        redactor=opening.redactor(settings),
-        grouping=grouping,
-        known=known,
-        jobs=opening.jobs(settings),
-        dry_run=dry_run,
-        progress=lambda done, total: progress(Step("parse", "archives", done, total)),
-    )
-    return with_joined(report + parse.ParseReport(not_found=found.problems), grouping)
-
-
-def filter_turns(
-    settings: Settings,
-    groups: Sequence[str] = (),
-    *,
-    by_hand: bool = False,
-    progress: Progress = silent,
-) -> episodes.FilterReport:
-    """Mark and render the turns of the groups, of all groups if none is named.
-
-    Args:
-        settings: where the lake is, which rules mark, and the template with its patterns.
-        groups: as they are or as a project's name.
-        by_hand: the rules are said for this run alone; the next ingest takes what they make.
-        progress: told after each group.
-    """
-    lake = Lake(settings.lake)
-    return episodes.build(
-        lake,
-        chosen(lake.groups(), groups),
-        filters=opening.filters(settings, by_hand=by_hand),
-        progress=lambda done, total: progress(Step("filter", "groups", done, total)),
-    )
-
-
-def explain(
-    settings: Settings,
-    rule: str,
-    groups: Sequence[str] = (),
-    *,
-    examples: int = 5,
-    progress: Progress = silent,
-) -> Explained:
-    """Say what a noise rule marks by itself, on or off, and show some of it. Writes nothing."""
-    lake = Lake(settings.lake)
-    return explained(
-        lake,
-        chosen(lake.groups(), groups),
-        opening.rule(settings, rule),
-        opening.filters(settings),
-        examples=examples,
-        progress=lambda done, total: progress(Step("explain", "groups", done, total)),
-    )
 
 
 async def ingest(
@@ -176,31 +79,6 @@ async def status(settings: Settings, limits: Limits, clock: Clock) -> IngestRepo
         report,
         groups=tuple(replace(of, archives_gone=gone.get(of.group, ())) for of in report.groups),
     )
-
-
-async def backfill(
-    archives: Sequence[str],
-    settings: Settings,
-    limits: Limits,
-    clock: Clock,
-    *,
-    format_name: str | None = None,
-    by_hand: bool = False,
-    progress: Progress = silent,
-) -> BackfillReport:
-    """Parse, filter and ingest: the main job. The arguments are those of the three stages."""
-    once = for_run(settings, limits)
-    opening.check(once)
-    parsed = parse_archives(archives, settings, format_name=format_name, progress=progress)
-    if not parsed.groups:
-        return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
-    emptied = Lake(settings.lake).emptied()
-    by_hand = by_hand or limits.preprocessing is not None
-    filtered = filter_turns(once, [*parsed.groups, *emptied], by_hand=by_hand, progress=progress)
-    ingested = await ingest(
-        settings, replace(limits, groups=parsed.groups), clock, progress=progress
-    )
-    return BackfillReport(parsed, filtered, ingested)
 
 
 async def find(

@@ -1,0 +1,56 @@
+"""The stages wired together: opens lake, graph and model, and hands them down.
+
+The command line and the flows are two thin callers of what stands here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from turnetl import episodes, opening
+from turnetl.app.graph import all_of, find, ingest, ingest_group, status
+from turnetl.app.tables import explain, filter_turns, parse_archives
+from turnetl.ingest.report import IngestReport
+from turnetl.lake import Lake
+from turnetl.progress import Progress, silent
+from turnetl.report.backfill import BackfillReport
+from turnetl.scope import Clock, Limits, for_run, new_run
+from turnetl.settings import Settings
+
+__all__ = [
+    "Limits",
+    "all_of",
+    "backfill",
+    "explain",
+    "filter_turns",
+    "find",
+    "ingest",
+    "ingest_group",
+    "new_run",
+    "parse_archives",
+    "status",
+]
+
+
+async def backfill(
+    archives: Sequence[str],
+    settings: Settings,
+    limits: Limits,
+    clock: Clock,
+    *,
+    format_name: str | None = None,
+    by_hand: bool = False,
+    progress: Progress = silent,
+) -> BackfillReport:
+    """Parse, filter and ingest: the main job. The arguments are those of the three stages."""
+    once = for_run(settings, limits)
+    opening.check(once)
+    parsed = parse_archives(archives, settings, format_name=format_name, progress=progress)
+    if not parsed.groups:
+        return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
+    emptied = Lake(settings.lake).emptied()
+    by_hand = by_hand or limits.preprocessing is not None
+    filtered = filter_turns(once, [*parsed.groups, *emptied], by_hand=by_hand, progress=progress)
+    ingested = await ingest(
+        settings, replace(limits, groups=parsed.groups), clock, progress=progress
+    )
+    return BackfillReport(parsed, filtered, ingested)

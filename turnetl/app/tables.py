@@ -1,0 +1,88 @@
+"""Archives to turn tables to episode tables: no graph and no model is opened."""
+
+from collections.abc import Sequence
+
+from turnetl import episodes, opening, parse
+from turnetl.episodes.examples import Explained
+from turnetl.episodes.examples import explain as explained
+from turnetl.lake import Lake
+from turnetl.parse.joins import with_joined
+from turnetl.progress import Progress, Step, silent
+from turnetl.scope import chosen
+from turnetl.settings import Settings
+
+
+def parse_archives(
+    paths: Sequence[str],
+    settings: Settings,
+    *,
+    format_name: str | None = None,
+    dry_run: bool = False,
+    progress: Progress = silent,
+) -> parse.ParseReport:
+    """Read archives into turn tables; those that did not change are not opened.
+
+    Args:
+        paths: files, folders or globs.
+        settings: where the lake is, which groups the turns go to, how many are read side by side.
+        format_name: what all of them are read as; None: what each looks like.
+        dry_run: write nothing, and say what would be done.
+        progress: told after each archive.
+    """
+    grouping, known = opening.groups(settings), opening.named(format_name)
+    found = parse.expand(paths)
+    report = parse.archives(
+        found.archives,
+        Lake(settings.lake),
+        redactor=opening.redactor(settings),
+        grouping=grouping,
+        known=known,
+        jobs=opening.jobs(settings),
+        dry_run=dry_run,
+        progress=lambda done, total: progress(Step("parse", "archives", done, total)),
+    )
+    return with_joined(report + parse.ParseReport(not_found=found.problems), grouping)
+
+
+def filter_turns(
+    settings: Settings,
+    groups: Sequence[str] = (),
+    *,
+    by_hand: bool = False,
+    progress: Progress = silent,
+) -> episodes.FilterReport:
+    """Mark and render the turns of the groups, of all groups if none is named.
+
+    Args:
+        settings: where the lake is, which rules mark, and the template with its patterns.
+        groups: as they are or as a project's name.
+        by_hand: the rules are said for this run alone; the next ingest takes what they make.
+        progress: told after each group.
+    """
+    lake = Lake(settings.lake)
+    return episodes.build(
+        lake,
+        chosen(lake.groups(), groups),
+        filters=opening.filters(settings, by_hand=by_hand),
+        progress=lambda done, total: progress(Step("filter", "groups", done, total)),
+    )
+
+
+def explain(
+    settings: Settings,
+    rule: str,
+    groups: Sequence[str] = (),
+    *,
+    examples: int = 5,
+    progress: Progress = silent,
+) -> Explained:
+    """Say what a noise rule marks by itself, on or off, and show some of it. Writes nothing."""
+    lake = Lake(settings.lake)
+    return explained(
+        lake,
+        chosen(lake.groups(), groups),
+        opening.rule(settings, rule),
+        opening.filters(settings),
+        examples=examples,
+        progress=lambda done, total: progress(Step("explain", "groups", done, total)),
+    )
