@@ -7,9 +7,10 @@ started twice, and each turn is committed once all the same.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from prefect import State, Task, flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
@@ -17,7 +18,7 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.concurrency.asyncio import ConcurrencySlotAcquisitionError, concurrency
 from prefect.states import Completed, Failed
 from prefect.tasks import exponential_backoff
-from pydantic import NonNegativeFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from turnetl import app, opening
 from turnetl.clock import now, utc
@@ -33,9 +34,11 @@ from turnetl.report import backfill as shown
 from turnetl.report.backfill import BackfillReport
 from turnetl.report.ingested import is_failure
 from turnetl.report.standing import without_time
-from turnetl.settings import ExtractorName, Settings, from_process
+from turnetl.settings import ExtractorName, Settings, amounts, from_process
 
 _HOUR = timedelta(hours=1).total_seconds()
+
+Passes = Annotated[int, Field(ge=0, le=3)]
 
 
 @flow(name="backfill", timeout_seconds=24 * _HOUR, persist_result=False)
@@ -54,6 +57,9 @@ async def backfill(
     limit: PositiveInt | None = None,
     quiet: NonNegativeFloat | None = None,
     assume_time: str | None = None,
+    preprocessing: str | None = None,
+    reflexion: Passes | None = None,
+    budget: str | list[str] | None = None,
     batch_size: PositiveInt = 200,
     jobs: PositiveInt | None = None,
     groups_at_once: PositiveInt | None = None,
@@ -77,6 +83,10 @@ async def backfill(
         quiet: minutes without a new row after which a session's last turn is over.
         assume_time: for turns without any time: an ISO time, UTC if no zone is given, or `mtime`
             for when the archive was last written.
+        preprocessing: instructions for the model, in this run: a template's name, the text itself,
+            or `none`. Templates are found at home, or where the worker stands.
+        reflexion: times that the model is asked what it missed.
+        budget: what the model may use in this run: `5usd`, `200k tokens`, or a list of one of each.
         batch_size: archives a task.
         jobs: archives of a task that are read side by side; as many as there are cores by default.
         groups_at_once: groups ingested side by side; the turns of one group never are.
@@ -98,16 +108,26 @@ async def backfill(
             extractor=extractor,
             groups_at_once=groups_at_once,
             quiet_minutes=quiet,
+            budget=_budget(budget),
         )
-        opening.check(settings)
-        assume = assumed.read(assume_time, now()) if assume_time else None
+        limits = app.Limits(
+            since=utc(since),
+            until=utc(until),
+            limit=limit,
+            assume=assumed.read(assume_time, now()) if assume_time else None,
+            preprocessing=preprocessing,
+            reflexion=reflexion,
+        )
+        once = app.for_run(settings, limits)
+        opening.check(once)
         parsed = await _parsed(_absolute(archives), settings, format or None, batch_size)
         if not parsed.groups:
             return _ended(parsed, FilterReport(()), IngestReport(None, ()))
-        filtered = await filter_turns(lambda: app.filter_turns(settings, parsed.groups))
-        limits = app.Limits(parsed.groups, utc(since), utc(until), limit, assume)
+        filtered = await filter_turns(
+            lambda: app.filter_turns(once, parsed.groups, by_hand=preprocessing is not None)
+        )
         async with _slots(model_slots, settings.llm.at_once):
-            ingested = await _ingested(settings, limits)
+            ingested = await _ingested(once, replace(limits, groups=parsed.groups))
     except TurnetlError as error:
         return Failed(message=str(error))
     return _ended(parsed, filtered, ingested)
@@ -161,6 +181,10 @@ def _settings(config: str | None, lake: str | None, **given: Any) -> Settings:
     paths = (settings.lake, settings.group_map, settings.noise.rules)
     _absolute([str(path) for path in paths if path is not None])
     return settings
+
+
+def _budget(said: str | list[str] | None) -> dict[str, int | float | None] | None:
+    return amounts.budget([said] if isinstance(said, str) else said) if said else None
 
 
 def _absolute(paths: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ __all__ = [
     "explain",
     "filter_turns",
     "find",
+    "for_run",
     "ingest",
     "ingest_group",
     "new_run",
