@@ -2,11 +2,13 @@
 
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
+from turnetl import settings
+from turnetl.errors import BadUsage
 from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig
 from turnetl.extraction.templates import LARGEST, PLACE, TemplateResolver, built_in, folders
 
@@ -25,28 +27,68 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
     return project, home
 
 
+DEFAULT = """{"extraction": {
+    "preprocessing_prompt": "default-session-turn.md", "preprocessing_mode": "prepend"}}"""
+NOTHING = '{"extraction": {"preprocessing_prompt": null}}'
+CUSTOM = """{"extraction": {
+    "preprocessing_prompt": "my-custom-extraction.md", "preprocessing_mode": "prepend"}}"""
+SAID = json.dumps({"extraction": {"preprocessing_prompt": INLINE, "preprocessing_mode": "prepend"}})
+
+
 def config(text: str) -> ExtractionConfig:
     return ExtractionConfig.model_validate(json.loads(text)["extraction"])
 
 
+@pytest.fixture
+def read_from(tmp_path: Path) -> Callable[[str], ExtractionConfig]:
+    """Reads the settings of a config file with that text."""
+    path = tmp_path / "graphiti.config.json"
+
+    def read(text: str) -> ExtractionConfig:
+        path.write_text(text)
+        return settings.read({}, config=path, folders=(), given={}).extraction
+
+    return read
+
+
 @pytest.mark.parametrize(
-    ("text", "enabled"),
+    ("text", "enabled", "prompt"),
     [
-        (
-            '{"extraction": {"preprocessing_prompt": "default-session-turn.md"}}',
-            True,
-        ),
-        ('{"extraction": {"preprocessing_prompt": null}}', False),
-        ('{"extraction": {"preprocessing_prompt": false}}', False),
-        (
-            '{"extraction": {"preprocessing_prompt": "own.md", "preprocessing_mode": "append"}}',
-            True,
-        ),
-        (json.dumps({"extraction": {"preprocessing_prompt": INLINE}}), True),
+        (DEFAULT, True, DEFAULT_TEMPLATE),
+        (NOTHING, False, None),
+        ('{"extraction": {"preprocessing_prompt": false}}', False, False),
+        (CUSTOM, True, "my-custom-extraction.md"),
+        (SAID, True, INLINE),
     ],
 )
-def test_a_config_says_whether_there_is_preprocessing(text: str, enabled: bool) -> None:
-    assert config(text).is_enabled() is enabled
+def test_a_config_file_says_whether_there_is_preprocessing_and_which(
+    text: str,
+    enabled: bool,
+    prompt: str | None,
+    read_from: Callable[[str], ExtractionConfig],
+) -> None:
+    read = read_from(text)
+    assert read == config(text)
+    assert read.is_enabled() is enabled
+    assert read.preprocessing_prompt == prompt
+    assert read.preprocessing_mode == "prepend"
+
+
+def test_each_way_to_say_it_gives_its_instructions(
+    read_from: Callable[[str], ExtractionConfig], places: tuple[Path, Path]
+) -> None:
+    project, home = places
+    (home / PLACE / "my-custom-extraction.md").write_text("Look for reviews.\n")
+    templates = TemplateResolver(folders(project, home))
+    told = [read_from(text).resolve_prompt(templates) for text in (NOTHING, CUSTOM, SAID)]
+    assert told == [None, "Look for reviews.", INLINE]
+    assert read_from(DEFAULT).resolve_prompt(templates) == templates.load(DEFAULT_TEMPLATE)
+
+
+def test_a_config_file_without_the_section_is_the_default(
+    read_from: Callable[[str], ExtractionConfig],
+) -> None:
+    assert read_from("{}") == ExtractionConfig() == config(DEFAULT)
 
 
 def test_no_config_is_the_default_template_before_the_hints() -> None:
@@ -85,9 +127,11 @@ def test_none_and_false_give_no_instructions(places: tuple[Path, Path]) -> None:
         assert ExtractionConfig(preprocessing_prompt=nothing).resolve_prompt(templates) is None
 
 
-def test_true_names_no_template(places: tuple[Path, Path]) -> None:
+def test_true_is_preprocessing_with_nothing_said(places: tuple[Path, Path]) -> None:
     templates = TemplateResolver(folders(*places))
-    assert ExtractionConfig(preprocessing_prompt=True).resolve_prompt(templates) is None
+    true = config('{"extraction": {"preprocessing_prompt": true}}')
+    assert true.is_enabled()
+    assert true.resolve_prompt(templates) is None
 
 
 def test_any_other_string_is_the_instructions(places: tuple[Path, Path]) -> None:
@@ -144,11 +188,79 @@ def test_a_template_is_never_looked_for_outside_its_folders(
     assert TemplateResolver(folders(*places)).load(name) is None
 
 
-def test_a_name_that_is_not_known_is_refused() -> None:
-    with pytest.raises(ValidationError):
-        ExtractionConfig.model_validate({"preprocessing_promt": "x"})
-    with pytest.raises(ValidationError):
-        ExtractionConfig.model_validate({"preprocessing_mode": "around"})
+@pytest.mark.parametrize(
+    ("section", "says"),
+    [
+        ({"preprocessing_promt": "x"}, ["`extraction.preprocessing_promt`", "preprocessing_mode"]),
+        ({"groups": {"shop": {"prompt": "x"}}}, ["`extraction.groups.shop.prompt`", "known are"]),
+        ({"groups": {"My Shop": {}}}, ["`My Shop`", "`my_shop`"]),
+        ({"kinds": {"eror_heavy": "x"}}, ["`eror_heavy` is no kind of turn", "error_heavy,"]),
+        ({"kinds": {"error_heavy": 7}}, ["extraction.kinds.error_heavy", "name of a template"]),
+        ({"preprocessing_prompt": ["x.md"]}, ["name of a template (`name.md`)"]),
+        ({"preprocessing_mode": "around"}, ["'prepend' or 'append'"]),
+        ({"reflexion": 4}, ["extraction.reflexion", "3"]),
+        ({"reflexion": True}, ["a number from 0 to 3"]),
+        ({"groups": {"shop": {"reflexion": -1}}}, ["extraction.groups.shop.reflexion", "0"]),
+        ({"ontology": 7}, ["extraction.ontology"]),
+    ],
+)
+def test_what_a_config_file_cannot_say_is_refused_in_a_sentence(
+    section: dict[str, object], says: list[str], read_from: Callable[[str], ExtractionConfig]
+) -> None:
+    with pytest.raises(BadUsage) as refused:
+        read_from(json.dumps({"extraction": section}))
+    assert [part for part in says if part not in str(refused.value)] == []
+    assert "\n" not in str(refused.value)
+
+
+LAYERED = ExtractionConfig.model_validate(
+    {
+        "preprocessing_prompt": "all.md",
+        "reflexion": 1,
+        "kinds": {"error_heavy": "errors.md", "code_heavy": None},
+        "groups": {
+            "shop": {"preprocessing_prompt": "shop.md", "kinds": {"error_heavy": "shop-errors.md"}},
+            "quiet": {"preprocessing_prompt": None, "reflexion": 0, "preprocessing_mode": "append"},
+            "same": {"reflexion": 3},
+        },
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "prompt"),
+    [
+        ("other", "ordinary", "all.md"),
+        ("other", "", "all.md"),
+        ("other", "error_heavy", "errors.md"),
+        ("other", "code_heavy", None),
+        ("shop", "ordinary", "shop.md"),
+        ("shop", "code_heavy", "shop.md"),
+        ("shop", "error_heavy", "shop-errors.md"),
+        ("quiet", "error_heavy", None),
+        ("same", "error_heavy", "errors.md"),
+        ("same", "ordinary", "all.md"),
+    ],
+)
+def test_a_kind_in_a_group_wins_then_the_group_then_the_kind_then_all(
+    group: str, kind: str, prompt: str | None
+) -> None:
+    assert LAYERED.prompt_of(group, kind) == prompt
+
+
+def test_a_group_may_have_its_own_mode_and_passes() -> None:
+    found = {name: (LAYERED.mode_of(name), LAYERED.reflexion_of(name)) for name in LAYERED.groups}
+    assert found == {"shop": ("prepend", 1), "quiet": ("append", 0), "same": ("prepend", 3)}
+    assert (LAYERED.mode_of("other"), LAYERED.reflexion_of("other")) == ("prepend", 1)
+
+
+@pytest.mark.parametrize("prompt", ["run.md", "Said once.", None, False])
+def test_what_is_said_for_a_run_wins_over_all(prompt: str | None) -> None:
+    run = LAYERED.for_run(prompt)
+    for group in ("other", *LAYERED.groups):
+        for kind in ("", "ordinary", "error_heavy", "code_heavy"):
+            assert run.prompt_of(group, kind) == prompt
+    assert (run.mode_of("quiet"), run.reflexion_of("same")) == ("append", 3)
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,46 @@
 """How extraction is steered: which instructions ride on the extraction prompts, and where."""
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
+from turnetl import ids
 from turnetl.extraction.preprocessor import Preprocessor
 
 DEFAULT_TEMPLATE = "default-session-turn.md"
 DEFAULT_ONTOLOGY = "coding.toml"
+TEMPLATE_ENDING = ".md"
 
-Said = bool | str | None
-"""None or False: Graphiti's own behaviour. "name.md": a template. Else: the instructions."""
 Mode = Literal["prepend", "append"]
 Kind = Literal["error_heavy", "code_heavy", "tool_heavy", "conversational", "ordinary"]
 """The words of `episodes.kinds.KINDS`."""
+
+
+def _said(given: object) -> object:
+    if given is None or isinstance(given, bool | str):
+        return given
+    raise ValueError("must be the name of a template (`name.md`), instructions, null or false")
+
+
+def _named_kinds(given: object) -> object:
+    if isinstance(given, Mapping) and (strange := [k for k in given if k not in get_args(Kind)]):
+        known = ", ".join(get_args(Kind))
+        raise ValueError(f"`{strange[0]}` is no kind of turn; known are {known}")
+    return given
+
+
+def _times(given: object) -> object:
+    if isinstance(given, bool):
+        raise ValueError("must be a number from 0 to 3")  # noqa: TRY004 - pydantic's way
+    return given
+
+
+Said = Annotated[bool | str | None, BeforeValidator(_said)]
+"""None or False: Graphiti's own behaviour. "name.md": a template. Else: the instructions. True
+says that there are instructions, and not which: there are none."""
+Kinds = Annotated[Mapping[Kind, Said], BeforeValidator(_named_kinds)]
+Times = Annotated[int, BeforeValidator(_times), Field(ge=0, le=3)]
 
 
 class TemplateSource(Protocol):
@@ -37,8 +63,8 @@ class GroupConfig(BaseModel):
     preprocessing_prompt: Said = None
     """Said to be None, it is none; not said, it is what all groups have."""
     preprocessing_mode: Mode | None = None
-    reflexion: int | None = Field(default=None, ge=0, le=3)
-    kinds: Mapping[Kind, Said] = Field(default_factory=dict)
+    reflexion: Times | None = None
+    kinds: Kinds = Field(default_factory=dict)
 
 
 class ExtractionConfig(BaseModel):
@@ -54,13 +80,21 @@ class ExtractionConfig(BaseModel):
     preprocessing_prompt: Said = DEFAULT_TEMPLATE
     preprocessing_mode: Mode = "prepend"
     """Whether the instructions stand before or after the hints of a reflexion pass."""
-    reflexion: int = Field(default=0, ge=0, le=3)
+    reflexion: Times = 0
     """Times that the model is asked what it missed, each with another extraction."""
-    kinds: Mapping[Kind, Said] = Field(default_factory=dict)
+    kinds: Kinds = Field(default_factory=dict)
     """Instructions for turns that are mostly made of one thing."""
     groups: Mapping[str, GroupConfig] = Field(default_factory=dict)
     ontology: str | None = DEFAULT_ONTOLOGY
     """Kinds of things and facts, a file among the templates. None: Graphiti's own behaviour."""
+
+    @field_validator("groups")
+    @classmethod
+    def _are_groups(cls, groups: Mapping[str, GroupConfig]) -> Mapping[str, GroupConfig]:
+        for name in groups:
+            if name != (group := ids.group_id(name)):
+                raise ValueError(f"no group is called `{name}`; that project's is `{group}`")
+        return groups
 
     def is_enabled(self) -> bool:
         return self.preprocessing_prompt is not None and self.preprocessing_prompt is not False
@@ -77,7 +111,7 @@ class ExtractionConfig(BaseModel):
         """Return all that is said, patterns for the texts among it; None as `resolve_prompt`."""
         if not isinstance(self.preprocessing_prompt, str):
             return None
-        if self.preprocessing_prompt.endswith(".md"):
+        if self.preprocessing_prompt.endswith(TEMPLATE_ENDING):
             return templates.preprocessor(self.preprocessing_prompt)
         return Preprocessor("inline", self.preprocessing_prompt)
 

@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 
 from turnetl import ids
-from turnetl.extraction.config import ExtractionConfig, Mode, Said, TemplateSource, join
+from turnetl.extraction.config import (
+    TEMPLATE_ENDING,
+    ExtractionConfig,
+    Mode,
+    TemplateSource,
+    join,
+)
 from turnetl.extraction.preprocessor import Preprocessor
 from turnetl.model import GroupId
 
@@ -61,7 +67,7 @@ class Steering:
             digest=ids.digest(instructions or "", place, str(reflexion)),
         )
 
-    def _prepared(self, said: Said) -> Preprocessor | None:
+    def _prepared(self, said: bool | str | None) -> Preprocessor | None:
         if not isinstance(said, str):
             return None
         if said not in self._read:
@@ -88,7 +94,7 @@ class _Nowhere:
         return None
 
 
-def _named(said: Said, found: Preprocessor | None) -> str:
+def _named(said: bool | str | None, found: Preprocessor | None) -> str:
     if found is None or not isinstance(said, str):
         return "none"
-    return said if said.endswith(".md") else "inline"
+    return said if said.endswith(TEMPLATE_ENDING) else "inline"
