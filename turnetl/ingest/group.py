@@ -1,6 +1,6 @@
 """One group, from its episodes table into the graph, with an account of every turn."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +19,7 @@ from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.report import GroupReport, Holds, standing
 from turnetl.lake import Lake
 from turnetl.llm.port import Embedder
-from turnetl.model import Episode, GroupId
+from turnetl.model import Episode, GroupId, Receipt, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,10 @@ async def status(
     """
     rows = taken.episodes(lake, group, scope)
     by_kind = partial(recipe, group) if recipe is not None else None
-    plan = await _plan(group, rows, lake, store, scope, recipe=by_kind, context_turns=0)
-    return standing(plan, await _holds(store, group), Quarantine(lake.root, group).entries())
+    receipts = await store.receipts(group)
+    plan = _plan(group, rows, lake, receipts, scope, recipe=by_kind, context_turns=0)
+    stands = standing(plan, await _holds(store, group), Quarantine(lake.root, group).entries())
+    return replace(stands, spent=sum((one.usage for one in receipts), Usage()))
 
 
 async def ingest(
@@ -73,11 +75,11 @@ async def ingest(
     """
     try:
         rows = taken.episodes(tools.lake, group, scope)
-        plan = await _plan(
+        plan = _plan(
             group,
             rows,
             tools.lake,
-            tools.store,
+            await tools.store.receipts(group),
             scope,
             recipe=partial(tools.extractor.recipe, group),
             context_turns=tools.context_turns,
@@ -121,11 +123,11 @@ async def _carry(
     return None
 
 
-async def _plan(
+def _plan(
     group: GroupId,
     rows: pl.LazyFrame,
     lake: Lake,
-    store: GraphStore,
+    receipts: Sequence[Receipt],
     scope: Scope,
     *,
     recipe: Callable[[str], str] | None,
@@ -134,7 +136,7 @@ async def _plan(
     return planning.make(
         group,
         rows.select(planning.COLUMNS).collect(),
-        await store.receipts(group),
+        receipts,
         Quarantine(lake.root, group).turns(),
         scope,
         recipe=recipe,

@@ -1,11 +1,11 @@
 """The account of a run, or of how things stand: every turn of every group once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from turnetl.ingest.plan import QUARANTINED, READY, Plan
 from turnetl.ingest.quarantine import Entry
-from turnetl.model import GroupId, TurnId
+from turnetl.model import GroupId, TurnId, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,9 @@ class GroupReport:
     """Archives that are not where they were; their turns stay."""
     holds: Holds | None = None
     """None if the graph did not say."""
+    spent: Usage | None = None
+    """What the answers cost that the turns in the graph are made of, whenever they were paid for;
+    None if nobody asked."""
     set_aside: tuple[Entry, ...] = ()
     left_out: Mapping[str, int] | None = None
     """What this run left out of turns because nobody would look for it, by reason."""
@@ -89,6 +92,10 @@ class IngestReport:
     error: str | None = None
     """Why no group could be looked at."""
     exit_code: int = 0
+    model: Mapping[str, Usage] = field(default_factory=dict)
+    """What this run used, by prompt: every attempt, also those that came to nothing."""
+    journaled: int = 0
+    """Answers that were in the journal and cost nothing now."""
 
     @property
     def committed(self) -> int:

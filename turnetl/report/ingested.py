@@ -2,19 +2,21 @@
 
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 
 from turnetl.ingest.plan import NO_TIME
 from turnetl.ingest.report import GroupReport, IngestReport
-from turnetl.report import standing
+from turnetl.report import costs, standing
 
 _SET_ASIDE = 3
 """Exit code: done, but turns were set aside."""
+_SHOWN = 3
+"""Turns of a group that are told of."""
 
 
 def table(report: IngestReport) -> RenderableType:
-    """One row a group."""
+    """One row a group; then one a prompt, if a model was asked."""
     if not report.groups:
         return _caption(report)
     shown = Table(caption=_caption(report), caption_justify="left")
@@ -24,8 +26,9 @@ def table(report: IngestReport) -> RenderableType:
     shown.add_column("not in the graph, and why", overflow="fold")
     for of in report.groups:
         held = standing.held(of)
-        shown.add_row(of.group, f"{of.turns:,}", f"{of.committed:,}", *held, standing.why_not(of))
-    return shown
+        why = standing.why_not(of) + _left_out(of)
+        shown.add_row(of.group, f"{of.turns:,}", f"{of.committed:,}", *held, why)
+    return Group(shown, costs.table(report.model)) if report.model else shown
 
 
 def as_json(report: IngestReport) -> dict[str, Any]:
@@ -36,15 +39,19 @@ def as_json(report: IngestReport) -> dict[str, Any]:
         "quarantined": report.quarantined,
         "pending": report.pending,
         "assumed_time": sum(of.assumed for of in report.groups),
+        "model": _model_json(report),
         "groups": [_group_json(of) for of in report.groups],
         "error": report.error,
     }
 
 
 def sentences(report: IngestReport) -> list[str]:
-    """Why groups were not finished, and what was set aside."""
+    """Why groups were not finished, what was set aside, and what a person should look at."""
     whole = [report.error] if report.error else []
-    return whole + [sentence for of in report.groups for sentence in standing.sentences(of)]
+    whole += [sentence for of in report.groups for sentence in _of_group(of)]
+    if costs.total(report.model).cost is None:
+        whole.append(costs.UNKNOWN)
+    return whole
 
 
 def exit_code(report: IngestReport) -> int:
@@ -72,10 +79,56 @@ def _group_json(of: GroupReport) -> dict[str, Any]:
         "turns": of.turns,
         "committed": of.committed,
         "skipped": of.skipped,
+        "left_out": dict(of.left_out or {}),
+        "retiring": dict(of.retiring or {}),
     }
 
 
+def _model_json(report: IngestReport) -> dict[str, Any]:
+    return {
+        **costs.as_json(costs.total(report.model)),
+        "journaled": report.journaled,
+        "by_prompt": {prompt: costs.as_json(usage) for prompt, usage in report.model.items()},
+    }
+
+
+def _left_out(of: GroupReport) -> str:
+    """Return a line for what nobody would look for."""
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in (of.left_out or {}).items())
+    return f"\n(left out of turns: {reasons})" if reasons else ""
+
+
+def _of_group(of: GroupReport) -> list[str]:
+    return standing.sentences(of) + _retiring(of)
+
+
+def _retiring(of: GroupReport) -> list[str]:
+    """Say which turns retired so many facts that it may be a mistake, those with most first."""
+    turns = sorted((of.retiring or {}).items(), key=lambda turn: (-turn[1], turn[0]))
+    told = [
+        f"group `{of.group}`: turn {turn} retired {facts:,} facts; see whether it should have"
+        for turn, facts in turns[:_SHOWN]
+    ]
+    if len(turns) > _SHOWN:
+        told.append(f"and {len(turns) - _SHOWN:,} more of `{of.group}`; --json names them all")
+    return told
+
+
 def _caption(report: IngestReport) -> str:
+    return "; ".join(filter(None, (_outcome(report), _used(report))))
+
+
+def _used(report: IngestReport) -> str:
+    """Return what a model was asked for, and what that cost."""
+    used, said = costs.total(report.model), []
+    if used.calls:
+        said.append(f"{used.calls:,} calls, {costs.tokens(used):,} tokens")
+    if report.journaled:
+        said.append(f"{report.journaled:,} answers from the journal")
+    return f"{', '.join(said)}, cost: {costs.money(used.cost)}" if said else ""
+
+
+def _outcome(report: IngestReport) -> str:
     if report.committed:
         return f"{report.committed:,} turns committed"
     if report.ready:

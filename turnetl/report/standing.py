@@ -7,23 +7,28 @@ from rich.table import Table
 
 from turnetl.ingest.plan import NO_TIME
 from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.model import Usage
+from turnetl.report import costs
 
 _SHOWN = 3
 """Set-aside turns of a group that are told of; --json names them all."""
 
 
 def table(report: IngestReport) -> RenderableType:
-    """One row a group: what is in the graph, what waits, and why."""
+    """One row a group: what is in the graph, what waits, and why; what it cost, if it did."""
     if not report.groups:
         return _caption(report)
     shown = Table(caption=_caption(report), caption_justify="left")
     shown.add_column("group")
+    paid = any(_spent(of).calls for of in report.groups)
     for name in ("turns", "committed", "pending", "entities", "facts"):
+        shown.add_column(name, justify="right")
+    for name in ("tokens", "cost") if paid else ():
         shown.add_column(name, justify="right")
     shown.add_column("not in the graph, and why", overflow="fold")
     for of in report.groups:
         counts = (f"{of.turns + of.gone:,}", f"{of.in_graph + of.gone:,}", f"{of.pending:,}")
-        shown.add_row(of.group, *counts, *held(of)[1:], why_not(of))
+        shown.add_row(of.group, *counts, *held(of)[1:], *(_cost(of) if paid else ()), why_not(of))
     return shown
 
 
@@ -34,7 +39,16 @@ def all_json(report: IngestReport) -> dict[str, Any]:
         "quarantined": report.quarantined,
         "pending": report.pending,
         "assumed_time": sum(of.assumed for of in report.groups),
-        "groups": [as_json(of) | {"archives_gone": list(of.archives_gone)} for of in report.groups],
+        "spent": costs.as_json(sum((_spent(of) for of in report.groups), Usage())),
+        "groups": [_whole_json(of) for of in report.groups],
+    }
+
+
+def _whole_json(of: GroupReport) -> dict[str, Any]:
+    return {
+        **as_json(of),
+        "archives_gone": list(of.archives_gone),
+        "spent": costs.as_json(_spent(of)),
     }
 
 
@@ -66,6 +80,14 @@ def as_json(of: GroupReport) -> dict[str, Any]:
         ],
         "error": of.error,
     }
+
+
+def _spent(of: GroupReport) -> Usage:
+    return of.spent or Usage()
+
+
+def _cost(of: GroupReport) -> tuple[str, str]:
+    return f"{costs.tokens(_spent(of)):,}", costs.money(_spent(of).cost)
 
 
 def held(of: GroupReport) -> tuple[str, str, str]:
