@@ -119,7 +119,7 @@ async def backfill(
             reflexion=reflexion,
         )
         once = app.for_run(settings, limits)
-        opening.check(once)
+        opening.check(once, preprocessing)
         parsed = await _parsed(_absolute(archives), settings, format or None, batch_size)
         if not parsed.groups:
             return _ended(parsed, FilterReport(()), IngestReport(None, ()))

@@ -44,7 +44,7 @@ async def backfill(
 ) -> BackfillReport:
     """Parse, filter and ingest: the main job. The arguments are those of the three stages."""
     once = for_run(settings, limits)
-    opening.check(once)
+    opening.check(once, limits.preprocessing)
     parsed = parse_archives(archives, settings, format_name=format_name, progress=progress)
     if not parsed.groups:
         return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))

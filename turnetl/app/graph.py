@@ -39,7 +39,7 @@ async def ingest(
     If nothing is left, or only to be looked at, the graph is opened for reading only. A graph that
     cannot be opened stands in the report.
     """
-    opening.check(for_run(settings, limits))
+    opening.check(for_run(settings, limits), limits.preprocessing)
     try:
         before = await _standing(_files(Lake(settings.lake)), settings, limits, clock)
         if limits.dry_run or not before.ready:

@@ -33,17 +33,21 @@ __all__ = [
 ]
 
 
-def check(settings: Settings) -> None:
+def check(settings: Settings, once: str | None = None) -> None:
     """See that graph, model and filters are named as they must be, before any work is done.
+
+    Args:
+        settings: with what is said for this run.
+        once: what was said of preprocessing for this run alone.
 
     Raises:
         BadUsage: they are not; says what is missing or wrong.
     """
     graphs.check(settings.graph_url)
     filters(settings)
+    extraction.check(settings, once)
     if models.is_asked(settings):
         models.check(settings)
-        extraction.check(settings)
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ from typing import Any
 
 from turnetl.episodes.kinds import KINDS
 from turnetl.errors import BadUsage
+from turnetl.extraction.config import TEMPLATE_ENDING
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.steering import Steering
 from turnetl.extraction.structural import StructuralExtractor
@@ -57,12 +58,19 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], str] | None:
         return None
 
 
-def check(settings: Settings) -> None:
-    """See that every template that the settings name can be used.
+def check(settings: Settings, once: str | None = None) -> None:
+    """See that every template that is named can be used.
+
+    Args:
+        settings: with what is said for this run.
+        once: what was said of preprocessing for this run alone: a template that is not there is
+            then a slip, and no run shall be paid for without it.
 
     Raises:
-        BadUsage: one cannot; says which, where and why.
+        BadUsage: one cannot be used; says which, where and why.
     """
+    if once is not None and once.endswith(TEMPLATE_ENDING) and templates().find(once) is None:
+        raise BadUsage(f"there is no template `{once}`; `turnetl templates list` says which are")
     steering = Steering(settings.extraction, templates())
     for group in ("", *settings.extraction.groups):
         for kind in ("", *KINDS):

@@ -109,8 +109,13 @@ def _put(found: dict[str, Any], path: list[str], value: str) -> None:
             both = (ENV + "__".join(path[:end]).upper() for end in (depth, len(path)))
             raise BadUsage("both `{}` and `{}` are set; unset one of them".format(*both))
         level = below
-    off = path == ["extraction", "preprocessing_prompt"] and value.lower() in _OFF
-    level[path[-1]] = None if off else value
+    level[path[-1]] = None if _may_be_none(path) and value.lower() in _OFF else value
+
+
+def _may_be_none(path: list[str]) -> bool:
+    """Whether `none` is an answer here, not a text."""
+    said = path[-1] in ("preprocessing_prompt", "ontology") or "kinds" in path[-2:-1]
+    return path[0] == "extraction" and said
 
 
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
