@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
+from turnetl.graph.mirror.fulltext import FullText
 from turnetl.graph.mirror.group import Things
-from turnetl.graph.mirror.lexical import Lexical
 from turnetl.graph.mirror.vectors import Vectors
 from turnetl.llm.vectors import unpacked
 from turnetl.model import Entity, Fact, Vector
@@ -28,7 +28,7 @@ class Candidates:
         self.group: Things = weakref.proxy(group)
         self._entities = _Nearest()
         self._facts = _Nearest()
-        self._words = Lexical()
+        self._words = FullText()
         self._known = 0
         self._pairs: dict[frozenset[str], list[str]] = {}
 
@@ -36,7 +36,7 @@ class Candidates:
         """Take in what was applied to the group since the last time."""
         self._entities.take(self.group.entities)
         for fact in islice(self.group.facts, self._known, None):
-            self._words.add(fact.uuid, f"{fact.name} {fact.text}")
+            self._words.add(fact.uuid, fact.name, fact.text)
             self._pairs.setdefault(frozenset((fact.source, fact.target)), []).append(fact.uuid)
             self._known += 1
         self._facts.take(self.group.facts)
@@ -72,12 +72,12 @@ class Candidates:
         """Return the facts that join these two, or this one with itself."""
         return self._pairs.get(pair, ())
 
-    def worded(self, query: str, limit: int, *more: Lexical) -> list[str]:
+    def worded(self, query: str, limit: int, *more: FullText) -> list[str]:
         """Return the facts that share words with the query, best first; those of `more` too."""
         return [uuid for uuid, _ in self._words.search(query, limit, *more)]
 
     @property
-    def words(self) -> Lexical:
+    def words(self) -> FullText:
         """The words of the facts."""
         return self._words
 

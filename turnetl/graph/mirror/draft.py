@@ -10,8 +10,8 @@ from itertools import chain
 from typing_extensions import override
 
 from turnetl.graph.mirror.candidates import Candidates, Near
+from turnetl.graph.mirror.fulltext import FullText
 from turnetl.graph.mirror.group import Group, Things
-from turnetl.graph.mirror.lexical import Lexical
 from turnetl.model import Entity, Fact, GroupContents, GroupId
 
 
@@ -100,7 +100,7 @@ class DraftCandidates(Candidates):
         return [*self._under.joining(pair), *self._new.joining(pair)]
 
     @override
-    def worded(self, query: str, limit: int, *more: Lexical) -> list[str]:
+    def worded(self, query: str, limit: int, *more: FullText) -> list[str]:
         return self._under.worded(query, limit, self._new.words, *more)
 
 
