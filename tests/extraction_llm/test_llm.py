@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import weakref
+from dataclasses import replace
 
 import pytest
 from graphiti_core.utils.maintenance import edge_operations, node_operations
@@ -123,7 +124,7 @@ async def test_resolving_changes_neither_the_group_nor_what_was_extracted(
     first = await both.resolve(turns[3], extracted, group, now=story.NOW)
     assert (list(group.entities), list(group.facts)) == held
     second = await both.resolve(turns[3], extracted, group, now=story.NOW)
-    assert first == second
+    assert replace(second, usage=first.usage) == first
 
 
 async def test_extraction_may_run_ahead(model: Model, embedder: ToyEmbedder) -> None:

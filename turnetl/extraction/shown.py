@@ -48,6 +48,11 @@ def ends(parts: Sequence[str], asked: int = _WHOLE[0], ended: int = _WHOLE[1]) -
     return f"{_beginning(parts[0], asked)}{_LEFT_OUT}{_end(parts[-1], ended)}"
 
 
+def briefly(node: EpisodicNode) -> EpisodicNode:
+    """Return an earlier turn by its beginning and its end."""
+    return node.model_copy(update={"content": ends([node.content], *_SHORT)})
+
+
 def _earlier(parts: Sequence[str], *, whole: bool) -> str:
     if not whole:
         return ends(parts, *_SHORT)

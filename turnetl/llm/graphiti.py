@@ -1,6 +1,5 @@
 """Graphiti's client classes in front of turnetl's seams: a model, an embedder, and no reranker."""
 
-import re
 from collections.abc import Iterable
 from typing import Any, NoReturn, cast, get_args
 
@@ -15,12 +14,10 @@ from typing_extensions import override
 from turnetl.errors import BadTurn, TurnetlError
 from turnetl.llm import fit, schemas
 from turnetl.llm.chat import Model, Question, Role, Said
+from turnetl.llm.mended import clean, mended
 from turnetl.llm.port import Embedder
 from turnetl.llm.vectors import floats
 from turnetl.model import Usage, Vector
-
-_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\u200b\u200c\u200d\ufeff\u2060\ud800-\udfff]")
-"""What Graphiti's clients take out of every prompt."""
 
 
 class TurnModel(LLMClient):
@@ -59,7 +56,7 @@ class TurnModel(LLMClient):
         messages[0].content += get_extraction_language_instruction(group_id)
         question = Question(
             prompt=prompt_name or "",
-            messages=tuple(Said(_role(m.role), _clean(m.content)) for m in messages),
+            messages=tuple(Said(_role(m.role), clean(m.content)) for m in messages),
             schema=schemas.of(response_model) if response_model is not None else None,
             max_tokens=max_tokens or self.max_tokens,
         )
@@ -77,7 +74,7 @@ class TurnModel(LLMClient):
         try:
             answer = await self._asked.answer(question)
             self.usage += answer.usage
-            return fit.parsed(answer.text)
+            said: dict[str, Any] = mended(fit.parsed(answer.text))
         except BadTurn as error:
             self.usage += error.usage
             raise
@@ -86,6 +83,7 @@ class TurnModel(LLMClient):
                 f"model `{self._asked.name}` answered `{question.prompt}` with something that "
                 f"is not JSON: {fit.reason(error)}"
             ) from error
+        return said
 
 
 class TurnEmbedder(EmbedderClient):
@@ -131,7 +129,3 @@ def _role(role: str) -> Role:
     if role not in get_args(Role):
         raise ValueError(f"unknown role `{role}`")
     return cast("Role", role)
-
-
-def _clean(text: str) -> str:
-    return _INVISIBLE.sub("", text)
