@@ -1,10 +1,12 @@
 import json
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import pytest
 from graphiti_core.prompts.dedupe_nodes import NodeResolutions
 from graphiti_core.prompts.extract_edges import ExtractedEdges
 from graphiti_core.prompts.extract_nodes import ExtractedEntities, SummarizedEntities
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from turnetl.llm import schemas
 
@@ -25,8 +27,25 @@ def test_an_optional_value_is_a_nullable_one() -> None:
     assert "fact" in edge["required"]
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_strict_requires_all_and_allows_nothing_else(form: type[BaseModel]) -> None:
+class Part(BaseModel):
+    size: int = Field(ge=1, le=9, description="of the part")
+    state: Literal["new", "old"] = "new"
+
+
+class Nested(BaseModel):
+    """A kind of thing as a person may write it, with all that dialects differ in."""
+
+    one: Part = Field(description="the one")
+    many: list[Part] = Field(default_factory=list, max_length=3)
+    name: str = Field(pattern="^[a-z]+$", min_length=1, max_length=9)
+    either: str | int | None = None
+
+
+@pytest.mark.parametrize("dialect", [schemas.strict, schemas.anthropic])
+@pytest.mark.parametrize("form", [*FORMS, Nested])
+def test_a_closed_schema_requires_all_and_allows_nothing_else(
+    form: type[BaseModel], dialect: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> None:
     def check(part: object) -> None:
         if isinstance(part, list):
             for item in part:
@@ -38,9 +57,39 @@ def test_strict_requires_all_and_allows_nothing_else(form: type[BaseModel]) -> N
             for value in part.values():
                 check(value)
 
-    strict = schemas.strict(schemas.of(form).json)
-    assert "properties" in strict
-    check(strict)
+    closed = dialect(schemas.of(form).json)
+    assert "properties" in closed
+    assert "$ref" not in json.dumps(closed)
+    check(closed)
+
+
+def test_what_a_dialect_has_no_word_for_is_left_out() -> None:
+    strict, anthropic = (
+        json.dumps(dialect(schemas.of(Nested).json))
+        for dialect in (schemas.strict, schemas.anthropic)
+    )
+    for unknown in ('"default"', "minLength", "maxLength"):
+        assert unknown not in strict
+    for unknown in ('"default"', "minimum", "maximum", "maxItems", "pattern", "minLength"):
+        assert unknown not in anthropic
+    assert "minimum" in strict
+    assert "pattern" in strict
+
+
+def test_what_is_said_beside_a_reference_is_kept() -> None:
+    one = schemas.strict(schemas.of(Nested).json)["properties"]["one"]
+    assert one["description"] == "the one"
+    assert one["properties"]["size"]["description"] == "of the part"
+
+
+def test_gemini_answers_in_the_order_of_the_form() -> None:
+    written = schemas.openapi(schemas.of(Nested).json)
+    assert written["propertyOrdering"] == ["one", "many", "name", "either"]
+    assert written["properties"]["either"] == {
+        "nullable": True,
+        "anyOf": [{"type": "string"}, {"type": "integer"}],
+    }
+    assert written["properties"]["one"]["properties"]["state"]["enum"] == ["new", "old"]
 
 
 def test_a_property_called_default_stays() -> None:

@@ -1,0 +1,294 @@
+"""What is sent to each provider and read from it, where they differ: pure, without a server."""
+
+from typing import Any
+
+import pytest
+from graphiti_core.prompts.extract_edges import EdgeTimestamps, ExtractedEdges
+
+from turnetl.llm import schemas
+from turnetl.llm.anthropic import Anthropic
+from turnetl.llm.chat import Question, Said, Wire
+from turnetl.llm.gemini import Gemini
+from turnetl.llm.openai import OpenAi, OpenAiCompatible
+
+SHORT, LONG = "You extract facts.", "You extract facts. " * 300
+SAID = '{"edges": []}'
+
+
+def question(system: str = SHORT) -> Question:
+    messages = (Said("system", system), Said("user", "`cart.py` uses `sqlite`."))
+    return Question("extract_edges.edge", messages, schemas.of(ExtractedEdges), 16384)
+
+
+def compatible(model: str) -> OpenAiCompatible:
+    return OpenAiCompatible(model, "http://localhost:8080/v1")
+
+
+def openai_says(message: dict[str, Any], ended: str = "stop", **usage: Any) -> dict[str, Any]:
+    return {"choices": [{"message": message, "finish_reason": ended}], "usage": usage}
+
+
+@pytest.mark.parametrize(
+    ("model", "effort"),
+    [
+        ("gpt-4.1-mini", None),
+        ("gpt-5-mini", "minimal"),
+        ("gpt-5.1", "none"),
+        ("gpt-5.4-nano", "none"),
+        ("gpt-5.5-pro", None),
+        ("gpt-5.2-chat-latest", None),
+        ("gpt-5.1-codex", None),
+        ("gpt-6-luna", "none"),
+        ("gpt-6.2-astra", "low"),
+        ("o4-mini", "low"),
+        ("a-name-nobody-knows", None),
+    ],
+)
+def test_openais_models_are_told_to_think_as_little_as_they_can(
+    model: str, effort: str | None
+) -> None:
+    assert OpenAi(model).body(question()).get("reasoning_effort") == effort
+
+
+def test_an_effort_that_a_person_chose_is_sent_as_it_is() -> None:
+    assert OpenAi("gpt-6-luna", effort="high").body(question())["reasoning_effort"] == "high"
+    assert Anthropic("claude-sonnet-5", effort="max").body(question())["output_config"][
+        "effort"
+    ] == ("max")
+    thinking = Gemini("gemini-3-flash", effort="high").body(question())["generationConfig"]
+    assert thinking["thinkingConfig"] == {"thinkingLevel": "high"}
+
+
+@pytest.mark.parametrize(
+    "model", ["gpt-5", "openai/gpt-5.1-mini", "o3", "anthropic/claude-opus-4.8", "claude-sonnet-5"]
+)
+def test_models_that_refuse_a_temperature_are_given_none(model: str) -> None:
+    assert "temperature" not in compatible(model).body(question())
+
+
+@pytest.mark.parametrize("model", ["qwen3:8b", "gpt-oss-120b", "gpt-4.1", "olmo-2"])
+def test_other_models_are_asked_for_their_likeliest_answer(model: str) -> None:
+    assert compatible(model).body(question())["temperature"] == 0
+
+
+def test_the_limit_of_tokens_has_the_name_that_the_model_knows() -> None:
+    assert OpenAi("gpt-4.1").body(question())["max_completion_tokens"] == 16384
+    assert compatible("openai/gpt-5-mini").body(question())["max_completion_tokens"] == 16384
+    assert compatible("qwen3:8b").body(question())["max_tokens"] == 16384
+    assert "max_tokens" not in OpenAi("gpt-4.1").body(question())
+
+
+def test_openai_holds_answers_to_the_schema() -> None:
+    form = OpenAi("gpt-4.1").body(question())["response_format"]["json_schema"]
+    assert form["strict"] is True
+    assert form["schema"]["additionalProperties"] is False
+
+
+def test_other_servers_get_the_schema_as_it_was_written() -> None:
+    form = compatible("m").body(question())["response_format"]["json_schema"]
+    assert form == {"name": "ExtractedEdges", "schema": ExtractedEdges.model_json_schema()}
+
+
+def test_openais_newest_models_keep_nothing_but_long_instructions() -> None:
+    short, long = (OpenAi("gpt-6-luna").body(question(system)) for system in (SHORT, LONG))
+    assert short["prompt_cache_options"] == {"mode": "explicit"}
+    assert short["messages"][0]["content"] == SHORT
+    assert long["messages"][0]["content"][0]["text"] == LONG
+    assert "prompt_cache_breakpoint" in long["messages"][0]["content"][0]
+    assert "prompt_cache_options" not in OpenAi("gpt-4.1").body(question(LONG))
+
+
+@pytest.mark.parametrize(
+    ("model", "takes_a_form"),
+    [
+        ("claude-3-5-haiku-latest", False),
+        ("claude-sonnet-4-20250514", False),
+        ("claude-opus-4-1-20250805", False),
+        ("claude-haiku-4-5-20251001", True),
+        ("claude-opus-4-10", True),
+        ("claude-sonnet-5", True),
+        ("claude-fable-5-1", True),
+        ("eu.anthropic.claude-sonnet-4-6", True),
+        ("another-model", False),
+    ],
+)
+def test_newer_claudes_get_a_form_and_older_ones_a_tool(model: str, takes_a_form: bool) -> None:
+    body = Anthropic(model).body(question())
+    assert ("format" in body.get("output_config", {})) is takes_a_form
+    assert ("tool_choice" in body) is not takes_a_form
+
+
+@pytest.mark.parametrize("model", ["claude-haiku-4-5", "claude-sonnet-4-6"])
+def test_claudes_that_do_not_think_unasked_are_told_nothing_about_it(model: str) -> None:
+    assert "effort" not in Anthropic(model).body(question())["output_config"]
+
+
+def test_claudes_that_think_unasked_are_told_to_think_little() -> None:
+    assert Anthropic("claude-opus-5-5").body(question())["output_config"]["effort"] == "low"
+
+
+def test_claude_keeps_long_instructions() -> None:
+    assert Anthropic("claude-sonnet-5").body(question())["system"] == SHORT
+    [part] = Anthropic("claude-sonnet-5").body(question(LONG))["system"]
+    assert part["cache_control"] == {"type": "ephemeral"}
+
+
+def test_a_base_url_for_anthropic_may_end_with_its_version() -> None:
+    for base_url in ("https://x.test", "https://x.test/", "https://x.test/v1"):
+        assert Anthropic("m", base_url).url() == "https://x.test/v1/messages"
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking", "temperature"),
+    [
+        ("gemini-2.0-flash", None, 0),
+        ("gemini-2.5-flash", {"thinkingBudget": 0}, 0),
+        ("gemini-2.5-pro", {"thinkingBudget": 128}, 0),
+        ("gemini-3.1-pro-preview", {"thinkingLevel": "low"}, None),
+        ("models/gemini-3-flash", {"thinkingLevel": "low"}, None),
+        ("gemma-3", None, None),
+    ],
+)
+def test_geminis_are_told_to_think_as_little_as_they_can(
+    model: str, thinking: object, temperature: object
+) -> None:
+    settings = Gemini(model).body(question())["generationConfig"]
+    assert settings.get("thinkingConfig") == thinking
+    assert settings.get("temperature") == temperature
+
+
+def test_geminis_name_may_have_its_folder_before_it() -> None:
+    assert Gemini("models/gemini-3-flash", "http://x").url() == (
+        "http://x/models/gemini-3-flash:generateContent"
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": SAID},
+        {"content": [{"type": "text", "text": SAID[:5]}, {"type": "text", "text": SAID[5:]}]},
+        {"content": f"<think>\nWhat do I see? {{}}\n</think>\n\n{SAID}"},
+        {"content": f"<thinking>hm</thinking>{SAID}"},
+        {"content": None, "reasoning_content": SAID},
+        {"content": "", "reasoning": f"\n{SAID}"},
+    ],
+)
+def test_an_answer_is_found_wherever_servers_put_it(message: dict[str, Any]) -> None:
+    assert compatible("m").answer(openai_says(message)).text == SAID
+
+
+@pytest.mark.parametrize(
+    "message", [{"content": None}, {"reasoning_content": "Let me see."}, {"content": 3}, {}]
+)
+def test_thoughts_are_no_answer(message: dict[str, Any]) -> None:
+    assert compatible("m").answer(openai_says(message)).text == ""
+
+
+@pytest.mark.parametrize("body", [{}, {"choices": []}, {"content": 1}, {"candidates": [{}]}])
+@pytest.mark.parametrize("wire", [OpenAi("m"), Anthropic("m"), Gemini("m"), compatible("m")])
+def test_an_answer_with_nothing_in_it_is_empty(wire: Wire, body: dict[str, Any]) -> None:
+    answer = wire.answer(body)
+    assert (answer.text, answer.prompt_tokens, answer.cut, answer.refused) == ("", 0, False, False)
+
+
+def test_all_that_was_generated_is_counted() -> None:
+    wire = compatible("m")
+    within = openai_says({}, prompt_tokens=100, completion_tokens=30, total_tokens=130)
+    beside = openai_says({}, prompt_tokens=100, completion_tokens=10, total_tokens=130)
+    assert wire.answer(within).completion_tokens == wire.answer(beside).completion_tokens == 30
+    thought = {"usageMetadata": {"candidatesTokenCount": 7, "thoughtsTokenCount": 3}}
+    assert Gemini("m").answer(thought).completion_tokens == 10
+
+
+@pytest.mark.parametrize("wire", [OpenAi("m"), Anthropic("m"), Gemini("m")])
+def test_where_nothing_is_said_of_a_cache_nothing_was_cached(wire: Wire) -> None:
+    usage = {"prompt_tokens": 9, "input_tokens": 9, "promptTokenCount": 9}
+    answer = wire.answer({"usage": usage, "usageMetadata": usage})
+    assert (answer.prompt_tokens, answer.cached_tokens) == (9, 0)
+
+
+@pytest.mark.parametrize(
+    ("wire", "usage"),
+    [
+        (
+            OpenAi("m"),
+            {"usage": {"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 40}}},
+        ),
+        (compatible("m"), {"usage": {"prompt_tokens": 100, "prompt_cache_hit_tokens": 40}}),
+        (
+            Anthropic("m"),
+            {
+                "usage": {
+                    "input_tokens": 50,
+                    "cache_creation_input_tokens": 10,
+                    "cache_read_input_tokens": 40,
+                }
+            },
+        ),
+        (
+            Gemini("m"),
+            {"usageMetadata": {"promptTokenCount": 100, "cachedContentTokenCount": 40}},
+        ),
+    ],
+)
+def test_what_was_read_before_is_part_of_the_prompt(wire: Wire, usage: dict[str, Any]) -> None:
+    answer = wire.answer(usage)
+    assert (answer.prompt_tokens, answer.cached_tokens) == (100, 40)
+
+
+@pytest.mark.parametrize(
+    ("wire", "body"),
+    [
+        (OpenAi("m"), openai_says({"content": None, "refusal": "I cannot."})),
+        (OpenAi("m"), openai_says({"content": None}, "content_filter")),
+        (compatible("anthropic/claude"), openai_says({"content": ""}, "refusal")),
+        (Anthropic("m"), {"content": [], "stop_reason": "refusal"}),
+        (Gemini("m"), {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}),
+        (Gemini("m"), {"candidates": [{"finishReason": "SAFETY"}]}),
+        (Gemini("m"), {"candidates": [{"finishReason": "RECITATION"}]}),
+    ],
+)
+def test_a_refusal_is_told_from_an_answer(wire: Wire, body: dict[str, Any]) -> None:
+    assert wire.answer(body).refused
+
+
+@pytest.mark.parametrize(
+    ("wire", "body"),
+    [
+        (OpenAi("m"), openai_says({"content": "{"}, "length")),
+        (Anthropic("m"), {"stop_reason": "max_tokens"}),
+        (Anthropic("m"), {"stop_reason": "model_context_window_exceeded"}),
+        (Gemini("m"), {"candidates": [{"finishReason": "MAX_TOKENS"}]}),
+    ],
+)
+def test_a_cut_answer_is_told_from_a_whole_one(wire: Wire, body: dict[str, Any]) -> None:
+    assert wire.answer(body).cut
+
+
+def test_claudes_thoughts_are_passed_over() -> None:
+    content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": SAID}]
+    assert Anthropic("m").answer({"content": content}).text == SAID
+
+
+@pytest.mark.parametrize("given", [{"edges": []}, SAID])
+def test_what_a_tool_is_called_with_is_the_answer(given: object) -> None:
+    content = [{"type": "text", "text": "Here."}, {"type": "tool_use", "input": given}]
+    assert Anthropic("m").answer({"content": content}).text == SAID
+
+
+def test_a_question_without_a_form_is_asked_too() -> None:
+    plain = Question("p", (Said("user", "hello"),), None, 100)
+    assert compatible("m").body(plain)["response_format"] == {"type": "json_object"}
+    assert "tools" not in Anthropic("m").body(plain)
+    assert "system" not in Anthropic("m").body(plain)
+    assert "systemInstruction" not in Gemini("m").body(plain)
+    assert "responseSchema" not in Gemini("m").body(plain)["generationConfig"]
+
+
+def test_every_form_of_graphitis_stays_under_anthropics_limits() -> None:
+    """24 optional values and 16 values of several types in one schema; all are required here."""
+    for form in (ExtractedEdges, EdgeTimestamps):
+        schema = schemas.anthropic(schemas.of(form).json)
+        assert str(schema).count("anyOf") <= 16
+        assert "'default'" not in str(schema)
