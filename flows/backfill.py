@@ -238,7 +238,7 @@ async def _ingested(settings: Settings, limits: app.Limits) -> IngestReport:
                     return await ingest_group(group, ingest)
 
             reports = await app.all_of(one(GroupId(group)) for group in limits.groups)
-    return IngestReport(run.run_id, tuple(reports))
+    return app.accounted(IngestReport(run.run_id, tuple(reports)), around)
 
 
 @asynccontextmanager

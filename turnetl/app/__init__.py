@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from turnetl import episodes, opening
-from turnetl.app.graph import all_of, find, ingest, ingest_group, status
+from turnetl.app.graph import accounted, all_of, find, ingest, ingest_group, status
 from turnetl.app.tables import explain, filter_turns, parse_archives
 from turnetl.ingest.report import IngestReport
 from turnetl.lake import Lake
@@ -18,6 +18,7 @@ from turnetl.settings import Settings
 
 __all__ = [
     "Limits",
+    "accounted",
     "all_of",
     "backfill",
     "explain",

@@ -16,6 +16,7 @@ from turnetl.ingest.group import Tools
 from turnetl.ingest.pipeline import Run
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
+from turnetl.llm.stack import Shared
 from turnetl.model import GroupId
 from turnetl.progress import Progress, Step, silent
 from turnetl.report.questions import questions
@@ -150,7 +151,14 @@ async def _ingest(
                     )
 
             reports = await all_of(one(stood) for stood in before.groups)
-            return IngestReport(run.run_id, tuple(reports), await _questions(reports, tools.store))
+            asked = await _questions(reports, tools.store)
+            return accounted(IngestReport(run.run_id, tuple(reports), asked), around)
+
+
+def accounted(report: IngestReport, around: Shared) -> IngestReport:
+    """Return the report with what the model was asked for."""
+    used = around.meter.by_prompt() if around.meter is not None else {}
+    return replace(report, model=used)
 
 
 def _outdated(report: GroupReport) -> GroupReport:

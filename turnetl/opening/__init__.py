@@ -44,8 +44,8 @@ def check(settings: Settings, once: str | None = None) -> None:
         BadUsage: they are not; says what is missing or wrong.
     """
     graphs.check(settings.graph_url)
-    filters(settings)
     extraction.check(settings, once)
+    filters(settings)
     if models.is_asked(settings):
         models.check(settings)
 

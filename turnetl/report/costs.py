@@ -19,7 +19,7 @@ _NUMBERS = ("calls", "prompt tokens", "cached", "answer tokens", "seconds", "cos
 def table(by_prompt: Mapping[str, Usage]) -> Table:
     """A row a prompt, in the order given, and one for all."""
     shown = Table(caption_justify="left")
-    shown.add_column("prompt", overflow="fold")
+    shown.add_column("prompt", no_wrap=True)  # a name that is cut cannot be looked up
     for name in _NUMBERS:
         shown.add_column(name, justify="right")
     for prompt, usage in by_prompt.items():
