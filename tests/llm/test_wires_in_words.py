@@ -1,0 +1,80 @@
+"""Servers that take no schema, or ignore the one they are given."""
+
+import pytest
+from graphiti_core.prompts.extract_edges import ExtractedEdges
+
+from tests.servers.provider import KEY, Fault, Provider
+from turnetl.errors import BadTurn, ModelBusy
+from turnetl.llm import schemas
+from turnetl.llm.chat import Model, Question, Said
+from turnetl.llm.models import open_model
+
+ASKED = Question(
+    "extract_edges.edge",
+    (Said("system", "You extract facts."), Said("user", "`cart.py` uses `sqlite`.")),
+    schemas.of(ExtractedEdges),
+    1000,
+)
+GOOD = '{"edges": []}'
+NO_SCHEMA = Fault(400, '{"error": {"message": "This response_format type is unavailable now"}}')
+
+
+def served(provider: Provider) -> Model:
+    url = provider.base_url("openai-compatible")
+    return open_model("openai-compatible", model="local", base_url=url, api_key=KEY)
+
+
+async def test_a_server_that_takes_no_schema_is_asked_in_words(provider: Provider) -> None:
+    model = served(provider)
+    provider.faults = [NO_SCHEMA]
+    provider.texts = [GOOD, GOOD]
+    with pytest.raises(ModelBusy) as busy:
+        await model.answer(ASKED)
+    assert busy.value.retry_after == 0
+    assert (await model.answer(ASKED)).text == GOOD
+    await model.close()
+    again = provider.asked[1]
+    assert again.body["response_format"] == {"type": "json_object"}
+    assert again.messages[0] == ("system", "You extract facts.")
+    assert again.messages[1][1].startswith("`cart.py` uses `sqlite`.\n\nAnswer with one JSON")
+    assert '"source_entity_name"' in again.messages[1][1]
+
+
+async def test_a_server_that_ignores_the_schema_is_told_it_in_words_too(
+    provider: Provider,
+) -> None:
+    model = served(provider)
+    provider.texts = ["Sure! cart.py uses sqlite.", GOOD]
+    assert (await model.answer(ASKED)).text == "Sure! cart.py uses sqlite."
+    await model.answer(ASKED)
+    await model.close()
+    assert "JSON Schema" not in provider.asked[0].messages[1][1]
+    assert "JSON Schema" in provider.asked[1].messages[1][1]
+    assert provider.asked[1].body["response_format"]["type"] == "json_schema"
+
+
+async def test_a_server_that_knows_schemas_may_slip(provider: Provider) -> None:
+    model = served(provider)
+    provider.texts = [f"```json\n{GOOD}\n```", "oops", '{"other": 1}', GOOD]
+    for _ in range(4):
+        await model.answer(ASKED)
+    await model.close()
+    assert len({asked.messages[1][1] for asked in provider.asked}) == 1
+
+
+async def test_another_refusal_of_the_question_stays_one(provider: Provider) -> None:
+    model = served(provider)
+    provider.faults = [Fault(400, '{"error": {"message": "no such voice"}}'), NO_SCHEMA, NO_SCHEMA]
+    with pytest.raises(BadTurn, match="no such voice"):
+        await model.answer(ASKED)
+    with pytest.raises(ModelBusy):
+        await model.answer(ASKED)
+    with pytest.raises(BadTurn, match="unavailable"):
+        await model.answer(ASKED)
+    await model.close()
+
+
+async def test_words_change_no_name(provider: Provider) -> None:
+    model = served(provider)
+    assert model.name == "openai-compatible/local"
+    await model.close()

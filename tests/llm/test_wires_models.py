@@ -1,0 +1,116 @@
+"""Which model is asked what, and what is imported for it."""
+
+import subprocess
+import sys
+from typing import get_args
+
+import pytest
+from graphiti_core.prompts.names import PromptName
+
+from turnetl.errors import BadUsage
+from turnetl.llm import models
+from turnetl.llm.chat import Answer, Model, Question
+from turnetl.llm.models import PerPrompt, open_models, spelled_out
+
+
+class Named:
+    """Answers with its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.closed = 0
+
+    async def answer(self, question: Question) -> Answer:
+        return Answer(self.name, len(question.prompt), 1, cut=False)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+async def who(model: Model, prompt: str) -> str:
+    return (await model.answer(Question(prompt, (), None, 1))).text
+
+
+async def test_the_longest_beginning_wins() -> None:
+    asked = PerPrompt(
+        Named("big"),
+        {"extract_edges": Named("a"), "extract_edges.extract_timestamps": Named("b")},
+    )
+    assert await who(asked, "extract_nodes.extract_message") == "big"
+    assert await who(asked, "extract_edges.edge") == "a"
+    assert await who(asked, "extract_edges.extract_timestamps") == "b"
+
+
+async def test_the_name_tells_all_models_in_whatever_order_they_were_told() -> None:
+    big, small = Named("p/big"), Named("p/small")
+    there = PerPrompt(big, {"dedupe_nodes": small, "dedupe_edges": big})
+    back = PerPrompt(big, {"dedupe_edges": big, "dedupe_nodes": small})
+    assert there.name == back.name == "p/big (dedupe_edges=p/big, dedupe_nodes=p/small)"
+    assert PerPrompt(big, {}).name == "p/big"
+
+
+async def test_every_model_is_closed_once() -> None:
+    big, small = Named("big"), Named("small")
+    await PerPrompt(big, {"a": small, "b": small, "c": big}).close()
+    assert (big.closed, small.closed) == (1, 1)
+
+
+def test_small_stands_for_the_prompts_of_graphitis_small_model() -> None:
+    spelled = spelled_out({"small": "s", "dedupe_edges": "d"})
+    assert spelled["dedupe_edges"] == "d"
+    assert spelled["extract_edges.extract_timestamps"] == "s"
+    assert "dedupe_edges.resolve_edge" not in spelled
+    assert "extract_nodes.extract_message" not in spelled
+
+
+def test_a_beginning_of_no_prompt_is_refused_with_those_there_are() -> None:
+    with pytest.raises(BadUsage, match=r"`dedup_nodes`.*dedupe_nodes\.nodes.*small"):
+        spelled_out({"dedup_nodes": "m"})
+
+
+def test_all_prompts_but_ours_are_graphitis() -> None:
+    ours = {name for name in models.PROMPTS if name.startswith("reflexion.")}
+    assert set(models.PROMPTS) - ours <= set(get_args(PromptName))
+
+
+async def test_a_model_is_opened_once_whatever_it_is_asked() -> None:
+    wrapped: list[str] = []
+
+    def around(model: Model) -> Model:
+        wrapped.append(model.name)
+        return model
+
+    opened = open_models(
+        "openai",
+        model="big",
+        models={"dedupe_nodes": "small", "dedupe_edges": "small", "extract_edges": "big"},
+        api_key="k",
+        around=around,
+    )
+    await opened.close()
+    assert sorted(wrapped) == ["openai/big", "openai/small"]
+    assert opened.name == (
+        "openai/big (dedupe_edges=openai/small, dedupe_nodes=openai/small, "
+        "extract_edges=openai/big)"
+    )
+
+
+async def test_one_model_for_all_prompts_has_its_own_name() -> None:
+    opened = open_models("gemini", model="flash", models={"small": "flash"}, api_key="k")
+    await opened.close()
+    assert opened.name == "gemini/flash"
+
+
+@pytest.mark.parametrize("provider", models.PROVIDERS)
+def test_a_provider_is_imported_when_it_is_named(provider: str) -> None:
+    asks = (
+        "import sys\n"
+        "from turnetl.llm import models\n"
+        "wires = {'openai', 'anthropic', 'gemini'}\n"
+        "there = lambda: {w for w in wires if f'turnetl.llm.{w}' in sys.modules}\n"
+        "assert there() == set(), there()\n"
+        f"models.open_model({provider!r}, model='m', base_url='http://x', api_key='k')\n"
+        f"assert there() == {{{provider.removesuffix('-compatible')!r}}}, there()\n"
+        "assert not {'openai', 'anthropic', 'google.genai'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", asks], check=True)
