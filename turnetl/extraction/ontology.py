@@ -1,17 +1,25 @@
-"""Kinds of things and of facts that a model is told to look for.
+"""Kinds of things and of facts that a model is told to look for, as a file says them.
 
 Without fields: a kind with fields costs one more call for every thing of that kind.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, Field, create_model
 
 from turnetl import ids
+from turnetl.errors import BadUsage
+from turnetl.extraction import ontology_lint
+from turnetl.extraction.config import DEFAULT_ONTOLOGY
+from turnetl.extraction.templates import TemplateResolver, built_in, text_of
 
 Kinds = dict[str, type[BaseModel]]
+
+FOLDER = "ontology"
+"""Within the folders of templates."""
 
 
 @dataclass(frozen=True)
@@ -20,51 +28,95 @@ class Ontology:
 
     things: Mapping[str, str]
     facts: Mapping[str, str]
+    fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Of a kind of things or facts, what a model is asked about each: name and meaning."""
 
     @property
     def digest(self) -> str:
-        pairs = [*self.things.items(), ("", ""), *self.facts.items()]
-        return ids.digest(*(part for pair in pairs for part in pair))
+        named = (("things", self.things), ("facts", self.facts), *sorted(self.fields.items()))
+        parts = (
+            part
+            for name, meanings in named
+            for part in (
+                name,
+                str(len(meanings)),
+                *(word for pair in meanings.items() for word in pair),
+            )
+        )
+        return ids.digest(*parts)
 
     @cached_property
     def entity_types(self) -> Kinds | None:
         """The kinds of things as Graphiti takes them."""
-        return _kinds(self.things)
+        return self._kinds(self.things)
 
     @cached_property
     def edge_types(self) -> Kinds | None:
-        return _kinds(self.facts)
+        return self._kinds(self.facts)
 
     @cached_property
     def edge_type_map(self) -> dict[tuple[str, str], list[str]]:
         """Every kind of fact may join every kind of thing."""
         return {("Entity", "Entity"): list(self.facts)}
 
+    def _kinds(self, meanings: Mapping[str, str]) -> Kinds | None:
+        return {name: self._kind(name, line) for name, line in meanings.items()} or None
+
+    def _kind(self, name: str, meaning: str) -> type[BaseModel]:
+        asked = {
+            one: (str | None, Field(default=None, description=line))
+            for one, line in self.fields.get(name, {}).items()
+        }
+        kind: type[BaseModel] = create_model(name, __doc__=meaning, **asked)  # type: ignore[call-overload]  # its names are not known here
+        return kind
+
 
 NONE = Ontology({}, {})
 """Graphiti's own behaviour."""
 
-CODING = Ontology(
-    things={
-        "File": "A source, configuration or document file, named by its path in the project.",
-        "Tool": "A program, service or agent's tool that is used to get something done.",
-        "Command": "A command line worth naming again, without arguments that change every time.",
-        "Error": "An error type, exception or failure, named so that it differs from others.",
-        "Decision": "A choice that was made, named so that it can be understood alone.",
-        "Concept": "A component, feature, technique or pattern of the project.",
-        "Package": "A library or dependency, by the name it is installed under.",
-    },
-    facts={
-        "MODIFIED": "Someone or something created, changed, renamed or deleted a file.",
-        "USED_FOR": "A tool, command or package was used for a purpose, and how that went.",
-        "FAILED_WITH": "A command, test, file or attempt failed with an error.",
-        "CAUSED_BY": "An error or behaviour has this cause.",
-        "RESOLVED_BY": "An error or problem was resolved by a change, command or decision.",
-        "DECIDED": "A choice was made, with its reason and what was turned down.",
-        "DEPENDS_ON": "One part, file or package needs another.",
-    },
-)
+
+def load(name: str | None, templates: TemplateResolver) -> Ontology:
+    """Return the ontology of that name; for none, Graphiti's own behaviour.
+
+    Raises:
+        BadUsage: there is none of that name, or it cannot be used: a graph whose kinds are others
+            than those that were meant would have to be made anew.
+    """
+    if name is None:
+        return NONE
+    places = templates.beside(FOLDER)
+    path = places.find(name)
+    if path is None:
+        raise BadUsage(
+            f"{places.missing(name)}; name one that is there as `extraction.ontology`, or null"
+        )
+    text, wrong = text_of(path)
+    if text is None:
+        raise BadUsage(f"ontology `{path}` {wrong}")
+    return read(text, path)
 
 
-def _kinds(meanings: Mapping[str, str]) -> Kinds | None:
-    return {name: create_model(name, __doc__=line) for name, line in meanings.items()} or None
+def read(text: str, origin: Path) -> Ontology:
+    """Return what a file says.
+
+    Args:
+        text: TOML with the tables `things` and `facts`.
+        origin: the file, for what is said of it.
+
+    Raises:
+        BadUsage: it cannot be used; says the first reason.
+    """
+    said = ontology_lint.read(text)
+    for finding in said.findings:
+        if finding.grade == "error":
+            raise BadUsage(f"ontology `{origin}`: {finding.text}")
+    return Ontology(said.things, said.facts, said.fields)
+
+
+def _built_in() -> Ontology:
+    path = built_in() / FOLDER / DEFAULT_ONTOLOGY
+    return read(path.read_text("utf-8"), path)
+
+
+CODING = _built_in()
+"""The built-in one."""

@@ -45,7 +45,15 @@ class Preprocessor:
 
 
 def read(text: str, origin: Path) -> Preprocessor:
-    """Return what a template says; an unknown key is a warning.
+    """Return what a template says; an unknown key is a warning. As `parsed`."""
+    found, unknown = parsed(text, origin)
+    if unknown:
+        log.warning("template `%s`: %s", origin, unknown)
+    return found
+
+
+def parsed(text: str, origin: Path) -> tuple[Preprocessor, str | None]:
+    """Return what a template says, and what is said of keys that mean nothing, if there are.
 
     Args:
         text: the whole template.
@@ -56,14 +64,17 @@ def read(text: str, origin: Path) -> Preprocessor:
     """
     head, body = _parted(text, origin)
     if head is None:
-        return Preprocessor(origin.stem, body)
-    said = _checked(_mapping(head, origin), origin)
-    return Preprocessor(
+        return Preprocessor(origin.stem, body), None
+    said = _mapping(head, origin)
+    for wrong in _wrong(said):
+        raise BadUsage(f"template `{origin}`: {wrong}")
+    found = Preprocessor(
         name=said.get("name") or origin.stem,
         instructions=body,
         noise_patterns=_compiled(said.get("noise_patterns") or (), origin),
         focus_areas=tuple(said.get("focus_areas") or ()),
     )
+    return found, _unknown(said)
 
 
 def _parted(text: str, origin: Path) -> tuple[str | None, str]:
@@ -116,19 +127,12 @@ def _refuse_twice(node: Any) -> None:
         seen.append(key.value)
 
 
-def _checked(said: Mapping[str, Any], origin: Path) -> Mapping[str, Any]:
-    """Return what is of the right type; warn of names that mean nothing."""
+def _unknown(said: Mapping[str, Any]) -> str | None:
     known = (*_TEXTS, *_LISTS)
-    if unknown := [str(key) for key in said if key not in known]:
-        log.warning(
-            "template `%s`: `%s` means nothing; known are %s",
-            origin,
-            "`, `".join(unknown),
-            ", ".join(known),
-        )
-    for wrong in _wrong(said):
-        raise BadUsage(f"template `{origin}`: {wrong}")
-    return said
+    unknown = [str(key) for key in said if key not in known]
+    if not unknown:
+        return None
+    return f"`{'`, `'.join(unknown)}` means nothing; known are {', '.join(known)}"
 
 
 def _wrong(said: Mapping[str, Any]) -> Iterator[str]:

@@ -17,16 +17,33 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 class TemplateResolver:
-    """Finds templates in folders; the first that holds one of the name wins."""
+    """Finds templates in folders; the first that holds one of the name wins, usable or not.
+
+    A file that cannot be used hides those below it all the same: who edits it is told what is wrong
+    with it, and is not given other instructions unawares.
+    """
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = tuple(folders)
 
     def find(self, name: str) -> Path | None:
         """Return the file that wins, or None. `name` is a bare file name."""
-        if Path(name).name != name:
-            return None
-        return next((f / name for f in self.folders if (f / name).is_file()), None)
+        return next(iter(self.found(name)), None)
+
+    def found(self, name: str) -> tuple[Path, ...]:
+        """Return all files of that name, the one that wins first."""
+        if Path(name).name != name or "\0" in name:
+            return ()
+        return tuple(path for f in self.folders if (path := f / name).is_file())
+
+    def names(self, ending: str) -> list[str]:
+        """Return the names of all files that end so, sorted, each once."""
+        found = (path for f in self.folders if f.is_dir() for path in f.iterdir())
+        return sorted({path.name for path in found if path.suffix == ending and path.is_file()})
+
+    def beside(self, folder: str) -> "TemplateResolver":
+        """Return what finds files in the folders of that name within these."""
+        return TemplateResolver([f / folder for f in self.folders])
 
     def load(self, name: str) -> str | None:
         """Return the template's instructions without the blank lines around them.
@@ -44,13 +61,17 @@ class TemplateResolver:
         """Return all that the template says; None, and errors, as `load`."""
         path = self.find(name)
         if path is None:
-            places = ", ".join(f"`{folder}`" for folder in self.folders)
-            log.warning("no template `%s` in %s: no preprocessing", name, places)
+            log.warning("%s: no preprocessing", self.missing(name))
             return None
-        text, wrong = _read(path)
+        text, wrong = text_of(path)
         if wrong:
             log.warning("template `%s` %s: no preprocessing", path, wrong)
         return preprocessor.read(text, path) if text is not None else None
+
+    def missing(self, name: str) -> str:
+        """Say that there is no such template, and where it was looked for."""
+        places = ", ".join(f"`{folder}`" for folder in self.folders)
+        return f"no template `{name}` in {places}"
 
 
 def folders(project: Path, home: Path) -> tuple[Path, ...]:
@@ -73,19 +94,17 @@ def built_in(package: Path = _PACKAGE) -> Path:
     return inside if inside.is_dir() else package.parent / "templates"
 
 
-def _read(path: Path) -> tuple[str | None, str | None]:
-    """Return the text, or what is wrong with the file."""
+def text_of(path: Path) -> tuple[str | None, str | None]:
+    """Return the text of a file, or what is wrong with it. Reads no more than `LARGEST`."""
     try:
-        data = path.read_bytes()
-        text = data.decode("utf-8")
+        size = path.stat().st_size
+        if size > LARGEST:
+            return None, f"has {size:,} bytes, more than {LARGEST:,}"
+        text = path.read_bytes().decode("utf-8")
     except OSError as error:
         return None, f"cannot be read ({error.strerror})"
     except UnicodeDecodeError:
         return None, "is not UTF-8 text"
     if not text.strip():
         return None, "is empty"
-    if len(data) > LARGEST:
-        return None, f"has {len(data):,} bytes, more than {LARGEST:,}"
-    if "\0" in text:
-        return None, "is not text"
-    return text, None
+    return (None, "is not text") if "\0" in text else (text, None)

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from turnetl.episodes import parts
 from turnetl.episodes.kinds import KINDS
 from turnetl.errors import BadUsage
+from turnetl.extraction import ontology
 from turnetl.extraction.config import TEMPLATE_ENDING
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.steering import Steering
@@ -71,6 +73,7 @@ def check(settings: Settings, once: str | None = None) -> None:
     """
     if once is not None and once.endswith(TEMPLATE_ENDING) and templates().find(once) is None:
         raise BadUsage(f"there is no template `{once}`; `turnetl templates list` says which are")
+    ontology.load(settings.extraction.ontology, templates())
     steering = Steering(settings.extraction, templates())
     for group in ("", *settings.extraction.groups):
         for kind in ("", *KINDS):
@@ -80,4 +83,5 @@ def check(settings: Settings, once: str | None = None) -> None:
 def _llm(settings: Settings, used: Embedder, asked: Model) -> Extractor[Any]:
     from turnetl.extraction.llm import LlmExtractor  # noqa: PLC0415 - brings graphiti
 
-    return LlmExtractor(asked, used, steering=Steering(settings.extraction, templates()))
+    steering = Steering(settings.extraction, templates())
+    return LlmExtractor(asked, used, steering=steering, halve=parts.halves)
