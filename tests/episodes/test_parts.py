@@ -32,6 +32,19 @@ def test_a_long_turn_comes_in_parts_that_fit_one_prompt_each() -> None:
     assert all(part.endswith(".") for part in row["parts"])
 
 
+@given(
+    st.lists(st.sampled_from(["word ", "x" * 50, "\n\n", "é", "a. ", "\n\nuser: "]), min_size=40)
+)
+def test_halves_are_two_or_three_shorter_pieces_that_lose_no_word(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    halves = parts.halves(text)
+    if text.strip():
+        assert max(map(len, halves)) < len(text)
+    said = "".join(halves).replace("user:", "")
+    assert "".join(said.split()) == "".join(text.replace("user:", "").split())
+    assert len(halves) <= 4
+
+
 def test_what_goes_on_in_the_next_part_has_its_speaker_again() -> None:
     first, *others = cut("user: Why?\n\nassistant: " + "One thing. " * 60, 60)
     assert first.startswith("user: Why?")

@@ -12,7 +12,7 @@ from turnetl.episodes import fences
 from turnetl.episodes.fences import Block
 from turnetl.episodes.tokens import TOKEN, estimate, tokens, weights
 
-__all__ = ["LIMIT", "VERSION", "pieces_of", "split", "tokens"]
+__all__ = ["LIMIT", "VERSION", "halves", "pieces_of", "split", "tokens"]
 
 LIMIT = 6000
 """Tokens of a part, at most, by the estimate."""
@@ -69,6 +69,16 @@ def pieces_of(text: str, limit: int = LIMIT) -> Iterator[str]:
         said = [found[1] for found in _MESSAGE.finditer(text, at, cut.at)]
         speaker = f"{said[-1]}: " if said else (begun[0] if begun else speaker)
         at, open_fence = _after_blanks(text, cut.at), cut.open_fence
+
+
+def halves(text: str) -> tuple[str, ...]:
+    """Return the text in two pieces, seldom three, cut where a reader would pause.
+
+    What goes on in the next one is given to its speaker again.
+    """
+    # The cut stands in the second half of what fits: what is left then fits too, but for a speaker.
+    room = -(-_weight(text) * 7 // (10 * TOKEN))
+    return tuple(pieces_of(text, max(room, 1)))
 
 
 @dataclass(frozen=True, slots=True)
