@@ -70,6 +70,6 @@ def provider() -> Iterator[Provider]:
 async def model(provider: Provider) -> AsyncIterator[Model]:
     """A model of that provider; a question is asked twice at most, without a wait."""
     base = open_model("openai-compatible", model="canned", base_url=provider.base_url("openai"))
-    opened = Retried(base, Patience(attempts=2, first_wait=0))
+    opened = Retried(base, Patience(attempts=2, first_wait=0, asks=2))
     yield opened
     await opened.close()

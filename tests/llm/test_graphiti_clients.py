@@ -57,7 +57,7 @@ async def test_two_answers_that_do_not_fit_set_the_turn_aside(
 ) -> None:
     provider.texts = ["no", "no"]
     turn = TurnModel(model)
-    with pytest.raises(BadTurn, match="twice"):
+    with pytest.raises(BadTurn, match="2 times"):
         await ask(turn)
     assert turn.usage.calls == 2
 

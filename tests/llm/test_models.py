@@ -8,7 +8,7 @@ import pytest
 from graphiti_core.prompts.extract_edges import ExtractedEdges
 
 from tests.servers.provider import KEY, Fault, Provider
-from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused
+from turnetl.errors import BadUsage, ModelBusy, ModelRefused
 from turnetl.llm import schemas
 from turnetl.llm.chat import Model, Question, Said
 from turnetl.llm.http import Timeouts
@@ -37,7 +37,7 @@ async def model(request: pytest.FixtureRequest, provider: Provider) -> AsyncIter
         api_key=KEY,
         timeouts=Timeouts(answer=5, connect=5),
     )
-    opened = Retried(base, Patience(attempts=3, first_wait=0, longest_wait=5))
+    opened = Retried(base, Patience(attempts=3, first_wait=0, longest_wait=5, asks=2))
     yield opened
     await opened.close()
 
@@ -97,34 +97,10 @@ async def test_patience_ends(model: Model, provider: Provider) -> None:
 async def test_what_a_person_must_mend_stops_at_once(
     model: Model, provider: Provider, status: int
 ) -> None:
-    provider.faults = [Fault(status, '{"error": {"message": "no: ' + KEY + '"}}')]
-    with pytest.raises(ModelRefused, match=str(status)) as refused:
-        await model.answer(ASKED)
-    assert KEY not in str(refused.value)
-    assert len(provider.asked) == 1
-
-
-async def test_a_quota_that_is_used_up_is_not_waited_for(model: Model, provider: Provider) -> None:
-    provider.faults = [Fault(429, '{"error": {"code": "insufficient_quota", "message": "x"}}')]
-    with pytest.raises(ModelRefused, match="credit"):
+    provider.faults = [Fault(status)]
+    with pytest.raises(ModelRefused, match=str(status)):
         await model.answer(ASKED)
     assert len(provider.asked) == 1
-
-
-async def test_a_question_that_is_not_taken_is_bad_for_its_turn_alone(
-    model: Model, provider: Provider
-) -> None:
-    provider.faults = [Fault(400, '{"error": {"message": "context length exceeded"}}')]
-    with pytest.raises(BadTurn, match="context length exceeded"):
-        await model.answer(ASKED)
-
-
-async def test_a_page_instead_of_an_answer_says_check_the_url(
-    model: Model, provider: Provider
-) -> None:
-    provider.faults = [Fault(200, "<html>hello</html>")]
-    with pytest.raises(ModelRefused, match="base URL"):
-        await model.answer(ASKED)
 
 
 async def test_an_answer_without_content_is_asked_for_again(
@@ -133,13 +109,6 @@ async def test_an_answer_without_content_is_asked_for_again(
     provider.faults = [Fault(200, '{"choices": [], "content": null, "candidates": 3}')]
     assert (await model.answer(ASKED)).calls == 2
     assert provider.asked[1].messages[2][1] == "(no answer)"
-
-
-async def test_nobody_there_is_busy() -> None:
-    model = open_model("openai-compatible", model="m", base_url="http://127.0.0.1:1/v1")
-    with pytest.raises(ModelBusy, match=r"127\.0\.0\.1"):
-        await model.answer(ASKED)
-    await model.close()
 
 
 async def test_no_more_calls_are_in_flight_than_allowed(provider: Provider) -> None:

@@ -52,6 +52,8 @@ class Provider:
         self.dice: Dice | None = None
         """Decides what goes wrong where nothing was said above."""
         self.cap: Cap | None = None
+        self.date: str | None = None
+        """The server's clock, as its header says; None for the true one."""
         self.arrived = threading.Semaphore(0)
         """Released with every request."""
         self.at_once = 0
@@ -120,6 +122,9 @@ class _Handler(BaseHTTPRequestHandler):
     def __init__(self, provider: Provider, *of_the_server: Any) -> None:
         self._provider = provider
         super().__init__(*of_the_server)
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return self._provider.date or super().date_time_string(timestamp)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
         """Say nothing."""

@@ -5,19 +5,17 @@ Whoever asks again, waits, counts or keeps stands around it; see `turnetl.llm.st
 
 import asyncio
 import json
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any, NoReturn
+from typing import Any
 
 import httpx
 
-from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong
-from turnetl.llm.chat import Answer, Question, Wire, dig
+from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused
+from turnetl.llm import failures
+from turnetl.llm.chat import Answer, Question, Wire
 
 _MOST_BYTES = 32 << 20
 """No answer is longer; what is, never ends."""
@@ -81,7 +79,15 @@ class Endpoint:
             api_key: is kept out of messages.
             settings: the beginning of the environment's names for it.
             timeouts: how long a call may take.
+
+        Raises:
+            BadUsage: the key holds what no header may.
         """
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+            raise BadUsage(
+                f"{settings}__API_KEY holds a line break or another sign that no key has; set it "
+                "again"
+            )
         self._what = what
         self._url = url
         self._api_key = api_key
@@ -134,35 +140,19 @@ class Endpoint:
 
     def _read(self, response: "_Response") -> dict[str, Any]:
         parsed = _parsed(response.body)
-        if response.status != HTTPStatus.OK:
-            self._refuse(response, parsed)
+        status = failures.status(response.status, parsed)
+        if status != HTTPStatus.OK:
+            said = failures.Said.of(status, response.headers, parsed, secret=self._api_key)
+            raise failures.error(said, self._where(), settings=self._settings)
         if not isinstance(parsed, dict):
-            raise ModelRefused(
-                f"{self._where()} answered something that is not JSON; check the base URL"
-            )
+            raise self._no_json(response.body)
         return parsed
 
-    def _refuse(self, response: "_Response", parsed: Any) -> NoReturn:
-        """Turn a failure into the error that names its remedy."""
-        status = response.status
-        said = self._said(parsed)
-        if status in _STOP or _is_quota(parsed):
-            remedy = _STOP.get(status, _NO_CREDIT).format(settings=self._settings)
-            raise ModelRefused(f"{self._where()}: {remedy} ({status}{said})")
-        if _is_too_long(status, said, parsed):
-            raise TooLong(f"{self._where()}: the question is too long ({status}{said})")
-        if status in _BUSY or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise ModelBusy(f"{self._where()} is busy ({status}{said})", _retry_after(response))
-        raise BadTurn(f"{self._where()} does not take this question ({status}{said})")
-
-    def _said(self, parsed: Any) -> str:
-        """Return the provider's own words, shortened, never with the key in them."""
-        words = dig(parsed, "error", "message") or dig(parsed, "error") or dig(parsed, "message")
-        if not isinstance(words, str):
-            return ""
-        if self._api_key:
-            words = words.replace(self._api_key, "…")
-        return ": " + " ".join(words.split())[:200]
+    def _no_json(self, body: bytes) -> ModelBusy | ModelRefused:
+        if body.lstrip().startswith(b"{"):
+            return ModelBusy(f"{self._where()} broke off in the middle of its answer")
+        what = "something that is not JSON" if body.strip() else "nothing"
+        return ModelRefused(f"{self._where()} answered {what}; check the base URL")
 
     def _where(self) -> str:
         return f"{self._what} at {httpx.URL(self._url).host}"
@@ -175,70 +165,8 @@ class _Response:
     body: bytes
 
 
-_NO_CREDIT = "there is no credit left; top up or name another model"
-_STOP: dict[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "the API key is missing or wrong; set {settings}__API_KEY",
-    HTTPStatus.PAYMENT_REQUIRED: _NO_CREDIT,
-    HTTPStatus.FORBIDDEN: "the API key may not use this model; name another model or key",
-    HTTPStatus.NOT_FOUND: "no such model or address; check {settings}__MODEL and the base URL",
-    HTTPStatus.METHOD_NOT_ALLOWED: "no model answers at this address; check the base URL",
-}
-_BUSY = (
-    HTTPStatus.REQUEST_TIMEOUT,
-    HTTPStatus.CONFLICT,
-    HTTPStatus.TOO_EARLY,
-    HTTPStatus.TOO_MANY_REQUESTS,
-)
-_TOO_LONG = re.compile(
-    r"context[ _](length|size|window)|(prompt|input|request) (is )?too (long|large)"
-    r"|input token count|too many (input |prompt )?tokens|reduce the length",
-    re.IGNORECASE,
-)
-"""How OpenAI, Anthropic, Gemini, vLLM and llama.cpp say it."""
-_MAY_BE_TOO_LONG = (HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS)
-"""A question beyond a whole minute's tokens is answered 429, and no patience helps."""
-
-
 def _parsed(body: bytes) -> Any:
     try:
         return json.loads(body)
     except ValueError:
         return None
-
-
-def _is_quota(parsed: Any) -> bool:
-    """OpenAI says 429 also where no patience helps."""
-    return "insufficient_quota" in (dig(parsed, "error", "code"), dig(parsed, "error", "type"))
-
-
-def _is_too_long(status: int, said: str, parsed: Any) -> bool:
-    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return True
-    code = dig(parsed, "error", "code")
-    return status in _MAY_BE_TOO_LONG and bool(_TOO_LONG.search(f"{said} {code}"))
-
-
-def _retry_after(response: _Response) -> float | None:
-    """Return the seconds to wait, given as such or as a date; None if there are none."""
-    given = response.headers.get("retry-after", "")
-    try:
-        return max(0.0, float(given))
-    except ValueError:
-        return _until(given, response.headers.get("date", ""))
-
-
-def _until(given: str, said_at: str) -> float | None:
-    """Return the seconds between two HTTP dates; by our own clock where the answer has no date."""
-    until = _date(given)
-    if until is None:
-        return None
-    now = _date(said_at) or datetime.fromtimestamp(time.time(), UTC)
-    return max(0.0, (until - now).total_seconds())
-
-
-def _date(given: str) -> datetime | None:
-    try:
-        found = parsedate_to_datetime(given)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -16,6 +16,9 @@ from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
 
+MOST_SHOWN = 4_000
+"""Characters of a wrong answer that the model is shown again."""
+
 Sleep = Callable[[float], Awaitable[object]]
 
 
@@ -23,11 +26,14 @@ Sleep = Callable[[float], Awaitable[object]]
 class Patience:
     """How a busy model is waited for. Seconds."""
 
-    attempts: int = 6
+    attempts: int = 7
+    """With these waits: a minute of silence is borne."""
     first_wait: float = 1.0
-    """Doubled after each attempt."""
+    """Doubled after each attempt; between half of it and all of it, by chance."""
     longest_wait: float = 60.0
     """If a provider asks for more, the run ends and may go on later."""
+    asks: int = 5
+    """At most so many answers to one question, until one fits."""
 
 
 class Retried:
@@ -59,36 +65,39 @@ class Retried:
         return self._model.name
 
     async def answer(self, question: Question) -> Answer:
-        """Ask until an answer fits: at most twice where one came, with what was wrong.
+        """Ask until an answer fits, each time with what was wrong with the last.
+
+        All answers together are no longer than two may be: who says much that is wrong is asked
+        twice, who says little five times.
 
         Raises:
             ModelRefused, ModelBusy: as the model, the latter after some patience.
             TooLong: question or answer did not fit; asking again would give the same.
-            BadTurn: two answers did not fit. Its usage is what they cost, as TooLong's.
+            BadTurn: no answer fits. Its usage is what they cost, as TooLong's.
         """
-        first = await self._patiently(question)
-        try:
-            return self._fitting(question, first)
-        except ValueError as error:
-            log.info("asking again", extra={"prompt": question.prompt})
-            again = _again(question, first, error)
-        try:
-            second = await self._patiently(again)
-        except BadTurn as error:
-            error.usage += first.usage
-            raise
-        both = _sum(second, first.usage)
-        try:
-            return self._fitting(question, both)
-        except ValueError as error:
-            raise BadTurn(
-                f"model `{self.name}` answered `{question.prompt}` twice with something "
-                f"that does not fit: {fit.reason(error)}",
-                both.usage,
-            ) from error
+        spent, asked = Usage(), question
+        for ask in range(1, self._patience.asks + 1):
+            answer = await self._one(asked, spent)
+            spent = answer.usage
+            try:
+                return self._fitting(question, answer)
+            except ValueError as error:
+                if ask == self._patience.asks or spent.completion_tokens > question.max_tokens:
+                    raise self._bad(question, error, spent) from error
+                log.info("asking again", extra={"prompt": question.prompt})
+                asked = _again(question, answer, error)
+        raise AssertionError("unreachable: the last ask returns or raises")
 
     async def close(self) -> None:
         await self._model.close()
+
+    async def _one(self, question: Question, before: Usage) -> Answer:
+        """Return an answer that counts what the ones before it cost."""
+        try:
+            return _sum(await self._patiently(question), before)
+        except BadTurn as error:
+            error.usage += before
+            raise
 
     async def _patiently(self, question: Question) -> Answer:
         wait = self._patience.first_wait
@@ -96,13 +105,19 @@ class Retried:
             try:
                 return await self._model.answer(question)
             except ModelBusy as busy:
-                pause = max(busy.retry_after or 0.0, wait * (0.5 + self._chance() / 2))
                 if attempt == self._patience.attempts or _beyond(busy, self._patience):
                     raise
+                pause = self._pause(busy.retry_after, wait)
                 log.info("model busy", extra={"prompt": question.prompt, "pause": pause})
-                await self._sleep(min(pause, self._patience.longest_wait))
-                wait *= 2
+                await self._sleep(pause)
+                wait = min(wait * 2, self._patience.longest_wait)
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _pause(self, asked_for: float | None, wait: float) -> float:
+        """Return the seconds to wait: never less than asked for."""
+        if asked_for is not None:
+            return asked_for + self._chance() * self._patience.first_wait
+        return wait * (0.5 + self._chance() / 2)
 
     def _fitting(self, question: Question, answer: Answer) -> Answer:
         """Return the answer as plain JSON.
@@ -118,10 +133,17 @@ class Retried:
                 answer.usage,
             )
         if answer.refused:
-            raise ValueError("there is no answer, but a refusal")
+            raise ValueError("a refusal in place of an answer")
         text = fit.plain(answer.text)
         fit.check(text, question.schema)
         return replace(answer, text=text)
+
+    def _bad(self, question: Question, error: ValueError, spent: Usage) -> BadTurn:
+        return BadTurn(
+            f"model `{self.name}` answered `{question.prompt}` {spent.calls} times with something "
+            f"that does not fit: {fit.reason(error)}",
+            spent,
+        )
 
 
 def _beyond(busy: ModelBusy, patience: Patience) -> bool:
@@ -129,10 +151,11 @@ def _beyond(busy: ModelBusy, patience: Patience) -> bool:
 
 
 def _again(question: Question, answer: Answer, error: ValueError) -> Question:
-    """Return the question with the answer and what is wrong with it."""
+    """Return the question with the answer's beginning and what is wrong with it."""
     wrong = f"That does not fit: {fit.reason(error)}. Answer again, with the JSON object alone."
     # Providers refuse an empty message.
-    more = (Said("assistant", answer.text or "(no answer)"), Said("user", wrong))
+    shown = answer.text[:MOST_SHOWN].strip() or "(no answer)"
+    more = (Said("assistant", shown), Said("user", wrong))
     return replace(question, messages=(*question.messages, *more))
 
 

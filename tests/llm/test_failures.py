@@ -1,0 +1,217 @@
+"""What a provider says instead of an answer, over real HTTP, one attempt a call."""
+
+import json
+import threading
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.llm.test_models import ASKED
+from tests.servers.provider import KEY, Fault, Provider
+from turnetl.errors import (
+    BadTurn,
+    BadUsage,
+    ModelBusy,
+    ModelRefused,
+    TooLong,
+    TurnetlError,
+)
+from turnetl.llm.chat import Model
+from turnetl.llm.http import Timeouts
+from turnetl.llm.models import PROVIDERS, open_model
+
+
+@pytest.fixture(params=PROVIDERS)
+async def bare(request: pytest.FixtureRequest, provider: Provider) -> AsyncIterator[Model]:
+    opened = open_model(
+        request.param,
+        model="canned",
+        base_url=provider.base_url(request.param),
+        api_key=KEY,
+        timeouts=Timeouts(answer=5, connect=5),
+    )
+    yield opened
+    await opened.close()
+
+
+async def fails(model: Model, provider: Provider, fault: Fault) -> TurnetlError:
+    """Return the error that the fault becomes."""
+    provider.faults = [fault]
+    with pytest.raises(TurnetlError) as failed:
+        await model.answer(ASKED)
+    assert len(provider.asked) == 1, "one attempt a call"
+    assert KEY not in str(failed.value)
+    return failed.value
+
+
+def said(message: str, **more: object) -> str:
+    return json.dumps({"error": {"message": message, **more}})
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
+async def test_what_passes_by_itself_is_busy(bare: Model, provider: Provider, status: int) -> None:
+    error = await fails(bare, provider, Fault(status, said(f"no {KEY}")))
+    assert type(error) is ModelBusy
+    assert "canned" in str(error)
+    assert "127.0.0.1" in str(error)
+    assert error.retry_after is None
+
+
+@pytest.mark.parametrize("way", ["dropped", "half"])
+async def test_a_connection_that_breaks_is_busy(bare: Model, provider: Provider, way: str) -> None:
+    fault = Fault(body="{}" + " " * 4000, way="half" if way == "half" else "dropped")
+    assert type(await fails(bare, provider, fault)) is ModelBusy
+
+
+async def test_half_a_body_that_pretends_to_be_whole_is_busy(
+    bare: Model, provider: Provider
+) -> None:
+    error = await fails(bare, provider, Fault(body='{"choices": [{"mess'))
+    assert type(error) is ModelBusy
+    assert "middle" in str(error)
+
+
+async def test_nobody_there_is_busy() -> None:
+    model = open_model("openai-compatible", model="m", base_url="http://127.0.0.1:1/v1")
+    with pytest.raises(ModelBusy, match=r"127\.0\.0\.1"):
+        await model.answer(ASKED)
+    await model.close()
+
+
+async def test_a_provider_that_hangs_is_left_after_the_timeout(provider: Provider) -> None:
+    url = provider.base_url("openai")
+    model = open_model(
+        "openai-compatible", model="m", base_url=url, timeouts=Timeouts(answer=0.2, connect=5)
+    )
+    error = await fails(model, provider, Fault(way="hangs"))
+    await model.close()
+    assert type(error) is ModelBusy
+    assert "within 0.2 s" in str(error)
+
+
+async def test_an_answer_without_an_end_is_cut_off(provider: Provider) -> None:
+    model = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
+    error = await fails(model, provider, Fault(way="endless"))
+    await model.close()
+    assert type(error) is BadTurn
+    assert "does not stop" in str(error)
+
+
+STOPS = [
+    (401, said("Incorrect API key provided"), "set TURNETL_LLM__API_KEY"),
+    (402, said("Payment required"), "top up"),
+    (403, said("Country not supported"), "may not use this model"),
+    (404, '{"error": "model \\"canned\\" not found, try pulling it first"}', "TURNETL_LLM__MODEL"),
+    (405, "", "base URL"),
+    (308, "", "has moved"),
+    (429, said("You exceeded your current quota", code="insufficient_quota"), "top up"),
+    (400, said("Your credit balance is too low to access the Anthropic API."), "top up"),
+    (400, said("API key not valid. Please pass a valid API key."), "set TURNETL_LLM__API_KEY"),
+    (200, said("Insufficient credits", code=402), "top up"),
+    (200, "<html>hello</html>", "base URL"),
+    (200, "", "base URL"),
+    (
+        429,
+        said(
+            "You exceeded your current quota, please check your plan and billing details.",
+            status="RESOURCE_EXHAUSTED",
+            details=[{"violations": [{"quotaId": "GenerateRequestsPerDayPerProject-FreeTier"}]}],
+        ),
+        "tomorrow",
+    ),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "says"), STOPS)
+async def test_what_a_person_must_mend_stops_the_run(
+    bare: Model, provider: Provider, status: int, body: str, says: str
+) -> None:
+    error = await fails(bare, provider, Fault(status, body))
+    assert type(error) is ModelRefused
+    assert says in str(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (413, ""),
+        (400, said("This model's maximum context length is 8192 tokens. However, you requested 9")),
+        (400, said("x", code="context_length_exceeded")),
+        (400, said("prompt is too long: 208310 tokens > 200000 maximum")),
+        (400, said("The input token count (1200000) exceeds the maximum number of tokens allowed")),
+        (400, said("the request exceeds the available context size, try increasing it")),
+        (429, said("Request too large for gpt-4 on tokens per min (TPM): Limit 30000")),
+    ],
+)
+async def test_a_question_that_does_not_fit_is_too_long(
+    bare: Model, provider: Provider, status: int, body: str
+) -> None:
+    assert type(await fails(bare, provider, Fault(status, body))) is TooLong
+
+
+async def test_a_question_that_is_not_taken_is_bad_for_its_turn_alone(
+    bare: Model, provider: Provider
+) -> None:
+    error = await fails(bare, provider, Fault(400, said("the content filter was triggered")))
+    assert type(error) is BadTurn
+    assert "content filter" in str(error)
+
+
+A_MINUTE = said(
+    "You exceeded your current quota, please check your plan and billing details.",
+    status="RESOURCE_EXHAUSTED",
+    details=[
+        {"violations": [{"quotaId": "GenerateContentInputTokensPerModelPerMinute-FreeTier"}]},
+        {"retryDelay": "26.5s"},
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "seconds"),
+    [
+        ({"Retry-After": "7"}, "{}", 7.0),
+        ({"Retry-After": "0.25"}, "{}", 0.25),
+        ({"retry-after-ms": "1500", "Retry-After": "2"}, "{}", 1.5),
+        ({"Retry-After": "-3"}, "{}", None),
+        ({"Retry-After": "nan"}, "{}", None),
+        ({"Retry-After": "soon"}, "{}", None),
+        ({"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}, "{}", 0.0),
+        ({}, A_MINUTE, 26.5),
+    ],
+)
+async def test_the_provider_says_how_long_to_wait(
+    bare: Model, provider: Provider, headers: dict[str, str], body: str, seconds: float | None
+) -> None:
+    error = await fails(bare, provider, Fault(429, body, headers))
+    assert isinstance(error, ModelBusy)
+    assert error.retry_after == seconds
+
+
+async def test_a_date_to_wait_for_is_read_by_the_providers_own_clock(
+    bare: Model, provider: Provider
+) -> None:
+    provider.date = "Wed, 21 Oct 2015 07:28:00 GMT"
+    later = {"Retry-After": "Wed, 21 Oct 2015 07:28:42 GMT"}
+    error = await fails(bare, provider, Fault(503, headers=later))
+    assert isinstance(error, ModelBusy)
+    assert error.retry_after == 42
+
+
+async def test_a_call_that_is_given_up_leaves_the_model_usable(provider: Provider) -> None:
+    provider.hold = threading.Event()
+    url = provider.base_url("openai")
+    short = Timeouts(answer=1, connect=5)
+    model = open_model("openai-compatible", model="m", base_url=url, timeouts=short)
+    with pytest.raises(ModelBusy):
+        await model.answer(ASKED)
+    provider.hold.set()
+    assert (await model.answer(ASKED)).text
+    await model.close()
+
+
+@pytest.mark.parametrize("key", ["s3cr3t\n", "s3cr\u00e9t", "s3cr3t\x00"])
+def test_a_key_that_no_header_can_carry_is_refused_without_being_said(key: str) -> None:
+    with pytest.raises(BadUsage, match="TURNETL_LLM__API_KEY") as refused:
+        open_model("openai", model="m", api_key=key)
+    assert "s3cr" not in str(refused.value)
