@@ -20,10 +20,10 @@ _ASKS = 2
 """How often a question is asked at most if the answers do not fit."""
 _WRONG = 300
 """Tokens that say what was wrong with an answer."""
-_BYTES_A_TOKEN = 2
-"""Of prompts. Text has four, lists of digits and letters without a meaning have two."""
 _A_MESSAGE = 16
 """Tokens around a message."""
+_A_CALL = 500
+"""Tokens that a provider puts in itself, so that an answer has its form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +160,15 @@ def worst(question: Question, price: Price | None) -> Reserve:
 
 
 def _prompt(question: Question) -> int:
-    """Return an upper estimate of the tokens of a prompt, from the length of its texts."""
+    """Return a bound on the tokens of a prompt: none is shorter than a byte.
+
+    Prose has four bytes a token, but lists of digits and random letters have hardly more than one.
+    A schema is sent as the answer's form, and to some servers in words too.
+    """
     texts = [said.text for said in question.messages]
-    if question.schema is not None:
-        texts.append(json.dumps(question.schema.json))
-    size = sum(len(text.encode("utf-8", "replace")) for text in texts)
-    return size // _BYTES_A_TOKEN + _A_MESSAGE * (len(texts) + 1)
+    form = json.dumps(question.schema.json) if question.schema is not None else ""
+    size = sum(len(text.encode("utf-8", "replace")) for text in (*texts, form, form))
+    return size + _A_MESSAGE * len(texts) + _A_CALL
 
 
 def _tokens(usage: Usage) -> int:

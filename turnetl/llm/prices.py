@@ -5,6 +5,7 @@
 US dollars per million tokens. A `*` in a name stands for anything.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ NAME = "prices.toml"
 _MOST_BYTES = 1_000_000
 _MOST_DOLLARS = 100_000.0
 _PER = 1_000_000
+_FORM = "{ input = 0.40, cached_input = 0.10, output = 1.60 }"
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -60,10 +62,10 @@ class Prices:
 
     def missing(self, model: str) -> str:
         """Say how the price of a model is made known."""
+        form = "{ input = DOLLARS, cached_input = DOLLARS, output = DOLLARS }"
         return (
-            f"the price of model `{model}` is not known: add the line "
-            f'`"{model}" = {{ input = DOLLARS, cached_input = DOLLARS, output = DOLLARS }}` '
-            f"(US dollars per million tokens) to `{self.editable}`"
+            f"the price of model `{model}` is not known: add the line `{_quoted(model)} = "
+            f"{form}` (US dollars per million tokens) to `{self.editable}`"
         )
 
 
@@ -85,14 +87,31 @@ def read(*paths: Path) -> Prices:
     Raises:
         BadUsage: a file makes no sense; says which, in which line, and why.
     """
-    files = [_file(path) for path in paths if path.exists()]
-    return Prices(tuple(files), paths[0] if paths else Path(NAME))
+    files = [parsed(_text(path), path) for path in paths if path.exists()]
+    return Prices(tuple(files), next(iter(paths), Path(NAME)))
+
+
+def parsed(text: str, path: Path) -> dict[str, Price]:
+    """Return what the text of a price file says.
+
+    Raises:
+        BadUsage: as `read`.
+    """
+    try:
+        rows = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadUsage(f"the price file `{path}` is no TOML: {error}; mend it") from error
+    return {name: _entry(name, row, _where(path, text, name)) for name, row in rows.items()}
 
 
 class _Said(msgspec.Struct, forbid_unknown_fields=True):
     input: float
     output: float
     cached_input: float | None = None
+
+
+def _quoted(model: str) -> str:
+    return json.dumps(model, ensure_ascii=False)
 
 
 def _best(file: Mapping[str, Price], model: str) -> Price | None:
@@ -105,15 +124,6 @@ def _best(file: Mapping[str, Price], model: str) -> Price | None:
 
 def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, name.split("*"))))
-
-
-def _file(path: Path) -> dict[str, Price]:
-    text = _text(path)
-    try:
-        rows = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadUsage(f"the price file `{path}` is no TOML: {error}; mend it") from error
-    return {name: _price(row, _where(path, text, name)) for name, row in rows.items()}
 
 
 def _text(path: Path) -> str:
@@ -133,20 +143,19 @@ def _text(path: Path) -> str:
     return text
 
 
-def _price(row: Any, where: str) -> Price:
+def _entry(name: str, row: Any, where: str) -> Price:
+    if "/" not in name and "*" not in name:
+        raise BadUsage(f"{where}: name the model with its provider, as in `openai/gpt-4.1-mini`")
     try:
         said = msgspec.convert(row, _Said)
     except msgspec.ValidationError as error:
-        raise BadUsage(f"{where}: {_plain(error)}; write {_FORM}") from error
+        raise BadUsage(f"{where}: {_plain(error)}; write `{_FORM}`") from error
     cached = said.input if said.cached_input is None else said.cached_input
     price = Price(input=said.input, cached_input=cached, output=said.output)
     for dollars in (price.input, price.cached_input, price.output):
         if not 0 <= dollars <= _MOST_DOLLARS:
             raise BadUsage(f"{where}: {dollars} is no price of a million tokens in US dollars")
     return price
-
-
-_FORM = "{ input = 0.40, cached_input = 0.10, output = 1.60 }"
 
 
 def _plain(error: msgspec.ValidationError) -> str:
@@ -160,6 +169,6 @@ def _where(path: Path, text: str, name: str) -> str:
 
 def _line(text: str, name: str) -> int:
     """Return the number of the line in which the name stands first, as a key."""
-    key = re.compile(rf"""\s*\[?\s*["']?{re.escape(name)}\b""")
+    key = re.compile(rf"""\s*\[?\s*["']?{re.escape(name)}(?=["'\s=.\]]|$)""")
     numbered = enumerate(text.splitlines(), start=1)
     return next((number for number, line in numbered if key.match(line)), 1)
