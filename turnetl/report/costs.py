@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -14,20 +13,19 @@ UNKNOWN = (
     "give it a price in .graphiti/prices.toml"
 )
 
-_NUMBERS = ("calls", "tokens in", "cached", "tokens out", "seconds", "cost")
+_NUMBERS = ("calls", "tokens\nin", "cached", "tokens\nout", "seconds", "cost")
 _WIDEST = len("extract_timestamps_batch")
 """Of the halves of a prompt's name, each in a line of its own."""
 
 
 def table(by_prompt: Mapping[str, Usage]) -> Table:
     """A row a prompt, in the order given, and one for all."""
-    shown = Table(box=box.SIMPLE_HEAD)  # narrow enough for a terminal
+    shown = Table(box=None, padding=(0, 2, 0, 0))  # narrow enough for a terminal
     shown.add_column("prompt", min_width=_WIDEST)
     for name in _NUMBERS:
         shown.add_column(name, justify="right")
     for prompt, usage in by_prompt.items():
         shown.add_row(Text(prompt.replace(".", ".\n") or "-"), *_cells(usage))
-    shown.add_section()
     shown.add_row("all", *_cells(total(by_prompt)))
     return shown
 
