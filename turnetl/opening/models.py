@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from turnetl.errors import BadUsage
@@ -12,7 +13,7 @@ from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.http import Timeouts
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
-from turnetl.llm.models import open_model
+from turnetl.llm.models import open_models
 from turnetl.llm.port import Embedder
 from turnetl.llm.prices import Prices
 from turnetl.llm.retry import Patience
@@ -44,7 +45,7 @@ def prices() -> Prices:
 
 
 def model(settings: Settings, around: Shared | None = None) -> Model:
-    """Return the model that the settings name.
+    """Return the model that the settings name, or the models by prompt, as one.
 
     Args:
         settings: which provider, which model.
@@ -53,8 +54,22 @@ def model(settings: Settings, around: Shared | None = None) -> Model:
     Raises:
         BadUsage: something is missing or unknown; says which.
     """
-    bare = _bare(settings)
-    return bare if around is None else stacked(bare, around)
+    chosen = settings.llm
+    if chosen.provider == "none":
+        raise BadUsage(
+            "the `llm` extractor needs a model: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
+            "TURNETL_LLM__API_KEY, or use --extractor structural"
+        )
+    return open_models(
+        chosen.provider,
+        model=chosen.model,
+        models=chosen.models,
+        base_url=chosen.base_url,
+        api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
+        effort=chosen.effort,
+        timeouts=Timeouts(answer=chosen.timeout_seconds),
+        around=partial(stacked, shared=around) if around is not None else _alone,
+    )
 
 
 def check(settings: Settings) -> None:
@@ -84,17 +99,5 @@ def _shared(settings: Settings, known: Prices) -> Shared:
     )
 
 
-def _bare(settings: Settings) -> Model:
-    chosen = settings.llm
-    if chosen.provider == "none":
-        raise BadUsage(
-            "the `llm` extractor needs a model: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
-            "TURNETL_LLM__API_KEY, or use --extractor structural"
-        )
-    return open_model(
-        chosen.provider,
-        model=chosen.model,
-        base_url=chosen.base_url,
-        api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
-        timeouts=Timeouts(answer=chosen.timeout_seconds),
-    )
+def _alone(asked: Model) -> Model:
+    return asked

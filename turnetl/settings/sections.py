@@ -45,8 +45,11 @@ class ModelSettings(BaseModel):
     """Calls in flight, over all groups."""
     models: dict[str, str] = Field(default_factory=dict)
     """Other models of the same provider for some prompts, by the beginning of the prompt's name:
-    `dedupe_nodes`, `extract_edges.extract_timestamps`. In the environment `name=model`, parted by
-    commas."""
+    `dedupe_nodes`, `extract_edges.extract_timestamps`; `small` stands for those that Graphiti sends
+    to a small model. In the environment `name=model`, parted by commas."""
+    effort: str | None = None
+    """How much a model that thinks shall think, in the provider's words; None: as little as it
+    can."""
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
     timeout_seconds: float = Field(default=120, gt=0, le=_HOUR)
