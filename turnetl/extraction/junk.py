@@ -35,17 +35,22 @@ _TIME_UNIT = (
 _BEFORE = " \t\r\n`'\"\u201c\u2018(*"
 _BEHIND = " \t\r\n`'\"\u201d\u2019)*.,;:"
 
-_WORDS = """
-user users human person people someone developer customer assistant ai agent agents bot model llm
-system speaker i me my we us our you your he she it they them this that these those
-code source text content data file files folder folders directory directories path paths line lines
-command commands tool tools function functions method methods class classes variable variables
-value values error errors failure failures issue issues problem problems bug bugs fix fixes change
-changes test tests output input result results response request message messages prompt turn
-conversation session task step thing things something everything nothing item items example
-none null nil true false undefined unknown n/a todo yes no ok okay done
+_NOBODY = """
+user users human person people someone developer customer assistant ai agent bot model llm speaker
+i me my we us our you your he she it they them this that these those
+none null nil true false undefined unknown n/a todo yes no ok okay done code
 today yesterday tomorrow now
 """
+"""In any letters."""
+_WORDS = """
+agents system source text content data file files folder folders directory directories path paths
+line lines command commands tool tools function functions method methods class classes variable
+variables value values error errors failure failures issue issues problem problems bug bugs fix
+fixes change changes test tests output input result results response request message messages
+prompt turn conversation session task step thing things something everything nothing item items
+example
+"""
+"""In small letters: with a capital they may be somebody's class."""
 
 
 def _matches(*patterns: str) -> pl.Expr:
@@ -54,10 +59,10 @@ def _matches(*patterns: str) -> pl.Expr:
 
 _changes = _NAME.str.count_matches("[0-9][a-f]") + _NAME.str.count_matches("[a-f][0-9]")
 _is_drawn = (_changes > 1) & (_NAME.str.count_matches("[0-9]") > 1)
-_is_word = (
-    _NAME.str.replace(r"^(?:the|a|an|this|that|my|your|our|current|some)\s+", "")
-    .is_in(_WORDS.split())
-)  # fmt: skip
+_article = r"^(?i:the|a|an|this|that|my|your|our|current|some)\s+"
+_is_word = _NAME.str.replace(_article, "").is_in(_NOBODY.split()) | pl.col("said").str.replace(
+    _article, ""
+).is_in(_WORDS.split())
 
 CHECKS: dict[str, pl.Expr] = {
     "long": _NAME.str.len_chars() > LONG,
@@ -120,6 +125,9 @@ def reasons(names: Sequence[str]) -> list[str | None]:
     """Return for each name the word that speaks against it, or None."""
     if not names:
         return []
-    bare = _NAME.str.strip_chars_start(_BEFORE).str.strip_chars_end(_BEHIND).str.to_lowercase()
-    frame = pl.DataFrame({"name": names}, schema={"name": pl.String})
-    return frame.select(bare.str.replace_all(r"\s+", " ")).select(_reason)["reason"].to_list()
+    bare = _NAME.str.strip_chars_start(_BEFORE).str.strip_chars_end(_BEHIND)
+    said = pl.DataFrame({"name": names}, schema={"name": pl.String}).select(
+        bare.str.replace_all(r"\s+", " ").alias("said")
+    )
+    told = said.with_columns(pl.col("said").str.to_lowercase().alias("name"))
+    return told.select(_reason)["reason"].to_list()

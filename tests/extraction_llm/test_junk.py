@@ -1,0 +1,134 @@
+"""Names that are no things, and names that only look so."""
+
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.ingest import kept
+from tests import real
+from turnetl.extraction import junk
+from turnetl.extraction.structural.extractor import read
+
+JUNK = {
+    "temporary_path": (
+        "/tmp/x81/out.json",  # noqa: S108 - nothing is opened
+        "file:///tmp/a",
+        "/private/var/folders/zz/abc/T/x",
+        r"C:\Users\dev\AppData\Local\Temp\a.log",
+        "$TMPDIR/build",
+        "tmpab12cd34",
+    ),
+    "process": ("PID 48213", "process id: 77", "pid=12", "thread 4"),
+    "run": (
+        "run 42",
+        "Build #1803",
+        "toolu_01AbC12dEfGhIjKlMnOpQrSt",
+        "session 3f2a9c1e",
+        "bash_1a2b3c",
+        "job id 991",
+    ),
+    "uuid": (
+        "c93f3533-0f6b-4a61-99bd-7b788208ad61",
+        "session C93F3533-0F6B-4A61-99BD-7B788208AD61",
+        "2026-01-07-c93f3533-0f6b-4a61-99bd-7b788208ad61.json",
+    ),
+    "hash": ("3f2a9c1", "commit 5efdc56", "sha256:" + "ab" * 32, "3f2a9c1..5efdc56", "ce1c563..."),
+    "line": ("line 42", "L42-L60", "lines 3, 9", "Line 12 of cart.py", "column 7"),
+    "port": ("port 8080", ":5432", "localhost:8080", "http://127.0.0.1:3000/", "localhost"),
+    "date": (
+        "2026-03-02",
+        "2026-03-02T10:22:01Z",
+        "10:22",
+        "March 2nd, 2026",
+        "2 March",
+        "02/03/2026",
+        "5 minutes",
+        "1.5s",
+        "last week",
+    ),
+    "number": ("404", "50%", "3 tests", "12 MB", "1,204", "3/10", "0x7ffe", "~200 lines"),
+    "word": ("user", "The User", "`assistant`", "Assistant:", "code", "this file", "the session"),
+    "empty": ("...", "--", ""),
+    "long": ("a very long sentence " * 30,),
+}
+NAMES = """
+cart.py src/app/main.go tmpfiles.d tmp_path ed25519 sha256 md5 base64 utf-8 x86_64 h264 s3 k8s e2e
+face2face p95 i18n 2fa L10n v2.1 2.1 3.11.4 #123 ENT-98 agent_1 run_tests2 call_2fa_handler2 step3
+404-page user-service UserService Session Message Task Error500 test_user.py port.py line_number.py
+process.env.PORT decade2 c0ffee/ deadbeef .env .data/ port_forward date-fns moment.js uuid-ossp
+localhost.run temp_dir number.ts issue-templates hash.js Log4j 7zip 1password build.gradle
+"""
+
+
+@pytest.mark.parametrize(
+    ("reason", "name"), [(reason, name) for reason, names in JUNK.items() for name in names]
+)
+def test_what_one_run_or_moment_leaves_behind_is_no_thing(reason: str, name: str) -> None:
+    assert junk.reasons([name]) == [reason]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*NAMES.split(), "404 Not Found", "exit code 1", "cart.py:42", "the cart page", "PR #12"],
+)
+def test_a_name_that_only_looks_so_stays(name: str) -> None:
+    assert junk.reasons([name]) == [None]
+
+
+def test_every_check_has_an_example_and_no_name_speaks_for_another() -> None:
+    assert set(JUNK) == set(junk.CHECKS)
+    names = [name for names in JUNK.values() for name in names]
+    assert junk.reasons(names) == [junk.reasons([name])[0] for name in names]
+    assert junk.reasons([]) == []
+
+
+@given(st.uuids())
+def test_every_uuid_is_seen(uuid: UUID) -> None:
+    assert junk.reasons([str(uuid), str(uuid).upper()]) == ["uuid", "uuid"]
+
+
+@given(st.binary(), st.integers(20, 40))
+def test_every_digest_is_seen(content: bytes, length: int) -> None:
+    assert junk.reasons([hashlib.sha1(content).hexdigest()[:length]]) == ["hash"]  # noqa: S324 - git's
+
+
+@given(st.integers(-(10**15), 10**15), st.datetimes(timezones=st.just(UTC)))
+def test_every_number_and_moment_is_seen(number: int, moment: datetime) -> None:
+    assert junk.reasons([str(number), moment.isoformat(), str(moment.date())]) == [
+        "number",
+        "date",
+        "date",
+    ]
+
+
+WORD = st.from_regex(r"[a-z]{3,9}", fullmatch=True)
+
+
+@given(st.lists(WORD, min_size=2, max_size=4), st.sampled_from(["py", "go", "tsx", "md"]))
+def test_no_path_and_no_identifier_of_words_is_taken_for_one(words: list[str], kind: str) -> None:
+    names = [
+        f"src/{'/'.join(words)}.{kind}",
+        f"{'_'.join(words)}.{kind}",
+        f"the_{'_'.join(words)}_test",
+        f"Get{''.join(word.title() for word in words)}",
+        f"--the-{'-'.join(words)}",
+    ]
+    assert junk.reasons(names) == [None] * 5
+
+
+@pytest.mark.archives
+@real.NEEDED
+def test_what_structure_finds_in_real_archives_are_things(tmp_path: Path) -> None:
+    turns = kept(real.ARCHIVES / "entireio__cli", tmp_path)
+    names = sorted({thing.name for turn in turns for thing in read(turn, ()).things})
+    assert len(names) > 100
+    # `user` stands where a turn names nothing at all.
+    assert {name for name, why in zip(names, junk.reasons(names), strict=True) if why} <= {
+        "user",
+        "session",
+    }
