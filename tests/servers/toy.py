@@ -22,6 +22,9 @@ class ToyEmbedder:
         self.embedded += texts
         return [self._vector(text) for text in texts]
 
+    async def close(self) -> None:
+        pass
+
     def _vector(self, text: str) -> Vector:
         total = np.zeros(self.dimensions, dtype=np.float32)
         for word in re.findall(r"\w+", text.lower()) or [""]:

@@ -20,3 +20,6 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector a text, in order."""
         ...
+
+    async def close(self) -> None:
+        """Let go of connections. Safe to repeat."""

@@ -1,4 +1,4 @@
-"""Embedders that work offline."""
+"""The embedder that works offline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,6 +42,9 @@ class WordLlamaEmbedder:
         """Return one vector a text, in order. The same text has the same vector in any company."""
         batches = (texts[at : at + _AT_ONCE] for at in range(0, len(texts), _AT_ONCE))
         return [packed(row) for batch in batches for row in self._model.embed(list(batch))]
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
 
     @cached_property
     def _model(self) -> "_Model":
