@@ -1,0 +1,129 @@
+"""What a person says about extraction, for one run and for good, as the model hears it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Ran, here
+from tests.cli.talks import archive, named
+from tests.servers.answers import ANSWERS, Json
+from tests.servers.provider import Provider
+
+
+def heard(provider: Provider, words: str) -> int:
+    """Return how many requests had the words in them."""
+    return sum(any(words in text for _, text in asked.messages) for asked in provider.asked)
+
+
+def stale(ran: Ran) -> dict[str, int]:
+    why: dict[str, int] = ran.json["groups"][0]["stale_why"]
+    return why
+
+
+def test_instructions_said_for_one_run_reach_the_model_and_make_turns_stale(
+    provider: Provider, tmp_path: Path
+) -> None:
+    archive(tmp_path / "a.jsonl", 2)
+    once = ("backfill", "a.jsonl", "--preprocessing", "Look at the colours only.", "--json")
+    done = here(*once, folder=tmp_path, **named(provider))
+    assert (done.code, done.json["committed"]) == (0, 2)
+    assert heard(provider, "Look at the colours only.") >= 4
+    said = here("status", "--json", folder=tmp_path, **named(provider))
+    assert stale(said) == {"extracted_otherwise": 2}
+    settings = {"EXTRACTION__PREPROCESSING_PROMPT": "Look at the colours only."}
+    assert stale(here("status", "--json", folder=tmp_path, **named(provider, **settings))) == {}
+
+
+def test_a_run_without_instructions_says_none(provider: Provider, tmp_path: Path) -> None:
+    archive(tmp_path / "a.jsonl", 1)
+    here("backfill", "a.jsonl", "--preprocessing", "none", folder=tmp_path, **named(provider))
+    with_none = len(provider.asked)
+    assert with_none > 0
+    assert heard(provider, "## ") == 0
+
+
+def test_what_is_said_for_one_run_wins_over_what_is_said_of_a_group(
+    provider: Provider, tmp_path: Path
+) -> None:
+    archive(tmp_path / "a.jsonl", 1)
+    config = tmp_path / "graphiti.config.json"
+    of_group = {"preprocessing_prompt": "Say it of the group.", "reflexion": 0}
+    config.write_text(json.dumps({"extraction": {"groups": {"shop": of_group}}}))
+    here("backfill", "a.jsonl", "--dry-run", folder=tmp_path, **named(provider))
+    here("ingest", "--preprocessing", "Say it once.", folder=tmp_path, **named(provider))
+    assert (heard(provider, "Say it of the group."), heard(provider, "Say it once.") > 0) == (
+        0,
+        True,
+    )
+
+
+def test_a_changed_template_makes_turns_stale_and_says_so(
+    provider: Provider, tmp_path: Path
+) -> None:
+    archive(tmp_path / "a.jsonl", 1)
+    template = tmp_path / ".graphiti" / "templates" / "mine.md"
+    template.parent.mkdir(parents=True)
+    template.write_text("Look at the doors.")
+    mine = named(provider, EXTRACTION__PREPROCESSING_PROMPT="mine.md")
+    here("backfill", "a.jsonl", folder=tmp_path, **mine)
+    assert stale(here("status", "--json", folder=tmp_path, **mine)) == {}
+    template.write_text("Look at the windows.")
+    said = here("status", "--json", folder=tmp_path, **mine)
+    assert sum(stale(said).values()) == 1
+    again = here("ingest", "--json", folder=tmp_path, **mine)
+    assert (again.json["committed"], again.json["skipped"]) == (0, 1)
+
+
+def test_a_template_that_is_named_for_one_run_and_not_there_stops_it_before_any_work(
+    provider: Provider, tmp_path: Path
+) -> None:
+    archive(tmp_path / "a.jsonl", 1)
+    command = ("backfill", "a.jsonl", "--preprocessing", "mien.md")
+    ran = here(*command, folder=tmp_path, **named(provider))
+    assert (ran.code, len(ran.said)) == (2, 1)
+    assert "`mien.md`" in ran.err
+    assert provider.asked == []
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("of", ["preprocessing_prompt", "kinds"])
+def test_a_broken_template_stops_a_run_before_any_work(
+    of: str, provider: Provider, tmp_path: Path
+) -> None:
+    archive(tmp_path / "a.jsonl", 1)
+    template = tmp_path / ".graphiti" / "templates" / "broken.md"
+    template.parent.mkdir(parents=True)
+    template.write_text("---\nname: broken\nLook.")
+    said = {"preprocessing_prompt": "broken.md", "kinds": {"error_heavy": "broken.md"}}
+    config = {"extraction": {of: said[of]}}
+    (tmp_path / "graphiti.config.json").write_text(json.dumps(config))
+    ran = here("backfill", "a.jsonl", folder=tmp_path, **named(provider))
+    assert (ran.code, len(ran.said)) == (2, 1)
+    assert "broken.md` line 1" in ran.err
+    assert provider.asked == []
+
+
+def test_asking_what_was_missed_costs_calls_gives_hints_and_changes_the_recipe(
+    provider: Provider, tmp_path: Path
+) -> None:
+    archive(tmp_path / "a.jsonl", 1)
+    missed = {field: _said(field, "the lamp") for field in ("missed_entities", "missed_facts")}
+    provider.answers = {**ANSWERS, **missed}
+    command = ("backfill", "a.jsonl", "--reflexion", "1", "--json")
+    done = here(*command, folder=tmp_path, **named(provider))
+    assert (done.code, done.json["committed"]) == (0, 1)
+    assert heard(provider, "the lamp") == 2
+    said = here("status", "--json", folder=tmp_path, **named(provider))
+    assert stale(said) == {"extracted_otherwise": 1}
+
+
+@pytest.mark.parametrize("wrong", [("--reflexion", "4"), ("--budget", "5 euro"), ("--budget", "0")])
+def test_what_makes_no_sense_is_wrong_usage(wrong: tuple[str, str], tmp_path: Path) -> None:
+    ran = here("ingest", *wrong, folder=tmp_path)
+    assert (ran.code, len(ran.said)) == (2, 1)
+
+
+def _said(field: str, hint: str) -> Callable[[str], Json]:
+    return lambda _: {field: [hint]}
