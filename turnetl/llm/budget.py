@@ -17,8 +17,8 @@ from turnetl.llm.prices import Price, Prices
 from turnetl.model import Usage
 
 _ASKS = 2
-"""How often a question is asked at most if the answers do not fit."""
-_WRONG = 300
+"""How often a question may be asked with the longest answers; with shorter ones, more often."""
+_WRONG = 700
 """Tokens that say what was wrong with an answer."""
 _A_MESSAGE = 16
 """Tokens around a message."""
@@ -150,13 +150,30 @@ class Budgeted:
 
 
 def worst(question: Question, price: Price | None) -> Reserve:
-    """Return what a question may use at worst: asked again, with the longest answers."""
-    prompt, answer = _prompt(question), question.max_tokens
-    usage = Usage(
-        prompt_tokens=sum(prompt + ask * (answer + _WRONG) for ask in range(_ASKS)),
-        completion_tokens=_ASKS * answer,
-    )
+    """Return what a question may use at worst: asked again, with the longest answers.
+
+    `retry.Retried` keeps to it: before it asks again, it asks `bears_another`.
+    """
+    usage = longest(question, _ASKS)
     return Reserve(_tokens(usage), price.of(usage) if price else 0.0)
+
+
+def bears_another(question: Question, spent: Usage, again: Question) -> bool:
+    """Whether `again` may be asked, too, within what was set aside for the question."""
+    whole, one = longest(question, _ASKS), longest(again, 1)
+    return (
+        spent.prompt_tokens + one.prompt_tokens <= whole.prompt_tokens
+        and spent.completion_tokens + one.completion_tokens <= whole.completion_tokens
+    )
+
+
+def longest(question: Question, asks: int) -> Usage:
+    """Return what so many answers of the greatest length would use, each shown with the next."""
+    prompt, answer = _prompt(question), question.max_tokens
+    return Usage(
+        prompt_tokens=sum(prompt + ask * (answer + _WRONG) for ask in range(asks)),
+        completion_tokens=asks * answer,
+    )
 
 
 def _prompt(question: Question) -> int:

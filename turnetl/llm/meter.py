@@ -8,6 +8,8 @@ from turnetl.llm.chat import Answer, Model, Question
 from turnetl.llm.prices import Prices
 from turnetl.model import Usage
 
+_BYTES_A_TOKEN = 3
+
 
 class Meter:
     """Counts for one run, over all its models and groups."""
@@ -54,11 +56,29 @@ class Metered:
             usage = Usage(calls=1, seconds=self._meter.clock() - began)
             self._meter.add(question.prompt, usage)
             raise
-        answer = replace(answer, seconds=self._meter.clock() - began)
-        cost = self._price.of(answer.usage) if self._price else None
-        answer = replace(answer, cost=cost)
+        answer = replace(_counted(question, answer), seconds=self._meter.clock() - began)
+        answer = replace(answer, cost=self._price.of(answer.usage) if self._price else None)
         self._meter.add(question.prompt, answer.usage)
         return answer
 
     async def close(self) -> None:
         await self._model.close()
+
+
+def _counted(question: Question, answer: Answer) -> Answer:
+    """Return the answer with estimates where the provider says nothing of tokens.
+
+    A budget would never end otherwise.
+    """
+    if answer.prompt_tokens or answer.completion_tokens:
+        return answer
+    return replace(
+        answer,
+        prompt_tokens=_tokens(*(said.text for said in question.messages)),
+        completion_tokens=_tokens(answer.text),
+    )
+
+
+def _tokens(*texts: str) -> int:
+    """Return about as many tokens as the texts have, rather more than less."""
+    return sum(len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN + 1 for text in texts)

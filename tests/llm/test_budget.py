@@ -1,0 +1,316 @@
+"""The budget is hard: whatever comes back, and whatever runs side by side, it is never exceeded."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+from tokenizers import Tokenizer
+
+from turnetl.errors import BadTurn, BadUsage, Exhausted, ModelBusy
+from turnetl.llm.budget import Budget, Budgeted, worst
+from turnetl.llm.chat import Answer, Model, Question, Said, Schema
+from turnetl.llm.meter import Meter, Metered
+from turnetl.llm.prices import Price, Prices
+from turnetl.llm.retry import Patience, Retried
+
+NAME = "canned/model"
+PRICE = Price(input=1.0, cached_input=0.1, output=4.0)
+PRICES = Prices(({NAME: PRICE},))
+
+
+@dataclass
+class Call:
+    """What a call really takes, as a share of the worst, and whether it comes to nothing."""
+
+    share: float = 0.1
+    pauses: int = 1
+    fails: bool = False
+    max_tokens: int = 1000
+
+
+@dataclass
+class Canned:
+    """Answers question `n` as call `n` says."""
+
+    calls: list[Call]
+    name: str = NAME
+    under_way: int = 0
+    most: int = 0
+    asked: list[int] = field(default_factory=list)
+
+    async def answer(self, question: Question) -> Answer:
+        number = int(question.prompt)
+        call = self.calls[number]
+        self.asked.append(number)
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            for _ in range(call.pauses):
+                await asyncio.sleep(0)
+        finally:
+            self.under_way -= 1
+        if call.fails:
+            raise ModelBusy("busy")
+        answer = int(call.share * 2 * question.max_tokens)
+        prompt = int(call.share * (reserve(question) - 2 * question.max_tokens))
+        return Answer("{}", prompt, answer, cut=False)
+
+    async def close(self) -> None: ...
+
+
+def question(number: int, call: Call) -> Question:
+    return Question(str(number), (Said("user", "Who? " * 20),), None, call.max_tokens)
+
+
+def reserve(asked: Question) -> int:
+    """Return the tokens that are set aside."""
+    return worst(asked, None).tokens
+
+
+@dataclass
+class Run:
+    """What came of a run's calls."""
+
+    model: Canned
+    meter: Meter
+    answered: list[int]
+    exhausted: list[str]
+    under_way_when_exhausted: list[int]
+
+
+async def run(
+    calls: list[Call], *, tokens: int | None = None, money: float | None = None, at_once: int = 8
+) -> Run:
+    """Make the calls, so many at once, under the budget."""
+    canned, meter = Canned(calls), Meter(PRICES)
+    model = Budgeted(Metered(canned, meter), Budget(tokens, money, meter, PRICES))
+    done = Run(canned, meter, [], [], [])
+    free = asyncio.Semaphore(at_once)
+
+    async def ask(number: int, call: Call) -> None:
+        async with free:
+            try:
+                await model.answer(question(number, call))
+                done.answered.append(number)
+            except Exhausted as error:
+                done.exhausted.append(str(error))
+                done.under_way_when_exhausted.append(canned.under_way)
+            except ModelBusy:
+                pass
+
+    await asyncio.gather(*(ask(number, call) for number, call in enumerate(calls)))
+    return done
+
+
+CALLS = st.lists(
+    st.builds(
+        Call,
+        share=st.floats(0, 1),
+        pauses=st.integers(0, 5),
+        fails=st.booleans(),
+        max_tokens=st.integers(1, 3000),
+    ),
+    max_size=30,
+)
+
+
+@given(CALLS, st.integers(1, 60_000), st.integers(1, 10))
+async def test_no_more_tokens_are_used_than_the_budget_has(
+    calls: list[Call], tokens: int, at_once: int
+) -> None:
+    done = await run(calls, tokens=tokens, at_once=at_once)
+    used = done.meter.total
+    assert used.prompt_tokens + used.completion_tokens <= tokens
+    failed = sum(calls[number].fails for number in done.model.asked)
+    assert len(done.answered) + len(done.exhausted) + failed == len(calls)
+
+
+@given(CALLS, st.floats(0.0001, 0.1), st.integers(1, 10))
+async def test_no_more_money_is_spent_than_the_budget_has(
+    calls: list[Call], money: float, at_once: int
+) -> None:
+    done = await run(calls, money=money, at_once=at_once)
+    assert done.meter.total.cost is not None
+    assert done.meter.total.cost <= money + 1e-12
+
+
+@given(CALLS, st.integers(1, 60_000), st.integers(1, 10))
+async def test_nothing_is_under_way_when_the_run_is_stopped_and_nothing_is_asked_after(
+    calls: list[Call], tokens: int, at_once: int
+) -> None:
+    done = await run(calls, tokens=tokens, at_once=at_once)
+    assert set(done.under_way_when_exhausted) <= {0}
+    assert len(set(done.exhausted)) <= 1
+    if done.exhausted:
+        used = done.meter.total
+        reserves = [reserve(question(number, call)) for number, call in enumerate(calls)]
+        assert used.prompt_tokens + used.completion_tokens + max(reserves) > tokens
+
+
+async def test_a_call_that_does_not_fit_yet_waits_for_those_under_way() -> None:
+    calls = [Call(share=0.1, pauses=3) for _ in range(10)]
+    done = await run(calls, tokens=2 * reserve(question(0, calls[0])))
+    assert len(done.answered) == 10
+    assert done.model.most == 2
+
+
+async def test_a_call_that_failed_gives_back_what_was_set_aside() -> None:
+    calls = [Call(fails=True)] * 5 + [Call()]
+    done = await run(calls, tokens=reserve(question(0, Call())))
+    assert done.answered == [5]
+
+
+async def test_a_call_that_is_given_up_gives_back_what_was_set_aside() -> None:
+    calls = [Call(pauses=1000), Call()]
+    canned, meter = Canned(calls), Meter(PRICES)
+    budget = Budget(reserve(question(0, calls[0])), None, meter, PRICES)
+    model = Budgeted(Metered(canned, meter), budget)
+    first = asyncio.create_task(model.answer(question(0, calls[0])))
+    waits = asyncio.create_task(model.answer(question(1, calls[1])))
+    given_up = asyncio.create_task(model.answer(question(1, calls[1])))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    for task in (given_up, first):
+        task.cancel()
+    await asyncio.wait([first, given_up])
+    assert (await waits).text == "{}"
+
+
+async def test_what_is_spent_and_what_the_next_call_may_take_stand_in_the_sentence() -> None:
+    calls = [Call(share=0.5)] * 4
+    done = await run(calls, tokens=10_000, money=0.02, at_once=1)
+    (said,) = set(done.exhausted)
+    used = done.meter.total
+    assert f"{used.prompt_tokens + used.completion_tokens:,} of 10,000 tokens" in said
+    assert f"${used.cost:,.4f} of $0.0200" in said
+    assert f"up to {reserve(question(0, calls[0])):,} tokens" in said
+    assert "the same command goes on from there" in said
+
+
+def test_running_out_ends_a_command_with_four() -> None:
+    assert Exhausted.exit_code == 4
+
+
+@pytest.mark.parametrize("prices", [Prices(), PRICES])
+async def test_a_budget_of_money_refuses_a_model_without_a_price_before_any_call(
+    prices: Prices,
+) -> None:
+    canned, meter = Canned([Call()], name="canned/new"), Meter(prices)
+    with pytest.raises(BadUsage) as refused:
+        Budgeted(canned, Budget(None, 5.0, meter, prices))
+    assert '"canned/new" = {' in str(refused.value)
+    assert str(prices.editable) in str(refused.value)
+    assert canned.asked == []
+
+
+async def test_a_budget_of_tokens_needs_no_price() -> None:
+    meter = Meter(Prices())
+    canned = Canned([Call()], name="canned/new")
+    model = Budgeted(Metered(canned, meter), Budget(100_000, None, meter, Prices()))
+    assert (await model.answer(question(0, Call()))).cost is None
+
+
+async def test_a_model_that_costs_nothing_is_asked_whatever_the_budget_of_money() -> None:
+    prices = Prices(({NAME: Price(0, 0, 0)},))
+    meter = Meter(prices)
+    model = Budgeted(Metered(Canned([Call()]), meter), Budget(None, 0.000001, meter, prices))
+    for _ in range(3):
+        await model.answer(question(0, Call()))
+    assert meter.total.cost == 0
+
+
+async def test_one_budget_holds_for_all_models_of_a_run() -> None:
+    prices = Prices(({NAME: PRICE, "canned/dear": Price(100, 100, 100)},))
+    meter = Meter(prices)
+    budget = Budget(None, 0.5, meter, prices)
+
+    def budgeted(name: str) -> Model:
+        return Budgeted(Metered(Canned([Call(share=1.0)] * 9, name=name), meter), budget)
+
+    dear, cheap = budgeted("canned/dear"), budgeted(NAME)
+    await dear.answer(question(0, Call()))
+    with pytest.raises(Exhausted):
+        await dear.answer(question(0, Call()))
+    with pytest.raises(Exhausted):
+        await cheap.answer(question(0, Call()))
+
+
+@dataclass
+class Babbling:
+    """Gives texts that do not fit, one after the other, each sign of them a token."""
+
+    texts: list[str]
+    name: str = NAME
+    said: int = 0
+
+    async def answer(self, question: Question) -> Answer:
+        text = self.texts[self.said % len(self.texts)]
+        self.said += 1
+        prompt = sum(len(said.text) + 16 for said in question.messages)
+        return Answer(text, prompt + 500, len(text), cut=False)
+
+    async def close(self) -> None: ...
+
+
+class Form(BaseModel):
+    names: list[str]
+
+
+SCHEMA = Schema("Form", Form.model_json_schema(), Form)
+
+TEXTS = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
+    | st.uuids().map(str)
+    | st.from_regex(r"\A[0-9a-f]{0,80}\Z")
+    | st.from_regex(r"\A[A-Za-z0-9+/]{0,80}\Z"),
+    max_size=5,
+)
+
+
+@cache
+def _tokenizer() -> Tokenizer:
+    """One that takes every digit by itself, as many models do."""
+    spec = find_spec("wordllama")
+    assert spec is not None
+    folder = next(iter(spec.submodule_search_locations or ()))
+    return Tokenizer.from_file(f"{folder}/tokenizers/l2_supercat_tokenizer_config.json")
+
+
+@given(TEXTS)
+def test_a_prompt_has_never_more_tokens_than_are_set_aside_for_it(texts: list[str]) -> None:
+    asked = Question("p", tuple(Said("user", text) for text in texts), None, 1)
+    counted = sum(len(_tokenizer().encode(text).ids) for text in texts)
+    assert counted <= (reserve(asked) - 700) // 2
+
+
+def test_the_schema_and_both_answers_are_set_aside() -> None:
+    bare = Question("p", (Said("user", "Who?"),), None, 1000)
+    form = Question("p", bare.messages, Schema("Form", {"type": "object", "x": "y" * 500}), 1000)
+    long = Question("p", bare.messages, None, 2000)
+    tokens = [reserve(one) for one in (bare, form, long)]
+    assert tokens[1] > tokens[0] + 2000
+    assert tokens[2] == tokens[0] + 3000
+    assert tokens[0] > 3000
+
+
+@given(
+    st.lists(st.text("0123456789{}", max_size=400), min_size=1, max_size=6),
+    st.integers(1, 6),
+    st.integers(50, 400),
+)
+async def test_what_is_set_aside_is_enough_however_often_a_question_is_asked(
+    texts: list[str], asks: int, longest: int
+) -> None:
+    asked = Question("p", (Said("user", "Who?"),), SCHEMA, longest)
+    meter = Meter(PRICES)
+    babbling = Babbling([text[:longest] for text in texts])
+    with suppress(BadTurn):
+        await Retried(Metered(babbling, meter), Patience(asks=asks)).answer(asked)
+    used = meter.total
+    assert used.prompt_tokens + used.completion_tokens <= reserve(asked)

@@ -1,0 +1,130 @@
+"""The meter: every attempt is counted under its prompt, and answers know what they cost."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+import pytest
+from pydantic import BaseModel
+
+from turnetl.errors import BadTurn, ModelBusy, TurnetlError
+from turnetl.llm.chat import Answer, Question, Said, Schema
+from turnetl.llm.meter import Meter, Metered
+from turnetl.llm.prices import Price, Prices
+from turnetl.llm.retry import Patience, Retried
+from turnetl.model import Usage
+
+PRICES = Prices(({"canned/model": Price(input=1.0, cached_input=0.5, output=10.0)},))
+ANSWER = Answer('{"names": []}', 1_000_000, 100_000, cut=False, cached_tokens=400_000)
+COST = 0.6 * 1.0 + 0.4 * 0.5 + 0.1 * 10.0
+
+
+class Form(BaseModel):
+    names: list[str]
+
+
+class Canned:
+    """Gives one answer after the other, or fails with it."""
+
+    def __init__(self, *answers: Answer | TurnetlError, name: str = "canned/model") -> None:
+        self.name = name
+        self._answers: Iterator[Answer | TurnetlError] = iter(answers)
+
+    async def answer(self, question: Question) -> Answer:  # noqa: ARG002 - a model's
+        answer = next(self._answers)
+        await asyncio.sleep(0)
+        if isinstance(answer, TurnetlError):
+            raise answer
+        return answer
+
+    async def close(self) -> None: ...
+
+
+def metered(model: Canned, prices: Prices = PRICES) -> tuple[Metered, Meter]:
+    """Return the model and its meter, whose clock is half a second on each time it is read."""
+    ticks = count()
+    meter = Meter(prices, clock=lambda: next(ticks) / 2)
+    return Metered(model, meter), meter
+
+
+def question(prompt: str) -> Question:
+    schema = Schema("Form", Form.model_json_schema(), Form)
+    return Question(prompt, (Said("user", "Who?"),), schema, 100)
+
+
+async def test_an_answer_knows_its_seconds_and_its_cost() -> None:
+    model, meter = metered(Canned(ANSWER))
+    answer = await model.answer(question("extract"))
+    assert answer == replace(ANSWER, seconds=0.5, cost=answer.cost)
+    assert answer.cost == pytest.approx(COST)
+    assert meter.total == answer.usage
+
+
+async def test_calls_are_summed_by_prompt_in_the_order_of_names() -> None:
+    model, meter = metered(Canned(*[ANSWER] * 3))
+    answers = [await model.answer(question(prompt)) for prompt in ("resolve", "extract", "resolve")]
+    assert list(meter.by_prompt()) == ["extract", "resolve"]
+    assert meter.by_prompt()["resolve"].calls == 2
+    assert meter.by_prompt()["resolve"].prompt_tokens == 2_000_000
+    assert meter.total == sum((answer.usage for answer in answers), Usage())
+    assert sum(meter.by_prompt().values(), Usage()) == meter.total
+
+
+async def test_attempts_that_fail_are_counted_with_their_seconds() -> None:
+    model, meter = metered(Canned(ModelBusy("busy"), BadTurn("no"), ANSWER))
+    for _ in range(2):
+        with pytest.raises(TurnetlError):
+            await model.answer(question("extract"))
+    assert meter.total == Usage(calls=2, seconds=1.0)
+    await model.answer(question("extract"))
+    assert meter.total.calls == 3
+    assert meter.total.cost == pytest.approx(COST)
+
+
+async def test_a_call_that_is_given_up_is_counted() -> None:
+    model, meter = metered(Canned(ANSWER))
+    task = asyncio.create_task(model.answer(question("extract")))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert meter.total.calls == 1
+
+
+async def test_a_question_asked_again_costs_the_turn_what_both_answers_cost() -> None:
+    right = Answer(ANSWER.text, 100, 10, cut=False, cached_tokens=40)
+    wrong = replace(right, text="[]")
+    model, meter = metered(Canned(wrong, ModelBusy("busy", 0), right))
+    retried = Retried(model, Patience(attempts=2, first_wait=0))
+    answer = await retried.answer(question("extract"))
+    assert answer.cost == meter.total.cost
+    assert answer.prompt_tokens == meter.total.prompt_tokens
+    assert meter.total.calls == 3
+
+
+async def test_without_a_price_tokens_are_counted_and_the_cost_is_not_known() -> None:
+    model, meter = metered(Canned(ANSWER, ANSWER, name="canned/other"))
+    first = await model.answer(question("extract"))
+    assert first.cost is None
+    both = await Retried(model, Patience()).answer(question("extract"))
+    assert both.cost is None
+    assert meter.total.prompt_tokens == 2_000_000
+    assert meter.total.cost is None
+
+
+async def test_a_model_without_a_price_leaves_what_others_cost_known_by_prompt() -> None:
+    meter = Meter(PRICES)
+    await Metered(Canned(ANSWER), meter).answer(question("extract"))
+    await Metered(Canned(ANSWER, name="canned/other"), meter).answer(question("resolve"))
+    costs = {prompt: usage.cost for prompt, usage in meter.by_prompt().items()}
+    assert costs == {"extract": pytest.approx(COST), "resolve": None}
+
+
+async def test_tokens_that_a_provider_says_nothing_of_are_estimated() -> None:
+    silent = Answer('{"names": []}', 0, 0, cut=False)
+    model, meter = metered(Canned(silent))
+    long = replace(question("extract"), messages=(Said("user", "word " * 1000),))
+    answer = await model.answer(long)
+    assert 1000 <= meter.total.prompt_tokens <= 5000
+    assert meter.total.completion_tokens == answer.completion_tokens > 0
