@@ -3,6 +3,7 @@
 Without fields: a kind with fields costs one more call for every thing of that kind.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,6 +45,30 @@ class Ontology:
             )
         )
         return ids.digest(*parts)
+
+    @property
+    def told(self) -> tuple[str, str]:
+        """What stands of it in the prompt for entities, and in that for facts."""
+        things = [
+            {
+                "entity_type_id": number,
+                "entity_type_name": name,
+                "entity_type_description": meaning,
+            }
+            for number, (name, meaning) in enumerate(self.things.items(), 1)
+        ]
+        facts = [
+            {
+                "fact_type_name": name,
+                "fact_type_signatures": [["Entity", "Entity"]],
+                "fact_type_description": meaning,
+            }
+            for name, meaning in self.facts.items()
+        ]
+        return (
+            ", ".join(map(str, things)),
+            json.dumps(facts, ensure_ascii=False) if facts else "",
+        )
 
     @cached_property
     def entity_types(self) -> Kinds | None:
@@ -88,7 +113,8 @@ def load(name: str | None, templates: TemplateResolver) -> Ontology:
     path = places.find(name)
     if path is None:
         raise BadUsage(
-            f"{places.missing(name)}; name one that is there as `extraction.ontology`, or null"
+            f"no ontology `{name}` in {places.places}; set `extraction.ontology` to one that is "
+            "there, or to null"
         )
     text, wrong = text_of(path)
     if text is None:

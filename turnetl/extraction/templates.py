@@ -34,7 +34,7 @@ class TemplateResolver:
         """Return all files of that name, the one that wins first."""
         if Path(name).name != name or "\0" in name:
             return ()
-        return tuple(path for f in self.folders if (path := f / name).is_file())
+        return tuple(path for f in dict.fromkeys(self.folders) if (path := f / name).is_file())
 
     def names(self, ending: str) -> list[str]:
         """Return the names of all files that end so, sorted, each once."""
@@ -70,8 +70,12 @@ class TemplateResolver:
 
     def missing(self, name: str) -> str:
         """Say that there is no such template, and where it was looked for."""
-        places = ", ".join(f"`{folder}`" for folder in self.folders)
-        return f"no template `{name}` in {places}"
+        return f"no template `{name}` in {self.places}"
+
+    @property
+    def places(self) -> str:
+        """The folders, for a sentence."""
+        return ", ".join(f"`{folder}`" for folder in self.folders)
 
 
 def folders(project: Path, home: Path) -> tuple[Path, ...]:
