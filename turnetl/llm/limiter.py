@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from turnetl.errors import ModelBusy
+from turnetl.errors import ModelBusy, ModelRefused
 from turnetl.llm.chat import Answer, Model, Question
 
 Sleep = Callable[[float], Awaitable[object]]
@@ -53,7 +53,7 @@ class Limiter:
         self._tokens = _Tokens(tokens_per_minute)
         self._free = asyncio.Semaphore(at_once)
         self._door = asyncio.Lock()
-        self._pauses: dict[str, _Pause] = {}
+        self._lanes: dict[str, _Lane] = {}
         self._longest_wait = longest_wait
         self._clock = clock
         self._sleep = sleep
@@ -64,16 +64,15 @@ class Limiter:
 
         Raises:
             ModelBusy: the provider asked for more patience than there is.
+            ModelRefused: the model was refused before.
         """
-        pause = self._pauses.setdefault(model, _Pause())
-        async with pause.gate:
-            await self._pass(model, pause)
-        async with self._free:
-            async with self._door:
-                await self._wait(characters)
-                taken = self._tokens.take(characters, self._clock())
-                self._requests.take(self._clock())
+        lane = self._lanes.setdefault(model, _Lane())
+        async with lane.gate:
+            taken = await self._admitted(lane, model, characters)
+        try:
             yield taken
+        finally:
+            self._free.release()
 
     def settle(self, taken: "Taken", tokens: int) -> None:
         """Put in place of the estimate what a call did take."""
@@ -81,11 +80,35 @@ class Limiter:
 
     def pause(self, model: str, seconds: float) -> None:
         """Let no call of that model begin for so long."""
-        pause = self._pauses.setdefault(model, _Pause())
-        pause.until = max(pause.until, self._clock() + seconds)
+        lane = self._lanes.setdefault(model, _Lane())
+        lane.until = max(lane.until, self._clock() + seconds)
 
-    async def _pass(self, model: str, pause: "_Pause") -> None:
-        while (left := pause.until - self._clock()) > 0:
+    def refuse(self, model: str, why: ModelRefused) -> None:
+        """Let no call of that model begin any more: each would be answered the same."""
+        self._lanes.setdefault(model, _Lane()).refused = str(why)
+
+    async def _admitted(self, lane: "_Lane", model: str, characters: int) -> "Taken":
+        while True:
+            await self._open(lane, model)
+            await self._free.acquire()
+            try:
+                async with self._door:
+                    await self._room(characters)
+                    # Another call may have learnt something while this one waited.
+                    if lane.is_open(self._clock()):
+                        self._requests.take(self._clock())
+                        return self._tokens.take(characters, self._clock())
+            except BaseException:
+                self._free.release()
+                raise
+            self._free.release()
+
+    async def _open(self, lane: "_Lane", model: str) -> None:
+        """Wait until calls of the lane may begin."""
+        while not lane.is_open(now := self._clock()):
+            if lane.refused is not None:
+                raise ModelRefused(lane.refused)
+            left = lane.until - now
             if left > self._longest_wait:
                 raise ModelBusy(
                     f"model `{model}`: the provider asked for {left:,.0f} s of patience; "
@@ -94,7 +117,8 @@ class Limiter:
                 )
             await self._sleep(left)
 
-    async def _wait(self, characters: int) -> None:
+    async def _room(self, characters: int) -> None:
+        """Wait until one more call stays within the limits of a minute."""
         while True:
             now = self._clock()
             free = max(self._requests.free_at(now), self._tokens.free_at(characters, now))
@@ -123,6 +147,9 @@ class Limited:
                 if busy.retry_after is not None:
                     self._limiter.pause(self.name, busy.retry_after)
                 raise
+            except ModelRefused as refused:
+                self._limiter.refuse(self.name, refused)
+                raise
         self._limiter.settle(taken, answer.prompt_tokens + answer.completion_tokens)
         return answer
 
@@ -139,11 +166,17 @@ class Taken:
     tokens: float
 
 
-class _Pause:
+class _Lane:
+    """Of one model: those who wait stand behind its gate in the order in which they came."""
+
     def __init__(self) -> None:
-        self.until = -math.inf
         self.gate = asyncio.Lock()
-        """One waits for the end of the pause, the others stand behind it in order."""
+        self.until = -math.inf
+        """The end of a pause."""
+        self.refused: str | None = None
+
+    def is_open(self, now: float) -> bool:
+        return self.refused is None and self.until <= now
 
 
 class _Requests:

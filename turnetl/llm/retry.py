@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from turnetl.errors import BadTurn, ModelBusy, TooLong
 from turnetl.llm import fit
+from turnetl.llm.budget import bears_another
 from turnetl.llm.chat import Answer, Model, Question, Said
 from turnetl.model import Usage
 
@@ -67,8 +68,8 @@ class Retried:
     async def answer(self, question: Question) -> Answer:
         """Ask until an answer fits, each time with what was wrong with the last.
 
-        All answers together are no longer than two may be: who says much that is wrong is asked
-        twice, who says little five times.
+        All answers together use no more than two of the greatest length would, which is what a
+        budget sets aside: who says much that is wrong is asked twice, who says little more often.
 
         Raises:
             ModelRefused, ModelBusy: as the model, the latter after some patience.
@@ -82,10 +83,11 @@ class Retried:
             try:
                 return self._fitting(question, answer)
             except ValueError as error:
-                if ask == self._patience.asks or spent.completion_tokens > question.max_tokens:
+                again = _again(question, answer, error)
+                if ask == self._patience.asks or not bears_another(question, spent, again):
                     raise self._bad(question, error, spent) from error
                 log.info("asking again", extra={"prompt": question.prompt})
-                asked = _again(question, answer, error)
+                asked = again
         raise AssertionError("unreachable: the last ask returns or raises")
 
     async def close(self) -> None:
