@@ -12,6 +12,7 @@
         ├── BadUsage        arguments or settings that make no sense (exit code 2)
         ├── GraphRefused    the graph cannot be used as it is
         ├── ModelRefused    the provider cannot be used as it is
+        ├── JournalRefused  the journal of model calls cannot be read or written
         └── Exhausted       budget or breaker: stopped cleanly, resumable (exit code 4)
 
 Messages say what, where, and what to do, in one sentence that is fit for a terminal.
@@ -85,6 +86,10 @@ class GraphRefused(Stop):
 
 class ModelRefused(Stop):
     """The provider cannot be used as it is."""
+
+
+class JournalRefused(Stop):
+    """The journal of model calls cannot be read or written as it is."""
 
 
 class Exhausted(Stop):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from turnetl.llm.budget import Budget, Budgeted
 from turnetl.llm.chat import Model
+from turnetl.llm.journal import Journal, Journaled
 from turnetl.llm.limiter import Limited, Limiter
 from turnetl.llm.meter import Meter, Metered
 from turnetl.llm.retry import Patience, Retried
@@ -17,7 +18,7 @@ from turnetl.llm.retry import Patience, Retried
 class Shared:
     """What all models of a process share, opened once. None leaves its wrapper out."""
 
-    journal: None
+    journal: Journal | None
     budget: Budget | None
     patience: Patience
     limiter: Limiter
@@ -36,4 +37,6 @@ def stacked(base: Model, shared: Shared) -> Model:
     """
     model = Metered(base, shared.meter) if shared.meter is not None else base
     model = Retried(Limited(model, shared.limiter), shared.patience)
-    return Budgeted(model, shared.budget) if shared.budget is not None else model
+    if shared.budget is not None:
+        model = Budgeted(model, shared.budget)
+    return Journaled(model, shared.journal) if shared.journal is not None else model

@@ -1,0 +1,36 @@
+"""What makes two questions the same: model, words, form of the answer, and how long it may be."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from turnetl import ids
+from turnetl.llm.chat import Question, Schema
+
+_FORM = "journal/1"
+
+
+def key_of(model_name: str, question: Question) -> str:
+    """Return 32 hex digits: the same for the same question on every machine and in every run.
+
+    Not part of it: the name of the prompt, the pydantic class that checks the answer, and the order
+    of the keys in the schema. Providers do not see them.
+    """
+    return ids.digest(_FORM, model_name, str(question.max_tokens), *_asked(question))
+
+
+def size_of(question: Question) -> int:
+    """Return the characters of what is said."""
+    return sum(len(said.text) for said in question.messages)
+
+
+def _asked(question: Question) -> Iterator[str | bytes]:
+    yield question.schema.name if question.schema is not None else ""
+    yield _canonical(question.schema) if question.schema is not None else b""
+    for said in question.messages:
+        yield said.role
+        yield said.text
+
+
+def _canonical(schema: Schema) -> bytes:
+    return msgspec.json.encode(schema.json, order="sorted", enc_hook=dict)

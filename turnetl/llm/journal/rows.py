@@ -1,0 +1,113 @@
+"""An answer as a row of the journal, and back."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from turnetl import ids
+from turnetl.llm.chat import Answer, Question
+from turnetl.llm.journal.key import size_of
+
+TABLE = """
+CREATE TABLE answers (
+    key TEXT NOT NULL PRIMARY KEY, -- digest of model, messages, schema and parameters
+    prompt TEXT NOT NULL,          -- its name
+    model TEXT NOT NULL,           -- provider and model
+    kept_at TEXT NOT NULL,         -- UTC, ISO
+    asked INTEGER NOT NULL,        -- characters of the messages
+    calls INTEGER NOT NULL,        -- attempts until the answer fitted
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL,
+    seconds REAL NOT NULL,         -- waited for it
+    cost REAL,                     -- US dollars; null where no price is known
+    used INTEGER NOT NULL,         -- how often it stood in for a call
+    mark TEXT NOT NULL,            -- digest of key, answer and figures: is the row as it was kept
+    answer BLOB NOT NULL           -- UTF-8
+)
+"""
+COLUMNS = 14
+READ = "answer, mark, prompt, calls, prompt_tokens, completion_tokens, cached_tokens, seconds, cost"
+_MOST = 2**62
+"""What SQLite can hold; a provider may say any number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is kept of a call; not the question itself, only its digest and size."""
+
+    key: str
+    values: tuple[Any, ...]
+    """In the order of `TABLE`."""
+    answer: Answer
+    """As it will be found."""
+
+
+def row_of(key: str, question: Question, model: str, answer: Answer, now: datetime) -> Row:
+    said, figures = answer.text.encode("utf-8", "surrogatepass"), _figures(answer)
+    names = (_plain(question.prompt), _plain(model))
+    values = (key, *names, time_said(now), size_of(question), *figures, 0)
+    kept = replace(answer, journaled=True)
+    return Row(key, (*values, _mark(key, said, figures), said), kept)
+
+
+def answer_of(key: str, read: Sequence[Any]) -> Answer | None:
+    """Return the answer of a row with the columns of `READ`; None if it is not as it was kept."""
+    said, mark, _, *figures = read
+    if not isinstance(said, bytes) or mark != _mark(key, said, figures):
+        return None
+    calls, prompt, completion, cached, seconds, cost = figures
+    return Answer(
+        text=said.decode("utf-8", "surrogatepass"),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cut=False,
+        cached_tokens=cached,
+        calls=calls,
+        seconds=seconds,
+        cost=cost,
+        journaled=True,
+    )
+
+
+def time_said(time: datetime) -> str:
+    """Return a time as text that sorts as times do."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def time_of(said: str | None) -> datetime | None:
+    """Return the time that a row says; None if it says none."""
+    try:
+        return datetime.fromisoformat(said) if said is not None else None
+    except (ValueError, TypeError):
+        return None
+
+
+def _figures(answer: Answer) -> tuple[int, int, int, int, float, float | None]:
+    return (
+        _count(answer.calls),
+        _count(answer.prompt_tokens),
+        _count(answer.completion_tokens),
+        _count(answer.cached_tokens),
+        _number(answer.seconds),
+        None if answer.cost is None else _number(answer.cost),
+    )
+
+
+def _count(said: int) -> int:
+    return max(-_MOST, min(int(said), _MOST))
+
+
+def _number(said: float) -> float:
+    # SQLite would make nothing of a NaN, and of -0.0 another zero.
+    return float(said) if math.isfinite(said) and said else 0.0
+
+
+def _mark(key: str, said: bytes, figures: Sequence[Any]) -> str:
+    return ids.digest(key, said, *map(repr, figures))[:16]
+
+
+def _plain(name: str) -> str:
+    return name.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,235 @@
+"""The journal: answers by the digest of what was asked, in one SQLite file in the lake."""
+
+import asyncio
+import logging
+import math
+import shutil
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from turnetl.errors import BadUsage, JournalRefused
+from turnetl.llm.chat import Answer, Question
+from turnetl.llm.journal import account, trouble
+from turnetl.llm.journal.account import Pruned, Stats
+from turnetl.llm.journal.file import File
+from turnetl.llm.journal.rows import Row, answer_of, row_of
+
+log = logging.getLogger(__name__)
+
+_USES = 10_000
+"""Uses that are counted in memory."""
+
+T = TypeVar("T")
+
+
+class Journal:
+    """Answers that were paid for. One for the whole process; several processes may have one.
+
+    Nothing is touched before the first answer is looked for. An answer that cannot be written is
+    held, and no call is begun after that: `check` says why. `close` tries once more.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], datetime],
+        wait: float = 60.0,
+        room: int = 32 << 20,
+    ) -> None:
+        """Name the journal.
+
+        Args:
+            path: of the file; its folder is made too.
+            clock: says when an answer is kept.
+            wait: seconds to wait for other processes.
+            room: bytes that must be free on its disk before a call is made.
+        """
+        self.path = path
+        self.answered = 0
+        """Answers that it gave so far, in this process."""
+        self._clock = clock
+        self._wait = wait
+        self._room = room
+        self._file: File | None = None
+        self._opening = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._trouble: JournalRefused | None = None
+        self._held: dict[str, Row] = {}
+        self._unreadable: set[str] = set()
+        self._uses: Counter[str] = Counter()
+
+    def find(self, key: str) -> Answer | None:
+        """Return the answer with its first cost; None if it is not there or cannot be read.
+
+        Raises:
+            JournalRefused: the file cannot be read.
+        """
+        with self._told():
+            return self._find(key, patiently=True)
+
+    def keep(self, key: str, question: Question, model_name: str, answer: Answer) -> None:
+        """Write the answer, whole or not at all. One that is there already stays.
+
+        Raises:
+            JournalRefused: it cannot be written.
+        """
+        self._write(row_of(key, question, model_name, answer, self._clock()))
+
+    async def found(self, key: str) -> Answer | None:
+        """Do as `find`, without keeping others from their work."""
+        if self._file is None:
+            await self._apart(self._opened)
+        try:
+            return self._find(key, patiently=False)
+        except sqlite3.Error as error:
+            # Whoever has it locked may take long: that is waited for elsewhere. What else is
+            # wrong will be wrong again, and is told then.
+            log.debug("journal not read at once", exc_info=error)
+        return await self._apart(self.find, key)
+
+    async def kept(self, key: str, question: Question, model_name: str, answer: Answer) -> None:
+        """Do as `keep`, without keeping others from their work; hold what cannot be written."""
+        row = row_of(key, question, model_name, answer, self._clock())
+        await self._apart(self._write_or_hold, row)
+
+    def check(self) -> None:
+        """See that an answer could be kept, before it is paid for.
+
+        Raises:
+            JournalRefused: it could not.
+        """
+        if self._trouble is not None:
+            raise self._trouble
+        if (left := _free(self.path.parent)) < self._room:
+            raise trouble.no_room(self.path, left)
+
+    def distrust(self, key: str, prompt: str) -> None:
+        """Take an answer that was found for none: the next one for this key replaces it."""
+        log.warning(trouble.unreadable_row(self.path, prompt))
+        self._unreadable.add(key)
+
+    def stats(self) -> Stats:
+        """Say what it holds. Does not make a file.
+
+        Raises:
+            JournalRefused: it cannot be read.
+        """
+        if not self.path.exists():
+            return Stats(self.path)
+        with self._told():
+            return account.stats(self._opened().writing, self.path)
+
+    def prune(
+        self,
+        *,
+        older_than: datetime | None = None,
+        model: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> Pruned:
+        """Take answers out and give their room back to the disk.
+
+        Args:
+            older_than: those kept before.
+            model: those of this model, with or without its provider; with `older_than`, both hold.
+            everything: all of them.
+            dry_run: only say which.
+
+        Raises:
+            BadUsage: nothing says which.
+            JournalRefused: it cannot be read or written.
+        """
+        if older_than is None and model is None and not everything:
+            raise BadUsage("say which answers to prune: by age, by model, or all")
+        if not self.path.exists():
+            return Pruned(self.path, 0, 0, 0, dry_run)
+        chosen = account.Chosen(older_than, model)
+        with self._told():
+            return account.prune(self._opened().writing, self.path, chosen, dry_run=dry_run)
+
+    def close(self) -> None:
+        """Write what is held, if that is possible now, and let go of the file. Safe to repeat."""
+        self._thread.shutdown()
+        if self._held:
+            self._write_held()
+        if self._file is not None:
+            self._count_uses()
+            self._file.close()
+            self._file = None
+
+    def _opened(self) -> File:
+        with self._opening, self._told():
+            if self._file is None:
+                self._file = File.open(self.path, self._wait)
+            return self._file
+
+    def _find(self, key: str, *, patiently: bool) -> Answer | None:
+        if key in self._held:
+            return self._held[key].answer
+        read = self._opened().find(key, patiently=patiently)
+        if read is None or key in self._unreadable:
+            return None
+        if (answer := answer_of(key, read)) is None:
+            self.distrust(key, str(read[2]))
+            return None
+        self._use(key)
+        return answer
+
+    def _use(self, key: str) -> None:
+        self.answered += 1
+        self._uses[key] += 1
+        if len(self._uses) >= _USES:
+            self._thread.submit(self._count_uses)
+
+    def _count_uses(self) -> None:
+        uses, self._uses = self._uses, Counter()
+        try:
+            self._opened().count(uses)
+        except (JournalRefused, sqlite3.Error) as error:
+            log.info("uses of the journal not counted", exc_info=error)
+
+    def _write(self, row: Row) -> None:
+        with self._told():
+            self._opened().keep(row, self._clock(), replace=row.key in self._unreadable)
+        self._unreadable.discard(row.key)
+
+    def _write_or_hold(self, row: Row) -> None:
+        # After the first failure none is tried: each may wait long for whoever has it locked.
+        if self._trouble is None:
+            try:
+                return self._write(row)
+            except JournalRefused as error:
+                self._trouble = error
+        self._held[row.key] = row
+        return None
+
+    def _write_held(self) -> None:
+        """Try once more: there may be room now, or whoever had it locked is gone."""
+        try:
+            for key in tuple(self._held):
+                self._write(self._held[key])
+                del self._held[key]
+        except JournalRefused as error:
+            log.warning(trouble.not_kept(len(self._held), error))
+
+    async def _apart(self, work: Callable[..., T], *given: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
+
+    def _told(self) -> AbstractContextManager[None]:
+        return trouble.told(self.path, self._wait)
+
+
+def _free(folder: Path) -> float:
+    """Return the bytes that are free on a folder's disk; without end if that is not known."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return math.inf
