@@ -63,10 +63,12 @@ def test_a_name_that_is_set_as_a_whole_and_in_parts_is_refused() -> None:
 
 
 def test_an_embedder_behind_a_url_needs_all_that_it_is_asked_with() -> None:
-    with pytest.raises(BadUsage, match=r"`embedder\.base_url`"):
-        settings(EMBEDDER__PROVIDER="openai-compatible")
     with pytest.raises(BadUsage, match=r"`embedder\.model`"):
         settings(EMBEDDER__PROVIDER="openai-compatible", EMBEDDER__BASE_URL="http://x/v1")
+    named = {"EMBEDDER__PROVIDER": "openai-compatible", "EMBEDDER__MODEL": "small"}
+    with pytest.raises(BadUsage, match=r"`embedder\.base_url`"):
+        settings(**named)
+    assert settings(**named, EMBEDDER__API_KEY="a").embedder.base_url is None
 
 
 def test_what_a_section_is_told_wrong_is_said_of_the_setting_and_of_no_type() -> None:

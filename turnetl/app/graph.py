@@ -98,8 +98,8 @@ async def find(
             log.warning("this graph holds nothing yet: run `turnetl backfill`, or see to --graph")
         names = chosen(there, groups)
         contents = [await store.load(name) for name in names]
-    used = opening.embedder(settings)
-    return await search(contents, query, used, limit=limit, since=since, until=until)
+    async with opening.embedder(settings) as used:
+        return await search(contents, query, used, limit=limit, since=since, until=until)
 
 
 async def all_of(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:

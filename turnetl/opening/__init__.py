@@ -58,8 +58,7 @@ async def tools(settings: Settings, around: Shared) -> AsyncIterator[Tools]:
         settings: which graph, embedder, extractor and model.
         around: what stands around the model's calls: `shared`, for the whole process.
     """
-    used = embedder(settings)
-    async with store(settings, write=True) as graph:
+    async with embedder(settings) as used, store(settings, write=True) as graph:
         extracts = extractor(settings, used, around)
         try:
             await graph.prepare()

@@ -14,6 +14,7 @@ from turnetl.extraction.steering import Steering
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.extraction.templates import TemplateResolver, folders
 from turnetl.llm.chat import Model
+from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.port import Embedder
 from turnetl.llm.stack import Shared
 from turnetl.model import GroupId
@@ -54,8 +55,9 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], str] | None:
 
     None if the model is not fully named.
     """
+    # No recipe hangs on the embedder: the group's profile names it.
     try:
-        return extractor(settings, models.embedder(settings), None).recipe
+        return extractor(settings, WordLlamaEmbedder(), None).recipe
     except BadUsage:
         return None
 

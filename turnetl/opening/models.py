@@ -1,7 +1,7 @@
 """The language model with all that stands around its calls, and the embedder."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from turnetl.errors import BadUsage
 from turnetl.llm import prices as price_files
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import Model
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders import CachedEmbedder, open_embedder
 from turnetl.llm.http import Timeouts
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
@@ -81,9 +81,14 @@ def check(settings: Settings) -> None:
     model(settings, _shared(settings, prices()))
 
 
-def embedder(settings: Settings) -> Embedder:  # noqa: ARG001 - one so far
-    """Return what makes vectors of texts."""
-    return WordLlamaEmbedder()
+@asynccontextmanager
+async def embedder(settings: Settings) -> AsyncIterator[Embedder]:
+    """Open what makes vectors of texts, one for the whole process, and close it afterwards."""
+    opened = CachedEmbedder(_embedder(settings))
+    try:
+        yield opened
+    finally:
+        await opened.close()
 
 
 def _shared(settings: Settings, known: Prices) -> Shared:
@@ -96,6 +101,17 @@ def _shared(settings: Settings, known: Prices) -> Shared:
         patience=Patience(),
         limiter=Limiter(chosen.requests_per_minute, chosen.tokens_per_minute, chosen.at_once),
         meter=meter,
+    )
+
+
+def _embedder(settings: Settings) -> Embedder:
+    chosen = settings.embedder
+    return open_embedder(
+        chosen.provider,
+        base_url=chosen.base_url,
+        model=chosen.model,
+        api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
+        dimensions=chosen.dimensions,
     )
 
 

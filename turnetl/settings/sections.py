@@ -94,7 +94,7 @@ class EmbedderSettings(BaseModel):
     provider: EmbedderName = "local"
     """`local` needs no network and no key."""
     base_url: Url | None = None
-    """Up to and with `/v1`."""
+    """Up to and with `/v1`; None: OpenAI's own."""
     model: str | None = None
     api_key: SecretStr | None = None
     dimensions: int | None = Field(default=None, ge=1, le=16_384)
@@ -104,9 +104,10 @@ class EmbedderSettings(BaseModel):
     def _whole(self) -> "EmbedderSettings":
         if self.provider == "local":
             return self
-        for name in ("base_url", "model"):
-            if getattr(self, name) is None:
-                raise ValueError(f"`{self.provider}` needs `embedder.{name}` too")
+        if self.model is None:
+            raise ValueError(f"`{self.provider}` needs `embedder.model` too")
+        if self.base_url is None and self.api_key is None:
+            raise ValueError(f"`{self.provider}` needs `embedder.base_url`, or a key for OpenAI's")
         return self
 
 
