@@ -1,0 +1,300 @@
+"""A model is tried with one call of each kind before a run."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+from rich.console import Console
+
+from tests.servers.answers import ANSWERS
+from tests.servers.provider import KEY, Fault, Provider
+from turnetl.errors import ModelRefused
+from turnetl.extraction.trials import of_reflexion
+from turnetl.llm.chat import Model
+from turnetl.llm.check import Checked, check
+from turnetl.llm.limiter import Limiter
+from turnetl.llm.meter import Meter
+from turnetl.llm.models import PROVIDERS, open_model, open_models
+from turnetl.llm.prices import Price, Prices
+from turnetl.llm.retry import Patience
+from turnetl.llm.stack import Shared, stacked
+from turnetl.model import Usage
+from turnetl.report import check as report
+
+KINDS = [
+    "extract_nodes.extract_message",
+    "dedupe_nodes.nodes",
+    "extract_edges.edge",
+    "dedupe_edges.resolve_edge",
+    "extract_edges.extract_timestamps",
+    "extract_nodes.extract_summaries_batch",
+]
+
+
+class File(BaseModel):
+    """A file."""
+
+    language: str | None = Field(default=None, description="that it is written in")
+
+
+def around(model: Model) -> Model:
+    meter = Meter(Prices(({"*": Price(input=1, cached_input=1, output=2)},)))
+    shared = Shared(
+        journal=None,
+        budget=None,
+        patience=Patience(attempts=2, first_wait=0, asks=2),
+        limiter=Limiter(None, None, 4),
+        meter=meter,
+    )
+    return stacked(model, shared)
+
+
+@pytest.fixture
+async def model(provider: Provider) -> AsyncIterator[Model]:
+    url = provider.base_url("openai-compatible")
+    opened = around(open_model("openai-compatible", model="m", base_url=url, api_key=KEY))
+    yield opened
+    await opened.close()
+
+
+def problems(found: Sequence[Checked]) -> dict[str, str]:
+    return {one.prompt: one.problem for one in found if not one.fits}
+
+
+@pytest.mark.parametrize("wire", PROVIDERS)
+async def test_a_model_that_can_do_all_of_it_passes(provider: Provider, wire: str) -> None:
+    bare = open_model(wire, model="m", base_url=provider.base_url(wire), api_key=KEY)
+    found = await check(bare)
+    await bare.close()
+    assert problems(found) == {}
+    assert [one.prompt for one in found] == KINDS
+    assert {one.model for one in found} == {f"{wire}/m"}
+    assert len(provider.asked) == len(KINDS)
+
+
+async def test_tokens_seconds_and_cost_of_each_call_are_told(
+    model: Model, provider: Provider
+) -> None:
+    first, *_ = await check(model)
+    assert (first.usage.calls, first.usage.prompt_tokens) == (1, 100)
+    assert first.usage.completion_tokens == 10
+    assert first.usage.seconds > 0
+    assert first.usage.cost == pytest.approx(120e-6)
+    assert provider.asked
+
+
+async def test_kinds_with_fields_have_a_call_of_their_own(model: Model, provider: Provider) -> None:
+    provider.answers = {**ANSWERS, "language": lambda _: {"language": "Python"}}
+    found = await check(model, things={"File": File})
+    assert problems(found) == {}
+    assert "extract_nodes.extract_attributes" in [one.prompt for one in found]
+    assert "A file." in provider.asked[0].messages[1][1]
+
+
+async def test_a_pass_of_reflexion_is_tried_too(model: Model, provider: Provider) -> None:
+    provider.answers = {
+        **ANSWERS,
+        "missed_entities": lambda _: {"missed_entities": ["sqlite"]},
+        "missed_facts": lambda _: {"missed_facts": []},
+    }
+    found = await check(model, more=of_reflexion())
+    assert [one.prompt for one in found][-2:] == ["reflexion.entities", "reflexion.facts"]
+    assert problems(found) == {
+        "reflexion.facts": "finds no fact, and the only one was left out of the list"
+    }
+
+
+async def test_instructions_are_those_of_the_run(model: Model, provider: Provider) -> None:
+    await check(model, instructions="Look for whales.")
+    assert ["Look for whales." in asked.messages[1][1] for asked in provider.asked[:3]] == [
+        True,
+        False,
+        True,
+    ]
+
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("extracted_entities", {"extracted_entities": []}, "`cart.py` and `sqlite`"),
+    (
+        "extracted_entities",
+        {"extracted_entities": [{"name": "cart.py", "entity_type_id": 0}]},
+        "does not find `sqlite`",
+    ),
+    (
+        "extracted_entities",
+        {
+            "extracted_entities": [
+                {"name": "cart.py", "entity_type_id": 0},
+                {"name": "sqlite", "entity_type_id": 7},
+            ]
+        },
+        "was not offered",
+    ),
+    ("edges", {"edges": []}, "finds no fact"),
+    (
+        "edges",
+        {
+            "edges": [
+                {
+                    "source_entity_name": "cart.py",
+                    "target_entity_name": "postgres",
+                    "relation_type": "USES",
+                    "fact": "cart.py uses postgres",
+                }
+            ]
+        },
+        "was not given",
+    ),
+    ("entity_resolutions", {"entity_resolutions": []}, "was asked for 0 and 1"),
+    (
+        "entity_resolutions",
+        {
+            "entity_resolutions": [
+                {"id": 0, "name": "cart.py", "duplicate_candidate_id": 9},
+                {"id": 1, "name": "sqlite", "duplicate_candidate_id": -1},
+            ]
+        },
+        "a candidate that there is not",
+    ),
+    (
+        "entity_resolutions",
+        {
+            "entity_resolutions": [
+                {"id": 0, "name": "cart.py", "duplicate_candidate_id": -1},
+                {"id": 1, "name": "sqlite", "duplicate_candidate_id": -1},
+            ]
+        },
+        "does not see",
+    ),
+    (
+        "entity_resolutions",
+        {
+            "entity_resolutions": [
+                {"id": 0, "name": "cart.py", "duplicate_candidate_id": 1},
+                {"id": 1, "name": "sqlite", "duplicate_candidate_id": 0},
+            ]
+        },
+        "takes `sqlite` for something else",
+    ),
+    (
+        "duplicate_facts",
+        {"duplicate_facts": [0], "contradicted_facts": [5]},
+        "a fact that there is not",
+    ),
+    ("duplicate_facts", {"duplicate_facts": [], "contradicted_facts": []}, "said again"),
+    (
+        "duplicate_facts",
+        {"duplicate_facts": [0], "contradicted_facts": [1]},
+        "nothing speaks against",
+    ),
+    ("valid_at", {"valid_at": None, "invalid_at": None}, "no time"),
+    ("valid_at", {"valid_at": "last Tuesday"}, "no time"),
+    ("summaries", {"summaries": []}, "summarises nothing"),
+    (
+        "summaries",
+        {"summaries": [{"name": "sqlite", "summary": "A database."}]},
+        "was not given",
+    ),
+    ("summaries", {"summaries": [{"name": "cart.py", "summary": " "}]}, "leaves it empty"),
+]
+
+
+@pytest.mark.parametrize(("field", "answer", "says"), WRONG)
+async def test_what_a_model_gets_wrong_is_said(
+    model: Model, provider: Provider, field: str, answer: Any, says: str
+) -> None:
+    provider.answers = {**ANSWERS, field: lambda _: answer}
+    [problem] = problems(await check(model)).values()
+    assert says in problem
+
+
+@pytest.mark.parametrize("said", ["Sure, here you are: cart.py.", "", "[]", "{"])
+async def test_a_model_that_cannot_answer_in_the_form_fails_everywhere(
+    model: Model, provider: Provider, said: str
+) -> None:
+    provider.texts = [said] * 50
+    found = await check(model)
+    assert set(problems(found)) == set(KINDS)
+    assert all("fit" in problem for problem in problems(found).values())
+    assert all(one.usage.calls == 2 for one in found)
+
+
+async def test_without_a_stack_what_does_not_keep_to_the_schema_is_said_too(
+    provider: Provider,
+) -> None:
+    url = provider.base_url("anthropic")
+    bare = open_model("anthropic", model="m", base_url=url, api_key=KEY)
+    provider.texts = ['{"other": 1}', "prose"]
+    first, second, *_ = await check(bare)
+    await bare.close()
+    assert first.problem.startswith("does not keep to the schema: extracted_entities")
+    assert "not JSON" in second.problem
+
+
+async def test_a_question_that_is_not_taken_is_a_problem_of_its_kind_alone(
+    model: Model, provider: Provider
+) -> None:
+    provider.faults = [Fault(400, '{"error": {"message": "no such thing"}}')]
+    found = problems(await check(model))
+    assert list(found) == [KINDS[0]]
+    assert "no such thing" in found[KINDS[0]]
+
+
+async def test_a_wrong_key_stops_at_the_first_call(model: Model, provider: Provider) -> None:
+    provider.faults = [Fault(401)]
+    with pytest.raises(ModelRefused, match="API key"):
+        await check(model)
+    assert len(provider.asked) == 1
+
+
+async def test_each_call_is_made_of_the_model_that_a_run_would_ask(provider: Provider) -> None:
+    opened = open_models(
+        "openai",
+        model="big",
+        models={"small": "little"},
+        base_url=provider.base_url("openai"),
+        api_key=KEY,
+        around=around,
+    )
+    found = {one.prompt: one.model for one in await check(opened)}
+    await opened.close()
+    assert found["extract_nodes.extract_message"] == "openai/big"
+    assert found["dedupe_edges.resolve_edge"] == "openai/little"
+    assert [asked.body["model"] for asked in provider.asked].count("little") == 3
+
+
+ABLE = Checked("extract_edges.edge", "openai/m", "", Usage(1, 1_200, 30, 0.0012, 0, 1.25))
+UNABLE = Checked("dedupe_nodes.nodes", "openai/m", "is [wrong]", Usage(2, 2_000, 60, None, 0, 2))
+
+
+def shown(found: Sequence[Checked]) -> str:
+    console = Console(width=140, record=True, file=None, quiet=True)
+    with console.capture() as capture:
+        console.quiet = False
+        console.print(report.table(found))
+    return capture.get()
+
+
+def test_the_report_says_who_can_do_what_for_how_much() -> None:
+    assert "`openai/m` can do all that a run asks of it, for $0.0012" in shown([ABLE])
+    both = shown([ABLE, UNABLE])
+    assert "can do 1 of 2" in both
+    assert "is [wrong]" in both
+    assert "unknown" in both
+    assert "1,200" in both
+
+
+def test_the_json_adds_up() -> None:
+    told = json.loads(json.dumps(report.as_json([ABLE, UNABLE])))
+    assert told["fits"] is False
+    assert told["usage"]["prompt_tokens"] == 3_200
+    assert told["usage"]["cost"] is None
+    assert [one["problem"] for one in told["checks"]] == [None, "is [wrong]"]
+    assert told["models"] == ["openai/m"]
+
+
+def test_what_cannot_be_done_is_a_failure() -> None:
+    assert (report.exit_code([ABLE]), report.exit_code([ABLE, UNABLE])) == (0, 1)
+    assert report.sentences([ABLE, UNABLE]) == ["`dedupe_nodes.nodes`: is [wrong]"]

@@ -1,0 +1,60 @@
+"""Whether a model can do what a run asks of it: one call of each kind, before the run.
+
+The calls are Graphiti's, with its own prompts and forms, about a text of two lines in which there
+is little to miss.
+"""
+
+from collections.abc import Iterable
+
+from pydantic import ValidationError
+
+from turnetl.errors import BadTurn
+from turnetl.llm import fit, trials
+from turnetl.llm.chat import Model
+from turnetl.llm.checked import Checked
+from turnetl.llm.graphiti import TurnModel
+from turnetl.llm.models import PerPrompt
+from turnetl.llm.trials import Kinds, Trial
+
+__all__ = ["Checked", "check"]
+
+
+async def check(
+    model: Model,
+    *,
+    things: Kinds | None = None,
+    facts: Kinds | None = None,
+    instructions: str | None = None,
+    more: Iterable[Trial] = (),
+) -> tuple[Checked, ...]:
+    """Ask once for each kind of call, one after the other.
+
+    Args:
+        model: with nothing around it that keeps answers: an answer out of a journal says nothing.
+        things: kinds of things that a run would look for. Those with fields have calls of their
+            own.
+        facts: kinds of facts, as `things`.
+        instructions: that a run would give.
+        more: calls that are not Graphiti's.
+
+    Raises:
+        ModelRefused: a person must act first: a key, credit, the model's name.
+        ModelBusy: no answer.
+    """
+    asked = [*trials.of_a_run(things, facts, instructions), *more]
+    return tuple([await _checked(model, trial) for trial in asked])
+
+
+async def _checked(model: Model, trial: Trial) -> Checked:
+    turn = TurnModel(model)
+    try:
+        problem = await trial.run(turn)
+    except ValidationError as error:
+        problem = f"does not keep to the schema: {fit.reason(error)}"
+    except BadTurn as error:
+        problem = str(error)
+    return Checked(trial.prompt, _asked(model, trial.prompt), problem, turn.usage)
+
+
+def _asked(model: Model, prompt: str) -> str:
+    return (model.of(prompt) if isinstance(model, PerPrompt) else model).name
