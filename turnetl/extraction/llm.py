@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from weakref import WeakKeyDictionary
 
 from turnetl import ids
-from turnetl.extraction import outcome, shown
+from turnetl.extraction import outcome, shown, signatures
 from turnetl.extraction.air import Air
 from turnetl.extraction.asking import Passage
 from turnetl.extraction.clients import Clients
@@ -91,6 +91,7 @@ class LlmExtractor:
         self._steering = steering
         self._ontology = ontology
         self._gate = gate
+        signatures.remember()
         self._reader = Reader(model, TurnEmbedder(embedder), ontology, halve)
         self._air = Air()
         self._candidates: WeakKeyDictionary[Group, Candidates] = WeakKeyDictionary()
@@ -99,7 +100,7 @@ class LlmExtractor:
         return ids.digest(
             "llm",
             _VERSION,
-            version("graphiti-core"),
+            _graphiti(),
             self._model.name,
             self._steering.of(group, kind).digest,
             self._ontology.digest,
@@ -166,6 +167,11 @@ class LlmExtractor:
         if group not in self._candidates:
             self._candidates[group] = Candidates(group)
         return self._candidates[group]
+
+
+@cache
+def _graphiti() -> str:
+    return version("graphiti-core")
 
 
 def _passages(episode: Episode, context: Sequence[Episode], *, whole: bool) -> Iterator[Passage]:
