@@ -1,5 +1,6 @@
 """What a turn of a group and kind is extracted with: the config and the templates, put together."""
 
+import logging
 from dataclasses import dataclass
 
 from turnetl import ids
@@ -12,6 +13,10 @@ from turnetl.extraction.config import (
 )
 from turnetl.extraction.preprocessor import Preprocessor
 from turnetl.model import GroupId
+
+log = logging.getLogger(__name__)
+
+_TRUE = "a `preprocessing_prompt` that is `true` names no template: no preprocessing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class Steering:
         self._config = config
         self._templates = templates
         self._steers: dict[tuple[GroupId, str], Steer] = {}
-        self._read: dict[str, Preprocessor | None] = {}
+        self._read: dict[str | bool, Preprocessor | None] = {}
 
     def of(self, group: GroupId, kind: str = "") -> Steer:
         """Return what is said about a turn; no kind stands for a turn that has none of its own.
@@ -68,9 +73,11 @@ class Steering:
         )
 
     def _prepared(self, said: bool | str | None) -> Preprocessor | None:
-        if not isinstance(said, str):
+        if said is None or said is False:
             return None
         if said not in self._read:
+            if said is True:
+                log.warning(_TRUE)
             config = ExtractionConfig(preprocessing_prompt=said)
             self._read[said] = config.preprocessor(self._templates)
         return self._read[said]
