@@ -1,11 +1,15 @@
 """Which model is asked what, and what is imported for it."""
 
+import inspect
+import re
 import subprocess
 import sys
+from types import ModuleType
 from typing import get_args
 
 import pytest
 from graphiti_core.prompts.names import PromptName
+from graphiti_core.utils.maintenance import edge_operations, node_operations
 
 from turnetl.errors import BadUsage
 from turnetl.llm import models
@@ -71,6 +75,17 @@ def test_a_beginning_of_no_prompt_is_refused_with_those_there_are() -> None:
 def test_all_prompts_but_ours_are_graphitis() -> None:
     ours = {name for name in models.PROMPTS if name.startswith("reflexion.")}
     assert set(models.PROMPTS) - ours <= set(get_args(PromptName))
+
+
+@pytest.mark.parametrize("module", [node_operations, edge_operations])
+def test_what_graphiti_sends_to_its_small_model_is_small(module: ModuleType) -> None:
+    calls = re.findall(
+        r"generate_prompt_response\(\n(.*?)\n +\)", inspect.getsource(module), re.DOTALL
+    )
+    small = [call for call in calls if "ModelSize.small" in call]
+    named = {name for call in small for name in re.findall(r"'(\w+\.\w+)'", call)}
+    assert named
+    assert named <= set(models.SMALL)
 
 
 async def test_a_model_is_opened_once_whatever_it_is_asked() -> None:

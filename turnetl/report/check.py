@@ -15,16 +15,22 @@ from turnetl.report import costs
 def table(found: Sequence[Checked]) -> RenderableType:
     """One row a kind of call."""
     models = sorted({one.model for one in found})
-    shown = Table(caption=_caption(found, models), caption_justify="left")
-    shown.add_column("call", overflow="fold")
+    shown = Table(
+        box=None,
+        padding=(0, 2, 0, 0),  # narrow enough for a terminal
+        caption=_caption(found, models),
+        caption_justify="left",
+    )
+    shown.add_column("call", no_wrap=True)
     if len(models) > 1:
         shown.add_column("model", overflow="fold")
-    for name in ("asked", "tokens in", "tokens out", "seconds", "cost"):
+    for name in ("asked", "tokens\nin", "tokens\nout", "seconds", "cost"):
         shown.add_column(name, justify="right")
     shown.add_column("what it cannot do", overflow="fold")
     for one in found:
         model = (one.model,) if len(models) > 1 else ()
-        shown.add_row(one.prompt, *model, *_cells(one.usage), Text(one.problem or "-"))
+        call = Text(one.prompt.replace(".", ".\n"))
+        shown.add_row(call, *model, *_cells(one.usage), Text(one.problem or "-"))
     return shown
 
 
