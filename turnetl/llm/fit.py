@@ -29,7 +29,10 @@ def parsed(text: str) -> dict[str, Any]:
     Raises:
         ValueError: it is none.
     """
-    found = json.loads(text)
+    try:
+        found = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
     if not isinstance(found, dict):
         raise ValueError(f"expected a JSON object, got {type(found).__name__}")  # noqa: TRY004 - as JSON's
     return found

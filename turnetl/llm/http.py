@@ -168,5 +168,5 @@ class _Response:
 def _parsed(body: bytes) -> Any:
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

@@ -1,0 +1,250 @@
+"""Limits of requests, tokens and calls in flight, against providers that count too."""
+
+import asyncio
+import math
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.llm import virtual
+from turnetl.errors import ModelBusy, ModelRefused
+from turnetl.llm.chat import Answer, Question, Said
+from turnetl.llm.limiter import Limited, Limiter
+
+MINUTE = 60.0
+
+
+@dataclass
+class Counting:
+    """A provider that takes so much in any minute, on its own clock, and answers after a while."""
+
+    requests: int | None = None
+    tokens: int | None = None
+    seconds: Callable[[], float] = lambda: 1.0
+    travel: Callable[[], float] = lambda: 0.0
+    """Seconds until a request is there."""
+    name: str = "canned/m"
+    taken: deque[tuple[float, int]] = field(default_factory=deque)
+    arrived: list[tuple[float, str]] = field(default_factory=list)
+    refused: int = 0
+    at_once: int = 0
+    most_at_once: int = 0
+
+    async def answer(self, question: Question) -> Answer:
+        await asyncio.sleep(self.travel())
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            return await self._answer(question)
+        finally:
+            self.at_once -= 1
+
+    async def _answer(self, question: Question) -> Answer:
+        now = virtual.now()
+        self.arrived.append((now, question.prompt))
+        while self.taken and self.taken[0][0] <= now - MINUTE:
+            self.taken.popleft()
+        tokens = len(question.messages[0].text) // 4 + 50
+        if self._is_over(tokens):
+            self.refused += 1
+            raise ModelBusy("too many", self.taken[0][0] + MINUTE - now)
+        self.taken.append((now, tokens))
+        await asyncio.sleep(self.seconds())
+        return Answer("{}", tokens - 50, 50, cut=False)
+
+    def _is_over(self, tokens: int) -> bool:
+        if self.requests is not None and len(self.taken) >= self.requests:
+            return True
+        used = sum(taken for _, taken in self.taken)
+        return self.tokens is not None and used + tokens > self.tokens
+
+    async def close(self) -> None:
+        pass
+
+
+def question(name: object = "p", characters: int = 400) -> Question:
+    return Question(str(name), (Said("user", "x" * characters),), None, 1000)
+
+
+def limiter(requests: int | None = None, tokens: int | None = None, at_once: int = 1000) -> Limiter:
+    return Limiter(requests, tokens, at_once, clock=virtual.now)
+
+
+def sent(provider: Counting, limits: Callable[[], Limiter], calls: list[Question]) -> float:
+    """Send all calls at once; return the seconds until the last answer."""
+
+    async def main() -> float:
+        model = Limited(provider, limits())
+        await asyncio.gather(*(model.answer(call) for call in calls), return_exceptions=True)
+        return virtual.now()
+
+    return virtual.run(main())
+
+
+@pytest.mark.parametrize("requests", [1, 3, 10, 60, 500, 2000])
+@pytest.mark.parametrize("seed", range(3))
+def test_nearly_all_of_a_minutes_requests_are_used_and_none_is_too_many(
+    requests: int, seed: int
+) -> None:
+    dice = random.Random(seed)  # noqa: S311 - nothing is kept secret by it
+    provider = Counting(
+        requests,
+        seconds=lambda: dice.uniform(0.1, 3.0),
+        travel=lambda: dice.uniform(0.0, 0.5),
+    )
+    minutes = 6 if requests < 1000 else 3
+    calls = [question() for _ in range(requests * minutes)]
+    sent(provider, lambda: limiter(requests), calls)
+    assert provider.refused == 0
+    if requests > 1:
+        first, last = provider.arrived[0][0], provider.arrived[-1][0]
+        used = (len(calls) - 1) / ((last - first) / MINUTE) / requests
+        assert used >= 0.95
+
+
+def test_requests_leave_evenly_after_a_first_few() -> None:
+    provider = Counting(600)
+    sent(provider, lambda: limiter(600), [question() for _ in range(600)])
+    for second in range(58):
+        within = sum(second <= at < second + 1 for at, _ in provider.arrived)
+        assert within <= (70 if second == 0 else 11)
+
+
+def test_a_lull_is_made_up_for_within_the_limit() -> None:
+    provider = Counting(60)
+
+    async def main() -> None:
+        model = Limited(provider, limiter(60))
+        await asyncio.gather(*(model.answer(question()) for _ in range(30)))
+        await asyncio.sleep(200)
+        began = virtual.now()
+        await asyncio.gather(*(model.answer(question()) for _ in range(6)))
+        assert virtual.now() - began == 1.0
+
+    virtual.run(main())
+    assert provider.refused == 0
+
+
+def test_nearly_all_of_a_minutes_tokens_are_used_and_none_is_too_many() -> None:
+    dice = random.Random(1)  # noqa: S311 - as above
+    provider = Counting(tokens=100_000, seconds=lambda: dice.uniform(0.1, 3.0))
+    calls = [question(characters=dice.randint(400, 12_000)) for _ in range(400)]
+    sent(provider, lambda: limiter(tokens=100_000, at_once=8), calls)
+    first, last = provider.arrived[0][0], provider.arrived[-1][0]
+    used = sum(len(call.messages[0].text) // 4 + 50 for call in calls)
+    assert used / ((last - first) / MINUTE) >= 90_000
+    assert provider.refused == 0
+
+
+def test_a_question_beyond_a_minutes_tokens_waits_for_all_others_and_is_sent() -> None:
+    provider = Counting()
+    calls = [question("a"), question("big", 100_000), question("b")]
+    seconds = sent(provider, lambda: limiter(tokens=10_000), calls)
+    assert [name for _, name in provider.arrived] == ["a", "big", "b"]
+    assert seconds < 3 * MINUTE
+
+
+def test_no_more_calls_are_in_flight_than_allowed_and_never_fewer() -> None:
+    provider = Counting()
+    seconds = sent(provider, lambda: limiter(at_once=4), [question() for _ in range(20)])
+    assert provider.most_at_once == 4
+    assert seconds == 5.0
+
+
+@pytest.mark.parametrize("limits", [{"requests": 30}, {"tokens": 3_000}, {"at_once": 2}])
+def test_who_comes_first_is_served_first(limits: dict[str, int]) -> None:
+    provider = Counting()
+    sent(provider, lambda: limiter(**limits), [question(n) for n in range(50)])
+    assert [name for _, name in provider.arrived] == [str(n) for n in range(50)]
+
+
+def test_a_wait_that_the_provider_asks_for_holds_all_calls_of_that_model_and_no_others() -> None:
+    provider, other = Counting(requests=2), Counting(name="canned/small")
+
+    async def main() -> None:
+        shared = limiter(at_once=1)
+        model, small = Limited(provider, shared), Limited(other, shared)
+        calls = [model.answer(question(n)) for n in range(5)]
+        calls += [small.answer(question(n)) for n in range(5)]
+        done = await asyncio.gather(*calls, return_exceptions=True)
+        assert [type(one) for one in done].count(ModelBusy) == 1
+
+    virtual.run(main())
+    assert provider.refused == 1, "the others waited"
+    assert len(provider.arrived) == 5
+    assert other.arrived[-1][0] < MINUTE < provider.arrived[-1][0]
+
+
+def test_a_longer_wait_than_patience_holds_nobody_and_sends_nothing() -> None:
+    provider = Counting(requests=0, taken=deque([(3600.0, 0)]))
+    seconds = sent(provider, lambda: limiter(at_once=1), [question(n) for n in range(9)])
+    assert provider.refused == 1
+    assert seconds < 1
+
+
+def test_a_refused_model_is_not_asked_again_by_others() -> None:
+    class Refusing(Counting):
+        async def _answer(self, question: Question) -> Answer:
+            self.arrived.append((0.0, question.prompt))
+            raise ModelRefused("no credit")
+
+    provider = Refusing()
+
+    async def main() -> list[Any]:
+        model = Limited(provider, limiter(at_once=1))
+        calls = [model.answer(question(n)) for n in range(9)]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    assert {str(error) for error in virtual.run(main())} == {"no credit"}
+    assert len(provider.arrived) == 1
+
+
+@pytest.mark.parametrize("where", [0, 1, 2, 3, 7])
+@pytest.mark.parametrize("limits", [{"requests": 10}, {"tokens": 1_500}, {"at_once": 2}])
+def test_a_cancelled_call_leaves_its_place_to_the_next(limits: dict[str, int], where: int) -> None:
+    def served(cancelled: int | None) -> tuple[list[str], float]:
+        provider = Counting()
+
+        async def main() -> float:
+            model = Limited(provider, limiter(**limits))
+            tasks = [asyncio.create_task(model.answer(question(n))) for n in range(30)]
+            await asyncio.sleep(0.5)
+            if cancelled is not None:
+                tasks[15 + cancelled].cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            return virtual.now()
+
+        seconds = virtual.run(main())
+        return [name for _, name in provider.arrived], seconds
+
+    names, seconds = served(where)
+    all_names, all_seconds = served(None)
+    assert names == [name for name in all_names if name != str(15 + where)]
+    assert seconds <= all_seconds
+
+
+def test_a_call_that_is_cancelled_in_flight_frees_its_place() -> None:
+    provider = Counting(seconds=lambda: math.inf if len(provider.arrived) == 1 else 1.0)
+
+    async def main() -> None:
+        model = Limited(provider, limiter(at_once=1))
+        hung = asyncio.create_task(model.answer(question()))
+        next_one = asyncio.create_task(model.answer(question()))
+        await asyncio.sleep(5)
+        hung.cancel()
+        await next_one
+
+    virtual.run(main())
+    assert len(provider.arrived) == 2
+
+
+def test_estimates_of_tokens_learn_from_answers() -> None:
+    """A provider whose tokens are shorter than thought: soon no request is one too many."""
+    provider = Counting(tokens=20_000)
+    calls = [question(characters=100) for _ in range(600)]
+    sent(provider, lambda: limiter(tokens=20_000, at_once=4), calls)
+    assert provider.refused == 0

@@ -1,0 +1,224 @@
+"""Asking again, by the kind of failure, with a clock of its own."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+from graphiti_core.prompts.extract_nodes import ExtractedEntities
+
+from tests.llm import virtual
+from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong
+from turnetl.llm import schemas
+from turnetl.llm.chat import Answer, Question, Said
+from turnetl.llm.retry import MOST_SHOWN, Patience, Retried
+from turnetl.model import Usage
+
+GOOD = '{"extracted_entities": []}'
+ASKED = Question(
+    "extract_nodes.extract_message",
+    (Said("system", "You extract."), Said("user", "hello " * 50)),
+    schemas.of(ExtractedEntities),
+    16_384,
+)
+BUSY = ModelBusy("busy")
+
+
+def said(text: str, *, tokens: int = 10, cut: bool = False, refused: bool = False) -> Answer:
+    return Answer(text, 100, tokens, cut, cached_tokens=40, refused=refused, seconds=2, cost=0.5)
+
+
+@dataclass
+class Scripted:
+    """Says one thing after the other, the last one for ever, and remembers when it was asked."""
+
+    says: Sequence[Answer | Exception]
+    name: str = "canned/m"
+    asked: list[Question] = field(default_factory=list)
+    at: list[float] = field(default_factory=list)
+
+    async def answer(self, question: Question) -> Answer:
+        self.asked.append(question)
+        self.at.append(asyncio.get_running_loop().time())
+        said = self.says[min(len(self.asked), len(self.says)) - 1]
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    async def close(self) -> None:
+        pass
+
+
+def ask(model: Scripted, patience: Patience | None = None, chance: float = 1.0) -> Answer:
+    retried = Retried(model, patience or Patience(), chance=lambda: chance)
+    return virtual.run(retried.answer(ASKED))
+
+
+def waits(model: Scripted) -> list[float]:
+    return [after - before for before, after in zip(model.at, model.at[1:], strict=False)]
+
+
+def test_a_busy_model_is_asked_after_longer_and_longer_waits() -> None:
+    model = Scripted([*[BUSY] * 5, said(GOOD)])
+    assert ask(model).text == GOOD
+    assert waits(model) == [1, 2, 4, 8, 16]
+
+
+def test_waits_are_shorter_by_chance_so_that_calls_do_not_come_back_together() -> None:
+    model = Scripted([*[BUSY] * 5, said(GOOD)])
+    ask(model, chance=0.0)
+    assert waits(model) == [0.5, 1, 2, 4, 8]
+
+
+def test_no_wait_is_longer_than_the_longest() -> None:
+    model = Scripted([*[BUSY] * 6, said(GOOD)])
+    ask(model, Patience(attempts=7, longest_wait=10))
+    assert waits(model) == pytest.approx([1, 2, 4, 8, 10, 10])
+
+
+def test_patience_ends() -> None:
+    model = Scripted([BUSY])
+    with pytest.raises(ModelBusy):
+        ask(model, Patience(attempts=3))
+    assert len(model.asked) == 3
+
+
+def test_the_wait_that_a_provider_asks_for_is_kept_and_never_shortened() -> None:
+    model = Scripted([ModelBusy("busy", 7.0), ModelBusy("busy", 0.0), BUSY, said(GOOD)])
+    ask(model, chance=0.0)
+    assert waits(model) == [7, 0, 2]
+
+
+def test_a_wait_beyond_patience_is_left_for_later() -> None:
+    model = Scripted([ModelBusy("busy", 3600.0)])
+    with pytest.raises(ModelBusy) as busy:
+        ask(model)
+    assert busy.value.retry_after == 3600
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize("error", [ModelRefused("no key"), BadTurn("not taken"), TooLong("long")])
+def test_what_asking_again_does_not_mend_is_not_asked_again(error: Exception) -> None:
+    model = Scripted([error])
+    with pytest.raises(type(error)):
+        ask(model)
+    assert len(model.asked) == 1
+
+
+WRONG = {
+    "prose": "Sure! Here they are.",
+    "nothing": "",
+    "spaces": "  \n",
+    "a list": "[]",
+    "half": '{"extracted_entities": [{"name"',
+    "another form": '{"other": 1}',
+    "two objects": f"{GOOD}\n{GOOD}",
+    "not a number": '{"extracted_entities": [{"name": "a", "entity_type_id": "x"}]}',
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
+def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_reason(wrong: str) -> None:
+    model = Scripted([said(wrong), said(GOOD)])
+    assert ask(model).text == GOOD
+    again = model.asked[1]
+    assert again.messages[:2] == ASKED.messages
+    assert again.messages[2] == Said("assistant", wrong.strip() or "(no answer)")
+    assert again.messages[3].role == "user"
+    assert again.messages[3].text.startswith("That does not fit: ")
+    assert replace(again, messages=ASKED.messages) == ASKED
+
+
+def test_a_refusal_is_asked_again_too() -> None:
+    model = Scripted([said("I cannot help.", refused=True), said(GOOD)])
+    assert ask(model).text == GOOD
+    assert "refusal" in model.asked[1].messages[3].text
+
+
+@pytest.mark.parametrize("fenced", [f"```json\n{GOOD}\n```", f"```\n{GOOD}```", f"  {GOOD}\n"])
+def test_an_answer_in_a_fence_is_taken_out_of_it(fenced: str) -> None:
+    model = Scripted([said(fenced)])
+    assert ask(model).text == GOOD
+
+
+def test_what_is_asked_again_counts_all_its_answers() -> None:
+    answer = ask(Scripted([said("no", tokens=7), said("no"), BUSY, said(GOOD, tokens=3)]))
+    usage = Usage(3, 300, 20, cost=1.5, cached_tokens=120, seconds=6)
+    assert answer.usage == usage
+
+
+def test_only_the_last_wrong_answer_is_shown_again() -> None:
+    model = Scripted([said("first"), said("second"), said(GOOD)])
+    ask(model)
+    assert [one.text for one in model.asked[2].messages if one.role == "assistant"] == ["second"]
+
+
+def test_a_long_wrong_answer_is_shown_by_its_beginning() -> None:
+    model = Scripted([said("word " * 9_000), said(GOOD)])
+    ask(model)
+    assert len(model.asked[1].messages[2].text) <= MOST_SHOWN
+
+
+def test_answers_that_never_fit_are_bad_for_their_turn_alone() -> None:
+    model = Scripted([said("no")])
+    with pytest.raises(BadTurn, match="`canned/m` answered `extract_nodes") as bad:
+        ask(model)
+    assert bad.value.usage.calls == len(model.asked) == 5
+    assert bad.value.usage.prompt_tokens == 500
+
+
+def test_long_wrong_answers_are_asked_for_twice_at_most() -> None:
+    model = Scripted([said("no", tokens=12_000)])
+    with pytest.raises(BadTurn):
+        ask(model)
+    assert len(model.asked) == 2
+
+
+def test_a_cut_answer_is_too_long_and_not_asked_for_again() -> None:
+    model = Scripted([said('{"extracted', tokens=16_384, cut=True)])
+    with pytest.raises(TooLong, match="cut after 16,384 tokens") as cut:
+        ask(model)
+    assert len(model.asked) == 1
+    assert cut.value.usage.completion_tokens == 16_384
+
+
+@pytest.mark.parametrize("last", [said("{", cut=True), BadTurn("not taken")])
+def test_an_error_after_a_wrong_answer_counts_both(last: Answer | Exception) -> None:
+    with pytest.raises(BadTurn) as bad:
+        ask(Scripted([said("no"), last]))
+    assert bad.value.usage.prompt_tokens == (200 if isinstance(last, Answer) else 100)
+
+
+@pytest.mark.parametrize(
+    ("entities", "says"),
+    [
+        ([{"name": f"n{i}", "entity_type_id": 0} for i in range(10_000)], "10,000 entries"),
+        ([{"name": "n" * 5_000, "entity_type_id": 0}], "5,000 characters"),
+    ],
+)
+def test_more_than_a_turn_can_hold_is_asked_for_again(
+    entities: list[dict[str, object]], says: str
+) -> None:
+    model = Scripted([said(str({"extracted_entities": entities}).replace("'", '"')), said(GOOD)])
+    assert ask(model).text == GOOD
+    assert says in model.asked[1].messages[3].text
+
+
+def test_deep_nesting_is_no_crash() -> None:
+    model = Scripted([said('{"a":' * 100_000), said(GOOD)])
+    assert ask(model).text == GOOD
+
+
+def test_a_call_that_is_cancelled_while_it_waits_asks_no_more() -> None:
+    model = Scripted([BUSY])
+
+    async def cancelled() -> None:
+        asking = asyncio.create_task(Retried(model, Patience(), chance=lambda: 1.0).answer(ASKED))
+        await asyncio.sleep(2)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await asyncio.sleep(100)
+
+    virtual.run(cancelled())
+    assert len(model.asked) == 2
