@@ -227,7 +227,7 @@ async def _ingested(settings: Settings, limits: app.Limits) -> IngestReport:
     """Ingest groups side by side in this one process: an embedded graph has one opener."""
     run = app.new_run(settings, now)
     at_once = asyncio.Semaphore(settings.groups_at_once)
-    with opening.shared(settings) as around:
+    with opening.shared(settings, now) as around:
         async with opening.tools(settings, around) as tools:
 
             async def ingest(group: GroupId) -> GroupReport:

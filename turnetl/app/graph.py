@@ -139,7 +139,7 @@ async def _ingest(
     """Ingest the groups that have something ready; the others stand as they stood before."""
     run, once = new_run(settings, clock), for_run(settings, limits)
     at_once = asyncio.Semaphore(settings.groups_at_once)
-    with opening.shared(once) as around:
+    with opening.shared(once, clock) as around:
         async with opening.tools(once, around) as tools:
 
             async def one(stood: GroupReport) -> GroupReport:
@@ -158,7 +158,8 @@ async def _ingest(
 def accounted(report: IngestReport, around: Shared) -> IngestReport:
     """Return the report with what the model was asked for."""
     used = around.meter.by_prompt() if around.meter is not None else {}
-    return replace(report, model=used)
+    kept = around.journal.answered if around.journal is not None else 0
+    return replace(report, model=used, journaled=kept)
 
 
 def _outdated(report: GroupReport) -> GroupReport:

@@ -1,7 +1,9 @@
 """The language model with all that stands around its calls, and the embedder."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from turnetl.llm.budget import Budget
 from turnetl.llm.chat import Model
 from turnetl.llm.embedders import CachedEmbedder, open_embedder
 from turnetl.llm.http import Timeouts
+from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.models import open_models
@@ -20,14 +23,30 @@ from turnetl.llm.retry import Patience
 from turnetl.llm.stack import Shared, stacked
 from turnetl.settings import Settings
 
+Clock = Callable[[], datetime]
+
+
+JOURNAL = "journal.sqlite"
+"""In the lake."""
+
 
 @contextmanager
-def shared(settings: Settings) -> Iterator[Shared]:
+def shared(settings: Settings, clock: Clock) -> Iterator[Shared]:
     """Open what all models of this process share, and close it afterwards.
 
     A run that asks no model touches no file for it.
     """
-    yield _shared(settings, prices() if is_asked(settings) else Prices())
+    around = _shared(settings, prices() if is_asked(settings) else Prices())
+    if not (settings.journal and is_asked(settings)):
+        yield around
+        return
+    with closing(journal(settings, clock)) as kept:
+        yield replace(around, journal=kept)
+
+
+def journal(settings: Settings, clock: Clock) -> Journal:
+    """Return the journal of the lake; touches nothing yet. To be closed."""
+    return Journal(settings.lake / JOURNAL, clock=clock)
 
 
 def is_asked(settings: Settings) -> bool:
