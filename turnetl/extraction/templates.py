@@ -101,10 +101,11 @@ def built_in(package: Path = _PACKAGE) -> Path:
 def text_of(path: Path) -> tuple[str | None, str | None]:
     """Return the text of a file, or what is wrong with it. Reads no more than `LARGEST`."""
     try:
-        size = path.stat().st_size
-        if size > LARGEST:
-            return None, f"has {size:,} bytes, more than {LARGEST:,}"
-        text = path.read_bytes().decode("utf-8")
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            return None, f"has {path.stat().st_size:,} bytes, more than {LARGEST:,}"
+        text = data.decode("utf-8")
     except OSError as error:
         return None, f"cannot be read ({error.strerror})"
     except UnicodeDecodeError:
