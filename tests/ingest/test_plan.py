@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -16,7 +17,7 @@ RECIPE = {"ordinary": "r1", "error_heavy": "r1"}
 def planned(
     *episodes: Episode,
     done: tuple[Episode, ...] = (),
-    recipe: dict[str, str] | None = RECIPE,
+    recipe: dict[str, str] | Callable[[str], str] | None = RECIPE,
     **scope: object,
 ) -> Plan:
     rows = [
@@ -43,7 +44,7 @@ def planned(
         [receipt(e) for e in done],
         scope.pop("quarantined", ()),  # type: ignore[arg-type]
         Scope(now=scope.pop("now", NOW), **scope),  # type: ignore[arg-type]
-        recipe=recipe.__getitem__ if recipe is not None else None,
+        recipe=recipe.__getitem__ if isinstance(recipe, dict) else recipe,
         context_turns=2,
     )
 
@@ -122,6 +123,27 @@ def test_a_turn_that_would_be_extracted_otherwise_today_is_stale_unless_nobody_c
     turn = episode("a")
     assert planned(turn, done=(turn,), recipe={"ordinary": "r2"}).stale == {plan.EXTRACTED: 1}
     assert planned(turn, done=(turn,), recipe=None).stale == {}
+
+
+def test_a_change_for_one_kind_makes_turns_of_that_kind_stale_and_no_others() -> None:
+    failed = replace(episode("a"), kind="error_heavy")
+    turns = (failed, episode("b"), replace(episode("c"), kind="error_heavy"))
+    now = {"ordinary": "r1", "error_heavy": "r2"}
+    assert planned(*turns, done=turns, recipe=now).stale == {plan.EXTRACTED: 2}
+    assert planned(*turns, done=turns).stale == {}
+
+
+def test_a_recipe_is_asked_for_once_a_kind_and_for_no_kind_that_is_not_there() -> None:
+    asked: list[str] = []
+
+    def recipe(kind: str) -> str:
+        asked.append(kind)
+        return "r1"
+
+    turns = [episode(name) for name in "abc"]
+    waiting = replace(episode("d"), kind="error_heavy")
+    planned(*turns, waiting, done=tuple(turns), recipe=recipe)
+    assert asked == ["ordinary"]
 
 
 def test_a_limit_leaves_the_rest_waiting_with_a_reason() -> None:
