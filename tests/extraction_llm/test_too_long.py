@@ -1,0 +1,139 @@
+"""Parts that do not fit: cut in two where a reader would pause, and again, until they do."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.extraction_llm import story
+from tests.extraction_llm.canned import Canned, shown
+from tests.servers.toy import ToyEmbedder
+from turnetl.episodes.parts import halves
+from turnetl.errors import BadTurn, TooLong
+from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.port import Resolved
+from turnetl.extraction.steering import always
+from turnetl.graph.mirror.group import Group
+from turnetl.llm.chat import Question
+from turnetl.model import Episode, Usage
+
+NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
+CUT = Usage(calls=1, prompt_tokens=100, completion_tokens=10)
+
+
+def long_turn(times: int = 4) -> Episode:
+    """The story as one part, each turn of it a paragraph."""
+    text = "\n\n".join([said.text for said in story.episodes()] * times)
+    return replace(story.episodes()[0], text=text, parts=(text,))
+
+
+def only(characters: int, *prompts: str) -> Canned:
+    """A model that takes texts of so many characters."""
+
+    def say(question: Question) -> None:
+        if question.prompt in prompts and len(current(question)) > characters:
+            raise TooLong("the answer was cut", CUT)
+
+    return Canned(say)
+
+
+def current(question: Question) -> str:
+    """Return the text that the question is about."""
+    said = shown(question)
+    for name in ("CURRENT MESSAGE", "CURRENT_MESSAGE"):
+        if f"<{name}>" in said:
+            return said.split(f"<{name}>\n")[1].split(f"\n</{name}>")[0]
+    return ""
+
+
+async def read(model: Canned, turn: Episode, group: Group | None = None) -> tuple[Group, Resolved]:
+    group = group or story.empty_group()
+    asks = LlmExtractor(model, ToyEmbedder(), steering=always(None), halve=halves)
+    (result,) = await story.take_in(asks, [turn], group, ToyEmbedder())
+    return group, result
+
+
+def said(group: Group) -> set[tuple[str, str, str]]:
+    names = {entity.uuid: entity.name for entity in group.entities}
+    return {(names[fact.source], fact.text, names[fact.target]) for fact in group.facts}
+
+
+@pytest.mark.parametrize("prompts", [(NODES,), (EDGES,), (NODES, EDGES)])
+@pytest.mark.parametrize("characters", [1200, 600])
+async def test_a_part_in_pieces_says_what_it_says_whole(
+    prompts: tuple[str, ...], characters: int
+) -> None:
+    turn = long_turn()
+    whole, _ = await read(Canned(), turn)
+    pieces, _ = await read(only(characters, *prompts), turn)
+    assert said(pieces) == said(whole)
+    assert {(one.uuid, one.name) for one in pieces.entities} == {
+        (one.uuid, one.name) for one in whole.entities
+    }
+    assert {fact.uuid for fact in pieces.facts} == {fact.uuid for fact in whole.facts}
+
+
+async def test_what_is_asked_about_things_is_not_asked_again_when_only_facts_do_not_fit() -> None:
+    model = only(700, EDGES)
+    await read(model, long_turn())
+    assert len(model.prompts(NODES)) == 1
+    assert len(model.prompts(EDGES)) > 2
+
+
+async def test_a_piece_is_shown_what_stands_before_it() -> None:
+    model = only(1500, NODES)
+    await read(model, long_turn())
+    _, first, second = model.prompts(NODES)
+    earlier = shown(second).split("<PREVIOUS MESSAGES>")[1].split("</PREVIOUS MESSAGES>")[0]
+    assert current(first)[:60] in earlier
+    assert current(second) not in shown(first)
+
+
+async def test_a_part_that_fits_in_no_piece_is_set_aside() -> None:
+    model = only(0, NODES)
+    asks = LlmExtractor(model, ToyEmbedder(), steering=always(None), halve=halves)
+    with pytest.raises(BadTurn, match="was cut"):
+        await asks.extract(long_turn(), [])
+    assert 1 < len(model.asked) < 20
+
+
+async def test_without_a_way_to_cut_it_a_part_is_set_aside() -> None:
+    asks = LlmExtractor(only(1000, NODES), ToyEmbedder(), steering=always(None))
+    with pytest.raises(BadTurn):
+        await asks.extract(long_turn(), [])
+
+
+async def test_questions_that_did_not_fit_are_counted_too() -> None:
+    model = only(1500, NODES)
+    _, result = await read(model, long_turn())
+    assert result.usage.calls == len(model.asked)
+
+
+async def test_things_that_cannot_be_matched_at_once_are_matched_in_halves() -> None:
+    group, _ = await read(Canned(), story.episodes()[0])
+    turn = replace(
+        story.episodes()[5], parts=("`pytest 7` and `cart` and `lite`.",)
+    )
+    plain = Canned()
+    together, _ = await read(plain, turn, await grown())
+    (asked,) = plain.prompts("dedupe_nodes.nodes")
+    assert asked_about(asked) > 1
+
+    def say(question: Question) -> None:
+        if question.prompt == "dedupe_nodes.nodes" and asked_about(question) > 1:
+            raise TooLong("the answer was cut", CUT)
+
+    apart, _ = await read(Canned(say), turn, group)
+    assert {(e.uuid, e.name) for e in apart.entities} == {
+        (e.uuid, e.name) for e in together.entities
+    }
+
+
+async def grown() -> Group:
+    group, _ = await read(Canned(), story.episodes()[0])
+    return group
+
+
+def asked_about(question: Question) -> int:
+    """Return how many new things the question is about."""
+    return len(json.loads(shown(question).split("<ENTITIES>\n")[1].split("\n</ENTITIES>")[0]))
