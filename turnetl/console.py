@@ -57,6 +57,13 @@ def out(table: Any, values: dict[str, Any], *, as_json: bool) -> None:
     Console().print(table, crop=False)
 
 
+def plain(text: str) -> Any:
+    """Return what is shown as it is: no line is broken, no bracket means anything."""
+    from rich.text import Text
+
+    return Text(text, no_wrap=True, overflow="ignore")
+
+
 @contextmanager
 def progress(*, as_json: bool) -> Iterator["Progress"]:
     """Show bars on standard error, on a terminal; say nothing elsewhere or with --json."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from turnetl import episodes, opening
 from turnetl.app.graph import accounted, all_of, find, ingest, ingest_group, status
+from turnetl.app.model import check_model, journal_prune, journal_stats, templates
 from turnetl.app.tables import explain, filter_turns, parse_archives
 from turnetl.ingest.report import IngestReport
 from turnetl.lake import Lake
@@ -21,15 +22,19 @@ __all__ = [
     "accounted",
     "all_of",
     "backfill",
+    "check_model",
     "explain",
     "filter_turns",
     "find",
     "for_run",
     "ingest",
     "ingest_group",
+    "journal_prune",
+    "journal_stats",
     "new_run",
     "parse_archives",
     "status",
+    "templates",
 ]
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from cyclopts import App, Group
 
 from turnetl import console
-from turnetl.cli import looking, stages
+from turnetl.cli import journal, looking, model, stages, templates
 
 app = App(
     name="turnetl",
@@ -42,6 +42,9 @@ app.command(looking.status, group=_look)
 app.command(looking.formats_, name="formats", group=_look)
 app.command(looking.rules_, name="rules", group=_look)
 app.command(looking.search, group=_look)
+app.command(templates.app)
+app.command(model.app)
+app.command(journal.app)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from turnetl.clock import now, utc
@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # importing these costs a second, and `--help` must not pay i
     from turnetl.app import Limits
     from turnetl.settings import Settings
 
+WITH_A_MODEL = Group("With a model", sort_key=3)
 _REPEATED = Parameter(negative="", show_default=False)
 JSON = "One JSON object on standard output."
 Archives = Annotated[list[str], Parameter(negative="", help="Files, folders or globs.")]
@@ -179,6 +180,11 @@ class Asked:
         from turnetl.settings.amounts import budget
 
         return {"budget": budget(self.budget)}
+
+    def limits(self) -> "Limits":
+        from turnetl.app import Limits
+
+        return Limits(preprocessing=self.preprocessing, reflexion=self.reflexion)
 
 
 COMMON, HOW, WHICH, NOISE, ASKED = Common(), How(), Which(), Noise(), Asked()

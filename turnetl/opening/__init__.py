@@ -9,18 +9,20 @@ from turnetl.ingest.group import Tools
 from turnetl.lake import Lake
 from turnetl.llm.stack import Shared
 from turnetl.opening import extraction, models
-from turnetl.opening.extraction import extractor, recipe, templates
+from turnetl.opening.extraction import checked, extractor, recipe, templates
 from turnetl.opening.filters import filters, groups, jobs, named, redactor, rule, rules
-from turnetl.opening.models import embedder, shared
+from turnetl.opening.models import embedder, journal, shared
 from turnetl.settings import Settings
 
 __all__ = [
     "check",
+    "checked",
     "embedder",
     "extractor",
     "filters",
     "groups",
     "jobs",
+    "journal",
     "named",
     "recipe",
     "redactor",

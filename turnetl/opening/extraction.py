@@ -1,6 +1,6 @@
 """The extractor that the settings name, and what it is steered with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from turnetl.extraction.steering import Steering
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.extraction.templates import TemplateResolver, folders
 from turnetl.llm.chat import Model
+from turnetl.llm.checked import Checked
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.port import Embedder
 from turnetl.llm.stack import Shared
@@ -60,6 +61,32 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], str] | None:
         return extractor(settings, WordLlamaEmbedder(), None).recipe
     except BadUsage:
         return None
+
+
+async def checked(settings: Settings, around: Shared) -> Sequence[Checked]:
+    """Ask the model one question of each kind that a run asks, as it would be asked.
+
+    Raises:
+        BadUsage: the model is not fully named.
+        ModelRefused: a person must act first.
+        ModelBusy: no answer.
+    """
+    from turnetl.extraction import trials  # noqa: PLC0415 - brings graphiti
+    from turnetl.llm import check  # noqa: PLC0415 - as above
+
+    kinds = ontology.load(settings.extraction.ontology, templates())
+    steer = Steering(settings.extraction, templates()).of(GroupId(""))
+    asked = models.model(settings, around)
+    try:
+        return await check.check(
+            asked,
+            things=kinds.entity_types,
+            facts=kinds.edge_types,
+            instructions=steer.instructions,
+            more=trials.of_reflexion() if steer.reflexion else (),
+        )
+    finally:
+        await asked.close()
 
 
 def check(settings: Settings, once: str | None = None) -> None:

@@ -40,13 +40,13 @@ def shared(settings: Settings, clock: Clock) -> Iterator[Shared]:
     if not (settings.journal and is_asked(settings)):
         yield around
         return
-    with closing(journal(settings, clock)) as kept:
+    with journal(settings, clock) as kept:
         yield replace(around, journal=kept)
 
 
-def journal(settings: Settings, clock: Clock) -> Journal:
-    """Return the journal of the lake; touches nothing yet. To be closed."""
-    return Journal(settings.lake / JOURNAL, clock=clock)
+def journal(settings: Settings, clock: Clock) -> closing[Journal]:
+    """Name the journal of the lake, and close it afterwards. Touches nothing by itself."""
+    return closing(Journal(settings.lake / JOURNAL, clock=clock))
 
 
 def is_asked(settings: Settings) -> bool:

@@ -1,0 +1,82 @@
+"""What a run with a model is made of, to look at: templates, the model itself, its journal."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import polars as pl
+
+from turnetl import opening
+from turnetl.episodes.tokens import estimate
+from turnetl.extraction.catalog import Entry, catalog, chosen
+from turnetl.llm.checked import Checked
+from turnetl.llm.journal import Pruned, Stats
+from turnetl.scope import Clock, Limits, for_run
+from turnetl.settings import Settings
+
+
+def templates(settings: Settings, names: Sequence[str] = ()) -> Sequence[Entry]:
+    """Return the templates and ontologies of these names, all that there are if none is named.
+
+    Raises:
+        BadUsage: nothing has such a name; says which there are.
+    """
+    return chosen(catalog(settings.extraction, opening.templates(), _tokens), names)
+
+
+async def check_model(settings: Settings, limits: Limits, clock: Clock) -> Sequence[Checked]:
+    """Ask the model one question of each kind that a run asks. What it answers is not kept.
+
+    Raises:
+        BadUsage: the model is not fully named.
+        ModelRefused: a person must act first: a key, credit, the model's name.
+        ModelBusy: no answer.
+    """
+    # An answer out of the journal says nothing of what the model can do today.
+    asked = settings.model_copy(update={"extractor": "llm", "journal": False})
+    once = for_run(asked, limits)
+    opening.check(once, limits.preprocessing)
+    with opening.shared(once, clock) as around:
+        return await opening.checked(once, around)
+
+
+def journal_stats(settings: Settings, clock: Clock) -> Stats:
+    """Say what the journal of the lake holds. Makes no file.
+
+    Raises:
+        JournalRefused: it cannot be read.
+    """
+    with opening.journal(settings, clock) as journal:
+        return journal.stats()
+
+
+def journal_prune(
+    settings: Settings,
+    clock: Clock,
+    *,
+    older_than: datetime | None,
+    model: str | None,
+    everything: bool,
+    dry_run: bool,
+) -> Pruned:
+    """Take answers out of the journal of the lake: those of which all that is said is true.
+
+    Args:
+        settings: where the lake is.
+        clock: the time now.
+        older_than: those kept before.
+        model: those of this model, with or without its provider.
+        everything: all of them.
+        dry_run: only say which.
+
+    Raises:
+        BadUsage: nothing says which.
+        JournalRefused: it cannot be read or written.
+    """
+    with opening.journal(settings, clock) as journal:
+        return journal.prune(
+            older_than=older_than, model=model, everything=everything, dry_run=dry_run
+        )
+
+
+def _tokens(text: str) -> int:
+    return int(estimate(pl.Series([text]))[0])
