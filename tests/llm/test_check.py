@@ -74,6 +74,26 @@ async def test_a_model_that_can_do_all_of_it_passes(provider: Provider, wire: st
     assert len(provider.asked) == len(KINDS)
 
 
+@pytest.mark.parametrize(
+    ("wire", "name"),
+    [
+        ("openai", "gpt-6-luna"),
+        ("openai", "gpt-4.1-mini"),
+        ("anthropic", "claude-sonnet-5"),
+        ("anthropic", "claude-3-5-haiku-latest"),
+        ("gemini", "gemini-3-flash"),
+        ("openai-compatible", "openai/gpt-5-mini"),
+    ],
+)
+async def test_models_of_every_age_are_asked_in_a_way_they_know(
+    provider: Provider, wire: str, name: str
+) -> None:
+    bare = open_model(wire, model=name, base_url=provider.base_url(wire), api_key=KEY)
+    found = await check(bare, instructions="Look for whales. " * 300)
+    await bare.close()
+    assert problems(found) == {}
+
+
 async def test_tokens_seconds_and_cost_of_each_call_are_told(
     model: Model, provider: Provider
 ) -> None:

@@ -32,19 +32,22 @@ def messages(body: Json) -> list[tuple[str, str]]:
         system = [("system", part["text"]) for part in body["systemInstruction"]["parts"]]
         rest = [(turn["role"], turn["parts"][0]["text"]) for turn in body["contents"]]
         return [*system, *rest]
-    system = [("system", body["system"])] if "system" in body else []
-    return [*system, *((m["role"], m["content"]) for m in body["messages"])]
+    system = [("system", _text(body["system"]))] if "system" in body else []
+    return [*system, *((m["role"], _text(m["content"])) for m in body["messages"])]
 
 
 def fields(body: Json) -> set[str]:
     """Return the fields that the answer shall have."""
-    if "response_format" in body:
-        schema = body["response_format"]["json_schema"]["schema"]
-    elif "tools" in body:
+    form = body.get("response_format", {}).get("json_schema")
+    form = form or body.get("output_config", {}).get("format") or {}
+    schema = form.get("schema") or body.get("generationConfig", {}).get("responseSchema") or {}
+    if "tools" in body:
         schema = body["tools"][0]["input_schema"]
-    else:
-        schema = body.get("generationConfig", {}).get("responseSchema", {})
     return set(schema.get("properties", {}))
+
+
+def _text(content: str | list[Json]) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
 def canned(body: Json, answers: Answers) -> str:
