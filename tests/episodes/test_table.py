@@ -7,8 +7,9 @@ import polars as pl
 from tests import frames
 from tests.builders import START, tool, turn
 from turnetl import schema
-from turnetl.episodes import episodes, parts
-from turnetl.model import Turn
+from turnetl.episodes import Filters, episodes, kinds, parts
+from turnetl.episodes.filters import ALL
+from turnetl.model import GroupId, Turn
 
 
 def made(*turns: Turn) -> pl.DataFrame:
@@ -93,3 +94,27 @@ def test_lengths_are_those_of_the_turn_and_of_the_text() -> None:
     assert row["chars_after"] == len(row["text"])
     assert row["tokens"] == pl.select(parts.tokens(pl.lit(row["text"]))).item()
     assert row["parts"] == [row["text"]]
+
+
+def test_a_text_leaves_out_what_the_patterns_for_its_group_and_kind_match() -> None:
+    failed = tool("Bash", "make", "exit 2", is_error=True)
+    turns = [
+        at(number, name, assistant_text="Loud. Soft.", tools=(failed,) * (name == "failed"))
+        for number, name in enumerate(("first", "failed", "last"))
+    ]
+    special = {
+        (ALL, kinds.ERROR_HEAVY): ("Loud. ",),
+        (GroupId("other"), kinds.CONVERSATIONAL): ("Loud. Soft.",),
+    }
+    filters = Filters(rules=(), patterns=(" Soft.",), special=special)
+    texts = episodes(frames.turns(*turns), filters)["text"].to_list()
+    answers = [text.split("assistant: ")[1].split("\n")[0] for text in texts]
+    assert answers == ["Loud.", "Soft.", "Loud."]
+
+
+def test_patterns_for_a_group_make_the_table_of_that_group_anew_and_no_others() -> None:
+    plain = Filters(patterns=("x",))
+    special = {(GroupId("shop"), kind): ("y",) for kind in kinds.KINDS}
+    changed = replace(plain, special=special)
+    assert list(changed.said(GroupId("bank"))) == list(plain.said(GroupId("bank")))
+    assert list(changed.said(GroupId("shop"))) != list(plain.said(GroupId("shop")))

@@ -125,3 +125,10 @@ def test_a_template_with_front_matter_that_cannot_be_used_stops(folder: Path) ->
     (folder / "all.md").write_text("---\nnoise_patterns: ['(']\n---\nRead.")
     with pytest.raises(BadUsage, match=r"all\.md"):
         steering(folder).of(SHOP)
+
+
+def test_a_turn_leaves_out_what_its_own_template_says(folder: Path) -> None:
+    (folder / "errors.md").write_text("---\nnoise_patterns: [DEBUG.*]\n---\nRead.")
+    steer = steering(folder, kinds={"error_heavy": "errors.md"})
+    assert steer.of(SHOP, "error_heavy").noise_patterns == ("DEBUG.*",)
+    assert steer.of(SHOP, "ordinary").noise_patterns == ()

@@ -85,12 +85,12 @@ def is_current(
     known = lake.episodes_metadata(group) or {}
     if known.get(_BY_HAND) and known.get(_TURNS) == _turns(files):
         return True
-    return known.get(_MADE_FROM) == _made_from(files, filters)
+    return known.get(_MADE_FROM) == _made_from(group, files, filters)
 
 
 def _group(lake: Lake, group: GroupId, filters: Filters, *, force: bool) -> FilteredGroup:
     files = lake.turn_files(group)
-    made_from = _made_from(files, filters)
+    made_from = _made_from(group, files, filters)
     known = lake.episodes_metadata(group) or {}
     if not force and known.get(_MADE_FROM) == made_from:
         before = from_text(known.get(_REPORT, ""))
@@ -123,10 +123,10 @@ def _finished(
         yield rows
 
 
-def _made_from(files: Sequence[TurnFile], filters: Filters) -> str:
+def _made_from(group: GroupId, files: Sequence[TurnFile], filters: Filters) -> str:
     """Return the digest of all that decides what a table says."""
     by_hand = "by hand" if filters.by_hand else ""
-    decided = (*noise.versions(filters.rules), "patterns", *filters.patterns)
+    decided = (*noise.versions(filters.rules), *filters.said(group))
     return ids.digest(_turns(files), by_hand, *decided)
 
 

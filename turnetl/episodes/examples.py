@@ -11,9 +11,10 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import noise, schema
-from turnetl.episodes import order, text
+from turnetl.episodes import order
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.slices import deciding, in_slices
+from turnetl.episodes.table import texts
 from turnetl.lake import Batch, Lake
 from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.noise import EMPTY, Rule
@@ -132,7 +133,7 @@ def _left_empty(batches: Sequence[Batch], today: Filters) -> pl.DataFrame:
     none = pl.DataFrame(schema=schema.TURNS.polars).with_columns(noise=pl.lit(None, pl.String))
     with closing(in_slices(batches, today.rules, Path(tempfile.gettempdir()))) as slices:
         return pl.concat(
-            rows.with_columns(text.render(rows, today.patterns))
+            rows.with_columns(texts(rows, today))
             .filter(EMPTY.when)
             .select(*columns, *_SHOWN, named)
             for rows in chain([none], slices)

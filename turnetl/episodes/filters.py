@@ -1,8 +1,14 @@
 """What a person decides about the filter."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
+from turnetl.episodes.kinds import KINDS
+from turnetl.model import GroupId
 from turnetl.noise import EMPTY, RULES, Rule
+
+ALL = GroupId("")
+"""Stands for every group of which nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,9 +20,25 @@ class Filters:
     patterns: tuple[str, ...] = ()
     """Regular expressions (Rust's, as polars has them): what they match of the agent's words and of
     what tools gave back is left out. The person's own words are always whole."""
+    special: Mapping[tuple[GroupId, str], tuple[str, ...]] = field(default_factory=dict)
+    """The patterns of turns of a group and kind, where they may be others than `patterns`. What is
+    said of a group is said of all its kinds; `ALL` stands for the other groups."""
     by_hand: bool = False
     """Said for this run on the command line, not by the settings: the next ingest takes the tables
     as they are, and the next filter or backfill without such words makes them anew."""
+
+    def patterns_of(self, group: GroupId, kind: str) -> tuple[str, ...]:
+        """Return what the text of a turn of that group and kind leaves out."""
+        others = self.special.get((ALL, kind), self.patterns)
+        return self.special.get((group, kind), others)
+
+    def said(self, group: GroupId) -> Iterator[str]:
+        """Yield what decides the texts of a group, for a digest."""
+        yield "patterns"
+        yield from self.patterns
+        for kind in KINDS:
+            if (patterns := self.patterns_of(group, kind)) != self.patterns:
+                yield from (f"patterns of {kind}", *patterns)
 
     @property
     def on(self) -> frozenset[str]:

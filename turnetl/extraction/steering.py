@@ -32,6 +32,8 @@ class Steer:
     """Times that the model is asked what was missed."""
     digest: str
     """Of all that decides what comes out."""
+    noise_patterns: tuple[str, ...] = ()
+    """What the texts of such turns leave out: it stands in the text's own digest."""
 
     def join(self, hints: str) -> str:
         """Return instructions and the hints of a reflexion pass, in the order of the mode."""
@@ -70,6 +72,7 @@ class Steering:
             mode=mode,
             reflexion=reflexion,
             digest=ids.digest(instructions or "", place, str(reflexion)),
+            noise_patterns=found.noise_patterns if found is not None else (),
         )
 
     def _prepared(self, said: bool | str | None) -> Preprocessor | None:

@@ -3,11 +3,16 @@
 import getpass
 import os
 import platform
+from collections.abc import Sequence
 
 from turnetl import formats, noise
 from turnetl.episodes import Filters
+from turnetl.episodes.filters import ALL
+from turnetl.episodes.kinds import KINDS
 from turnetl.errors import BadUsage
+from turnetl.extraction.steering import Steering
 from turnetl.formats.base import Format
+from turnetl.model import GroupId
 from turnetl.opening.extraction import templates
 from turnetl.parse.grouping import Grouping, grouping
 from turnetl.redact import Redactor
@@ -60,10 +65,11 @@ def filters(settings: Settings, *, by_hand: bool = False) -> Filters:
     Raises:
         BadUsage: a rule that is not there, a file of rules or a template that makes no sense.
     """
-    chosen, template = settings.noise, settings.extraction.preprocessor(templates())
+    chosen, steering = settings.noise, Steering(settings.extraction, templates())
     return Filters(
         rules=noise.chosen(chosen.keep, chosen.drop, _own_rules(settings)),
-        patterns=template.noise_patterns if template is not None else (),
+        patterns=steering.of(ALL).noise_patterns,
+        special=_special(steering, (ALL, *map(GroupId, settings.extraction.groups))),
         by_hand=by_hand,
     )
 
@@ -84,6 +90,17 @@ def rule(settings: Settings, name: str) -> noise.Rule:
         BadUsage: there is none; says which there are.
     """
     return noise.named(name, _own_rules(settings))
+
+
+def _special(
+    steering: Steering, groups: Sequence[GroupId]
+) -> dict[tuple[GroupId, str], tuple[str, ...]]:
+    """Return the patterns of all groups and kinds; nothing if they are the same for all."""
+    plain = steering.of(ALL).noise_patterns
+    found = {
+        (group, kind): steering.of(group, kind).noise_patterns for group in groups for kind in KINDS
+    }
+    return found if any(patterns != plain for patterns in found.values()) else {}
 
 
 def _own_rules(settings: Settings) -> tuple[noise.Rule, ...]:
