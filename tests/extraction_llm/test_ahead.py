@@ -1,0 +1,102 @@
+"""Facts in the air while things are matched; vectors made early; nothing asked in vain."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from typing_extensions import override
+
+from tests.extraction_llm import story
+from tests.extraction_llm.canned import Canned
+from tests.servers.toy import ToyEmbedder
+from turnetl.errors import BadTurn
+from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.steering import always
+from turnetl.graph.mirror.group import Group
+from turnetl.llm.chat import Question
+from turnetl.model import Vector
+
+EDGES, DEDUPE = "extract_edges.edge", "dedupe_nodes.nodes"
+
+
+class Embedded(ToyEmbedder):
+    """Remembers what was asked at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[list[str]] = []
+
+    @override
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        self.requests.append(list(texts))
+        return await super().embed(texts)
+
+
+def extractor(model: Canned, embedder: ToyEmbedder | None = None) -> LlmExtractor:
+    return LlmExtractor(model, embedder or ToyEmbedder(), steering=always(None))
+
+
+async def grown(turns: int) -> Group:
+    group = story.empty_group()
+    await story.take_in(extractor(Canned()), story.episodes()[:turns], group, ToyEmbedder())
+    return group
+
+
+async def test_things_are_matched_while_facts_are_in_the_air() -> None:
+    group = await grown(5)
+    turn = replace(story.episodes()[5], parts=("`cart` uses `lite`.",))
+    model = Canned()
+    model.holds[EDGES] = asyncio.Event()
+    matched = model.arrived.setdefault(DEDUPE, asyncio.Event())
+    asks = extractor(model)
+    extracted = await asks.extract(turn, [])
+    resolving = asyncio.create_task(asks.resolve(turn, extracted, group, now=story.NOW))
+    await asyncio.wait_for(matched.wait(), 10)
+    assert not resolving.done()
+    model.holds[EDGES].set()
+    assert (await resolving).facts
+    assert len(model.prompts(EDGES)) == len(model.prompts(DEDUPE)) == 1
+
+
+async def test_facts_that_cannot_be_read_fail_the_turn_that_waits_for_them() -> None:
+    def say(question: Question) -> None:
+        if question.prompt == EDGES:
+            raise BadTurn("no")
+
+    asks = extractor(Canned(say))
+    extracted = await asks.extract(story.episodes()[0], [])
+    with pytest.raises(BadTurn):
+        await asks.resolve(story.episodes()[0], extracted, story.empty_group(), now=story.NOW)
+
+
+async def test_facts_that_nobody_waits_for_are_still_answered_and_may_fail_in_silence() -> None:
+    def say(question: Question) -> None:
+        if question.prompt == EDGES:
+            raise BadTurn("no")
+
+    model = Canned(say)
+    await extractor(model).extract(story.episodes()[0], [])
+    await asyncio.wait_for(model.arrived.setdefault(EDGES, asyncio.Event()).wait(), 10)
+
+
+async def test_closing_breaks_off_what_is_in_the_air() -> None:
+    model = Canned()
+    model.holds[EDGES] = asyncio.Event()
+    asks = extractor(model)
+    extracted = await asks.extract(story.episodes()[0], [])
+    await asks.close()
+    assert all(part.said.cancelled() for part in extracted.parts)
+    await asks.close()
+
+
+async def test_names_and_facts_are_embedded_in_one_request_each_before_they_are_matched() -> None:
+    embedder = Embedded()
+    asks = extractor(Canned(), embedder)
+    turn = story.episodes()[0]
+    extracted = await asks.extract(turn, [])
+    for part in extracted.parts:
+        await part.said
+    assert len(embedder.requests) == 2
+    await asks.resolve(turn, extracted, story.empty_group(), now=story.NOW)
+    assert len(embedder.requests) == 2
