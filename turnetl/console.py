@@ -48,20 +48,13 @@ def say(sentences: Iterable[str]) -> None:
 
 
 def out(table: Any, values: dict[str, Any], *, as_json: bool) -> None:
-    """Give the result: what rich can show, or the values as one JSON object."""
-    if as_json:
-        print(json.dumps(values, ensure_ascii=False))
+    """Give the result: what rich can show, a text as it is, or the values as one JSON object."""
+    if as_json or isinstance(table, str):
+        print(json.dumps(values, ensure_ascii=False) if as_json else table)
         return
     from rich.console import Console
 
     Console().print(table, crop=False)
-
-
-def plain(text: str) -> Any:
-    """Return what is shown as it is: no line is broken, no bracket means anything."""
-    from rich.text import Text
-
-    return Text(text, no_wrap=True, overflow="ignore")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from cyclopts.validators import Number
 from turnetl import console
 from turnetl.cli.options import COMMON, WITH_A_MODEL, Common
 from turnetl.clock import now
+from turnetl.errors import BadUsage
 
 app = App(
     name="journal",
@@ -45,6 +46,8 @@ def prune(
         everything: All of them.
         dry_run: Take nothing out; say what would go.
     """
+    if older_than is None and model is None and not everything:
+        raise BadUsage("say which answers: --older-than DAYS, --model NAME, or --all")
     from turnetl import app as turnetl
     from turnetl.report import journal as shown
 

@@ -19,7 +19,7 @@ def status(*, groups: Groups = (), quiet: Quiet = None, common: Common = COMMON)
 
     settings = common.settings(quiet_minutes=quiet)
     report = console.finished(turnetl.status(settings, turnetl.Limits(groups), now))
-    console.say(sentence for of in report.groups for sentence in shown.sentences(of))
+    console.say(shown.sentences(report))
     console.out(shown.table(report), shown.all_json(report), as_json=common.json)
     return console.DONE
 

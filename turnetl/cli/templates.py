@@ -39,7 +39,7 @@ def show(name: str, /, *, common: Common = COMMON) -> int:
 
     (entry,) = turnetl.templates(common.settings(), (name,))
     text = shown.text(entry)
-    console.out(console.plain(text), shown.as_json((entry,)), as_json=common.json)
+    console.out(text, shown.as_json((entry,)), as_json=common.json)
     return console.DONE
 
 

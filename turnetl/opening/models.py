@@ -76,8 +76,8 @@ def model(settings: Settings, around: Shared | None = None) -> Model:
     chosen = settings.llm
     if chosen.provider == "none":
         raise BadUsage(
-            "the `llm` extractor needs a model: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
-            "TURNETL_LLM__API_KEY, or use --extractor structural"
+            "no model is named: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
+            "TURNETL_LLM__API_KEY; what needs none is `--extractor structural`"
         )
     return open_models(
         chosen.provider,

@@ -1,5 +1,6 @@
 """How groups stand in the graph, and why the rest of their turns is not there."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -20,15 +21,12 @@ def table(report: IngestReport) -> RenderableType:
         return _caption(report)
     shown = Table(caption=_caption(report), caption_justify="left")
     shown.add_column("group")
-    paid = any(_spent(of).calls for of in report.groups)
     for name in ("turns", "committed", "pending", "entities", "facts"):
-        shown.add_column(name, justify="right")
-    for name in ("tokens", "cost") if paid else ():
         shown.add_column(name, justify="right")
     shown.add_column("not in the graph, and why", overflow="fold")
     for of in report.groups:
         counts = (f"{of.turns + of.gone:,}", f"{of.in_graph + of.gone:,}", f"{of.pending:,}")
-        shown.add_row(of.group, *counts, *held(of)[1:], *(_cost(of) if paid else ()), why_not(of))
+        shown.add_row(of.group, *counts, *held(of)[1:], why_not(of) + _cost(of))
     return shown
 
 
@@ -86,8 +84,12 @@ def _spent(of: GroupReport) -> Usage:
     return of.spent or Usage()
 
 
-def _cost(of: GroupReport) -> tuple[str, str]:
-    return f"{costs.tokens(_spent(of)):,}", costs.money(_spent(of).cost)
+def _cost(of: GroupReport) -> str:
+    """Return a line for what a model was asked for, if one was."""
+    used = _spent(of)
+    if not used.calls:
+        return ""
+    return f"\n(cost so far: {costs.money(used.cost)}, {costs.tokens(used):,} tokens)"
 
 
 def held(of: GroupReport) -> tuple[str, str, str]:
@@ -119,18 +121,36 @@ def _stale(of: GroupReport) -> str:
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in why)
 
 
-def sentences(of: GroupReport) -> list[str]:
-    """Why the group was not finished, which turns were set aside, and which have no time."""
+def sentences(report: IngestReport) -> list[str]:
+    """Which turns were set aside, which have no time, and why groups were not finished."""
+    return [said for of in report.groups for said in of_group(of)] + stopped(report.groups)
+
+
+def of_group(of: GroupReport) -> list[str]:
+    """Which turns were set aside, and which have no time."""
     said = [f"{_place(entry.archive, entry.first_line)}{entry.reason}" for entry in of.set_aside]
     told = [f"turn set aside: {reason}" for reason in said[:_SHOWN]]
     if len(said) > _SHOWN:
         told.append(f"and {len(said) - _SHOWN:,} more of `{of.group}`; --json names them all")
     if of.gaps.get(NO_TIME):
         told.append(without_time(of))
-    if of.error:
-        named = f"`{of.group}`" in of.error
-        told.append(of.error if named else f"group `{of.group}`: {of.error}")
     return told
+
+
+def stopped(groups: Sequence[GroupReport]) -> list[str]:
+    """Why groups were not finished, those together that have the same reason."""
+    names: dict[str, list[str]] = {}
+    for of in groups:
+        if of.error:
+            names.setdefault(of.error, []).append(f"`{of.group}`")
+    return [_because(reason, names[reason]) for reason in names]
+
+
+def _because(reason: str, names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return reason if names[0] in reason else f"group {names[0]}: {reason}"
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return f"groups {', '.join(names[:_SHOWN])}{more}: {reason}"
 
 
 def without_time(of: GroupReport) -> str:
