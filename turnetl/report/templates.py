@@ -25,7 +25,7 @@ def table(entries: Sequence[Entry]) -> RenderableType:
     shown.add_column("used for", overflow="fold")
     for entry in entries:
         shown.add_row(*map(Text, _row(entry)))
-    hidden = [Text(f"{entry.path} hides {path}") for entry in entries for path in entry.hides]
+    hidden = [_line(f"{entry.path} hides {path}") for entry in entries for path in entry.hides]
     return Group(shown, *hidden, Text(_caption(entries)))
 
 
@@ -44,7 +44,7 @@ def text(entry: Entry) -> str:
 def findings(entries: Sequence[Entry]) -> RenderableType:
     """A line for each thing that is wrong; one that says how much was looked at."""
     lines = [
-        Text.assemble(
+        _line(
             f"{entry.path or entry.name}: ",
             (finding.grade, _GRADES[finding.grade]),
             f": {finding.text}",
@@ -62,6 +62,11 @@ def exit_code(entries: Sequence[Entry]) -> int:
 
 def as_json(entries: Sequence[Entry]) -> dict[str, Any]:
     return {"templates": [_json(entry) for entry in entries]}
+
+
+def _line(*parts: str | tuple[str, str]) -> Text:
+    """Return a line that is never broken: it holds paths, and who reads it may be a program."""
+    return Text.assemble(*parts, no_wrap=True, overflow="ignore")
 
 
 def _json(entry: Entry) -> dict[str, Any]:
