@@ -46,9 +46,10 @@ def as_json(report: IngestReport) -> dict[str, Any]:
 
 
 def sentences(report: IngestReport) -> list[str]:
-    """Why groups were not finished, what was set aside, and what a person should look at."""
+    """What was set aside, what a person should look at, and why groups were not finished."""
     whole = [report.error] if report.error else []
-    whole += [sentence for of in report.groups for sentence in _of_group(of)]
+    whole += [said for of in report.groups for said in standing.of_group(of) + _retiring(of)]
+    whole += standing.stopped(report.groups)
     if costs.total(report.model).cost is None:
         whole.append(costs.UNKNOWN)
     return whole
@@ -96,10 +97,6 @@ def _left_out(of: GroupReport) -> str:
     """Return a line for what nobody would look for."""
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in (of.left_out or {}).items())
     return f"\n(left out of turns: {reasons})" if reasons else ""
-
-
-def _of_group(of: GroupReport) -> list[str]:
-    return standing.sentences(of) + _retiring(of)
 
 
 def _retiring(of: GroupReport) -> list[str]:
