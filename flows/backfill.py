@@ -20,6 +20,7 @@ from prefect.states import Completed, Failed
 from prefect.tasks import exponential_backoff
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
+from flows.warnings import each_once
 from turnetl import app, opening
 from turnetl.clock import now, utc
 from turnetl.episodes import FilterReport
@@ -119,15 +120,16 @@ async def backfill(
             reflexion=reflexion,
         )
         once = app.for_run(settings, limits)
-        opening.check(once, preprocessing)
-        parsed = await _parsed(_absolute(archives), settings, format or None, batch_size)
-        if not parsed.groups:
-            return _ended(parsed, FilterReport(()), IngestReport(None, ()))
-        filtered = await filter_turns(
-            lambda: app.filter_turns(once, parsed.groups, by_hand=preprocessing is not None)
-        )
-        async with _slots(model_slots, settings.llm.at_once):
-            ingested = await _ingested(once, replace(limits, groups=parsed.groups))
+        with each_once():
+            opening.check(once, preprocessing)
+            parsed = await _parsed(_absolute(archives), settings, format or None, batch_size)
+            if not parsed.groups:
+                return _ended(parsed, FilterReport(()), IngestReport(None, ()))
+            filtered = await filter_turns(
+                lambda: app.filter_turns(once, parsed.groups, by_hand=preprocessing is not None)
+            )
+            async with _slots(model_slots, settings.llm.at_once):
+                ingested = await _ingested(once, replace(limits, groups=parsed.groups))
     except TurnetlError as error:
         return Failed(message=str(error))
     return _ended(parsed, filtered, ingested)

@@ -1,0 +1,28 @@
+"""What our own code warns of, heard once a run: every stage reads the same templates."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_WHO = tuple(f"turnetl.extraction.{name}" for name in ("preprocessor", "steering", "templates"))
+
+
+@contextmanager
+def each_once() -> Iterator[None]:
+    """Let every warning about templates through once, until this ends."""
+    said: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        new = message not in said
+        said.add(message)
+        return new
+
+    loggers = [logging.getLogger(name) for name in _WHO]
+    for logger in loggers:
+        logger.addFilter(is_new)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_new)
