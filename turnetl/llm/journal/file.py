@@ -62,19 +62,19 @@ class File:
         found: tuple[Any, ...] | None = connection.execute(_FIND, (key,)).fetchone()
         return found
 
-    def keep(self, row: Row, now: datetime, *, replace: bool) -> None:
+    def keep(self, row: Row, *, replace: bool) -> None:
         """Write a row whole or not at all; one that is there stays if it is not to be replaced.
 
         A killed process has kept it then; of a power cut, it is on the disk within a second or
         with the next row: waiting for the disk at each would take ten milliseconds of each call.
         """
-        due = self._synced is None or abs(now - self._synced) >= _SYNCED
+        due = self._synced is None or abs(row.kept_at - self._synced) >= _SYNCED
         if due:
             self.writing.execute("PRAGMA synchronous = FULL")
         self.writing.execute(_REPLACE if replace else _KEEP, row.values)
         if due:
             self.writing.execute("PRAGMA synchronous = NORMAL")
-            self._synced = now
+            self._synced = row.kept_at
 
     def count(self, uses: Mapping[str, int]) -> None:
         """Add to how often rows were used."""
@@ -112,8 +112,9 @@ def _connected(path: Path, wait: float) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path, wait: float) -> None:
     _check(connection, path)
-    # Acts on an empty file only: what is pruned can then be given back without a second copy.
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    if _is_empty(connection):
+        # What is pruned can then be given back to the disk without a second copy of the rest.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     _write_ahead(connection, wait)
     connection.execute("PRAGMA synchronous = NORMAL")
     # Also where nothing is to be made: whether it can be written is asked before a call is paid.

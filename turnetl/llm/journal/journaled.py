@@ -80,6 +80,7 @@ class Journaled:
             # Kept by a version that was content with less, perhaps.
             self._journal.distrust(key, question.prompt)
             return None
+        self._journal.use(key)
         return found
 
     def _begin(self, key: str, question: Question) -> None:

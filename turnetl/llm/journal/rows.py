@@ -43,6 +43,7 @@ class Row:
     """In the order of `TABLE`."""
     answer: Answer
     """As it will be found."""
+    kept_at: datetime
 
 
 def row_of(key: str, question: Question, model: str, answer: Answer, now: datetime) -> Row:
@@ -50,7 +51,7 @@ def row_of(key: str, question: Question, model: str, answer: Answer, now: dateti
     names = (_plain(question.prompt), _plain(model))
     values = (key, *names, time_said(now), size_of(question), *figures, 0)
     kept = replace(answer, journaled=True)
-    return Row(key, (*values, _mark(key, said, figures), said), kept)
+    return Row(key, (*values, _mark(key, said, figures), said), kept, now)
 
 
 def answer_of(key: str, read: Sequence[Any]) -> Answer | None:

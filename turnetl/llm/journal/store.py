@@ -75,6 +75,13 @@ class Journal:
         with self._told():
             return self._find(key, patiently=True)
 
+    def use(self, key: str) -> None:
+        """Count that an answer stood in for a call."""
+        self.answered += 1
+        self._uses[key] += 1
+        if len(self._uses) >= _USES:
+            self._thread.submit(self._count_uses)
+
     def keep(self, key: str, question: Question, model_name: str, answer: Answer) -> None:
         """Write the answer, whole or not at all. One that is there already stays.
 
@@ -93,7 +100,7 @@ class Journal:
             # Whoever has it locked may take long: that is waited for elsewhere. What else is
             # wrong will be wrong again, and is told then.
             log.debug("journal not read at once", exc_info=error)
-        return await self._apart(self.find, key)
+        return await self._apart(self._find_at_last, key)
 
     async def kept(self, key: str, question: Question, model_name: str, answer: Answer) -> None:
         """Do as `keep`, without keeping others from their work; hold what cannot be written."""
@@ -106,8 +113,7 @@ class Journal:
         Raises:
             JournalRefused: it could not.
         """
-        if self._trouble is not None:
-            raise self._trouble
+        self._go_on()
         if (left := _free(self.path.parent)) < self._room:
             raise trouble.no_room(self.path, left)
 
@@ -166,10 +172,32 @@ class Journal:
             self._file = None
 
     def _opened(self) -> File:
-        with self._opening, self._told():
+        with self._opening:
             if self._file is None:
-                self._file = File.open(self.path, self._wait)
+                self._go_on()
+                self._file = self._open()
             return self._file
+
+    def _open(self) -> File:
+        try:
+            with self._told():
+                return File.open(self.path, self._wait)
+        except JournalRefused as error:
+            self._trouble = error
+            raise
+
+    def _go_on(self) -> None:
+        """Raise what was wrong before: each try may wait long for whoever has it locked."""
+        if self._trouble is not None:
+            raise self._trouble
+
+    def _find_at_last(self, key: str) -> Answer | None:
+        self._go_on()
+        try:
+            return self.find(key)
+        except JournalRefused as error:
+            self._trouble = error
+            raise
 
     def _find(self, key: str, *, patiently: bool) -> Answer | None:
         if key in self._held:
@@ -180,36 +208,28 @@ class Journal:
         if (answer := answer_of(key, read)) is None:
             self.distrust(key, str(read[2]))
             return None
-        self._use(key)
         return answer
-
-    def _use(self, key: str) -> None:
-        self.answered += 1
-        self._uses[key] += 1
-        if len(self._uses) >= _USES:
-            self._thread.submit(self._count_uses)
 
     def _count_uses(self) -> None:
         uses, self._uses = self._uses, Counter()
         try:
-            self._opened().count(uses)
+            if uses:
+                self._opened().count(uses)
         except (JournalRefused, sqlite3.Error) as error:
             log.info("uses of the journal not counted", exc_info=error)
 
     def _write(self, row: Row) -> None:
         with self._told():
-            self._opened().keep(row, self._clock(), replace=row.key in self._unreadable)
+            self._opened().keep(row, replace=row.key in self._unreadable)
         self._unreadable.discard(row.key)
 
     def _write_or_hold(self, row: Row) -> None:
-        # After the first failure none is tried: each may wait long for whoever has it locked.
-        if self._trouble is None:
-            try:
-                return self._write(row)
-            except JournalRefused as error:
-                self._trouble = error
-        self._held[row.key] = row
-        return None
+        try:
+            self._go_on()
+            self._write(row)
+        except JournalRefused as error:
+            self._trouble = error
+            self._held[row.key] = row
 
     def _write_held(self) -> None:
         """Try once more: there may be room now, or whoever had it locked is gone."""

@@ -48,7 +48,7 @@ def other_form(path: Path, found: int | str, known: int) -> JournalRefused:
 def no_room(path: Path, left: float) -> JournalRefused:
     return JournalRefused(
         f"the disk of journal `{path}` has {left / 1e6:,.0f} MB left: answers could be paid for "
-        "and not kept; make room and run again"
+        "and not kept; make room (`turnetl journal prune` may help), then run again"
     )
 
 

@@ -1,0 +1,216 @@
+"""What the journal keeps, finds, sums up and gives back to the disk."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.llm.journals import NAME, NOON, answer, clock, question
+from turnetl.errors import BadUsage
+from turnetl.llm.chat import Answer
+from turnetl.llm.journal import Journal, Kept, Pruned, key_of
+from turnetl.model import Usage
+
+KEY = key_of(NAME, question())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "lake" / "journal.sqlite"
+
+
+@pytest.fixture
+def journal(path: Path) -> Iterator[Journal]:
+    with closing(Journal(path, clock=clock)) as opened:
+        yield opened
+
+
+def keep(journal: Journal, number: int, said: str = "{}", prompt: str = "p", to: str = NAME) -> str:
+    asked = question(f"number {number}", prompt)
+    key = key_of(to, asked)
+    journal.keep(key, asked, to, answer(said))
+    return key
+
+
+def test_nothing_is_made_before_it_is_needed(path: Path) -> None:
+    journal = Journal(path, clock=clock)
+    assert journal.stats().total == Kept()
+    assert journal.prune(everything=True) == Pruned(path, 0, 0, 0, dry_run=False)
+    journal.close()
+    assert not path.parent.exists()
+
+
+def test_what_was_kept_is_found_with_what_it_cost(journal: Journal) -> None:
+    assert journal.find(KEY) is None
+    journal.keep(KEY, question(), NAME, answer('{"a": "ä"}'))
+    assert journal.find(KEY) == replace(answer('{"a": "ä"}'), journaled=True)
+
+
+def test_what_was_kept_is_found_by_the_next_run(journal: Journal, path: Path) -> None:
+    journal.keep(KEY, question(), NAME, answer())
+    journal.close()
+    with closing(Journal(path, clock=clock)) as again:
+        assert again.find(KEY) == replace(answer(), journaled=True)
+
+
+def test_a_closed_journal_is_one_file(journal: Journal, path: Path) -> None:
+    journal.keep(KEY, question(), NAME, answer())
+    journal.close()
+    journal.close()
+    assert [file.name for file in path.parent.iterdir()] == ["journal.sqlite"]
+
+
+def test_the_first_answer_stays(journal: Journal) -> None:
+    journal.keep(KEY, question(), NAME, answer('{"a": 1}'))
+    journal.keep(KEY, question(), NAME, answer('{"a": 2}'))
+    found = journal.find(KEY)
+    assert found is not None
+    assert found.text == '{"a": 1}'
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        Answer("\x00 \ud800 \U0001f600", 0, 0, cut=False),
+        Answer("", 0, 0, cut=False, cost=None),
+        Answer("{}", 1, 1, cut=False, seconds=3, cost=1),
+        Answer("{}", -5, 2**60, cut=False, cost=-0.0),
+        Answer("x" * 5_000_000, 1, 1, cut=False),
+    ],
+)
+def test_whatever_was_answered_is_found_as_it_was(journal: Journal, odd: Answer) -> None:
+    journal.keep(KEY, question(), NAME, odd)
+    assert journal.find(KEY) == replace(odd, journaled=True)
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        Answer("{}", 10**30, -(10**30), cut=False),
+        Answer("{}", 1, 1, cut=False, seconds=float("nan"), cost=float("inf")),
+    ],
+)
+def test_figures_that_nothing_can_hold_lose_no_answer(journal: Journal, figures: Answer) -> None:
+    journal.keep(KEY, question(), NAME, figures)
+    found = journal.find(KEY)
+    assert found is not None
+    assert found.text == "{}"
+    assert abs(found.prompt_tokens) < 2**63
+    assert found.seconds == 0
+
+
+def test_the_question_itself_is_not_kept(journal: Journal, path: Path) -> None:
+    secret = "what only the question says"
+    asked = question(secret)
+    journal.keep(key_of(NAME, asked), asked, NAME, answer())
+    journal.close()
+    assert secret.encode() not in path.read_bytes()
+    with closing(sqlite3.connect(path)) as seen:
+        assert seen.execute("SELECT asked FROM answers").fetchone() == (39,)
+
+
+def test_stats_say_what_was_paid_by_prompt_and_by_model(journal: Journal) -> None:
+    keep(journal, 1, prompt="b")
+    keep(journal, 2, prompt="a")
+    keep(journal, 3, prompt="a", to="gemini/large")
+    stats = journal.stats()
+    one = Kept(1, Usage(2, 100, 10, 0.25, 40, 1.5))
+    assert list(stats.by_prompt.items()) == [("a", one + one), ("b", one)]
+    assert list(stats.by_model.items()) == [("gemini/large", one), (NAME, one + one)]
+    assert stats.total == Kept(3, Usage(6, 300, 30, 0.75, 120, 4.5))
+    assert stats.oldest == stats.newest == NOON
+
+
+def test_stats_say_what_was_used_again_and_saved(journal: Journal, path: Path) -> None:
+    key = keep(journal, 1)
+    keep(journal, 2)
+    for _ in range(3):
+        journal.use(key)
+    assert journal.answered == 3
+    journal.close()
+    with closing(Journal(path, clock=clock)) as again:
+        total = again.stats().total
+    assert (total.used, total.saved) == (3, 0.75)
+
+
+def test_a_cost_that_is_not_known_makes_no_sum(journal: Journal) -> None:
+    keep(journal, 1)
+    journal.keep(KEY, question(), NAME, answer(cost=None))
+    total = journal.stats().total
+    assert (total.usage.cost, total.usage.prompt_tokens, total.saved) == (None, 200, 0)
+    journal.use(KEY)
+    journal.close()
+    assert Journal(journal.path, clock=clock).stats().total.saved is None
+
+
+def test_bytes_are_those_on_the_disk(journal: Journal, path: Path) -> None:
+    keep(journal, 1, "x" * 100_000)
+    assert journal.stats().bytes > 100_000
+    journal.close()
+    assert journal.stats().bytes == path.stat().st_size  # and looking writes nothing
+    journal.close()
+
+
+def test_pruning_shrinks_the_file_by_what_it_says(journal: Journal, path: Path) -> None:
+    for number in range(20):
+        keep(journal, number, "x" * 50_000)
+    before = journal.stats().bytes
+    pruned = journal.prune(everything=True)
+    assert (pruned.entries, pruned.left) == (20, 0)
+    assert pruned.bytes == before - path.stat().st_size
+    assert path.stat().st_size < 50_000
+
+
+def test_a_dry_run_takes_nothing_out_and_says_about_how_much_it_would(journal: Journal) -> None:
+    for number in range(20):
+        keep(journal, number, "x" * 20_000, to=NAME if number % 2 else "gemini/large")
+    would = journal.prune(model=NAME, dry_run=True)
+    assert (would.entries, would.left, would.dry_run) == (10, 10, True)
+    assert journal.stats().total.entries == 20
+    done = journal.prune(model=NAME)
+    assert (done.entries, done.left) == (10, 10)
+    assert 0.4 < would.bytes / done.bytes < 1.1
+
+
+def test_what_was_kept_before_a_time_is_pruned_and_the_rest_stays(path: Path) -> None:
+    times = [NOON, NOON + timedelta(days=1), NOON + timedelta(days=2)]
+    now = iter(times)
+    with closing(Journal(path, clock=lambda: next(now))) as journal:
+        keys = [keep(journal, number) for number in range(3)]
+        pruned = journal.prune(older_than=times[1])
+        assert (pruned.entries, pruned.left) == (1, 2)
+        assert journal.find(keys[0]) is None
+        assert journal.find(keys[1]) is not None
+
+
+@pytest.mark.parametrize("said", [NAME, "small"])
+def test_a_model_is_known_with_and_without_its_provider(journal: Journal, said: str) -> None:
+    keep(journal, 1)
+    keep(journal, 2, to="openai/smaller")
+    assert journal.prune(model=said).entries == 1
+    assert list(journal.stats().by_model) == ["openai/smaller"]
+
+
+def test_age_and_model_must_both_be_true(journal: Journal) -> None:
+    keep(journal, 1)
+    later = NOON + timedelta(seconds=1)
+    assert journal.prune(older_than=later, model="large").entries == 0
+    assert journal.prune(older_than=NOON, model="small").entries == 0
+    assert journal.prune(older_than=later, model="small").entries == 1
+
+
+def test_pruning_asks_what(journal: Journal) -> None:
+    with pytest.raises(BadUsage, match="by age, by model, or all"):
+        journal.prune()
+
+
+def test_what_was_pruned_can_be_kept_again(journal: Journal) -> None:
+    key = keep(journal, 1)
+    journal.prune(everything=True)
+    assert journal.find(key) is None
+    keep(journal, 1)
+    assert journal.find(key) is not None

@@ -1,0 +1,102 @@
+"""When two questions are the same."""
+
+import json
+import random
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from tests.llm.journals import NAME, question
+from turnetl.llm.chat import Question, Said, Schema
+from turnetl.llm.journal import key_of
+
+TEXTS = st.text(st.characters(codec=None), max_size=20)
+"""With lone surrogates: archives have them."""
+PLAIN = st.text(max_size=8)
+LEAVES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | PLAIN
+TREES = st.recursive(
+    LEAVES, lambda below: st.lists(below, max_size=3) | st.dictionaries(PLAIN, below, max_size=3)
+)
+SCHEMAS = st.builds(Schema, PLAIN, st.dictionaries(PLAIN, TREES, max_size=4))
+SAID = st.builds(Said, st.sampled_from(["system", "user", "assistant"]), TEXTS)
+QUESTIONS = st.builds(
+    Question,
+    st.just("a.prompt"),
+    st.lists(SAID, max_size=3).map(tuple),
+    st.none() | SCHEMAS,
+    st.integers(1, 9),
+)
+
+
+class Form(BaseModel):
+    names: list[str]
+
+
+@given(TEXTS, QUESTIONS, TEXTS, QUESTIONS)
+def test_different_questions_have_different_keys(
+    name: str, one: Question, other_name: str, other: Question
+) -> None:
+    assume((name, one.messages, one.max_tokens) != (other_name, other.messages, other.max_tokens))
+    assert key_of(name, one) != key_of(other_name, other)
+
+
+@given(QUESTIONS, SCHEMAS, SCHEMAS)
+def test_different_forms_of_an_answer_have_different_keys(
+    asked: Question, one: Schema, other: Schema
+) -> None:
+    # In JSON 1 and true differ, in Python they do not.
+    assume((one.name, json.dumps(one.json)) != (other.name, json.dumps(other.json)))
+    assume(one != other)
+    with_one, with_other = replace(asked, schema=one), replace(asked, schema=other)
+    assert key_of(NAME, with_one) != key_of(NAME, with_other)
+    assert key_of(NAME, with_one) != key_of(NAME, replace(asked, schema=None))
+
+
+@given(QUESTIONS, st.randoms(use_true_random=False))
+def test_the_order_of_a_schemas_keys_does_not_matter(
+    asked: Question, chance: random.Random
+) -> None:
+    assume(asked.schema is not None and len(asked.schema.json) > 1)
+    assert asked.schema is not None
+    turned = replace(asked, schema=Schema(asked.schema.name, _shuffled(asked.schema.json, chance)))
+    assert key_of(NAME, turned) == key_of(NAME, asked)
+
+
+@given(QUESTIONS)
+def test_what_no_provider_sees_does_not_matter(asked: Question) -> None:
+    schema = asked.schema and Schema(asked.schema.name, asked.schema.json, Form)
+    same = replace(asked, prompt="another.name", schema=schema)
+    assert key_of(NAME, same) == key_of(NAME, asked)
+
+
+def test_the_order_of_a_schemas_lists_matters() -> None:
+    one, other = Schema("F", {"required": ["a", "b"]}), Schema("F", {"required": ["b", "a"]})
+    asked = question()
+    assert key_of(NAME, replace(asked, schema=one)) != key_of(NAME, replace(asked, schema=other))
+
+
+def test_a_word_that_moves_to_the_next_message_makes_another_question() -> None:
+    one = (Said("user", "ab"), Said("user", "c"))
+    other = (Said("user", "a"), Said("user", "bc"))
+    asked = question()
+    assert key_of(NAME, replace(asked, messages=one)) != key_of(
+        NAME, replace(asked, messages=other)
+    )
+
+
+def test_a_key_is_the_same_in_every_version_and_on_every_machine() -> None:
+    asked = replace(question(), schema=Schema("Form", {"type": "object", "required": ["a"]}))
+    assert key_of(NAME, asked) == "7c80d79c0b6cdc6e92087e8ef3623d43"
+
+
+def _shuffled(value: Any, chance: random.Random) -> Any:
+    if isinstance(value, list):
+        return [_shuffled(entry, chance) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    keys = list(value)
+    chance.shuffle(keys)
+    return {key: _shuffled(value[key], chance) for key in keys}

@@ -1,0 +1,101 @@
+"""How a journal is shown."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+
+from turnetl.llm.journal import Kept, Pruned, Stats
+from turnetl.model import Usage
+from turnetl.report import journal as report
+
+PATH = Path("lake/journal.sqlite")
+KEPT = Kept(3, Usage(4, 1_000, 200, 1.5, 300, 12.34), used=2, saved=1.0)
+STATS = Stats(
+    path=PATH,
+    bytes=2_500_000,
+    oldest=datetime(2026, 1, 2, tzinfo=UTC),
+    newest=datetime(2026, 3, 4, tzinfo=UTC),
+    by_prompt={"dedupe_nodes.nodes": KEPT, "extract_nodes.extract_text": KEPT},
+    by_model={"openai/small": KEPT + KEPT},
+)
+
+
+def shown(what: RenderableType) -> str:
+    console = Console(width=80)
+    with console.capture() as captured:
+        console.print(what)
+    return captured.get()
+
+
+def test_a_row_a_prompt_a_row_a_model_and_one_for_all() -> None:
+    said = shown(report.table(STATS))
+    first = [line.split()[0] for line in said.splitlines()]
+    assert first == [
+        *("tokens", "prompt,", "dedupe_nodes.", "nodes", "extract_nodes.", "extract_text"),
+        *("openai/small", "all", "2.5", "lake/journal.sqlite"),
+    ]
+    assert "$3.00" in said
+    assert "2.5 MB, 2026-01-02 to 2026-03-04; used again instead of paying $2.00" in said
+
+
+def test_an_empty_journal_says_so() -> None:
+    assert shown(report.table(Stats(PATH))).strip() == "no answers in lake/journal.sqlite"
+
+
+def test_json_says_the_same_with_names() -> None:
+    values = json.loads(json.dumps(report.as_json(STATS)))
+    assert values | {"by_prompt": 0, "by_model": 0} == {
+        "journal": "lake/journal.sqlite",
+        "bytes": 2_500_000,
+        "oldest": "2026-01-02T00:00:00+00:00",
+        "newest": "2026-03-04T00:00:00+00:00",
+        "answers": 6,
+        "calls": 8,
+        "prompt_tokens": 2_000,
+        "cached_tokens": 600,
+        "completion_tokens": 400,
+        "seconds": 24.68,
+        "cost": 3.0,
+        "used": 4,
+        "saved": 2.0,
+        "by_prompt": 0,
+        "by_model": 0,
+    }
+    assert values["by_model"]["openai/small"]["answers"] == 6
+    assert set(values["by_prompt"]) == {"dedupe_nodes.nodes", "extract_nodes.extract_text"}
+
+
+def test_json_of_an_empty_journal_has_no_times() -> None:
+    values = report.as_json(Stats(PATH))
+    assert (values["oldest"], values["newest"], values["answers"]) == (None, None, 0)
+
+
+def test_what_is_not_known_is_null() -> None:
+    unknown = Kept(1, Usage(1, 1, 1, None), used=1, saved=None)
+    stats = Stats(PATH, by_prompt={"p": unknown}, by_model={"m": unknown})
+    values = report.as_json(stats)
+    assert (values["cost"], values["saved"]) == (None, None)
+    assert "unknown" in shown(report.table(stats))
+
+
+def test_pruning_is_told_in_a_line() -> None:
+    done = Pruned(PATH, 1, 4_096, 1_200, dry_run=False)
+    assert shown(report.pruned(done)).strip() == (
+        "1 answer gone, 4 kB freed, 1,200 left in lake/journal.sqlite"
+    )
+    would = Pruned(PATH, 1_000, 9_400_000, 0, dry_run=True)
+    assert " ".join(shown(report.pruned(would)).split()) == (
+        "1,000 answers would go, about 9.4 MB freed, 0 left in lake/journal.sqlite"
+    )
+
+
+def test_json_of_pruning() -> None:
+    assert report.pruned_json(Pruned(PATH, 2, 3, 4, dry_run=True)) == {
+        "journal": "lake/journal.sqlite",
+        "answers": 2,
+        "bytes": 3,
+        "left": 4,
+        "dry_run": True,
+    }

@@ -1,0 +1,313 @@
+"""A journal that is damaged, locked, full or not a journal: told, nothing lost, nothing paid twice.
+
+Real limits and real locks; what a process may write is limited in a process of its own.
+"""
+
+import resource
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.llm.journals import NAME, Counted, answer, clock, question
+from turnetl.errors import JournalRefused, Stop
+from turnetl.llm.chat import Answer
+from turnetl.llm.journal import Journal, Journaled, key_of
+
+ROWS = 40
+
+Found = TypeVar("Found")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "lake" / "journal.sqlite"
+
+
+@pytest.fixture
+def full(path: Path) -> Path:
+    """A journal with some answers, closed."""
+    filled(path)
+    return path
+
+
+def filled(path: Path) -> None:
+    with closing(Journal(path, clock=clock)) as journal:
+        for number in range(ROWS):
+            asked = question(f"number {number}")
+            journal.keep(key_of(NAME, asked), asked, NAME, answer(said(number)))
+
+
+def said(number: int) -> str:
+    return f'{{"said": "{"x" * 300}{number}"}}'
+
+
+def key(number: int) -> str:
+    return key_of(NAME, question(f"number {number}"))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[sqlite3.Connection]:
+    """Lock it against writers, until the connection's transaction ends."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute(statement, values)
+
+
+def bytes_of(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def notes(path: Path) -> bytes:
+    """Write what is no journal, and return it."""
+    path.parent.mkdir()
+    path.write_text("notes of a person, not to be lost\n" * 100)
+    return path.read_bytes()
+
+
+def torn(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\x5a" * (len(data) - 4096)
+    path.write_bytes(data)
+
+
+async def test_a_torn_file_stops_the_run_before_anything_is_paid(full: Path) -> None:
+    torn(full)
+    before, model = bytes_of(full), Counted()
+    journal = Journal(full, clock=clock)
+    with pytest.raises(Stop) as refused:
+        await Journaled(model, journal).answer(question("number 1"))
+    assert f"journal `{full}` is damaged" in str(refused.value)
+    assert "move it and its `-wal` and `-shm` away" in str(refused.value)
+    journal.close()
+    assert model.asked == []
+    assert bytes_of(full) == before
+
+
+async def test_a_text_file_in_its_place_stops_the_run_and_stays(path: Path) -> None:
+    before, model = notes(path), Counted()
+    with (
+        closing(Journal(path, clock=clock)) as journal,
+        pytest.raises(JournalRefused, match=r"damaged \(file is not a database\): move it"),
+    ):
+        await Journaled(model, journal).answer(question())
+    assert (model.asked, bytes_of(path)) == ([], before)
+
+
+async def test_another_programs_database_is_left_alone(path: Path) -> None:
+    path.parent.mkdir()
+    change(path, "CREATE TABLE answers (a)")
+    before = bytes_of(path)
+    with (
+        closing(Journal(path, clock=clock)) as journal,
+        pytest.raises(JournalRefused, match="no journal of turnetl's: move it away"),
+    ):
+        await Journaled(Counted(), journal).answer(question())
+    assert bytes_of(path) == before
+
+
+async def test_a_journal_of_another_form_is_left_alone(full: Path) -> None:
+    change(full, "PRAGMA user_version = 7")
+    with (
+        closing(Journal(full, clock=clock)) as journal,
+        pytest.raises(JournalRefused, match="has form 7, this turnetl knows form 1"),
+    ):
+        await Journaled(Counted(), journal).answer(question())
+
+
+def test_a_folder_in_its_place_is_told(path: Path) -> None:
+    path.mkdir(parents=True)
+    with (
+        closing(Journal(path, clock=clock)) as journal,
+        pytest.raises(JournalRefused, match="see that it is a file that you may write"),
+    ):
+        journal.find(key(1))
+
+
+def test_a_file_in_place_of_its_folder_is_told(path: Path) -> None:
+    path.parent.write_text("")
+    with (
+        closing(Journal(path, clock=clock)) as journal,
+        pytest.raises(JournalRefused, match="see that its folder can be written to"),
+    ):
+        journal.find(key(1))
+
+
+def test_an_empty_file_is_a_journal_without_answers(path: Path) -> None:
+    path.parent.mkdir()
+    path.touch()
+    with closing(Journal(path, clock=clock)) as journal:
+        assert journal.find(key(1)) is None
+        assert journal.stats().total.entries == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "SET answer = CAST('{}' AS BLOB)",
+        "SET answer = '{}'",
+        "SET answer = CAST(answer || ' ' AS BLOB)",
+        "SET prompt_tokens = 7",
+        "SET cost = 'dear'",
+        "SET mark = ''",
+    ],
+)
+async def test_an_answer_that_is_not_as_it_was_kept_is_asked_for_and_replaced(
+    full: Path, wrong: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    change(full, f"UPDATE answers {wrong} WHERE key = ?", key(1))
+    model = Counted(gives=lambda _: answer('{"new": 1}'))
+    with closing(Journal(full, clock=clock)) as journal:
+        asks = Journaled(model, journal)
+        for number in (0, 1, 1):
+            await asks.answer(question(f"number {number}"))
+        assert len(model.asked) == 1
+    assert "cannot be read; it is asked for again" in caplog.text
+    with closing(Journal(full, clock=clock)) as again:
+        found = again.find(key(1))
+        assert found is not None
+        assert found.text == '{"new": 1}'
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_whatever_bytes_are_damaged_no_wrong_answer_comes_out(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("damaged") / "journal.sqlite"
+    filled(path)
+    held = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(held) - 1))
+        wrong = data.draw(st.binary(min_size=1, max_size=600))
+        held[at : at + len(wrong)] = wrong[: len(held) - at]
+    path.write_bytes(held)
+    with closing(Journal(path, clock=clock, wait=0.01)) as journal:
+        for number in range(ROWS):
+            found = unless_told(journal, partial(journal.find, key(number)))
+            assert found is None or found.text == said(number)
+        unless_told(journal, journal.stats)
+        unless_told(journal, partial(journal.prune, everything=True))
+
+
+async def test_an_answer_that_could_not_be_kept_is_used_and_no_other_is_paid(full: Path) -> None:
+    model = Counted()
+    with closing(Journal(full, clock=clock, wait=0.05)) as journal:
+        asks = Journaled(model, journal)
+        await asks.answer(question("first"))
+        with locked(full):
+            second = await asks.answer(question("second"))
+            assert not second.journaled
+            with pytest.raises(JournalRefused, match=r"locked by another program for 0\.05 s"):
+                await asks.answer(question("third"))
+            # What is known is still answered, the one in hand too.
+            assert (await asks.answer(question("first"))).journaled
+            assert (await asks.answer(question("second"))).text == second.text
+    assert [asked.messages[1].text for asked in model.asked] == ["first", "second"]
+
+
+async def test_an_answer_in_hand_is_written_at_the_end_if_that_is_possible(full: Path) -> None:
+    with closing(Journal(full, clock=clock, wait=0.05)) as journal:
+        asks = Journaled(Counted(), journal)
+        await asks.answer(question("first"))
+        with locked(full):
+            await asks.answer(question("second"))
+    model = Counted()
+    with closing(Journal(full, clock=clock)) as again:
+        assert (await Journaled(model, again).answer(question("second"))).journaled
+    assert model.asked == []
+
+
+async def test_what_is_lost_at_the_end_is_told(
+    full: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal = Journal(full, clock=clock, wait=0.05)
+    asks = Journaled(Counted(), journal)
+    await asks.answer(question("first"))
+    with locked(full):
+        await asks.answer(question("second"))
+        journal.close()
+    assert (
+        f"1 answer is paid for and not kept, and asked for again if needed: journal `{full}`"
+        in (caplog.text)
+    )
+
+
+async def test_a_journal_locked_from_the_start_stops_the_run_before_it_is_paid(full: Path) -> None:
+    model = Counted()
+    with locked(full), closing(Journal(full, clock=clock, wait=0.05)) as journal:
+        asks = Journaled(model, journal)
+        for _ in range(2):
+            with pytest.raises(JournalRefused, match="end what has it open and run again"):
+                await asks.answer(question())
+    assert model.asked == []
+
+
+async def test_a_short_lock_is_waited_for(full: Path) -> None:
+    model = Counted()
+    with closing(Journal(full, clock=clock, wait=60)) as journal:
+        asks = Journaled(model, journal)
+        await asks.answer(question("first"))
+        with locked(full) as other:
+            model.gives = lambda _: unlocked(other)
+            await asks.answer(question("second"))
+        assert journal.find(key_of(NAME, question("second"))) is not None
+
+
+async def test_a_disk_that_is_nearly_full_stops_the_run_before_it_is_paid(path: Path) -> None:
+    model = Counted()
+    with (
+        closing(Journal(path, clock=clock, room=1 << 62)) as journal,
+        pytest.raises(JournalRefused, match="answers could be paid for and not kept; make room"),
+    ):
+        await Journaled(model, journal).answer(question())
+    assert model.asked == []
+
+
+def test_a_full_disk_uses_the_answer_in_hand_and_stops_before_the_next(full: Path) -> None:
+    """The program dies of the refusal when it asks again; what it had was used."""
+    first = ROWS
+    limited = full.stat().st_size + 30_000
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.llm.journals", str(full), str(first), "1000", "end"],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limited, limited)),
+    )
+    used = [int(number) for number in run.stdout.split()]
+    assert run.returncode != 0
+    assert f"JournalRefused: journal `{full}` cannot be written" in run.stderr
+    assert "see that its disk has room and is sound, then run again" in run.stderr
+    with closing(Journal(full, clock=clock)) as journal:
+        missing = [number for number in used if journal.find(key(number)) is None]
+        assert missing == used[-1:]
+        assert journal.stats().total.entries == ROWS + len(used) - 1
+
+
+def unless_told(journal: Journal, does: Callable[[], Found]) -> Found | None:
+    """Return what it does; None if it refuses with a sentence that names the file."""
+    try:
+        return does()
+    except JournalRefused as error:
+        if str(journal.path) not in str(error):
+            raise
+        return None
+
+
+def unlocked(other: sqlite3.Connection) -> Answer:
+    other.execute("ROLLBACK")
+    return answer()

@@ -1,0 +1,219 @@
+"""A model in front of which a journal stands."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from tests.llm.journals import NAME, Counted, answer, clock, question
+from turnetl.errors import BadTurn, ModelBusy
+from turnetl.llm.chat import Question, Schema
+from turnetl.llm.journal import Journal, Journaled, key_of
+
+
+class Form(BaseModel):
+    names: list[str]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with closing(Journal(tmp_path / "journal.sqlite", clock=clock)) as opened:
+        yield opened
+
+
+async def test_a_question_is_asked_once_and_its_first_cost_is_told_again(journal: Journal) -> None:
+    model = Counted()
+    asks = Journaled(model, journal)
+    first = await asks.answer(question())
+    again = await asks.answer(question())
+    assert not first.journaled
+    assert again == replace(first, journaled=True)
+    assert again.usage == first.usage
+    assert (len(model.asked), journal.answered) == (1, 1)
+
+
+async def test_an_answer_is_kept_before_it_is_used(journal: Journal) -> None:
+    await Journaled(Counted(), journal).answer(question())
+    with closing(Journal(journal.path, clock=clock)) as seen:
+        assert seen.find(key_of(NAME, question())) is not None
+
+
+async def test_another_model_is_asked_itself(journal: Journal) -> None:
+    small, large = Counted(), Counted(name="openai/large")
+    await Journaled(small, journal).answer(question())
+    await Journaled(large, journal).answer(question())
+    assert (len(small.asked), len(large.asked)) == (1, 1)
+
+
+async def test_it_has_the_models_name_and_closes_it(journal: Journal) -> None:
+    model = Counted()
+    asks = Journaled(model, journal)
+    assert asks.name == model.name
+    await asks.close()
+    assert model.closed
+
+
+async def test_a_question_in_the_air_is_joined(journal: Journal) -> None:
+    model = Counted(gate=asyncio.Event())
+    asks = Journaled(model, journal)
+    askers = [asyncio.create_task(asks.answer(question())) for _ in range(5)]
+    await model.arrived.acquire()
+    gate(model).set()
+    answers = await asyncio.gather(*askers)
+    assert len(model.asked) == 1
+    assert sorted(given.journaled for given in answers) == [False, True, True, True, True]
+    assert len({given.text for given in answers}) == 1
+
+
+async def test_different_questions_are_in_the_air_together(journal: Journal) -> None:
+    model = Counted(gate=asyncio.Event())
+    asks = Journaled(model, journal)
+    askers = [asyncio.create_task(asks.answer(question(str(at)))) for at in range(5)]
+    for _ in askers:
+        await model.arrived.acquire()
+    gate(model).set()
+    assert not any(given.journaled for given in await asyncio.gather(*askers))
+
+
+async def test_whoever_joined_gets_the_answer_when_the_first_is_cancelled(journal: Journal) -> None:
+    model = Counted(gate=asyncio.Event())
+    asks = Journaled(model, journal)
+    first = asyncio.create_task(asks.answer(question()))
+    await model.arrived.acquire()
+    second = asyncio.create_task(asks.answer(question()))
+    await asyncio.sleep(0.01)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    gate(model).set()
+    assert (await second).text == answer('{"to": 2}').text
+    assert len(model.asked) == 1
+
+
+async def test_one_who_joined_may_go(journal: Journal) -> None:
+    model = Counted(gate=asyncio.Event())
+    asks = Journaled(model, journal)
+    first = asyncio.create_task(asks.answer(question()))
+    await model.arrived.acquire()
+    second = asyncio.create_task(asks.answer(question()))
+    await asyncio.sleep(0.01)
+    second.cancel()
+    gate(model).set()
+    assert not (await first).journaled
+
+
+async def test_a_call_that_nobody_waits_for_is_kept_when_it_comes(journal: Journal) -> None:
+    model = Counted(gate=asyncio.Event())
+    asks = Journaled(model, journal)
+    await left_alone(asks, model)
+    gate(model).set()
+    await asks.close()
+    assert (await asks.answer(question())).journaled
+    assert len(model.asked) == 1
+
+
+async def test_a_call_that_nobody_waits_for_is_joined_by_who_asks_next(journal: Journal) -> None:
+    model = Counted(gate=asyncio.Event())
+    asks = Journaled(model, journal)
+    await left_alone(asks, model)
+    again = asyncio.create_task(asks.answer(question()))
+    await asyncio.sleep(0.01)
+    gate(model).set()
+    assert (await again).journaled
+    assert len(model.asked) == 1
+
+
+async def test_closing_leaves_no_call_behind(journal: Journal) -> None:
+    model = Counted(gate=asyncio.Event())
+    asks = Journaled(model, journal, grace=0.01)
+    before = asyncio.all_tasks()
+    await left_alone(asks, model)
+    await asks.close()
+    assert asyncio.all_tasks() == before
+    assert (model.broken_off, model.closed) == (1, True)
+
+
+async def test_closing_says_that_it_waits(
+    journal: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = Counted(gate=asyncio.Event())
+    asks = Journaled(model, journal, grace=0.01)
+    await left_alone(asks, model)
+    await asks.close()
+    assert "waiting up to 0.01 s for answers that are paid for: 1" in caplog.text
+
+
+async def test_a_failure_nobody_waits_for_is_no_complaint(journal: Journal) -> None:
+    model = Counted(gate=asyncio.Event(), fails=[BadTurn("no")])
+    asks = Journaled(model, journal)
+    await left_alone(asks, model)
+    gate(model).set()
+    await asks.close()  # pytest turns asyncio's complaint into a failure
+
+
+async def test_an_error_is_not_kept(journal: Journal) -> None:
+    model = Counted(fails=[ModelBusy("later"), BadTurn("no")])
+    asks = Journaled(model, journal)
+    with pytest.raises(ModelBusy):
+        await asks.answer(question())
+    with pytest.raises(BadTurn):
+        await asks.answer(question())
+    assert not (await asks.answer(question())).journaled
+    assert len(model.asked) == 3
+
+
+async def test_all_who_joined_hear_of_the_failure(journal: Journal) -> None:
+    model = Counted(gate=asyncio.Event(), fails=[BadTurn("no")])
+    asks = Journaled(model, journal)
+    askers = [asyncio.create_task(asks.answer(question())) for _ in range(3)]
+    await model.arrived.acquire()
+    gate(model).set()
+    heard = await asyncio.gather(*askers, return_exceptions=True)
+    assert [str(error) for error in heard] == ["no", "no", "no"]
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize("lack", [{"cut": True}, {"refused": True}])
+async def test_what_is_no_whole_answer_is_handed_on_and_not_kept(
+    journal: Journal, lack: dict[str, bool]
+) -> None:
+    model = Counted(gives=lambda _: replace(answer(), **lack))  # type: ignore[arg-type]
+    asks = Journaled(model, journal)
+    assert await asks.answer(question()) == replace(answer(), **lack)  # type: ignore[arg-type]
+    assert not (await asks.answer(question())).journaled
+    assert len(model.asked) == 2
+
+
+async def test_an_answer_that_does_not_fit_any_more_is_asked_for_and_replaced(
+    journal: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = replace(question(), schema=Schema("Form", {"type": "object"}, Form))
+    journal.keep(key_of(NAME, asked), asked, NAME, answer('{"names": [1]}'))
+    model = Counted(gives=lambda _: answer('{"names": []}'))
+    asks = Journaled(model, journal)
+    assert (await asks.answer(asked)).text == '{"names": []}'
+    assert (await asks.answer(asked)).journaled
+    assert (len(model.asked), journal.answered) == (1, 1)
+    assert "it is asked for again" in caplog.text
+    with closing(Journal(journal.path, clock=clock)) as seen:
+        found = seen.find(key_of(NAME, asked))
+    assert found is not None
+    assert found.text == '{"names": []}'
+
+
+def gate(model: Counted) -> asyncio.Event:
+    assert model.gate is not None
+    return model.gate
+
+
+async def left_alone(asks: Journaled, model: Counted, asked: Question | None = None) -> None:
+    """Ask, and go away while the question is in the air."""
+    asker = asyncio.create_task(asks.answer(asked or question()))
+    await model.arrived.acquire()
+    asker.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asker
