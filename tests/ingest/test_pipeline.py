@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from tests.builders import GROUP, START, episode
 from tests.ingest.scripted import WordsExtractor, Wrapped
 from turnetl.errors import Exhausted, GraphBusy
+from turnetl.extraction.port import Resolved
+from turnetl.graph.mirror.group import Group
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingest.pipeline import Done, Pipeline, Run
@@ -136,6 +139,33 @@ async def test_a_group_that_another_run_writes_is_refused_with_its_name(
         with pytest.raises(GraphBusy, match="elsewhere:2"):
             await ingested(store, turns(group, "one"), tmp_path, owner="here:1")
     assert await ingested(store, turns(group, "one"), tmp_path, owner="here:1") == Done(1, 0)
+
+
+class Retires(WordsExtractor):
+    """Ends, with the turn that says so, all that was said before; leaves a name out of each."""
+
+    async def resolve(
+        self, episode: Episode, extracted: str, group: Group, *, now: datetime
+    ) -> Resolved:
+        said = await super().resolve(episode, extracted, group, now=now)
+        said = replace(said, left_out={"uuid": 1, "facts": 2})
+        if "forget" not in extracted:
+            return said
+        ended = tuple(replace(f, invalid_at=now, expired_at=now) for f in group.facts)
+        return replace(said, facts=(*said.facts, *ended))
+
+
+async def test_turns_that_retire_many_facts_are_flagged_and_what_was_left_out_is_counted(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    episodes = turns(group, "one", "two", "forget", "three", "four", "five", "forget all")
+    run = Run("run-1", "here:1", lambda: NOW, timedelta(seconds=60), ahead=3, retire_flag=2)
+    pipeline = Pipeline(store, Retires(), WordLlamaEmbedder(), Quarantine(tmp_path, group), run)
+    context = {one.turn_id: () for one in episodes}
+    done = await pipeline.ingest(group, episodes, context, lambda _: None)
+    # The first "forget" retires two, which is not more than two.
+    assert done.retiring == {episodes[6].turn_id: 4}
+    assert done.left_out == {"facts": 14, "uuid": 7}
 
 
 async def test_extraction_runs_no_further_ahead_than_allowed(
