@@ -46,14 +46,22 @@ async def check(
 
 
 async def _checked(model: Model, trial: Trial) -> Checked:
-    turn = TurnModel(model)
+    turn, asked = TurnModel(model), _asked(model, trial.prompt)
     try:
         problem = await trial.run(turn)
     except ValidationError as error:
         problem = f"does not keep to the schema: {fit.reason(error)}"
     except BadTurn as error:
-        problem = str(error)
-    return Checked(trial.prompt, _asked(model, trial.prompt), problem, turn.usage)
+        problem = _problem(str(error), asked)
+    return Checked(trial.prompt, asked, problem, turn.usage)
+
+
+def _problem(said: str, model: str) -> str:
+    """Return what went wrong without what stands beside it: who was asked, and what."""
+    who, _, what = said.partition("` ")
+    if who != f"model `{model}" or not what.startswith("answered `"):
+        return said
+    return "answered " + what.removeprefix("answered `").partition("` ")[2]
 
 
 def _asked(model: Model, prompt: str) -> str:

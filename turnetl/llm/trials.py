@@ -1,7 +1,7 @@
 """Little calls of each kind that a run makes, and what a right answer to each is like."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -23,6 +23,11 @@ TOLD = "user: What does the cart keep its orders in?\nassistant: `cart.py` uses 
 TOLD_AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 NAMES = ("cart.py", "sqlite")
 FACT = "cart.py uses sqlite."
+_LONG = "\n".join(
+    [TOLD, *(f"Line {line} of the log is like the one before it." for line in range(2, 392))]
+)
+"""As long as a part of a turn may be, some 6,000 tokens, with all that matters at its beginning:
+there are servers that leave out the beginning of what is too long for them, without a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,7 @@ class Trial:
     """One call."""
 
     prompt: str
+    """Its name, or what begins with it."""
     run: Callable[[TurnModel], Awaitable[str]]
     """Asks, and returns what is wrong with the answer; nothing if nothing is. Raises pydantic's
     ValidationError where it does not fit its form."""
@@ -39,7 +45,7 @@ def of_a_run(
     things: Kinds | None, facts: Kinds | None, instructions: str | None
 ) -> Iterator[Trial]:
     """Yield the calls that Graphiti's building blocks make, in the order of a turn."""
-    yield _entities(things, instructions or "")
+    yield _entities(things, instructions or "", TOLD)
     yield _resolutions()
     yield _edges(facts, instructions or "")
     yield _duplicates()
@@ -49,6 +55,8 @@ def of_a_run(
     if kind := _with_fields(facts):
         yield _edge_attributes(kind)
     yield _summaries()
+    long = _entities(things, instructions or "", _LONG)
+    yield replace(long, prompt=f"{long.prompt} of a long turn")
 
 
 def trial(
@@ -78,10 +86,10 @@ def trial(
     return Trial(prompt, run)
 
 
-def _entities(things: Kinds | None, instructions: str) -> Trial:
+def _entities(things: Kinds | None, instructions: str, told: str) -> Trial:
     kinds = _build_entity_types_context(dict(things) if things else None)
     context = {
-        "episode_content": TOLD,
+        "episode_content": told,
         "episode_timestamp": TOLD_AT.isoformat(),
         "previous_episodes": [],
         "custom_extraction_instructions": instructions,

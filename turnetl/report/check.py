@@ -29,7 +29,7 @@ def table(found: Sequence[Checked]) -> RenderableType:
     shown.add_column("what it cannot do", overflow="fold")
     for one in found:
         model = (one.model,) if len(models) > 1 else ()
-        call = Text(one.prompt.replace(".", ".\n"))
+        call = Text(one.prompt.replace(".", ".\n").replace(" ", "\n", 1))
         shown.add_row(call, *model, *_cells(one.usage), Text(one.problem or "-"))
     return shown
 
@@ -65,7 +65,9 @@ def _caption(found: Sequence[Checked], models: Sequence[str]) -> str:
     who = "`" + "`, `".join(models) + "`"
     able = sum(one.fits for one in found)
     if able == len(found):
-        return f"{who} can do all that a run asks of it, for {costs.money(_total(found).cost)}"
+        cost = _total(found).cost
+        price = "" if cost is None else f"; to know it cost {costs.money(cost)}"
+        return f"{who} can do all that a run asks of it{price}"
     return f"{who} can do {able} of {len(found)} kinds of calls: name another model for the rest"
 
 
