@@ -1,8 +1,9 @@
 """A canned model that finds things and facts in any text, and whose mind hangs on a hair.
 
-Whether a thing or a fact is a double of an earlier one, and which facts a new one ends, is read
-from a digest over all that the prompt lists, in its order: one candidate more, one less or two the
-other way round, and it answers otherwise. It retires facts readily.
+Whether a thing or a fact is a double of an earlier one is read from a digest over all that the
+prompt lists, in its order: one candidate more, one less or two the other way round, and it answers
+otherwise. Whether a fact is ended by a new one hangs on both and on its place in the list. It
+retires facts readily.
 """
 
 import ast
@@ -23,11 +24,13 @@ _THINGS = re.compile(
     r"|\b([a-z]+(?:_[a-z]+)+)\b"
     r"|\b([A-Z][a-z]{4,})\b"
 )
-_MOST_THINGS = 9
+_MOST_THINGS = 5
 _VERBS = ("uses", "modified", "failed with", "was resolved by", "depends on", "decided")
 _KINDS = ("USES", "MODIFIED", "FAILED_WITH", "RESOLVED_BY", "DEPENDS_ON", "DECIDED", "NEEDS")
 _NEAR = 60
 """Characters of the text that a fact quotes."""
+_ENDS = 32
+"""One candidate out of so many is ended by a new fact."""
 
 
 def _entities(prompt: str) -> Json:
@@ -102,17 +105,14 @@ def _duplicates(prompt: str) -> Json:
     others = ast.literal_eval(answers.between(prompt, "FACT INVALIDATION CANDIDATES"))
     new = answers.between(prompt, "NEW FACT")
     double = _one_of(len(existing), _number(new, _facts(existing)), share=3)
-    ended = _some([*existing, *others], _number(new, _facts(existing), _facts(others)))
     return {
         "duplicate_facts": [existing[double]["idx"]] if double >= 0 else [],
-        "contradicted_facts": ended,
+        "contradicted_facts": [
+            fact["idx"]
+            for place, fact in enumerate([*existing, *others])
+            if _number(new, fact["fact"], str(place)) % _ENDS == 0
+        ],
     }
-
-
-def _some(facts: list[Mapping[str, Any]], number: int) -> list[int]:
-    """Return up to two of the facts, in one case out of three none."""
-    chosen = [_one_of(len(facts), number >> shift, share=2) for shift in (0, 20)]
-    return [facts[place]["idx"] for place in dict.fromkeys(chosen) if place >= 0]
 
 
 def _facts(facts: Iterable[Mapping[str, Any]]) -> str:
