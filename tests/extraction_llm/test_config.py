@@ -209,8 +209,17 @@ def test_what_a_config_file_cannot_say_is_refused_in_a_sentence(
 ) -> None:
     with pytest.raises(BadUsage) as refused:
         read_from(json.dumps({"extraction": section}))
-    assert [part for part in says if part not in str(refused.value)] == []
+    said = str(refused.value)
+    assert [part for part in ("graphiti.config.json", *says) if part not in said] == []
     assert "\n" not in str(refused.value)
+
+
+def test_what_the_environment_says_wrongly_is_not_said_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "graphiti.config.json"
+    path.write_text('{"extraction": {"reflexion": 9, "preprocessing_mode": "append"}}')
+    with pytest.raises(BadUsage, match="reflexion") as refused:
+        settings.read({"TURNETL_EXTRACTION__REFLEXION": "8"}, config=path, folders=(), given={})
+    assert str(path) not in str(refused.value)
 
 
 LAYERED = ExtractionConfig.model_validate(

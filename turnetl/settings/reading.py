@@ -1,7 +1,7 @@
 """Settings put together: what is handed in, over the environment, over a JSON config."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,9 @@ def read(
     Raises:
         BadUsage: an unknown name or a value that makes no sense; says which and where.
     """
+    path = _config_path(config, folders)
     layers = [
-        _from_config(_config_path(config, folders)),
+        _from_config(path),
         _from_environment(environment),
         {name: value for name, value in given.items() if value is not None},
     ]
@@ -47,7 +48,8 @@ def read(
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:
-        raise BadUsage(sentence(error, ENV)) from None
+        where = f"config file `{path}`: " if _is_said_first(error, layers) else ""
+        raise BadUsage(where + sentence(error, ENV)) from None
 
 
 def from_process(config: Path | None = None, **given: Any) -> Settings:
@@ -94,6 +96,19 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         path = name.removeprefix(ENV).lower().split("__")
         _put(found, path, value)
     return found
+
+
+def _is_said_first(error: ValidationError, layers: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether what is wrong stands in the first of the layers, the file, and in no other."""
+    place = error.errors(include_input=False, include_url=False)[0]["loc"]
+    return [_holds(layer, place) for layer in layers] == [True, *[False] * (len(layers) - 1)]
+
+
+def _holds(layer: Any, place: Sequence[int | str]) -> bool:
+    """Whether something stands there; what lies below a value is pydantic's, and not asked for."""
+    if not place or not isinstance(layer, Mapping):
+        return True
+    return place[0] in layer and _holds(layer[place[0]], place[1:])
 
 
 def _put(found: dict[str, Any], path: list[str], value: str) -> None:
