@@ -193,6 +193,12 @@ async def test_what_is_spent_and_what_the_next_call_may_take_stand_in_the_senten
     assert "the same command goes on from there" in said
 
 
+async def test_where_no_call_fits_the_whole_budget_a_larger_one_is_asked_for() -> None:
+    done = await run([Call()], tokens=100)
+    assert "0 of 100 tokens are spent" in done.exhausted[0]
+    assert "with a larger budget, it goes on from there" in done.exhausted[0]
+
+
 def test_running_out_ends_a_command_with_four() -> None:
     assert Exhausted.exit_code == 4
 

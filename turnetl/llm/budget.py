@@ -99,9 +99,7 @@ class Budget:
         used = self._meter.total
         tokens = _tokens(used) + sum(one.tokens for one in self._open) + reserve.tokens
         money = (used.cost or 0.0) + sum(one.money for one in self._open) + reserve.money
-        return (self.tokens is None or tokens <= self.tokens) and (
-            self.money is None or money <= self.money
-        )
+        return self._bears(Reserve(tokens, money))
 
     def _exhausted(self, reserve: Reserve) -> str:
         used = self._meter.total
@@ -112,10 +110,17 @@ class Budget:
         if self.money is not None:
             spent.append(f"${used.cost or 0.0:,.4f} of ${self.money:,.4f}")
             next_call.append(f"${reserve.money:,.4f}")
+        remedy = "the same command" if self._bears(reserve) else "with a larger budget, it"
         return (
-            f"the budget is used up: {' and '.join(spent)} are spent, and the next call may take "
-            f"up to {' and '.join(next_call)}; what is done stays, and the same command goes on "
+            f"the budget bears no further call: {' and '.join(spent)} are spent, and the next one "
+            f"may take up to {' and '.join(next_call)}; what is done stays, and {remedy} goes on "
             "from there"
+        )
+
+    def _bears(self, reserve: Reserve) -> bool:
+        """Whether all of the budget is enough for the call."""
+        return (self.tokens is None or reserve.tokens <= self.tokens) and (
+            self.money is None or reserve.money <= self.money
         )
 
 

@@ -154,7 +154,7 @@ def _entry(name: str, row: Any, where: str) -> Price:
     price = Price(input=said.input, cached_input=cached, output=said.output)
     for dollars in (price.input, price.cached_input, price.output):
         if not 0 <= dollars <= _MOST_DOLLARS:
-            raise BadUsage(f"{where}: {dollars} is no price of a million tokens in US dollars")
+            raise BadUsage(f"{where}: {dollars} is no price in US dollars; write 0 or more")
     return price
 
 
