@@ -40,7 +40,7 @@ def turns(archives: Path, lake: Path, size: int) -> list[Episode]:
         for one in Lake(lake).episodes(GROUP)
         if one.noise is None and one.turn.started_at and len(one.text) < _LONGEST
     ]
-    return list(islice(_told_again(kept), size))
+    return list(islice(told_again(kept), size))
 
 
 def context(episodes: Sequence[Episode]) -> Mapping[TurnId, list[TurnId]]:
@@ -109,7 +109,8 @@ class Clock:
         return NOW + timedelta(seconds=next(self._seconds))
 
 
-def _told_again(episodes: Sequence[Episode]) -> Iterator[Episode]:
+def told_again(episodes: Sequence[Episode]) -> Iterator[Episode]:
+    """Yield the turns, and then again and again, a year later each time, with other names."""
     for around in count():
         for one in episodes:
             yield _varied(one, around) if around else one
@@ -122,7 +123,7 @@ def _varied(one: Episode, around: int) -> Episode:
     text = _NAME.sub(lambda name: _other(name[0], around), one.text)
     turn = replace(
         of,
-        turn_id=ids.turn_id(GROUP, of.format, f"{of.turn_id} {around}"),
+        turn_id=ids.turn_id(of.group_id, of.format, f"{of.turn_id} {around}"),
         session_id=SessionId(f"{of.session_id} {around}"),
         started_at=of.started_at + later,
         ended_at=of.ended_at and of.ended_at + later,

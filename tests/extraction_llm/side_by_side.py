@@ -21,7 +21,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import itemgetter
-from typing import Any
+from typing import Any, Protocol
 
 from graphiti_core import Graphiti
 from graphiti_core.edges import EntityEdge
@@ -32,7 +32,7 @@ from openai import AsyncOpenAI
 
 from tests.builders import GROUP
 from tests.servers.neo4j_server import Neo4jServer
-from tests.servers.provider import KEY, Asked, Provider
+from tests.servers.provider import KEY, Asked
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph import names
 from turnetl.graph.mirror import convert
@@ -96,9 +96,15 @@ class Told:
         return (mine - theirs).total()
 
 
+class Answering(Protocol):
+    """A provider that was started, here or in another process."""
+
+    def base_url(self, provider: str) -> str: ...
+
+
 @asynccontextmanager
 async def upstream(
-    neo4j: Neo4jServer, provider: Provider, embedder: Embedder
+    neo4j: Neo4jServer, provider: Answering, embedder: Embedder
 ) -> AsyncIterator[Graphiti]:
     """Give a Graphiti on an empty Neo4j that asks the canned provider."""
     async with AsyncOpenAI(

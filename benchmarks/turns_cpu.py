@@ -1,0 +1,204 @@
+"""CPU a turn of client and database, with a model that answers at once: what a turn costs besides.
+
+    python -m benchmarks.turns_cpu [--turns 1500] [--upstream 150] [--archives FOLDER] [--profile]
+
+Turns of the archives that tests/real.py names, told again with other names until there are enough,
+go into one group of a real Neo4j through the whole pipeline, with all that stands around a call,
+and then through Graphiti's `add_episode`, as many as --upstream says, into a database without the
+first. The model is a local provider in a process of its own, which is not counted. A figure is the
+mean over the turns around it.
+"""
+
+import argparse
+import asyncio
+import cProfile
+import logging
+import pstats
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+
+from graphiti_core.nodes import EpisodeType
+
+from benchmarks import provider
+from benchmarks.commit import server_cpu
+from benchmarks.cost import at_most
+from benchmarks.ingest import kept
+from benchmarks.provider import Running
+from tests import real
+from tests.extraction_llm import long_story, side_by_side
+from tests.servers import neo4j_server
+from tests.servers.neo4j_server import Neo4jServer
+from turnetl.extraction.config import ExtractionConfig
+from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.ontology import CODING
+from turnetl.extraction.steering import Steering
+from turnetl.extraction.templates import TemplateResolver, built_in
+from turnetl.graph import names
+from turnetl.graph.open import open_graph
+from turnetl.ingest.pipeline import Pipeline, Run
+from turnetl.ingest.quarantine import Quarantine
+from turnetl.llm.chat import Model
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.journal import Journal
+from turnetl.llm.limiter import Limiter
+from turnetl.llm.meter import Meter
+from turnetl.llm.models import open_model
+from turnetl.llm.prices import Prices
+from turnetl.llm.retry import Patience
+from turnetl.llm.stack import Shared, stacked
+from turnetl.model import Episode, TurnId
+
+ANSWERS = "benchmarks.answers"
+POINTS = (50, 150, 300, 600, 1_000, 1_500)
+PROMISED = (50, 1_500)
+MOST = 0.12
+"""Seconds of CPU a turn, client and database together."""
+AROUND = 25
+"""Turns before and after a point that its figure is the mean of."""
+WARM = 150
+"""Turns in a group of their own first: Java compiles what it runs often."""
+
+
+@dataclass
+class Marks:
+    """CPU of client and database after each turn."""
+
+    server: int | None
+    marks: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def turn(self, *_: object) -> None:
+        self.marks.append((time.process_time(), server_cpu(self.server), time.perf_counter()))
+
+    def at(self, point: int) -> tuple[float, float, float]:
+        """Return the seconds of client, database and clock that a turn around the point took."""
+        first, last = max(point - AROUND, 0), min(point + AROUND, len(self.marks) - 1)
+        client, server, wall = (
+            (after - before) / (last - first)
+            for before, after in zip(self.marks[first], self.marks[last], strict=True)
+        )
+        return client, server, wall
+
+    def show(self, name: str) -> Mapping[int, float]:
+        """Print a line a point; return CPU a turn at each."""
+        points = [point for point in POINTS if point < len(self.marks) + AROUND]
+        print(f"{name}: seconds a turn\n{'turn':>7} {'client':>8} {'database':>9} {'CPU':>7} wall")
+        costs = {}
+        for point in points:
+            client, server, wall = self.at(point)
+            costs[point] = client + server
+            print(f"{point:>7} {client:8.3f} {server:9.3f} {client + server:7.3f} {wall:.3f}")
+        return costs
+
+
+async def ours(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) -> Marks:
+    """Put the turns through the pipeline."""
+    store = await open_graph(server.url, user="", password="")
+    await store.prepare()
+    marks = Marks(server.pid)
+    group = turns[0].turn.group_id
+    embedder = WordLlamaEmbedder()
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Journal(Path(folder) / "journal.sqlite", clock=_now)
+        steering = Steering(ExtractionConfig(), TemplateResolver([built_in()]))
+        extractor = LlmExtractor(
+            _stack(asked, journal), embedder, steering=steering, ontology=CODING
+        )
+        run = Run("bench", "bench:0", _now, timedelta(minutes=30), ahead=16)
+        pipeline = Pipeline(store, extractor, embedder, Quarantine(Path(folder), group), run)
+        marks.turn()
+        done = await pipeline.ingest(group, turns, _context(turns), marks.turn)
+        await extractor.close()
+        journal.close()
+    await store.close()
+    assert done.committed == len(turns), done
+    return marks
+
+
+async def theirs(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) -> Marks:
+    """Put the turns through `add_episode`, one after the other, on its defaults."""
+    marks = Marks(server.pid)
+    async with side_by_side.upstream(server, asked, WordLlamaEmbedder()) as graphiti:
+        marks.turn()
+        for turn in turns:
+            assert turn.turn.started_at is not None
+            await graphiti.add_episode(
+                name=turn.turn_id,
+                episode_body=turn.text,
+                source_description=names.SOURCE_DESCRIPTION,
+                reference_time=turn.turn.started_at,
+                source=EpisodeType.message,
+                group_id=turn.turn.group_id,
+                entity_types=CODING.entity_types,
+                edge_types=CODING.edge_types,
+            )
+            marks.turn()
+    return marks
+
+
+def _stack(asked: Running, journal: Journal) -> Model:
+    bare = open_model("openai-compatible", model="canned", base_url=asked.base_url())
+    limiter, meter = Limiter(None, None, 8), Meter(Prices())
+    return stacked(bare, Shared(journal, None, Patience(), limiter, meter))
+
+
+def _context(turns: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:
+    """Return for each turn the last three of its session."""
+    sessions: dict[str, list[TurnId]] = {}
+    context = {}
+    for one in turns:
+        before = sessions.setdefault(one.turn.session_id, [])
+        context[one.turn_id] = tuple(before[-3:])
+        before.append(one.turn_id)
+    return context
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - the run's clock
+
+
+async def main(given: argparse.Namespace) -> bool:
+    with tempfile.TemporaryDirectory() as lake:
+        whole = [one for one in kept(given.archives, Path(lake)) if len(one.parts) == 1]
+    turns = list(islice(long_story.told_again(whole), max(given.turns, WARM)))
+    print(f"{len(whole)} turns of `{given.archives.name}`, told again to {given.turns}")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        neo4j_server.running(Path(folder)) as server,
+        provider.running(answers=ANSWERS) as asked,
+    ):
+        await ours(server, asked, turns[:WARM])
+        server.clear()
+        profile = cProfile.Profile() if given.profile else nullcontext()
+        with profile:
+            costs = (await ours(server, asked, turns[: given.turns])).show("turnetl")
+        if isinstance(profile, cProfile.Profile):
+            pstats.Stats(profile).sort_stats("tottime").print_stats(45)
+        rows = server.run("MATCH ()-[f:RELATES_TO]->() RETURN count(f) AS facts")
+        print(f"{rows[0]['facts']} facts, {asked.counts().total} calls")
+        server.clear()
+        if given.upstream:
+            (await theirs(server, asked, turns[: given.upstream])).show("add_episode")
+            server.clear()
+    held = [
+        at_most(f"seconds of CPU a turn at turn {point}", costs[point], MOST)
+        for point in PROMISED
+        if point in costs
+    ]
+    return all(held)
+
+
+if __name__ == "__main__":
+    logging.disable(logging.ERROR)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=POINTS[-1])
+    parser.add_argument("--upstream", type=int, default=150)
+    parser.add_argument("--archives", type=Path, default=real.ARCHIVES_OR_SAMPLES)
+    parser.add_argument("--profile", action="store_true")
+    sys.exit(not asyncio.run(main(parser.parse_args())))
