@@ -28,7 +28,7 @@ def table(found: Sequence[Checked]) -> RenderableType:
         shown.add_column(name, justify="right")
     shown.add_column("what it cannot do", overflow="fold")
     for one in found:
-        model = (one.model,) if len(models) > 1 else ()
+        model = (one.model.replace("/", "/\n", 1),) if len(models) > 1 else ()
         call = Text(one.prompt.replace(".", ".\n").replace(" ", "\n", 1))
         shown.add_row(call, *model, *_cells(one.usage), Text(one.problem or "-"))
     return shown
