@@ -7,7 +7,17 @@ them; commit alone is for those who work on a store.
 import subprocess
 import sys
 
-NAMES = ("startup", "parse", "redaction", "episodes", "entities", "retrieval", "ingest", "filter")
+NAMES = (
+    "startup",
+    "parse",
+    "redaction",
+    "episodes",
+    "entities",
+    "retrieval",
+    "ingest",
+    "filter",
+    "journal",
+)
 
 codes = []
 for name in NAMES:

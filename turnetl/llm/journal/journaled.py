@@ -81,6 +81,8 @@ class Journaled:
             self._journal.distrust(key, question.prompt)
             return None
         self._journal.use(key)
+        # Else a run that finds everything would let nothing else run, not even a lease's renewal.
+        await asyncio.sleep(0)
         return found
 
     def _begin(self, key: str, question: Question) -> None:

@@ -1,0 +1,135 @@
+"""What the journal costs a call: looked for and not found, kept, found again; on a file that holds
+a hundred thousand answers.
+
+    python -m benchmarks.journal
+
+Exits with 1 if a call costs more than it may.
+"""
+
+import asyncio
+import json
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphiti_core.prompts.extract_nodes import ExtractedEntities
+
+from benchmarks.cost import at_most
+from turnetl.clock import now
+from turnetl.llm import schemas
+from turnetl.llm.chat import Answer, Question, Said
+from turnetl.llm.journal import Journal, Journaled
+
+CALLS = 2_000
+HELD = 100_000
+AT_ONCE = 8
+MAY = 0.3
+"""Milliseconds of CPU a call."""
+NAMED = [{"name": f"src/module_{number:02}.py", "entity_type_id": 1} for number in range(20)]
+TEXT = json.dumps({"extracted_entities": NAMED})
+
+
+class Canned:
+    """Answers at once."""
+
+    name = "openai/canned"
+
+    async def answer(self, question: Question) -> Answer:  # noqa: ARG002 - whatever is asked
+        return Answer(TEXT, 4_000, 250, cut=False, cost=0.001)
+
+    async def close(self) -> None: ...
+
+
+@dataclass
+class Measured:
+    cpu: float
+    """Milliseconds a call."""
+    wall: float
+    """Milliseconds a call, one after another."""
+    stall: float
+    """Milliseconds that the loop did nothing else, at the most."""
+
+
+def question(number: int) -> Question:
+    words = (Said("system", "You extract. " * 100), Said("user", f"{number} " + "turn " * 3_000))
+    return Question("extract_nodes.extract_text", words, schemas.of(ExtractedEntities), 16_384)
+
+
+async def measured(answer: Callable[[Question], Awaitable[Answer]]) -> Measured:
+    """Ask all questions, some at once."""
+    asked, free, longest = [question(n) for n in range(CALLS)], asyncio.Semaphore(AT_ONCE), 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.005)
+            longest = max(longest, time.perf_counter() - began - 0.005)
+
+    async def one(what: Question) -> None:
+        async with free:
+            await answer(what)
+
+    watching = asyncio.create_task(watch())
+    cpu, wall = cpu_seconds(), time.perf_counter()
+    await asyncio.gather(*map(one, asked))
+    spent = Measured(
+        (cpu_seconds() - cpu) / CALLS * 1e3, (time.perf_counter() - wall) / CALLS * 1e3, 0
+    )
+    watching.cancel()
+    spent.stall = longest * 1e3
+    return spent
+
+
+def cpu_seconds() -> float:
+    """Return what this process used, in all its threads."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def fill(journal: Journal) -> None:
+    answer = Answer(TEXT, 4_000, 250, cut=False, cost=0.001)
+    small = Question("dedupe_nodes.nodes", (Said("user", "?"),), None, 100)
+    for number in range(HELD):
+        journal.keep(f"{number:032x}", small, Canned.name, answer)
+
+
+async def run(folder: Path) -> list[bool]:
+    path = folder / "journal.sqlite"
+    bare = await measured(Canned().answer)
+    journal = Journal(path, clock=now)
+    fill(journal)
+    kept = await measured(Journaled(Canned(), journal).answer)
+    found = await measured(Journaled(Canned(), journal).answer)
+    journal.close()
+    journal = Journal(path, clock=now)
+    began = time.perf_counter()
+    stats = journal.stats()
+    print(
+        f"  {time.perf_counter() - began:8.2f} s to sum up {stats.total.entries:,} answers, "
+        f"{stats.bytes / 1e6:,.0f} MB"
+    )
+    began = time.perf_counter()
+    pruned = journal.prune(older_than=now())
+    print(f"  {time.perf_counter() - began:8.2f} s to prune {pruned.entries:,}")
+    journal.close()
+    for what, spent in (("kept", kept), ("found", found)):
+        print(f"  {spent.stall:8.2f} ms of a stall at the most while answers are {what}")
+    return [
+        at_most("ms of CPU a call: looked for, kept", kept.cpu - bare.cpu, MAY),
+        at_most("ms of CPU a call: found", found.cpu - bare.cpu, MAY),
+    ]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        within = asyncio.run(run(Path(folder)))
+    sys.exit(not all(within))
+
+
+if __name__ == "__main__":
+    main()
