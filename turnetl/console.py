@@ -18,6 +18,8 @@ from cyclopts import App, CycloptsError
 from turnetl.errors import TurnetlError
 
 if TYPE_CHECKING:  # importing it would bring rich, and `--help` must not pay it
+    from asyncio import AbstractEventLoop, Task
+
     from turnetl.progress import Progress
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -71,10 +73,34 @@ def progress(*, as_json: bool) -> Iterator["Progress"]:
 
 
 def finished(work: Coroutine[Any, Any, T]) -> T:
-    """Do the work and return what came of it."""
+    """Do the work and return what came of it.
+
+    Who stops it once lets it end what is paid for; who stops it twice does not.
+    """
     import asyncio
 
-    return asyncio.run(work)
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        task = loop.create_task(work)
+        try:
+            return loop.run_until_complete(task)
+        except KeyboardInterrupt as stop:
+            _cancelled(task, loop, stop)
+            raise
+
+
+def _cancelled(task: "Task[Any]", loop: "AbstractEventLoop", stop: KeyboardInterrupt) -> None:
+    """Let a task end by itself, and all that it began before; until somebody stops us again."""
+    task.cancel()
+    while not task.done():
+        try:
+            loop.run_until_complete(task)
+        except KeyboardInterrupt as again:
+            # One that struck within a task comes out of every task that waits for that one.
+            if again is not stop:
+                return
+        except BaseException:  # noqa: BLE001 - we are stopping, whatever else is wrong
+            return
 
 
 def version() -> str:

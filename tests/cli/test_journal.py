@@ -1,0 +1,191 @@
+"""What was paid for once is not paid for again, whatever stops a run."""
+
+import signal
+import sqlite3
+import subprocess
+import threading
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import clean, here, line, turnetl
+from tests.cli.talks import archive, named
+from tests.servers.provider import Provider
+
+TURNS = 6
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Path:
+    return archive(tmp_path / "archives" / "a.jsonl", TURNS)
+
+
+def questions(provider: Provider) -> Counter[str]:
+    """Return how often each question was asked."""
+    return Counter(str(asked.body) for asked in provider.asked)
+
+
+def kept(folder: Path) -> int:
+    """Return how many answers the journal holds, from outside."""
+    journal = folder / "data" / "lake" / "journal.sqlite"
+    if not journal.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as there:
+            return int(there.execute("SELECT count(*) FROM answers").fetchone()[0])
+    except sqlite3.OperationalError:  # it is being made
+        return 0
+
+
+def starting(*arguments: str | Path, folder: Path, provider: Provider) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        line(*arguments),
+        cwd=folder,
+        env=clean(folder) | named(provider),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_an_emptied_graph_is_filled_again_without_a_call(
+    talk: Path, provider: Provider, tmp_path: Path
+) -> None:
+    first = here("backfill", talk, "--json", folder=tmp_path, **named(provider))
+    asked = len(provider.asked)
+    elsewhere = ("--graph", f"ladybug://{tmp_path / 'other.lbug'}")
+    again = here("ingest", *elsewhere, "--json", folder=tmp_path, **named(provider))
+    assert (again.code, again.json["committed"]) == (0, TURNS)
+    assert len(provider.asked) == asked
+    assert again.json["model"]["journaled"] == first.json["model"]["calls"] == asked
+    assert again.json["model"]["calls"] == 0
+    counts = [
+        (ran.json["groups"][0]["entities"], ran.json["groups"][0]["facts"])
+        for ran in (first, again)
+    ]
+    assert counts[0] == counts[1]
+
+
+def test_without_a_journal_everything_is_asked_again(
+    talk: Path, provider: Provider, tmp_path: Path
+) -> None:
+    settings = named(provider, JOURNAL="0")
+    here("backfill", talk, folder=tmp_path, **settings)
+    asked = len(provider.asked)
+    here("ingest", "--graph", f"ladybug://{tmp_path / 'other.lbug'}", folder=tmp_path, **settings)
+    assert len(provider.asked) == 2 * asked
+    assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
+
+
+def test_a_run_without_a_model_makes_no_journal(talk: Path, tmp_path: Path) -> None:
+    assert here("backfill", talk, folder=tmp_path).code == 0
+    assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
+
+
+def test_what_a_killed_run_kept_is_not_paid_for_again(
+    talk: Path, provider: Provider, tmp_path: Path
+) -> None:
+    """It is killed while it waits: of what was in the air nothing can be known."""
+    running = starting("backfill", talk, folder=tmp_path, provider=provider)
+    for _ in range(TURNS):
+        assert provider.arrived.acquire(timeout=60)
+    provider.hold = threading.Event()
+    while kept(tmp_path) < TURNS:
+        assert running.poll() is None
+    running.kill()
+    running.communicate(timeout=60)
+    provider.hold.set()
+    provider.hold = None
+    before, asked = kept(tmp_path), len(provider.asked)
+    finished = turnetl("backfill", talk, "--json", folder=tmp_path, **named(provider))
+    assert (finished.code, finished.json["pending"]) == (0, 0)
+    assert len(provider.asked) - asked == len(questions(provider)) - before
+    assert before >= TURNS
+
+
+@pytest.mark.parametrize("stops", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_politely_keeps_what_is_in_the_air(
+    stops: signal.Signals, talk: Path, provider: Provider, tmp_path: Path
+) -> None:
+    provider.hold = threading.Event()
+    running = starting("backfill", talk, folder=tmp_path, provider=provider)
+    for _ in range(TURNS):
+        assert provider.arrived.acquire(timeout=60)
+    running.send_signal(stops)
+    assert running.stderr is not None
+    said = running.stderr.readline()
+    provider.hold.set()
+    _, more = running.communicate(timeout=60)
+    assert running.returncode == 130, said + more
+    assert "answers that are paid for" in said
+    assert "what is done stays" in more
+    turnetl("backfill", talk, folder=tmp_path, **named(provider))
+    # The one that was being sent as the stop struck may be lost.
+    assert sum(count - 1 for count in questions(provider).values()) <= 1
+
+
+def test_two_runs_on_two_groups_at_once_share_one_journal(
+    provider: Provider, tmp_path: Path
+) -> None:
+    """Each has a graph file of its own: Ladybug allows one process a file."""
+    archive(tmp_path / "one.jsonl", TURNS)
+    archive(tmp_path / "two.jsonl", TURNS, session="s2")
+    for name in ("one", "two"):
+        here("parse", f"{name}.jsonl", "--group", name, folder=tmp_path)
+    here("filter", folder=tmp_path)
+    runs = [
+        starting(
+            *("ingest", "--group", name, "--graph", f"ladybug://{tmp_path / name}.lbug"),
+            folder=tmp_path,
+            provider=provider,
+        )
+        for name in ("one", "two")
+    ]
+    for run in runs:
+        _, said = run.communicate(timeout=120)
+        assert run.returncode == 0, said
+    held = here("journal", "stats", "--json", folder=tmp_path)
+    assert held.json["answers"] == len(questions(provider))
+
+
+def test_the_journal_says_what_it_holds_and_lets_go_of_what_is_named(
+    talk: Path, provider: Provider, tmp_path: Path
+) -> None:
+    here("backfill", talk, folder=tmp_path, **named(provider))
+    asked = len(provider.asked)
+    held = here("journal", "stats", "--json", folder=tmp_path).json
+    assert (held["answers"], list(held["by_model"])) == (asked, ["openai-compatible/canned"])
+    for which, goes in ((("--model", "other"), 0), (("--older-than", "1"), 0), (("--all",), asked)):
+        said = here("journal", "prune", *which, "--dry-run", "--json", folder=tmp_path)
+        assert (said.code, said.json["answers"]) == (0, goes)
+    assert here("journal", "stats", "--json", folder=tmp_path).json["answers"] == asked
+    assert here("journal", "prune", "--model", "canned", folder=tmp_path).code == 0
+    assert here("journal", "stats", "--json", folder=tmp_path).json["answers"] == 0
+
+
+def test_asking_for_a_journal_that_is_not_there_makes_none(tmp_path: Path) -> None:
+    assert here("journal", "stats", folder=tmp_path).code == 0
+    assert here("journal", "prune", "--all", folder=tmp_path).code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("wrong", [(), ("--older-than", "soon"), ("--older-than", "-1")])
+def test_pruning_needs_to_know_what(wrong: tuple[str, ...], tmp_path: Path) -> None:
+    ran = here("journal", "prune", *wrong, folder=tmp_path)
+    assert (ran.code, len(ran.said)) == (2, 1)
+
+
+def test_a_damaged_journal_stops_a_run_before_anything_is_paid_for(
+    talk: Path, provider: Provider, tmp_path: Path
+) -> None:
+    journal = tmp_path / "data" / "lake" / "journal.sqlite"
+    journal.parent.mkdir(parents=True)
+    journal.write_bytes(b"no database at all, whatever its name says" * 100)
+    ran = here("backfill", talk, folder=tmp_path, **named(provider))
+    assert ran.code == 1
+    assert any("journal.sqlite" in said for said in ran.said)
+    assert provider.asked == []
+    again = here("journal", "stats", folder=tmp_path)
+    assert (again.code, len(again.said)) == (1, 1)
