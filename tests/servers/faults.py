@@ -24,6 +24,7 @@ class Fault:
 
 
 KINDS: Mapping[str, Fault | Words] = {
+    "402": Fault(402, '{"error": {"message": "top up"}}'),
     "429": Fault(429, '{"error": {"message": "slow down"}}'),
     "500": Fault(500, '{"error": {"message": "an accident"}}'),
     "dropped": Fault(way="dropped"),

@@ -1,0 +1,175 @@
+"""All that stands around a call, together: over real HTTP, or on a clock that takes no time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from tests.llm import virtual
+from tests.llm.test_models import ASKED
+from tests.servers.provider import KEY, Fault, Provider, Words
+from turnetl import clock
+from turnetl.errors import BadTurn, Exhausted, ModelBusy, TooLong
+from turnetl.llm.budget import Budget, worst
+from turnetl.llm.chat import Answer, Model, Question
+from turnetl.llm.journal import Journal
+from turnetl.llm.limiter import Limiter
+from turnetl.llm.meter import Meter
+from turnetl.llm.models import PROVIDERS, open_model
+from turnetl.llm.prices import Price, Prices
+from turnetl.llm.retry import Patience
+from turnetl.llm.stack import Shared, stacked
+
+PRICES = Prices(({"*": Price(input=1.0, cached_input=0.1, output=4.0)},))
+PATIENT = Patience(attempts=3, first_wait=0, asks=3)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with closing(Journal(tmp_path / "journal.sqlite", clock=clock.now)) as opened:
+        yield opened
+
+
+def shared(journal: Journal, tokens: int | None = None) -> Shared:
+    meter = Meter(PRICES)
+    budget = Budget(tokens, None, meter, PRICES)
+    return Shared(journal, budget, PATIENT, Limiter(None, None, 4), meter)
+
+
+@asynccontextmanager
+async def opened(provider: Provider, around: Shared, name: str = "openai") -> AsyncIterator[Model]:
+    base = open_model(name, model="canned", base_url=provider.base_url(name), api_key=KEY)
+    model = stacked(base, around)
+    try:
+        yield model
+    finally:
+        await model.close()
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+async def test_every_attempt_is_metered_and_only_what_fits_is_kept(
+    provider: Provider, journal: Journal, name: str
+) -> None:
+    provider.faults = [Fault(503), Fault(way="dropped")]
+    provider.texts = ["Sure!", Words("I will not.", "refused")]
+    around = shared(journal)
+    async with opened(provider, around, name) as model:
+        answer = await model.answer(ASKED)
+        again = await model.answer(ASKED)
+    assert len(provider.asked) == 5
+    assert around.meter is not None
+    assert around.meter.total.calls == 5
+    assert answer.calls == 3, "those that were answered"
+    assert answer.prompt_tokens == around.meter.total.prompt_tokens == 300
+    assert answer.cost == around.meter.total.cost
+    assert (again.text, again.journaled) == (answer.text, True)
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+async def test_answers_that_do_not_fit_are_never_kept(
+    provider: Provider, journal: Journal, name: str
+) -> None:
+    provider.texts = ["no", '{"edges": 1}', Words("I will not.", "refused")]
+    async with opened(provider, shared(journal), name) as model:
+        with pytest.raises(BadTurn, match="3 times"):
+            await model.answer(ASKED)
+        assert not (await model.answer(ASKED)).journaled
+    assert len(provider.asked) == 4
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+async def test_a_cut_answer_is_too_long_and_paid_for_once(
+    provider: Provider, journal: Journal, name: str
+) -> None:
+    provider.texts = [Words('{"edges": [', "cut")]
+    async with opened(provider, shared(journal), name) as model:
+        with pytest.raises(TooLong) as long:
+            await model.answer(ASKED)
+    assert len(provider.asked) == 1
+    assert long.value.usage.completion_tokens == 10
+    assert long.value.usage.cost
+
+
+async def test_a_budget_is_asked_for_what_is_not_in_the_journal_only(
+    provider: Provider, journal: Journal
+) -> None:
+    async with opened(provider, shared(journal)) as model:
+        await model.answer(ASKED)
+    async with opened(provider, shared(journal, tokens=1)) as model:
+        assert (await model.answer(ASKED)).journaled
+        with pytest.raises(Exhausted):
+            await model.answer(replace(ASKED, max_tokens=999))
+    assert len(provider.asked) == 1
+
+
+async def test_wrong_answers_never_take_more_than_the_budget(
+    provider: Provider, journal: Journal
+) -> None:
+    most = worst(ASKED, None).tokens
+    around = shared(journal, tokens=most)
+    provider.texts = [Words("no", prompt_tokens=700, completion_tokens=900)] * 3
+    async with opened(provider, around) as model:
+        with pytest.raises(BadTurn):
+            await model.answer(ASKED)
+    assert around.meter is not None
+    used = around.meter.total
+    assert used.prompt_tokens + used.completion_tokens <= most
+
+
+async def test_a_patient_model_is_metered_also_where_it_gives_up(
+    provider: Provider, journal: Journal
+) -> None:
+    provider.faults = [Fault(503)] * 3
+    around = shared(journal)
+    async with opened(provider, around) as model:
+        with pytest.raises(ModelBusy):
+            await model.answer(ASKED)
+    assert around.meter is not None
+    assert around.meter.by_prompt()[ASKED.prompt].calls == 3
+
+
+@dataclass
+class Slow:
+    """Answers after two seconds; a question called `busy` is refused the first time."""
+
+    name: str = "canned/m"
+    asked: list[tuple[float, str]] = field(default_factory=list)
+
+    async def answer(self, question: Question) -> Answer:
+        first = question.prompt not in [prompt for _, prompt in self.asked]
+        self.asked.append((virtual.now(), question.prompt))
+        if question.prompt == "busy" and first:
+            raise ModelBusy("busy")
+        await asyncio.sleep(2)
+        return Answer("{}", 100, 10, cut=False)
+
+    async def close(self) -> None:
+        pass
+
+
+def asked(prompts: list[str], patience: Patience) -> tuple[Slow, list[Answer]]:
+    """Ask all at once, one in flight."""
+    slow = Slow()
+
+    async def main() -> list[Answer]:
+        limiter = Limiter(None, None, 1, clock=virtual.now)
+        meter = Meter(PRICES, clock=virtual.now)
+        model = stacked(slow, Shared(None, None, patience, limiter, meter))
+        questions = [Question(prompt, (), None, 1000) for prompt in prompts]
+        return await asyncio.gather(*map(model.answer, questions))
+
+    return slow, virtual.run(main())
+
+
+def test_the_seconds_of_an_answer_leave_out_the_wait_for_a_place() -> None:
+    _, answers = asked(["a", "b", "c"], PATIENT)
+    assert [answer.seconds for answer in answers] == [2, 2, 2]
+
+
+def test_who_waits_to_ask_again_holds_no_place_in_flight() -> None:
+    slow, _ = asked(["busy", "a", "b"], Patience(first_wait=30))
+    assert [prompt for _, prompt in slow.asked] == ["busy", "a", "b", "busy"]
+    assert slow.asked[2][0] == 2
