@@ -64,10 +64,14 @@ class GraphBusy(Later):
 class ModelBusy(Later):
     """The provider asked for patience."""
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, retry_after: float | None = None, *, hung: bool = False
+    ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
         """Seconds, if the provider said so."""
+        self.hung = hung
+        """It took the question and did not answer in all the time that it had."""
 
 
 class Stop(TurnetlError):

@@ -54,6 +54,7 @@ async def test_what_passes_by_itself_is_busy(bare: Model, provider: Provider, st
     assert type(error) is ModelBusy
     assert "canned" in str(error)
     assert "127.0.0.1" in str(error)
+    assert not error.hung
     assert error.retry_after is None
 
 
@@ -86,7 +87,19 @@ async def test_a_provider_that_hangs_is_left_after_the_timeout(provider: Provide
     error = await fails(model, provider, Fault(way="hangs"))
     await model.close()
     assert type(error) is ModelBusy
+    assert error.hung
     assert "within 0.2 s" in str(error)
+
+
+@pytest.mark.parametrize("proxy", ["nonsense://x", "socks5://127.0.0.1:1"])
+async def test_a_proxy_that_is_none_stops_the_run_in_plain_words(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    model = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
+    with pytest.raises(ModelRefused, match=r"no connection can be opened: .*[Pp]rox"):
+        await model.answer(ASKED)
+    await model.close()
 
 
 async def test_an_answer_without_an_end_is_cut_off(provider: Provider) -> None:

@@ -83,6 +83,21 @@ def test_patience_ends() -> None:
     assert len(model.asked) == 3
 
 
+def test_a_model_that_hangs_is_asked_three_times() -> None:
+    model = Scripted([BUSY, ModelBusy("silence", hung=True)])
+    with pytest.raises(ModelBusy, match="silence"):
+        ask(model)
+    assert len(model.asked) == 4
+
+
+def test_a_long_wait_is_told_of_once_and_a_short_one_is_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ask(Scripted([*[BUSY] * 6, said(GOOD)]))
+    warnings = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+    assert warnings == ["busy; it is asked again after a while"] * 2
+
+
 def test_the_wait_that_a_provider_asks_for_is_kept_and_never_shortened() -> None:
     model = Scripted([ModelBusy("busy", 7.0), ModelBusy("busy", 0.0), BUSY, said(GOOD)])
     ask(model, chance=0.0)

@@ -56,6 +56,10 @@ class HttpModel:
         answered = await self._endpoint.ask(self._wire.body(question))
         return replace(self._wire.answer(answered), seconds=time.perf_counter() - began)
 
+    def body(self, question: Question) -> Mapping[str, Any]:
+        """Return what would be sent."""
+        return self._wire.body(question)
+
     async def close(self) -> None:
         await self._endpoint.close()
 
@@ -123,7 +127,7 @@ class Endpoint:
             raise ModelRefused(f"{self._where()}: {error}; set the base URL") from error
         except TimeoutError as error:
             waited = f"{self._timeouts.answer:g} s"
-            raise ModelBusy(f"{self._where()} did not answer within {waited}") from error
+            raise ModelBusy(f"{self._where()} did not answer within {waited}", hung=True) from error
         except httpx.HTTPError as error:
             what = str(error) or type(error).__name__
             raise ModelBusy(f"{self._where()} did not answer: {what}") from error
@@ -165,12 +169,13 @@ class _Connections:
 
     def __init__(self, headers: Mapping[str, str], timeouts: Timeouts) -> None:
         self._headers = {"Content-Type": "application/json", **headers}
-        self._timeout = httpx.Timeout(timeouts.answer, connect=timeouts.connect)
+        # The time for an answer is kept over all of it, however many pieces it comes in.
+        self._timeout = httpx.Timeout(None, connect=timeouts.connect)
         self._free: list[httpx.AsyncClient] = []
 
     @asynccontextmanager
     async def post(self, url: str, body: bytes) -> AsyncIterator[httpx.Response]:
-        client = self._free.pop() if self._free else self._client()
+        client = self._free.pop() if self._free else self._opened()
         try:
             async with client.stream("POST", url, content=body) as response:
                 yield response
@@ -181,10 +186,14 @@ class _Connections:
         while self._free:
             await self._free.pop().aclose()
 
-    def _client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(
-            headers=self._headers, timeout=self._timeout, limits=_ONE, verify=self._tls
-        )
+    def _opened(self) -> httpx.AsyncClient:
+        try:
+            return httpx.AsyncClient(
+                headers=self._headers, timeout=self._timeout, limits=_ONE, verify=self._tls
+            )
+        except (ValueError, ImportError, OSError) as error:
+            # The environment names a proxy that is none, or certificates that are not there.
+            raise ModelRefused(f"no connection can be opened: {error}") from error
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:

@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 MOST_SHOWN = 4_000
 """Characters of a wrong answer that the model is shown again."""
 
+_LONG = 10.0
+"""Seconds: who waits longer shall know why."""
+
 Sleep = Callable[[float], Awaitable[object]]
 
 
@@ -29,6 +32,8 @@ class Patience:
 
     attempts: int = 7
     """With these waits: a minute of silence is borne."""
+    hangs: int = 3
+    """Of them, so many that end with the time for an answer: each is two minutes by default."""
     first_wait: float = 1.0
     """Doubled after each attempt; between half of it and all of it, by chance."""
     longest_wait: float = 60.0
@@ -102,18 +107,22 @@ class Retried:
             raise
 
     async def _patiently(self, question: Question) -> Answer:
-        wait = self._patience.first_wait
-        for attempt in range(1, self._patience.attempts + 1):
+        wait, failed, hung = self._patience.first_wait, 0, 0
+        while True:
             try:
                 return await self._model.answer(question)
             except ModelBusy as busy:
-                if attempt == self._patience.attempts or _beyond(busy, self._patience):
+                failed, hung = failed + 1, hung + busy.hung
+                if failed == self._patience.attempts or hung == self._patience.hangs:
+                    raise
+                if (busy.retry_after or 0.0) > self._patience.longest_wait:
                     raise
                 pause = self._pause(busy.retry_after, wait)
-                log.info("model busy", extra={"prompt": question.prompt, "pause": pause})
-                await self._sleep(pause)
-                wait = min(wait * 2, self._patience.longest_wait)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+                # Without the seconds: what many calls say at once is heard once.
+                level = logging.WARNING if pause >= _LONG else logging.INFO
+                log.log(level, "%s; it is asked again after a while", busy, extra={"pause": pause})
+            await self._sleep(pause)
+            wait = min(wait * 2, self._patience.longest_wait)
 
     def _pause(self, asked_for: float | None, wait: float) -> float:
         """Return the seconds to wait: never less than asked for."""
@@ -146,10 +155,6 @@ class Retried:
             f"that does not fit: {fit.reason(error)}",
             spent,
         )
-
-
-def _beyond(busy: ModelBusy, patience: Patience) -> bool:
-    return busy.retry_after is not None and busy.retry_after > patience.longest_wait
 
 
 def _again(question: Question, answer: Answer, error: ValueError) -> Question:
