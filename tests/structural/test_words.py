@@ -88,6 +88,12 @@ async def test_an_answer_to_a_question_is_the_persons_decision(shop: Shop) -> No
     ]
 
 
+@pytest.mark.parametrize("answer", ["..", "…!", " _ ", '"Which store?"=".."'])
+async def test_an_answer_without_a_word_decides_nothing(answer: str, shop: Shop) -> None:
+    await shop.say(answers=(answer,))
+    assert shop.names("Decision") == []
+
+
 async def test_a_refusal_with_a_comment_is_a_decision_and_with_a_question_is_not(
     shop: Shop,
 ) -> None:

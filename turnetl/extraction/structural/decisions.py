@@ -49,6 +49,7 @@ _ASKED = re.compile(r"\"([^\"]{3,600})\"=\"([^\"]{1,1000})\"")
 _FEEDBACK = re.compile(
     r"^\s*(?:\(no (?:response|comment)\)|ok|yes|no|continue|stop|wait)?\s*\.?\s*$", re.IGNORECASE
 )
+_WORD = re.compile(r"[^\W_]")
 _ASKS = re.compile(
     r"(?:^|[,:;] ?)(?:does|is|are|why|what|how|should|can|could|would)"
     r" (?:this|that|it|we|the|you|i)\b",
@@ -83,12 +84,17 @@ def of_person(words: Iterable[str]) -> list[str]:
 
 
 def answered(answer: str) -> list[tuple[str, str]]:
-    """Return (question, answer) for each answer; a comment on a rejection has no question."""
+    """Return (question, answer) for each answer; a comment on a rejection has no question.
+
+    What has no word in it decides nothing.
+    """
     pairs = _ASKED.findall(answer[:8000])
     if pairs:
-        return [(shorten(question, 160), shorten(said, 200)) for question, said in pairs[:4]]
+        told = [(question, said) for question, said in pairs[:4] if _WORD.search(said)]
+        return [(shorten(question, 160), shorten(said, 200)) for question, said in told]
     said = shorten(plain(answer[:4000]), 300)
-    return [] if is_question(said) or _FEEDBACK.match(said) else [("", said)]
+    silent = not _WORD.search(said) or _FEEDBACK.match(said)
+    return [] if silent or is_question(said) else [("", said)]
 
 
 def is_question(answer: str) -> bool:

@@ -13,7 +13,7 @@ from turnetl.extraction.structural.scene import NOBODY, Scene, scene
 from turnetl.graph.mirror.group import Group
 from turnetl.model import Entity, Episode, Fact, GroupId
 
-_VERSION = "structural 1"
+_VERSION = "structural 2"
 """Goes up with every change of a rule that changes what comes out."""
 _THINGS = 40
 _SAID = 40
