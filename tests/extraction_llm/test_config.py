@@ -182,10 +182,12 @@ def test_a_template_that_cannot_be_used_is_a_warning(
 
 @pytest.mark.parametrize("name", ["../t.md", "/etc/t.md", "a/t.md"])
 def test_a_template_is_never_looked_for_outside_its_folders(
-    places: tuple[Path, Path], name: str
+    places: tuple[Path, Path], name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (places[0] / PLACE.parent / "t.md").write_text("outside")
-    assert TemplateResolver(folders(*places)).load(name) is None
+    with caplog.at_level(logging.WARNING):
+        assert TemplateResolver(folders(*places)).load(name) is None
+    assert "named without folders" in caplog.text
 
 
 @pytest.mark.parametrize(

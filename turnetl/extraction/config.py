@@ -104,8 +104,11 @@ class ExtractionConfig(BaseModel):
 
         True names no template: there is preprocessing, with nothing said.
         """
-        found = self.preprocessor(templates)
-        return found.prompt or None if found is not None else None
+        if not isinstance(self.preprocessing_prompt, str):
+            return None
+        if self.preprocessing_prompt.endswith(TEMPLATE_ENDING):
+            return templates.load(self.preprocessing_prompt)
+        return self.preprocessing_prompt
 
     def preprocessor(self, templates: TemplateSource) -> Preprocessor | None:
         """Return all that is said, patterns for the texts among it; None as `resolve_prompt`."""

@@ -70,7 +70,8 @@ class TemplateResolver:
 
     def missing(self, name: str) -> str:
         """Say that there is no such template, and where it was looked for."""
-        return f"no template `{name}` in {self.places}"
+        alone = "; templates are named without folders" if Path(name).name != name else ""
+        return f"no template `{name}` in {self.places}{alone}"
 
     @property
     def places(self) -> str:
