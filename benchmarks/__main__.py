@@ -17,6 +17,8 @@ NAMES = (
     "ingest",
     "filter",
     "journal",
+    "calls",
+    "faults",
 )
 
 codes = []
