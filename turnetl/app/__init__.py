@@ -9,6 +9,7 @@ from dataclasses import replace
 from turnetl import episodes, opening
 from turnetl.app.graph import accounted, all_of, find, ingest, ingest_group, status
 from turnetl.app.model import check_model, journal_prune, journal_stats, templates
+from turnetl.app.requests import requests
 from turnetl.app.tables import explain, filter_turns, parse_archives
 from turnetl.ingest.report import IngestReport
 from turnetl.lake import Lake
@@ -33,6 +34,7 @@ __all__ = [
     "journal_stats",
     "new_run",
     "parse_archives",
+    "requests",
     "status",
     "templates",
 ]

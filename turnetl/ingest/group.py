@@ -13,7 +13,7 @@ from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingest import plan as planning
 from turnetl.ingest import taken
-from turnetl.ingest.pipeline import Done, Pipeline, Run
+from turnetl.ingest.pipeline import Done, Pipeline, Run, with_context
 from turnetl.ingest.plan import Plan, Scope
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.report import GroupReport, Holds, standing
@@ -101,6 +101,27 @@ async def ingest(
         retiring=done.retiring,
     )
     return report if error is None else _stopped(report, error)
+
+
+async def upcoming(
+    group: GroupId,
+    lake: Lake,
+    store: GraphStore,
+    scope: Scope,
+    *,
+    context_turns: int,
+    most: int,
+) -> list[tuple[Episode, list[Episode]]]:
+    """Return the turns that a run would take first, at most so many, each with its context.
+
+    Writes nothing.
+    """
+    rows = taken.episodes(lake, group, scope)
+    receipts = await store.receipts(group)
+    plan = _plan(group, rows, lake, receipts, scope, recipe=None, context_turns=context_turns)
+    first = {turn: plan.context[turn] for turn in plan.todo[:most]}
+    needed = {*first, *(before for turns in first.values() for before in turns)}
+    return list(with_context(taken.values(rows, needed), first))
 
 
 async def _carry(

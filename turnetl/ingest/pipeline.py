@@ -155,7 +155,7 @@ class Pipeline:
         """Yield the turns in order, each with its extraction under way or done."""
         window: deque[tuple[Episode, asyncio.Task[Any]]] = deque()
         try:
-            for episode, before in _with_context(episodes, context):
+            for episode, before in with_context(episodes, context):
                 task = asyncio.create_task(self._extract(episode, before))
                 window.append((episode, task))
                 if len(window) >= self._run.ahead:
@@ -276,7 +276,7 @@ class Pipeline:
         self.done = replace(self.done, quarantined=self.done.quarantined + 1)
 
 
-def _with_context(
+def with_context(
     episodes: Iterable[Episode], context: Mapping[TurnId, Sequence[TurnId]]
 ) -> Iterator[tuple[Episode, list[Episode]]]:
     """Pair each turn to commit with the episodes of its context, holding only a session's last."""

@@ -2,11 +2,14 @@
 
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from turnetl.errors import BadTurn, ModelBusy
 from turnetl.llm import fit
-from turnetl.llm.chat import Answer, Model, Question, Said, Schema
+from turnetl.llm.chat import Answer, Question, Said, Schema
+from turnetl.llm.http import HttpModel
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +24,7 @@ class InWords:
     like what was asked for. From then on the form stands in the question, too.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: HttpModel) -> None:
         self._model = model
         self._knows_schemas = False
         """An answer fitted: what does not fit later is a slip."""
@@ -52,6 +55,11 @@ class InWords:
             raise ModelBusy(str(error), retry_after=0) from error
         self._learn(answer, question.schema)
         return answer
+
+    def body(self, question: Question) -> Mapping[str, Any]:
+        """Return what would be sent now."""
+        asked = self._asked(question, question.schema) if question.schema else question
+        return self._model.body(asked)
 
     async def close(self) -> None:
         await self._model.close()

@@ -9,9 +9,9 @@ from turnetl.ingest.group import Tools
 from turnetl.lake import Lake
 from turnetl.llm.stack import Shared
 from turnetl.opening import extraction, models
-from turnetl.opening.extraction import checked, extractor, recipe, templates
+from turnetl.opening.extraction import checked, extractor, reader, recipe, templates
 from turnetl.opening.filters import filters, groups, jobs, named, redactor, rule, rules
-from turnetl.opening.models import embedder, journal, shared
+from turnetl.opening.models import embedder, journal, model, shared
 from turnetl.settings import Settings
 
 __all__ = [
@@ -23,7 +23,9 @@ __all__ = [
     "groups",
     "jobs",
     "journal",
+    "model",
     "named",
+    "reader",
     "recipe",
     "redactor",
     "rule",

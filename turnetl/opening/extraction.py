@@ -109,8 +109,22 @@ def check(settings: Settings, once: str | None = None) -> None:
             steering.of(GroupId(group), kind)
 
 
+def reader(settings: Settings) -> Callable[[Model, Embedder], Extractor[Any]]:
+    """Return what makes the extractor that asks a model, with a model and an embedder of one's own.
+
+    Raises:
+        BadUsage: a template cannot be used.
+    """
+    return lambda asked, used: _llm(settings, used, asked)
+
+
 def _llm(settings: Settings, used: Embedder, asked: Model) -> Extractor[Any]:
     from turnetl.extraction.llm import LlmExtractor  # noqa: PLC0415 - brings graphiti
 
-    steering = Steering(settings.extraction, templates())
-    return LlmExtractor(asked, used, steering=steering, halve=parts.halves)
+    return LlmExtractor(
+        asked,
+        used,
+        steering=Steering(settings.extraction, templates()),
+        ontology=ontology.load(settings.extraction.ontology, templates()),
+        halve=parts.halves,
+    )

@@ -1,0 +1,163 @@
+"""What would be sent, before it is."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tests import real
+from tests.extraction_llm import story
+from tests.extraction_llm.canned import Canned
+from tests.servers.provider import KEY, Provider
+from tests.servers.toy import ToyEmbedder
+from turnetl import app
+from turnetl.errors import BadUsage
+from turnetl.extraction.config import ExtractionConfig
+from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.request import Request
+from turnetl.extraction.requests import STAND_IN, requests
+from turnetl.extraction.steering import always
+from turnetl.llm.chat import Model
+from turnetl.llm.journal import Journal, Journaled
+from turnetl.llm.models import open_model, open_models
+from turnetl.llm.port import Embedder
+from turnetl.report import requests as report
+from turnetl.settings import ModelSettings, Settings
+
+TOLD = "Look for what broke."
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    kept = Journal(tmp_path / "journal.sqlite", clock=lambda: NOW)
+    yield kept
+    kept.close()
+
+
+def reader(model: Model, embedder: Embedder) -> LlmExtractor:
+    return LlmExtractor(model, embedder, steering=always(TOLD))
+
+
+async def shown(asked: Model, journal: Journal | None = None) -> tuple[Request, ...]:
+    turn = story.episodes()[0]
+    return await requests(turn, [], reader, asked, journal=journal, estimate=len)
+
+
+async def test_no_model_is_asked(provider: Provider) -> None:
+    asked = open_model(
+        "openai-compatible", model="canned", base_url=provider.base_url("openai"), api_key=KEY
+    )
+    found = await shown(asked)
+    await asked.close()
+    assert provider.asked == []
+    assert [one.prompt for one in found] == ["extract_nodes.extract_message", "extract_edges.edge"]
+
+
+async def test_they_are_the_very_requests_that_a_run_sends(
+    provider: Provider, model: Model
+) -> None:
+    bare = open_model(
+        "openai-compatible", model="canned", base_url=provider.base_url("openai"), api_key=KEY
+    )
+    (first, second) = await shown(bare)
+    await bare.close()
+    extracted = await reader(model, ToyEmbedder()).extract(story.episodes()[0], [])
+    for part in extracted.parts:
+        await part.said
+    assert first.body == provider.asked[0].body
+    # But for the things that the first answer named.
+    assert second.body is not None
+    assert without_things(second.body) == without_things(provider.asked[1].body)
+
+
+def without_things(body: Mapping[str, Any]) -> str:
+    whole, count = re.subn(r"<ENTITIES>.*?</ENTITIES>", "", json.dumps(body))
+    assert count == 1
+    return whole
+
+
+async def test_what_follows_an_unknown_answer_says_so() -> None:
+    first, second = await shown(Canned())
+    assert not first.has_stand_in
+    assert second.has_stand_in
+    assert STAND_IN in str(second.messages)
+
+
+async def test_answers_of_the_journal_take_the_place_of_stand_ins(journal: Journal) -> None:
+    canned = Canned()
+    model = Journaled(canned, journal)
+    extracted = await reader(model, ToyEmbedder()).extract(story.episodes()[0], [])
+    for part in extracted.parts:
+        await part.said
+    first, second = await shown(canned, journal)
+    assert len(canned.asked) == 2
+    assert first.is_known
+    assert second.is_known
+    assert not second.has_stand_in
+    assert [first.messages, second.messages] == [asked.messages for asked in canned.asked]
+
+
+async def test_each_prompt_is_shown_with_its_own_model(provider: Provider) -> None:
+    asked = open_models(
+        "openai",
+        model="large",
+        models={"extract_edges": "little"},
+        base_url=provider.base_url("openai"),
+        api_key=KEY,
+    )
+    first, second = await shown(asked)
+    await asked.close()
+    assert (first.model, second.model) == ("openai/large", "openai/little")
+    assert second.body is not None
+    assert second.body["model"] == "little"
+
+
+async def test_they_can_be_read_and_parsed() -> None:
+    found = await shown(Canned())
+    printed = StringIO()
+    Console(width=100, file=printed).print(report.text(found))
+    said = printed.getvalue()
+    assert TOLD in said
+    assert "extract_edges.edge" in said
+    assert "stand-in" in said
+    parsed = json.loads(json.dumps(report.as_json(found)))
+    assert [one["prompt"] for one in parsed["requests"]] == [one.prompt for one in found]
+    assert parsed["tokens"] == sum(one.tokens for one in found) > 0
+
+
+async def test_the_next_turns_of_a_lake_are_shown_and_nothing_is_written(
+    tmp_path: Path, provider: Provider
+) -> None:
+    settings = Settings(
+        lake=tmp_path / "lake",
+        llm=ModelSettings(
+            provider="openai-compatible", model="canned", base_url=provider.base_url("openai")
+        ),
+        extraction=ExtractionConfig(preprocessing_prompt=TOLD),
+    )
+    app.parse_archives([str(real.SAMPLES)], settings)
+    app.filter_turns(settings)
+    before = files(tmp_path)
+    one = await app.requests(settings, app.Limits(), lambda: NOW)
+    two = await app.requests(settings, app.Limits(limit=2), lambda: NOW)
+    assert TOLD in str(one[0].messages)
+    assert {request.turn_id for request in one} < {request.turn_id for request in two}
+    assert provider.asked == []
+    assert files(tmp_path) == before
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+async def test_structure_has_no_requests_to_show(tmp_path: Path) -> None:
+    settings = Settings(lake=tmp_path, extractor="structural")
+    with pytest.raises(BadUsage, match="asks no model"):
+        await app.requests(settings, app.Limits(), lambda: NOW)

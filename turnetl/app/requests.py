@@ -1,0 +1,56 @@
+"""What a run would send to a model, before it does."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from turnetl import opening
+from turnetl.episodes.tokens import estimate
+from turnetl.errors import BadUsage
+from turnetl.extraction.request import Request
+from turnetl.ingest import group as ingesting
+from turnetl.lake import Lake
+from turnetl.scope import Clock, Limits, chosen, for_run, scope_of
+from turnetl.settings import Settings
+
+_TURNS = 1
+"""Of each group, if no limit is given."""
+
+
+async def requests(settings: Settings, limits: Limits, clock: Clock) -> Sequence[Request]:
+    """Return what would be sent to read the next turns of each group. Sends and writes nothing.
+
+    Raises:
+        BadUsage: no model is asked, or it is not fully named.
+    """
+    from turnetl.extraction.requests import requests as of  # noqa: PLC0415 - brings graphiti
+
+    once = for_run(settings, limits)
+    if once.extractor_name == "structural":
+        raise BadUsage("the `structural` extractor asks no model: there are no requests to show")
+    asked, read = opening.model(once), opening.reader(once)
+    found: list[Request] = []
+    lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
+    async with opening.store(settings, write=False) as store:
+        turns = [
+            turn
+            for group in chosen(sorted(lake.groups()), limits.groups)
+            for turn in await ingesting.upcoming(
+                group,
+                lake,
+                store,
+                scope,
+                context_turns=settings.context_turns,
+                most=limits.limit or _TURNS,
+            )
+        ]
+    with opening.journal(settings, clock) as journal:
+        kept = journal if settings.journal and journal.path.exists() else None
+        for episode, context in turns:
+            found += await of(episode, context, read, asked, journal=kept, estimate=_tokens)
+    await asked.close()
+    return tuple(found)
+
+
+def _tokens(text: str) -> int:
+    return int(estimate(pl.Series([text]))[0])
