@@ -132,7 +132,7 @@ class Which:
     assume_time: str | None = None
     "For turns without any time: an ISO time (UTC if no zone is given), or mtime: the archive's."
     dry_run: Annotated[bool, Parameter(negative="")] = False
-    "Write nothing to the graph and call no model; say what waits."
+    "Write nothing to the graph and call no model; say what waits, and show what would be asked."
 
     def settings(self, common: Common, **given: Any) -> "Settings":
         return common.settings(extractor=self.extractor, quiet_minutes=self.quiet, **given)

@@ -1,5 +1,6 @@
 """The main job, and its stages one by one."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,8 @@ from turnetl.clock import now
 from turnetl.errors import BadUsage
 
 if TYPE_CHECKING:  # importing it costs a second, and `--help` must not pay it
+    from turnetl.ingest.report import IngestReport
+    from turnetl.scope import Limits
     from turnetl.settings import Settings
 
 
@@ -134,8 +137,30 @@ def ingest(
     with console.progress(as_json=common.json) as progress:
         report = console.finished(turnetl.ingest(settings, limits, now, progress=progress))
     console.say(shown.sentences(report))
+    if limits.dry_run:
+        return _asked(report, settings, limits, common)
     console.out(shown.table(report), shown.as_json(report), as_json=common.json)
     return shown.exit_code(report)
+
+
+def _asked(report: "IngestReport", settings: "Settings", limits: "Limits", common: Common) -> int:
+    """Show the account, and what a model would be asked first: of one turn if no limit is said."""
+    from rich.console import Group
+
+    from turnetl import app as turnetl
+    from turnetl.report import ingested
+    from turnetl.report import requests as shown
+
+    ready = tuple(of.group for of in report.groups if of.ready)
+    if settings.extractor_name == "structural":
+        console.say(["no model would be asked: the extractor is `structural`"])
+        ready = ()
+    of_some = replace(limits, groups=ready if limits.limit else ready[:1])
+    found = console.finished(turnetl.requests(settings, of_some, now)) if ready else ()
+    both = Group(ingested.table(report), shown.text(found)) if ready else ingested.table(report)
+    values = ingested.as_json(report) | shown.as_json(found)
+    console.out(both, values, as_json=common.json)
+    return ingested.exit_code(report)
 
 
 def _explain(

@@ -26,11 +26,17 @@ def as_json(found: Sequence[Request]) -> dict[str, Any]:
 
 
 def _lines(request: Request) -> Iterator[RenderableType]:
-    yield Rule(Text(f"turn {request.turn_id}, {request.prompt}, to {request.model}"))
+    yield Rule()
+    yield _whole(f"turn {request.turn_id}, {request.prompt}, to {request.model}")
     yield Text(_about(request), style="dim")
     for said in request.messages:
         yield Text(f"\n[{said.role}]", style="bold")
-        yield Text(said.text)
+        yield _whole(said.text)
+
+
+def _whole(text: str) -> Text:
+    """Return a text whose lines are those that it has."""
+    return Text(text, no_wrap=True, overflow="ignore")
 
 
 def _about(request: Request) -> str:
