@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -25,12 +25,13 @@ from turnetl.ingest.plan import Scope
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.report import GroupReport
 from turnetl.lake import Lake
-from turnetl.llm.budget import Budget, Budgeted, worst
+from turnetl.llm.budget import Budget, Budgeted
 from turnetl.llm.chat import Answer, Model, Question
 from turnetl.llm.journal import Journal, Journaled
 from turnetl.llm.meter import Meter, Metered
 from turnetl.llm.models import open_model
 from turnetl.llm.prices import Price, Prices
+from turnetl.llm.reserve import worst
 from turnetl.llm.retry import Patience, Retried
 from turnetl.model import Usage
 
@@ -44,7 +45,7 @@ A_CALL = 110
 
 @dataclass
 class Watched:
-    """Lets questions through, and keeps in mind the most that one may take."""
+    """Lets questions through, and keeps in mind what must be left for any of them."""
 
     model: Model
     calls: int | None = None
@@ -59,7 +60,8 @@ class Watched:
         if self.calls == 0:
             raise Exhausted("the budget is used up")
         self.calls = self.calls and self.calls - 1
-        self.most = max(self.most, worst(question, None).tokens)
+        shortest = replace(question, max_tokens=2_048)
+        self.most = max(self.most, worst(shortest, None).tokens)
         return await self.model.answer(question)
 
     async def close(self) -> None:
@@ -107,7 +109,7 @@ async def ran(
     tokens: int | None = None,
     calls: int | None = None,
 ) -> tuple[GroupReport, Meter, int]:
-    """Run once; return the report, the meter, and the most that a call might have taken."""
+    """Run once; return the report, the meter, and what must be left for any of the calls."""
     meter = Meter(PRICES)
     async with tools(lake, store, provider, meter, tokens=tokens, calls=calls) as (used, watched):
         report = await ingest(GROUP, used, SCOPE, RUN, lambda _done, _todo: None)

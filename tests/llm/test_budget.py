@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.util import find_spec
 
@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from tokenizers import Tokenizer
 
-from turnetl.errors import BadTurn, BadUsage, Exhausted, ModelBusy
-from turnetl.llm.budget import Budget, Budgeted, worst
+from turnetl.errors import BadTurn, BadUsage, Exhausted, ModelBusy, TooLong
+from turnetl.llm.budget import Budget, Budgeted
 from turnetl.llm.chat import Answer, Model, Question, Said, Schema
 from turnetl.llm.meter import Meter, Metered
 from turnetl.llm.prices import Price, Prices
+from turnetl.llm.reserve import worst
 from turnetl.llm.retry import Patience, Retried
 
 NAME = "canned/model"
@@ -43,11 +44,13 @@ class Canned:
     under_way: int = 0
     most: int = 0
     asked: list[int] = field(default_factory=list)
+    longest: list[int] = field(default_factory=list)
 
     async def answer(self, question: Question) -> Answer:
         number = int(question.prompt)
         call = self.calls[number]
         self.asked.append(number)
+        self.longest.append(question.max_tokens)
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         try:
@@ -149,7 +152,8 @@ async def test_nothing_is_under_way_when_the_run_is_stopped_and_nothing_is_asked
     assert len(set(done.exhausted)) <= 1
     if done.exhausted:
         used = done.meter.total
-        reserves = [reserve(question(number, call)) for number, call in enumerate(calls)]
+        shortest = [replace(call, max_tokens=min(call.max_tokens, 2048)) for call in calls]
+        reserves = [reserve(question(number, call)) for number, call in enumerate(shortest)]
         assert used.prompt_tokens + used.completion_tokens + max(reserves) > tokens
 
 
@@ -158,6 +162,36 @@ async def test_a_call_that_does_not_fit_yet_waits_for_those_under_way() -> None:
     done = await run(calls, tokens=2 * reserve(question(0, calls[0])))
     assert len(done.answered) == 10
     assert done.model.most == 2
+
+
+async def test_towards_the_end_answers_may_be_shorter() -> None:
+    long, short = Call(max_tokens=16_000), Call(max_tokens=4_000)
+    done = await run([long, long], tokens=reserve(question(0, short)) + 100)
+    assert done.answered == [0, 1]
+    assert done.model.longest == [4_000, 2_048]
+
+
+@pytest.mark.parametrize(
+    ("said", "tokens", "error"),
+    [
+        ("x" * 20_000, 20_000, Exhausted),
+        ("x" * 20_000, 200_000, TooLong),
+        ("x", 20_000, Exhausted),
+        ("x", 200_000, BadTurn),
+    ],
+)
+async def test_no_turn_is_to_blame_for_an_answer_that_the_budget_cut_short(
+    said: str, tokens: int, error: type[Exception]
+) -> None:
+    long = question(0, Call(max_tokens=16_000))
+    meter = Meter(PRICES)
+    model = Retried(Metered(Babbling([said]), meter), Patience())
+    budgeted = Budgeted(model, Budget(tokens, None, meter, PRICES))
+    with pytest.raises(error) as stopped:
+        await budgeted.answer(long)
+    used = meter.total
+    assert used.prompt_tokens + used.completion_tokens <= tokens
+    assert ("larger budget" in str(stopped.value)) == (error is Exhausted)
 
 
 async def test_a_call_that_failed_gives_back_what_was_set_aside() -> None:
@@ -259,7 +293,8 @@ class Babbling:
         text = self.texts[self.said % len(self.texts)]
         self.said += 1
         prompt = sum(len(said.text) + 16 for said in question.messages)
-        return Answer(text, prompt + 500, len(text), cut=False)
+        cut = text[: question.max_tokens]
+        return Answer(cut, prompt + 500, len(cut), cut=cut != text)
 
     async def close(self) -> None: ...
 

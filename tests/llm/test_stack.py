@@ -13,13 +13,14 @@ from tests.llm.test_models import ASKED
 from tests.servers.provider import KEY, Fault, Provider, Words
 from turnetl import clock
 from turnetl.errors import BadTurn, Exhausted, ModelBusy, TooLong
-from turnetl.llm.budget import Budget, worst
+from turnetl.llm.budget import Budget
 from turnetl.llm.chat import Answer, Model, Question
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.models import PROVIDERS, open_model
 from turnetl.llm.prices import Price, Prices
+from turnetl.llm.reserve import worst
 from turnetl.llm.retry import Patience
 from turnetl.llm.stack import Shared, stacked
 

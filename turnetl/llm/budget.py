@@ -5,34 +5,15 @@ the answers are; afterwards what the meter saw is all that counts.
 """
 
 import asyncio
-import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 
-from turnetl.errors import BadUsage, Exhausted
+from turnetl.errors import BadTurn, BadUsage, Exhausted
 from turnetl.llm.chat import Answer, Model, Question
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
-from turnetl.model import Usage
-
-_ASKS = 2
-"""How often a question may be asked with the longest answers; with shorter ones, more often."""
-_WRONG = 700
-"""Tokens that say what was wrong with an answer."""
-_A_MESSAGE = 16
-"""Tokens around a message."""
-_A_CALL = 500
-"""Tokens that a provider puts in itself, so that an answer has its form."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reserve:
-    """What a call may use at worst."""
-
-    tokens: int
-    money: float
-    """US dollars; 0 if money does not matter."""
+from turnetl.llm.reserve import Reserve, reserves, tokens_of, worst
 
 
 class Budget:
@@ -70,34 +51,57 @@ class Budget:
         return price
 
     @asynccontextmanager
-    async def reserved(self, reserve: Reserve) -> AsyncIterator[None]:
-        """Set the reserve aside for as long as a call takes.
+    async def reserved(self, reserves: Iterator[Reserve]) -> AsyncIterator[Reserve]:
+        """Set a reserve aside for as long as a call takes.
 
         Calls are let in one after the other; where the reserve does not fit, the ones before it
-        are waited for: most of them use much less than was set aside.
+        are waited for: most of them use much less than was set aside. Towards the end, a smaller
+        one has to do.
+
+        Args:
+            reserves: the whole one first, then smaller ones that would do, too.
+
+        Yields:
+            The one that is set aside.
 
         Raises:
-            Exhausted: it does not fit though nothing is under way. From then on nothing is let in.
+            Exhausted: none fits though nothing is under way. From then on nothing is let in.
         """
         async with self._door:
-            while not self._fits(reserve):
-                if not self._open:
-                    self._said = self._said or self._exhausted(reserve)
-                    raise Exhausted(self._said)
-                self._freed.clear()
-                await self._freed.wait()
+            reserve = await self._fitting(reserves)
             self._open.append(reserve)
         try:
-            yield
+            yield reserve
         finally:
             self._open.remove(reserve)
             self._freed.set()
+
+    def stop(self, reserve: Reserve) -> Exhausted:
+        """Let nothing in any more; return the error that says so.
+
+        Args:
+            reserve: what could not be set aside, or was not enough.
+        """
+        self._said = self._said or self._exhausted(reserve)
+        return Exhausted(self._said)
+
+    async def _fitting(self, reserves: Iterator[Reserve]) -> Reserve:
+        reserve = next(reserves)
+        while self._open and not self._fits(reserve):
+            self._freed.clear()
+            await self._freed.wait()
+        while not self._fits(reserve):
+            smaller = next(reserves, None)
+            if smaller is None:
+                raise self.stop(reserve)
+            reserve = smaller
+        return reserve
 
     def _fits(self, reserve: Reserve) -> bool:
         if self._said is not None:
             return False
         used = self._meter.total
-        tokens = _tokens(used) + sum(one.tokens for one in self._open) + reserve.tokens
+        tokens = tokens_of(used) + sum(one.tokens for one in self._open) + reserve.tokens
         money = (used.cost or 0.0) + sum(one.money for one in self._open) + reserve.money
         return self._bears(Reserve(tokens, money))
 
@@ -105,7 +109,7 @@ class Budget:
         used = self._meter.total
         spent, next_call = [], []
         if self.tokens is not None:
-            spent.append(f"{_tokens(used):,} of {self.tokens:,} tokens")
+            spent.append(f"{tokens_of(used):,} of {self.tokens:,} tokens")
             next_call.append(f"{reserve.tokens:,} tokens")
         if self.money is not None:
             spent.append(f"${used.cost or 0.0:,.4f} of ${self.money:,.4f}")
@@ -147,51 +151,14 @@ class Budgeted:
         Raises:
             Exhausted: there is none and will be none.
         """
-        async with self._budget.reserved(worst(question, self._price)):
-            return await self._model.answer(question)
+        async with self._budget.reserved(reserves(question, self._price)) as reserve:
+            try:
+                return await self._model.answer(replace(question, max_tokens=reserve.longest))
+            except BadTurn as error:
+                if reserve.longest == question.max_tokens:
+                    raise
+                # It might have come to something, had there been more left.
+                raise self._budget.stop(worst(question, self._price)) from error
 
     async def close(self) -> None:
         await self._model.close()
-
-
-def worst(question: Question, price: Price | None) -> Reserve:
-    """Return what a question may use at worst: asked again, with the longest answers.
-
-    `retry.Retried` keeps to it: before it asks again, it asks `bears_another`.
-    """
-    usage = longest(question, _ASKS)
-    return Reserve(_tokens(usage), price.of(usage) if price else 0.0)
-
-
-def bears_another(question: Question, spent: Usage, again: Question) -> bool:
-    """Whether `again` may be asked, too, within what was set aside for the question."""
-    whole, one = longest(question, _ASKS), longest(again, 1)
-    return (
-        spent.prompt_tokens + one.prompt_tokens <= whole.prompt_tokens
-        and spent.completion_tokens + one.completion_tokens <= whole.completion_tokens
-    )
-
-
-def longest(question: Question, asks: int) -> Usage:
-    """Return what so many answers of the greatest length would use, each shown with the next."""
-    prompt, answer = _prompt(question), question.max_tokens
-    return Usage(
-        prompt_tokens=sum(prompt + ask * (answer + _WRONG) for ask in range(asks)),
-        completion_tokens=asks * answer,
-    )
-
-
-def _prompt(question: Question) -> int:
-    """Return a bound on the tokens of a prompt: none is shorter than a byte.
-
-    Prose has four bytes a token, but lists of digits and random letters have hardly more than one.
-    A schema is sent as the answer's form, and to some servers in words too.
-    """
-    texts = [said.text for said in question.messages]
-    form = json.dumps(question.schema.json) if question.schema is not None else ""
-    size = sum(len(text.encode("utf-8", "replace")) for text in (*texts, form, form))
-    return size + _A_MESSAGE * len(texts) + _A_CALL
-
-
-def _tokens(usage: Usage) -> int:
-    return usage.prompt_tokens + usage.completion_tokens

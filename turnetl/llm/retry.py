@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from turnetl.errors import BadTurn, ModelBusy, TooLong
 from turnetl.llm import fit
-from turnetl.llm.budget import bears_another
 from turnetl.llm.chat import Answer, Model, Question, Said
+from turnetl.llm.reserve import bears_another
 from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
