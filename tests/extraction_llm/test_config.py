@@ -27,6 +27,7 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
     return project, home
 
 
+LONG = f"{'Look at every file and say what it is for. ' * 9}Above all README.md"
 DEFAULT = """{"extraction": {
     "preprocessing_prompt": "default-session-turn.md", "preprocessing_mode": "prepend"}}"""
 NOTHING = '{"extraction": {"preprocessing_prompt": null}}'
@@ -160,6 +161,16 @@ def test_a_template_that_is_not_there_is_a_warning_and_no_preprocessing(
         assert asked.resolve_prompt(TemplateResolver(folders(*places))) is None
     assert "my-custom-extraction.md" in caplog.text
     assert "no preprocessing" in caplog.text
+
+
+def test_instructions_that_end_as_a_templates_name_does_are_told_so(
+    places: tuple[Path, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = ExtractionConfig(preprocessing_prompt=LONG)
+    with caplog.at_level(logging.WARNING):
+        assert asked.resolve_prompt(TemplateResolver(folders(*places))) is None
+    assert "instructions that end in `.md` are taken for a template's name" in caplog.text
+    assert LONG not in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,19 @@ def test_a_template_says_which_turns_it_is_for(shelves: Shelves) -> None:
     assert shelves.entry("ontology/coding.toml", ontology=None).used_by == ()
 
 
+def test_instructions_in_the_config_are_listed_first_with_what_they_cost(shelves: Shelves) -> None:
+    said: dict[str, Any] = {
+        "preprocessing_prompt": FINE,
+        "kinds": {"error_heavy": "Be brief.", "code_heavy": FINE},
+    }
+    first, second, *others = shelves.all(**said)
+    assert (first.name, first.told, first.place) == ("inline 1", FINE, "config")
+    assert first.used_by == ("all turns", "code_heavy turns")
+    assert first.tokens_a_turn == 2 * tokens(FINE)
+    assert (second.name, [one.grade for one in second.findings]) == ("inline 2", ["warning"])
+    assert [entry.name for entry in others if entry.place == "config"] == []
+
+
 def test_the_digest_is_of_what_is_told_and_of_nothing_else(shelves: Shelves) -> None:
     shelves.put(FINE)
     first = shelves.entry().digest

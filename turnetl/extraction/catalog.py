@@ -32,11 +32,11 @@ class Entry:
     """A template or an ontology, by its name."""
 
     name: str
-    """As a config has it; of an ontology with its folder before it."""
+    """As a config has it; of an ontology with its folder before it; of what has none `inline 1`."""
     path: Path | None
     """The file that wins; None if there is none."""
     place: str
-    """Where that is: a word of `PLACES`; empty if nowhere."""
+    """Where that is: a word of `PLACES`, or `config`; empty if nowhere."""
     hides: tuple[Path, ...]
     """Files of the same name that do not count."""
     told: str
@@ -71,7 +71,9 @@ class _Told:
 def catalog(
     config: ExtractionConfig, templates: TemplateResolver, estimate: Estimate
 ) -> tuple[Entry, ...]:
-    """Return all that lies in the folders or that the config names: templates, then ontologies.
+    """Return all that the config says or names and all that lies in the folders.
+
+    First instructions in the config itself, then templates, then ontologies.
 
     Args:
         config: says what is used, and for which turns.
@@ -85,6 +87,7 @@ def catalog(
     names = sorted({*templates.names(TEMPLATE_ENDING), *_named(config)})
     known = sorted({*ontologies.names(_ENDING), *([config.ontology] if config.ontology else [])})
     return (
+        *_inline(config, estimate, kinds),
         *(_entry(name, name, config, templates, of_template) for name in names),
         *(_entry(_ONTOLOGIES + name, name, config, ontologies, of_ontology) for name in known),
     )
@@ -128,6 +131,28 @@ def _entry(
         used_by=tuple(_used_by(name, config)),
         findings=(*told.findings, *_same(paths)),
     )
+
+
+def _inline(config: ExtractionConfig, estimate: Estimate, kinds: Ontology) -> Iterator[Entry]:
+    """Yield the instructions that stand in the config itself, each once."""
+    uses: dict[str, list[str]] = {}
+    for said, turns in _uses(config):
+        if isinstance(said, str) and said and not said.endswith(TEMPLATE_ENDING):
+            uses.setdefault(said, []).append(turns)
+    for number, (said, turns_of) in enumerate(uses.items(), 1):
+        tokens = estimate(said)
+        yield Entry(
+            name=f"inline {number}",
+            path=None,
+            place="config",
+            hides=(),
+            told=said,
+            digest=ids.digest(said),
+            tokens_a_call=tokens,
+            tokens_a_turn=tokens * _PROMPTS,
+            used_by=tuple(turns_of),
+            findings=tuple(_of_text(said, tokens, kinds)),
+        )
 
 
 def _template(path: Path, kinds: Ontology, estimate: Estimate) -> _Told:

@@ -1,5 +1,6 @@
 """Templates that a person may edit, by name: the project's, the person's, the built-in."""
 
+import errno
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ PLACE = Path(".graphiti") / "templates"
 LARGEST = 64 * 1024
 """Bytes. A longer template would be paid for in every call."""
 
+_SHOWN = 80
+"""Characters of a name that are told."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -34,12 +37,12 @@ class TemplateResolver:
         """Return all files of that name, the one that wins first."""
         if Path(name).name != name or "\0" in name:
             return ()
-        return tuple(path for f in dict.fromkeys(self.folders) if (path := f / name).is_file())
+        return tuple(path for f in dict.fromkeys(self.folders) if _is_there(path := f / name))
 
     def names(self, ending: str) -> list[str]:
         """Return the names of all files that end so, sorted, each once."""
-        found = (path for f in self.folders if f.is_dir() for path in f.iterdir())
-        return sorted({path.name for path in found if path.suffix == ending and path.is_file()})
+        found = (path for f in self.folders for path in _in(f) if path.suffix == ending)
+        return sorted({path.name for path in found if _is_there(path)})
 
     def beside(self, folder: str) -> "TemplateResolver":
         """Return what finds files in the folders of that name within these."""
@@ -70,8 +73,8 @@ class TemplateResolver:
 
     def missing(self, name: str) -> str:
         """Say that there is no such template, and where it was looked for."""
-        alone = "; templates are named without folders" if Path(name).name != name else ""
-        return f"no template `{name}` in {self.places}{alone}"
+        said = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
+        return f"no template `{said}` in {self.places}{_hint(name)}"
 
     @property
     def places(self) -> str:
@@ -97,6 +100,29 @@ def built_in(package: Path = _PACKAGE) -> Path:
     """
     inside = package / "_templates"
     return inside if inside.is_dir() else package.parent / "templates"
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        # Not a name's length: instructions that end as a template's name does may be long.
+        if error.errno != errno.ENAMETOOLONG:
+            log.warning("`%s` cannot be looked into (%s)", path.parent, error.strerror)
+        return False
+
+
+def _in(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _hint(name: str) -> str:
+    if any(sign.isspace() for sign in name):
+        return "; instructions that end in `.md` are taken for a template's name"
+    return "; templates are named without folders" if Path(name).name != name else ""
 
 
 def text_of(path: Path) -> tuple[str | None, str | None]:
