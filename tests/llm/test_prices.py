@@ -97,6 +97,7 @@ BROKEN = {
     '"a/b" = { input = nan, output = 2 }': (3, "nan is no price"),
     '"a/b" = { input = inf, output = 2 }': (3, "inf is no price"),
     '"a/b" = { input = 1, output = 2, cached = 1 }': (3, "unknown field `cached`"),
+    '"a/b" = { input = 1, cached_input = 2, output = 2 }': (3, "cost more than others"),
     '"a/b" = { input = 1 }': (3, "missing required field `output`"),
     '"a/b" = 3': (3, "got `int`"),
     '["a/b"]\ninput = 1': (3, "missing required field `output`"),

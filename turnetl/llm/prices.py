@@ -155,6 +155,8 @@ def _entry(name: str, row: Any, where: str) -> Price:
     for dollars in (price.input, price.cached_input, price.output):
         if not 0 <= dollars <= _MOST_DOLLARS:
             raise BadUsage(f"{where}: {dollars} is no price in US dollars; write 0 or more")
+    if price.cached_input > price.input:
+        raise BadUsage(f"{where}: tokens read before cost more than others; swap the two prices")
     return price
 
 
