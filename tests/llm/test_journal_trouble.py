@@ -3,7 +3,6 @@
 Real limits and real locks; what a process may write is limited in a process of its own.
 """
 
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -23,6 +22,12 @@ from turnetl.llm.chat import Answer
 from turnetl.llm.journal import Journal, Journaled, key_of
 
 ROWS = 40
+LIMITED = """
+import resource, runpy, sys
+limit = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+runpy.run_module("tests.llm.journals", run_name="__main__")
+"""
 
 Found = TypeVar("Found")
 
@@ -95,6 +100,18 @@ async def test_a_torn_file_stops_the_run_before_anything_is_paid(full: Path) -> 
     journal.close()
     assert model.asked == []
     assert bytes_of(full) == before
+
+
+async def test_a_file_that_is_torn_while_it_is_open_stops_the_run(full: Path) -> None:
+    model = Counted()
+    with closing(Journal(full, clock=clock)) as journal:
+        asks = Journaled(model, journal)
+        assert (await asks.answer(question("number 1"))).journaled
+        torn(full)
+        for number in (20, 21):
+            with pytest.raises(JournalRefused, match="is damaged"):
+                await asks.answer(question(f"number {number}"))
+    assert model.asked == []
 
 
 async def test_a_text_file_in_its_place_stops_the_run_and_stays(path: Path) -> None:
@@ -279,14 +296,12 @@ async def test_a_disk_that_is_nearly_full_stops_the_run_before_it_is_paid(path: 
 
 def test_a_full_disk_uses_the_answer_in_hand_and_stops_before_the_next(full: Path) -> None:
     """The program dies of the refusal when it asks again; what it had was used."""
-    first = ROWS
     limited = full.stat().st_size + 30_000
     run = subprocess.run(
-        [sys.executable, "-m", "tests.llm.journals", str(full), str(first), "1000", "end"],
+        [sys.executable, "-c", LIMITED, str(limited), str(full), str(ROWS), "1000", "end"],
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limited, limited)),
     )
     used = [int(number) for number in run.stdout.split()]
     assert run.returncode != 0

@@ -49,6 +49,13 @@ async def test_another_model_is_asked_itself(journal: Journal) -> None:
     assert (len(small.asked), len(large.asked)) == (1, 1)
 
 
+async def test_a_model_that_thinks_more_is_asked_itself(journal: Journal) -> None:
+    model = Counted()
+    for effort in ("low", "high", "low"):
+        await Journaled(model, journal, parameters=effort).answer(question())
+    assert len(model.asked) == 2
+
+
 async def test_it_has_the_models_name_and_closes_it(journal: Journal) -> None:
     model = Counted()
     asks = Journaled(model, journal)

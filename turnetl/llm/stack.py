@@ -23,6 +23,8 @@ class Shared:
     patience: Patience
     limiter: Limiter
     meter: Meter | None
+    parameters: str = ""
+    """What is said to every model in every call: another word on it is another question."""
 
 
 def stacked(base: Model, shared: Shared) -> Model:
@@ -39,4 +41,6 @@ def stacked(base: Model, shared: Shared) -> Model:
     model = Retried(Limited(model, shared.limiter), shared.patience)
     if shared.budget is not None:
         model = Budgeted(model, shared.budget)
-    return Journaled(model, shared.journal) if shared.journal is not None else model
+    if shared.journal is None:
+        return model
+    return Journaled(model, shared.journal, parameters=shared.parameters)

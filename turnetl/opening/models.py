@@ -120,6 +120,7 @@ def _shared(settings: Settings, known: Prices) -> Shared:
         patience=Patience(),
         limiter=Limiter(chosen.requests_per_minute, chosen.tokens_per_minute, chosen.at_once),
         meter=meter,
+        parameters=chosen.effort or "",
     )
 
 

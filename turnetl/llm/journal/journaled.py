@@ -22,16 +22,20 @@ class Journaled:
     paid for, and whoever asks next finds its answer.
     """
 
-    def __init__(self, model: Model, journal: Journal, *, grace: float = _GRACE) -> None:
+    def __init__(
+        self, model: Model, journal: Journal, *, parameters: str = "", grace: float = _GRACE
+    ) -> None:
         """Wrap a model that gives only answers that fit.
 
         Args:
             model: asked for what is not in the journal.
             journal: of all models of the process; closed by whoever opened it, after this.
+            parameters: what the model is told in every call, beside the question.
             grace: seconds that `close` waits for answers which nobody waits for any more.
         """
         self._model = model
         self._journal = journal
+        self._parameters = parameters
         self._grace = grace
         self._air: dict[str, asyncio.Task[Answer]] = {}
 
@@ -46,7 +50,7 @@ class Journaled:
             JournalRefused: the journal cannot be read, or could not be written: nothing was asked.
             ModelRefused, ModelBusy, TooLong, BadTurn, Exhausted: as the model. Not kept.
         """
-        key = key_of(self.name, question)
+        key = key_of(self.name, question, self._parameters)
         if key not in self._air:
             found = await self._found(key, question)
             if found is not None:

@@ -10,13 +10,19 @@ from turnetl.llm.chat import Question, Schema
 _FORM = "journal/1"
 
 
-def key_of(model_name: str, question: Question) -> str:
+def key_of(model_name: str, question: Question, parameters: str = "") -> str:
     """Return 32 hex digits: the same for the same question on every machine and in every run.
 
     Not part of it: the name of the prompt, the pydantic class that checks the answer, and the order
     of the keys in the schema. Providers do not see them.
+
+    Args:
+        model_name: with its provider.
+        question: all that is said to the model in this call.
+        parameters: what is said to the model in every call, beside the question.
     """
-    return ids.digest(_FORM, model_name, str(question.max_tokens), *_asked(question))
+    said = (model_name, parameters, str(question.max_tokens))
+    return ids.digest(_FORM, *said, *_asked(question))
 
 
 def size_of(question: Question) -> int:
