@@ -244,6 +244,12 @@ async def test_vectors_of_another_embedder_are_not_compared() -> None:
     assert turns(await asked("walrus", theirs))[0] == turn("docs")
 
 
+async def test_vectors_of_another_length_are_not_compared() -> None:
+    strange = replace(fact("`walrus` was read", "docs"), embedding=Vector(b"\0" * 12))
+    shorter = replace(group(SHOP, strange), profile=Profile(EMBEDDER.name, 3, "recipe"))
+    assert turns(await asked("walrus", shorter))[0] == turn("docs")
+
+
 async def test_a_turn_is_found_by_the_name_of_a_thing_it_is_about() -> None:
     things = (
         Entity("e1", GROUP, "walrus", ("File",), "", START),

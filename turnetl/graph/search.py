@@ -88,8 +88,13 @@ def _sources(
 
 def _facts_by_turn(contents: GroupContents, embedder: Embedder) -> dict[TurnId, list[Told]]:
     """Return what each turn says, in the order it was said."""
-    # Vectors of another embedder cannot be compared with the question's.
-    alike = contents.profile is not None and contents.profile.embedder == embedder.name
+    # Vectors of another embedder, or of another length, cannot be compared with the question's.
+    made = contents.profile
+    alike = (
+        made is not None
+        and made.embedder == embedder.name
+        and made.dimensions == embedder.dimensions
+    )
     things = {
         entity.uuid: entity if alike else replace(entity, embedding=None)
         for entity in contents.entities
