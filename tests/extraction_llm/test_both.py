@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+import pytest
 from typing_extensions import override
 
 from tests import builders
@@ -136,6 +137,45 @@ def test_the_same_sentence_about_the_same_things_is_said_once() -> None:
         fact("f2", "m1", "src/cart.py  was Edited.", "m2"),
     )
     assert [one.uuid for one in together(STRUCTURE, model, story.empty_group()).facts] == ["f1"]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_new"),
+    [
+        ("Edited was the `src/cart.py`", False),
+        ("src/cart.py was not edited.", True),
+        ("src/cart.py was edited by the fix for orders.", True),
+    ],
+)
+def test_a_sentence_that_says_the_same_in_other_order_is_said_once(
+    said: str, *, is_new: bool
+) -> None:
+    model = says(thing("m1", "KeyError"), thing("m2", "src/cart.py"), fact("f2", "m1", said, "m2"))
+    both = together(STRUCTURE, model, story.empty_group())
+    assert ("f2" in {one.uuid for one in both.facts}) is is_new
+
+
+def test_a_file_by_its_last_name_is_the_one_that_structure_gives_whole() -> None:
+    model = says(
+        thing("m1", "cart.py", "File"),
+        thing("m2", "/home/dev/shop/src/cart.py"),
+        thing("m3", "other_cart.py", "File"),
+        fact("f2", "m1", "cart.py is slow.", "m3"),
+    )
+    both = together(STRUCTURE, model, story.empty_group())
+    assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m3"]
+    assert [(one.source, one.target) for one in both.facts] == [("s1", "s2"), ("s1", "m3")]
+
+
+def test_a_last_name_that_two_files_have_is_a_thing_of_its_own() -> None:
+    structure = says(thing("s1", "src/cart.py", "File"), thing("s2", "tests/cart.py", "File"))
+    both = together(structure, says(thing("m1", "cart.py", "File")), story.empty_group())
+    assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]
+
+
+def test_what_either_left_out_is_counted() -> None:
+    one, other = replace(says(), left_out={"uuid": 1}), replace(says(), left_out={"uuid": 2})
+    assert together(one, other, story.empty_group()).left_out == {"uuid": 3}
 
 
 def test_tokens_of_both_are_counted() -> None:

@@ -4,6 +4,7 @@ Nothing is named twice: where both speak of a thing, it is the node that structu
 """
 
 import weakref
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,8 +14,16 @@ from weakref import WeakKeyDictionary
 
 from turnetl import ids
 from turnetl.extraction.port import Extractor, Resolved
+from turnetl.extraction.structural.said import FILE
 from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.lexical import Words
 from turnetl.model import Entity, Episode, Fact, GroupId
+
+_VERSION = "2"
+"""Of how the two are put together."""
+_NOES = ("no", "not", "never", "none", "neither", "nor", "without", "cannot")
+_MORE_NOES = "n't"
+_MARKS = ".,;:!?`'\"()"
 
 First = TypeVar("First")
 Second = TypeVar("Second")
@@ -31,7 +40,7 @@ class BothExtractor(Generic[First, Second]):
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
         both = self._first.recipe(group, kind), self._second.recipe(group, kind)
-        return ids.digest("both", *both)
+        return ids.digest("both", _VERSION, *both)
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> tuple[First, Second]:
         first = await self._first.extract(episode, context)
@@ -105,6 +114,7 @@ def together(first: Resolved, second: Resolved, group: Group) -> Resolved:
         ),
         usage=first.usage + second.usage,
         said_in=_said_in(first.said_in, second.said_in, same),
+        left_out=Counter(first.left_out) + Counter(second.left_out),
     )
 
 
@@ -127,12 +137,28 @@ def _same_things(first: Resolved, second: Resolved, group: Group) -> dict[str, s
     named: dict[str, list[Entity]] = {}
     for entity in ours.values():
         named.setdefault(_plain(entity.name), []).append(entity)
-    return {
-        uuid: alike[0].uuid
-        for uuid, entity in _spoken_of(second, group).items()
-        if uuid not in ours
-        and (alike := [our for our in named.get(_plain(entity.name), ()) if _alike(our, entity)])
-    }
+    theirs = {uuid: one for uuid, one in _spoken_of(second, group).items() if uuid not in ours}
+    found = {uuid: _like(one, named) for uuid, one in theirs.items()}
+    return {uuid: one.uuid for uuid, one in found.items() if one is not None}
+
+
+def _like(entity: Entity, named: Mapping[str, list[Entity]]) -> Entity | None:
+    """Return the thing of that name; of a file also one that is named with more or fewer folders.
+
+    If there are two such files, it is neither.
+    """
+    name = _plain(entity.name)
+    alike = [one for one in named.get(name, ()) if _alike(one, entity)]
+    if alike:
+        return alike[0]
+    files = [
+        one
+        for known, ones in named.items()
+        if known.endswith(f"/{name}") or name.endswith(f"/{known}")
+        for one in ones
+        if FILE in one.labels and _alike(one, entity)
+    ]
+    return files[0] if len(files) == 1 else None
 
 
 def _spoken_of(resolved: Resolved, group: Group) -> dict[str, Entity]:
@@ -190,19 +216,26 @@ def _laid_over(first: Entity, second: Entity) -> Entity:
 def _facts(first: Sequence[Fact], second: Sequence[Fact]) -> tuple[Fact, ...]:
     """Return the facts of both; the first's word counts where both change one, or say the same."""
     kept = {fact.uuid: fact for fact in first}
-    said = {_sentence(fact) for fact in first}
+    words = Words()
+    said = {_meaning(fact, words) for fact in first}
     for fact in second:
         ours = kept.get(fact.uuid)
         if ours is not None:
             turns = tuple(dict.fromkeys((*ours.turns, *fact.turns)))
             kept[fact.uuid] = replace(ours, turns=turns)
-        elif _sentence(fact) not in said:
+        elif _meaning(fact, words) not in said:
             kept[fact.uuid] = fact
     return tuple(kept.values())
 
 
-def _sentence(fact: Fact) -> tuple[str, str, str]:
-    return fact.source, fact.target, _plain(fact.text)
+def _meaning(fact: Fact, words: Words) -> tuple[frozenset[str], frozenset[str], int]:
+    """Return the ends, the words but for order, endings and small ones, and how often it says no.
+
+    Nearness of vectors would take "it works" and "it works no more" for the same.
+    """
+    said = (word.strip(_MARKS) for word in fact.text.lower().split())
+    noes = sum(word in _NOES or word.endswith(_MORE_NOES) for word in said)
+    return frozenset((fact.source, fact.target)), frozenset(words.count(fact.text)), noes
 
 
 def _plain(name: str) -> str:
