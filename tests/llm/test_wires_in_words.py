@@ -5,7 +5,7 @@ from graphiti_core.prompts.extract_edges import ExtractedEdges
 
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import BadTurn, ModelBusy
-from turnetl.llm import schemas
+from turnetl.llm import fit, schemas
 from turnetl.llm.chat import Model, Question, Said
 from turnetl.llm.models import open_model
 
@@ -72,6 +72,24 @@ async def test_another_refusal_of_the_question_stays_one(provider: Provider) -> 
     with pytest.raises(BadTurn, match="unavailable"):
         await model.answer(ASKED)
     await model.close()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        GOOD,
+        f"```json\n{GOOD}\n```",
+        f"Here are the facts:\n\n```json\n{GOOD}\n```\n\nShall I go on?",
+        f"Sure! {GOOD}",
+    ],
+)
+def test_an_object_is_found_among_words(said: str) -> None:
+    assert fit.plain(said) == GOOD
+
+
+@pytest.mark.parametrize("said", ["", "no", "[1]", "} no {", '{"edges": [', "see [1]: {}"])
+def test_what_is_no_object_stays_as_it_is(said: str) -> None:
+    assert fit.plain(said) == said
 
 
 async def test_words_change_no_name(provider: Provider) -> None:

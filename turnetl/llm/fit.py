@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from turnetl.llm.chat import Schema
 
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
+_AMONG_WORDS = re.compile(r"\A[^{\[]*(\{.*\})[^}\]]*\Z", re.DOTALL)
 _MOST_ENTRIES = 500
 """In a list: no turn speaks of more things. A model that does not stop does."""
 _LONGEST_NAME = 1_000
@@ -17,10 +18,10 @@ _MOST_SAID = 600
 
 
 def plain(text: str) -> str:
-    """Return the text out of its Markdown fence, if it stands in one."""
+    """Return the text out of its Markdown fence, or the object out of the words around it."""
     stripped = text.strip()
-    fenced = _FENCE.match(stripped)
-    return fenced[1] if fenced else stripped
+    found = _FENCE.match(stripped) or _AMONG_WORDS.match(stripped)
+    return found[1] if found else stripped
 
 
 def parsed(text: str) -> dict[str, Any]:
