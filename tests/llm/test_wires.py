@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 from graphiti_core.prompts.extract_edges import EdgeTimestamps, ExtractedEdges
+from hypothesis import given
+from hypothesis import strategies as st
 
 from turnetl.llm import schemas
 from turnetl.llm.anthropic import Anthropic
@@ -190,6 +192,37 @@ def test_thoughts_are_no_answer(message: dict[str, Any]) -> None:
 def test_an_answer_with_nothing_in_it_is_empty(wire: Wire, body: dict[str, Any]) -> None:
     answer = wire.answer(body)
     assert (answer.text, answer.prompt_tokens, answer.cut, answer.refused) == ("", 0, False, False)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda below: st.lists(below, max_size=2) | st.dictionaries(st.just("text"), below),
+    max_leaves=4,
+)
+"""In every place that is read."""
+MESSAGE = dict.fromkeys(("content", "refusal", "reasoning_content"), ANYTHING)
+CHOICE = {"message": ANYTHING | st.fixed_dictionaries(MESSAGE), "finish_reason": ANYTHING}
+PARTS = ANYTHING | st.fixed_dictionaries({"parts": ANYTHING})
+CANDIDATE = {"content": PARTS, "finishReason": ANYTHING}
+BODIES = st.fixed_dictionaries(
+    {
+        "choices": ANYTHING | st.lists(st.fixed_dictionaries(CHOICE), max_size=2),
+        "candidates": ANYTHING | st.lists(st.fixed_dictionaries(CANDIDATE), max_size=2),
+        "content": ANYTHING,
+        "stop_reason": ANYTHING,
+        "promptFeedback": ANYTHING,
+        "usage": st.fixed_dictionaries({"prompt_tokens": ANYTHING, "total_tokens": ANYTHING}),
+        "usageMetadata": st.fixed_dictionaries({"thoughtsTokenCount": ANYTHING}),
+    }
+)
+
+
+@pytest.mark.parametrize("wire", [OpenAi("m"), Anthropic("m"), Gemini("m")])
+@given(body=BODIES)
+def test_whatever_is_answered_is_read_as_an_answer(wire: Wire, body: dict[str, Any]) -> None:
+    answer = wire.answer(body)
+    assert isinstance(answer.text, str)
+    assert isinstance(answer.prompt_tokens + answer.completion_tokens + answer.cached_tokens, int)
 
 
 def test_all_that_was_generated_is_counted() -> None:

@@ -11,8 +11,13 @@ from turnetl.llm.schemas import openapi
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 _ROLES: Mapping[Role, str] = {"user": "user", "assistant": "model"}
 _NAME = re.compile(r"gemini-(?P<version>\d+(?:\.\d+)?)-?(?P<kind>.*)")
-_REFUSED = frozenset(
-    {"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"}
+_REFUSED = (
+    "SAFETY",
+    "RECITATION",
+    "LANGUAGE",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
 )
 
 
