@@ -1,0 +1,108 @@
+"""What a model costs, and what a budget does, as a person sees them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import SAMPLES, Ran, here
+from tests.servers.provider import KEY, Provider
+
+BOTH = (SAMPLES / "shoebox", SAMPLES / "bookshop")
+PRICED = '"openai-compatible/canned" = { input = 0.40, cached_input = 0.10, output = 1.60 }\n'
+
+
+def named(provider: Provider) -> dict[str, str]:
+    return {
+        "TURNETL_LLM__PROVIDER": "openai-compatible",
+        "TURNETL_LLM__BASE_URL": f"{provider.url}/v1",
+        "TURNETL_LLM__MODEL": "canned",
+        "TURNETL_LLM__API_KEY": KEY,
+    }
+
+
+def price(folder: Path, said: str = PRICED) -> None:
+    (folder / ".graphiti").mkdir(exist_ok=True)
+    (folder / ".graphiti" / "prices.toml").write_text(said)
+
+
+def backfill(provider: Provider, folder: Path, *more: str) -> Ran:
+    folder.mkdir(exist_ok=True)
+    return here("backfill", *BOTH, "--limit", "2", *more, folder=folder, **named(provider))
+
+
+def test_a_budget_stops_with_four_and_the_same_command_goes_on_and_pays_nothing_twice(
+    provider: Provider, tmp_path: Path
+) -> None:
+    whole = backfill(provider, tmp_path / "whole", "--json").json
+    calls = len(provider.asked)
+    provider.asked.clear()
+    codes, tokens = [4], 1_000
+    while codes[-1] == 4:
+        ran = backfill(provider, tmp_path / "budget", "--budget", f"{tokens} tokens", "--json")
+        codes.append(ran.code)
+        assert ran.json["quarantined"] == 0
+        if ran.code == 4:
+            (least,) = set(re.findall(r"may take up to ([\d,]+) tokens", ran.err))
+            tokens = int(least.replace(",", "")) + 2_000
+    assert (codes[-1], codes.count(4) > 2) == (0, True)
+    assert len(provider.asked) == calls
+    said = here("status", "--json", folder=tmp_path / "budget", **named(provider)).json
+    assert said["committed"] == whole["committed"]
+    assert said["spent"]["calls"] == calls
+
+
+def test_a_budget_of_money_asks_for_a_price_first_and_no_call_is_made(
+    provider: Provider, tmp_path: Path
+) -> None:
+    ran = backfill(provider, tmp_path, "--budget", "$5")
+    assert ran.code == 2
+    assert '"openai-compatible/canned" = {' in ran.err
+    assert str(tmp_path / ".graphiti" / "prices.toml") in ran.err
+    assert provider.asked == []
+    price(tmp_path)
+    assert backfill(provider, tmp_path, "--budget", "$5").code == 0
+
+
+def test_the_account_names_every_prompt_and_the_sum(provider: Provider, tmp_path: Path) -> None:
+    price(tmp_path)
+    said = backfill(provider, tmp_path, "--json").json["model"]
+    assert said["calls"] == len(provider.asked)
+    assert said["cost"] == pytest.approx(len(provider.asked) * (100 * 0.4 + 10 * 1.6) / 1e6)
+    by_prompt = said["by_prompt"]
+    assert sum(one["calls"] for one in by_prompt.values()) == said["calls"]
+    assert "extract_nodes.extract_message" in by_prompt
+    assert list(by_prompt) == sorted(by_prompt)
+
+
+def test_without_a_price_the_cost_is_said_to_be_unknown(provider: Provider, tmp_path: Path) -> None:
+    ran = backfill(provider, tmp_path)
+    assert ran.code == 0
+    assert "cost: unknown" in ran.out
+    assert "has no price" in ran.err
+    said = here("status", "--json", folder=tmp_path, **named(provider)).json
+    assert said["spent"]["cost"] is None
+    assert said["spent"]["prompt_tokens"] > 0
+
+
+def test_a_price_file_that_makes_no_sense_is_named_with_its_line(
+    provider: Provider, tmp_path: Path
+) -> None:
+    price(tmp_path, PRICED.replace("0.40", "-1"))
+    ran = backfill(provider, tmp_path)
+    assert ran.code == 2
+    assert "prices.toml`, line 1, `openai-compatible/canned`: -1.0 is no price" in ran.err
+    assert provider.asked == []
+
+
+def test_another_graph_takes_the_answers_out_of_the_journal(
+    provider: Provider, tmp_path: Path
+) -> None:
+    price(tmp_path)
+    first = backfill(provider, tmp_path, "--json").json
+    calls = len(provider.asked)
+    again = backfill(provider, tmp_path, "--json", "--graph", f"ladybug://{tmp_path / 'b.lbug'}")
+    assert again.json["committed"] == first["committed"]
+    assert len(provider.asked) == calls
+    assert (again.json["model"]["calls"], again.json["model"]["cost"]) == (0, 0.0)
+    assert again.json["model"]["journaled"] == calls
