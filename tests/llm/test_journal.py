@@ -144,7 +144,8 @@ def test_a_cost_that_is_not_known_makes_no_sum(journal: Journal) -> None:
     assert (total.usage.cost, total.usage.prompt_tokens, total.saved) == (None, 200, 0)
     journal.use(KEY)
     journal.close()
-    assert Journal(journal.path, clock=clock).stats().total.saved is None
+    with closing(Journal(journal.path, clock=clock)) as again:
+        assert again.stats().total.saved is None
 
 
 def test_bytes_are_those_on_the_disk(journal: Journal, path: Path) -> None:
@@ -152,7 +153,6 @@ def test_bytes_are_those_on_the_disk(journal: Journal, path: Path) -> None:
     assert journal.stats().bytes > 100_000
     journal.close()
     assert journal.stats().bytes == path.stat().st_size  # and looking writes nothing
-    journal.close()
 
 
 def test_pruning_shrinks_the_file_by_what_it_says(journal: Journal, path: Path) -> None:

@@ -114,6 +114,21 @@ async def test_a_file_that_is_torn_while_it_is_open_stops_the_run(full: Path) ->
     assert model.asked == []
 
 
+@pytest.mark.parametrize(
+    ("word", "told"), [(b"NULL,", "unreadable"), (b"mark TEXT", "no such column: mark")]
+)
+def test_a_table_whose_very_words_are_damaged_is_told(full: Path, word: bytes, told: str) -> None:
+    """SQLite quotes them, whatever they are."""
+    data = full.read_bytes()
+    at = data.index(word)
+    full.write_bytes(data[:at] + b"\x80" + data[at + 1 :])
+    with (
+        closing(Journal(full, clock=clock)) as journal,
+        pytest.raises(JournalRefused, match=rf"is damaged \({told}\)"),
+    ):
+        journal.find(key(1))
+
+
 async def test_a_text_file_in_its_place_stops_the_run_and_stays(path: Path) -> None:
     before, model = notes(path), Counted()
     with (

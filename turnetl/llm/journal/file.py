@@ -19,6 +19,8 @@ _OURS = 0x7475726E
 """SQLite's `application_id` of a journal."""
 _PAUSE = 0.05
 """Seconds."""
+_HURRY = 5_000
+"""Milliseconds."""
 _SYNCED = timedelta(seconds=1)
 _FIND = f"SELECT {READ} FROM answers WHERE key = ?"  # noqa: S608 - constants
 _KEEP = f"INSERT OR IGNORE INTO answers VALUES ({', '.join('?' * COLUMNS)})"  # noqa: S608 - as above
@@ -81,6 +83,10 @@ class File:
         with transaction(self.writing):
             self.writing.executemany(_USE, [(count, key) for key, count in uses.items()])
 
+    def hurry(self) -> None:
+        """Wait for others a few seconds only, from now on."""
+        self.writing.execute(f"PRAGMA busy_timeout = {_HURRY}")
+
     def close(self) -> None:
         """Close it; the last one to do so leaves a single file."""
         self.reading.close()
@@ -107,7 +113,14 @@ def size(path: Path) -> int:
 
 
 def _connected(path: Path, wait: float) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+    opened = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+    opened.text_factory = _text
+    return opened
+
+
+def _text(said: bytes) -> str:
+    # A name that is damaged is no reason to fail: an answer's mark tells whether it is whole.
+    return said.decode("utf-8", "replace")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, wait: float) -> None:

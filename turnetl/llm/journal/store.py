@@ -4,7 +4,6 @@ import asyncio
 import logging
 import math
 import shutil
-import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -96,7 +95,7 @@ class Journal:
             await self._apart(self._opened)
         try:
             return self._find(key, patiently=False)
-        except sqlite3.Error as error:
+        except trouble.FAILURES as error:
             # Whoever has it locked may take long: that is waited for elsewhere. What else is
             # wrong will be wrong again, and is told then.
             log.debug("journal not read at once", exc_info=error)
@@ -215,7 +214,7 @@ class Journal:
         try:
             if uses:
                 self._opened().count(uses)
-        except (JournalRefused, sqlite3.Error) as error:
+        except (JournalRefused, *trouble.FAILURES) as error:
             log.info("uses of the journal not counted", exc_info=error)
 
     def _write(self, row: Row) -> None:
@@ -234,6 +233,7 @@ class Journal:
     def _write_held(self) -> None:
         """Try once more: there may be room now, or whoever had it locked is gone."""
         try:
+            self._opened().hurry()
             for key in tuple(self._held):
                 self._write(self._held[key])
                 del self._held[key]

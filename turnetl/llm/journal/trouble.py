@@ -7,6 +7,8 @@ from pathlib import Path
 
 from turnetl.errors import JournalRefused
 
+FAILURES = (sqlite3.Error, OSError, UnicodeError)
+"""What comes out of SQLite; the last where it quotes what is damaged."""
 _NO_LOSS = "turns that are in the graph are not asked for again"
 
 
@@ -23,7 +25,7 @@ def told(path: Path, wait: float) -> Iterator[None]:
     """
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except FAILURES as error:
         raise JournalRefused(_sentence(path, error, wait)) from error
 
 
@@ -61,15 +63,10 @@ def not_kept(number: int, error: JournalRefused) -> str:
     return f"{answers} paid for and not kept, and asked for again if needed: {error}"
 
 
-def _sentence(path: Path, error: sqlite3.Error | OSError, wait: float) -> str:
+def _sentence(path: Path, error: Exception, wait: float) -> str:
     if isinstance(error, OSError):
         return f"journal `{path}`: {error.strerror}; see that its folder can be written to"
     match _primary(error):
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return (
-                f"journal `{path}` is damaged ({error}): move it and its `-wal` and `-shm` away, "
-                f"and run again; {_NO_LOSS}"
-            )
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return (
                 f"journal `{path}` was locked by another program for {wait:g} s: end what has it "
@@ -86,10 +83,14 @@ def _sentence(path: Path, error: sqlite3.Error | OSError, wait: float) -> str:
                 "that you may write, in a folder that you may write to"
             )
         case _:
-            return f"journal `{path}` cannot be used ({error}): move it away and run again"
+            what = "unreadable" if isinstance(error, UnicodeError) else str(error)
+            return (
+                f"journal `{path}` is damaged ({what}): move it and its `-wal` and `-shm` away, "
+                f"and run again; {_NO_LOSS}"
+            )
 
 
-def _primary(error: sqlite3.Error) -> int:
+def _primary(error: Exception) -> int:
     """Return SQLite's code without what it says in particular; 0 if it has none."""
     # Python's own complaints of values have no code.
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
