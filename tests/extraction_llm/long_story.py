@@ -1,7 +1,7 @@
 """Sixty turns and more out of archives, as of one group, in order, through the whole pipeline."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
@@ -43,16 +43,11 @@ def turns(archives: Path, lake: Path, size: int) -> list[Episode]:
     return list(islice(told_again(kept), size))
 
 
-def context(episodes: Sequence[Episode]) -> Mapping[TurnId, list[TurnId]]:
-    """Return which turns are shown before each."""
-    return {one.turn_id: [b.turn_id for b in before(episodes, one)] for one in episodes}
-
-
-def before(episodes: Sequence[Episode], turn: Episode) -> list[Episode]:
+def shown_before(episodes: Sequence[Episode], turn: Episode) -> list[TurnId]:
     """Return the last turns of the session before this one, oldest first."""
-    place = episodes.index(turn)
     session = turn.turn.session_id
-    return [one for one in episodes[:place] if one.turn.session_id == session][-CONTEXT:]
+    earlier = episodes[: episodes.index(turn)]
+    return [one.turn_id for one in earlier if one.turn.session_id == session][-CONTEXT:]
 
 
 @dataclass
@@ -90,12 +85,15 @@ async def ingested(
     embedder: Embedder,
     episodes: Sequence[Episode],
     folder: Path,
+    *,
+    start: int = 0,
 ) -> GroupContents:
-    """Put the turns through the pipeline; return what the store then holds."""
-    run = Run("run", "test:1", Clock(), timedelta(minutes=30), ahead=8)
+    """Put the turns through the pipeline, from `start` on; return what the store then holds."""
+    run = Run("run", "test:1", Clock(), timedelta(minutes=30), ahead=8, pause=0)
     pipeline = Pipeline(store, extractor, embedder, Quarantine(folder, GROUP), run)
-    done = await pipeline.ingest(GROUP, episodes, context(episodes), lambda _: None)
-    assert done.committed == len(episodes)
+    shown = {one.turn_id: shown_before(episodes, one) for one in episodes[start:]}
+    done = await pipeline.ingest(GROUP, episodes, shown, lambda _: None)
+    assert done.committed == len(shown)
     return await store.load(GROUP)
 
 
