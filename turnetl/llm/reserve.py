@@ -16,7 +16,7 @@ _WRONG = 700
 """Tokens that say what was wrong with an answer."""
 _A_MESSAGE = 16
 """Tokens around a message."""
-_A_CALL = 500
+_A_CALL = 1_000
 """Tokens that a provider puts in itself, so that an answer has its form."""
 
 
