@@ -1,6 +1,7 @@
 """What a run with a model is made of, to look at: templates, the model itself, its journal."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import polars as pl
@@ -10,8 +11,12 @@ from turnetl.episodes.tokens import estimate
 from turnetl.extraction.catalog import Entry, catalog, chosen
 from turnetl.llm.checked import Checked
 from turnetl.llm.journal import Pruned, Stats
+from turnetl.llm.retry import Patience
 from turnetl.scope import Clock, Limits, for_run
 from turnetl.settings import Settings
+
+_SHORT = Patience(attempts=2)
+"""Somebody sits and waits for what a check says."""
 
 
 def templates(settings: Settings, names: Sequence[str] = ()) -> Sequence[Entry]:
@@ -36,7 +41,7 @@ async def check_model(settings: Settings, limits: Limits, clock: Clock) -> Seque
     once = for_run(asked, limits)
     opening.check(once, limits.preprocessing)
     with opening.shared(once, clock) as around:
-        return await opening.checked(once, around)
+        return await opening.checked(once, replace(around, patience=_SHORT))
 
 
 def journal_stats(settings: Settings, clock: Clock) -> Stats:

@@ -18,7 +18,8 @@ _GRADES = {"error": "red", "warning": "yellow"}
 def table(entries: Sequence[Entry]) -> RenderableType:
     """A row a template; below them what they hide."""
     shown = Table()
-    for name in ("template", "from", "digest"):
+    shown.add_column("template", no_wrap=True)
+    for name in ("from", "digest"):
         shown.add_column(name, overflow="fold")
     for name in ("tokens\na call", "tokens\na turn"):
         shown.add_column(name, justify="right")

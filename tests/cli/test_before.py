@@ -1,0 +1,169 @@
+"""What can be known before a run: what a model can do, what it would be asked, what steers it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import here
+from tests.cli.talks import archive, named
+from tests.servers.answers import ANSWERS
+from tests.servers.provider import Fault, Provider
+
+KINDS_OF_CALLS = {
+    "extract_nodes.extract_message",
+    "dedupe_nodes.nodes",
+    "extract_edges.edge",
+    "dedupe_edges.resolve_edge",
+    "extract_edges.extract_timestamps",
+    "extract_nodes.extract_summaries_batch",
+}
+
+
+def test_a_model_that_can_do_all_is_said_to(provider: Provider, tmp_path: Path) -> None:
+    ran = here("model", "check", "--json", folder=tmp_path, **named(provider))
+    assert (ran.code, ran.json["fits"]) == (0, True)
+    assert {one["prompt"] for one in ran.json["checks"]} >= KINDS_OF_CALLS
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_cannot_is_told_what_and_ends_with_one(
+    provider: Provider, tmp_path: Path
+) -> None:
+    provider.answers = {**ANSWERS, "duplicate_facts": lambda _: {"prose": "I would say so."}}
+    ran = here("model", "check", folder=tmp_path, **named(provider))
+    assert ran.code == 1
+    assert any("dedupe_edges.resolve_edge" in said for said in ran.said)
+    asked = len(provider.asked)
+    here("model", "check", folder=tmp_path, **named(provider))
+    assert len(provider.asked) == 2 * asked
+
+
+def test_passes_of_reflexion_are_checked_if_there_are_any(
+    provider: Provider, tmp_path: Path
+) -> None:
+    command = ("model", "check", "--reflexion", "1", "--json")
+    checks = here(*command, folder=tmp_path, **named(provider)).json["checks"]
+    assert {"reflexion.entities", "reflexion.facts"} <= {one["prompt"] for one in checks}
+
+
+@pytest.mark.parametrize(
+    ("settings", "says", "code"),
+    [
+        ({"LLM__PROVIDER": "none"}, "TURNETL_LLM__PROVIDER", 2),
+        ({"LLM__MODEL": ""}, "TURNETL_LLM__MODEL", 2),
+        ({"LLM__MODELS": "dedub=small"}, "`dedub`", 2),
+        ({"LLM__BASE_URL": "http://127.0.0.1:9/v1"}, "did not answer", 1),
+    ],
+)
+def test_a_model_that_is_named_wrongly_is_told_in_a_sentence(
+    settings: Mapping[str, str], says: str, code: int, provider: Provider, tmp_path: Path
+) -> None:
+    ran = here("model", "check", folder=tmp_path, **named(provider, **settings))
+    assert ran.code == code
+    assert says in ran.said[-1]
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [(401, "TURNETL_LLM__API_KEY"), (402, "no credit"), (404, "TURNETL_LLM__MODEL")],
+)
+def test_a_provider_that_refuses_is_told_in_a_sentence(
+    status: int, says: str, provider: Provider, tmp_path: Path
+) -> None:
+    provider.faults += [Fault(status)] * 40
+    ran = here("model", "check", folder=tmp_path, **named(provider))
+    assert (ran.code, len(ran.said)) == (1, 1)
+    assert says in ran.err
+
+
+def test_a_dry_run_shows_the_very_requests_and_sends_none(
+    provider: Provider, tmp_path: Path
+) -> None:
+    archive(tmp_path / "a.jsonl", 3)
+    here("parse", "a.jsonl", folder=tmp_path)
+    here("filter", folder=tmp_path)
+    dry = ("ingest", "--dry-run", "--json")
+    shown = here(*dry, "--limit", "2", folder=tmp_path, **named(provider)).json
+    assert (provider.asked, shown["pending"]) == ([], 3)
+    assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
+    one = here(*dry, folder=tmp_path, **named(provider)).json["requests"]
+    assert one == shown["requests"][: len(one)]
+    assert 0 < len(one) < len(shown["requests"])
+    here("ingest", folder=tmp_path, **named(provider))
+    first = [[said["text"] for said in request["messages"]] for request in one]
+    sent = [[text for _, text in asked.messages] for asked in provider.asked]
+    assert first[0] in sent
+
+
+def test_a_dry_run_reads_as_the_model_would(provider: Provider, tmp_path: Path) -> None:
+    archive(tmp_path / "a.jsonl", 1)
+    here("parse", "a.jsonl", folder=tmp_path)
+    here("filter", folder=tmp_path)
+    said = "Look at the colours, " * 20
+    command = ("ingest", "--dry-run", "--preprocessing", said)
+    shown = here(*command, folder=tmp_path, **named(provider))
+    assert shown.code == 0
+    assert said.strip() in shown.out
+
+
+def test_a_dry_run_without_a_model_says_that_none_is_asked(tmp_path: Path) -> None:
+    archive(tmp_path / "a.jsonl", 1)
+    here("parse", "a.jsonl", folder=tmp_path)
+    here("filter", folder=tmp_path)
+    ran = here("ingest", "--dry-run", "--json", folder=tmp_path)
+    assert (ran.code, ran.json["requests"], ran.json["pending"]) == (0, [], 1)
+    assert ["no model" in said for said in ran.said] == [True]
+
+
+def test_templates_are_listed_with_the_one_that_wins(tmp_path: Path) -> None:
+    mine = tmp_path / ".graphiti" / "templates" / "default-session-turn.md"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("Look for each Decision.")
+    home = str(tmp_path / "home")
+    entries = here("templates", "list", "--json", folder=tmp_path, HOME=home).json["templates"]
+    (ours,) = (one for one in entries if one["name"] == mine.name)
+    assert (ours["path"], ours["from"], ours["used_for"]) == (str(mine), "project", ["all turns"])
+    assert [Path(path).name for path in ours["hides"]] == [mine.name]
+    assert here("templates", "show", mine.name, folder=tmp_path).out == "Look for each Decision.\n"
+
+
+def test_a_broken_template_fails_the_check_and_no_other_does(tmp_path: Path) -> None:
+    assert here("templates", "check", folder=tmp_path).code == 0
+    broken = tmp_path / ".graphiti" / "templates" / "broken.md"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("---\nname: broken\nLook.")
+    ran = here("templates", "check", folder=tmp_path)
+    assert ran.code == 1
+    assert "broken.md" in ran.out
+    assert here("templates", "check", "default-session-turn.md", folder=tmp_path).code == 0
+    assert here("templates", "check", "broken.md", folder=tmp_path).code == 1
+
+
+@pytest.mark.parametrize("command", ["show", "check"])
+def test_a_template_that_is_not_there_is_refused_with_those_that_are(
+    command: str, tmp_path: Path
+) -> None:
+    ran = here("templates", command, "nope.md", folder=tmp_path)
+    assert (ran.code, len(ran.said)) == (2, 1)
+    assert "default-session-turn.md" in ran.err
+
+
+def test_another_ontology_reaches_the_model_and_makes_turns_stale(
+    provider: Provider, tmp_path: Path
+) -> None:
+    archive(tmp_path / "a.jsonl", 1)
+    here("backfill", "a.jsonl", folder=tmp_path, **named(provider))
+    own = tmp_path / ".graphiti" / "templates" / "ontology" / "garden.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text('[things]\nPlant = "What grows in a bed."\n\n[facts]\nGROWS_IN = "A plant."\n')
+    config = tmp_path / "graphiti.config.json"
+    config.write_text(json.dumps({"extraction": {"ontology": "garden.toml"}}))
+    status = here("status", "--json", folder=tmp_path, **named(provider)).json
+    assert status["groups"][0]["stale_why"] == {"extracted_otherwise": 1}
+    provider.asked = []
+    elsewhere = f"ladybug://{tmp_path / 'other.lbug'}"
+    here("ingest", "--graph", elsewhere, folder=tmp_path, **named(provider))
+    texts = [text for asked in provider.asked for _, text in asked.messages]
+    assert any("What grows in a bed." in text for text in texts)
