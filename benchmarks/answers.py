@@ -1,17 +1,19 @@
 """What a canned model says to real turns: things and facts computed from the words of the turn.
 
 Nothing but the turn decides, so that whoever asks, and whatever else stands in the prompt, the same
-turns give the same facts. The answers that match and summarise are those of the tests.
+turns give the same facts. Names that turnetl leaves out as junk are not said, so that graphs can be
+compared. The answers that match and summarise are those of the tests.
 """
 
 import ast
 import json
 import re
 from collections.abc import Callable, Mapping
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from tests.servers import answers
+from turnetl.extraction import junk
 
 Json = dict[str, Any]
 
@@ -61,7 +63,9 @@ def _named(text: str) -> list[str]:
     found = ((match[1] or match[2]).strip() for match in _NAME.finditer(text))
     # What is the same to Graphiti shall come once.
     once = {" ".join(name.lower().split()): name for name in found if name}
-    return list(once.values())[:_ENTITIES]
+    why = junk.reasons(list(once.values()))
+    kept = (name for name, reason in zip(once.values(), why, strict=True) if reason is None)
+    return list(islice(kept, _ENTITIES))
 
 
 ANSWERS: Mapping[str, Callable[[str], Json]] = {
