@@ -268,7 +268,7 @@ async def test_a_model_that_costs_nothing_is_asked_whatever_the_budget_of_money(
 async def test_one_budget_holds_for_all_models_of_a_run() -> None:
     prices = Prices(({NAME: PRICE, "canned/dear": Price(100, 100, 100)},))
     meter = Meter(prices)
-    budget = Budget(None, 0.5, meter, prices)
+    budget = Budget(None, 0.8, meter, prices)
 
     def budgeted(name: str) -> Model:
         return Budgeted(Metered(Canned([Call(share=1.0)] * 9, name=name), meter), budget)
