@@ -52,6 +52,11 @@ class BadTurn(Skip):
 class TooLong(BadTurn):
     """A question or its answer did not fit: what is cut in two may."""
 
+    def __init__(self, message: str, usage: Usage | None = None, *, words: str = "") -> None:
+        super().__init__(message, usage)
+        self.words = words
+        """The provider's own."""
+
 
 class Later(TurnetlError):
     """Try again in a moment."""

@@ -1,11 +1,13 @@
 """What a provider says instead of an answer, over real HTTP, one attempt a call."""
 
+import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.llm.conftest import Opens
 from tests.llm.test_models import ASKED
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import (
@@ -79,13 +81,10 @@ async def test_nobody_there_is_busy() -> None:
     await model.close()
 
 
-async def test_a_provider_that_hangs_is_left_after_the_timeout(provider: Provider) -> None:
-    url = provider.base_url("openai")
-    model = open_model(
-        "openai-compatible", model="m", base_url=url, timeouts=Timeouts(answer=0.2, connect=5)
-    )
-    error = await fails(model, provider, Fault(way="hangs"))
-    await model.close()
+async def test_a_provider_that_hangs_is_left_after_the_timeout(
+    provider: Provider, opens: Opens
+) -> None:
+    error = await fails(opens(Timeouts(answer=0.2)), provider, Fault(way="hangs"))
     assert type(error) is ModelBusy
     assert error.hung
     assert "within 0.2 s" in str(error)
@@ -93,19 +92,16 @@ async def test_a_provider_that_hangs_is_left_after_the_timeout(provider: Provide
 
 @pytest.mark.parametrize("proxy", ["nonsense://x", "socks5://127.0.0.1:1"])
 async def test_a_proxy_that_is_none_stops_the_run_in_plain_words(
-    provider: Provider, monkeypatch: pytest.MonkeyPatch, proxy: str
+    opens: Opens, monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
-    model = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
+    model = opens(Timeouts())
     with pytest.raises(ModelRefused, match=r"no connection can be opened: .*[Pp]rox"):
         await model.answer(ASKED)
-    await model.close()
 
 
-async def test_an_answer_without_an_end_is_cut_off(provider: Provider) -> None:
-    model = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
-    error = await fails(model, provider, Fault(way="endless"))
-    await model.close()
+async def test_an_answer_without_an_end_is_cut_off(provider: Provider, opens: Opens) -> None:
+    error = await fails(opens(Timeouts()), provider, Fault(way="endless"))
     assert type(error) is BadTurn
     assert "does not stop" in str(error)
 
@@ -211,16 +207,28 @@ async def test_a_date_to_wait_for_is_read_by_the_providers_own_clock(
     assert error.retry_after == 42
 
 
-async def test_a_call_that_is_given_up_leaves_the_model_usable(provider: Provider) -> None:
+async def test_a_call_that_is_cancelled_leaves_the_model_usable(
+    provider: Provider, opens: Opens
+) -> None:
     provider.hold = threading.Event()
-    url = provider.base_url("openai")
-    short = Timeouts(answer=1, connect=5)
-    model = open_model("openai-compatible", model="m", base_url=url, timeouts=short)
-    with pytest.raises(ModelBusy):
-        await model.answer(ASKED)
+    model = opens(Timeouts())
+    asking = asyncio.create_task(model.answer(ASKED))
+    await asyncio.to_thread(provider.arrived.acquire)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
     provider.hold.set()
     assert (await model.answer(ASKED)).text
+
+
+async def test_a_model_may_be_closed_while_it_is_asked(provider: Provider, opens: Opens) -> None:
+    provider.hold = threading.Event()
+    model = opens(Timeouts())
+    asking = asyncio.create_task(model.answer(ASKED))
+    await asyncio.to_thread(provider.arrived.acquire)
     await model.close()
+    provider.hold.set()
+    assert (await asking).text
 
 
 @pytest.mark.parametrize("key", ["s3cr3t\n", "s3cr\u00e9t", "s3cr3t\x00"])

@@ -11,6 +11,7 @@ from typing import Any
 
 from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong, TurnetlError
 from turnetl.llm.chat import dig
+from turnetl.llm.room import speaks_of_answers
 
 _MOST_SHOWN = 200
 """Characters."""
@@ -62,7 +63,7 @@ def error(said: Said, where: str, *, settings: str) -> TurnetlError:
     if remedy := _remedy(said):
         return ModelRefused(f"{where}: {remedy.format(settings=settings)} ({said})")
     if _is_too_long(said):
-        return TooLong(f"{where}: the question is too long ({said})")
+        return TooLong(f"{where}: the question is too long ({said})", words=said.words)
     if said.status in _BUSY or said.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ModelBusy(f"{where} is busy ({said})", said.wait)
     return BadTurn(f"{where} does not take this question ({said})")
@@ -123,7 +124,10 @@ def _remedy(said: Said) -> str | None:
 def _is_too_long(said: Said) -> bool:
     if said.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return True
-    return said.status in _MAY_BE_TOO_LONG and bool(_TOO_LONG.search(f"{said.code} {said.words}"))
+    if said.status not in _MAY_BE_TOO_LONG:
+        return False
+    told = f"{said.code} {said.words}"
+    return _TOO_LONG.search(told) is not None or speaks_of_answers(told)
 
 
 def _names(parsed: Any) -> Iterator[Any]:

@@ -16,9 +16,10 @@ from typing import Any
 
 import httpx
 
-from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused
+from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused, TooLong
 from turnetl.llm import failures
 from turnetl.llm.chat import Answer, Question, Wire
+from turnetl.llm.room import Room
 
 _MOST_BYTES = 32 << 20
 """No answer is longer; what is, never ends."""
@@ -38,6 +39,7 @@ class HttpModel:
 
     def __init__(self, wire: Wire, api_key: str | None, *, timeouts: Timeouts) -> None:
         self._wire = wire
+        self._room = Room()
         self._endpoint = Endpoint(
             f"model `{self.name}`",
             wire.url(),
@@ -52,13 +54,25 @@ class HttpModel:
         return f"{self._wire.provider}/{self._wire.model}"
 
     async def answer(self, question: Question) -> Answer:
-        began = time.perf_counter()
-        answered = await self._endpoint.ask(self._wire.body(question))
+        """Ask once.
+
+        Raises:
+            ModelBusy: also where it has too little room for so long an answer; asked at once
+                again, it is asked for a shorter one.
+            ModelRefused, TooLong, BadTurn: as a model does.
+        """
+        began, asked = time.perf_counter(), self._room.fitted(question)
+        try:
+            answered = await self._endpoint.ask(self._wire.body(asked))
+        except TooLong as error:
+            if self._room.learn(error.words, asked):
+                raise ModelBusy(str(error), retry_after=0) from error
+            raise
         return replace(self._wire.answer(answered), seconds=time.perf_counter() - began)
 
     def body(self, question: Question) -> Mapping[str, Any]:
-        """Return what would be sent."""
-        return self._wire.body(question)
+        """Return what would be sent now."""
+        return self._wire.body(self._room.fitted(question))
 
     async def close(self) -> None:
         await self._endpoint.close()
@@ -172,6 +186,7 @@ class _Connections:
         # The time for an answer is kept over all of it, however many pieces it comes in.
         self._timeout = httpx.Timeout(None, connect=timeouts.connect)
         self._free: list[httpx.AsyncClient] = []
+        self._closed = False
 
     @asynccontextmanager
     async def post(self, url: str, body: bytes) -> AsyncIterator[httpx.Response]:
@@ -180,9 +195,14 @@ class _Connections:
             async with client.stream("POST", url, content=body) as response:
                 yield response
         finally:
-            self._free.append(client)
+            if self._closed:
+                await client.aclose()
+            else:
+                self._free.append(client)
 
     async def close(self) -> None:
+        """Close those that are free; the others close when their calls are over."""
+        self._closed = True
         while self._free:
             await self._free.pop().aclose()
 

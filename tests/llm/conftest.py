@@ -1,0 +1,27 @@
+"""Models of the local provider, closed whatever becomes of a test."""
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from tests.servers.provider import Provider
+from turnetl.llm.chat import Model
+from turnetl.llm.http import Timeouts
+from turnetl.llm.models import open_model
+
+Opens = Callable[[Timeouts], Model]
+
+
+@pytest.fixture
+async def opens(provider: Provider) -> AsyncIterator[Opens]:
+    """What opens a model with nothing around it."""
+    opened: list[Model] = []
+
+    def one(timeouts: Timeouts) -> Model:
+        url = provider.base_url("openai")
+        opened.append(open_model("openai-compatible", model="m", base_url=url, timeouts=timeouts))
+        return opened[-1]
+
+    yield one
+    for model in opened:
+        await model.close()
