@@ -13,7 +13,9 @@ from prefect.states import Failed
 
 from flows.backfill import backfill, ingest_group, may_pass
 from tests.cli.archives import talk, write
+from tests.cli.talks import named
 from tests.prefect.conftest import ROOT
+from tests.servers.provider import Provider
 from turnetl.errors import BadTurn, GraphBusy, GraphRefused
 from turnetl.ingest.report import GroupReport
 from turnetl.model import GroupId
@@ -149,3 +151,22 @@ def _report(*, error: str | None = None, again: bool = False) -> GroupReport:
         exit_code=1 if error else 0,
         again=again,
     )
+
+
+async def test_a_model_is_asked_as_the_parameters_say_and_a_budget_that_is_used_up_fails_the_run(
+    archives: Path, tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in named(provider).items():
+        monkeypatch.setenv(name, value)
+    once = {"preprocessing": "Look at the colours only.", "reflexion": 0}
+    stopped = await _run(archives, tmp_path / "lake", **once, budget=["1 token"])
+    assert stopped.is_failed()
+    assert "budget" in (stopped.message or "")
+    assert provider.asked == []
+    done = await (await _run(archives, tmp_path / "lake", **once, budget="5m tokens")).aresult()
+    assert done["committed"] == sum(SAMPLES.values())
+    assert done["model"]["calls"] == len(provider.asked) > 0
+    first = [text for _, text in provider.asked[0].messages]
+    assert any("Look at the colours only." in text for text in first)
+    wrong = await _run(archives, tmp_path / "lake", budget="5 euro")
+    assert "`5 euro` is no budget" in (wrong.message or "")
