@@ -54,6 +54,17 @@ def test_what_one_process_kept_the_next_one_finds_while_it_runs(path: Path) -> N
     assert told(first) == []
 
 
+def test_a_journal_is_pruned_beside_a_run(path: Path) -> None:
+    running = asking(path, 0, 300, "wait")
+    until(running, "asked 300")
+    with closing(Journal(path, clock=clock)) as journal:
+        before = journal.stats().bytes
+        pruned = journal.prune(everything=True)
+        assert (pruned.entries, pruned.bytes) == (300, before - path.stat().st_size)
+    assert told(running) == []
+    assert told(asking(path, 0, 300))[-1] == "asked 300"
+
+
 def test_a_process_that_is_killed_between_keeping_and_use_has_paid_once(path: Path) -> None:
     killed = asking(path, 0, 10, "wait")
     until(killed, "asked 10")

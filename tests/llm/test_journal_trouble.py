@@ -309,15 +309,15 @@ async def test_a_disk_that_is_nearly_full_stops_the_run_before_it_is_paid(path: 
     assert model.asked == []
 
 
+def test_a_journal_that_cannot_grow_stops_the_run_before_it_is_paid(full: Path) -> None:
+    run = limited(full, 1_000)
+    assert run.stdout == "", "what was paid for is used"
+    assert f"JournalRefused: journal `{full}` cannot be written" in run.stderr
+
+
 def test_a_full_disk_uses_the_answer_in_hand_and_stops_before_the_next(full: Path) -> None:
     """The program dies of the refusal when it asks again; what it had was used."""
-    limited = full.stat().st_size + 30_000
-    run = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(limited), str(full), str(ROWS), "1000", "end"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = limited(full, full.stat().st_size + 30_000)
     used = [int(number) for number in run.stdout.split()]
     assert run.returncode != 0
     assert f"JournalRefused: journal `{full}` cannot be written" in run.stderr
@@ -326,6 +326,16 @@ def test_a_full_disk_uses_the_answer_in_hand_and_stops_before_the_next(full: Pat
         missing = [number for number in used if journal.find(key(number)) is None]
         assert missing == used[-1:]
         assert journal.stats().total.entries == ROWS + len(used) - 1
+
+
+def limited(path: Path, size: int) -> "subprocess.CompletedProcess[str]":
+    """Ask questions in a process that may write no file longer than that."""
+    return subprocess.run(
+        [sys.executable, "-c", LIMITED, str(size), str(path), str(ROWS), "1000", "end"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def unless_told(journal: Journal, does: Callable[[], Found]) -> Found | None:

@@ -115,8 +115,10 @@ def prune(connection: sqlite3.Connection, path: Path, chosen: Chosen, *, dry_run
     go, freed = connection.execute(_SIZES + _CHOSEN, chosen.as_mapping()).fetchone()
     if dry_run:
         return Pruned(path, go, int(before * freed / room) if room else 0, there - go, dry_run)
+    # Without conditions it writes hardly anything, which is what a full disk has room for.
+    which = "" if chosen == Chosen(None, None) else _CHOSEN
     with transaction(connection):
-        gone = connection.execute(f"DELETE FROM answers {_CHOSEN}", chosen.as_mapping()).rowcount  # noqa: S608 - constants
+        gone = connection.execute(f"DELETE FROM answers {which}", chosen.as_mapping()).rowcount  # noqa: S608 - constants
     # As a script: Python takes one step of a statement without rows, which frees one page.
     connection.executescript("PRAGMA incremental_vacuum")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

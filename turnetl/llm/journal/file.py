@@ -58,6 +58,11 @@ class File:
             writing.close()
             raise
 
+    def prove(self) -> None:
+        """Write something, to see that it can be done. To begin a transaction proves nothing."""
+        with transaction(self.writing):
+            self.writing.execute(f"PRAGMA user_version = {FORM}")
+
     def find(self, key: str, *, patiently: bool) -> tuple[Any, ...] | None:
         """Return a row, with the columns of `rows.READ`."""
         connection = self.writing if patiently else self.reading
@@ -130,7 +135,6 @@ def _prepare(connection: sqlite3.Connection, path: Path, wait: float) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     _write_ahead(connection, wait)
     connection.execute("PRAGMA synchronous = NORMAL")
-    # Also where nothing is to be made: whether it can be written is asked before a call is paid.
     with transaction(connection):
         if _is_empty(connection):
             connection.execute(TABLE)

@@ -95,7 +95,7 @@ class Journaled:
         call.add_done_callback(lambda done: self._landed(key, done))
 
     async def _asked(self, key: str, question: Question) -> Answer:
-        self._journal.check()
+        await self._journal.check()
         answer = await self._model.answer(question)
         if not (answer.cut or answer.refused):
             await self._journal.kept(key, question, self.name, answer)

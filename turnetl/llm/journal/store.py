@@ -6,9 +6,9 @@ import math
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,6 +60,7 @@ class Journal:
         self._file: File | None = None
         self._opening = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._proved = False
         self._trouble: JournalRefused | None = None
         self._held: dict[str, Row] = {}
         self._unreadable: set[str] = set()
@@ -106,13 +107,15 @@ class Journal:
         row = row_of(key, question, model_name, answer, self._clock())
         await self._apart(self._write_or_hold, row)
 
-    def check(self) -> None:
+    async def check(self) -> None:
         """See that an answer could be kept, before it is paid for.
 
         Raises:
             JournalRefused: it could not.
         """
         self._go_on()
+        if not self._proved:
+            await self._apart(self._prove)
         if (left := _free(self.path.parent)) < self._room:
             raise trouble.no_room(self.path, left)
 
@@ -174,13 +177,22 @@ class Journal:
         with self._opening:
             if self._file is None:
                 self._go_on()
-                self._file = self._open()
+                with self._troubling(), self._told():
+                    self._file = File.open(self.path, self._wait)
             return self._file
 
-    def _open(self) -> File:
+    def _prove(self) -> None:
+        if not self._proved:
+            self._go_on()
+            with self._troubling(), self._told():
+                self._opened().prove()
+            self._proved = True
+
+    @contextmanager
+    def _troubling(self) -> Iterator[None]:
+        """Remember a failure: nothing is asked after it."""
         try:
-            with self._told():
-                return File.open(self.path, self._wait)
+            yield
         except JournalRefused as error:
             self._trouble = error
             raise
@@ -192,11 +204,8 @@ class Journal:
 
     def _find_at_last(self, key: str) -> Answer | None:
         self._go_on()
-        try:
+        with self._troubling():
             return self.find(key)
-        except JournalRefused as error:
-            self._trouble = error
-            raise
 
     def _find(self, key: str, *, patiently: bool) -> Answer | None:
         if key in self._held:
@@ -225,9 +234,9 @@ class Journal:
     def _write_or_hold(self, row: Row) -> None:
         try:
             self._go_on()
-            self._write(row)
-        except JournalRefused as error:
-            self._trouble = error
+            with self._troubling():
+                self._write(row)
+        except JournalRefused:
             self._held[row.key] = row
 
     def _write_held(self) -> None:
