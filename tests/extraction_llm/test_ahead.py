@@ -18,6 +18,7 @@ from turnetl.llm.chat import Question
 from turnetl.model import Vector
 
 EDGES, DEDUPE = "extract_edges.edge", "dedupe_nodes.nodes"
+RESOLVE, SUMMARIES = "dedupe_edges.resolve_edge", "extract_nodes.extract_summaries_batch"
 
 
 class Embedded(ToyEmbedder):
@@ -100,3 +101,34 @@ async def test_names_and_facts_are_embedded_in_one_request_each_before_they_are_
     assert len(embedder.requests) == 2
     await asks.resolve(turn, extracted, story.empty_group(), now=story.NOW)
     assert len(embedder.requests) == 2
+
+
+async def test_things_that_no_fact_is_about_are_summed_up_while_facts_are_looked_at() -> None:
+    group = await grown(5)
+    said = "`checkout flow` matters. `cart.py` uses `redis`."
+    turn = replace(story.episodes()[5], parts=(said,))
+    model = Canned()
+    model.holds[RESOLVE] = asyncio.Event()
+    summed_up = model.arrived.setdefault(SUMMARIES, asyncio.Event())
+    asks = extractor(model)
+    extracted = await asks.extract(turn, [])
+    resolving = asyncio.create_task(asks.resolve(turn, extracted, group, now=story.NOW))
+    await asyncio.wait_for(summed_up.wait(), 10)
+    model.holds[RESOLVE].set()
+    summaries = {one.name: one.summary for one in (await resolving).entities}
+    assert summaries["checkout flow"] == "About checkout flow."
+    assert summaries["redis"] == "cart.py uses redis"
+    (asked,) = model.prompts(SUMMARIES)
+    assert "checkout flow" in str(asked.messages[-1].text)
+
+
+async def test_things_that_may_need_it_too_are_summed_up_with_them_in_one_question() -> None:
+    group = await grown(5)
+    long = " ".join(["sqlite is slow"] * 140)
+    known = next(one for one in group.entities if one.name == "sqlite")
+    group.put([replace(known, summary=long)], ())
+    turn = replace(story.episodes()[5], parts=("`checkout flow` and `cart.py` uses `sqlite`.",))
+    model = Canned()
+    asks = extractor(model)
+    await asks.resolve(turn, await asks.extract(turn, []), group, now=story.NOW)
+    assert len(model.prompts(SUMMARIES)) == 1

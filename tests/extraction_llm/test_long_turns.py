@@ -1,5 +1,6 @@
 """Turns in parts, before a model: each part is read and resolved by itself, all are one change."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
@@ -141,7 +142,8 @@ async def test_of_a_long_turn_before_only_beginning_and_end_are_shown(
     middle = "middle " * 3000
     long = in_parts(turns[0], f"user: Begin. {middle}", middle, f"{middle} The end.")
     asks = LlmExtractor(model, embedder, steering=always(None))
-    await asks.extract(turns[1], [long])
+    extracted = await asks.extract(turns[1], [long])
+    await asyncio.gather(*(part.said for part in extracted.parts))
     for asked in (*provider.prompts("extracted_entities"), *provider.prompts("edges")):
         seen = str(asked.messages)
         assert "user: Begin." in seen
@@ -164,6 +166,7 @@ async def test_a_part_that_cannot_be_read_fails_the_turn(
     provider.texts = ['{"extracted_entities": []}', *["no"] * 4]
     with pytest.raises(BadTurn):
         await story.take_in(asks, [turn], story.empty_group(), embedder)
+    await asks.close()
     assert any(story.SAID[1] in str(asked.messages) for asked in provider.asked)
 
 

@@ -1,7 +1,9 @@
 """What a part of a turn names and says, matched against its group in memory."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode
@@ -12,6 +14,7 @@ from graphiti_core.utils.maintenance.node_operations import (
     extract_attributes_from_nodes,
     resolve_extracted_nodes,
 )
+from graphiti_core.utils.text_utils import MAX_SUMMARY_CHARS
 
 from turnetl.errors import TooLong
 from turnetl.extraction import outcome
@@ -21,6 +24,9 @@ from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.reading import Said
 from turnetl.graph.mirror import convert
 from turnetl.model import Entity, Usage
+
+One = TypeVar("One")
+Other = TypeVar("Other")
 
 Gate = Callable[[EntityNode], Awaitable[bool]]
 """Whether an entity's summary is worth a call."""
@@ -50,17 +56,39 @@ class Matching:
             more, more_keys = await self._resolved(unknown)
             keys |= more_keys
             nodes = [*nodes, *outcome.not_among(more, nodes)]
+        edges = resolve_edge_pointers([convert.edge(fact) for fact in said.facts], keys)
+        early = _summed_up_whatever_comes(nodes, edges, keys)
+        (held, new), _ = await _all(self._edges(edges, nodes), self._summed_up(early, []))
+        done = {node.uuid for node in early}
+        await self._summed_up([node for node in nodes if node.uuid not in done], new)
+        return nodes, held
+
+    async def _edges(
+        self, edges: list[EntityEdge], nodes: list[EntityNode]
+    ) -> tuple[list[EntityEdge], list[EntityEdge]]:
+        """Return confirmed, retired and new facts, and which of them are new."""
         clients = self.clients()
         try:
             confirmed, retired, new = await resolve_extracted_edges(
                 clients.bundle,
-                resolve_edge_pointers([convert.edge(fact) for fact in said.facts], keys),
+                edges,
                 self.passage.told,
                 nodes,
                 self.ontology.edge_types or {},
                 self.ontology.edge_type_map,
             )
-            nodes = await extract_attributes_from_nodes(
+            clients.check()
+        finally:
+            self.usage += clients.model.usage
+        return confirmed + retired, new
+
+    async def _summed_up(self, nodes: list[EntityNode], new: list[EntityEdge]) -> None:
+        """Give the things their attributes and summaries, with the facts that are new."""
+        if not nodes:
+            return
+        clients = self.clients()
+        try:
+            await extract_attributes_from_nodes(
                 clients.bundle,
                 nodes,
                 self.passage.told,
@@ -72,7 +100,6 @@ class Matching:
             clients.check()
         finally:
             self.usage += clients.model.usage
-        return nodes, confirmed + retired
 
     async def _resolved(self, named: Sequence[Entity]) -> tuple[list[EntityNode], dict[str, str]]:
         """Match things by name; those that do not fit one question are asked about in two."""
@@ -117,3 +144,38 @@ def _by_name(
         else:
             keys[endpoint.uuid] = same
     return unknown
+
+
+def _summed_up_whatever_comes(
+    nodes: Sequence[EntityNode], edges: Iterable[EntityEdge], keys: Mapping[str, str]
+) -> list[EntityNode]:
+    """Return the things that need a summary by the model whichever facts turn out to be new.
+
+    They are what Graphiti would ask about, so that it can be asked while the facts are looked at;
+    none if there is a thing of which that is not known yet: it would ask about them together.
+    """
+    about: dict[str, list[str]] = {}
+    for edge in edges:
+        for end in (edge.source_node_uuid, edge.target_node_uuid):
+            about.setdefault(end, []).append(edge.fact)
+    if any(_may_need_one(node, about.get(node.uuid, []), keys) for node in nodes):
+        return []
+    return [node for node in nodes if not node.summary and node.uuid not in about]
+
+
+def _may_need_one(node: EntityNode, facts: Sequence[str], keys: Mapping[str, str]) -> bool:
+    if not facts:
+        return False
+    # The facts of a thing that was not there before are new.
+    is_new = node.uuid in keys
+    longest = len("\n".join([node.summary, *facts]))
+    return longest > 2 * MAX_SUMMARY_CHARS or not (node.summary or is_new)
+
+
+async def _all(one: Awaitable[One], other: Awaitable[Other]) -> tuple[One, Other]:
+    """Wait for both, also if one fails: what is asked is paid for, and may be kept."""
+    first, second = await asyncio.gather(one, other, return_exceptions=True)
+    for result in (first, second):
+        if isinstance(result, BaseException):
+            raise result
+    return cast("tuple[One, Other]", (first, second))
