@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from dataclasses import replace
 
 import pytest
@@ -83,11 +84,15 @@ async def test_a_server_with_less_room_is_asked_for_less_from_then_on(
     provider: Provider, opens: Opens, words: str
 ) -> None:
     model = Retried(opens(Timeouts()), Patience(attempts=2, first_wait=0))
-    # So many at once learn it together.
+    provider.hold = threading.Event()
     provider.faults = [Fault(400, json.dumps({"error": {"message": words, "code": 400}}))] * 3
     told = (Said("system", "s " * 2_000), *ASKED.messages[1:])
     asked = replace(ASKED, messages=told, max_tokens=16_384)
-    await asyncio.gather(*(model.answer(asked) for _ in range(3)))
+    together = asyncio.gather(*(model.answer(asked) for _ in range(3)))
+    for _ in range(3):
+        await asyncio.to_thread(provider.arrived.acquire)
+    provider.hold.set()
+    await together
     await model.answer(asked)
     most = [one.body["max_tokens"] for one in provider.asked]
     assert most[:3] == [16_384] * 3
