@@ -78,7 +78,7 @@ def test_no_wait_is_longer_than_the_longest() -> None:
 
 def test_patience_ends() -> None:
     model = Scripted([BUSY])
-    with pytest.raises(ModelBusy):
+    with pytest.raises(ModelBusy, match="asked 3 times: run the same again later"):
         ask(model, Patience(attempts=3))
     assert len(model.asked) == 3
 
@@ -106,7 +106,7 @@ def test_the_wait_that_a_provider_asks_for_is_kept_and_never_shortened() -> None
 
 def test_a_wait_beyond_patience_is_left_for_later() -> None:
     model = Scripted([ModelBusy("busy", 3600.0)])
-    with pytest.raises(ModelBusy) as busy:
+    with pytest.raises(ModelBusy, match="wants 3,600 s of patience") as busy:
         ask(model)
     assert busy.value.retry_after == 3600
     assert len(model.asked) == 1

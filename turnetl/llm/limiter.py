@@ -111,8 +111,7 @@ class Limiter:
             left = lane.until - now
             if left > self._longest_wait:
                 raise ModelBusy(
-                    f"model `{model}`: the provider asked for {left:,.0f} s of patience; "
-                    "run again then",
+                    f"model `{model}` wants {left:,.0f} s of patience: run the same again later",
                     left,
                 )
             await self._sleep(left)

@@ -114,9 +114,9 @@ class Retried:
             except ModelBusy as busy:
                 failed, hung = failed + 1, hung + busy.hung
                 if failed == self._patience.attempts or hung == self._patience.hangs:
-                    raise
-                if (busy.retry_after or 0.0) > self._patience.longest_wait:
-                    raise
+                    raise _given_up(busy, f"it was asked {failed} times") from busy
+                if (wanted := busy.retry_after or 0.0) > self._patience.longest_wait:
+                    raise _given_up(busy, f"it wants {wanted:,.0f} s of patience") from busy
                 pause = self._pause(busy.retry_after, wait)
                 # Without the seconds: what many calls say at once is heard once.
                 level = logging.WARNING if pause >= _LONG else logging.INFO
@@ -155,6 +155,10 @@ class Retried:
             f"that does not fit: {fit.reason(error)}",
             spent,
         )
+
+
+def _given_up(busy: ModelBusy, why: str) -> ModelBusy:
+    return ModelBusy(f"{busy}; {why}: run the same again later", busy.retry_after)
 
 
 def _again(question: Question, answer: Answer, error: ValueError) -> Question:
