@@ -167,3 +167,13 @@ def test_another_ontology_reaches_the_model_and_makes_turns_stale(
     here("ingest", "--graph", elsewhere, folder=tmp_path, **named(provider))
     texts = [text for asked in provider.asked for _, text in asked.messages]
     assert any("What grows in a bed." in text for text in texts)
+
+
+def test_an_embedder_that_does_not_answer_is_found_out_before_a_run(
+    provider: Provider, tmp_path: Path
+) -> None:
+    nowhere = {"PROVIDER": "openai-compatible", "MODEL": "m", "BASE_URL": "http://127.0.0.1:9/v1"}
+    settings = named(provider, **{f"EMBEDDER__{name}": value for name, value in nowhere.items()})
+    ran = here("model", "check", "--json", folder=tmp_path, **settings)
+    assert ran.code == 1
+    assert [one["prompt"] for one in ran.json["checks"] if not one["fits"]] == ["embeddings"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from turnetl.episodes import parts
 from turnetl.episodes.kinds import KINDS
-from turnetl.errors import BadUsage
+from turnetl.errors import BadUsage, TurnetlError
 from turnetl.extraction import ontology
 from turnetl.extraction.config import TEMPLATE_ENDING
 from turnetl.extraction.port import Extractor
@@ -18,7 +18,7 @@ from turnetl.llm.checked import Checked
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.port import Embedder
 from turnetl.llm.stack import Shared
-from turnetl.model import GroupId
+from turnetl.model import GroupId, Usage
 from turnetl.opening import models
 from turnetl.settings import Settings
 
@@ -64,7 +64,7 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], str] | None:
 
 
 async def checked(settings: Settings, around: Shared) -> Sequence[Checked]:
-    """Ask the model one question of each kind that a run asks, as it would be asked.
+    """Ask the model one question of each kind that a run asks, and an embedder that is not ours.
 
     Raises:
         BadUsage: the model is not fully named.
@@ -78,7 +78,7 @@ async def checked(settings: Settings, around: Shared) -> Sequence[Checked]:
     steer = Steering(settings.extraction, templates()).of(GroupId(""))
     asked = models.model(settings, around)
     try:
-        return await check.check(
+        found = await check.check(
             asked,
             things=kinds.entity_types,
             facts=kinds.edge_types,
@@ -87,6 +87,18 @@ async def checked(settings: Settings, around: Shared) -> Sequence[Checked]:
         )
     finally:
         await asked.close()
+    return (*found, *await _embedder(settings, around))
+
+
+async def _embedder(settings: Settings, around: Shared) -> Sequence[Checked]:
+    if settings.embedder.provider == "local":
+        return ()
+    async with models.embedder(settings, around.patience) as used:
+        try:
+            await used.embed(["a text of some words"])
+        except TurnetlError as error:
+            return (Checked("embeddings", used.name, str(error), Usage(calls=1, cost=None)),)
+        return (Checked("embeddings", used.name, "", Usage(calls=1, cost=None)),)
 
 
 def check(settings: Settings, once: str | None = None) -> None:

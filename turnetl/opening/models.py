@@ -101,9 +101,9 @@ def check(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def embedder(settings: Settings) -> AsyncIterator[Embedder]:
+async def embedder(settings: Settings, patience: Patience | None = None) -> AsyncIterator[Embedder]:
     """Open what makes vectors of texts, one for the whole process, and close it afterwards."""
-    opened = CachedEmbedder(_embedder(settings))
+    opened = CachedEmbedder(_embedder(settings, patience))
     try:
         yield opened
     finally:
@@ -124,7 +124,7 @@ def _shared(settings: Settings, known: Prices) -> Shared:
     )
 
 
-def _embedder(settings: Settings) -> Embedder:
+def _embedder(settings: Settings, patience: Patience | None) -> Embedder:
     chosen = settings.embedder
     return open_embedder(
         chosen.provider,
@@ -132,6 +132,7 @@ def _embedder(settings: Settings) -> Embedder:
         model=chosen.model,
         api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
         dimensions=chosen.dimensions,
+        patience=patience,
     )
 
 

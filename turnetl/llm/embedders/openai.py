@@ -110,7 +110,7 @@ class OpenAiEmbedder:
                 pause = wait if busy.retry_after is None else busy.retry_after
                 if not left or pause > self._patience.longest_wait:
                     raise
-                log.info("embedder busy", extra={"pause": pause})
+                log.warning("%s; it is asked again after a while", busy, extra={"pause": pause})
                 # Not all that failed together shall come back together.
                 await self._sleep(pause * (1 + random.random() / 4))  # noqa: S311 - no secret
                 wait = min(wait * 2, self._patience.longest_wait)

@@ -3,6 +3,7 @@
 from turnetl.errors import BadUsage
 from turnetl.llm.embedders.local import WordLlamaEmbedder
 from turnetl.llm.port import Embedder
+from turnetl.llm.retry import Patience
 
 EMBEDDERS = ("local", "openai-compatible")
 
@@ -14,6 +15,7 @@ def open_embedder(
     model: str | None = None,
     api_key: str | None = None,
     dimensions: int | None = None,
+    patience: Patience | None = None,
 ) -> Embedder:
     """Return an embedder; opens no connection yet.
 
@@ -23,6 +25,7 @@ def open_embedder(
         model: as the provider calls it.
         api_key: where one is needed.
         dimensions: of the vectors; None: as the model gives them.
+        patience: with a busy server; None: as with a model.
 
     Raises:
         BadUsage: something is missing or unknown; says which.
@@ -37,4 +40,6 @@ def open_embedder(
         )
     from turnetl.llm.embedders.openai import BASE_URL, OpenAiEmbedder  # noqa: PLC0415 - if named
 
-    return OpenAiEmbedder(model, base_url or BASE_URL, api_key, dimensions=dimensions)
+    return OpenAiEmbedder(
+        model, base_url or BASE_URL, api_key, dimensions=dimensions, patience=patience
+    )
