@@ -110,9 +110,7 @@ async def test_questions_that_did_not_fit_are_counted_too() -> None:
 
 async def test_things_that_cannot_be_matched_at_once_are_matched_in_halves() -> None:
     group, _ = await read(Canned(), story.episodes()[0])
-    turn = replace(
-        story.episodes()[5], parts=("`pytest 7` and `cart` and `lite`.",)
-    )
+    turn = replace(story.episodes()[5], parts=("`pytest 7` and `cart` and `lite`.",))
     plain = Canned()
     together, _ = await read(plain, turn, await grown())
     (asked,) = plain.prompts("dedupe_nodes.nodes")
