@@ -5,12 +5,9 @@ Whoever asks again, waits, counts or keeps stands around it; see `turnetl.llm.st
 
 import asyncio
 import json
-import ssl
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 
@@ -19,19 +16,13 @@ import httpx
 from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused, TooLong
 from turnetl.llm import failures
 from turnetl.llm.chat import Answer, Question, Wire
+from turnetl.llm.connections import Connections, Timeouts
 from turnetl.llm.room import Room
+
+__all__ = ["Endpoint", "HttpModel", "Timeouts"]
 
 _MOST_BYTES = 32 << 20
 """No answer is longer; what is, never ends."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """How long a call may take. Seconds."""
-
-    answer: float = 120.0
-    """From the first byte sent to the last one read."""
-    connect: float = 10.0
 
 
 class HttpModel:
@@ -114,7 +105,7 @@ class Endpoint:
         self._api_key = api_key
         self._settings = settings
         self._timeouts = timeouts
-        self._connections = _Connections(headers, timeouts)
+        self._connections = Connections(headers, timeouts)
 
     async def ask(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is answered.
@@ -172,55 +163,6 @@ class Endpoint:
 
     def _where(self) -> str:
         return f"{self._what} at {httpx.URL(self._url).host}"
-
-
-class _Connections:
-    """As many as there were calls in flight at once: how many may be is the limiter's business.
-
-    Each is a client of its own. One client looks through all its connections, and asks the system
-    about them, for every call: at 16 that is half of a call's CPU.
-    """
-
-    def __init__(self, headers: Mapping[str, str], timeouts: Timeouts) -> None:
-        self._headers = {"Content-Type": "application/json", **headers}
-        # The time for an answer is kept over all of it, however many pieces it comes in.
-        self._timeout = httpx.Timeout(None, connect=timeouts.connect)
-        self._free: list[httpx.AsyncClient] = []
-        self._closed = False
-
-    @asynccontextmanager
-    async def post(self, url: str, body: bytes) -> AsyncIterator[httpx.Response]:
-        client = self._free.pop() if self._free else self._opened()
-        try:
-            async with client.stream("POST", url, content=body) as response:
-                yield response
-        finally:
-            if self._closed:
-                await client.aclose()
-            else:
-                self._free.append(client)
-
-    async def close(self) -> None:
-        """Close those that are free; the others close when their calls are over."""
-        self._closed = True
-        while self._free:
-            await self._free.pop().aclose()
-
-    def _opened(self) -> httpx.AsyncClient:
-        try:
-            return httpx.AsyncClient(
-                headers=self._headers, timeout=self._timeout, limits=_ONE, verify=self._tls
-            )
-        except (ValueError, ImportError, OSError) as error:
-            # The environment names a proxy that is none, or certificates that are not there.
-            raise ModelRefused(f"no connection can be opened: {error}") from error
-
-    @cached_property
-    def _tls(self) -> ssl.SSLContext:
-        return httpx.create_ssl_context()
-
-
-_ONE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30)
 
 
 @dataclass(frozen=True, slots=True)

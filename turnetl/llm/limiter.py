@@ -6,24 +6,14 @@ First come, first served; a call that is cancelled while it waits takes nothing 
 import asyncio
 import math
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from turnetl.errors import ModelBusy, ModelRefused
 from turnetl.llm.chat import Answer, Model, Question
+from turnetl.llm.minute import Requests, Taken, Tokens
 
 Sleep = Callable[[float], Awaitable[object]]
-
-_MINUTE = 61.5
-"""Seconds. What left within 60 s may arrive within less: some travel faster than others."""
-_BURST = 0.1
-"""Of a minute's requests, as many may leave at once; the rest follows evenly, for providers that
-look at seconds."""
-_TOKENS_A_CHARACTER = 0.3
-"""Until answers have shown better."""
-_LEARN = 0.1
 
 
 class Limiter:
@@ -49,8 +39,8 @@ class Limiter:
             clock: seconds, from anywhere, never backwards.
             sleep: waits so many seconds.
         """
-        self._requests = _Requests(requests_per_minute)
-        self._tokens = _Tokens(tokens_per_minute)
+        self._requests = Requests(requests_per_minute)
+        self._tokens = Tokens(tokens_per_minute)
         self._free = asyncio.Semaphore(at_once)
         self._door = asyncio.Lock()
         self._lanes: dict[str, _Lane] = {}
@@ -59,7 +49,7 @@ class Limiter:
         self._sleep = sleep
 
     @asynccontextmanager
-    async def call(self, model: str, characters: int) -> AsyncIterator["Taken"]:
+    async def call(self, model: str, characters: int) -> AsyncIterator[Taken]:
         """Hold a place among the calls in flight, once it is this call's turn.
 
         Raises:
@@ -74,7 +64,7 @@ class Limiter:
         finally:
             self._free.release()
 
-    def settle(self, taken: "Taken", tokens: int) -> None:
+    def settle(self, taken: Taken, tokens: int) -> None:
         """Put in place of the estimate what a call did take."""
         self._tokens.settle(taken, tokens)
 
@@ -87,7 +77,7 @@ class Limiter:
         """Let no call of that model begin any more: each would be answered the same."""
         self._lanes.setdefault(model, _Lane()).refused = str(why)
 
-    async def _admitted(self, lane: "_Lane", model: str, characters: int) -> "Taken":
+    async def _admitted(self, lane: "_Lane", model: str, characters: int) -> Taken:
         while True:
             await self._open(lane, model)
             await self._free.acquire()
@@ -156,15 +146,6 @@ class Limited:
         await self._model.close()
 
 
-@dataclass
-class Taken:
-    """Tokens of one call, in the minute of its beginning."""
-
-    at: float
-    characters: int
-    tokens: float
-
-
 class _Lane:
     """Of one model: those who wait stand behind its gate in the order in which they came."""
 
@@ -176,61 +157,3 @@ class _Lane:
 
     def is_open(self, now: float) -> bool:
         return self.refused is None and self.until <= now
-
-
-class _Requests:
-    def __init__(self, per_minute: int | None) -> None:
-        self._most = per_minute
-        self._begun: deque[float] = deque(maxlen=per_minute)
-        self._even = -math.inf
-        """When the next would begin if all were as far apart as can be."""
-
-    def free_at(self, now: float) -> float:
-        if self._most is None:
-            return now
-        ahead = self._even - _MINUTE * _BURST
-        return max(ahead, self._begun[0] + _MINUTE if len(self._begun) == self._most else now)
-
-    def take(self, now: float) -> None:
-        if self._most is None:
-            return
-        self._begun.append(now)
-        self._even = max(self._even, now) + _MINUTE / self._most
-
-
-class _Tokens:
-    def __init__(self, per_minute: int | None) -> None:
-        self._most = per_minute
-        self._taken: deque[Taken] = deque()
-        self._a_character = _TOKENS_A_CHARACTER
-
-    def free_at(self, characters: int, now: float) -> float:
-        """Return when so much fits; more than a minute's worth waits until all else is over."""
-        if self._most is None:
-            return now
-        while self._taken and self._taken[0].at + _MINUTE <= now:
-            self._taken.popleft()
-        over = sum(one.tokens for one in self._taken) + self._of(characters) - self._most
-        free = now
-        for one in self._taken:
-            if over <= 0:
-                break
-            over -= one.tokens
-            free = one.at + _MINUTE
-        return free
-
-    def take(self, characters: int, now: float) -> Taken:
-        taken = Taken(now, characters, self._of(characters))
-        if self._most is not None:
-            self._taken.append(taken)
-        return taken
-
-    def settle(self, taken: Taken, tokens: int) -> None:
-        if not tokens:
-            return
-        taken.tokens = tokens
-        if taken.characters:
-            self._a_character += _LEARN * (tokens / taken.characters - self._a_character)
-
-    def _of(self, characters: int) -> float:
-        return characters * self._a_character

@@ -1,0 +1,85 @@
+"""What was begun in the last minute: requests, and the tokens of questions and answers."""
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+_MINUTE = 61.5
+"""Seconds. What left within 60 s may arrive within less: some travel faster than others."""
+_BURST = 0.1
+"""Of a minute's requests, as many may leave at once; the rest follows evenly, for providers that
+look at seconds."""
+_TOKENS_A_CHARACTER = 0.3
+"""Until answers have shown better."""
+_LEARN = 0.1
+
+
+@dataclass
+class Taken:
+    """Tokens of one call, in the minute of its beginning."""
+
+    at: float
+    characters: int
+    tokens: float
+
+
+class Requests:
+    """When the next may begin."""
+
+    def __init__(self, per_minute: int | None) -> None:
+        self._most = per_minute
+        self._begun: deque[float] = deque(maxlen=per_minute)
+        self._even = -math.inf
+        """When the next would begin if all were as far apart as can be."""
+
+    def free_at(self, now: float) -> float:
+        if self._most is None:
+            return now
+        ahead = self._even - _MINUTE * _BURST
+        return max(ahead, self._begun[0] + _MINUTE if len(self._begun) == self._most else now)
+
+    def take(self, now: float) -> None:
+        if self._most is None:
+            return
+        self._begun.append(now)
+        self._even = max(self._even, now) + _MINUTE / self._most
+
+
+class Tokens:
+    """When a question of a size may begin: by an estimate that learns from answers."""
+
+    def __init__(self, per_minute: int | None) -> None:
+        self._most = per_minute
+        self._taken: deque[Taken] = deque()
+        self._a_character = _TOKENS_A_CHARACTER
+
+    def free_at(self, characters: int, now: float) -> float:
+        """Return when so much fits; more than a minute's worth waits until all else is over."""
+        if self._most is None:
+            return now
+        while self._taken and self._taken[0].at + _MINUTE <= now:
+            self._taken.popleft()
+        over = sum(one.tokens for one in self._taken) + self._of(characters) - self._most
+        free = now
+        for one in self._taken:
+            if over <= 0:
+                break
+            over -= one.tokens
+            free = one.at + _MINUTE
+        return free
+
+    def take(self, characters: int, now: float) -> Taken:
+        taken = Taken(now, characters, self._of(characters))
+        if self._most is not None:
+            self._taken.append(taken)
+        return taken
+
+    def settle(self, taken: Taken, tokens: int) -> None:
+        if not tokens:
+            return
+        taken.tokens = tokens
+        if taken.characters:
+            self._a_character += _LEARN * (tokens / taken.characters - self._a_character)
+
+    def _of(self, characters: int) -> float:
+        return characters * self._a_character
