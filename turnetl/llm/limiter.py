@@ -100,10 +100,7 @@ class Limiter:
                 raise ModelRefused(lane.refused)
             left = lane.until - now
             if left > self._longest_wait:
-                raise ModelBusy(
-                    f"model `{model}` wants {left:,.0f} s of patience: run the same again later",
-                    left,
-                )
+                raise ModelBusy(f"model `{model}` is held back by its provider", left)
             await self._sleep(left)
 
     async def _room(self, characters: int) -> None:
