@@ -8,7 +8,11 @@ import pytest
 from tests.cli.command import SAMPLES, Ran, here
 from tests.servers.provider import KEY, Provider
 
-BOTH = (SAMPLES / "shoebox", SAMPLES / "bookshop")
+BOTH = (
+    SAMPLES / "shoebox" / "2026-04-19-heic.jsonl",
+    SAMPLES / "bookshop" / "2026-05-05-export.jsonl",
+)
+"""Two groups, five turns. No --limit: it counts anew in each run."""
 PRICED = '"openai-compatible/canned" = { input = 0.40, cached_input = 0.10, output = 1.60 }\n'
 
 
@@ -28,7 +32,7 @@ def price(folder: Path, said: str = PRICED) -> None:
 
 def backfill(provider: Provider, folder: Path, *more: str) -> Ran:
     folder.mkdir(exist_ok=True)
-    return here("backfill", *BOTH, "--limit", "2", *more, folder=folder, **named(provider))
+    return here("backfill", *BOTH, *more, folder=folder, **named(provider))
 
 
 def test_a_budget_stops_with_four_and_the_same_command_goes_on_and_pays_nothing_twice(
