@@ -28,8 +28,8 @@ a date in the past; a loop."""
 empty_group = builders.empty_group
 
 
-def episodes() -> list[Episode]:
-    return [_episode(ordinal, said) for ordinal, said in enumerate(SAID)]
+def episodes(said: Sequence[str] = SAID) -> list[Episode]:
+    return [_episode(ordinal, one) for ordinal, one in enumerate(said)]
 
 
 def _episode(ordinal: int, said: str) -> Episode:

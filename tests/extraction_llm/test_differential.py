@@ -1,7 +1,7 @@
 """The same turns through Graphiti's `add_episode` on a real Neo4j, and through our extractor."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from graphiti_core import Graphiti
@@ -15,6 +15,7 @@ from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.steering import always
 from turnetl.llm.chat import Model
+from turnetl.model import Episode
 
 pytestmark = pytest.mark.neo4j
 
@@ -42,16 +43,30 @@ async def test_without_preprocessing_every_request_is_graphitis_own(
     graphiti: Graphiti, model: Model, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     """All but the one that asks when a fact was true: ours has the turn's time."""
-    await add_episodes(graphiti, story.episodes(), ontology.NONE, None)
+    turns = story.episodes([*story.SAID, *much_of_one_thing()])
+    await add_episodes(graphiti, turns, ontology.NONE, None)
     dating = {"valid_at", "invalid_at"}
     upstream = [asked for asked in provider.asked if fields_of(asked) != dating]
     provider.asked.clear()
-    await told(
-        LlmExtractor(model, embedder, steering=always(None), ontology=ontology.NONE), embedder
-    )
+    asks = LlmExtractor(model, embedder, steering=always(None), ontology=ontology.NONE)
+    await told(asks, embedder, turns)
     assert bodies(provider.asked) == bodies(upstream)
-    kinds = {field for asked in upstream for field in fields_of(asked)}
-    assert kinds >= {"extracted_entities", "edges", "entity_resolutions", "duplicate_facts"}
+    assert {field for asked in upstream for field in fields_of(asked)} == {
+        "extracted_entities",
+        "edges",
+        "entity_resolutions",
+        "duplicate_facts",
+        "contradicted_facts",
+        "summaries",
+    }
+
+
+def much_of_one_thing() -> list[str]:
+    """Turns that say so much of a thing that it must be summarised; each as long as no other."""
+    names = (
+        " ".join(f"piece{number}of{place}" for place in range(18 + number)) for number in range(9)
+    )
+    return [f"`cart.py` uses `{name}`." for name in names]
 
 
 async def test_a_turn_costs_no_more_calls_than_with_graphiti(
@@ -64,9 +79,9 @@ async def test_a_turn_costs_no_more_calls_than_with_graphiti(
     assert len(provider.asked) < upstream
 
 
-async def told(asks: LlmExtractor, embedder: ToyEmbedder) -> Told:
+async def told(asks: LlmExtractor, embedder: ToyEmbedder, episodes: Sequence[Episode] = ()) -> Told:
     """Put the story through ours."""
-    turns, group = story.episodes(), story.empty_group()
+    turns, group = list(episodes) or story.episodes(), story.empty_group()
     results = await story.take_in(asks, turns, group, embedder)
     pairs = [
         (turn.turn_id, thing)
