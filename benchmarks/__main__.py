@@ -19,6 +19,8 @@ NAMES = (
     "journal",
     "calls",
     "faults",
+    "turns_cpu",
+    "replay",
 )
 
 codes = []
