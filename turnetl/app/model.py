@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-import polars as pl
-
 from turnetl import opening
-from turnetl.episodes.tokens import estimate
+from turnetl.app.tokens import tokens
 from turnetl.extraction.catalog import Entry, catalog, chosen
 from turnetl.llm.checked import Checked
 from turnetl.llm.journal import Pruned, Stats
@@ -25,7 +23,7 @@ def templates(settings: Settings, names: Sequence[str] = ()) -> Sequence[Entry]:
     Raises:
         BadUsage: nothing has such a name; says which there are.
     """
-    return chosen(catalog(settings.extraction, opening.templates(), _tokens), names)
+    return chosen(catalog(settings.extraction, opening.templates(), tokens), names)
 
 
 async def check_model(settings: Settings, limits: Limits, clock: Clock) -> Sequence[Checked]:
@@ -81,7 +79,3 @@ def journal_prune(
         return journal.prune(
             older_than=older_than, model=model, everything=everything, dry_run=dry_run
         )
-
-
-def _tokens(text: str) -> int:
-    return int(estimate(pl.Series([text]))[0])

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-import polars as pl
-
 from turnetl import opening
-from turnetl.episodes.tokens import estimate
+from turnetl.app.tokens import tokens
 from turnetl.errors import BadUsage
 from turnetl.extraction.request import Request
 from turnetl.ingest import group as ingesting
@@ -47,10 +45,6 @@ async def requests(settings: Settings, limits: Limits, clock: Clock) -> Sequence
     with opening.journal(settings, clock) as journal:
         kept = journal if settings.journal and journal.path.exists() else None
         for episode, context in turns:
-            found += await of(episode, context, read, asked, journal=kept, estimate=_tokens)
+            found += await of(episode, context, read, asked, journal=kept, estimate=tokens)
     await asked.close()
     return tuple(found)
-
-
-def _tokens(text: str) -> int:
-    return int(estimate(pl.Series([text]))[0])
