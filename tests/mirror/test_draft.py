@@ -104,3 +104,16 @@ def test_what_a_part_makes_and_a_later_one_changes_is_new_once() -> None:
     draft.take((), [ended])
     assert list(draft.new.facts) == list(draft.facts) == [ended]
     assert draft.changed_facts == []
+
+
+def test_what_has_a_name_is_found_in_the_draft_as_when_it_is_committed() -> None:
+    below = group(FILES[:3], ())
+    draft = Draft(below)
+    changed = replace(FILES[1], summary="What it does.")
+    again = replace(FILES[1], uuid="another")
+    draft.take([changed, FILES[5], again], ())
+    names = ["file_5.py", "file_1.py", "file_0.py", "file_7.py"]
+    found = draft.called(names)
+    assert found == [FILES[0], changed, FILES[5], again]
+    below.put([changed, FILES[5], again], ())
+    assert below.called(names) == found

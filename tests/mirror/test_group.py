@@ -5,6 +5,7 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from tests.builders import GROUP, START, change, empty_group, episode, receipt
+from tests.graph.changes import entity
 from turnetl.graph.mirror.group import Group
 from turnetl.model import (
     Entity,
@@ -129,3 +130,17 @@ def test_an_entity_that_changed_keeps_its_place() -> None:
     changed = group.entity("e1")
     assert changed is not None
     assert changed.summary == "the app"
+
+
+def test_entities_are_found_by_their_very_names_in_the_order_of_their_creation() -> None:
+    first, other, second = (
+        replace(entity("a.py"), uuid="u3"),
+        entity("b.py"),
+        replace(entity("a.py"), uuid="u1"),
+    )
+    held = Group(GroupContents(GROUP, None, (first, other, second), (), (), {}))
+    assert held.called(["a.py", "b.py", "a.py", "A.py"]) == [first, other, second]
+    changed = replace(first, summary="What it does.")
+    held.put([changed], ())
+    assert held.called(["a.py"]) == [changed, second]
+    assert held.called([]) == []

@@ -4,7 +4,7 @@ What a later part says is matched against what the earlier ones said, as if each
 group itself is not touched, so that a turn that fails leaves no trace.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
 from typing_extensions import override
@@ -55,6 +55,11 @@ class Draft:
 
     def entity(self, uuid: str) -> Entity | None:
         return self.new.entity(uuid) or self._entities.get(uuid) or self._below.entity(uuid)
+
+    def called(self, names: Collection[str]) -> Sequence[Entity]:
+        """Return the entities of exactly these names, in the order of their creation."""
+        below = (self._entities.get(one.uuid, one) for one in self._below.called(names))
+        return [*below, *self.new.called(names)]
 
     def fact(self, uuid: str) -> Fact | None:
         return self.new.fact(uuid) or self._facts.get(uuid) or self._below.fact(uuid)

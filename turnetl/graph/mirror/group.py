@@ -1,7 +1,7 @@
 """A group in memory. It has one writer, so the writer holds it: read once, grown by commits."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -37,6 +37,10 @@ class Things(Protocol):
 
     def fact(self, uuid: str) -> Fact | None: ...
 
+    def called(self, names: Collection[str]) -> Sequence[Entity]:
+        """Return the entities of exactly these names, in the order of their creation."""
+        ...
+
 
 class Group:
     """Entities, facts and the order of the committed turns of one group, as the graph holds them.
@@ -48,6 +52,8 @@ class Group:
     def __init__(self, contents: GroupContents) -> None:
         self.group_id: GroupId = contents.group_id
         self._entities: dict[str, Entity] = {}
+        # Places in the order of creation, and keys, by name: a name never changes.
+        self._called: dict[str, list[tuple[int, str]]] = {}
         self._facts: dict[str, Fact] = {}
         # Of how many parts each committed turn is.
         self._committed: dict[TurnId, int] = {}
@@ -73,6 +79,11 @@ class Group:
 
     def fact(self, uuid: str) -> Fact | None:
         return self._facts.get(uuid)
+
+    def called(self, names: Collection[str]) -> Sequence[Entity]:
+        """Return the entities of exactly these names, in the order of their creation."""
+        found = sorted(place for name in set(names) for place in self._called.get(name, ()))
+        return [self._entities[uuid] for _, uuid in found]
 
     def open_facts(self, source: str, name: str) -> Sequence[Fact]:
         """Return the facts of that kind about `source` that nothing has ended yet, oldest first."""
@@ -110,6 +121,9 @@ class Group:
     def put(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:
         """Hold these, in the place of those that have the same keys."""
         for entity in entities:
+            if entity.uuid not in self._entities:
+                place = len(self._entities), entity.uuid
+                self._called.setdefault(entity.name, []).append(place)
             self._entities[entity.uuid] = entity
         for fact in facts:
             self._put_fact(fact)

@@ -199,8 +199,7 @@ class MirrorReads(GraphOperationsInterface):
     ) -> list[EntityNode]:
         """Return the entities of exactly these names, capitals and all, in order of creation."""
         _only(self._group, group_ids)
-        wanted = set(names)
-        return [convert.node(entity) for entity in self._group.entities if entity.name in wanted]
+        return [convert.node(entity) for entity in self._group.called(names)]
 
 
 def _only(group: Things, group_ids: Sequence[str] | None) -> None:
