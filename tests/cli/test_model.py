@@ -8,6 +8,7 @@ from tests.cli.command import SAMPLES, here
 from tests.servers.provider import KEY, Fault, Provider
 
 ARCHIVE = SAMPLES / "shoebox" / "2026-04-19-heic.jsonl"
+FIELDS = ("extracted_entities", "edges")
 
 
 def named(provider: Provider) -> dict[str, str]:
@@ -50,3 +51,14 @@ def test_the_status_of_a_model_that_is_not_fully_named_is_told_all_the_same(
     here("backfill", ARCHIVE, folder=tmp_path)
     said = here("status", "--json", folder=tmp_path, TURNETL_LLM__PROVIDER="openai")
     assert (said.code, said.json["committed"]) == (0, 3)
+
+
+def test_some_prompts_go_to_other_models_and_each_is_named_in_the_journal(
+    provider: Provider, tmp_path: Path
+) -> None:
+    settings = {"TURNETL_LLM__MODELS": "extract_edges=tiny"}
+    assert here("backfill", ARCHIVE, folder=tmp_path, **named(provider), **settings).code == 0
+    models = {field: {one.body["model"] for one in provider.prompts(field)} for field in FIELDS}
+    assert models == {"extracted_entities": {"canned"}, "edges": {"tiny"}}
+    held = here("journal", "stats", "--json", folder=tmp_path).json["by_model"]
+    assert set(held) == {"openai-compatible/canned", "openai-compatible/tiny"}
