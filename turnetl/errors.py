@@ -43,19 +43,16 @@ class BadArchive(Skip):
 class BadTurn(Skip):
     """A turn that cannot be ingested."""
 
-    def __init__(self, message: str, usage: Usage | None = None) -> None:
+    def __init__(self, message: str, usage: Usage | None = None, *, words: str = "") -> None:
         super().__init__(message)
         self.usage = usage or Usage()
         """What the answers cost that were of no use."""
+        self.words = words
+        """The provider's own, where it refused a question."""
 
 
 class TooLong(BadTurn):
     """A question or its answer did not fit: what is cut in two may."""
-
-    def __init__(self, message: str, usage: Usage | None = None, *, words: str = "") -> None:
-        super().__init__(message, usage)
-        self.words = words
-        """The provider's own."""
 
 
 class Later(TurnetlError):

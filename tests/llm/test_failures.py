@@ -74,6 +74,39 @@ async def test_half_a_body_that_pretends_to_be_whole_is_busy(
     assert "middle" in str(error)
 
 
+async def test_a_failure_that_pretends_to_be_an_answer_is_none(
+    bare: Model, provider: Provider
+) -> None:
+    error = await fails(bare, provider, Fault(body=said("upstream timed out", code="timeout")))
+    assert type(error) is ModelBusy
+    assert "upstream timed out" in str(error)
+
+
+async def test_an_answer_with_a_remark_is_an_answer(provider: Provider, opens: Opens) -> None:
+    choice = {"message": {"content": "{}"}, "finish_reason": "stop"}
+    body = json.dumps({"choices": [choice], "error": {"message": "deprecated"}})
+    provider.faults = [Fault(body=body)]
+    assert (await opens(Timeouts()).answer(ASKED)).text == "{}"
+
+
+async def test_what_a_server_says_of_one_field_is_told(bare: Model, provider: Provider) -> None:
+    detail = [{"loc": ["body", "messages"], "msg": "too many"}, "?"]
+    error = await fails(bare, provider, Fault(422, json.dumps({"detail": detail})))
+    assert type(error) is BadTurn
+    assert "body.messages: too many" in str(error)
+
+
+async def test_what_servers_without_keys_are_told_is_not_cut_out_of_words(
+    provider: Provider,
+) -> None:
+    url = provider.base_url("openai")
+    model = open_model("openai-compatible", model="m", base_url=url, api_key="none")
+    provider.faults = [Fault(503, said("none of the workers is free"))]
+    with pytest.raises(ModelBusy, match="none of the workers"):
+        await model.answer(ASKED)
+    await model.close()
+
+
 async def test_nobody_there_is_busy() -> None:
     model = open_model("openai-compatible", model="m", base_url="http://127.0.0.1:1/v1")
     with pytest.raises(ModelBusy, match=r"127\.0\.0\.1"):
@@ -112,11 +145,19 @@ STOPS = [
     (403, said("Country not supported"), "may not use this model"),
     (404, '{"error": "model \\"canned\\" not found, try pulling it first"}', "TURNETL_LLM__MODEL"),
     (405, "", "base URL"),
+    (204, "", "base URL"),
+    (415, said("Unsupported media type"), "base URL"),
+    (407, "<html>proxy</html>", "proxy's URL"),
+    (410, said("This model has been retired"), "TURNETL_LLM__MODEL"),
+    (404, '[{"error": {"message": "models/canned is not found"}}]', "canned is not found"),
     (308, "", "has moved"),
     (429, said("You exceeded your current quota", code="insufficient_quota"), "top up"),
     (400, said("Your credit balance is too low to access the Anthropic API."), "top up"),
     (400, said("API key not valid. Please pass a valid API key."), "set TURNETL_LLM__API_KEY"),
     (200, said("Insufficient credits", code=402), "top up"),
+    (200, said("Rate limit", code="401"), "set TURNETL_LLM__API_KEY"),
+    (200, '{"error": "Unexpected endpoint or method. (POST /chat/completions)"}', "base URL"),
+    (200, '{"status": "ok"}', "TURNETL_LLM__PROVIDER"),
     (200, "<html>hello</html>", "base URL"),
     (200, "", "base URL"),
     (
@@ -231,7 +272,7 @@ async def test_a_model_may_be_closed_while_it_is_asked(provider: Provider, opens
     assert (await asking).text
 
 
-@pytest.mark.parametrize("key", ["s3cr3t\n", "s3cr\u00e9t", "s3cr3t\x00"])
+@pytest.mark.parametrize("key", ["s3cr3t\n", "s3cr\u00e9t", "s3cr3t\x00", "s3cr3t ", "s3cr 3t"])
 def test_a_key_that_no_header_can_carry_is_refused_without_being_said(key: str) -> None:
     with pytest.raises(BadUsage, match="TURNETL_LLM__API_KEY") as refused:
         open_model("openai", model="m", api_key=key)

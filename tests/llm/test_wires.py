@@ -225,6 +225,31 @@ def test_whatever_is_answered_is_read_as_an_answer(wire: Wire, body: dict[str, A
     assert isinstance(answer.prompt_tokens + answer.completion_tokens + answer.cached_tokens, int)
 
 
+@pytest.mark.parametrize("tokens", [-7, "7", True, 10**30, float("nan"), float("inf"), None, [7]])
+def test_what_cannot_be_a_number_of_tokens_is_none(tokens: object) -> None:
+    answer = compatible("m").answer(
+        openai_says({}, prompt_tokens=tokens, completion_tokens=tokens, total_tokens=tokens)
+    )
+    assert (answer.prompt_tokens, answer.completion_tokens) == (0, 0)
+
+
+def test_tokens_may_be_counted_with_a_point() -> None:
+    answer = compatible("m").answer(openai_says({}, prompt_tokens=7.0, completion_tokens=3.0))
+    assert (answer.prompt_tokens, answer.completion_tokens) == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("wire", "path"),
+    [
+        (OpenAiCompatible("m", "https://x.test/v1/?api-version=1"), "/v1/chat/completions"),
+        (Gemini("m", "https://x.test/v1beta/?api-version=1"), "/v1beta/models/m:generateContent"),
+        (Anthropic("m", "https://x.test/v1/?api-version=1"), "/v1/messages"),
+    ],
+)
+def test_what_follows_a_question_mark_in_a_base_url_stays_at_the_end(wire: Wire, path: str) -> None:
+    assert wire.url() == f"https://x.test{path}?api-version=1"
+
+
 def test_all_that_was_generated_is_counted() -> None:
     wire = compatible("m")
     within = openai_says({}, prompt_tokens=100, completion_tokens=30, total_tokens=130)

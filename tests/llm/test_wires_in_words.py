@@ -24,9 +24,19 @@ def served(provider: Provider) -> Model:
     return open_model("openai-compatible", model="local", base_url=url, api_key=KEY)
 
 
-async def test_a_server_that_takes_no_schema_is_asked_in_words(provider: Provider) -> None:
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        NO_SCHEMA,
+        Fault(500, '{"error": {"message": "failed to parse grammar"}}'),
+        Fault(422, '{"detail": [{"loc": ["body", "response_format"], "msg": "not permitted"}]}'),
+    ],
+)
+async def test_a_server_that_takes_no_schema_is_asked_in_words(
+    provider: Provider, refusal: Fault
+) -> None:
     model = served(provider)
-    provider.faults = [NO_SCHEMA]
+    provider.faults = [refusal]
     provider.texts = [GOOD, GOOD]
     with pytest.raises(ModelBusy) as busy:
         await model.answer(ASKED)

@@ -13,7 +13,7 @@ from turnetl.llm.retry import Patience
 from turnetl.scope import Clock, Limits, for_run
 from turnetl.settings import Settings
 
-_SHORT = Patience(attempts=2)
+_SHORT = Patience(attempts=4, asks=2)
 """Somebody sits and waits for what a check says."""
 
 

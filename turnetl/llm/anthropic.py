@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnetl.llm import schemas
-from turnetl.llm.chat import Answer, Question, Schema, count, dig, text
+from turnetl.llm.chat import Answer, Question, Schema, below, count, dig, text
 
 BASE_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
@@ -34,7 +34,8 @@ class Anthropic:
     provider: str = "anthropic"
 
     def url(self) -> str:
-        return f"{self.base_url.rstrip('/').removesuffix('/v1')}/v1/messages"
+        base, mark, query = self.base_url.partition("?")
+        return below(base.rstrip("/").removesuffix("/v1") + mark + query, "/v1/messages")
 
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"anthropic-version": _VERSION} | ({"x-api-key": api_key} if api_key else {})

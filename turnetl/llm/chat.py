@@ -13,6 +13,9 @@ from turnetl.model import Usage
 
 Role = Literal["system", "user", "assistant"]
 
+_MOST_TOKENS = 1_000_000_000
+"""What claims more of itself does not count tokens, and no column would hold it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -117,6 +120,12 @@ class Wire(Protocol):
         ...
 
 
+def below(base_url: str, path: str) -> str:
+    """Return the address of a path below a base URL; what follows a `?` stays at the end."""
+    base, mark, query = base_url.partition("?")
+    return f"{base.rstrip('/')}{path}{mark}{query}"
+
+
 def dig(value: Any, *path: str | int) -> Any:
     """Follow keys and indexes through parsed JSON; None where the way ends."""
     for step in path:
@@ -128,8 +137,10 @@ def dig(value: Any, *path: str | int) -> Any:
 
 
 def count(value: Any) -> int:
-    """Return a number of tokens; 0 where there is none."""
-    return value if isinstance(value, int) else 0
+    """Return a number of tokens; 0 where there is none that can be meant."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if 0 <= value <= _MOST_TOKENS else 0
 
 
 def text(value: Any) -> str:

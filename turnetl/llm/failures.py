@@ -10,11 +10,13 @@ from http import HTTPStatus
 from typing import Any
 
 from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong, TurnetlError
-from turnetl.llm.chat import dig
+from turnetl.llm.chat import dig, text
 from turnetl.llm.room import speaks_of_answers
 
 _MOST_SHOWN = 200
 """Characters."""
+_LEAST_SECRET = 8
+"""Characters. What is shorter is no secret, but what servers without keys are told: `none`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,16 @@ class Said:
 
 def status(given: int, parsed: Any) -> int:
     """Return what the response means: gateways say 200 and put the failure inside."""
-    inside = dig(parsed, "error", "code")
-    if given == HTTPStatus.OK and isinstance(inside, int) and inside >= HTTPStatus.BAD_REQUEST:
-        return inside
+    inside = str(dig(parsed, "error", "code"))
+    if given == HTTPStatus.OK and _A_FAILURE.fullmatch(inside):
+        return int(inside)
     return given
+
+
+def is_one(parsed: Any) -> bool:
+    """Whether it is a failure, and nothing else, whatever its status."""
+    answers = ("choices", "content", "candidates", "data")
+    return bool(dig(parsed, "error")) and not any(dig(parsed, answer) for answer in answers)
 
 
 def error(said: Said, where: str, *, settings: str) -> TurnetlError:
@@ -64,27 +72,40 @@ def error(said: Said, where: str, *, settings: str) -> TurnetlError:
         return ModelRefused(f"{where}: {remedy.format(settings=settings)} ({said})")
     if _is_too_long(said):
         return TooLong(f"{where}: the question is too long ({said})", words=said.words)
-    if said.status in _BUSY or said.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return ModelBusy(f"{where} is busy ({said})", said.wait)
-    return BadTurn(f"{where} does not take this question ({said})")
+    if said.status in _OF_THE_QUESTION:
+        return BadTurn(f"{where} does not take this question ({said})", words=said.words)
+    return ModelBusy(f"{where} is busy ({said})", said.wait)
 
 
 _NO_CREDIT = "there is no credit left; top up or name another model"
 _NO_KEY = "the API key is missing or wrong; set {settings}__API_KEY"
+_NO_MODEL = (
+    "no such model or address; check {settings}__MODEL and the base URL (most end with `/v1`)"
+)
 _STOP: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: _NO_KEY,
     HTTPStatus.PAYMENT_REQUIRED: _NO_CREDIT,
     HTTPStatus.FORBIDDEN: "the API key may not use this model; name another model or key",
-    HTTPStatus.NOT_FOUND: "no such model or address; check {settings}__MODEL and the base URL",
-    HTTPStatus.METHOD_NOT_ALLOWED: "no model answers at this address; check the base URL",
+    HTTPStatus.NOT_FOUND: _NO_MODEL,
+    HTTPStatus.GONE: _NO_MODEL,
+    HTTPStatus.PROXY_AUTHENTICATION_REQUIRED: (
+        "the proxy wants a user and a password; put them into the proxy's URL"
+    ),
 }
+_NO_PLACE = "no model answers at this address; check the base URL"
 _MOVED = "the address has moved; set the base URL to where it is now"
 _BUSY = (
+    HTTPStatus.OK,  # with a failure in it that gives no number
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.CONFLICT,
+    HTTPStatus.LOCKED,
+    HTTPStatus.FAILED_DEPENDENCY,
     HTTPStatus.TOO_EARLY,
     HTTPStatus.TOO_MANY_REQUESTS,
 )
+_OF_THE_QUESTION = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+"""Whatever else is refused is refused to every question."""
+_A_FAILURE = re.compile(r"[45]\d\d")
 _TOMORROW = "the quota of a day is used up; go on tomorrow, or name another model"
 _CREDIT = re.compile(
     r"insufficient_quota|billing_hard_limit|credit balance|limit: 0\b", re.IGNORECASE
@@ -118,7 +139,14 @@ def _remedy(said: Said) -> str | None:
         return _TOMORROW
     if said.status in _REFUSING and _KEY.search(told):
         return _NO_KEY
-    return None
+    return _NO_PLACE if _is_no_place(said) else None
+
+
+def _is_no_place(said: Said) -> bool:
+    if said.status == HTTPStatus.OK:
+        return "unexpected endpoint" in said.words.lower()  # LM Studio
+    known = (*_BUSY, *_OF_THE_QUESTION, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    return said.status < HTTPStatus.INTERNAL_SERVER_ERROR and said.status not in known
 
 
 def _is_too_long(said: Said) -> bool:
@@ -145,12 +173,22 @@ def _details(parsed: Any) -> list[Any]:
 
 
 def _words(parsed: Any, secret: str | None) -> str:
-    words = dig(parsed, "error", "message") or dig(parsed, "error") or dig(parsed, "message")
+    places = (("error", "message"), ("error",), ("message",), ("detail",))
+    words = next((found for place in places if (found := dig(parsed, *place))), "")
+    if isinstance(words, list):
+        words = "; ".join(map(_complaint, words))
     if not isinstance(words, str):
         return ""
-    if secret:
+    if secret and len(secret) >= _LEAST_SECRET:
         words = words.replace(secret, "…")
     return " ".join(words.split())
+
+
+def _complaint(entry: Any) -> str:
+    """Return what FastAPI's servers say of one field of what they were sent."""
+    place = dig(entry, "loc")
+    steps = map(str, place) if isinstance(place, list) else ()
+    return f"{'.'.join(steps)}: {text(dig(entry, 'msg'))}"
 
 
 def _wait(headers: Mapping[str, str], parsed: Any) -> float | None:

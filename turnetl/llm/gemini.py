@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from turnetl.llm.chat import Answer, Question, Role, count, dig, text
+from turnetl.llm.chat import Answer, Question, Role, below, count, dig, text
 from turnetl.llm.schemas import openapi
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
@@ -32,7 +32,7 @@ class Gemini:
 
     def url(self) -> str:
         model = self.model.removeprefix("models/")
-        return f"{self.base_url.rstrip('/')}/models/{model}:generateContent"
+        return below(self.base_url, f"/models/{model}:generateContent")
 
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"x-goog-api-key": api_key} if api_key else {}

@@ -5,6 +5,7 @@ Whoever asks again, waits, counts or keeps stands around it; see `turnetl.llm.st
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,16 +14,24 @@ from typing import Any
 
 import httpx
 
-from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused, TooLong
+from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong
 from turnetl.llm import failures
+from turnetl.llm.address import address, check_key
 from turnetl.llm.chat import Answer, Question, Wire
 from turnetl.llm.connections import Connections, Timeouts
 from turnetl.llm.room import Room
+from turnetl.llm.unwanted import Unwanted
 
 __all__ = ["Endpoint", "HttpModel", "Timeouts"]
 
+log = logging.getLogger(__name__)
+
 _MOST_BYTES = 32 << 20
 """No answer is longer; what is, never ends."""
+_ANSWERS = frozenset(
+    ("choices", "content", "candidates", "data", "usage", "usageMetadata", "promptFeedback")
+)
+"""What answers hold, of models and embedders, even if there is nothing in them."""
 
 
 class HttpModel:
@@ -31,6 +40,7 @@ class HttpModel:
     def __init__(self, wire: Wire, api_key: str | None, *, timeouts: Timeouts) -> None:
         self._wire = wire
         self._room = Room()
+        self._unwanted = Unwanted()
         self._endpoint = Endpoint(
             f"model `{self.name}`",
             wire.url(),
@@ -48,25 +58,34 @@ class HttpModel:
         """Ask once.
 
         Raises:
-            ModelBusy: also where it has too little room for so long an answer; asked at once
-                again, it is asked for a shorter one.
+            ModelBusy: also where it has too little room for so long an answer, or does not take
+                something said beside the question; asked at once again, it is asked otherwise.
             ModelRefused, TooLong, BadTurn: as a model does.
         """
         began, asked = time.perf_counter(), self._room.fitted(question)
+        sent = self._unwanted.without(self._wire.body(asked))
         try:
-            answered = await self._endpoint.ask(self._wire.body(asked))
-        except TooLong as error:
-            if self._room.learn(error.words, asked):
+            answered = await self._endpoint.ask(sent)
+        except BadTurn as error:
+            if self._has_learnt(error, asked, sent):
                 raise ModelBusy(str(error), retry_after=0) from error
             raise
         return replace(self._wire.answer(answered), seconds=time.perf_counter() - began)
 
     def body(self, question: Question) -> Mapping[str, Any]:
         """Return what would be sent now."""
-        return self._wire.body(self._room.fitted(question))
+        return self._unwanted.without(self._wire.body(self._room.fitted(question)))
 
     async def close(self) -> None:
         await self._endpoint.close()
+
+    def _has_learnt(self, error: BadTurn, asked: Question, sent: Mapping[str, Any]) -> bool:
+        """Whether the question may be asked again, in another way."""
+        if isinstance(error, TooLong):
+            return self._room.learn(error.words, asked)
+        if name := self._unwanted.learn(error.words, sent):
+            log.warning("model `%s` does not take `%s` as it was sent", self.name, name)
+        return bool(name)
 
 
 class Endpoint:
@@ -86,26 +105,22 @@ class Endpoint:
 
         Args:
             what: is asked there, for messages: "model `m`".
-            url: whole.
-            headers: of every request.
+            url: whole; user and password in it are sent as a header.
+            headers: of every request; an `Authorization` among them wins over a user's.
             api_key: is kept out of messages.
             settings: the beginning of the environment's names for it.
             timeouts: how long a call may take.
 
         Raises:
-            BadUsage: the key holds what no header may.
+            BadUsage: the URL is none, or the key holds what no header may.
         """
-        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
-            raise BadUsage(
-                f"{settings}__API_KEY holds a line break or another sign that no key has; set it "
-                "again"
-            )
-        self._what = what
-        self._url = url
+        check_key(api_key, settings)
+        self._url, login = address(url, settings)
+        self._where = f"{what} at {httpx.URL(url).host}"
         self._api_key = api_key
         self._settings = settings
         self._timeouts = timeouts
-        self._connections = Connections(headers, timeouts)
+        self._connections = Connections(login | dict(headers), timeouts)
 
     async def ask(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is answered.
@@ -128,41 +143,41 @@ class Endpoint:
                 return _Response(
                     response.status_code, response.headers, await self._whole(response)
                 )
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise ModelRefused(f"{self._where()}: {error}; set the base URL") from error
         except TimeoutError as error:
             waited = f"{self._timeouts.answer:g} s"
-            raise ModelBusy(f"{self._where()} did not answer within {waited}", hung=True) from error
+            raise ModelBusy(f"{self._where} did not answer within {waited}", hung=True) from error
         except httpx.HTTPError as error:
             what = str(error) or type(error).__name__
-            raise ModelBusy(f"{self._where()} did not answer: {what}") from error
+            raise ModelBusy(f"{self._where} did not answer: {what}") from error
 
     async def _whole(self, response: httpx.Response) -> bytes:
         read = bytearray()
         async for some in response.aiter_bytes():
             read += some
             if len(read) > _MOST_BYTES:
-                raise BadTurn(f"{self._where()} does not stop answering ({len(read):,} bytes)")
+                raise BadTurn(f"{self._where} does not stop answering ({len(read):,} bytes)")
         return bytes(read)
 
     def _read(self, response: "_Response") -> dict[str, Any]:
         parsed = _parsed(response.body)
         status = failures.status(response.status, parsed)
-        if status != HTTPStatus.OK:
+        if status != HTTPStatus.OK or failures.is_one(parsed):
             said = failures.Said.of(status, response.headers, parsed, secret=self._api_key)
-            raise failures.error(said, self._where(), settings=self._settings)
+            raise failures.error(said, self._where, settings=self._settings)
         if not isinstance(parsed, dict):
             raise self._no_json(response.body)
+        if _ANSWERS.isdisjoint(parsed):
+            raise ModelRefused(
+                f"{self._where} answered in a form of its own; check "
+                f"{self._settings}__PROVIDER and the base URL"
+            )
         return parsed
 
     def _no_json(self, body: bytes) -> ModelBusy | ModelRefused:
         if body.lstrip().startswith(b"{"):
-            return ModelBusy(f"{self._where()} broke off in the middle of its answer")
+            return ModelBusy(f"{self._where} broke off in the middle of its answer")
         what = "something that is not JSON" if body.strip() else "nothing"
-        return ModelRefused(f"{self._where()} answered {what}; check the base URL")
-
-    def _where(self) -> str:
-        return f"{self._what} at {httpx.URL(self._url).host}"
+        return ModelRefused(f"{self._where} answered {what}; check the base URL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +189,8 @@ class _Response:
 
 def _parsed(body: bytes) -> Any:
     try:
-        return json.loads(body)
+        found = json.loads(body)
     except (ValueError, RecursionError):
         return None
+    # As Google says what is wrong in OpenAI's format.
+    return found[0] if isinstance(found, list) and len(found) == 1 else found

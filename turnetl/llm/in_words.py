@@ -13,7 +13,14 @@ from turnetl.llm.http import HttpModel
 
 log = logging.getLogger(__name__)
 
-_SAYS_NO = ("response_format", "json_schema", "response format", "json schema", "guided_json")
+_SAYS_NO = (
+    "response_format",
+    "json_schema",
+    "response format",
+    "json schema",
+    "guided_json",
+    "grammar",
+)
 """What a server's refusal names that does not take a schema."""
 
 
@@ -39,7 +46,8 @@ class InWords:
         """Ask once.
 
         Raises:
-            ModelBusy: the server takes no schema; asked at once again, it is asked in words.
+            ModelBusy: also where the server takes no schema; asked at once again, it is asked in
+                words.
             ModelRefused, BadTurn: as the model.
         """
         if question.schema is None:
@@ -47,7 +55,8 @@ class InWords:
         asked = self._asked(question, question.schema)
         try:
             answer = await self._model.answer(asked)
-        except BadTurn as error:
+        except (BadTurn, ModelBusy) as error:
+            # Some say 500 to it.
             if asked.schema is None or not _says_no(error):
                 raise
             self._asks_form, self._says = False, True
@@ -84,7 +93,7 @@ class InWords:
             log.warning("model `%s` ignores schemas; they are told in words too", self.name)
 
 
-def _says_no(error: BadTurn) -> bool:
+def _says_no(error: BadTurn | ModelBusy) -> bool:
     said = str(error).lower()
     return any(word in said for word in _SAYS_NO)
 

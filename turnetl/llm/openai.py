@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from turnetl.llm.chat import Answer, Question, Said, count, dig, text
+from turnetl.llm.chat import Answer, Question, Said, below, count, dig, text
 from turnetl.llm.schemas import strict
 
 BASE_URL = "https://api.openai.com/v1"
@@ -36,7 +36,7 @@ class OpenAiCompatible:
     provider: str = "openai-compatible"
 
     def url(self) -> str:
-        return f"{self.base_url.rstrip('/')}/chat/completions"
+        return below(self.base_url, "/chat/completions")
 
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"Authorization": f"Bearer {api_key}"} if api_key else {}

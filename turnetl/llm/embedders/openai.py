@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.errors import ModelBusy, ModelRefused
-from turnetl.llm.chat import dig
+from turnetl.llm.chat import below, dig
 from turnetl.llm.http import Endpoint, Timeouts
 from turnetl.llm.retry import Patience
 from turnetl.llm.vectors import packed
@@ -86,7 +86,7 @@ class OpenAiEmbedder:
     def _opened(self) -> Endpoint:
         return Endpoint(
             f"embedder `{self.name}`",
-            f"{self._base_url.rstrip('/')}/embeddings",
+            below(self._base_url, "/embeddings"),
             headers={"Authorization": f"Bearer {self._api_key}"} if self._api_key else {},
             api_key=self._api_key,
             settings=_SETTINGS,

@@ -1,0 +1,72 @@
+"""A base URL as a person gives it: checked before the run, and never said with a password in it."""
+
+import logging
+from base64 import b64encode
+
+import pytest
+
+from tests.llm.test_models import ASKED
+from tests.servers.provider import KEY, Fault, Provider
+from turnetl.errors import BadUsage, ModelBusy
+from turnetl.llm.embedders import open_embedder
+from turnetl.llm.models import PROVIDERS, open_model
+
+PASSWORD = "pa55-for-the-test-server"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://",
+        "http:///v1",
+        "http://[::1/v1",
+        "http://host:port/v1",
+        f"http://bob:{PASSWORD}/x@host/v1",
+        f"http://bob:{PASSWORD}@/v1",
+        "http://two words/v1",
+        "http://host\n/v1",
+    ],
+)
+def test_what_is_no_url_is_refused_without_being_said(provider: str, url: str) -> None:
+    with pytest.raises(BadUsage, match="TURNETL_LLM__BASE_URL is no URL") as refused:
+        open_model(provider, model="m", base_url=url, api_key=KEY)
+    assert PASSWORD not in str(refused.value)
+    assert "host" not in str(refused.value)
+
+
+def test_an_embedders_url_is_checked_too() -> None:
+    with pytest.raises(BadUsage, match="TURNETL_EMBEDDER__BASE_URL"):
+        open_embedder("openai-compatible", model="m", base_url="http://host:port/v1")
+
+
+def url_with_password(provider: Provider, wire: str) -> str:
+    return provider.base_url(wire).replace("http://", f"http://bob:{PASSWORD}@")
+
+
+async def test_user_and_password_of_a_url_are_sent_and_never_said(
+    provider: Provider, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    url = url_with_password(provider, "openai")
+    model = open_model("openai-compatible", model="m", base_url=url)
+    await model.answer(ASKED)
+    provider.faults = [Fault(503)]
+    with pytest.raises(ModelBusy) as busy:
+        await model.answer(ASKED)
+    await model.close()
+    sent = b64encode(f"bob:{PASSWORD}".encode()).decode()
+    assert provider.asked[0].headers["Authorization"] == f"Basic {sent}"
+    for said in (PASSWORD, sent):
+        assert said not in str(busy.value)
+        assert said not in model.name
+        assert said not in caplog.text
+    assert "127.0.0.1" in caplog.text
+
+
+async def test_a_key_is_sent_whatever_stands_in_the_url(provider: Provider) -> None:
+    url = url_with_password(provider, "openai")
+    model = open_model("openai", model="m", base_url=url, api_key=KEY)
+    await model.answer(ASKED)
+    await model.close()
+    assert provider.asked[0].headers["Authorization"] == f"Bearer {KEY}"

@@ -1,0 +1,129 @@
+"""What a model does not want beside a question: learnt from its refusal, once."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.llm.test_models import ASKED
+from tests.servers.provider import KEY, Fault, Provider
+from turnetl.errors import BadTurn
+from turnetl.llm.models import open_model
+from turnetl.llm.retry import Patience, Retried
+from turnetl.llm.unwanted import Unwanted
+
+NO_TEMPERATURE = (
+    "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) "
+    "value is supported."
+)
+NO_MAX_TOKENS = (
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+    "'max_completion_tokens' instead."
+)
+
+
+def refusing(words: str, status: int = 400) -> Fault:
+    return Fault(status, json.dumps({"error": {"message": words}}))
+
+
+async def bodies(provider: Provider, wire: str, name: str) -> list[dict[str, Any]]:
+    """Return what is sent for two questions, and for what is asked again."""
+    base = open_model(wire, model=name, base_url=provider.base_url(wire), api_key=KEY)
+    model = Retried(base, Patience(attempts=4, first_wait=0))
+    try:
+        await model.answer(ASKED)
+        await model.answer(ASKED)
+    finally:
+        await model.close()
+    return [asked.body for asked in provider.asked]
+
+
+async def test_a_deployment_is_told_no_temperature_once_it_refused_one(provider: Provider) -> None:
+    provider.faults = [refusing(NO_TEMPERATURE)]
+    first, *others = await bodies(provider, "openai-compatible", "our-deployment")
+    assert first["temperature"] == 0
+    assert len(others) == 2
+    assert others[0] == others[1] == {k: v for k, v in first.items() if k != "temperature"}
+
+
+async def test_the_longest_answer_gets_the_name_that_is_wanted(provider: Provider) -> None:
+    provider.faults = [refusing(NO_MAX_TOKENS), refusing(NO_TEMPERATURE)]
+    *_, last = await bodies(provider, "openai-compatible", "our-deployment")
+    assert last["max_completion_tokens"] == ASKED.max_tokens
+    assert "max_tokens" not in last
+    assert "temperature" not in last
+    assert len(provider.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("wire", "name", "words", "path"),
+    [
+        (
+            "openai",
+            "gpt-5-mini",
+            "Unrecognized request argument supplied: reasoning_effort",
+            ("reasoning_effort",),
+        ),
+        (
+            "openai",
+            "our-deployment",
+            "body.max_completion_tokens: Extra inputs are not permitted",
+            ("max_completion_tokens",),
+        ),
+        (
+            "gemini",
+            "gemini-3-flash",
+            "Thinking level is not supported for this model.",
+            ("generationConfig", "thinkingConfig"),
+        ),
+        (
+            "anthropic",
+            "claude-opus-5-5",
+            "This model does not support the effort parameter.",
+            ("output_config", "effort"),
+        ),
+    ],
+)
+async def test_every_wire_leaves_out_what_was_refused(
+    provider: Provider, wire: str, name: str, words: str, path: tuple[str, ...]
+) -> None:
+    provider.faults = [refusing(words)]
+    first, second, third = await bodies(provider, wire, name)
+    *above, last = path
+    for step in above:
+        first, second = first[step], second[step]
+    assert last in first
+    assert last not in second
+    assert provider.asked[1].body == third
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "the temperature of this text was flagged",
+        "unsupported words in the message",
+        "'top_p' is not supported",
+        "",
+    ],
+)
+async def test_other_refusals_are_bad_for_their_turn(provider: Provider, words: str) -> None:
+    provider.faults = [refusing(words)]
+    with pytest.raises(BadTurn):
+        await bodies(provider, "openai-compatible", "our-deployment")
+    assert len(provider.asked) == 1
+
+
+async def test_a_model_that_takes_no_length_by_any_name_is_not_asked_for_ever(
+    provider: Provider,
+) -> None:
+    other = NO_MAX_TOKENS.replace("'max_tokens'", "'max_completion_tokens'")
+    provider.faults = [refusing(NO_MAX_TOKENS), refusing(other)]
+    with pytest.raises(BadTurn):
+        await bodies(provider, "openai-compatible", "our-deployment")
+    assert len(provider.asked) == 2
+
+
+def test_calls_that_were_under_way_when_it_was_learnt_are_asked_again_too() -> None:
+    unwanted, sent = Unwanted(), {"model": "m", "temperature": 0}
+    assert [unwanted.learn(NO_TEMPERATURE, sent) for _ in range(2)] == ["temperature"] * 2
+    assert unwanted.without(sent) == {"model": "m"}
