@@ -121,6 +121,16 @@ async def test_a_model_without_a_price_leaves_what_others_cost_known_by_prompt()
     assert costs == {"extract": pytest.approx(COST), "resolve": None}
 
 
+@pytest.mark.parametrize("said", [(0, 30), (500, 0)])
+async def test_half_of_what_was_used_is_not_taken_for_all(said: tuple[int, int]) -> None:
+    model, meter = metered(Canned(Answer('{"names": []}', *said, cut=False)))
+    await model.answer(question("extract"))
+    used = meter.total
+    assert min(used.prompt_tokens, used.completion_tokens) > 0
+    assert said[0] in (0, used.prompt_tokens)
+    assert said[1] in (0, used.completion_tokens)
+
+
 async def test_tokens_that_a_provider_says_nothing_of_are_estimated() -> None:
     silent = Answer('{"names": []}', 0, 0, cut=False)
     model, meter = metered(Canned(silent))

@@ -219,6 +219,19 @@ def test_more_than_a_turn_can_hold_is_asked_for_again(
     assert says in model.asked[1].messages[3].text
 
 
+@pytest.mark.parametrize("depth", [60, 700, 980])
+def test_what_is_nested_deeply_is_no_crash(depth: int) -> None:
+    deep = '{"names": ' + "[" * depth + "]" * depth + "}"
+    model = Scripted([said(deep), said(GOOD)])
+    assert ask(model).text == GOOD
+    assert "nested too deeply" in model.asked[1].messages[-1].text
+
+
+def test_a_fence_with_nothing_but_room_in_it_is_read_at_once() -> None:
+    model = Scripted([said("```" + " \n" * 50_000 + "x"), said(GOOD)])
+    assert ask(model).text == GOOD
+
+
 def test_deep_nesting_is_no_crash() -> None:
     model = Scripted([said('{"a":' * 100_000), said(GOOD)])
     assert ask(model).text == GOOD

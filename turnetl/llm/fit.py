@@ -8,19 +8,26 @@ from pydantic import ValidationError
 
 from turnetl.llm.chat import Schema
 
-_FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
+_FENCE = "```"
+_LANGUAGE = re.compile(r"\w*")
+"""Said behind the first fence."""
 _AMONG_WORDS = re.compile(r"\A[^{\[]*(\{.*\})[^}\]]*\Z", re.DOTALL)
 _MOST_ENTRIES = 500
 """In a list: no turn speaks of more things. A model that does not stop does."""
 _LONGEST_NAME = 1_000
 """Characters."""
+_DEEPEST = 50
+"""Lists and objects within each other."""
+_TOO_DEEP = "it is nested too deeply"
 _MOST_SAID = 600
 
 
 def plain(text: str) -> str:
     """Return the text out of its Markdown fence, or the object out of the words around it."""
     stripped = text.strip()
-    found = _FENCE.match(stripped) or _AMONG_WORDS.match(stripped)
+    if stripped.startswith(_FENCE) and stripped.endswith(_FENCE):
+        return _LANGUAGE.sub("", stripped.strip("`"), count=1).strip()
+    found = _AMONG_WORDS.match(stripped)
     return found[1] if found else stripped
 
 
@@ -33,7 +40,7 @@ def parsed(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+        raise ValueError(_TOO_DEEP) from error
     if not isinstance(found, dict):
         raise ValueError(f"expected a JSON object, got {type(found).__name__}")  # noqa: TRY004 - as JSON's
     return found
@@ -60,15 +67,17 @@ def reason(error: ValueError) -> str:
     return "; ".join(lines)[:_MOST_SAID]
 
 
-def _bounded(value: Any, key: str = "") -> None:
+def _bounded(value: Any, key: str = "", depth: int = 0) -> None:
+    if depth > _DEEPEST:
+        raise ValueError(_TOO_DEEP)
     if isinstance(value, dict):
         for name, below in value.items():
-            _bounded(below, name)
+            _bounded(below, name, depth + 1)
     elif isinstance(value, list):
         if len(value) > _MOST_ENTRIES:
             most = f"at most {_MOST_ENTRIES}"
             raise ValueError(f"`{key}` has {len(value):,} entries; give {most}")
         for entry in value:
-            _bounded(entry, key)
+            _bounded(entry, key, depth + 1)
     elif isinstance(value, str) and key.endswith("name") and len(value) > _LONGEST_NAME:
         raise ValueError(f"a `{key}` has {len(value):,} characters; give at most {_LONGEST_NAME:,}")

@@ -70,15 +70,14 @@ def _counted(question: Question, answer: Answer) -> Answer:
 
     A budget would never end otherwise.
     """
-    if answer.prompt_tokens or answer.completion_tokens:
-        return answer
+    prompt = (said.text for said in question.messages)
     return replace(
         answer,
-        prompt_tokens=_tokens(*(said.text for said in question.messages)),
-        completion_tokens=_tokens(answer.text),
+        prompt_tokens=answer.prompt_tokens or _tokens(*prompt),
+        completion_tokens=answer.completion_tokens or _tokens(answer.text),
     )
 
 
 def _tokens(*texts: str) -> int:
     """Return about as many tokens as the texts have, rather more than less."""
-    return sum(len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN + 1 for text in texts)
+    return sum(-(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN) for text in texts)
