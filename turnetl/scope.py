@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from turnetl import ids
 from turnetl.errors import BadUsage
-from turnetl.extraction.config import ExtractionConfig
+from turnetl.extraction.config import OFF, ExtractionConfig
 from turnetl.ingest import owner
 from turnetl.ingest.assumed import AssumedTime
 from turnetl.ingest.pipeline import Run
@@ -16,8 +16,6 @@ from turnetl.model import GroupId
 from turnetl.settings import Settings
 
 Clock = Callable[[], datetime]
-
-_NO_INSTRUCTIONS = ("", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ def for_run(settings: Settings, limits: Limits) -> Settings:
     said = settings.extraction
     if limits.preprocessing is not None:
         text = limits.preprocessing.strip()
-        said = said.for_run(None if text.lower() in _NO_INSTRUCTIONS else text)
+        said = said.for_run(None if text.lower() in ("", *OFF) else text)
     if limits.reflexion is not None:
         said = _reflecting(said, limits.reflexion)
     return settings.model_copy(update={"extraction": said})

@@ -36,12 +36,15 @@ def test_instructions_said_for_one_run_reach_the_model_and_make_turns_stale(
     assert stale(here("status", "--json", folder=tmp_path, **named(provider, **settings))) == {}
 
 
-def test_a_run_without_instructions_says_none(provider: Provider, tmp_path: Path) -> None:
+@pytest.mark.parametrize("word", ["none", "NULL", "false", "off"])
+def test_a_run_without_instructions_says_none(
+    word: str, provider: Provider, tmp_path: Path
+) -> None:
     archive(tmp_path / "a.jsonl", 1)
-    here("backfill", "a.jsonl", "--preprocessing", "none", folder=tmp_path, **named(provider))
+    here("backfill", "a.jsonl", "--preprocessing", word, folder=tmp_path, **named(provider))
     with_none = len(provider.asked)
     assert with_none > 0
-    assert heard(provider, "## ") == 0
+    assert (heard(provider, "## "), heard(provider, f"\n{word}\n")) == (0, 0)
 
 
 def test_what_is_said_for_one_run_wins_over_what_is_said_of_a_group(
@@ -76,14 +79,26 @@ def test_a_changed_template_makes_turns_stale_and_says_so(
     assert (again.json["committed"], again.json["skipped"]) == (0, 1)
 
 
-def test_a_template_that_is_named_for_one_run_and_not_there_stops_it_before_any_work(
-    provider: Provider, tmp_path: Path
+@pytest.mark.parametrize(
+    ("said", "because"),
+    [
+        ("mien.md", "`mine.md` is there"),
+        ("blank.md", "blank.md` is empty"),
+        ("Look at README.md", "taken for a template's name"),
+        ("mine", "instructions of one word, `mine`"),
+    ],
+)
+def test_a_slip_in_what_is_said_for_one_run_stops_it_before_any_work(
+    said: str, because: str, provider: Provider, tmp_path: Path
 ) -> None:
     archive(tmp_path / "a.jsonl", 1)
-    command = ("backfill", "a.jsonl", "--preprocessing", "mien.md")
-    ran = here(*command, folder=tmp_path, **named(provider))
+    templates = tmp_path / ".graphiti" / "templates"
+    templates.mkdir(parents=True)
+    (templates / "mine.md").write_text("Look at the doors.")
+    (templates / "blank.md").write_text(" \n")
+    ran = here("backfill", "a.jsonl", "--preprocessing", said, folder=tmp_path, **named(provider))
     assert (ran.code, len(ran.said)) == (2, 1)
-    assert "`mien.md`" in ran.err
+    assert because in ran.err
     assert provider.asked == []
     assert not (tmp_path / "data").exists()
 
@@ -101,7 +116,7 @@ def test_a_broken_template_stops_a_run_before_any_work(
     (tmp_path / "graphiti.config.json").write_text(json.dumps(config))
     ran = here("backfill", "a.jsonl", folder=tmp_path, **named(provider))
     assert (ran.code, len(ran.said)) == (2, 1)
-    assert "broken.md` line 1" in ran.err
+    assert "broken.md`: line 1" in ran.err
     assert provider.asked == []
 
 

@@ -163,6 +163,16 @@ def test_a_template_that_is_not_there_is_a_warning_and_no_preprocessing(
     assert "no preprocessing" in caplog.text
 
 
+def test_a_name_that_is_nearly_there_is_told(
+    places: tuple[Path, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        for name in ("Default-Session-Turn.md", "default-sesion-turn.md"):
+            assert TemplateResolver(folders(*places)).load(name) is None
+            assert f"`{DEFAULT_TEMPLATE}` is there" in caplog.text
+            caplog.clear()
+
+
 def test_instructions_that_end_as_a_templates_name_does_are_told_so(
     places: tuple[Path, Path], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -136,7 +136,12 @@ def test_one_that_cannot_be_used_stops_with_its_place(
         ("[things.File]\nmeaning = 'x'\nfields = 'path'", "`fields` must be a table"),
         ("[things.File]\nmeaning = 'x'\nfields = {'a b' = 'x'}", "field `a b`"),
         ("[things.File]\nmeaning = 'x'\nfields = {_a = 'x'}", "a letter first"),
-        ("[things.File]\nmeaning = 'x'\nfields = {model_x = 'x'}", "`model_` are not free"),
+        (
+            "[things.File]\nmeaning = 'x'\nfields = {model_x = 'x'}",
+            "`model_x` means something to pydantic",
+        ),
+        ("[things.File]\nmeaning = 'x'\nfields = {copy = 'x'}", "`copy` means something"),
+        (f"[things]\n{'F' * 61} = 'x'", "a name has 60 letters at most"),
         ("[things.File]\nmeaning = 'x'\nfields = {path = ''}", "field `path` says nothing"),
         (f"[things.File]\nmeaning = 'x'\nfields = {{a = '{'x' * 501}'}}", "501 characters"),
     ],
@@ -183,8 +188,11 @@ def test_whatever_is_said_otherwise_is_another_digest() -> None:
     assert ontology.read(OWN, HERE).digest == ontology.read(f"# Said.\n{OWN}", HERE).digest
 
 
-def test_a_byte_order_mark_and_windows_lines_hide_nothing() -> None:
-    assert ontology.read("\ufeff" + OWN.replace("\n", "\r\n"), HERE) == ontology.read(OWN, HERE)
+def test_a_byte_order_mark_and_windows_lines_hide_nothing(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).mkdir()
+    written = b"\xef\xbb\xbf" + OWN.replace("\n", "\r\n").encode()
+    (tmp_path / FOLDER / "own.toml").write_bytes(written)
+    assert ontology.load("own.toml", TemplateResolver([tmp_path])) == ontology.read(OWN, HERE)
 
 
 def test_what_is_said_to_be_told_is_what_stands_in_graphitis_prompts() -> None:

@@ -51,8 +51,6 @@ def test_the_model_is_told_the_instructions_and_then_the_focus_areas() -> None:
     [
         "Be brief.",
         "Be brief.\n\n---\nname: not front matter\n---",
-        "# A title\r\n\r\nand lines of Windows",
-        "\ufeffWith a mark of its byte order",
         "--- a line that only begins so\n---",
     ],
 )
@@ -62,11 +60,9 @@ def test_a_template_without_front_matter_is_instructions_byte_for_byte(text: str
     assert found.prompt == text
 
 
-@pytest.mark.parametrize("before", ["", "\n\n", "\ufeff"])
+@pytest.mark.parametrize("before", ["", "\n\n"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_blank_lines_a_byte_order_mark_and_windows_lines_hide_no_front_matter(
-    before: str, end: str
-) -> None:
+def test_blank_lines_and_windows_lines_hide_no_front_matter(before: str, end: str) -> None:
     lines = ["---", "noise_patterns: [secret-.*]", "--- ", "Body."]
     found = read(before + end.join(lines), HERE)
     assert (found.noise_patterns, found.instructions) == (("secret-.*",), "Body.")
@@ -141,6 +137,15 @@ def test_a_template_of_patterns_alone_gives_no_instructions(tmp_path: Path) -> N
     config = ExtractionConfig(preprocessing_prompt="only.md")
     assert config.resolve_prompt(templates) is None
     assert config.preprocessor(templates) == Preprocessor("only", "", ("x",))
+
+
+def test_front_matter_that_says_nothing_with_nothing_behind_it_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    templates = put(tmp_path, "bare.md", "---\nname: bare\n---\n\n")
+    with caplog.at_level(logging.WARNING):
+        assert ExtractionConfig(preprocessing_prompt="bare.md").preprocessor(templates) is None
+    assert "bare.md` tells the model nothing, and leaves nothing out" in caplog.text
 
 
 @pytest.mark.parametrize("nothing", [None, False, True, "not-there.md"])

@@ -121,6 +121,24 @@ def test_true_is_told_of(folder: Path, caplog: pytest.LogCaptureFixture) -> None
     assert "`true` names no template" in caplog.text
 
 
+@pytest.mark.parametrize("word", ["none", "default-session-turn", "ALL.MD"])
+def test_instructions_of_one_word_are_told_of_and_said(
+    word: str, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert steering(folder, preprocessing_prompt=word).of(SHOP).instructions == word
+    assert f"instructions of one word, `{word}`" in caplog.text
+
+
+@pytest.mark.parametrize("said", ["Be brief.", "只提取决定和错误", ""])
+def test_instructions_that_may_be_meant_are_not_told_of(
+    said: str, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        steering(folder, preprocessing_prompt=said).of(SHOP)
+    assert caplog.records == []
+
+
 def test_a_template_with_front_matter_that_cannot_be_used_stops(folder: Path) -> None:
     (folder / "all.md").write_text("---\nnoise_patterns: ['(']\n---\nRead.")
     with pytest.raises(BadUsage, match=r"all\.md"):

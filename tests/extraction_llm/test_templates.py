@@ -1,6 +1,8 @@
 """The templates that are there: which file wins, what it costs, what is wrong with it."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -126,11 +128,14 @@ def test_a_template_says_which_turns_it_is_for(shelves: Shelves) -> None:
     }
     shelves.put(FINE)
     used = ("error_heavy turns", "turns of shop", "ordinary turns of bank")
-    assert shelves.entry(**said).used_by == used
-    assert shelves.entry(DEFAULT_TEMPLATE, **said).used_by == ()
-    assert shelves.entry(DEFAULT_TEMPLATE).used_by == ("all turns",)
-    assert shelves.entry("ontology/coding.toml").used_by == ("all turns",)
-    assert shelves.entry("ontology/coding.toml", ontology=None).used_by == ()
+    assert shelves.entry(**said).used_for == used
+    assert shelves.entry(DEFAULT_TEMPLATE, **said).used_for == ()
+    of_shop: dict[str, Any] = {"shop": {**said["groups"]["shop"], "kinds": {"ordinary": None}}}
+    assert shelves.entry(groups=of_shop).used_for == ("other turns of shop",)
+    assert shelves.entry(DEFAULT_TEMPLATE, groups=of_shop).used_for == ("all other turns",)
+    assert shelves.entry(DEFAULT_TEMPLATE).used_for == ("all turns",)
+    assert shelves.entry("ontology/coding.toml").used_for == ("all turns",)
+    assert shelves.entry("ontology/coding.toml", ontology=None).used_for == ()
 
 
 def test_instructions_in_the_config_are_listed_first_with_what_they_cost(shelves: Shelves) -> None:
@@ -140,7 +145,7 @@ def test_instructions_in_the_config_are_listed_first_with_what_they_cost(shelves
     }
     first, second, *others = shelves.all(**said)
     assert (first.name, first.told, first.place) == ("inline 1", FINE, "config")
-    assert first.used_by == ("all turns", "code_heavy turns")
+    assert first.used_for == ("all other turns", "code_heavy turns")
     assert first.tokens_a_turn == 2 * tokens(FINE)
     assert (second.name, [one.grade for one in second.findings]) == ("inline 2", ["warning"])
     assert [entry.name for entry in others if entry.place == "config"] == []
@@ -166,6 +171,7 @@ def test_the_digest_is_of_what_is_told_and_of_nothing_else(shelves: Shelves) -> 
         (b"---\nname: [\n---\nRead.", "line 2: broken YAML"),
         (b"---\nnoise_patterns: ['(']\n---\nRead.", "noise pattern `(` does not compile"),
         (b"---\nfocus_areas: all\n---\nRead.", "`focus_areas` must be a list"),
+        (b"---\nLook.\n", "write the line across as `***`"),
     ],
 )
 def test_what_cannot_be_used_is_an_error_and_hides_what_lies_below(
@@ -192,12 +198,48 @@ def test_a_template_that_cannot_be_read_is_an_error(shelves: Shelves) -> None:
     assert finding.text == "cannot be read (Input/output error)"
 
 
+@pytest.mark.parametrize("what", ["folder", "pipe", "link to nowhere", "link to itself"])
+def test_what_is_no_file_is_an_error_and_hides_what_lies_below(what: str, shelves: Shelves) -> None:
+    shelves.put(FINE, home=True)
+    path = shelves.put(FINE)
+    path.unlink()
+    makes: dict[str, Callable[[], None]] = {
+        "folder": path.mkdir,
+        "pipe": lambda: os.mkfifo(path),
+        "link to nowhere": lambda: path.symlink_to("nowhere.md"),
+        "link to itself": lambda: path.symlink_to(path.name),
+    }
+    makes[what]()
+    entry = shelves.entry()
+    assert [(one.grade, one.text) for one in entry.findings] == [("error", "is no file")]
+    assert (entry.path, entry.is_broken) == (path, True)
+    assert shelves.templates.load("own.md") is None
+
+
+def test_the_same_words_are_the_same_digest_whatever_wrote_them(shelves: Shelves) -> None:
+    text = f"---\nnoise_patterns: [x]\n---\n{FINE}\n\nAnd each Error.\n"
+    shelves.put(text)
+    first = shelves.entry()
+    shelves.put(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert (shelves.entry().told, shelves.entry().digest) == (first.told, first.digest)
+    shelves.put(b"\xef\xbb\xbf" + FINE.encode())
+    assert shelves.entry().told == FINE
+
+
+@pytest.mark.parametrize("word", ["default-session-turn", "OWN.MD", "none", "true", " false "])
+def test_instructions_of_one_word_are_a_warning(word: str, shelves: Shelves) -> None:
+    [finding] = shelves.entry("inline 1", preprocessing_prompt=word).findings
+    assert finding.grade == "warning"
+    assert f"`{word.strip()}`" in finding.text
+    assert "`null` in a config" in finding.text
+
+
 def test_a_template_that_a_config_names_and_that_is_nowhere_is_an_error(shelves: Shelves) -> None:
     entry = shelves.entry("gone.md", kinds={"error_heavy": "gone.md"})
     [finding] = entry.findings
     assert finding.grade == "error"
     assert str(shelves.project / PLACE) in finding.text
-    assert (entry.path, entry.place, entry.used_by) == (None, "", ("error_heavy turns",))
+    assert (entry.path, entry.place, entry.used_for) == (None, "", ("error_heavy turns",))
     missing = shelves.entry("ontology/gone.toml", ontology="gone.toml")
     assert missing.is_broken
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.extraction import ontology_lint, preprocessor
-from turnetl.extraction.config import TEMPLATE_ENDING, ExtractionConfig, Said
+from turnetl.extraction.config import TEMPLATE_ENDING, ExtractionConfig, Said, slip
 from turnetl.extraction.findings import Finding, error, warning
 from turnetl.extraction.ontology import FOLDER, Ontology
 from turnetl.extraction.templates import TemplateResolver, text_of
@@ -47,7 +47,7 @@ class Entry:
     """Of the longer call."""
     tokens_a_turn: int
     """Of a turn of one part, read once; each pass of reflexion costs as much again."""
-    used_by: tuple[str, ...]
+    used_for: tuple[str, ...]
     """Which turns, as the config says."""
     findings: tuple[Finding, ...]
 
@@ -128,7 +128,7 @@ def _entry(
         digest=told.digest if told.text else "",
         tokens_a_call=max(told.tokens),
         tokens_a_turn=sum(told.tokens),
-        used_by=tuple(_used_by(name, config)),
+        used_for=tuple(_used_for(name, config)),
         findings=(*told.findings, *_same(paths)),
     )
 
@@ -150,8 +150,10 @@ def _inline(config: ExtractionConfig, estimate: Estimate, kinds: Ontology) -> It
             digest=ids.digest(said),
             tokens_a_call=tokens,
             tokens_a_turn=tokens * _PROMPTS,
-            used_by=tuple(turns_of),
-            findings=tuple(_of_text(said, tokens, kinds)),
+            used_for=tuple(turns_of),
+            findings=(warning(wrong),)
+            if (wrong := slip(said))
+            else tuple(_of_text(said, tokens, kinds)),
         )
 
 
@@ -160,9 +162,9 @@ def _template(path: Path, kinds: Ontology, estimate: Estimate) -> _Told:
     if text is None:
         return _Told(findings=(error(wrong or ""),))
     try:
-        found, unknown = preprocessor.parsed(text, path)
+        found, unknown = preprocessor.parsed(text, path.stem)
     except BadUsage as refused:
-        return _Told(findings=(error(_without(path, str(refused))),))
+        return _Told(findings=(error(str(refused)),))
     told = found.prompt
     tokens = estimate(told)
     findings = (*([warning(unknown)] if unknown else []), *_of_text(told, tokens, kinds))
@@ -203,11 +205,6 @@ def _place(path: Path, templates: TemplateResolver) -> str:
     return places.get(path.parent, str(path.parent))
 
 
-def _without(path: Path, refused: str) -> str:
-    """Return what is wrong without the file's name, which stands before it."""
-    return refused.removeprefix(f"template `{path}`").removeprefix(":").strip()
-
-
 def _ontology(config: ExtractionConfig, ontologies: TemplateResolver) -> Ontology:
     """Return the ontology of the config; of one that cannot be used, none."""
     path = ontologies.find(config.ontology) if config.ontology else None
@@ -222,7 +219,7 @@ def _named(config: ExtractionConfig) -> Iterator[str]:
             yield said
 
 
-def _used_by(name: str, config: ExtractionConfig) -> Iterator[str]:
+def _used_for(name: str, config: ExtractionConfig) -> Iterator[str]:
     if name.startswith(_ONTOLOGIES):
         if config.ontology == name.removeprefix(_ONTOLOGIES):
             yield "all turns"
@@ -234,11 +231,16 @@ def _used_by(name: str, config: ExtractionConfig) -> Iterator[str]:
 
 def _uses(config: ExtractionConfig) -> Iterator[tuple[Said, str]]:
     """Yield what is said, and of which turns."""
-    yield config.preprocessing_prompt, "all turns"
+    special = tuple(_special(config))
+    yield config.preprocessing_prompt, "all other turns" if special else "all turns"
+    yield from special
+
+
+def _special(config: ExtractionConfig) -> Iterator[tuple[Said, str]]:
     for kind, said in config.kinds.items():
         yield said, f"{kind} turns"
     for name, group in config.groups.items():
         if "preprocessing_prompt" in group.model_fields_set:
-            yield group.preprocessing_prompt, f"turns of {name}"
+            yield group.preprocessing_prompt, f"{'other ' if group.kinds else ''}turns of {name}"
         for kind, said in group.kinds.items():
             yield said, f"{kind} turns of {name}"

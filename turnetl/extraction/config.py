@@ -11,6 +11,11 @@ from turnetl.extraction.preprocessor import Preprocessor
 DEFAULT_TEMPLATE = "default-session-turn.md"
 DEFAULT_ONTOLOGY = "coding.toml"
 TEMPLATE_ENDING = ".md"
+OFF = ("none", "null", "false", "off")
+"""What stands for no instructions where all that can be said is a word, in any letters."""
+
+_SHOWN = 80
+"""Characters of a word that are told."""
 
 Mode = Literal["prepend", "append"]
 Kind = Literal["error_heavy", "code_heavy", "tool_heavy", "conversational", "ordinary"]
@@ -39,7 +44,8 @@ def _times(given: object) -> object:
 Said = Annotated[bool | str | None, BeforeValidator(_said)]
 """None or False: Graphiti's own behaviour. "name.md": a template. Else: the instructions. True
 says that there are instructions, and not which: there are none."""
-Kinds = Annotated[Mapping[Kind, Said], BeforeValidator(_named_kinds)]
+Kinds = Annotated[Mapping[str, Said], BeforeValidator(_named_kinds)]
+"""By a word of `Kind`."""
 Times = Annotated[int, BeforeValidator(_times), Field(ge=0, le=3)]
 
 
@@ -136,11 +142,11 @@ class ExtractionConfig(BaseModel):
         """Return what is said about turns of a group and kind."""
         own = self.groups.get(group, GroupConfig())
         if kind in own.kinds:
-            return own.kinds[kind]  # type: ignore[index]  # narrowed to the words there are
+            return own.kinds[kind]
         if "preprocessing_prompt" in own.model_fields_set:
             return own.preprocessing_prompt
         if kind in self.kinds:
-            return self.kinds[kind]  # type: ignore[index]  # as above
+            return self.kinds[kind]
         return self.preprocessing_prompt
 
     def mode_of(self, group: str) -> Mode:
@@ -149,6 +155,20 @@ class ExtractionConfig(BaseModel):
     def reflexion_of(self, group: str) -> int:
         own = self.groups.get(group, GroupConfig()).reflexion
         return self.reflexion if own is None else own
+
+
+def slip(instructions: str) -> str | None:
+    """Say why instructions are none: a single word is some name, or `none`, miswritten.
+
+    None if they may be meant so; languages that part no words are not judged.
+    """
+    word = instructions.strip()
+    if not word.isascii() or len(word.split()) != 1 or word.endswith(TEMPLATE_ENDING):
+        return None
+    return (
+        f"instructions of one word, `{word[:_SHOWN]}`: a template is named with its ending "
+        f"`{TEMPLATE_ENDING}`, and no instructions are `null` in a config, `none` elsewhere"
+    )
 
 
 def join(instructions: str | None, hints: str, mode: Mode) -> str:

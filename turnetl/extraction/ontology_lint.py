@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 from turnetl.extraction.findings import Finding, error, warning
 
 PROTECTED = frozenset(
@@ -18,13 +20,13 @@ PROTECTED = frozenset(
 """Names of what Graphiti's own nodes and edges have: as fields they kill every turn."""
 TAKEN = frozenset({"Entity", "Episodic", "Community", "Saga", "TurnCommit", "TurnGroup"})
 """Labels that mean something else in the graph."""
+LONGEST_NAME = 60
+"""Characters of a name, which every answer says again."""
 LONGEST, LONG = 500, 200
 """Characters of a meaning: more is refused, is told of."""
 MOST = 25
 """Kinds of things, or of facts, that a model can be expected to keep apart."""
 
-_MARK = "\ufeff"
-"""Of the byte order; some editors put it first."""
 _TABLES = ("things", "facts")
 _KEYS = ("meaning", "fields")
 _FORM = '`Name = "what it means"`, or a table with `meaning` and `fields`'
@@ -43,7 +45,7 @@ class Said:
 def read(text: str) -> Said:
     """Return what a file says; of what is no TOML, nothing but why."""
     try:
-        tables = tomllib.loads(text.removeprefix(_MARK))
+        tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as broken:
         return Said({}, {}, {}, (error(f"is no TOML: {_first_line(broken)}"),))
     kinds = {name: _kinds(tables.get(name)) for name in _TABLES}
@@ -91,6 +93,8 @@ def _of_kind(table: str, name: str, kind: Any) -> Iterator[Finding]:
     where = f"`{table}.{name}`"
     if not (name.isascii() and name.isidentifier()):
         yield error(f"{where}: a name has letters, digits and underscores, no digit first")
+    if len(name) > LONGEST_NAME:
+        yield error(f"{where[:LONGEST_NAME]}...: a name has {LONGEST_NAME} letters at most")
     if name in TAKEN or name.upper() == "ENTITY":
         yield error(f"{where}: that name means something else in the graph; take another")
     if table == "facts" and name != name.upper():
@@ -125,8 +129,8 @@ def _of_field(where: str, field: str, line: Any) -> Iterator[Finding]:
         yield error(f"{where}: Graphiti has a `{field}` of its own; give the field another name")
     elif not (field.isascii() and field.isidentifier()) or field.startswith("_"):
         yield error(f"{where}: field `{field}`: letters, digits and underscores, a letter first")
-    elif field.startswith("model_"):
-        yield error(f"{where}: field `{field}`: names with `model_` are not free")
+    elif field.startswith("model_") or hasattr(BaseModel, field):
+        yield error(f"{where}: field `{field}` means something to pydantic; take another name")
     if not isinstance(line, str) or not line.strip():
         yield error(f"{where}: field `{field}` says nothing; say what it means")
     else:

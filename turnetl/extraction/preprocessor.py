@@ -5,7 +5,7 @@ A template may begin with front matter, YAML between two lines of `---`: `name`,
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,68 +45,80 @@ class Preprocessor:
 
 
 def read(text: str, origin: Path) -> Preprocessor:
-    """Return what a template says; an unknown key is a warning. As `parsed`."""
-    found, unknown = parsed(text, origin)
-    if unknown:
-        log.warning("template `%s`: %s", origin, unknown)
-    return found
-
-
-def parsed(text: str, origin: Path) -> tuple[Preprocessor, str | None]:
-    """Return what a template says, and what is said of keys that mean nothing, if there are.
+    """Return what a template says; an unknown key is a warning.
 
     Args:
         text: the whole template.
         origin: its file, for what is said of it; without a `name` it is called after that.
 
     Raises:
-        BadUsage: front matter that cannot be used: what shall be left out must not be let through.
+        BadUsage: as `parsed`.
     """
-    head, body = _parted(text, origin)
+    try:
+        found, unknown = parsed(text, origin.stem)
+    except BadUsage as wrong:
+        raise BadUsage(f"template `{origin}`: {wrong}") from wrong
+    if unknown:
+        log.warning("template `%s`: %s", origin, unknown)
+    return found
+
+
+def parsed(text: str, name: str) -> tuple[Preprocessor, str | None]:
+    """Return what a template says, and what is said of keys that mean nothing, if there are.
+
+    Args:
+        text: the whole template.
+        name: what it is called if it does not say so itself.
+
+    Raises:
+        BadUsage: front matter that cannot be used: what shall be left out must not be let through.
+            Says what and in which line, not of which file.
+    """
+    head, body = _parted(text)
     if head is None:
-        return Preprocessor(origin.stem, body), None
-    said = _mapping(head, origin)
+        return Preprocessor(name, body), None
+    said = _mapping(head)
     for wrong in _wrong(said):
-        raise BadUsage(f"template `{origin}`: {wrong}")
+        raise BadUsage(wrong)
     found = Preprocessor(
-        name=said.get("name") or origin.stem,
+        name=said.get("name") or name,
         instructions=body,
-        noise_patterns=_compiled(said.get("noise_patterns") or (), origin),
+        noise_patterns=tuple(said.get("noise_patterns") or ()),
         focus_areas=tuple(said.get("focus_areas") or ()),
     )
     return found, _unknown(said)
 
 
-def _parted(text: str, origin: Path) -> tuple[str | None, str]:
+def _parted(text: str) -> tuple[str | None, str]:
     """Return front matter with its lines where the file has them, None if none, and the rest."""
     body = text.strip()
     first, *lines = body.split("\n")
-    if first.removeprefix("\ufeff").rstrip() != _FENCE:
+    if first.rstrip() != _FENCE:
         return None, body
     above = text[: text.index(_FENCE)].count("\n") + 1
     end = next((at for at, line in enumerate(lines) if line.rstrip() == _FENCE), None)
     if end is None:
         raise BadUsage(
-            f"template `{origin}` line {above}: front matter begins here and has no end; "
-            f"put a line `{_FENCE}` behind it"
+            f"line {above}: front matter begins here and has no end; put a line `{_FENCE}` behind "
+            "it, or write the line across as `***`"
         )
     return "\n" * above + "\n".join(lines[:end]), "\n".join(lines[end + 1 :]).strip()
 
 
-def _mapping(head: str, origin: Path) -> Mapping[str, Any]:
+def _mapping(head: str) -> Mapping[str, Any]:
     """Return what stands in front matter whose lines are those of the file."""
     try:
         _refuse_twice(yaml.compose(head, yaml.SafeLoader))
         said = yaml.safe_load(head)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        line = f" line {mark.line + 1}" if mark is not None else ""
-        raise BadUsage(f"template `{origin}`{line}: broken YAML: {error.problem}") from error
+        line = f"line {mark.line + 1}: " if mark is not None else ""
+        raise BadUsage(f"{line}broken YAML: {error.problem}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise BadUsage(f"template `{origin}`: broken YAML: {_first_line(error)}") from error
+        raise BadUsage(f"broken YAML: {_first_line(error)}") from error
     if not isinstance(said, dict | None):
         raise BadUsage(
-            f"template `{origin}`: front matter must be names with values, `name: value`; "
+            "front matter must be names with values, `name: value`; "
             "a template that begins with a line across writes it as `***`"
         )
     return said or {}
@@ -144,15 +156,9 @@ def _wrong(said: Mapping[str, Any]) -> Iterator[str]:
         texts = isinstance(given, list) and all(isinstance(one, str) and one for one in given)
         if given is not None and not texts:
             yield f"`{key}` must be a list of texts, none of them empty"
-
-
-def _compiled(patterns: Sequence[str], origin: Path) -> tuple[str, ...]:
-    """Return the patterns, each tried."""
-    for pattern in patterns:
+    for pattern in said.get("noise_patterns") or ():
         if wrong := complaint(pattern):
-            said = f"noise pattern `{pattern[:_SHOWN]}` {wrong}"
-            raise BadUsage(f"template `{origin}`: {said}")
-    return tuple(patterns)
+            yield f"noise pattern `{pattern[:_SHOWN]}` {wrong}"
 
 
 def _first_line(error: Exception) -> str:

@@ -10,6 +10,7 @@ from turnetl.extraction.config import (
     Mode,
     TemplateSource,
     join,
+    slip,
 )
 from turnetl.extraction.preprocessor import Preprocessor
 from turnetl.model import GroupId
@@ -79,8 +80,8 @@ class Steering:
         if said is None or said is False:
             return None
         if said not in self._read:
-            if said is True:
-                log.warning(_TRUE)
+            if wrong := _TRUE if said is True else slip(said):
+                log.warning(wrong)
             config = ExtractionConfig(preprocessing_prompt=said)
             self._read[said] = config.preprocessor(self._templates)
         return self._read[said]

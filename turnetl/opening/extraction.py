@@ -8,7 +8,7 @@ from turnetl.episodes import parts
 from turnetl.episodes.kinds import KINDS
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.extraction import ontology
-from turnetl.extraction.config import TEMPLATE_ENDING
+from turnetl.extraction.config import TEMPLATE_ENDING, slip
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.steering import Steering
 from turnetl.extraction.structural import StructuralExtractor
@@ -106,14 +106,15 @@ def check(settings: Settings, once: str | None = None) -> None:
 
     Args:
         settings: with what is said for this run.
-        once: what was said of preprocessing for this run alone: a template that is not there is
-            then a slip, and no run shall be paid for without it.
+        once: what was said of preprocessing for this run alone: a template that is not there or
+            holds nothing is then a slip, and no run shall be paid for without it.
 
     Raises:
         BadUsage: one cannot be used; says which, where and why.
     """
-    if once is not None and once.endswith(TEMPLATE_ENDING) and templates().find(once) is None:
-        raise BadUsage(f"there is no template `{once}`; `turnetl templates list` says which are")
+    said = settings.extraction.preprocessing_prompt
+    if once is not None and isinstance(said, str):
+        _not_a_slip(said)
     ontology.load(settings.extraction.ontology, templates())
     steering = Steering(settings.extraction, templates())
     for group in ("", *settings.extraction.groups):
@@ -128,6 +129,13 @@ def reader(settings: Settings) -> Callable[[Model, Embedder], Extractor[Any]]:
         BadUsage: a template cannot be used.
     """
     return lambda asked, used: _llm(settings, used, asked)
+
+
+def _not_a_slip(said: str) -> None:
+    if said.endswith(TEMPLATE_ENDING):
+        templates().read(said)
+    elif wrong := slip(said):
+        raise BadUsage(wrong)
 
 
 def _llm(settings: Settings, used: Embedder, asked: Model) -> Extractor[Any]:

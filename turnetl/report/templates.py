@@ -19,10 +19,9 @@ def table(entries: Sequence[Entry]) -> RenderableType:
     """A row a template; below them what they hide."""
     shown = Table()
     shown.add_column("template", no_wrap=True)
-    for name in ("from", "digest"):
-        shown.add_column(name, overflow="fold")
-    for name in ("tokens\na call", "tokens\na turn"):
-        shown.add_column(name, justify="right")
+    shown.add_column("from", overflow="fold")
+    shown.add_column("digest", no_wrap=True)
+    shown.add_column("tokens\na turn", justify="right")
     shown.add_column("used for", overflow="fold")
     for entry in entries:
         shown.add_row(*map(Text, _row(entry)))
@@ -79,18 +78,18 @@ def _json(entry: Entry) -> dict[str, Any]:
         "digest": entry.digest,
         "tokens_a_call": entry.tokens_a_call,
         "tokens_a_turn": entry.tokens_a_turn,
-        "used_for": list(entry.used_by),
+        "used_for": list(entry.used_for),
         "findings": [{"grade": one.grade, "text": one.text} for one in entry.findings],
         "text": entry.told,
     }
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
-    tokens = (f"{entry.tokens_a_call:,}", f"{entry.tokens_a_turn:,}") if entry.told else ("", "")
-    used = ", ".join(entry.used_by) or "-"
+    tokens = f"{entry.tokens_a_turn:,}" if entry.told else ""
+    used = ", ".join(entry.used_for) or "-"
     place = entry.place or "nowhere"
     broken = " (broken)" if entry.is_broken and entry.path is not None else ""
-    return (entry.name, place + broken, entry.digest[:_DIGITS], *tokens, used)
+    return (entry.name, place + broken, entry.digest[:_DIGITS], tokens, used)
 
 
 def _caption(entries: Sequence[Entry]) -> str:

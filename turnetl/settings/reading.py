@@ -9,13 +9,13 @@ import msgspec
 from pydantic import ValidationError
 
 from turnetl.errors import BadUsage
+from turnetl.extraction.config import OFF
 from turnetl.settings.complaints import sentence
 from turnetl.settings.whole import Settings
 
 ENV = "TURNETL_"
 CONFIG_NAME = "graphiti.config.json"
 _FOR_TESTS = "TURNETL_TEST_"
-_OFF = ("none", "null", "false", "off")
 
 
 def read(
@@ -124,7 +124,7 @@ def _put(found: dict[str, Any], path: list[str], value: str) -> None:
             both = (ENV + "__".join(path[:end]).upper() for end in (depth, len(path)))
             raise BadUsage("both `{}` and `{}` are set; unset one of them".format(*both))
         level = below
-    level[path[-1]] = None if _may_be_none(path) and value.lower() in _OFF else value
+    level[path[-1]] = None if _may_be_none(path) and value.lower() in OFF else value
 
 
 def _may_be_none(path: list[str]) -> bool:
