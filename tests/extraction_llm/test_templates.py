@@ -171,6 +171,7 @@ def test_the_digest_is_of_what_is_told_and_of_nothing_else(shelves: Shelves) -> 
         (b"---\nname: [\n---\nRead.", "line 2: broken YAML"),
         (b"---\nnoise_patterns: ['(']\n---\nRead.", "noise pattern `(` does not compile"),
         (b"---\nfocus_areas: all\n---\nRead.", "`focus_areas` must be a list"),
+        (b"---\nname: bare\n---\n", "tells the model nothing, and leaves nothing out"),
         (b"---\nLook.\n", "write the line across as `***`"),
     ],
 )

@@ -11,7 +11,7 @@ from turnetl.extraction import ontology_lint, preprocessor
 from turnetl.extraction.config import TEMPLATE_ENDING, ExtractionConfig, Said, slip
 from turnetl.extraction.findings import Finding, error, warning
 from turnetl.extraction.ontology import FOLDER, Ontology
-from turnetl.extraction.templates import TemplateResolver, text_of
+from turnetl.extraction.templates import SAYS_NOTHING, TemplateResolver, text_of
 
 Estimate = Callable[[str], int]
 """Tokens of a text."""
@@ -140,7 +140,7 @@ def _inline(config: ExtractionConfig, estimate: Estimate, kinds: Ontology) -> It
         if isinstance(said, str) and said and not said.endswith(TEMPLATE_ENDING):
             uses.setdefault(said, []).append(turns)
     for number, (said, turns_of) in enumerate(uses.items(), 1):
-        tokens = estimate(said)
+        tokens, wrong = estimate(said), slip(said)
         yield Entry(
             name=f"inline {number}",
             path=None,
@@ -151,9 +151,7 @@ def _inline(config: ExtractionConfig, estimate: Estimate, kinds: Ontology) -> It
             tokens_a_call=tokens,
             tokens_a_turn=tokens * _PROMPTS,
             used_for=tuple(turns_of),
-            findings=(warning(wrong),)
-            if (wrong := slip(said))
-            else tuple(_of_text(said, tokens, kinds)),
+            findings=(warning(wrong),) if wrong else tuple(_of_text(said, tokens, kinds)),
         )
 
 
@@ -165,9 +163,12 @@ def _template(path: Path, kinds: Ontology, estimate: Estimate) -> _Told:
         found, unknown = preprocessor.parsed(text, path.stem)
     except BadUsage as refused:
         return _Told(findings=(error(str(refused)),))
+    strange = [warning(unknown)] if unknown else []
     told = found.prompt
+    if not (told or found.noise_patterns):
+        return _Told(findings=(error(SAYS_NOTHING), *strange))
     tokens = estimate(told)
-    findings = (*([warning(unknown)] if unknown else []), *_of_text(told, tokens, kinds))
+    findings = (*strange, *_of_text(told, tokens, kinds))
     return _Told(told, ids.digest(told), (tokens,) * _PROMPTS, findings)
 
 
@@ -186,7 +187,7 @@ def _of_ontology(path: Path, estimate: Estimate) -> _Told:
 
 def _of_text(told: str, tokens: int, kinds: Ontology) -> Iterator[Finding]:
     if not told:
-        yield warning("tells the model nothing: it has front matter only")
+        yield warning("tells the model nothing: it only leaves something out")
         return
     if tokens > LONG:
         paid = f"{tokens:,} tokens, and they are paid {_PROMPTS} times a turn"

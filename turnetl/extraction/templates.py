@@ -17,6 +17,9 @@ PLACE = Path(".graphiti") / "templates"
 LARGEST = 64 * 1024
 """Bytes. A longer template would be paid for in every call."""
 
+SAYS_NOTHING = "tells the model nothing, and leaves nothing out"
+"""What is wrong with front matter alone."""
+
 _SHOWN = 80
 """Characters of a name that are told."""
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -90,7 +93,7 @@ class TemplateResolver:
             raise NoTemplate(f"template `{path}` {wrong}")
         found = preprocessor.read(text, path)
         if not (found.prompt or found.noise_patterns):
-            raise NoTemplate(f"template `{path}` tells the model nothing, and leaves nothing out")
+            raise NoTemplate(f"template `{path}` {SAYS_NOTHING}")
         return found
 
     @property
