@@ -1,5 +1,7 @@
 """Every place where a group's ingest can die, on both graphs."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -166,6 +168,31 @@ async def test_turns_that_retire_many_facts_are_flagged_and_what_was_left_out_is
     # The first "forget" retires two, which is not more than two.
     assert done.retiring == {episodes[6].turn_id: 4}
     assert done.left_out == {"facts": 14, "uuid": 7}
+
+
+class FarAway(WordLlamaEmbedder):
+    """Knows how long its vectors are once the loop has gone on."""
+
+    def __init__(self) -> None:
+        self.went_on = threading.Event()
+
+    @property
+    def dimensions(self) -> int:
+        assert self.went_on.wait(10), "the loop waits for the embedder"
+        return super().dimensions
+
+
+async def test_everything_goes_on_while_an_embedder_is_asked_for_its_length(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    embedder = FarAway()
+    run = Run("run-1", "here:1", lambda: NOW, timedelta(seconds=60), ahead=3)
+    pipeline = Pipeline(store, WordsExtractor(), embedder, Quarantine(tmp_path, group), run)
+    [one] = turns(group, "one")
+    working = asyncio.create_task(pipeline.ingest(group, [one], {one.turn_id: ()}, lambda _: None))
+    await asyncio.sleep(0.05)
+    embedder.went_on.set()
+    assert await working == Done(1, 0)
 
 
 async def test_extraction_runs_no_further_ahead_than_allowed(

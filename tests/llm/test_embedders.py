@@ -167,6 +167,15 @@ async def test_the_length_is_learned_from_the_model_once(provider: Provider) -> 
     assert len(provider.asked) == 1
 
 
+async def test_several_groups_that_want_to_know_the_length_ask_once(provider: Provider) -> None:
+    provider.faults = [Fault(503), vectors([1, 0, 0])]
+    used = embedder(provider)
+    asked = [asyncio.to_thread(lambda: used.dimensions) for _ in range(4)]
+    assert await asyncio.gather(*asked) == [3, 3, 3, 3]
+    await used.close()
+    assert len(provider.asked) == 2
+
+
 async def test_a_length_that_was_said_or_seen_is_not_asked_for(provider: Provider) -> None:
     said = embedder(provider, dimensions=512)
     assert said.dimensions == 512

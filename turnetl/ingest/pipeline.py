@@ -122,7 +122,9 @@ class Pipeline:
     @asynccontextmanager
     async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:
         recipe = self._extractor.recipe(group)
-        profile = Profile(self._embedder.name, self._embedder.dimensions, recipe)
+        # One behind HTTP may have to ask its server.
+        dimensions = await asyncio.to_thread(lambda: self._embedder.dimensions)
+        profile = Profile(self._embedder.name, dimensions, recipe)
         lease = await self._store.acquire(
             group,
             profile,

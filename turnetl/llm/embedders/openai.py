@@ -5,6 +5,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ class OpenAiEmbedder:
         self._patience = patience or Patience()
         self._sleep = sleep
         self._endpoint = self._opened()
+        self._learning = Lock()
 
     @property
     def name(self) -> str:
@@ -61,10 +63,11 @@ class OpenAiEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """As was said; else the model is asked, once, and everything waits for it."""
-        if self._dimensions is None:
-            with ThreadPoolExecutor(1) as thread:
-                thread.submit(asyncio.run, self._probe()).result()
+        """As was said; else the model is asked, once: the thread that wants to know waits."""
+        with self._learning:
+            if self._dimensions is None:
+                with ThreadPoolExecutor(1) as thread:
+                    thread.submit(asyncio.run, self._probe()).result()
         return self._dimensions or 0
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
