@@ -73,9 +73,19 @@ def test_a_built_in_template_is_short_and_nothing_is_wrong_with_it(
 def test_a_built_in_template_keeps_junk_out_and_says_what_a_fact_is(
     name: str, shelves: Shelves
 ) -> None:
-    told = shelves.entry(name).told
-    for word in ("uuids", "ids", "dates", '"user"', "**Facts**", "**Entities**"):
+    told = " ".join(shelves.entry(name).told.split())
+    for word in ("temporary paths", "uuids", "hashes", "ids", "dates", '"user"'):
         assert word in told
+    assert "**Entities**" in told
+    assert "**Facts**" in told
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_built_in_template_wins_over_what_graphiti_says_of_speakers_and_ideas(
+    name: str, shelves: Shelves
+) -> None:
+    told = " ".join(shelves.entry(name).told.split())
+    assert "Where other rules of this prompt say otherwise, these count." in told
 
 
 def test_the_default_one_has_the_three_ranks() -> None:
