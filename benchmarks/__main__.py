@@ -21,6 +21,7 @@ NAMES = (
     "faults",
     "turns_cpu",
     "replay",
+    "session",
 )
 
 codes = []
