@@ -114,7 +114,10 @@ async def upstream(
             neo4j.address,
             neo4j.user,
             neo4j.password,
-            llm_client=OpenAIGenericClient(LLMConfig(model="canned", api_key=KEY), client=client),
+            # Its own default is 1, which would be another answer every time.
+            llm_client=OpenAIGenericClient(
+                LLMConfig(model="canned", api_key=KEY, temperature=0), client=client
+            ),
             embedder=TurnEmbedder(embedder),
             cross_encoder=NoReranker(),
         )
@@ -183,7 +186,7 @@ def numbered(turns: Sequence[Episode]) -> Turns:
 
 
 def bodies(asked: Iterable[Asked]) -> Counter[str]:
-    """Return what a provider sees of each request, but for the sampling parameters.
+    """Return each request as a provider reads it, every field of it.
 
     What has no order in Graphiti is sorted: earlier turns, which it reads by uuid, and labels,
     which it takes out of a set.
@@ -191,13 +194,12 @@ def bodies(asked: Iterable[Asked]) -> Counter[str]:
     return Counter(
         json.dumps(
             {
+                **one.body,
                 "messages": [
-                    {"role": said["role"], "content": _ordered(said["content"])}
-                    for said in one.body["messages"]
+                    {**said, "content": _ordered(said["content"])} for said in one.body["messages"]
                 ],
-                "response_format": one.body["response_format"],
-                "max_tokens": one.body["max_tokens"],
-            }
+            },
+            sort_keys=True,
         )
         for one in asked
     )
