@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.archives import talk, write
 from tests.cli.command import Ran, here
-from tests.cli.talks import archive, named
+from tests.cli.talks import BEGUN, archive, named
 from tests.servers.answers import ANSWERS, Json
 from tests.servers.provider import Provider
 
@@ -50,16 +51,41 @@ def test_a_run_without_instructions_says_none(
 def test_what_is_said_for_one_run_wins_over_what_is_said_of_a_group(
     provider: Provider, tmp_path: Path
 ) -> None:
-    archive(tmp_path / "a.jsonl", 1)
+    archive(tmp_path / "a.jsonl", 2)
     config = tmp_path / "graphiti.config.json"
     of_group = {"preprocessing_prompt": "Say it of the group.", "reflexion": 0}
     config.write_text(json.dumps({"extraction": {"groups": {"shop": of_group}}}))
-    here("backfill", "a.jsonl", "--dry-run", folder=tmp_path, **named(provider))
-    here("ingest", "--preprocessing", "Say it once.", folder=tmp_path, **named(provider))
-    assert (heard(provider, "Say it of the group."), heard(provider, "Say it once.") > 0) == (
-        0,
-        True,
+    here("parse", "a.jsonl", folder=tmp_path)
+    here("filter", folder=tmp_path)
+    once = ("ingest", "--limit", "1", "--preprocessing", "Say it once.")
+    here(*once, folder=tmp_path, **named(provider))
+    assert heard(provider, "Say it of the group.") == 0
+    assert heard(provider, "Say it once.") > 0
+    provider.asked.clear()
+    here("ingest", folder=tmp_path, **named(provider))
+    assert heard(provider, "Say it of the group.") > 0
+    assert heard(provider, "Say it once.") == 0
+
+
+def test_a_changed_template_makes_turns_of_its_kind_stale_and_no_others(
+    provider: Provider, tmp_path: Path
+) -> None:
+    write(
+        tmp_path / "a.jsonl",
+        [
+            *talk("Please tell me how the shop works.", session="s1", at=BEGUN),
+            *talk("It fails: the shop has an error.", session="s2", at=BEGUN),
+        ],
     )
+    template = tmp_path / ".graphiti" / "templates" / "mine.md"
+    template.parent.mkdir(parents=True)
+    template.write_text("Look at the doors.")
+    mine = named(provider, EXTRACTION__KINDS__ERROR_HEAVY="mine.md")
+    here("backfill", "a.jsonl", folder=tmp_path, **mine)
+    template.write_text("Look at the windows.")
+    said = here("status", "--json", folder=tmp_path, **mine)
+    assert stale(said) == {"extracted_otherwise": 1}
+    assert said.json["groups"][0]["committed"] == 2
 
 
 def test_a_changed_template_makes_turns_stale_and_says_so(
