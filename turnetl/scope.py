@@ -12,6 +12,7 @@ from turnetl.ingest import owner
 from turnetl.ingest.assumed import AssumedTime
 from turnetl.ingest.pipeline import Run
 from turnetl.ingest.plan import Scope
+from turnetl.ingest.report import GroupReport
 from turnetl.model import GroupId
 from turnetl.settings import Settings
 
@@ -77,6 +78,12 @@ def scope_of(settings: Settings, limits: Limits, now: datetime) -> Scope:
         assume=limits.assume,
         retry=limits.retry,
     )
+
+
+def has_work(stood: GroupReport, limits: Limits) -> bool:
+    """Whether a run has something to do for a group that stands so."""
+    again = limits.retry and stood.quarantined > 0
+    return stood.error is None and (stood.ready > 0 or again)
 
 
 def chosen(there: Sequence[GroupId], named: Sequence[str]) -> list[GroupId]:

@@ -15,7 +15,7 @@ from turnetl.ingest.report import IngestReport
 from turnetl.lake import Lake
 from turnetl.progress import Progress, silent
 from turnetl.report.backfill import BackfillReport
-from turnetl.scope import Clock, Limits, for_run, new_run
+from turnetl.scope import Clock, Limits, for_run, has_work, new_run
 from turnetl.settings import Settings
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "filter_turns",
     "find",
     "for_run",
+    "has_work",
     "ingest",
     "ingest_group",
     "journal_prune",

@@ -20,7 +20,7 @@ from turnetl.llm.stack import Shared
 from turnetl.model import GroupId
 from turnetl.progress import Progress, Step, silent
 from turnetl.report.questions import questions
-from turnetl.scope import Clock, Limits, chosen, for_run, new_run, scope_of
+from turnetl.scope import Clock, Limits, chosen, for_run, has_work, new_run, scope_of
 from turnetl.settings import Settings
 
 _SMALL = 5_000
@@ -43,7 +43,7 @@ async def ingest(
     opening.check(for_run(settings, limits), limits.preprocessing)
     try:
         before = await _standing(_files(Lake(settings.lake)), settings, limits, clock)
-        if limits.dry_run or not before.ready:
+        if limits.dry_run or not any(has_work(of, limits) for of in before.groups):
             return before
         return await _ingest(before, settings, limits, clock, progress)
     except BadUsage:
@@ -136,14 +136,14 @@ async def _standing(files: Files, settings: Settings, limits: Limits, clock: Clo
 async def _ingest(
     before: IngestReport, settings: Settings, limits: Limits, clock: Clock, progress: Progress
 ) -> IngestReport:
-    """Ingest the groups that have something ready; the others stand as they stood before."""
+    """Ingest the groups that have something to do; the others stand as they stood before."""
     run, once = new_run(settings, clock), for_run(settings, limits)
     at_once = asyncio.Semaphore(settings.groups_at_once)
     with opening.shared(once, clock) as around:
         async with opening.tools(once, around) as tools:
 
             async def one(stood: GroupReport) -> GroupReport:
-                if not stood.ready:
+                if not has_work(stood, limits):
                     return stood
                 async with at_once:
                     return await ingest_group(

@@ -151,7 +151,7 @@ def _asked(report: "IngestReport", settings: "Settings", limits: "Limits", commo
     from turnetl.report import ingested
     from turnetl.report import requests as shown
 
-    ready = tuple(of.group for of in report.groups if of.ready)
+    ready = tuple(of.group for of in report.groups if turnetl.has_work(of, limits))
     if settings.extractor_name == "structural":
         console.say(["no model would be asked: the extractor is `structural`"])
         ready = ()
