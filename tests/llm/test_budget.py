@@ -216,6 +216,11 @@ async def test_a_call_that_is_given_up_gives_back_what_was_set_aside() -> None:
     assert (await waits).text == "{}"
 
 
+async def test_a_budget_of_hardly_anything_is_not_said_to_be_nothing() -> None:
+    done = await run([Call(1, 0)], money=0.000_001)
+    assert "$0.0000 of $0.000001 are" in done.exhausted[0]
+
+
 async def test_what_is_spent_and_what_the_next_call_may_take_stand_in_the_sentence() -> None:
     calls = [Call(share=0.5)] * 4
     done = await run(calls, tokens=10_000, money=0.02, at_once=1)

@@ -1,5 +1,6 @@
 """Price files: which one wins, what a price makes of tokens, and what is said of broken ones."""
 
+import os
 import re
 from pathlib import Path
 
@@ -128,6 +129,26 @@ def test_what_is_no_text_or_no_file_or_too_much_is_refused(
     path.mkdir() if content is None else path.write_bytes(content)
     with pytest.raises(BadUsage, match=reason):
         prices.read(path)
+
+
+def test_a_file_that_cannot_be_there_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    assert prices.read(tmp_path / "file" / "p.toml", tmp_path / "link").of("a/b") is None
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_may_not_be_entered_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    folder.chmod(0)
+    with pytest.raises(BadUsage, match="cannot be read"):
+        prices.read(folder / "p.toml")
+
+
+def test_a_path_that_is_too_long_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadUsage, match="cannot be read"):
+        prices.read(tmp_path / ("x" * 5_000))
 
 
 def test_an_empty_file_and_one_that_begins_with_a_mark_of_its_encoding_are_fine(

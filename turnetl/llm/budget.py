@@ -15,6 +15,8 @@ from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.reserve import Reserve, reserves, tokens_of, worst
 
+_CENT = 0.01
+
 
 class Budget:
     """What a run may use. One for the whole process."""
@@ -112,8 +114,8 @@ class Budget:
             spent.append(f"{tokens_of(used):,} of {self.tokens:,} tokens")
             next_call.append(f"{reserve.tokens:,} tokens")
         if self.money is not None:
-            spent.append(f"${used.cost or 0.0:,.4f} of ${self.money:,.4f}")
-            next_call.append(f"${reserve.money:,.4f}")
+            spent.append(f"{_dollars(used.cost or 0.0)} of {_dollars(self.money)}")
+            next_call.append(_dollars(reserve.money))
         remedy = "the same command" if self._bears(reserve) else "with a larger budget, it"
         return (
             f"the budget bears no further call: {' and '.join(spent)} are spent, and the next one "
@@ -162,3 +164,8 @@ class Budgeted:
 
     async def close(self) -> None:
         await self._model.close()
+
+
+def _dollars(money: float) -> str:
+    """Return an amount with enough of its places to be told from nothing."""
+    return f"${money:.12f}".rstrip("0") if 0 < money < _CENT else f"${money:,.4f}"

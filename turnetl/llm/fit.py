@@ -39,6 +39,8 @@ def parsed(text: str) -> dict[str, Any]:
     """
     try:
         found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON: {error}") from error
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
     if not isinstance(found, dict):

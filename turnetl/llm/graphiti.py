@@ -81,7 +81,7 @@ class TurnModel(LLMClient):
         except ValueError as error:
             raise BadTurn(
                 f"model `{self._asked.name}` answered `{question.prompt}` with something that "
-                f"is not JSON: {fit.reason(error)}"
+                f"does not fit: {fit.reason(error)}"
             ) from error
         return said
 

@@ -87,7 +87,8 @@ def read(*paths: Path) -> Prices:
     Raises:
         BadUsage: a file makes no sense; says which, in which line, and why.
     """
-    files = [parsed(_text(path), path) for path in paths if path.exists()]
+    said = ((path, _text(path)) for path in paths)
+    files = [parsed(text, path) for path, text in said if text is not None]
     return Prices(tuple(files), next(iter(paths), Path(NAME)))
 
 
@@ -126,11 +127,14 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, name.split("*"))))
 
 
-def _text(path: Path) -> str:
+def _text(path: Path) -> str | None:
+    """Return what stands in the file; None if there is none."""
     try:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
         text = content.decode("utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except OSError as error:
         why = error.strerror or str(error)
         raise BadUsage(
