@@ -16,6 +16,8 @@
     check               a call of each kind before a run; trials are the calls, checked what is told
     port, embedders, vectors
                         texts to vectors
+
+What wraps a model is a model. Nothing here knows of turns or of a graph.
 """
 
 import os
