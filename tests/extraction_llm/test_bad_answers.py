@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -165,6 +165,59 @@ async def test_names_that_no_fact_and_no_thing_should_have_are_left_out_and_coun
         ("cart.py", "The user wants cart.py to use sqlite", "sqlite")
     ]
     assert result.left_out == {"word": 1, "temporary_path": 1, "line": 1, "facts": 2}
+
+
+async def test_a_fact_that_lost_an_end_hangs_on_no_name_that_is_only_part_of_a_word() -> None:
+    asks = LlmExtractor(
+        Canned(
+            says(
+                {
+                    NODES: named("go", "sqlite", "c"),
+                    EDGES: {
+                        "edges": [
+                            edge("user", "sqlite", fact="The user says that sqlite is good"),
+                            edge("user", "sqlite", fact="The user wants Go, not sqlite"),
+                        ]
+                    },
+                }
+            )
+        ),
+        ToyEmbedder(),
+        steering=always("Look."),
+    )
+    group = story.empty_group()
+    (result,) = await story.take_in(asks, story.episodes()[:1], group, ToyEmbedder())
+    names = {one.uuid: one.name for one in group.entities}
+    assert [(names[f.source], f.text) for f in group.facts] == [
+        ("go", "The user wants Go, not sqlite")
+    ]
+    assert result.left_out["facts"] == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "dates"),
+    [
+        ({}, (builders.START, None)),
+        ({"valid_at": "2025-03-01"}, ("2025-03-01", None)),
+        ({"invalid_at": "2025-03-01"}, (None, "2025-03-01")),
+        ({"valid_at": "2025-02-01", "invalid_at": "2025-03-01"}, ("2025-02-01", "2025-03-01")),
+        ({"valid_at": "2026-03-01", "invalid_at": "2025-03-01"}, (None, "2025-03-01")),
+        ({"valid_at": "2026-02-30"}, (builders.START, None)),
+    ],
+)
+async def test_dates_of_a_fact(
+    said: dict[str, str], dates: tuple[str | datetime | None, str | datetime | None]
+) -> None:
+    answers = {NODES: named("a.py", "b.py"), EDGES: {"edges": [edge(**said)]}}
+    asks = LlmExtractor(Canned(says(answers)), ToyEmbedder(), steering=always(None))
+    group = story.empty_group()
+    await story.take_in(asks, story.episodes()[:1], group, ToyEmbedder())
+    (fact,) = group.facts
+    assert (fact.valid_at, fact.invalid_at) == tuple(map(_moment, dates))
+
+
+def _moment(said: str | datetime | None) -> datetime | None:
+    return datetime.fromisoformat(said).replace(tzinfo=UTC) if isinstance(said, str) else said
 
 
 async def test_without_instructions_every_name_stays_as_with_graphiti() -> None:

@@ -161,6 +161,27 @@ async def test_a_fact_said_in_other_words_by_a_later_reading_is_one_fact() -> No
     }
 
 
+async def test_a_later_reading_that_says_less_takes_no_fact_away() -> None:
+    earlier = [
+        fact("cart.py", "cart.py uses sqlite for orders", "sqlite"),
+        fact("cart.py", "cart.py uses sqlite for prices", "sqlite"),
+    ]
+    later = [fact("cart.py", "cart.py uses sqlite for taxes", "sqlite")]
+    model = Canned(
+        scripted(edges=[{"edges": earlier}, {"edges": later}], missed_facts=[missed("taxes")])
+    )
+    group = await read(model, passes=1)
+    assert {fact.text for fact in group.facts} == {one["fact"] for one in [*earlier, *later]}
+
+
+async def test_a_hint_that_did_not_help_is_not_given_again() -> None:
+    same = [missed("postgres") for _ in range(3)]
+    model = Canned(scripted(missed_things=[*same], missed_facts=[*same]))
+    await read(model, passes=3)
+    assert [len(model.prompts(prompt)) for prompt in (NODES, EDGES)] == [2, 2]
+    assert [len(model.prompts(p)) for p in (MISSED_THINGS, MISSED_FACTS)] == [2, 2]
+
+
 async def test_what_reflexion_costs_is_counted_for_the_turn() -> None:
     model = Canned(scripted(missed_things=[missed("postgres")], missed_facts=[missed("x")]))
     asks = LlmExtractor(model, ToyEmbedder(), steering=always(TOLD, reflexion=1))

@@ -18,6 +18,7 @@ from turnetl.llm.chat import Question
 from turnetl.model import Episode, Usage
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
+SUMMARIES = "extract_nodes.extract_summaries_batch"
 CUT = Usage(calls=1, prompt_tokens=100, completion_tokens=10)
 
 
@@ -124,6 +125,75 @@ async def test_things_that_cannot_be_matched_at_once_are_matched_in_halves() -> 
     assert {(e.uuid, e.name) for e in apart.entities} == {
         (e.uuid, e.name) for e in together.entities
     }
+
+
+async def test_what_was_missed_is_asked_about_in_pieces_too() -> None:
+    asked: list[tuple[str, int]] = []
+
+    def say(question: Question) -> str | None:
+        if not question.prompt.startswith("reflexion."):
+            return None
+        text = shown(question).split("<TEXT>\n")[1].split("\n</TEXT>")[0]
+        asked.append((question.prompt, len(text)))
+        if len(text) > 1000:
+            raise TooLong("the answer was cut", CUT)
+        return json.dumps({"missed_entities": [], "missed_facts": []})
+
+    asks = LlmExtractor(
+        Canned(say), ToyEmbedder(), steering=always("Look.", reflexion=1), halve=halves
+    )
+    whole, _ = await read(Canned(), long_turn())
+    group = story.empty_group()
+    await story.take_in(asks, [long_turn()], group, ToyEmbedder())
+    assert said(group) == said(whole)
+    assert {prompt for prompt, length in asked if length <= 1000} == {
+        "reflexion.entities",
+        "reflexion.facts",
+    }
+
+
+async def test_a_thing_that_is_not_matched_with_all_of_the_text_is_matched_with_less() -> None:
+    def say(question: Question) -> None:
+        if question.prompt == "dedupe_nodes.nodes" and len(current(question)) > 1600:
+            raise TooLong("it does not fit", CUT)
+
+    text = f"`pytest 7` is told. {'It is long. ' * 400}"
+    turn = replace(story.episodes()[5], parts=(text,))
+    together, _ = await read(Canned(), turn, await grown())
+    model = Canned(say)
+    apart, result = await read(model, turn, await grown())
+    assert {e.name for e in apart.entities} == {e.name for e in together.entities}
+    assert [len(current(one)) > 1600 for one in model.prompts("dedupe_nodes.nodes")] == [
+        True,
+        False,
+    ]
+    assert result.usage.calls == len(model.asked)
+
+
+async def test_things_that_cannot_be_summed_up_at_once_are_summed_up_in_halves() -> None:
+    long = " ".join(["sqlite is slow"] * 140)
+    names = ("cart.py", "sqlite", "pytest -q")
+    turn = replace(story.episodes()[5], parts=("`cart.py` uses `sqlite`. `pytest -q` is.",))
+
+    async def known() -> Group:
+        group = await grown()
+        group.put([replace(e, summary=long) for e in group.entities if e.name in names[:2]], ())
+        return group
+
+    def say(question: Question) -> str | None:
+        if question.prompt != SUMMARIES:
+            return None
+        if len(current(question)) > 1600 or shown(question).count('"summary"') > 1:
+            raise TooLong("the answer was cut", CUT)
+        return None
+
+    together, _ = await read(Canned(), turn, await known())
+    model = Canned(say)
+    apart, _ = await read(model, turn, await known())
+    assert {(e.name, e.summary) for e in apart.entities} == {
+        (e.name, e.summary) for e in together.entities
+    }
+    assert len(model.prompts(SUMMARIES)) > 2
 
 
 async def grown() -> Group:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TypeVar
 
 from graphiti_core.edges import EntityEdge
@@ -36,10 +37,15 @@ class Passage:
     def of(self, text: str, earlier: Sequence[str]) -> "Passage":
         """Return a piece of it, with what stands before it, briefly."""
         told = self.told.model_copy(update={"content": text})
-        before = [shown.briefly(node) for node in self.before]
+        before = self.briefly().before
         if earlier:
             before.append(self.told.model_copy(update={"content": shown.ends(earlier)}))
         return replace(self, told=told, before=before)
+
+    def briefly(self) -> "Passage":
+        """Return what tells of what it is about, where all of it does not fit."""
+        before = [shown.briefly(node) for node in self.before]
+        return replace(self, told=shown.briefly(self.told), before=before)
 
 
 class Asking:
@@ -87,8 +93,7 @@ class Asking:
         for edge in edges:
             edge.source_node_uuid = keys.get(edge.source_node_uuid, edge.source_node_uuid)
             edge.target_node_uuid = keys.get(edge.target_node_uuid, edge.target_node_uuid)
-            if edge.valid_at is None and edge.invalid_at is None:
-                edge.valid_at = passage.told.valid_at
+            _date(edge, passage.told.valid_at)
         return edges, made
 
     async def missed_entities(self, passage: Passage, nodes: Sequence[EntityNode]) -> list[str]:
@@ -114,6 +119,17 @@ class Asking:
         finally:
             self.usage += clients.model.usage
         return answer
+
+
+def _date(edge: EntityEdge, told_at: datetime) -> None:
+    """Date a fact that has no date from its turn; what ended before it began, by its end alone.
+
+    Models date what is said from the turn, also where it is said that it was over long before.
+    """
+    if edge.invalid_at is None:
+        edge.valid_at = edge.valid_at or told_at
+    elif edge.valid_at is not None and edge.invalid_at < edge.valid_at:
+        edge.valid_at = None
 
 
 def _key(passage: Passage, node: EntityNode) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar, cast
 
 from graphiti_core.edges import EntityEdge
@@ -28,6 +29,8 @@ from turnetl.model import Entity, Usage
 One = TypeVar("One")
 Other = TypeVar("Other")
 
+Matched = tuple[list[EntityNode], dict[str, str]]
+"""What things are in the group, and the key of each there by the one it was named under."""
 Gate = Callable[[EntityNode], Awaitable[bool]]
 """Whether an entity's summary is worth a call."""
 
@@ -43,9 +46,13 @@ class Matching:
     passage: Passage
     usage: Usage = field(default_factory=Usage)
 
-    async def things(self, named: Sequence[Entity]) -> tuple[list[EntityNode], dict[str, str]]:
+    async def things(self, named: Sequence[Entity]) -> Matched:
         """Return what the things are in the group, and under which key each is there."""
-        return await self._resolved(named)
+        (nodes, keys), *others = await self._fitting(named, self._matched)
+        for more, more_keys in others:
+            nodes = [*nodes, *outcome.not_among(more, nodes)]
+            keys = keys | more_keys
+        return nodes, keys
 
     async def facts(
         self, said: Said, nodes: list[EntityNode], keys: dict[str, str]
@@ -53,7 +60,7 @@ class Matching:
         """Return things and facts as they shall be: new, confirmed and retired ones."""
         unknown = _by_name(said.endpoints, nodes, keys)
         if unknown:
-            more, more_keys = await self._resolved(unknown)
+            more, more_keys = await self.things(unknown)
             keys |= more_keys
             nodes = [*nodes, *outcome.not_among(more, nodes)]
         edges = resolve_edge_pointers([convert.edge(fact) for fact in said.facts], keys)
@@ -82,47 +89,59 @@ class Matching:
             self.usage += clients.model.usage
         return confirmed + retired, new
 
-    async def _summed_up(self, nodes: list[EntityNode], new: list[EntityEdge]) -> None:
+    async def _summed_up(self, nodes: Sequence[EntityNode], new: list[EntityEdge]) -> None:
         """Give the things their attributes and summaries, with the facts that are new."""
-        if not nodes:
-            return
+        if nodes:
+            await self._fitting(nodes, partial(self._summed_up_at_once, new=new))
+
+    async def _fitting(
+        self,
+        things: Sequence[One],
+        ask: Callable[[Sequence[One], Passage], Awaitable[Other]],
+        passage: Passage | None = None,
+    ) -> list[Other]:
+        """Ask about the things; if that does not fit, in two, and with less of the text."""
+        try:
+            return [await ask(things, passage or self.passage)]
+        except TooLong:
+            if len(things) == 1 and passage is not None:
+                raise
+        brief, middle = passage or self.passage.briefly(), len(things) // 2
+        pieces = [piece for piece in (things[:middle], things[middle:]) if piece]
+        return [one for piece in pieces for one in await self._fitting(piece, ask, brief)]
+
+    async def _summed_up_at_once(
+        self, nodes: Sequence[EntityNode], passage: Passage, *, new: list[EntityEdge]
+    ) -> None:
         clients = self.clients()
+        before = [(node, node.summary, node.attributes) for node in nodes]
         try:
             await extract_attributes_from_nodes(
                 clients.bundle,
-                nodes,
-                self.passage.told,
-                self.passage.before,
+                list(nodes),
+                passage.told,
+                passage.before,
                 self.ontology.entity_types,
                 self.gate,
                 edges=new,
             )
             clients.check()
+        except TooLong:
+            # Facts that were written into a summary would be there twice.
+            for node, summary, attributes in before:
+                node.summary, node.attributes = summary, attributes
+            raise
         finally:
             self.usage += clients.model.usage
 
-    async def _resolved(self, named: Sequence[Entity]) -> tuple[list[EntityNode], dict[str, str]]:
-        """Match things by name; those that do not fit one question are asked about in two."""
-        try:
-            return await self._resolved_at_once(named)
-        except TooLong:
-            if len(named) == 1:
-                raise
-        middle = len(named) // 2
-        nodes, keys = await self._resolved(named[:middle])
-        more, more_keys = await self._resolved(named[middle:])
-        return [*nodes, *outcome.not_among(more, nodes)], keys | more_keys
-
-    async def _resolved_at_once(
-        self, named: Sequence[Entity]
-    ) -> tuple[list[EntityNode], dict[str, str]]:
+    async def _matched(self, named: Sequence[Entity], passage: Passage) -> Matched:
         clients = self.clients()
         try:
             nodes, keys, _ = await resolve_extracted_nodes(
                 clients.bundle,
                 [convert.node(entity) for entity in named],
-                self.passage.told,
-                self.passage.before,
+                passage.told,
+                passage.before,
                 self.ontology.entity_types,
             )
             clients.check()

@@ -3,11 +3,11 @@
 Nothing here hangs on the group, so that it may run ahead of the turns before.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from graphiti_core.edges import EntityEdge
-from graphiti_core.nodes import EntityNode
 
 from turnetl import ids
 from turnetl.errors import TooLong
@@ -78,15 +78,16 @@ class Reader:
             BadTurn: it cannot be read. Its usage is what that cost.
         """
         asking = Asking(self._model, self._embedder, self._ontology)
-        nodes = await self._in_halves(passage, _entities(asking, steer.instructions))
+        nodes = await self._in_halves(passage, partial(asking.entities, told=steer.instructions))
+        hinted: set[str] = set()
         for _ in range(steer.reflexion):
-            missed = await asking.missed_entities(passage, nodes)
-            if steer.instructions is not None:
-                missed = worth_a_name(missed)
-            if not missed:
+            found = await self._in_halves(passage, partial(asking.missed_entities, nodes=nodes))
+            missed = worth_a_name(found) if steer.instructions is not None else found
+            if not (new := _not_hinted(missed, hinted)):
                 break
-            hints = steer.join(reflexion.hint_of_entities(missed))
-            nodes = united(nodes, await self._in_halves(passage, _entities(asking, hints)))
+            hints = steer.join(reflexion.hint_of_entities(new))
+            more = await self._in_halves(passage, partial(asking.entities, told=hints))
+            nodes = united(nodes, more)
         kept, left_out = sifted(united([], nodes), all_of_them=steer.instructions is None)
         return Named(tuple(map(convert.entity, kept)), left_out, asking.usage)
 
@@ -98,11 +99,12 @@ class Reader:
         """
         asking = Asking(self._model, self._embedder, self._ontology)
         edges, made = await self._facts(asking, passage, named, steer.instructions)
+        hinted: set[str] = set()
         for _ in range(steer.reflexion):
-            missed = await asking.missed_facts(passage, named, edges)
-            if not missed:
+            look = partial(asking.missed_facts, named=named, edges=edges)
+            if not (new := _not_hinted(await self._in_halves(passage, look), hinted)):
                 break
-            hints = steer.join(reflexion.hint_of_facts(missed))
+            hints = steer.join(reflexion.hint_of_facts(new))
             later, more = await self._facts(asking, passage, named, hints)
             edges, made = later_wins(edges, later), united(made, more)
         ends, left_out = sifted(not_named(made, named), all_of_them=steer.instructions is None)
@@ -143,8 +145,11 @@ class Reader:
         return found
 
 
-def _entities(asking: Asking, told: str | None) -> Callable[[Passage], Awaitable[list[EntityNode]]]:
-    return lambda passage: asking.entities(passage, told)
+def _not_hinted(missed: Iterable[str], hinted: set[str]) -> list[str]:
+    """Return what is new, and take it down: the same hint gives the same reading."""
+    new = [one for one in dict.fromkeys(missed) if one not in hinted]
+    hinted.update(new)
+    return new
 
 
 def _keyed(passage: Passage, edge: EntityEdge) -> Fact:

@@ -49,7 +49,7 @@ def ends(parts: Sequence[str], asked: int = _WHOLE[0], ended: int = _WHOLE[1]) -
 
 
 def briefly(node: EpisodicNode) -> EpisodicNode:
-    """Return an earlier turn by its beginning and its end."""
+    """Return a turn by its beginning and its end."""
     return node.model_copy(update={"content": ends([node.content], *_SHORT)})
 
 

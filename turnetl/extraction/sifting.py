@@ -1,5 +1,7 @@
 """Of what a model names and says: each once, and nothing that nobody would look for."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from graphiti_core.edges import EntityEdge
@@ -22,10 +24,12 @@ def united(before: Iterable[EntityNode], later: Iterable[EntityNode]) -> list[En
 def later_wins(before: list[EntityEdge], later: list[EntityEdge]) -> list[EntityEdge]:
     """Return the facts of both; of a kind between two things only those that were said last.
 
-    The model says most of what it said before again, seldom in the same words.
+    The model says most of what it said before again, seldom in the same words. If it says less of a
+    kind than before, it left some of it out: then both stay.
     """
-    said = {_kind(edge) for edge in later}
-    return [*(edge for edge in before if _kind(edge) not in said), *later]
+    earlier, said = Counter(map(_kind, before)), Counter(map(_kind, later))
+    left = [edge for edge in before if said[_kind(edge)] < earlier[_kind(edge)]]
+    return [*left, *later]
 
 
 def _kind(edge: EntityEdge) -> tuple[str, str, str]:
@@ -58,9 +62,9 @@ def hung(edges: Iterable[EntityEdge], things: Iterable[EntityNode]) -> list[Enti
     One that has lost an end hangs on another thing that its sentence names, the longest name first:
     "the user wants the cart to use sqlite" is about the cart. With no such thing it goes.
     """
-    known = {node.uuid: node.name.casefold() for node in things}
-    by_length = sorted(known, key=lambda uuid: (-len(known[uuid]), uuid))
-    return [found for edge in edges if (found := _on_known(edge, known, by_length))]
+    names = {node.uuid: node.name.casefold() for node in things}
+    known = dict(sorted(names.items(), key=lambda one: (-len(one[1]), one[0])))
+    return [found for edge in edges if (found := _on_known(edge, known))]
 
 
 def worth_a_name(names: list[str]) -> list[str]:
@@ -68,9 +72,8 @@ def worth_a_name(names: list[str]) -> list[str]:
     return [name for name, reason in zip(names, reasons, strict=True) if reason is None]
 
 
-def _on_known(
-    edge: EntityEdge, known: Mapping[str, str], by_length: Sequence[str]
-) -> EntityEdge | None:
+def _on_known(edge: EntityEdge, known: Mapping[str, str]) -> EntityEdge | None:
+    """Return the fact with two ends that are known, by the longest name first, if there are."""
     source, target = edge.source_node_uuid, edge.target_node_uuid
     if source in known and target in known:
         return edge
@@ -78,10 +81,16 @@ def _on_known(
     if other not in known:
         return None
     fact = edge.fact.casefold()
-    instead = next((uuid for uuid in by_length if uuid != other and known[uuid] in fact), None)
+    named = (uuid for uuid, name in known.items() if uuid != other and _says(fact, name))
+    instead = next(named, None)
     if instead is None:
         return None
-    ends = {"source_node_uuid": instead, "target_node_uuid": other}
-    if other == source:
-        ends = {"source_node_uuid": other, "target_node_uuid": instead}
-    return edge.model_copy(update=ends)
+    lost = "target_node_uuid" if other == source else "source_node_uuid"
+    return edge.model_copy(update={lost: instead})
+
+
+def _says(fact: str, name: str) -> bool:
+    """Whether the name stands there by itself: `go` is not in "good"."""
+    # Among letters of a script without blanks a name stands by itself, too.
+    alone = rf"(?<!\w){re.escape(name)}(?!\w)"
+    return name in fact and re.search(alone, fact, re.ASCII) is not None
