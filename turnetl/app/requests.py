@@ -45,6 +45,14 @@ async def requests(settings: Settings, limits: Limits, clock: Clock) -> Sequence
     with opening.journal(settings, clock) as journal:
         kept = journal if settings.journal and journal.path.exists() else None
         for episode, context in turns:
-            found += await of(episode, context, read, asked, journal=kept, estimate=tokens)
+            found += await of(
+                episode,
+                context,
+                read,
+                asked,
+                journal=kept,
+                estimate=tokens,
+                parameters=settings.llm.effort or "",
+            )
     await asked.close()
     return tuple(found)

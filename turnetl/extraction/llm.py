@@ -38,7 +38,7 @@ from turnetl.model import Episode, GroupId, Usage, Vector
 
 __all__ = ["Extracted", "Gate", "LlmExtractor", "Part"]
 
-_VERSION = "4"
+_VERSION = "5"
 """Of what is made of answers, here and in `reading`, `matching`, `junk` and `reflexion`."""
 _GONE = "facts"
 """What facts are counted under that had nothing left to hang on."""
@@ -75,6 +75,7 @@ class LlmExtractor:
         ontology: Ontology = CODING,
         gate: Gate | None = None,
         halve: Halve | None = None,
+        parameters: str = "",
     ) -> None:
         """Make an extractor for any number of groups.
 
@@ -85,12 +86,14 @@ class LlmExtractor:
             ontology: kinds of things and facts to look for.
             gate: asked before an entity is summarised; None summarises as Graphiti does.
             halve: cuts a part that is too long for the model; None sets its turn aside.
+            parameters: what the model is told in every call, beside the question.
         """
         self._model = model
         self._embedder = embedder
         self._steering = steering
         self._ontology = ontology
         self._gate = gate
+        self._parameters = parameters
         signatures.remember()
         self._reader = Reader(model, TurnEmbedder(embedder), ontology, halve)
         self._air = Air()
@@ -102,6 +105,7 @@ class LlmExtractor:
             _VERSION,
             _graphiti(),
             self._model.name,
+            self._parameters,
             self._steering.of(group, kind).digest,
             self._ontology.digest,
         )

@@ -40,6 +40,7 @@ async def requests(
     *,
     journal: Journal | None,
     estimate: Callable[[str], int],
+    parameters: str = "",
 ) -> tuple[Request, ...]:
     """Return what would be sent to read the turn, in order. Asks no model.
 
@@ -50,8 +51,9 @@ async def requests(
         asked: the model of a run, bare; it is not asked.
         journal: what was answered already.
         estimate: tokens of a text.
+        parameters: what the model is told in every call, beside the question.
     """
-    overheard = _Overheard(asked, journal)
+    overheard = _Overheard(asked, journal, parameters)
     extractor = read(overheard, _NoEmbedder())
     extracted = await extractor.extract(episode, context)
     for part in extracted.parts:
@@ -76,8 +78,9 @@ async def requests(
 class _Overheard:
     """Stands where the model would be asked."""
 
-    def __init__(self, asked: Model, journal: Journal | None) -> None:
+    def __init__(self, asked: Model, journal: Journal | None, parameters: str) -> None:
         self._asked = asked
+        self._parameters = parameters
         self._journal = journal
         self.heard: list[tuple[Question, bool]] = []
         """Questions, and whether their answers are known."""
@@ -99,7 +102,8 @@ class _Overheard:
     async def _found(self, question: Question) -> Answer | None:
         if self._journal is None:
             return None
-        return await self._journal.found(key_of(_one(self._asked, question).name, question))
+        name = _one(self._asked, question).name
+        return await self._journal.found(key_of(name, question, self._parameters))
 
 
 class _NoEmbedder:

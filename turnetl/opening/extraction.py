@@ -12,7 +12,7 @@ from turnetl.extraction.config import TEMPLATE_ENDING, slip
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.steering import Steering
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.extraction.templates import TemplateResolver, folders
+from turnetl.extraction.templates import NoTemplate, TemplateResolver, folders
 from turnetl.llm.chat import Model
 from turnetl.llm.checked import Checked
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -55,7 +55,12 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], str] | None:
     """Return how turns of a group and kind would be extracted today.
 
     None if the model is not fully named.
+
+    Raises:
+        BadUsage: an ontology that cannot be used: what is stale could not be told.
     """
+    if settings.extractor_name != "structural":
+        ontology.load(settings.extraction.ontology, templates())
     # No recipe hangs on the embedder: the group's profile names it.
     try:
         return extractor(settings, WordLlamaEmbedder(), None).recipe
@@ -122,6 +127,15 @@ def check(settings: Settings, once: str | None = None) -> None:
             steering.of(GroupId(group), kind)
 
 
+def _refuse_without_template(said: str) -> None:
+    if not said.endswith(TEMPLATE_ENDING):
+        return
+    try:
+        templates().read(said)
+    except NoTemplate as none:
+        raise BadUsage(f"{none}; `turnetl templates list` says which there are") from none
+
+
 def reader(settings: Settings) -> Callable[[Model, Embedder], Extractor[Any]]:
     """Return what makes the extractor that asks a model, with a model and an embedder of one's own.
 
@@ -147,4 +161,5 @@ def _llm(settings: Settings, used: Embedder, asked: Model) -> Extractor[Any]:
         steering=Steering(settings.extraction, templates()),
         ontology=ontology.load(settings.extraction.ontology, templates()),
         halve=parts.halves,
+        parameters=settings.llm.effort or "",
     )
