@@ -38,7 +38,7 @@ JUNK = {
         "2026-01-07-c93f3533-0f6b-4a61-99bd-7b788208ad61.json",
     ),
     "hash": ("3f2a9c1", "commit 5efdc56", "sha256:" + "ab" * 32, "3f2a9c1..5efdc56", "ce1c563..."),
-    "line": ("line 42", "L42-L60", "lines 3, 9", "Line 12 of cart.py", "column 7"),
+    "line": ("line 42", "L42-L60", "L128", "lines 3, 9", "Line 12 of cart.py", "column 7"),
     "port": ("port 8080", ":5432", "localhost:8080", "http://127.0.0.1:3000/", "localhost"),
     "date": (
         "2026-03-02",
@@ -48,11 +48,21 @@ JUNK = {
         "2 March",
         "02/03/2026",
         "5 minutes",
+        "30 days",
         "1.5s",
         "last week",
     ),
     "number": ("404", "50%", "3 tests", "12 MB", "1,204", "3/10", "0x7ffe", "~200 lines"),
-    "word": ("user", "The User", "`assistant`", "Assistant:", "code", "this file", "the session"),
+    "word": (
+        "user",
+        "The User",
+        "`assistant`",
+        "Assistant:",
+        "code",
+        "this file",
+        "the session",
+        "model",
+    ),
     "empty": ("...", "--", ""),
     "long": ("a very long sentence " * 30,),
 }
@@ -62,6 +72,7 @@ face2face p95 i18n 2fa L10n v2.1 2.1 3.11.4 #123 ENT-98 agent_1 run_tests2 call_
 404-page user-service UserService Session Message Task Error500 test_user.py port.py line_number.py
 process.env.PORT decade2 c0ffee/ deadbeef .env .data/ port_forward date-fns moment.js uuid-ossp
 localhost.run temp_dir number.ts issue-templates hash.js Log4j 7zip 1password build.gradle
+2024.10 2024.12.14 3D 2d L1 L2 Model Person Customer Code Bot People
 """
 
 

@@ -28,7 +28,7 @@ _UNIT = (
     r"|errors?|warnings?|tests?|passed|failed)"
 )
 _TIME_UNIT = (
-    r"(?:ns|[uµ]s|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?|months?|years?"
+    r"(?:ns|[uµ]s|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?"
     r"|milliseconds?)"
 )
 
@@ -36,14 +36,15 @@ _BEFORE = " \t\r\n`'\"\u201c\u2018(*"
 _BEHIND = " \t\r\n`'\"\u201d\u2019)*.,;:"
 
 _NOBODY = """
-user users human person people someone developer customer assistant ai agent bot model llm speaker
+user users human someone developer assistant ai agent llm speaker
 i me my we us our you your he she it they them this that these those
-none null nil true false undefined unknown n/a todo yes no ok okay done code
+none null nil true false undefined unknown n/a todo yes no ok okay done
 today yesterday tomorrow now
 """
 """In any letters."""
 _WORDS = """
-agents system source text content data file files folder folders directory directories path paths
+agents person people customer bot model code system source text content data file files folder
+folders directory directories path paths
 line lines command commands tool tools function functions method methods class classes variable
 variables value values error errors failure failures issue issues problem problems bug bugs fix
 fixes change changes test tests output input result results response request message messages
@@ -88,7 +89,8 @@ CHECKS: dict[str, pl.Expr] = {
         r"(?:[ _-]?id)?[ :#=_-]+(?:[0-9a-f]*[0-9][a-f][0-9a-f]*[0-9][0-9a-f]*|\d{5,})$",
     ),
     "line": _matches(
-        r"^(?:lines?|l|rows?|col(?:umn)?s?|offset|index)\s*[#:]?\s*\d+"
+        # `L2` is a cache or a norm.
+        r"^(?:(?:lines?|rows?|col(?:umn)?s?|offset|index)\s*[#:]?\s*\d+|l\s*[#:]?\s*\d{2,})"
         "(?:\\s*(?:-|\u2013|:|,|to|and)\\s*l?\\d+)*(?:\\s+(?:of|in)\\s.*)?$",
     ),
     "port": _matches(
@@ -96,7 +98,7 @@ CHECKS: dict[str, pl.Expr] = {
         r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::\d{1,5})?/?$",
     ),
     "date": _matches(
-        r"^\d{4}[-/.]\d{2}(?:[-/.]\d{2})?(?:[t ]+" + _CLOCK + _ZONE + ")?$",
+        r"^\d{4}[-/]\d{2}(?:[-/]\d{2})?(?:[t ]+" + _CLOCK + _ZONE + ")?$",
         rf"^{_CLOCK}{_ZONE}$",
         r"^\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d{2}$",
         rf"^(?:[a-z]{{3,9}}day,? )?{_MONTH}\.? {_DAY}(?:,? \d{{4}})?(?:,? {_CLOCK}{_ZONE})?$",
