@@ -146,6 +146,19 @@ def test_a_broken_template_stops_a_run_before_any_work(
     assert provider.asked == []
 
 
+def test_an_ontology_that_cannot_be_used_stops_status_too_and_says_why(
+    provider: Provider, tmp_path: Path
+) -> None:
+    archive(tmp_path / "a.jsonl", 1)
+    here("backfill", "a.jsonl", folder=tmp_path, **named(provider))
+    for gone in ("gone.toml", "../gone.toml"):
+        said = here("status", folder=tmp_path, **named(provider, EXTRACTION__ONTOLOGY=gone))
+        assert (said.code, len(said.said)) == (2, 1)
+        assert f"no ontology `{gone}`" in said.err
+    without = here("status", folder=tmp_path, TURNETL_EXTRACTION__ONTOLOGY="gone.toml")
+    assert without.code == 0
+
+
 def test_asking_what_was_missed_costs_calls_gives_hints_and_changes_the_recipe(
     provider: Provider, tmp_path: Path
 ) -> None:
