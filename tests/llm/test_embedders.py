@@ -13,9 +13,11 @@ from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused
 from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder, open_embedder
 from turnetl.llm.embedders.openai import OpenAiEmbedder
+from turnetl.llm.meter import Meter
+from turnetl.llm.prices import Price, Prices
 from turnetl.llm.retry import Patience
 from turnetl.llm.vectors import floats, stacked
-from turnetl.model import Vector
+from turnetl.model import Usage, Vector
 
 
 async def no_sleep(seconds: float) -> None:
@@ -165,6 +167,33 @@ async def test_the_length_is_learned_from_the_model_once(provider: Provider) -> 
     assert (used.dimensions, used.dimensions) == (3, 3)
     await used.close()
     assert len(provider.asked) == 1
+
+
+async def test_requests_are_counted_beside_what_a_budget_is_held_against(
+    provider: Provider,
+) -> None:
+    priced = Prices(({"openai-compatible/m": Price(1e6, 1e6, 0)},))
+    meter = Meter(priced)
+    silent = Fault(200, '{"data": [{"index": 0, "embedding": [1, 0]}]}')
+    provider.faults = [Fault(503), vectors([1, 0]), silent]
+    used = embedder(provider, meter=meter)
+    await used.embed(["a"])
+    await used.embed(["some words"])
+    await used.close()
+    counted = meter.by_prompt()["embeddings"]
+    assert (counted.calls, counted.prompt_tokens) == (3, 3 + 4)
+    assert counted.cost == 7
+    assert counted.seconds > 0
+    assert meter.total == Usage()
+
+
+async def test_without_a_price_what_embeddings_cost_is_not_known(provider: Provider) -> None:
+    meter = Meter(Prices())
+    provider.faults = [vectors([1, 0])]
+    used = embedder(provider, meter=meter)
+    await used.embed(["a"])
+    await used.close()
+    assert meter.by_prompt()["embeddings"].cost is None
 
 
 async def test_several_groups_that_want_to_know_the_length_ask_once(provider: Provider) -> None:

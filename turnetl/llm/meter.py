@@ -8,6 +8,8 @@ from turnetl.llm.chat import Answer, Model, Question
 from turnetl.llm.prices import Prices
 from turnetl.model import Usage
 
+EMBEDDINGS = "embeddings"
+
 _BYTES_A_TOKEN = 3
 
 
@@ -24,14 +26,22 @@ class Meter:
         self.prices = prices
         self.clock = clock
         self.total = Usage()
+        """What a budget is held against."""
         self._by_prompt: dict[str, Usage] = {}
 
     def add(self, prompt: str, usage: Usage) -> None:
         self._by_prompt[prompt] = self._by_prompt.get(prompt, Usage()) + usage
         self.total += usage
 
+    def add_embeddings(self, model: str, usage: Usage) -> None:
+        """Count a request to an embedder, beside the total: no budget is for it."""
+        price = self.prices.of(model)
+        if usage.prompt_tokens:
+            usage = replace(usage, cost=price.of(usage) if price else None)
+        self._by_prompt[EMBEDDINGS] = self._by_prompt.get(EMBEDDINGS, Usage()) + usage
+
     def by_prompt(self) -> Mapping[str, Usage]:
-        """Return what was used so far, sorted by the prompt's name."""
+        """Return what was used so far, sorted by the prompt's name; embeddings under their own."""
         return dict(sorted(self._by_prompt.items()))
 
 
@@ -73,11 +83,11 @@ def _counted(question: Question, answer: Answer) -> Answer:
     prompt = (said.text for said in question.messages)
     return replace(
         answer,
-        prompt_tokens=answer.prompt_tokens or _tokens(*prompt),
-        completion_tokens=answer.completion_tokens or _tokens(answer.text),
+        prompt_tokens=answer.prompt_tokens or estimated(*prompt),
+        completion_tokens=answer.completion_tokens or estimated(answer.text),
     )
 
 
-def _tokens(*texts: str) -> int:
+def estimated(*texts: str) -> int:
     """Return about as many tokens as the texts have, rather more than less."""
     return sum(-(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN) for text in texts)

@@ -62,7 +62,8 @@ async def tools(settings: Settings, around: Shared) -> AsyncIterator[Tools]:
         settings: which graph, embedder, extractor and model.
         around: what stands around the model's calls: `shared`, for the whole process.
     """
-    async with embedder(settings) as used, store(settings, write=True) as graph:
+    counted = embedder(settings, meter=around.meter)
+    async with counted as used, store(settings, write=True) as graph:
         extracts = extractor(settings, used, around)
         try:
             await graph.prepare()

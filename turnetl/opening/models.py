@@ -34,9 +34,9 @@ JOURNAL = "journal.sqlite"
 def shared(settings: Settings, clock: Clock) -> Iterator[Shared]:
     """Open what all models of this process share, and close it afterwards.
 
-    A run that asks no model touches no file for it.
+    A run that asks nobody touches no file for it.
     """
-    around = _shared(settings, prices() if is_asked(settings) else Prices())
+    around = _shared(settings, prices() if _costs(settings) else Prices())
     if not (settings.journal and is_asked(settings)):
         yield around
         return
@@ -101,9 +101,11 @@ def check(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def embedder(settings: Settings, patience: Patience | None = None) -> AsyncIterator[Embedder]:
+async def embedder(
+    settings: Settings, patience: Patience | None = None, meter: Meter | None = None
+) -> AsyncIterator[Embedder]:
     """Open what makes vectors of texts, one for the whole process, and close it afterwards."""
-    opened = CachedEmbedder(_embedder(settings, patience))
+    opened = CachedEmbedder(_embedder(settings, patience, meter))
     try:
         yield opened
     finally:
@@ -124,7 +126,12 @@ def _shared(settings: Settings, known: Prices) -> Shared:
     )
 
 
-def _embedder(settings: Settings, patience: Patience | None) -> Embedder:
+def _costs(settings: Settings) -> bool:
+    """Whether a run asks somebody who may want money for it."""
+    return is_asked(settings) or settings.embedder.provider != "local"
+
+
+def _embedder(settings: Settings, patience: Patience | None, meter: Meter | None) -> Embedder:
     chosen = settings.embedder
     return open_embedder(
         chosen.provider,
@@ -133,6 +140,7 @@ def _embedder(settings: Settings, patience: Patience | None) -> Embedder:
         api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
         dimensions=chosen.dimensions,
         patience=patience,
+        meter=meter,
     )
 
 

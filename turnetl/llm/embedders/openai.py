@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
@@ -12,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.errors import ModelBusy, ModelRefused
-from turnetl.llm.chat import below, dig
+from turnetl.llm.chat import below, count, dig
 from turnetl.llm.http import Endpoint, Timeouts
+from turnetl.llm.meter import Meter, estimated
 from turnetl.llm.retry import Patience
 from turnetl.llm.vectors import packed
-from turnetl.model import Vector
+from turnetl.model import Usage, Vector
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +47,7 @@ class OpenAiEmbedder:
         dimensions: int | None = None,
         timeouts: Timeouts | None = None,
         patience: Patience | None = None,
+        meter: Meter | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._model = model
@@ -53,6 +56,7 @@ class OpenAiEmbedder:
         self._dimensions = dimensions
         self._timeouts = timeouts or Timeouts()
         self._patience = patience or Patience()
+        self._meter = meter
         self._sleep = sleep
         self._endpoint = self._opened()
         self._learning = Lock()
@@ -108,7 +112,7 @@ class OpenAiEmbedder:
         body, wait = self._body(texts), self._patience.first_wait
         for left in reversed(range(self._patience.attempts)):
             try:
-                return self._read(await endpoint.ask(body), len(texts))
+                return self._read(await self._counted(endpoint, body), len(texts))
             except ModelBusy as busy:
                 pause = wait if busy.retry_after is None else busy.retry_after
                 if not left or pause > self._patience.longest_wait:
@@ -118,6 +122,18 @@ class OpenAiEmbedder:
                 await self._sleep(pause * (1 + random.random() / 4))  # noqa: S311 - no secret
                 wait = min(wait * 2, self._patience.longest_wait)
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def _counted(self, endpoint: Endpoint, body: dict[str, Any]) -> dict[str, Any]:
+        began, tokens = time.perf_counter(), 0
+        try:
+            answered = await endpoint.ask(body)
+            said = count(dig(answered, "usage", "prompt_tokens"))
+            tokens = said or estimated(*body["input"])
+            return answered
+        finally:
+            if self._meter is not None:
+                usage = Usage(1, tokens, seconds=time.perf_counter() - began)
+                self._meter.add_embeddings(self.name, usage)
 
     def _body(self, texts: Sequence[str]) -> dict[str, Any]:
         body: dict[str, Any] = {

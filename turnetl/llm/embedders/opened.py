@@ -2,6 +2,7 @@
 
 from turnetl.errors import BadUsage
 from turnetl.llm.embedders.local import WordLlamaEmbedder
+from turnetl.llm.meter import Meter
 from turnetl.llm.port import Embedder
 from turnetl.llm.retry import Patience
 
@@ -16,6 +17,7 @@ def open_embedder(
     api_key: str | None = None,
     dimensions: int | None = None,
     patience: Patience | None = None,
+    meter: Meter | None = None,
 ) -> Embedder:
     """Return an embedder; opens no connection yet.
 
@@ -26,6 +28,7 @@ def open_embedder(
         api_key: where one is needed.
         dimensions: of the vectors; None: as the model gives them.
         patience: with a busy server; None: as with a model.
+        meter: counts what is asked of a server, if it is there.
 
     Raises:
         BadUsage: something is missing or unknown; says which.
@@ -41,5 +44,10 @@ def open_embedder(
     from turnetl.llm.embedders.openai import BASE_URL, OpenAiEmbedder  # noqa: PLC0415 - if named
 
     return OpenAiEmbedder(
-        model, base_url or BASE_URL, api_key, dimensions=dimensions, patience=patience
+        model,
+        base_url or BASE_URL,
+        api_key,
+        dimensions=dimensions,
+        patience=patience,
+        meter=meter,
     )
