@@ -12,7 +12,7 @@ from turnetl.extraction.config import TEMPLATE_ENDING, slip
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.steering import Steering
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.extraction.templates import NoTemplate, TemplateResolver, folders
+from turnetl.extraction.templates import TemplateResolver, folders
 from turnetl.llm.chat import Model
 from turnetl.llm.checked import Checked
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -125,15 +125,6 @@ def check(settings: Settings, once: str | None = None) -> None:
     for group in ("", *settings.extraction.groups):
         for kind in ("", *KINDS):
             steering.of(GroupId(group), kind)
-
-
-def _refuse_without_template(said: str) -> None:
-    if not said.endswith(TEMPLATE_ENDING):
-        return
-    try:
-        templates().read(said)
-    except NoTemplate as none:
-        raise BadUsage(f"{none}; `turnetl templates list` says which there are") from none
 
 
 def reader(settings: Settings) -> Callable[[Model, Embedder], Extractor[Any]]:
