@@ -89,6 +89,28 @@ def test_without_a_price_the_cost_is_said_to_be_unknown(provider: Provider, tmp_
     assert said["spent"]["prompt_tokens"] > 0
 
 
+@pytest.mark.parametrize("extractor", ["structural", "llm"])
+def test_what_an_embedder_was_asked_stands_in_the_account_and_in_no_budget(
+    provider: Provider, tmp_path: Path, extractor: str
+) -> None:
+    price(tmp_path, PRICED + '"openai-compatible/e" = { input = 1000, output = 0 }\n')
+    embedder = {
+        "TURNETL_EMBEDDER__PROVIDER": "openai-compatible",
+        "TURNETL_EMBEDDER__BASE_URL": f"{provider.url}/v1",
+        "TURNETL_EMBEDDER__MODEL": "e",
+    }
+    more = ("--extractor", extractor, "--budget", "$0.30", "--json")
+    ran = here("backfill", *BOTH, *more, folder=tmp_path, **named(provider), **embedder)
+    assert ran.code == 0
+    asked = [one for one in provider.asked if one.path.endswith("/embeddings")]
+    texts = sum(len(one.body["input"]) for one in asked)
+    counted = ran.json["model"]["by_prompt"]["embeddings"]
+    assert counted["calls"] == len(asked) > 0
+    assert counted["prompt_tokens"] == texts
+    assert counted["cost"] == pytest.approx(texts / 1000)
+    assert ran.json["model"]["calls"] == len(provider.asked)
+
+
 def test_a_price_file_that_makes_no_sense_is_named_with_its_line(
     provider: Provider, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ What it says is computed from what it is asked (tests/servers/answers.py); what 
 by the test (tests/servers/faults.py).
 """
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,9 @@ from typing import Any
 from tests.servers import wires
 from tests.servers.answers import ANSWERS, Json
 from tests.servers.faults import KINDS, Cap, Dice, Fault
+from tests.servers.toy import ToyEmbedder
 from tests.servers.wires import Words
+from turnetl.llm.vectors import floats
 
 __all__ = ["KEY", "Asked", "Cap", "Dice", "Fault", "Provider", "Words", "serving"]
 
@@ -115,6 +118,12 @@ def serving() -> Iterator[Provider]:
         thread.join()
 
 
+def _embedded(texts: list[str]) -> Json:
+    vectors = asyncio.run(ToyEmbedder().embed(texts))
+    data = [{"index": at, "embedding": floats(one)} for at, one in enumerate(vectors)]
+    return {"data": data, "usage": {"prompt_tokens": len(texts)}}
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -139,6 +148,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(fault)
 
     def _answer(self, body: Json, words: Words | None) -> Fault:
+        if self.path.endswith("/embeddings"):
+            return Fault(200, json.dumps(_embedded(body["input"])))
         words = words or Words(wires.canned(body, self._provider.answers))
         reply = wires.reply(self.path, words)
         if reply is None:
