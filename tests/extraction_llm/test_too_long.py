@@ -1,20 +1,27 @@
 """Parts that do not fit: cut in two where a reader would pause, and again, until they do."""
 
 import json
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.extraction_llm import story
 from tests.extraction_llm.canned import Canned, shown
 from tests.servers.toy import ToyEmbedder
+from turnetl import clock
 from turnetl.episodes.parts import halves
 from turnetl.errors import BadTurn, TooLong
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
+from turnetl.extraction.requests import requests
 from turnetl.extraction.steering import always
 from turnetl.graph.mirror.group import Group
-from turnetl.llm.chat import Question
+from turnetl.llm.chat import Model, Question
+from turnetl.llm.journal import Journal, Journaled
+from turnetl.llm.port import Embedder
 from turnetl.model import Episode, Usage
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
@@ -47,9 +54,9 @@ def current(question: Question) -> str:
     return ""
 
 
-async def read(model: Canned, turn: Episode, group: Group | None = None) -> tuple[Group, Resolved]:
+async def read(model: Model, turn: Episode, group: Group | None = None) -> tuple[Group, Resolved]:
     group = group or story.empty_group()
-    asks = LlmExtractor(model, ToyEmbedder(), steering=always(None), halve=halves)
+    asks = reader(model, ToyEmbedder())
     (result,) = await story.take_in(asks, [turn], group, ToyEmbedder())
     return group, result
 
@@ -204,3 +211,33 @@ async def grown() -> Group:
 def asked_about(question: Question) -> int:
     """Return how many new things the question is about."""
     return len(json.loads(shown(question).split("<ENTITIES>\n")[1].split("\n</ENTITIES>")[0]))
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with closing(Journal(tmp_path / "journal.sqlite", clock=clock.now)) as opened:
+        yield opened
+
+
+async def test_a_run_that_is_done_again_cuts_at_once_and_asks_nothing(journal: Journal) -> None:
+    """Questions that did not fit were paid for, too."""
+    model, turn = only(700, NODES, EDGES), long_turn()
+    asked = Journaled(model, journal)
+    first, told = await read(asked, turn)
+    calls = len(model.asked)
+    again, told_again = await read(asked, turn)
+    assert len(model.asked) == calls
+    assert said(again) == said(first)
+    assert told_again.usage == told.usage
+
+
+async def test_a_part_that_did_not_fit_is_shown_in_pieces_before_a_run(journal: Journal) -> None:
+    model, turn = only(1500, NODES), long_turn()
+    await read(Journaled(model, journal), turn)
+    shown = await requests(turn, [], reader, model, journal=journal, estimate=len)
+    assert [one.prompt for one in shown] == [NODES] * 3 + [EDGES] * (len(shown) - 3)
+    assert all(one.is_known for one in shown)
+
+
+def reader(model: Model, embedder: Embedder) -> LlmExtractor:
+    return LlmExtractor(model, embedder, steering=always(None), halve=halves)

@@ -1,8 +1,10 @@
 """Questions, a model that counts them, and a program that asks through a journal, to be killed."""
 
 import asyncio
+import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +26,14 @@ def question(said: str = "Who spoke?", prompt: str = "extract_nodes.extract_text
 
 def answer(said: str = "{}", cost: float | None = 0.25) -> Answer:
     return Answer(said, 100, 10, cut=False, cached_tokens=40, calls=2, seconds=1.5, cost=cost)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[sqlite3.Connection]:
+    """Lock it against writers, until the connection's transaction ends."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
 
 
 @dataclass

@@ -6,8 +6,8 @@ Real limits and real locks; what a process may write is limited in a process of 
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.llm.journals import NAME, Counted, answer, clock, question
+from tests.llm.journals import NAME, Counted, answer, clock, locked, question
 from turnetl.errors import JournalRefused, Stop
 from turnetl.llm.chat import Answer
 from turnetl.llm.journal import Journal, Journaled, key_of
@@ -57,14 +57,6 @@ def said(number: int) -> str:
 
 def key(number: int) -> str:
     return key_of(NAME, question(f"number {number}"))
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[sqlite3.Connection]:
-    """Lock it against writers, until the connection's transaction ends."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield other
 
 
 def change(path: Path, statement: str, *values: object) -> None:
@@ -155,7 +147,7 @@ async def test_a_journal_of_another_form_is_left_alone(full: Path) -> None:
     change(full, "PRAGMA user_version = 7")
     with (
         closing(Journal(full, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match="has form 7, this turnetl knows form 1"),
+        pytest.raises(JournalRefused, match="has form 7, this turnetl knows form 2"),
     ):
         await Journaled(Counted(), journal).answer(question())
 

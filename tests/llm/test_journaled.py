@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from tests.llm.journals import NAME, Counted, answer, clock, question
-from turnetl.errors import BadTurn, ModelBusy
+from tests.llm.journals import NAME, Counted, answer, clock, locked, question
+from turnetl.errors import BadTurn, ModelBusy, TooLong
 from turnetl.llm.chat import Question, Schema
 from turnetl.llm.journal import Journal, Journaled, key_of
+from turnetl.model import Usage
 
 
 class Form(BaseModel):
@@ -210,6 +211,49 @@ async def test_an_answer_that_does_not_fit_any_more_is_asked_for_and_replaced(
         found = seen.find(key_of(NAME, asked))
     assert found is not None
     assert found.text == '{"names": []}'
+
+
+async def test_that_an_answer_was_too_long_is_known_to_the_next_run(journal: Journal) -> None:
+    spent = Usage(calls=2, prompt_tokens=100, completion_tokens=16_384, cost=None, seconds=9.5)
+    model = Counted(fails=[TooLong("cut", spent)])
+    with pytest.raises(TooLong, match="cut"):
+        await Journaled(model, journal).answer(question())
+    with closing(Journal(journal.path, clock=clock)) as seen:
+        for _ in range(2):
+            with pytest.raises(TooLong, match="says the journal") as again:
+                await Journaled(model, seen).answer(question())
+            assert again.value.usage == spent
+        assert seen.answered == 2
+    assert len(model.asked) == 1
+
+
+async def test_a_question_that_did_not_fit_has_cost_nothing_and_is_not_kept(
+    journal: Journal,
+) -> None:
+    model = Counted(fails=[TooLong("no room")])
+    with pytest.raises(TooLong):
+        await Journaled(model, journal).answer(question())
+    assert not (await Journaled(model, journal).answer(question())).journaled
+
+
+async def test_an_answer_is_kept_though_its_call_is_broken_off_while_it_is_written(
+    journal: Journal,
+) -> None:
+    model = Counted()
+    asks = Journaled(model, journal, grace=0)
+    await asks.answer(question("to open it"))
+    with locked(journal.path) as other:
+        slow = asyncio.create_task(asks.answer(question("slow")))
+        last = asyncio.create_task(asks.answer(question("last")))
+        for _ in range(3):
+            await model.arrived.acquire()
+        await asyncio.sleep(0.01)
+        await asks.close()
+        other.execute("ROLLBACK")
+    await asyncio.gather(slow, last, return_exceptions=True)
+    journal.close()
+    with closing(Journal(journal.path, clock=clock)) as seen:
+        assert seen.stats().total.entries == 3
 
 
 def gate(model: Counted) -> asyncio.Event:

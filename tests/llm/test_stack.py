@@ -1,6 +1,7 @@
 """All that stands around a call, together: over real HTTP, or on a clock that takes no time."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from tests.servers.provider import KEY, Fault, Provider, Words
 from turnetl import clock
 from turnetl.errors import BadTurn, Exhausted, ModelBusy, TooLong
 from turnetl.llm.budget import Budget
-from turnetl.llm.chat import Answer, Model, Question
+from turnetl.llm.chat import Answer, Model, Question, Said
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
@@ -89,9 +90,22 @@ async def test_a_cut_answer_is_too_long_and_paid_for_once(
     async with opened(provider, shared(journal), name) as model:
         with pytest.raises(TooLong) as long:
             await model.answer(ASKED)
+        with pytest.raises(TooLong, match="says the journal") as again:
+            await model.answer(ASKED)
     assert len(provider.asked) == 1
     assert long.value.usage.completion_tokens == 10
     assert long.value.usage.cost
+    assert again.value.usage == long.value.usage
+
+
+async def test_a_question_that_is_too_long_costs_nothing_and_is_not_kept(
+    provider: Provider, journal: Journal
+) -> None:
+    provider.faults = [Fault(400, '{"error": {"code": "context_length_exceeded"}}')]
+    async with opened(provider, shared(journal)) as model:
+        with pytest.raises(TooLong):
+            await model.answer(ASKED)
+        assert not (await model.answer(ASKED)).journaled
 
 
 async def test_a_budget_is_asked_for_what_is_not_in_the_journal_only(
@@ -163,6 +177,107 @@ def asked(prompts: list[str], patience: Patience) -> tuple[Slow, list[Answer]]:
         return await asyncio.gather(*map(model.answer, questions))
 
     return slow, virtual.run(main())
+
+
+@dataclass
+class Fickle:
+    """To each question it is busy, then says something else, then answers; always after a while."""
+
+    name: str = "canned/m"
+    asked: Counter[str] = field(default_factory=Counter)
+    answered: Counter[str] = field(default_factory=Counter)
+    gate: asyncio.Event | None = None
+    """Answers wait for it."""
+    waiting: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once one does."""
+
+    async def answer(self, question: Question) -> Answer:
+        self.asked[question.prompt] += 1
+        for _ in range(3):
+            await asyncio.sleep(0)
+        if self.gate is not None:
+            self.waiting.set()
+            await self.gate.wait()
+        match self.asked[question.prompt]:
+            case 1:
+                raise ModelBusy("busy")
+            case 2:
+                return Answer("Sure!", 100, 10, cut=False)
+        self.answered[question.prompt] += 1
+        return Answer("{}", 100, 10, cut=False)
+
+    async def close(self) -> None:
+        pass
+
+
+def told(name: str) -> Question:
+    return Question(name, (Said("user", name),), None, 100)
+
+
+def one_at_a_time(journal: Journal) -> Shared:
+    """A budget that bears one call at a time, and as many as there are one after the other."""
+    meter = Meter(PRICES)
+    budget = Budget(worst(told("a"), None).tokens + 1_000, None, meter, PRICES)
+    return Shared(journal, budget, PATIENT, Limiter(10_000, None, 1), meter)
+
+
+@pytest.mark.parametrize("step", range(40))
+async def test_a_call_that_is_cancelled_at_any_step_holds_nothing_and_is_paid_for_once(
+    journal: Journal, step: int
+) -> None:
+    fickle, around = Fickle(), one_at_a_time(journal)
+    model = stacked(fickle, around)
+    await model.answer(told("to open the journal"))
+    before = asyncio.all_tasks()
+    one, two = (asyncio.create_task(model.answer(told(name))) for name in "ab")
+    for _ in range(step):
+        await asyncio.sleep(0)
+    one.cancel()
+    async with asyncio.timeout(60):
+        await two
+        await model.close()
+    assert asyncio.all_tasks() == before
+    again = stacked(fickle, around)
+    assert (await again.answer(told("b"))).journaled
+    await again.answer(told("a"))
+    assert fickle.answered == {"to open the journal": 1, "a": 1, "b": 1}
+
+
+@pytest.mark.parametrize("step", range(0, 60, 3))
+async def test_a_run_that_ends_at_any_step_leaves_no_call_behind_and_pays_once(
+    journal: Journal, step: int
+) -> None:
+    fickle, around = Fickle(), one_at_a_time(journal)
+    model = stacked(fickle, around)
+    before = asyncio.all_tasks()
+    askers = [asyncio.create_task(model.answer(told(name))) for name in "abc"]
+    for _ in range(step):
+        await asyncio.sleep(0)
+    for asker in askers:
+        asker.cancel()
+    await asyncio.gather(*askers, return_exceptions=True)
+    await model.close()
+    assert asyncio.all_tasks() == before
+    again = stacked(fickle, around)
+    for name in "abc":
+        await again.answer(told(name))
+    assert fickle.answered == {"a": 1, "b": 1, "c": 1}
+
+
+async def test_what_waits_for_its_turn_when_a_run_ends_is_never_sent(journal: Journal) -> None:
+    fickle = Fickle(asked=Counter(abc=2), gate=asyncio.Event())
+    model = stacked(fickle, one_at_a_time(journal))
+    askers = [asyncio.create_task(model.answer(told(name))) for name in ("abc", "b", "c")]
+    await fickle.waiting.wait()
+    for asker in askers:
+        asker.cancel()
+    closing_it = asyncio.create_task(model.close())
+    await asyncio.sleep(0.01)
+    assert fickle.gate is not None
+    fickle.gate.set()
+    await closing_it
+    assert fickle.asked == {"abc": 3}
+    assert (await stacked(fickle, one_at_a_time(journal)).answer(told("abc"))).journaled
 
 
 def test_the_seconds_of_an_answer_leave_out_the_wait_for_a_place() -> None:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from turnetl.errors import TooLong
 from turnetl.extraction.llm import Extracted
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.request import Request
@@ -94,6 +95,8 @@ class _Overheard:
         self.heard.append((question, False))
         found = await self._found(question)
         self.heard[place] = (question, found is not None)
+        if found is not None and found.cut:
+            raise TooLong(f"the answer to `{question.prompt}` was cut")
         return found or Answer(_stand_in(question), 0, 0, cut=False)
 
     async def close(self) -> None:

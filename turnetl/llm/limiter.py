@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 from turnetl.errors import ModelBusy, ModelRefused
 from turnetl.llm.chat import Answer, Model, Question
@@ -44,6 +45,7 @@ class Limiter:
         self._free = asyncio.Semaphore(at_once)
         self._door = asyncio.Lock()
         self._lanes: dict[str, _Lane] = {}
+        self._sent: set[asyncio.Task[Any] | None] = set()
         self._longest_wait = longest_wait
         self._clock = clock
         self._sleep = sleep
@@ -59,10 +61,17 @@ class Limiter:
         lane = self._lanes.setdefault(model, _Lane())
         async with lane.gate:
             taken = await self._admitted(lane, model, characters)
+        call = asyncio.current_task()
+        self._sent.add(call)
         try:
             yield taken
         finally:
+            self._sent.discard(call)
             self._free.release()
+
+    def is_in_flight(self, task: "asyncio.Task[Any]") -> bool:
+        """Whether the task makes a call that was let in."""
+        return task in self._sent
 
     def settle(self, taken: Taken, tokens: int) -> None:
         """Put in place of the estimate what a call did take."""

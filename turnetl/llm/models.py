@@ -4,6 +4,7 @@ No provider's own library is used or needed: each format is a module of ours ove
 when its provider is named.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 
 from turnetl.errors import BadUsage
@@ -71,8 +72,9 @@ class PerPrompt:
         return next(fitting, self._default)
 
     async def close(self) -> None:
-        for model in {id(one): one for one in (self._default, *self._by_prefix.values())}.values():
-            await model.close()
+        # Side by side: each may wait a while for its last answers.
+        models = {id(one): one for one in (self._default, *self._by_prefix.values())}.values()
+        await asyncio.gather(*(model.close() for model in models))
 
 
 def open_models(

@@ -43,4 +43,9 @@ def stacked(base: Model, shared: Shared) -> Model:
         model = Budgeted(model, shared.budget)
     if shared.journal is None:
         return model
-    return Journaled(model, shared.journal, parameters=shared.parameters)
+    return Journaled(
+        model,
+        shared.journal,
+        parameters=shared.parameters,
+        is_sent=shared.limiter.is_in_flight,
+    )

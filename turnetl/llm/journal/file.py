@@ -14,7 +14,7 @@ from typing import Any
 from turnetl.llm.journal import trouble
 from turnetl.llm.journal.rows import COLUMNS, READ, TABLE, Row
 
-FORM = 1
+FORM = 2
 _OURS = 0x7475726E
 """SQLite's `application_id` of a journal."""
 _PAUSE = 0.05

@@ -2,12 +2,16 @@
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
+from turnetl.errors import TooLong
 from turnetl.llm import fit
 from turnetl.llm.chat import Answer, Model, Question
 from turnetl.llm.journal.key import key_of
 from turnetl.llm.journal.store import Journal
+from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
 
@@ -19,11 +23,17 @@ class Journaled:
     """A model that looks into a journal before it asks, and writes there before it answers.
 
     A question that is in the air is joined. A call goes on when whoever began it is gone: it is
-    paid for, and whoever asks next finds its answer.
+    paid for, and whoever asks next finds its answer. That an answer was too long is kept as well.
     """
 
     def __init__(
-        self, model: Model, journal: Journal, *, parameters: str = "", grace: float = _GRACE
+        self,
+        model: Model,
+        journal: Journal,
+        *,
+        parameters: str = "",
+        grace: float = _GRACE,
+        is_sent: Callable[[asyncio.Task[Any]], bool] = lambda _: True,
     ) -> None:
         """Wrap a model that gives only answers that fit.
 
@@ -32,11 +42,13 @@ class Journaled:
             journal: of all models of the process; closed by whoever opened it, after this.
             parameters: what the model is told in every call, beside the question.
             grace: seconds that `close` waits for answers which nobody waits for any more.
+            is_sent: whether the call that a task makes has left; `close` waits for no other.
         """
         self._model = model
         self._journal = journal
         self._parameters = parameters
         self._grace = grace
+        self._is_sent = is_sent
         self._air: dict[str, asyncio.Task[Answer]] = {}
 
     @property
@@ -48,7 +60,8 @@ class Journaled:
 
         Raises:
             JournalRefused: the journal cannot be read, or could not be written: nothing was asked.
-            ModelRefused, ModelBusy, TooLong, BadTurn, Exhausted: as the model. Not kept.
+            TooLong: as the model, or as it did before; with what that cost.
+            ModelRefused, ModelBusy, BadTurn, Exhausted: as the model. Not kept.
         """
         key = key_of(self.name, question, self._parameters)
         if key not in self._air:
@@ -63,30 +76,38 @@ class Journaled:
         return replace(answer, journaled=True) if joined else answer
 
     async def close(self) -> None:
-        """Wait a while for answers in the air: they are paid for. Then break off, and close."""
+        """Wait a while for answers on their way: they are paid for. Then break off, and close."""
+        try:
+            await self._last_answers()
+        finally:
+            await _broken_off(self._air.values())
+            await self._model.close()
+
+    async def _last_answers(self) -> None:
+        # What waits for its turn would be paid for after all was over.
+        await _broken_off([call for call in self._air.values() if not self._is_sent(call)])
         if self._air:
             waited = "waiting up to %g s for answers that are paid for: %s"
             log.warning(waited, self._grace, f"{len(self._air):,}")
             await asyncio.wait(self._air.values(), timeout=self._grace)
-        calls = tuple(self._air.values())
-        for call in calls:
-            call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
-        await self._model.close()
 
     async def _found(self, key: str, question: Question) -> Answer | None:
         found = await self._journal.found(key)
         if found is None:
             return None
-        try:
-            fit.check(found.text, question.schema)
-        except ValueError:
+        if not found.cut and not _fits(found, question):
             # Kept by a version that was content with less, perhaps.
             self._journal.distrust(key, question.prompt)
             return None
         self._journal.use(key)
         # Else a run that finds everything would let nothing else run, not even a lease's renewal.
         await asyncio.sleep(0)
+        if found.cut:
+            raise TooLong(
+                f"model `{self.name}`: the answer to `{question.prompt}` was cut after "
+                f"{found.completion_tokens:,} tokens, says the journal",
+                found.usage,
+            )
         return found
 
     def _begin(self, key: str, question: Question) -> None:
@@ -96,7 +117,13 @@ class Journaled:
 
     async def _asked(self, key: str, question: Question) -> Answer:
         await self._journal.check()
-        answer = await self._model.answer(question)
+        try:
+            answer = await self._model.answer(question)
+        except TooLong as error:
+            # A question that did not even fit has cost nothing.
+            if error.usage.calls:
+                await self._journal.kept(key, question, self.name, _cut(error.usage))
+            raise
         if not (answer.cut or answer.refused):
             await self._journal.kept(key, question, self.name, answer)
         return answer
@@ -106,3 +133,32 @@ class Journaled:
         # Asyncio complains of a failure that nobody saw, though nobody may wait any more.
         if not call.cancelled():
             call.exception()
+
+
+def _fits(answer: Answer, question: Question) -> bool:
+    try:
+        fit.check(answer.text, question.schema)
+    except ValueError:
+        return False
+    return True
+
+
+def _cut(usage: Usage) -> Answer:
+    """Return what is kept of an answer that was too long: what it cost."""
+    return Answer(
+        text="",
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cut=True,
+        cached_tokens=usage.cached_tokens,
+        calls=usage.calls,
+        seconds=usage.seconds,
+        cost=usage.cost,
+    )
+
+
+async def _broken_off(calls: Iterable["asyncio.Task[Answer]"]) -> None:
+    calls = tuple(calls)
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)

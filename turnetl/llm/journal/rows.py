@@ -23,13 +23,17 @@ CREATE TABLE answers (
     cached_tokens INTEGER NOT NULL,
     seconds REAL NOT NULL,         -- waited for it
     cost REAL,                     -- US dollars; null where no price is known
+    cut INTEGER NOT NULL,          -- whether it did not fit; it is empty then
     used INTEGER NOT NULL,         -- how often it stood in for a call
     mark TEXT NOT NULL,            -- digest of key, answer and figures: is the row as it was kept
     answer BLOB NOT NULL           -- UTF-8
 )
 """
-COLUMNS = 14
-READ = "answer, mark, prompt, calls, prompt_tokens, completion_tokens, cached_tokens, seconds, cost"
+COLUMNS = 15
+READ = (
+    "answer, mark, prompt, "
+    "calls, prompt_tokens, completion_tokens, cached_tokens, seconds, cost, cut"
+)
 _MOST = 2**62
 """What SQLite can hold; a provider may say any number."""
 
@@ -59,12 +63,12 @@ def answer_of(key: str, read: Sequence[Any]) -> Answer | None:
     said, mark, _, *figures = read
     if not isinstance(said, bytes) or mark != _mark(key, said, figures):
         return None
-    calls, prompt, completion, cached, seconds, cost = figures
+    calls, prompt, completion, cached, seconds, cost, cut = figures
     return Answer(
         text=said.decode("utf-8", "surrogatepass"),
         prompt_tokens=prompt,
         completion_tokens=completion,
-        cut=False,
+        cut=bool(cut),
         cached_tokens=cached,
         calls=calls,
         seconds=seconds,
@@ -86,7 +90,7 @@ def time_of(said: str | None) -> datetime | None:
         return None
 
 
-def _figures(answer: Answer) -> tuple[int, int, int, int, float, float | None]:
+def _figures(answer: Answer) -> tuple[int, int, int, int, float, float | None, int]:
     return (
         _count(answer.calls),
         _count(answer.prompt_tokens),
@@ -94,6 +98,7 @@ def _figures(answer: Answer) -> tuple[int, int, int, int, float, float | None]:
         _count(answer.cached_tokens),
         _number(answer.seconds),
         None if answer.cost is None else _number(answer.cost),
+        int(answer.cut),
     )
 
 

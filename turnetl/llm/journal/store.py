@@ -105,7 +105,8 @@ class Journal:
     async def kept(self, key: str, question: Question, model_name: str, answer: Answer) -> None:
         """Do as `keep`, without keeping others from their work; hold what cannot be written."""
         row = row_of(key, question, model_name, answer, self._clock())
-        await self._apart(self._write_or_hold, row)
+        # It is written even if whoever waits is cancelled: it is paid for.
+        await asyncio.shield(self._apart(self._write_or_hold, row))
 
     async def check(self) -> None:
         """See that an answer could be kept, before it is paid for.
@@ -249,8 +250,8 @@ class Journal:
         except JournalRefused as error:
             log.warning(trouble.not_kept(len(self._held), error))
 
-    async def _apart(self, work: Callable[..., T], *given: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
+    def _apart(self, work: Callable[..., T], *given: Any) -> "asyncio.Future[T]":
+        return asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
 
     def _told(self) -> AbstractContextManager[None]:
         return trouble.told(self.path, self._wait)
