@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import ladybug
 import pytest
 
 from tests.builders import GROUP
@@ -26,6 +27,19 @@ async def main():
     sys.stdin.read()
 asyncio.run(main())
 """
+
+HAS_NO_MORE_ROOM = """
+import resource, sys
+from pathlib import Path
+from turnetl.graph.ladybug_cypher import SCHEMA
+from turnetl.graph.ladybug_file import LadybugFile
+file = LadybugFile.open(Path(sys.argv[1]), write=True)
+for statement in SCHEMA:
+    file.connection.execute(statement)
+resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384))
+file.close()
+"""
+"""The writer cannot move its log into the file."""
 
 
 @pytest.mark.neo4j
@@ -72,6 +86,21 @@ async def test_a_second_process_is_told_who_has_the_file_open(tmp_path: Path) ->
     await other.communicate(b"")
     store = await open_graph(url, user="", password="")
     await store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")
+async def test_a_file_whose_writer_had_no_room_to_finish_is_read_once_there_is(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "graph.lbug"
+    other = await asyncio.create_subprocess_exec(sys.executable, "-c", HAS_NO_MORE_ROOM, path)
+    await other.wait()
+    with pytest.raises(RuntimeError, match="recovery is pending"):
+        ladybug.Database(str(path), read_only=True)
+    store = await open_graph(f"ladybug://{path}", user="", password="", write=False)
+    assert await store.groups() == []
+    await store.close()
+    ladybug.Database(str(path), read_only=True).close()
 
 
 async def test_the_same_process_cannot_open_a_file_twice_either(tmp_path: Path) -> None:

@@ -22,6 +22,13 @@ if sys.platform != "win32":
 _SECONDS_TO_WAIT = 2.0
 """For somebody who only reads for a moment."""
 
+_TO_RECOVER = "recovery is pending"
+"""In what Ladybug says of a file whose writer ended while it moved its log into it."""
+
+
+class _Unrecovered(GraphRefused):
+    """A file that only a writer can open, who then completes what another one began."""
+
 
 @dataclass(frozen=True)
 class LadybugFile:
@@ -35,12 +42,28 @@ class LadybugFile:
     def open(cls, path: Path, *, write: bool) -> "LadybugFile":
         """Open the file; for reading, one that is missing or unfinished is an empty graph.
 
+        One whose writer died, or had no more room, is brought in order first.
+
         Raises:
             GraphBusy: another process has it open.
             GraphRefused: it is no graph, or cannot be written.
         """
         if not write and not path.exists():
             return cls._empty()
+        try:
+            return cls._opened(path, write=write)
+        except _Unrecovered:
+            cls._opened(path, write=True).close()
+            return cls._opened(path, write=write)
+
+    def close(self) -> None:
+        self.connection.close()
+        self.database.close()
+        if self.lock:
+            self.lock.close()
+
+    @classmethod
+    def _opened(cls, path: Path, *, write: bool) -> "LadybugFile":
         lock = _locked(path, write=write)
         try:
             database = _database(path, write=write)
@@ -56,12 +79,6 @@ class LadybugFile:
         if lock:
             lock.close()
         return cls._empty()
-
-    def close(self) -> None:
-        self.connection.close()
-        self.database.close()
-        if self.lock:
-            self.lock.close()
 
     @classmethod
     def _empty(cls) -> "LadybugFile":
@@ -124,7 +141,8 @@ def _database(path: Path, *, write: bool) -> Any:
         if "lock" in str(error).lower():
             raise _busy(path, "") from error
         said = (str(error).splitlines() or [""])[0][:160]
-        raise GraphRefused(
+        refused = GraphRefused if write or _TO_RECOVER not in str(error) else _Unrecovered
+        raise refused(
             f"graph `{path}` cannot be opened: {said}; name another file with --graph"
         ) from error
 
