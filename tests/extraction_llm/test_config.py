@@ -9,7 +9,7 @@ import pytest
 
 from turnetl import settings
 from turnetl.errors import BadUsage
-from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig
+from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig, join
 from turnetl.extraction.templates import LARGEST, PLACE, TemplateResolver, built_in, folders
 
 INLINE = (
@@ -299,6 +299,7 @@ def test_what_is_said_for_a_run_wins_over_all(prompt: str | None) -> None:
     ("mode", "expected"), [("prepend", "told\n\nhints"), ("append", "hints\n\ntold")]
 )
 def test_the_mode_is_the_place_relative_to_hints(mode: str, expected: str) -> None:
-    asked = ExtractionConfig.model_validate({"preprocessing_mode": mode})
-    assert asked.join("told", "hints") == expected
-    assert asked.join(None, "hints") == "hints"
+    said = ExtractionConfig.model_validate({"preprocessing_mode": mode}).preprocessing_mode
+    assert join("told", "hints", said) == expected
+    assert join(None, "hints", said) == join("", "hints", said) == "hints"
+    assert join("told", "", said) == "told"

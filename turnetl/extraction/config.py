@@ -124,10 +124,6 @@ class ExtractionConfig(BaseModel):
             return templates.preprocessor(self.preprocessing_prompt)
         return Preprocessor("inline", self.preprocessing_prompt)
 
-    def join(self, instructions: str | None, hints: str) -> str:
-        """Put instructions and the hints of a reflexion pass together, by mode."""
-        return join(instructions, hints, self.preprocessing_mode)
-
     def for_run(self, prompt: Said) -> "ExtractionConfig":
         """Return this with the same instructions for all turns, whatever is said of any."""
         groups = {
