@@ -13,6 +13,7 @@ from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused
 from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder, open_embedder
 from turnetl.llm.embedders.openai import OpenAiEmbedder
+from turnetl.llm.http import Timeouts
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.retry import Patience
@@ -86,6 +87,15 @@ async def test_patience_ends(provider: Provider) -> None:
     provider.faults = [Fault(503)] * 3
     used = embedder(provider)
     with pytest.raises(ModelBusy, match="embedder `openai-compatible/m`"):
+        await used.embed(["a"])
+    await used.close()
+    assert len(provider.asked) == 3
+
+
+async def test_a_server_that_hangs_is_asked_three_times(provider: Provider) -> None:
+    provider.faults = [Fault(way="hangs")] * 7
+    used = embedder(provider, timeouts=Timeouts(answer=0.1), patience=Patience(attempts=7))
+    with pytest.raises(ModelBusy, match="asked 3 times"):
         await used.embed(["a"])
     await used.close()
     assert len(provider.asked) == 3

@@ -8,6 +8,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from turnetl.errors import BadTurn, ModelBusy, TooLong
 from turnetl.llm import fit
@@ -24,6 +25,7 @@ _LONG = 10.0
 """Seconds: who waits longer shall know why."""
 
 Sleep = Callable[[float], Awaitable[object]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,46 @@ class Patience:
     """If a provider asks for more, the run ends and may go on later."""
     asks: int = 5
     """At most so many answers to one question, until one fits."""
+
+
+async def patiently(
+    call: Callable[[], Awaitable[T]],
+    patience: Patience,
+    *,
+    sleep: Sleep = asyncio.sleep,
+    chance: Callable[[], float] = random.random,
+) -> T:
+    """Return what a call gives, made again while whoever is called is busy.
+
+    Args:
+        call: one attempt.
+        patience: how often, and how long between.
+        sleep: waits so many seconds.
+        chance: 0 to 1, so that calls which failed together do not come back together.
+
+    Raises:
+        ModelBusy: after some patience; and whatever else the call raises.
+    """
+    wait, failed, hung = patience.first_wait, 0, 0
+    while True:
+        try:
+            return await call()
+        except ModelBusy as busy:
+            failed, hung = failed + 1, hung + busy.hung
+            if failed == patience.attempts or hung == patience.hangs:
+                raise _given_up(busy, f"it was asked {failed} times") from busy
+            if (wanted := busy.retry_after or 0.0) > patience.longest_wait:
+                raise _given_up(busy, f"it wants {wanted:,.0f} s of patience") from busy
+            if busy.retry_after is None:
+                pause = wait * (0.5 + chance() / 2)
+            else:
+                # Never less than asked for.
+                pause = busy.retry_after + chance() * patience.first_wait
+            # Without the seconds: what many calls say at once is heard once.
+            level = logging.WARNING if pause >= _LONG else logging.INFO
+            log.log(level, "%s; it is asked again after a while", busy, extra={"pause": pause})
+        await sleep(pause)
+        wait = min(wait * 2, patience.longest_wait)
 
 
 class Retried:
@@ -101,34 +143,16 @@ class Retried:
     async def _one(self, question: Question, before: Usage) -> Answer:
         """Return an answer that counts what the ones before it cost."""
         try:
-            return _sum(await self._patiently(question), before)
+            answer = await patiently(
+                lambda: self._model.answer(question),
+                self._patience,
+                sleep=self._sleep,
+                chance=self._chance,
+            )
+            return _sum(answer, before)
         except BadTurn as error:
             error.usage += before
             raise
-
-    async def _patiently(self, question: Question) -> Answer:
-        wait, failed, hung = self._patience.first_wait, 0, 0
-        while True:
-            try:
-                return await self._model.answer(question)
-            except ModelBusy as busy:
-                failed, hung = failed + 1, hung + busy.hung
-                if failed == self._patience.attempts or hung == self._patience.hangs:
-                    raise _given_up(busy, f"it was asked {failed} times") from busy
-                if (wanted := busy.retry_after or 0.0) > self._patience.longest_wait:
-                    raise _given_up(busy, f"it wants {wanted:,.0f} s of patience") from busy
-                pause = self._pause(busy.retry_after, wait)
-                # Without the seconds: what many calls say at once is heard once.
-                level = logging.WARNING if pause >= _LONG else logging.INFO
-                log.log(level, "%s; it is asked again after a while", busy, extra={"pause": pause})
-            await self._sleep(pause)
-            wait = min(wait * 2, self._patience.longest_wait)
-
-    def _pause(self, asked_for: float | None, wait: float) -> float:
-        """Return the seconds to wait: never less than asked for."""
-        if asked_for is not None:
-            return asked_for + self._chance() * self._patience.first_wait
-        return wait * (0.5 + self._chance() / 2)
 
     def _fitting(self, question: Question, answer: Answer) -> Answer:
         """Return the answer as plain JSON.

@@ -1,10 +1,8 @@
 """The embeddings of OpenAI, and of the many servers that speak the same."""
 
 import asyncio
-import logging
-import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any
@@ -16,11 +14,9 @@ from turnetl.errors import ModelBusy, ModelRefused
 from turnetl.llm.chat import below, count, dig
 from turnetl.llm.http import Endpoint, Timeouts
 from turnetl.llm.meter import Meter, estimated
-from turnetl.llm.retry import Patience
+from turnetl.llm.retry import Patience, Sleep, patiently
 from turnetl.llm.vectors import packed
 from turnetl.model import Usage, Vector
-
-log = logging.getLogger(__name__)
 
 BASE_URL = "https://api.openai.com/v1"
 _AT_ONCE = 256
@@ -48,7 +44,7 @@ class OpenAiEmbedder:
         timeouts: Timeouts | None = None,
         patience: Patience | None = None,
         meter: Meter | None = None,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._model = model
         self._base_url = base_url
@@ -109,19 +105,12 @@ class OpenAiEmbedder:
             await endpoint.close()
 
     async def _patiently(self, endpoint: Endpoint, texts: Sequence[str]) -> list[Vector]:
-        body, wait = self._body(texts), self._patience.first_wait
-        for left in reversed(range(self._patience.attempts)):
-            try:
-                return self._read(await self._counted(endpoint, body), len(texts))
-            except ModelBusy as busy:
-                pause = wait if busy.retry_after is None else busy.retry_after
-                if not left or pause > self._patience.longest_wait:
-                    raise
-                log.warning("%s; it is asked again after a while", busy, extra={"pause": pause})
-                # Not all that failed together shall come back together.
-                await self._sleep(pause * (1 + random.random() / 4))  # noqa: S311 - no secret
-                wait = min(wait * 2, self._patience.longest_wait)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+        body = self._body(texts)
+
+        async def once() -> list[Vector]:
+            return self._read(await self._counted(endpoint, body), len(texts))
+
+        return await patiently(once, self._patience, sleep=self._sleep)
 
     async def _counted(self, endpoint: Endpoint, body: dict[str, Any]) -> dict[str, Any]:
         began, tokens = time.perf_counter(), 0
