@@ -115,8 +115,6 @@ def make(
     todo = _turns(marked.filter(pl.col("state").is_in(takes) & pl.col("in_range")))[: scope.limit]
     ready = _turns(marked.filter(pl.col("state") == READY))
     set_aside = frozenset(_turns(marked.filter(pl.col("state") == QUARANTINED)))
-    gaps = {name: states[name] for name in (OPEN, NO_TIME, OUT_OF_RANGE)}
-    gaps[OVER_LIMIT] = len(set(ready) - set(todo))
     return Plan(
         group=group,
         turns=episodes.height,
@@ -124,7 +122,7 @@ def make(
         todo=todo,
         context=_context(marked, frozenset(todo), context_turns),
         noise=_noise(marked),
-        gaps={name: count for name, count in gaps.items() if count},
+        gaps=_gaps(states, over_limit=len(set(ready) - set(todo))),
         set_aside=set_aside,
         stale=_stale(marked, done, recipe),
         gone=len(done.keys() - set(episodes["turn_id"].to_list())),
@@ -160,6 +158,11 @@ def _state(done: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Ex
         .then(pl.lit(OUT_OF_RANGE))
         .otherwise(pl.lit(READY))
     )
+
+
+def _gaps(states: Mapping[str, int], *, over_limit: int) -> dict[str, int]:
+    gaps = {name: states[name] for name in (OPEN, NO_TIME, OUT_OF_RANGE)} | {OVER_LIMIT: over_limit}
+    return {name: count for name, count in gaps.items() if count}
 
 
 def _noise(marked: pl.DataFrame) -> dict[str, int]:
