@@ -163,11 +163,11 @@ def accounted(report: IngestReport, around: Shared) -> IngestReport:
 
 
 def _outdated(report: GroupReport) -> GroupReport:
-    """Take a group whose turns changed since they were filtered as one that is not ready."""
+    """Take a group that would be filtered otherwise today as one that is not ready."""
     return replace(
         report,
         waiting={"unfiltered": report.pending} if report.pending else {},
-        error="its turns changed since they were filtered; run `turnetl filter`",
+        error="turns, rules or templates changed since the last `turnetl filter`; run it again",
         exit_code=1,
     )
 
