@@ -160,7 +160,7 @@ def _state(done: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Ex
     )
 
 
-def _gaps(states: Mapping[str, int], *, over_limit: int) -> dict[str, int]:
+def _gaps(states: Counter[str], *, over_limit: int) -> dict[str, int]:
     gaps = {name: states[name] for name in (OPEN, NO_TIME, OUT_OF_RANGE)} | {OVER_LIMIT: over_limit}
     return {name: count for name, count in gaps.items() if count}
 
