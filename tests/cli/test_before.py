@@ -40,6 +40,32 @@ def test_a_model_that_cannot_is_told_what_and_ends_with_one(
     assert len(provider.asked) == 2 * asked
 
 
+def test_who_waits_for_a_check_does_not_wait_for_five_answers_of_a_kind(
+    provider: Provider, tmp_path: Path
+) -> None:
+    provider.texts = ["Sure, here is what I found."] * 100
+    checks = here("model", "check", "--json", folder=tmp_path, **named(provider)).json["checks"]
+    assert {one["calls"] for one in checks} == {2}
+    assert all("not JSON" in one["problem"] for one in checks)
+
+
+def test_a_deployment_that_minds_three_things_is_asked_without_them(
+    provider: Provider, tmp_path: Path
+) -> None:
+    minds = (
+        "Unsupported value: 'temperature' does not support 0 with this model.",
+        "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'.",
+        "max_tokens: 16384 > 8192, which is the maximum allowed number of output tokens",
+    )
+    provider.faults = [Fault(400, json.dumps({"error": {"message": one}})) for one in minds]
+    ran = here("model", "check", "--json", folder=tmp_path, **named(provider))
+    assert (ran.code, ran.json["fits"]) == (0, True)
+    assert [said.split("` ")[-2] for said in ran.said if "does not take" in said] == [
+        "does not take `temperature",
+        "does not take `max_tokens",
+    ]
+
+
 def test_passes_of_reflexion_are_checked_if_there_are_any(
     provider: Provider, tmp_path: Path
 ) -> None:
