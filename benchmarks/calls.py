@@ -3,9 +3,10 @@
     python -m benchmarks.calls [--calls 2000] [--minutes 2]
 
 The provider is a process of its own. Questions are as long as those of a turn, each another one,
-and answers name six facts; the stack is the one that a run has: journal on disk, budget, retry,
-limiter, meter, HTTP. CPU is this process's, of all its threads. Then a provider that takes 600
-requests in any minute and answers 429 beyond them is asked as fast as the limiter lets.
+and answers name six facts; the stack is the one that a run has: journal on disk, budget of tokens
+and money, retry, limiter of requests and tokens, meter, HTTP. CPU is this process's, of all its
+threads. Then a provider that takes 600 requests in any minute and answers 429 beyond them is asked
+as fast as the limiter lets.
 """
 
 import argparse
@@ -63,7 +64,7 @@ def question(number: int) -> Question:
 
 
 @contextmanager
-def shared(folder: Path, requests: int | None = None) -> Iterator[Shared]:
+def shared(folder: Path, requests: int = 10**6) -> Iterator[Shared]:
     prices = Prices(({"*": Price(0.4, 0.1, 1.6)},))
     meter = Meter(prices)
     with closing(Journal(folder / "journal.sqlite", clock=clock.now)) as journal:
@@ -71,7 +72,7 @@ def shared(folder: Path, requests: int | None = None) -> Iterator[Shared]:
             journal,
             Budget(10**12, 10**6, meter, prices),
             Patience(),
-            Limiter(requests, None if requests is None else 10**9, AT_ONCE),
+            Limiter(requests, 10**9, AT_ONCE),
             meter,
         )
 

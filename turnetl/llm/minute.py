@@ -21,6 +21,8 @@ class Taken:
     at: float
     characters: int
     tokens: float
+    counts: bool = True
+    """It began within the last minute."""
 
 
 class Requests:
@@ -51,15 +53,16 @@ class Tokens:
     def __init__(self, per_minute: int | None) -> None:
         self._most = per_minute
         self._taken: deque[Taken] = deque()
+        self._sum = 0.0
+        """Of them: thousands are too many to add up at every call."""
         self._a_character = _TOKENS_A_CHARACTER
 
     def free_at(self, characters: int, now: float) -> float:
         """Return when so much fits; more than a minute's worth waits until all else is over."""
         if self._most is None:
             return now
-        while self._taken and self._taken[0].at + _MINUTE <= now:
-            self._taken.popleft()
-        over = sum(one.tokens for one in self._taken) + self._of(characters) - self._most
+        self._forget(now)
+        over = self._sum + self._of(characters) - self._most
         free = now
         for one in self._taken:
             if over <= 0:
@@ -72,14 +75,23 @@ class Tokens:
         taken = Taken(now, characters, self._of(characters))
         if self._most is not None:
             self._taken.append(taken)
+            self._sum += taken.tokens
         return taken
 
     def settle(self, taken: Taken, tokens: int) -> None:
         if not tokens:
             return
+        if taken.counts:
+            self._sum += tokens - taken.tokens
         taken.tokens = tokens
         if taken.characters:
             self._a_character += _LEARN * (tokens / taken.characters - self._a_character)
+
+    def _forget(self, now: float) -> None:
+        while self._taken and self._taken[0].at + _MINUTE <= now:
+            over = self._taken.popleft()
+            over.counts = False
+            self._sum -= over.tokens
 
     def _of(self, characters: int) -> float:
         return characters * self._a_character
