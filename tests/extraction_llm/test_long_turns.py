@@ -10,8 +10,7 @@ from tests.extraction_llm import story
 from tests.servers.provider import Asked, Provider
 from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn
-from turnetl.extraction import shown
-from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.llm import LlmExtractor, shown
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.steering import always
 from turnetl.graph.mirror.group import Group

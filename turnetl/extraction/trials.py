@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
 
-from turnetl.extraction import reflexion
+from turnetl.extraction.llm import reflexion
 from turnetl.llm.graphiti import TurnModel
 from turnetl.llm.trials import NAMES, TOLD, TOLD_AT, Trial
 

@@ -1,4 +1,4 @@
-"""Calls in the air: begun early, waited for where their answer is needed.
+"""Calls that are begun early, and waited for where their answer is needed.
 
 One that nobody waits for any more goes on: it is paid for, and the journal keeps its answer.
 """
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 Answer = TypeVar("Answer")
 
 
-class Air:
+class Background:
     """What is under way."""
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Air:
         """Begin the work now. Its failure is raised to whoever waits for it."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._landed)
+        task.add_done_callback(self._over)
         return task
 
     async def clear(self) -> None:
@@ -29,7 +29,7 @@ class Air:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _landed(self, task: asyncio.Task[Any]) -> None:
+    def _over(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         # Asyncio complains of a failure that nobody saw, though nobody needs it any more.
         if not task.cancelled():

@@ -12,8 +12,8 @@ from graphiti_core.utils.maintenance.edge_operations import extract_edges
 from graphiti_core.utils.maintenance.node_operations import extract_nodes
 
 from turnetl import ids
-from turnetl.extraction import reflexion, shown
-from turnetl.extraction.clients import Clients
+from turnetl.extraction.llm import reflexion, shown
+from turnetl.extraction.llm.clients import Clients
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.seams import MirrorDriver

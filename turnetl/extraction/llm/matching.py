@@ -18,11 +18,11 @@ from graphiti_core.utils.maintenance.node_operations import (
 from graphiti_core.utils.text_utils import MAX_SUMMARY_CHARS
 
 from turnetl.errors import TooLong
-from turnetl.extraction import outcome
-from turnetl.extraction.asking import Passage
-from turnetl.extraction.clients import Clients
+from turnetl.extraction.llm import outcome
+from turnetl.extraction.llm.asking import Passage
+from turnetl.extraction.llm.clients import Clients
+from turnetl.extraction.llm.reading import Said
 from turnetl.extraction.ontology import Ontology
-from turnetl.extraction.reading import Said
 from turnetl.graph.mirror import convert
 from turnetl.model import Entity, Usage
 

@@ -1,7 +1,7 @@
 """The extractor that asks a language model, through Graphiti's building blocks.
 
 It takes the steps of Graphiti's `add_episode`, in its order, with these differences: what depends
-on the turn alone runs ahead (`extract`), and its facts are still in the air while its things are
+on the turn alone runs ahead (`extract`), and its facts are still asked for while its things are
 matched; every read is answered from the group in memory (`resolve`); a fact that the model gives no
 date is dated from its turn, which saves a call; names that nobody would look for are left out, if
 there are instructions. Keys are digests of the turn and of what it names, so that a turn done again
@@ -18,14 +18,14 @@ from importlib.metadata import version
 from weakref import WeakKeyDictionary
 
 from turnetl import ids
-from turnetl.extraction import outcome, shown, signatures
-from turnetl.extraction.air import Air
-from turnetl.extraction.asking import Passage
-from turnetl.extraction.clients import Clients
-from turnetl.extraction.matching import Gate, Matching
+from turnetl.extraction.llm import outcome, shown, signatures
+from turnetl.extraction.llm.asking import Passage
+from turnetl.extraction.llm.background import Background
+from turnetl.extraction.llm.clients import Clients
+from turnetl.extraction.llm.matching import Gate, Matching
+from turnetl.extraction.llm.reading import Halve, Named, Reader, Said
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.reading import Halve, Named, Reader, Said
 from turnetl.extraction.steering import Steer, Steering
 from turnetl.graph.mirror.candidates import Candidates
 from turnetl.graph.mirror.draft import Draft, DraftCandidates
@@ -35,8 +35,6 @@ from turnetl.llm.chat import Model
 from turnetl.llm.graphiti import TurnEmbedder
 from turnetl.llm.port import Embedder
 from turnetl.model import Episode, GroupId, Usage, Vector
-
-__all__ = ["Extracted", "Gate", "LlmExtractor", "Part"]
 
 _VERSION = "5"
 """Of what is made of answers, here and in `reading`, `matching`, `junk` and `reflexion`."""
@@ -96,7 +94,7 @@ class LlmExtractor:
         self._parameters = parameters
         signatures.remember()
         self._reader = Reader(model, TurnEmbedder(embedder), ontology, halve)
-        self._air = Air()
+        self._background = Background()
         self._candidates: WeakKeyDictionary[Group, Candidates] = WeakKeyDictionary()
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
@@ -111,12 +109,12 @@ class LlmExtractor:
         )
 
     async def close(self) -> None:
-        """Break off what is in the air, and let go of the model's connections. Safe to repeat."""
-        await self._air.clear()
+        """Break off what is under way, and let go of the model's connections. Safe to repeat."""
+        await self._background.clear()
         await self._model.close()
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> Extracted:
-        """Return what the turn names; what it says of that may still be in the air."""
+        """Return what the turn names; what it says of that may still be under way."""
         steer = self._steering.of(episode.turn.group_id, episode.kind)
         passages = _passages(episode, context, whole=steer.instructions is None)
         return Extracted(tuple([await self._begun(passage, steer) for passage in passages]))
@@ -152,7 +150,7 @@ class LlmExtractor:
 
     async def _begun(self, passage: Passage, steer: Steer) -> Part:
         named = await self._reader.names(passage, steer)
-        said = self._air.begin(self._said(passage, named, steer))
+        said = self._background.begin(self._said(passage, named, steer))
         vectors = await self._vectors(one.name for one in named.entities)
         return Part(passage, named, vectors, said)
 

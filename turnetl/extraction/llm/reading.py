@@ -11,10 +11,10 @@ from graphiti_core.edges import EntityEdge
 
 from turnetl import ids
 from turnetl.errors import TooLong
-from turnetl.extraction import reflexion
-from turnetl.extraction.asking import Asking, Edges, Found, Passage
+from turnetl.extraction.llm import reflexion
+from turnetl.extraction.llm.asking import Asking, Edges, Found, Passage
+from turnetl.extraction.llm.sifting import hung, later_wins, not_named, sifted, united, worth_a_name
 from turnetl.extraction.ontology import Ontology
-from turnetl.extraction.sifting import hung, later_wins, not_named, sifted, united, worth_a_name
 from turnetl.extraction.steering import Steer
 from turnetl.graph.mirror import convert
 from turnetl.llm.chat import Model
