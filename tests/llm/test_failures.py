@@ -123,14 +123,23 @@ async def test_a_provider_that_hangs_is_left_after_the_timeout(
     assert "within 0.2 s" in str(error)
 
 
-@pytest.mark.parametrize("proxy", ["nonsense://x", "socks5://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "nonsense://bob:pa55@x",
+        "socks5://bob:pa55@127.0.0.1:1",
+        "http://bob:pa55/w@x",
+        "http://[::1",
+    ],
+)
 async def test_a_proxy_that_is_none_stops_the_run_in_plain_words(
     opens: Opens, monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
     model = opens(Timeouts())
-    with pytest.raises(ModelRefused, match=r"no connection can be opened: .*[Pp]rox"):
+    with pytest.raises(ModelRefused, match=r"no connection can be opened: .*[Pp]rox") as refused:
         await model.answer(ASKED)
+    assert "pa55" not in str(refused.value)
 
 
 async def test_an_answer_without_an_end_is_cut_off(provider: Provider, opens: Opens) -> None:

@@ -57,6 +57,11 @@ class Connections:
             return httpx.AsyncClient(
                 headers=self._headers, timeout=self._timeout, limits=_ONE, verify=self._tls
             )
+        except httpx.InvalidURL:
+            # What is wrong with it may be the password in it.
+            raise ModelRefused(
+                "no connection can be opened: the environment names a proxy that is no URL"
+            ) from None
         except (ValueError, ImportError, OSError) as error:
             # The environment names a proxy that is none, or certificates that are not there.
             raise ModelRefused(f"no connection can be opened: {error}") from error
