@@ -323,6 +323,21 @@ async def test_a_failure_reaches_all_who_wait_and_is_not_remembered() -> None:
     await used.close()
 
 
+class Short(ToyEmbedder):
+    """Forgets the last text."""
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        return (await super().embed(texts))[:-1]
+
+
+async def test_an_embedder_that_forgets_a_text_lets_nobody_wait_for_ever() -> None:
+    used = CachedEmbedder(Short())
+    for _ in range(2):
+        with pytest.raises(ValueError, match="shorter"):
+            await asyncio.wait_for(used.embed(["a", "b"]), 5)
+    await used.close()
+
+
 async def test_one_who_stops_waiting_takes_it_from_nobody() -> None:
     inner = Slow()
     used = CachedEmbedder(inner)

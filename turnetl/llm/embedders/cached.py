@@ -77,13 +77,13 @@ class CachedEmbedder:
 
     async def _ask(self, texts: list[str]) -> None:
         try:
-            vectors = await self._embedder.embed(texts)
+            found = [*zip(texts, await self._embedder.embed(texts), strict=True)]
         except BaseException as error:
             self._fail(texts, error)
             if isinstance(error, Exception):
                 return
             raise
-        for text, vector in zip(texts, vectors, strict=True):
+        for text, vector in found:
             self._awaited.pop(text).set_result(vector)
             self._known[text] = vector
         while len(self._known) > self._size:
