@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from turnetl.errors import TurnetlError
 
@@ -26,6 +26,8 @@ DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 _MOMENT = 0.02
 """Seconds."""
+
+_SEE = "see `turnetl --help`"
 
 T = TypeVar("T")
 
@@ -144,7 +146,7 @@ def _run(app: App, arguments: list[str]) -> int:
         _hear_warnings()
         code = app(arguments, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        return _failed(f"{str(error).rstrip('.')}; see `turnetl --help`", USAGE, as_json=as_json)
+        return _failed(_misunderstood(error), USAGE, as_json=as_json)
     except TurnetlError as error:
         return _failed(str(error), error.exit_code, as_json=as_json)
     except KeyboardInterrupt:
@@ -158,6 +160,14 @@ def _run(app: App, arguments: list[str]) -> int:
         said = f"{type(error).__name__}: {error} (not foreseen: please report it)"
         return _failed(said, FAILED, as_json=as_json)
     return code if isinstance(code, int) else DONE
+
+
+def _misunderstood(error: CycloptsError) -> str:
+    if isinstance(error, UnusedCliTokensError):
+        return f"`{' '.join(error.unused_tokens or ())}` means nothing here; {_SEE}"
+    # Cyclopts names some of the commands, not all.
+    said = str(error).partition(" Available commands:")[0].rstrip(".")
+    return f"{said} {_SEE.capitalize()}" if said.endswith("?") else f"{said}; {_SEE}"
 
 
 def _failed(message: str, code: int, *, as_json: bool) -> int:

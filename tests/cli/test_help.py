@@ -8,7 +8,7 @@ import sys
 import pytest
 from pydantic import BaseModel
 
-from tests.cli.command import ROOT, turnetl
+from tests.cli.command import ROOT, here, turnetl
 from turnetl import cli
 from turnetl.settings import Settings
 
@@ -120,3 +120,20 @@ def test_wrong_usage_is_one_sentence_and_exit_code_two(wrong: tuple[str, ...]) -
     ran = turnetl(*wrong, folder=ROOT)
     assert ran.code == 2
     assert len(ran.said) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (("nope",), 'Unknown command "nope"; see `turnetl --help`'),
+        (("fitler",), 'Unknown command "fitler". Did you mean "filter"? See `turnetl --help`'),
+        (("ingest", "all", "of it"), "`all of it` means nothing here; see `turnetl --help`"),
+        (("parse", ".", "--grop", "x"), "Did you mean --group? See `turnetl --help`"),
+    ],
+)
+def test_what_is_not_understood_is_named_with_what_may_be_meant(
+    wrong: tuple[str, ...], said: str
+) -> None:
+    ran = here(*wrong, folder=ROOT)
+    assert (ran.code, len(ran.said)) == (2, 1)
+    assert ran.said[0].endswith(said)
