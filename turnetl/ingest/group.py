@@ -13,7 +13,8 @@ from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingest import plan as planning
 from turnetl.ingest import taken
-from turnetl.ingest.pipeline import Done, Pipeline, Run, with_context
+from turnetl.ingest.ahead import with_context
+from turnetl.ingest.pipeline import Done, Pipeline, Run
 from turnetl.ingest.plan import Plan, Scope
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.report import GroupReport, Holds, standing

@@ -5,16 +5,7 @@ A turn is in the graph whole or not at all, so that this may be killed at any li
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -25,6 +16,7 @@ from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import Group
 from turnetl.graph.port import GraphStore
 from turnetl.ingest import owner
+from turnetl.ingest.ahead import extracted
 from turnetl.ingest.change import change_of, retired, summed
 from turnetl.ingest.quarantine import Entry, Quarantine
 from turnetl.llm.port import Embedder
@@ -106,8 +98,9 @@ class Pipeline:
         async with self._leased(group_id) as lease:
             group = Group(await self._store.load(group_id))
             in_a_row = 0
-            async with aclosing(self._extracted(episodes, context)) as extracted:
-                async for episode, extraction in extracted:
+            turns = extracted(episodes, context, self._extract, most=self._run.ahead)
+            async with aclosing(turns) as ahead:
+                async for episode, extraction in ahead:
                     try:
                         await self._turn(lease, group, episode, await extraction)
                         in_a_row = 0
@@ -150,24 +143,6 @@ class Pipeline:
             await asyncio.sleep(self._run.lease.total_seconds() / 3)
             with suppress(TurnetlError):
                 await self._store.renew(lease, now=self._run.clock(), ttl=self._run.lease)
-
-    async def _extracted(
-        self, episodes: Iterable[Episode], context: Mapping[TurnId, Sequence[TurnId]]
-    ) -> AsyncGenerator[tuple[Episode, asyncio.Task[Any]]]:
-        """Yield the turns in order, each with its extraction under way or done."""
-        window: deque[tuple[Episode, asyncio.Task[Any]]] = deque()
-        try:
-            for episode, before in with_context(episodes, context):
-                task = asyncio.create_task(self._extract(episode, before))
-                window.append((episode, task))
-                if len(window) >= self._run.ahead:
-                    yield window.popleft()
-            while window:
-                yield window.popleft()
-        finally:
-            for _, task in window:
-                task.cancel()
-            await asyncio.gather(*(task for _, task in window), return_exceptions=True)
 
     async def _extract(self, episode: Episode, context: Sequence[Episode]) -> Any:
         with _blamed_on(episode):
@@ -276,20 +251,6 @@ class Pipeline:
             )
         )
         self.done = replace(self.done, quarantined=self.done.quarantined + 1)
-
-
-def with_context(
-    episodes: Iterable[Episode], context: Mapping[TurnId, Sequence[TurnId]]
-) -> Iterator[tuple[Episode, list[Episode]]]:
-    """Pair each turn to commit with the episodes of its context, holding only a session's last."""
-    size = max((len(turns) for turns in context.values()), default=0)
-    sessions: dict[str, deque[Episode]] = {}
-    for episode in episodes:
-        before = sessions.setdefault(episode.turn.session_id, deque(maxlen=size))
-        if episode.turn_id in context:
-            wanted = context[episode.turn_id]
-            yield episode, [earlier for earlier in before if earlier.turn_id in wanted]
-        before.append(episode)
 
 
 @contextmanager

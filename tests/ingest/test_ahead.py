@@ -1,0 +1,62 @@
+"""Turns with their contexts: in order, and held no longer than needed."""
+
+import gc
+from collections.abc import Iterator
+from datetime import timedelta
+
+from tests.builders import START, episode
+from turnetl.ingest.ahead import with_context
+from turnetl.model import Episode, SessionId, TurnId
+
+
+def turns(sessions: str) -> list[Episode]:
+    return [
+        episode(
+            f"{session}{number}",
+            session_id=SessionId(session),
+            ordinal=number,
+            started_at=START + timedelta(minutes=number),
+        )
+        for number, session in enumerate(sessions)
+    ]
+
+
+def contexts(episodes: list[Episode], size: int) -> dict[TurnId, tuple[TurnId, ...]]:
+    found = {}
+    for place, one in enumerate(episodes):
+        before = [e for e in episodes[:place] if e.turn.session_id == one.turn.session_id]
+        found[one.turn_id] = tuple(e.turn_id for e in before[-size:])
+    return found
+
+
+def test_each_turn_comes_with_the_turns_that_were_named_for_it_oldest_first() -> None:
+    episodes = turns("abababbaab")
+    context = contexts(episodes, 3)
+    found = list(with_context(episodes, context))
+    assert [one.turn_id for one, _ in found] == [one.turn_id for one in episodes]
+    for one, before in found:
+        assert tuple(e.turn_id for e in before) == context[one.turn_id]
+
+
+def test_turns_that_are_there_for_the_context_alone_do_not_come_themselves() -> None:
+    episodes = turns("aaaa")
+    context = {episodes[3].turn_id: (episodes[0].turn_id, episodes[2].turn_id)}
+    ((one, before),) = with_context(episodes, context)
+    assert (one, before) == (episodes[3], [episodes[0], episodes[2]])
+
+
+def test_sessions_that_are_over_are_not_held_in_memory() -> None:
+    sessions = "".join(sign * 5 for sign in "abcdefghijklmnopqrstuvwxyz")
+    context = contexts(turns(sessions), 3)
+    before = _held()
+    held = [_held() - before for _ in with_context(_one_by_one(sessions), context)]
+    assert max(held) <= 5
+
+
+def _one_by_one(sessions: str) -> Iterator[Episode]:
+    for number in range(len(sessions)):
+        yield turns(sessions[: number + 1])[number]
+
+
+def _held() -> int:
+    return sum(type(one) is Episode for one in gc.get_objects())
