@@ -54,13 +54,23 @@ async def test_a_server_that_ignores_the_schema_is_told_it_in_words_too(
     provider: Provider,
 ) -> None:
     model = served(provider)
-    provider.texts = ["Sure! cart.py uses sqlite.", GOOD]
+    provider.texts = ["Sure! cart.py uses sqlite.", "It uses sqlite.", GOOD]
     assert (await model.answer(ASKED)).text == "Sure! cart.py uses sqlite."
-    await model.answer(ASKED)
+    for _ in range(2):
+        await model.answer(ASKED)
     await model.close()
-    assert "JSON Schema" not in provider.asked[0].messages[1][1]
-    assert "JSON Schema" in provider.asked[1].messages[1][1]
-    assert provider.asked[1].body["response_format"]["type"] == "json_schema"
+    told = ["JSON Schema" in asked.messages[1][1] for asked in provider.asked]
+    assert told == [False, False, True], "one answer may be an accident"
+    assert provider.asked[2].body["response_format"]["type"] == "json_schema"
+
+
+async def test_a_first_slip_does_not_make_every_question_longer(provider: Provider) -> None:
+    model = served(provider)
+    provider.texts = ["oops", GOOD, "oops", "oops", GOOD]
+    for _ in range(5):
+        await model.answer(ASKED)
+    await model.close()
+    assert not any("JSON Schema" in asked.messages[1][1] for asked in provider.asked)
 
 
 async def test_a_server_that_knows_schemas_may_slip(provider: Provider) -> None:

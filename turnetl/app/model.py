@@ -13,8 +13,9 @@ from turnetl.llm.retry import Patience
 from turnetl.scope import Clock, Limits, for_run
 from turnetl.settings import Settings
 
-_SHORT = Patience(attempts=4, asks=2)
-"""Somebody sits and waits for what a check says."""
+_SHORT = Patience(attempts=4, asks=3)
+"""Somebody sits and waits for what a check says. The third time, a server that ignores schemas is
+told them in words."""
 
 
 def templates(settings: Settings, names: Sequence[str] = ()) -> Sequence[Entry]:

@@ -23,18 +23,23 @@ _SAYS_NO = (
 )
 """What a server's refusal names that does not take a schema."""
 
+_SHOWN = 2
+"""Answers that show that a server ignores schemas."""
+
 
 class InWords:
     """A model whose server is told the form of the answer as servers are, until that fails.
 
-    It has failed when the server refuses to be given a schema, or when the first answer is nothing
-    like what was asked for. From then on the form stands in the question, too.
+    It has failed when the server refuses to be given a schema, or when the first answers, two of
+    them, are nothing like what was asked for. From then on the form stands in the question, too.
     """
 
     def __init__(self, model: HttpModel) -> None:
         self._model = model
         self._knows_schemas = False
         """An answer fitted: what does not fit later is a slip."""
+        self._unlike = 0
+        """Answers so far that were nothing like it. One may be an accident."""
         self._says = False
         self._asks_form = True
 
@@ -83,12 +88,14 @@ class InWords:
         )
 
     def _learn(self, answer: Answer, schema: Schema) -> None:
-        """Judge by the first answer that is one."""
+        """Judge by the first answer that fits, or by two that do not."""
         if self._knows_schemas or self._says or answer.cut or answer.refused or not answer.text:
             return
         if _is_like(answer.text, schema):
             self._knows_schemas = True
-        else:
+            return
+        self._unlike += 1
+        if self._unlike == _SHOWN:
             self._says = True
             log.warning("model `%s` ignores schemas; they are told in words too", self.name)
 
