@@ -16,7 +16,7 @@ from tests.extraction_llm import story
 from tests.extraction_llm.canned import Canned
 from tests.servers.provider import KEY, Provider
 from tests.servers.toy import ToyEmbedder
-from turnetl import app
+from turnetl import app, opening
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
@@ -27,6 +27,7 @@ from turnetl.llm.chat import Model
 from turnetl.llm.journal import Journal, Journaled
 from turnetl.llm.models import open_model, open_models
 from turnetl.llm.port import Embedder
+from turnetl.model import GroupId
 from turnetl.report import requests as report
 from turnetl.settings import ModelSettings, Settings
 
@@ -102,6 +103,38 @@ async def test_answers_of_the_journal_take_the_place_of_stand_ins(journal: Journ
     assert second.is_known
     assert not second.has_stand_in
     assert [first.messages, second.messages] == [asked.messages for asked in canned.asked]
+
+
+@pytest.mark.parametrize(("effort", "known"), [("high", True), ("low", False), ("", False)])
+async def test_what_a_model_answered_that_thought_otherwise_is_another_answer(
+    journal: Journal, effort: str, *, known: bool
+) -> None:
+    canned = Canned()
+    model = Journaled(canned, journal, parameters="high")
+    await reader(model, ToyEmbedder()).extract(story.episodes()[0], [])
+    first, *_ = await requests(
+        story.episodes()[0],
+        [],
+        reader,
+        canned,
+        journal=journal,
+        estimate=len,
+        parameters=effort,
+    )
+    assert first.is_known == known
+
+
+def test_how_much_a_model_shall_think_is_part_of_the_recipe() -> None:
+    def recipe(effort: str | None) -> str:
+        chosen = ModelSettings(
+            provider="openai-compatible", model="m", base_url="http://localhost:1/v1", effort=effort
+        )
+        made = opening.recipe(Settings(llm=chosen))
+        assert made is not None
+        return made(GroupId("shop"), "")
+
+    assert recipe(None) == recipe(None)
+    assert len({recipe(None), recipe("low"), recipe("high")}) == 3
 
 
 async def test_each_prompt_is_shown_with_its_own_model(provider: Provider) -> None:
