@@ -96,6 +96,16 @@ async def test_a_turn_that_cannot_be_read_is_set_aside_with_its_reason_and_the_r
     assert reasons[episodes[2].turn_id] == "ZeroDivisionError: nobody thought of that"
 
 
+async def test_a_turn_that_fits_nowhere_in_its_group_is_set_aside_too(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    first, second, third = turns(group, "one", "two", "three")
+    timeless = replace(second, turn=replace(second.turn, started_at=None))
+    assert await ingested(store, [first, timeless, third], tmp_path) == Done(2, 1)
+    (entry,) = Quarantine(tmp_path, group).entries()
+    assert entry.turn_id == second.turn_id
+
+
 async def test_many_failures_in_a_row_stop_the_group_and_keep_what_is_committed(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:

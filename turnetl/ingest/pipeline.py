@@ -153,8 +153,8 @@ class Pipeline:
         with _blamed_on(episode):
             resolved = await self._extractor.resolve(episode, extracted, group, now=now)
             resolved = await self._embedded(resolved)
-        change = change_of(episode, resolved, group)
-        receipt = self._receipt(change, now)
+            change = change_of(episode, resolved, group)
+            receipt = self._receipt(change, now)
         written = await self._commit(lease, change, receipt)
         group.apply(change, receipt)
         self._quarantine.release(episode.turn_id)

@@ -37,7 +37,7 @@ from turnetl.llm.port import Embedder
 from turnetl.model import Episode, GroupId, Usage, Vector
 
 _VERSION = "5"
-"""Of what is made of answers, here and in `reading`, `matching`, `junk` and `reflexion`."""
+"""Of what is made of answers, in the modules of this folder and in `junk`."""
 _GONE = "facts"
 """What facts are counted under that had nothing left to hang on."""
 
