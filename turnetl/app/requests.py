@@ -8,6 +8,7 @@ from turnetl.errors import BadUsage
 from turnetl.extraction.request import Request
 from turnetl.ingest import group as ingesting
 from turnetl.lake import Lake
+from turnetl.model import Episode
 from turnetl.scope import Clock, Limits, chosen, for_run, scope_of
 from turnetl.settings import Settings
 
@@ -28,20 +29,7 @@ async def requests(settings: Settings, limits: Limits, clock: Clock) -> Sequence
         raise BadUsage("the `structural` extractor asks no model: there are no requests to show")
     asked, read = opening.model(once), opening.reader(once)
     found: list[Request] = []
-    lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
-    async with opening.store(settings, write=False) as store:
-        turns = [
-            turn
-            for group in chosen(sorted(lake.groups()), limits.groups)
-            for turn in await ingesting.upcoming(
-                group,
-                lake,
-                store,
-                scope,
-                context_turns=settings.context_turns,
-                most=limits.limit or _TURNS,
-            )
-        ]
+    turns = await _upcoming(settings, limits, clock)
     with opening.journal(settings, clock) as journal:
         kept = journal if settings.journal and journal.path.exists() else None
         for episode, context in turns:
@@ -56,3 +44,18 @@ async def requests(settings: Settings, limits: Limits, clock: Clock) -> Sequence
             )
     await asked.close()
     return tuple(found)
+
+
+async def _upcoming(
+    settings: Settings, limits: Limits, clock: Clock
+) -> Sequence[tuple[Episode, Sequence[Episode]]]:
+    """Return the next turns of each group, each with its context."""
+    lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
+    most = limits.limit or _TURNS
+    found: list[tuple[Episode, Sequence[Episode]]] = []
+    async with opening.store(settings, write=False) as store:
+        for group in chosen(sorted(lake.groups()), limits.groups):
+            found += await ingesting.upcoming(
+                group, lake, store, scope, context_turns=settings.context_turns, most=most
+            )
+    return found
