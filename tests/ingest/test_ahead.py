@@ -1,11 +1,16 @@
 """Turns with their contexts: in order, and held no longer than needed."""
 
+import asyncio
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from tests.builders import START, episode
-from turnetl.ingest.ahead import with_context
+from turnetl.ingest.ahead import MOST_TEXT, extracted, with_context
 from turnetl.model import Episode, SessionId, TurnId
 
 
@@ -43,6 +48,28 @@ def test_turns_that_are_there_for_the_context_alone_do_not_come_themselves() -> 
     context = {episodes[3].turn_id: (episodes[0].turn_id, episodes[2].turn_id)}
     ((one, before),) = with_context(episodes, context)
     assert (one, before) == (episodes[3], [episodes[0], episodes[2]])
+
+
+@pytest.mark.parametrize(("length", "at_once"), [(20, 6), (MOST_TEXT // 3, 4), (MOST_TEXT, 2)])
+async def test_very_long_turns_do_not_run_ahead_together(length: int, at_once: int) -> None:
+    text = "x" * length
+    episodes = [replace(one, text=text) for one in turns("aaaaaaaa")]
+    begun: list[TurnId] = []
+
+    async def extract(one: Episode, _: Sequence[Episode]) -> TurnId:
+        begun.append(one.turn_id)
+        return one.turn_id
+
+    context = {one.turn_id: () for one in episodes}
+    taken: list[TurnId] = []
+    most = 0
+    async with aclosing(extracted(episodes, context, extract, most=6)) as ahead:
+        async for _, task in ahead:
+            await asyncio.sleep(0)
+            most = max(most, len(begun) - len(taken))
+            taken.append(await task)
+    assert taken == begun == list(context)
+    assert most == at_once
 
 
 def test_sessions_that_are_over_are_not_held_in_memory() -> None:

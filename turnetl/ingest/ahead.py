@@ -17,6 +17,9 @@ from turnetl.model import Episode, TurnId
 
 Extract = Callable[[Episode, Sequence[Episode]], Coroutine[Any, Any, Any]]
 
+MOST_TEXT = 20_000_000
+"""Characters of turns that run ahead: each takes four bytes and more until it is committed."""
+
 
 async def extracted(
     episodes: Iterable[Episode],
@@ -32,13 +35,13 @@ async def extracted(
     Args:
         episodes, context: as `with_context`.
         extract: says what a turn holds, given its context.
-        most: turns that are extracted at once or wait to be taken.
+        most: turns that are extracted at once or wait to be taken; fewer if they are very long.
     """
     window: deque[tuple[Episode, asyncio.Task[Any]]] = deque()
     try:
         for episode, before in with_context(episodes, context):
             window.append((episode, asyncio.create_task(extract(episode, before))))
-            if len(window) >= most:
+            while len(window) >= most or (len(window) > 1 and _text(window) > MOST_TEXT):
                 yield window.popleft()
         while window:
             yield window.popleft()
@@ -71,3 +74,7 @@ def with_context(
                     held.pop(turn, None)
         if needed[episode.turn_id]:
             held[episode.turn_id] = episode
+
+
+def _text(window: Iterable[tuple[Episode, object]]) -> int:
+    return sum(len(episode.text) for episode, _ in window)
