@@ -167,6 +167,8 @@ class Journal:
     def close(self) -> None:
         """Write what is held, if that is possible now, and let go of the file. Safe to repeat."""
         self._thread.shutdown()
+        if self._file is not None:
+            self._file.hurry()
         if self._held:
             self._write_held()
         if self._file is not None:
@@ -243,7 +245,6 @@ class Journal:
     def _write_held(self) -> None:
         """Try once more: there may be room now, or whoever had it locked is gone."""
         try:
-            self._opened().hurry()
             for key in tuple(self._held):
                 self._write(self._held[key])
                 del self._held[key]
