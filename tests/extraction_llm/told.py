@@ -1,0 +1,47 @@
+"""Read the story and print what was asked and what came of it: a process of its own.
+
+python -m tests.extraction_llm.told
+"""
+
+import asyncio
+import sys
+from typing import Any
+
+from tests.extraction_llm import story
+from tests.extraction_llm.canned import Canned
+from tests.servers import touchy
+from tests.servers.toy import ToyEmbedder
+from turnetl.episodes.parts import halves
+from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.steering import always
+from turnetl.llm.chat import Question
+from turnetl.llm.journal import key_of
+
+
+def say(question: Question) -> dict[str, Any]:
+    """Answer by digests of all that is shown: what differs by a hair is answered otherwise."""
+    assert question.schema is not None
+    fields = question.schema.json["properties"]
+    if question.prompt.startswith("reflexion."):
+        return {"missed_entities": ["orders.py"], "missed_facts": ["orders.py is slow"]}
+    return next(
+        of(question.messages[-1].text) for name, of in touchy.ANSWERS.items() if name in fields
+    )
+
+
+async def told() -> list[str]:
+    """Return a line for each request, and for each thing and fact of the group."""
+    model = Canned(say)
+    asks = LlmExtractor(
+        model, ToyEmbedder(), steering=always("Look for what broke.", reflexion=1), halve=halves
+    )
+    group = story.empty_group()
+    await story.take_in(
+        asks, [*story.episodes(), *story.episodes(story.SAID * 2)[6:]], group, ToyEmbedder()
+    )
+    asked = sorted(f"{question.prompt} {key_of('m', question)}" for question in model.asked)
+    return [*asked, *map(str, group.entities), *map(str, group.facts)]
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(asyncio.run(told())))
