@@ -145,6 +145,22 @@ async def test_closing_leaves_no_call_behind(journal: Journal) -> None:
     assert (model.broken_off, model.closed) == (1, True)
 
 
+async def test_a_closing_that_is_broken_off_closes_and_leaves_no_call_behind(
+    journal: Journal,
+) -> None:
+    model = Counted(gate=asyncio.Event())
+    asks = Journaled(model, journal)
+    before = asyncio.all_tasks()
+    await left_alone(asks, model)
+    closing_it = asyncio.create_task(asks.close())
+    await asyncio.sleep(0)
+    closing_it.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing_it
+    assert asyncio.all_tasks() == before
+    assert (model.broken_off, model.closed) == (1, True)
+
+
 async def test_closing_says_that_it_waits(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
