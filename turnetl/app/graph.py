@@ -167,7 +167,7 @@ def _outdated(report: GroupReport) -> GroupReport:
     return replace(
         report,
         waiting={"unfiltered": report.pending} if report.pending else {},
-        error="turns, rules or templates changed since the last `turnetl filter`; run it again",
+        error="not yet filtered, or turns, rules or templates changed since; run `turnetl filter`",
         exit_code=1,
     )
 
