@@ -5,8 +5,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from json import dumps
 from typing import Any, Literal, Protocol
 
+import msgspec
 from pydantic import BaseModel
 
 from turnetl.model import Usage
@@ -23,14 +26,24 @@ class Said:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Schema:
-    """The form of the answer, as JSON Schema with `$defs`."""
+    """The form of the answer, as JSON Schema with `$defs`. A run has a handful."""
 
     name: str
     json: Mapping[str, Any]
     form: type[BaseModel] | None = field(default=None, compare=False, repr=False)
     """What an answer is checked with."""
+
+    @cached_property
+    def written(self) -> str:
+        """The schema as it is sent to most."""
+        return dumps(self.json)
+
+    @cached_property
+    def canonical(self) -> bytes:
+        """The schema whatever the order of its keys is."""
+        return msgspec.json.encode(self.json, order="sorted", enc_hook=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """What a call may use at worst: the bound that a budget sets aside, and that asking again keeps."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -79,6 +78,6 @@ def _prompt(question: Question) -> int:
     A schema is sent as the answer's form, and to some servers in words too.
     """
     texts = [said.text for said in question.messages]
-    form = json.dumps(question.schema.json) if question.schema is not None else ""
+    form = question.schema.written if question.schema is not None else ""
     size = sum(len(text.encode("utf-8", "replace")) for text in (*texts, form, form))
     return size + _A_MESSAGE * len(texts) + _A_CALL

@@ -37,6 +37,8 @@ class Unwanted:
 
     def without(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is sent without what is not wanted."""
+        if not self._names:
+            return dict(body)
         kept = {}
         for name, value in body.items():
             if name not in self._names:

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
 from turnetl import ids
-from turnetl.llm.chat import Question, Schema
+from turnetl.llm.chat import Question
 
 _FORM = "journal/1"
 
@@ -32,11 +30,7 @@ def size_of(question: Question) -> int:
 
 def _asked(question: Question) -> Iterator[str | bytes]:
     yield question.schema.name if question.schema is not None else ""
-    yield _canonical(question.schema) if question.schema is not None else b""
+    yield question.schema.canonical if question.schema is not None else b""
     for said in question.messages:
         yield said.role
         yield said.text
-
-
-def _canonical(schema: Schema) -> bytes:
-    return msgspec.json.encode(schema.json, order="sorted", enc_hook=dict)
