@@ -115,4 +115,6 @@ ANSWERS: Answers = {
     "duplicate_facts": _duplicates,
     "summaries": _summaries,
     "valid_at": _timestamps,
+    "missed_entities": lambda _: {"missed_entities": []},
+    "missed_facts": lambda _: {"missed_facts": []},
 }
