@@ -4,20 +4,15 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from turnetl.console import once
+
 _WHO = tuple(f"turnetl.extraction.{name}" for name in ("preprocessor", "steering", "templates"))
 
 
 @contextmanager
 def each_once() -> Iterator[None]:
     """Let every warning about templates through once, until this ends."""
-    said: set[str] = set()
-
-    def is_new(record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        new = message not in said
-        said.add(message)
-        return new
-
+    is_new = once()
     loggers = [logging.getLogger(name) for name in _WHO]
     for logger in loggers:
         logger.addFilter(is_new)

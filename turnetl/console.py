@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +19,7 @@ from turnetl.errors import TurnetlError
 
 if TYPE_CHECKING:  # importing it would bring rich, and `--help` must not pay it
     from asyncio import AbstractEventLoop, Task
+    from logging import LogRecord
 
     from turnetl.progress import Progress
 
@@ -111,6 +112,19 @@ def version() -> str:
     return metadata.version("turnetl")
 
 
+def once() -> "Callable[[LogRecord], bool]":
+    """Return a filter that lets each message of a log through once."""
+    said: set[str] = set()
+
+    def is_new(record: "LogRecord") -> bool:
+        message = record.getMessage()
+        new = message not in said
+        said.add(message)
+        return new
+
+    return is_new
+
+
 def _hear_signals() -> None:
     """Whoever stops us politely is answered as a person with Ctrl-C is: at once.
 
@@ -181,16 +195,8 @@ def _hear_warnings() -> None:
     """Let our own warnings be heard, once each, and nobody else's: theirs would be no sentences."""
     import logging
 
-    said: set[str] = set()
-
-    def is_new(record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        new = message not in said
-        said.add(message)
-        return new
-
     handler = logging.StreamHandler()
-    handler.addFilter(is_new)
+    handler.addFilter(once())
     handler.setFormatter(logging.Formatter("turnetl: %(message)s"))
     logging.getLogger("turnetl").addHandler(handler)
     logging.getLogger().addHandler(logging.NullHandler())

@@ -1,7 +1,8 @@
 """Sixty turns and more out of archives, as of one group, in order, through the whole pipeline."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
@@ -13,6 +14,7 @@ from tests.builders import GROUP
 from turnetl import app, ids
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import Group
+from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingest.pipeline import Pipeline, Run
 from turnetl.ingest.quarantine import Quarantine
@@ -134,3 +136,11 @@ def _other(name: str, around: int) -> str:
     if chance == 0:
         return name.upper()
     return f"{name}{around}" if chance <= 2 else name
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[GraphStore]:
+    store = await open_graph(url, user="", password="")
+    await store.prepare()
+    yield store
+    await store.close()

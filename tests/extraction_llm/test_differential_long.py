@@ -6,8 +6,7 @@ heap, may show: in which facts are retired, and in nothing else.
 """
 
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ from tests.servers.provider import Provider
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.steering import always
-from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import Model
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -43,7 +41,7 @@ async def test_doubles_known_by_their_letters_make_the_same_graph(
 ) -> None:
     provider.answers = {**answers.ANSWERS, **touchy.FINDING}
     theirs = await through_add_episode(neo4j, provider, turns)
-    async with opened(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
+    async with long_story.opened(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
         _, ours = await through_ours(store, model, turns, tmp_path)
     assert ours == theirs
     assert ours.facts.total() > 5 * TURNS
@@ -55,9 +53,9 @@ async def test_a_model_that_minds_every_candidate_makes_the_same_graph_but_for_s
     provider.answers = touchy.ANSWERS
     theirs = await through_add_episode(neo4j, provider, turns)
     neo4j.clear()
-    async with opened(neo4j.url) as store:
+    async with long_story.opened(neo4j.url) as store:
         served, ours = await through_ours(store, model, turns, tmp_path / "served")
-    async with opened(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
+    async with long_story.opened(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
         embedded, _ = await through_ours(store, model, turns, tmp_path / "embedded")
     assert (served.entities, served.facts) == (embedded.entities, embedded.facts)
     assert ours.things == theirs.things
@@ -87,14 +85,6 @@ async def through_ours(
     assert not any(one.left_out for one in asks.resolved.values())
     facts, keys = contents.facts, numbered(turns)
     return contents, side_by_side.told(contents.entities, facts, asks.mentions, keys)
-
-
-@asynccontextmanager
-async def opened(url: str) -> AsyncIterator[GraphStore]:
-    store = await open_graph(url, user="", password="")
-    await store.prepare()
-    yield store
-    await store.close()
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,7 @@
 """A group that is loaded again is the group that grew: all that decides is the same in both."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
@@ -22,7 +21,6 @@ from turnetl.extraction.port import Resolved
 from turnetl.extraction.steering import always
 from turnetl.graph.mirror.candidates import Candidates
 from turnetl.graph.mirror.group import Group
-from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import Model
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -99,7 +97,7 @@ async def test_commits_that_fail_and_runs_that_end_leave_no_trace(
     half = TURNS // 2
     await ingested(Failing(store), extractor(model), turns[:half], tmp_path)
     anew = await ingested(Failing(store), extractor(model), turns, tmp_path, start=half)
-    async with opened(f"ladybug://{tmp_path / 'other.lbug'}") as other:
+    async with long_story.opened(f"ladybug://{tmp_path / 'other.lbug'}") as other:
         at_once = await ingested(other, extractor(model), turns, tmp_path)
     assert timeless(anew) == timeless(at_once)
 
@@ -151,14 +149,6 @@ async def ingested(
 
 def extractor(model: Model) -> LlmExtractor:
     return LlmExtractor(model, WordLlamaEmbedder(), steering=always(None))
-
-
-@asynccontextmanager
-async def opened(url: str) -> AsyncIterator[GraphStore]:
-    store = await open_graph(url, user="", password="")
-    await store.prepare()
-    yield store
-    await store.close()
 
 
 @pytest.fixture(autouse=True)

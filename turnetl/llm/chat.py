@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from json import dumps
 from typing import Any, Literal, Protocol
@@ -88,6 +88,18 @@ class Answer:
             cost=self.cost,
             cached_tokens=self.cached_tokens,
             seconds=self.seconds,
+        )
+
+    def costing(self, usage: Usage) -> "Answer":
+        """Return the same answer, as what all attempts at it used together."""
+        return replace(
+            self,
+            calls=usage.calls,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            cost=usage.cost,
+            cached_tokens=usage.cached_tokens,
+            seconds=usage.seconds,
         )
 
 

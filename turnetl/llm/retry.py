@@ -149,7 +149,7 @@ class Retried:
                 sleep=self._sleep,
                 chance=self._chance,
             )
-            return _sum(answer, before)
+            return answer.costing(answer.usage + before)
         except BadTurn as error:
             error.usage += before
             raise
@@ -192,17 +192,3 @@ def _again(question: Question, answer: Answer, error: ValueError) -> Question:
     shown = answer.text[:MOST_SHOWN].strip() or "(no answer)"
     more = (Said("assistant", shown), Said("user", wrong))
     return replace(question, messages=(*question.messages, *more))
-
-
-def _sum(answer: Answer, before: Usage) -> Answer:
-    """Return the answer with what the ones before it cost, too."""
-    both = answer.usage + before
-    return replace(
-        answer,
-        calls=both.calls,
-        prompt_tokens=both.prompt_tokens,
-        completion_tokens=both.completion_tokens,
-        cached_tokens=both.cached_tokens,
-        seconds=both.seconds,
-        cost=both.cost,
-    )

@@ -145,16 +145,7 @@ def _fits(answer: Answer, question: Question) -> bool:
 
 def _cut(usage: Usage) -> Answer:
     """Return what is kept of an answer that was too long: what it cost."""
-    return Answer(
-        text="",
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        cut=True,
-        cached_tokens=usage.cached_tokens,
-        calls=usage.calls,
-        seconds=usage.seconds,
-        cost=usage.cost,
-    )
+    return Answer("", 0, 0, cut=True).costing(usage)
 
 
 async def _broken_off(calls: Iterable["asyncio.Task[Answer]"]) -> None:
