@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 from tests.servers import answers
-from turnetl.extraction import junk
+from turnetl.extraction import stoplist
 
 Json = dict[str, Any]
 
@@ -63,7 +63,7 @@ def _named(text: str) -> list[str]:
     found = ((match[1] or match[2]).strip() for match in _NAME.finditer(text))
     # What is the same to Graphiti shall come once.
     once = {" ".join(name.lower().split()): name for name in found if name}
-    why = junk.reasons(list(once.values()))
+    why = stoplist.reasons(list(once.values()))
     kept = (name for name, reason in zip(once.values(), why, strict=True) if reason is None)
     return list(islice(kept, _ENTITIES))
 

@@ -27,14 +27,14 @@ from benchmarks.provider import Running
 from turnetl import clock
 from turnetl.llm import schemas
 from turnetl.llm.budget import Budget
-from turnetl.llm.chat import Model, Question, Said
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.models import open_model
 from turnetl.llm.prices import Price, Prices
-from turnetl.llm.retry import Patience
-from turnetl.llm.stack import Shared, stacked
+from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.stack import ModelStack, wrap
 
 MS_A_CALL = 2.0
 USED = 0.95
@@ -44,7 +44,7 @@ WARM = 100
 CHARACTERS = 12_000
 """Of a question: those of a turn of two thousand characters, with three before it."""
 
-Ask = Callable[[Model, Question], Awaitable[object]]
+Ask = Callable[[ChatModel, ChatRequest], Awaitable[object]]
 
 
 @dataclass(frozen=True)
@@ -55,29 +55,29 @@ class Spent:
     wall: float
 
 
-def question(number: int) -> Question:
+def question(number: int) -> ChatRequest:
     words = " ".join(f"word{number}x{at}" for at in range(CHARACTERS // 12))
     facts = " ".join(f"`cart{number}.py` uses `sqlite{at}`." for at in range(6))
     told = f"{words[:CHARACTERS]}\n<CURRENT_MESSAGE>\n{facts}\n</CURRENT_MESSAGE>\n"
-    messages = (Said("system", "You extract facts."), Said("user", told))
-    return Question("extract_edges.edge", messages, schemas.of(ExtractedEdges), 16_384)
+    messages = (ChatMessage("system", "You extract facts."), ChatMessage("user", told))
+    return ChatRequest("extract_edges.edge", messages, schemas.of(ExtractedEdges), 16_384)
 
 
 @contextmanager
-def shared(folder: Path, requests: int = 10**6) -> Iterator[Shared]:
+def shared(folder: Path, requests: int = 10**6) -> Iterator[ModelStack]:
     prices = Prices(({"*": Price(0.4, 0.1, 1.6)},))
     meter = Meter(prices)
     with closing(Journal(folder / "journal.sqlite", clock=clock.now)) as journal:
-        yield Shared(
+        yield ModelStack(
             journal,
             Budget(10**12, 10**6, meter, prices),
-            Patience(),
+            RetryPolicy(),
             Limiter(requests, 10**9, AT_ONCE),
             meter,
         )
 
 
-async def asked(model: Model, numbers: range) -> Spent:
+async def asked(model: ChatModel, numbers: range) -> Spent:
     """Ask all questions, so many at once as the model bears."""
     questions = [question(number) for number in numbers]
     cpu, wall = time.process_time(), time.perf_counter()
@@ -92,7 +92,7 @@ async def asked(model: Model, numbers: range) -> Spent:
     return Spent((time.process_time() - cpu) * share, (time.perf_counter() - wall) * share)
 
 
-def opened(url: str) -> Model:
+def opened(url: str) -> ChatModel:
     return open_model("openai-compatible", model="canned", base_url=url)
 
 
@@ -102,7 +102,7 @@ async def costs(url: str, folder: Path, calls: int) -> bool:
     alone = await asked(bare, range(calls))
     await bare.close()
     with shared(folder) as around:
-        whole = stacked(opened(url), around)
+        whole = wrap(opened(url), around)
         await asked(whole, range(-WARM, 0))
         first = await asked(whole, range(calls))
         again = await asked(whole, range(calls))
@@ -120,7 +120,7 @@ async def used(minutes: float) -> bool:
         tempfile.TemporaryDirectory() as folder,
         shared(Path(folder), REQUESTS) as around,
     ):
-        model = stacked(opened(running.base_url()), around)
+        model = wrap(opened(running.base_url()), around)
         await asked(model, range(int(REQUESTS * minutes)))
         await model.close()
         return _told(running)

@@ -18,7 +18,7 @@ from pathlib import Path
 from tests import real
 from turnetl import app
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.lake import Lake
 from turnetl.model import Entity, Episode, Fact, GroupContents, GroupId
 from turnetl.settings import Settings
@@ -62,7 +62,7 @@ async def extracted(
 ) -> tuple[dict[str, Entity], list[Fact], Counter[str]]:
     """Extract every turn as if the group were empty: things and facts as they are first said."""
     extractor = StructuralExtractor()
-    empty = Group(GroupContents(group, None, (), (), (), {}))
+    empty = MirrorGroup(GroupContents(group, None, (), (), (), {}))
     sessions: dict[str, list[Episode]] = defaultdict(list)
     entities: dict[str, Entity] = {}
     facts: list[Fact] = []

@@ -28,10 +28,10 @@ from turnetl import clock
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
-from turnetl.extraction.steering import Steering
+from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in
 from turnetl.graph.open import open_graph
-from turnetl.ingest.pipeline import Done, Pipeline, Run
+from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
@@ -39,8 +39,8 @@ from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.models import open_model
 from turnetl.llm.prices import Prices
-from turnetl.llm.retry import Patience
-from turnetl.llm.stack import Shared, stacked
+from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Entity, Episode, Fact, SessionId, TurnId, Usage
 
 NOW = builders.START + timedelta(days=400)
@@ -55,7 +55,7 @@ _VERBS = ("uses", "uses", "no longer uses", "failed with", "depends on")
 class Came:
     """What came of a run."""
 
-    done: Done
+    done: IngestProgress
     entities: Sequence[Entity]
     facts: Sequence[Fact]
     used: Usage
@@ -90,12 +90,12 @@ async def carried(episodes: Sequence[Episode], running: Running, folder: Path) -
     with closing(Journal(folder / "journal.sqlite", clock=clock.now)) as journal:
         limiter = Limiter(None, None, AT_ONCE)
         # The provider answers at once, so that no long wait is of any use.
-        patience = Patience(first_wait=0.05)
+        patience = RetryPolicy(first_wait=0.05)
         base = open_model("openai-compatible", model="canned", base_url=running.base_url())
-        model = stacked(base, Shared(journal, None, patience, limiter, meter))
-        steering = Steering(ExtractionConfig(), TemplateResolver((built_in(),)))
+        model = wrap(base, ModelStack(journal, None, patience, limiter, meter))
+        steering = PromptConfigs(ExtractionConfig(), TemplateResolver((built_in(),)))
         extractor = LlmExtractor(model, embedder, steering=steering, ontology=CODING)
-        run = Run("bench", "bench:0", lambda: NOW, timedelta(minutes=5), AHEAD)
+        run = IngestRun("bench", "bench:0", lambda: NOW, timedelta(minutes=5), AHEAD)
         quarantine = Quarantine(folder, builders.GROUP)
         pipeline = Pipeline(store, extractor, embedder, quarantine, run)
         done = await pipeline.ingest(builders.GROUP, episodes, _context(episodes), lambda _: None)

@@ -27,8 +27,8 @@ from benchmarks.parse import Nothing
 from tests import real
 from turnetl import episodes, noise, parse
 from turnetl.episodes import FilterReport, Filters
-from turnetl.ingest import plan, taken
-from turnetl.lake import Lake, Origin
+from turnetl.ingest import candidates, plan
+from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import GroupId
 
 CPU, MEMORY = 15.0, 2000.0
@@ -114,16 +114,16 @@ def changed(folder: Path) -> str:
 def planned(folder: Path) -> str:
     """Read what `status` reads of a table."""
     lake, scope = Lake(folder), plan.Scope(now=NOW)
-    rows = [taken.episodes(lake, group, scope) for group in lake.groups()]
+    rows = [candidates.episodes(lake, group, scope) for group in lake.groups()]
     return f"{sum(of.select(plan.COLUMNS).collect().height for of in rows):,} turns"
 
 
 def ingested(folder: Path) -> str:
     """Read all turns as an ingest does that has all of them to do."""
     lake, scope = Lake(folder), plan.Scope(now=NOW)
-    rows = taken.episodes(lake, ONE, scope)
+    rows = candidates.episodes(lake, ONE, scope)
     named = rows.select("turn_id").collect()["turn_id"].to_list()
-    values = taken.values(rows, named, at_once=taken.AT_ONCE)
+    values = candidates.values(rows, named, at_once=candidates.AT_ONCE)
     return f"{sum(1 for _ in values):,} turns"
 
 
@@ -184,8 +184,8 @@ def worded(text: pl.Expr, copy: int) -> pl.Expr:
     return pl.when(text.str.len_chars() > SHORT).then(said).otherwise(text)
 
 
-def origin(archive: str) -> Origin:
-    return Origin(
+def origin(archive: str) -> ArchiveMetadata:
+    return ArchiveMetadata(
         archive=archive,
         size=1,
         mtime_ns=1,
@@ -194,7 +194,7 @@ def origin(archive: str) -> Origin:
         reader=1,
         redactor="none",
         group=ONE,
-        fixed=False,
+        group_given=False,
         counts={},
     )
 

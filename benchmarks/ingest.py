@@ -23,7 +23,7 @@ from benchmarks.commit import Graph, opened, server_cpu
 from tests import real
 from turnetl import app, ids
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.ingest.pipeline import Done, Pipeline, Run
+from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -49,7 +49,7 @@ class Meter:
     def __post_init__(self) -> None:
         self.marks = [self._now()]
 
-    def turn(self, _: Done) -> None:
+    def turn(self, _: IngestProgress) -> None:
         self.marks.append(self._now())
 
     def window(self, end: int) -> tuple[float, float, float]:
@@ -120,7 +120,7 @@ async def measure(name: str, graph: Graph, episodes: Sequence[Episode], turns: i
 
 
 async def _ingest(graph: Graph, episodes: Sequence[Episode], group: str) -> Meter:
-    run = Run("bench", "bench:0", lambda: datetime.now(UTC), timedelta(minutes=5), 8)  # noqa: TID251 - the run's clock
+    run = IngestRun("bench", "bench:0", lambda: datetime.now(UTC), timedelta(minutes=5), 8)  # noqa: TID251 - the run's clock
     with tempfile.TemporaryDirectory() as folder:
         pipeline = Pipeline(
             graph.store,

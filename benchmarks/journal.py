@@ -21,8 +21,8 @@ from graphiti_core.prompts.extract_nodes import ExtractedEntities
 from benchmarks.cost import at_most
 from turnetl.clock import now
 from turnetl.llm import schemas
-from turnetl.llm.chat import Answer, Question, Said
-from turnetl.llm.journal import Journal, Journaled
+from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
+from turnetl.llm.journal import Journal, JournaledModel
 
 CALLS = 2_000
 HELD = 100_000
@@ -38,8 +38,8 @@ class Canned:
 
     name = "openai/canned"
 
-    async def answer(self, question: Question) -> Answer:  # noqa: ARG002 - whatever is asked
-        return Answer(TEXT, 4_000, 250, cut=False, cost=0.001)
+    async def answer(self, question: ChatRequest) -> ChatResponse:  # noqa: ARG002 - whatever is asked
+        return ChatResponse(TEXT, 4_000, 250, cut=False, cost=0.001)
 
     async def close(self) -> None: ...
 
@@ -54,12 +54,15 @@ class Measured:
     """Milliseconds that the loop did nothing else, at the most."""
 
 
-def question(number: int) -> Question:
-    words = (Said("system", "You extract. " * 100), Said("user", f"{number} " + "turn " * 3_000))
-    return Question("extract_nodes.extract_text", words, schemas.of(ExtractedEntities), 16_384)
+def question(number: int) -> ChatRequest:
+    words = (
+        ChatMessage("system", "You extract. " * 100),
+        ChatMessage("user", f"{number} " + "turn " * 3_000),
+    )
+    return ChatRequest("extract_nodes.extract_text", words, schemas.of(ExtractedEntities), 16_384)
 
 
-async def measured(answer: Callable[[Question], Awaitable[Answer]]) -> Measured:
+async def measured(answer: Callable[[ChatRequest], Awaitable[ChatResponse]]) -> Measured:
     """Ask all questions, some at once."""
     asked, free, longest = [question(n) for n in range(CALLS)], asyncio.Semaphore(AT_ONCE), 0.0
 
@@ -70,7 +73,7 @@ async def measured(answer: Callable[[Question], Awaitable[Answer]]) -> Measured:
             await asyncio.sleep(0.005)
             longest = max(longest, time.perf_counter() - began - 0.005)
 
-    async def one(what: Question) -> None:
+    async def one(what: ChatRequest) -> None:
         async with free:
             await answer(what)
 
@@ -92,8 +95,8 @@ def cpu_seconds() -> float:
 
 
 def fill(journal: Journal) -> None:
-    answer = Answer(TEXT, 4_000, 250, cut=False, cost=0.001)
-    small = Question("dedupe_nodes.nodes", (Said("user", "?"),), None, 100)
+    answer = ChatResponse(TEXT, 4_000, 250, cut=False, cost=0.001)
+    small = ChatRequest("dedupe_nodes.nodes", (ChatMessage("user", "?"),), None, 100)
     for number in range(HELD):
         journal.keep(f"{number:032x}", small, Canned.name, answer)
 
@@ -103,8 +106,8 @@ async def run(folder: Path) -> list[bool]:
     bare = await measured(Canned().answer)
     journal = Journal(path, clock=now)
     fill(journal)
-    kept = await measured(Journaled(Canned(), journal).answer)
-    found = await measured(Journaled(Canned(), journal).answer)
+    kept = await measured(JournaledModel(Canned(), journal).answer)
+    found = await measured(JournaledModel(Canned(), journal).answer)
     journal.close()
     journal = Journal(path, clock=now)
     began = time.perf_counter()

@@ -33,16 +33,16 @@ from tests.extraction_llm import long_story
 from turnetl.episodes.tokens import estimate
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import Steering, always
+from turnetl.extraction.prompt_config import PromptConfigs, always
 from turnetl.extraction.templates import TemplateResolver, built_in
 from turnetl.graph.open import open_graph
-from turnetl.llm.chat import Answer, Model, Question
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.journal import Journal, Journaled
+from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.models import open_model
-from turnetl.llm.retry import Patience
-from turnetl.llm.stack import Shared, stacked
+from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode, GroupContents, Turn
 
 SUMMARISE = """Summarise this turn of a conversation with a coding agent for a knowledge graph. Keep
@@ -58,7 +58,7 @@ _SHORTEST = 160
 class Counting:
     """A model that remembers what was said to it and by it."""
 
-    inner: Model
+    inner: ChatModel
     said: list[str] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
 
@@ -66,7 +66,7 @@ class Counting:
     def name(self) -> str:
         return self.inner.name
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         answer = await self.inner.answer(question)
         self.calls[question.prompt] += 1
         self.said += [*(one.text for one in question.messages), answer.text]
@@ -108,9 +108,9 @@ async def ingested(
     kept_in = Journal(journal, clock=long_story.Clock()) if journal else None
     bare = Counting(open_model("openai-compatible", model="canned", base_url=asked.base_url()))
     limiter = Limiter(None, None, 8)
-    model = stacked(bare, Shared(kept_in, None, Patience(), limiter, None))
-    assert isinstance(model, Journaled) == (journal is not None)
-    built = Steering(ExtractionConfig(), TemplateResolver([built_in()]))
+    model = wrap(bare, ModelStack(kept_in, None, RetryPolicy(), limiter, None))
+    assert isinstance(model, JournaledModel) == (journal is not None)
+    built = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in()]))
     embedder = WordLlamaEmbedder()
     store = await open_graph(f"ladybug://{folder / 'graph.lbug'}", user="", password="")
     await store.prepare()

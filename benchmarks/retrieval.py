@@ -83,7 +83,7 @@ def main() -> None:
 
 async def build(settings: Settings, archives: Path) -> None:
     projects = [str(archives / project) for project in PROJECTS]
-    await app.backfill(projects, settings, app.Limits(), lambda: datetime.now(UTC))  # noqa: TID251
+    await app.backfill(projects, settings, app.RunOptions(), lambda: datetime.now(UTC))  # noqa: TID251
 
 
 def questions() -> Iterator[Question]:

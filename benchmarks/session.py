@@ -39,21 +39,21 @@ from tests.servers.neo4j_server import Neo4jServer
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
-from turnetl.extraction.steering import Steering
+from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in
 from turnetl.graph import names
 from turnetl.graph.open import open_graph
-from turnetl.ingest.pipeline import Pipeline, Run
+from turnetl.ingest.pipeline import IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
-from turnetl.llm.chat import Model
+from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.graphiti import NoReranker
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.models import open_model
 from turnetl.llm.prices import Prices
-from turnetl.llm.retry import Patience
-from turnetl.llm.stack import Shared, stacked
+from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.stack import ModelStack, wrap
 from turnetl.llm.vectors import floats
 from turnetl.model import Episode, GroupId, TurnId, Vector
 
@@ -210,20 +210,20 @@ def _context(turns: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:
     return context
 
 
-def _stack(asked: Running) -> Model:
+def _stack(asked: Running) -> ChatModel:
     """Return the model with all that stands around a call."""
     bare = open_model("openai-compatible", model="canned", base_url=asked.base_url())
     limiter, meter = Limiter(None, None, CALLS), Meter(Prices())
-    return stacked(bare, Shared(None, None, Patience(), limiter, meter))
+    return wrap(bare, ModelStack(None, None, RetryPolicy(), limiter, meter))
 
 
-def _steering() -> Steering:
-    return Steering(ExtractionConfig(), TemplateResolver([built_in()]))
+def _steering() -> PromptConfigs:
+    return PromptConfigs(ExtractionConfig(), TemplateResolver([built_in()]))
 
 
-def _run() -> Run:
+def _run() -> IngestRun:
     clock = lambda: datetime.now(UTC)  # noqa: E731, TID251 - the run's clock
-    return Run("bench", "bench:0", clock, timedelta(minutes=5), AHEAD)
+    return IngestRun("bench", "bench:0", clock, timedelta(minutes=5), AHEAD)
 
 
 class _Uncached(EmbedderClient):

@@ -39,21 +39,21 @@ from tests.servers.neo4j_server import Neo4jServer
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
-from turnetl.extraction.steering import Steering
+from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in
 from turnetl.graph import names
 from turnetl.graph.open import open_graph
-from turnetl.ingest.pipeline import Pipeline, Run
+from turnetl.ingest.pipeline import IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
-from turnetl.llm.chat import Model
+from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.models import open_model
 from turnetl.llm.prices import Prices
-from turnetl.llm.retry import Patience
-from turnetl.llm.stack import Shared, stacked
+from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode, GroupId, TurnId
 
 ANSWERS = "tests.servers.touchy"
@@ -107,11 +107,11 @@ async def ours(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) ->
     embedder = WordLlamaEmbedder()
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "journal.sqlite", clock=_now)
-        steering = Steering(ExtractionConfig(), TemplateResolver([built_in()]))
+        steering = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in()]))
         extractor = LlmExtractor(
             _stack(asked, journal), embedder, steering=steering, ontology=CODING
         )
-        run = Run("bench", "bench:0", _now, timedelta(minutes=30), ahead=16)
+        run = IngestRun("bench", "bench:0", _now, timedelta(minutes=30), prefetch=16)
         pipeline = Pipeline(store, extractor, embedder, Quarantine(Path(folder), group), run)
         marks.turn()
         done = await pipeline.ingest(group, turns, _context(turns), marks.turn)
@@ -143,10 +143,10 @@ async def theirs(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) 
     return marks
 
 
-def _stack(asked: Running, journal: Journal) -> Model:
+def _stack(asked: Running, journal: Journal) -> ChatModel:
     bare = open_model("openai-compatible", model="canned", base_url=asked.base_url())
     limiter, meter = Limiter(None, None, 8), Meter(Prices())
-    return stacked(bare, Shared(journal, None, Patience(), limiter, meter))
+    return wrap(bare, ModelStack(journal, None, RetryPolicy(), limiter, meter))
 
 
 def _context(turns: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:

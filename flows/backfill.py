@@ -21,21 +21,21 @@ from prefect.tasks import exponential_backoff
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from flows.warnings import each_once
-from turnetl import app, opening
+from turnetl import app, wiring
 from turnetl.clock import now, utc
 from turnetl.episodes import FilterReport
-from turnetl.errors import BadUsage, Later, TurnetlError
-from turnetl.ingest import assumed
+from turnetl.errors import BadUsage, Retryable, TurnetlError
+from turnetl.ingest import assumed_time
 from turnetl.ingest.plan import NO_TIME
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.model import GroupId
 from turnetl.parse import Outcome, ParseReport, expand
-from turnetl.parse.joins import with_joined
+from turnetl.parse.name_collisions import with_joined
 from turnetl.report import backfill as shown
 from turnetl.report.backfill import BackfillReport
 from turnetl.report.ingested import is_failure
-from turnetl.report.standing import without_time
-from turnetl.settings import ExtractorName, Settings, amounts, from_process
+from turnetl.report.status import without_time
+from turnetl.settings import ExtractorName, Settings, from_process, units
 
 _HOUR = timedelta(hours=1).total_seconds()
 
@@ -63,7 +63,7 @@ async def backfill(
     budget: str | list[str] | None = None,
     batch_size: PositiveInt = 200,
     jobs: PositiveInt | None = None,
-    groups_at_once: PositiveInt | None = None,
+    group_concurrency: PositiveInt | None = None,
     model_slots: str | None = None,
 ) -> State[dict[str, Any]]:
     """Parse, filter and ingest archives. What was done before is not done again.
@@ -90,7 +90,7 @@ async def backfill(
         budget: what the model may use in this run: `5usd`, `200k tokens`, or a list of one of each.
         batch_size: archives a task.
         jobs: archives of a task that are read side by side; as many as there are cores by default.
-        groups_at_once: groups ingested side by side; the turns of one group never are.
+        group_concurrency: groups ingested side by side; the turns of one group never are.
         model_slots: a global concurrency limit, shared by all flows that call the same model; as
             many of its slots as the settings' `llm.at_once` are taken once for the whole run.
 
@@ -107,28 +107,28 @@ async def backfill(
             group_map=group_map or None,
             jobs=jobs,
             extractor=extractor,
-            groups_at_once=groups_at_once,
+            group_concurrency=group_concurrency,
             quiet_minutes=quiet,
             budget=_budget(budget),
         )
-        limits = app.Limits(
+        limits = app.RunOptions(
             since=utc(since),
             until=utc(until),
             limit=limit,
-            assume=assumed.read(assume_time, now()) if assume_time else None,
+            assume=assumed_time.read(assume_time, now()) if assume_time else None,
             preprocessing=preprocessing,
             reflexion=reflexion,
         )
         once = app.for_run(settings, limits)
         with each_once():
-            opening.check(once, preprocessing)
+            wiring.check(once, preprocessing)
             parsed = await _parsed(_absolute(archives), settings, format or None, batch_size)
             if not parsed.groups:
                 return _ended(parsed, FilterReport(()), IngestReport(None, ()))
             filtered = await filter_turns(
                 lambda: app.filter_turns(once, parsed.groups, by_hand=preprocessing is not None)
             )
-            async with _slots(model_slots, settings.llm.at_once):
+            async with _slots(model_slots, settings.llm.concurrency):
                 ingested = await _ingested(once, replace(limits, groups=parsed.groups))
     except TurnetlError as error:
         return Failed(message=str(error))
@@ -151,7 +151,7 @@ async def filter_turns(mark: Callable[[], FilterReport]) -> FilterReport:
 
 def may_pass(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
     """Say whether the same may work in a moment."""
-    return isinstance(state.data, Later)
+    return isinstance(state.data, Retryable)
 
 
 @task(
@@ -170,7 +170,7 @@ async def ingest_group(
     """Bring what is left of a group into the graph."""
     report = await ingest(group)
     if report.again:
-        raise Later(report.error)
+        raise Retryable(report.error)
     return report
 
 
@@ -186,7 +186,7 @@ def _settings(config: str | None, lake: str | None, **given: Any) -> Settings:
 
 
 def _budget(said: str | list[str] | None) -> dict[str, int | float | None] | None:
-    return amounts.budget([said] if isinstance(said, str) else said) if said else None
+    return units.budget([said] if isinstance(said, str) else said) if said else None
 
 
 def _absolute(paths: Sequence[str]) -> list[str]:
@@ -212,7 +212,7 @@ async def _parsed(
     report = ParseReport(not_found=found.problems)
     for batch in _batches([str(path) for path in found.archives], size):
         report += await parse_batch(batch, parse)
-    report = with_joined(report, opening.groups(settings))
+    report = with_joined(report, wiring.groups(settings))
     for problem in report.problems:
         get_run_logger().warning(problem.message)
     for group in report.joined:
@@ -225,12 +225,12 @@ def _batches(archives: Sequence[str], size: int) -> Iterator[Sequence[str]]:
         yield archives[start : start + size]
 
 
-async def _ingested(settings: Settings, limits: app.Limits) -> IngestReport:
+async def _ingested(settings: Settings, limits: app.RunOptions) -> IngestReport:
     """Ingest groups side by side in this one process: an embedded graph has one opener."""
     run = app.new_run(settings, now)
-    at_once = asyncio.Semaphore(settings.groups_at_once)
-    with opening.shared(settings, now) as around:
-        async with opening.tools(settings, around) as tools:
+    at_once = asyncio.Semaphore(settings.group_concurrency)
+    with wiring.shared(settings, now) as around:
+        async with wiring.tools(settings, around) as tools:
 
             async def ingest(group: GroupId) -> GroupReport:
                 return await app.ingest_group(group, tools, limits, run, settings)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from turnetl import ids
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import (
     Change,
     ClosedBy,
@@ -132,11 +132,11 @@ def receipt(of: Episode, **fields: Any) -> Receipt:
         usage=Usage(),
         nodes_new=0,
         edges_new=0,
-        edges_retired=0,
+        edges_invalidated=0,
     )
     return replace(whole, **fields)
 
 
-def empty_group(profile: Profile | None = None) -> Group:
+def empty_group(profile: Profile | None = None) -> MirrorGroup:
     """The group `shop` before its first turn."""
-    return Group(GroupContents(GROUP, profile, (), (), (), {}))
+    return MirrorGroup(GroupContents(GROUP, profile, (), (), (), {}))

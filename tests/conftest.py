@@ -11,9 +11,9 @@ from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider, serving
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.llm.chat import Model
+from turnetl.llm.chat import ChatModel
 from turnetl.llm.models import open_model
-from turnetl.llm.retry import Patience, Retried
+from turnetl.llm.retry import RetryingModel, RetryPolicy
 
 # A loaded machine is no reason to fail.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -67,9 +67,9 @@ def provider() -> Iterator[Provider]:
 
 
 @pytest.fixture
-async def model(provider: Provider) -> AsyncIterator[Model]:
+async def model(provider: Provider) -> AsyncIterator[ChatModel]:
     """A model of that provider; a question is asked twice at most, without a wait."""
     base = open_model("openai-compatible", model="canned", base_url=provider.base_url("openai"))
-    opened = Retried(base, Patience(attempts=2, first_wait=0, asks=2))
+    opened = RetryingModel(base, RetryPolicy(attempts=2, first_wait=0, asks=2))
     yield opened
     await opened.close()

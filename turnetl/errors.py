@@ -55,15 +55,15 @@ class TooLong(BadTurn):
     """A question or its answer did not fit: what is cut in two may."""
 
 
-class Later(TurnetlError):
+class Retryable(TurnetlError):
     """Try again in a moment."""
 
 
-class GraphBusy(Later):
+class GraphBusy(Retryable):
     """The graph did not answer, or another writer holds it."""
 
 
-class ModelBusy(Later):
+class ModelBusy(Retryable):
     """The provider asked for patience."""
 
     def __init__(
@@ -76,29 +76,29 @@ class ModelBusy(Later):
         """It took the question and did not answer in all the time that it had."""
 
 
-class Stop(TurnetlError):
+class Fatal(TurnetlError):
     """A person must act."""
 
 
-class BadUsage(Stop):
+class BadUsage(Fatal):
     """Arguments or settings that make no sense."""
 
     exit_code = 2
 
 
-class GraphRefused(Stop):
+class GraphRefused(Fatal):
     """The graph cannot be used as it is."""
 
 
-class ModelRefused(Stop):
+class ModelRefused(Fatal):
     """The provider cannot be used as it is."""
 
 
-class JournalRefused(Stop):
+class JournalRefused(Fatal):
     """The journal of model calls cannot be read or written as it is."""
 
 
-class Exhausted(Stop):
+class Exhausted(Fatal):
     """Stopped by budget or breaker; the next run goes on from here."""
 
     exit_code = 4

@@ -100,7 +100,7 @@ class Episode:
     text_hash: str
     """Digest of what will be sent: another one makes a committed turn stale."""
     kind: str
-    """What the turn is mostly made of: a word of `episodes.kinds.KINDS`."""
+    """What the turn is mostly made of: a word of `episodes.classify.KINDS`."""
 
     @property
     def turn_id(self) -> TurnId:
@@ -197,7 +197,7 @@ class Change:
     usage: Usage
     previous_parts: int = 1
     """Of how many parts the previous turn is: the last one is followed by this turn's first."""
-    said_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    mentioned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The parts that speak of an entity, ascending, from 0, by its uuid."""
 
 
@@ -225,7 +225,7 @@ class Receipt:
     usage: Usage
     nodes_new: int
     edges_new: int
-    edges_retired: int
+    edges_invalidated: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ TURNS = Table(
 )
 """Lines and bytes are those of what the archive says: unpacked, and of a session in OpenCode's
 store its files one behind another, in the order of `parse.stores.members`. Silence (`quiet`, or
-that an agent crashed) depends on the clock: `ingest.taken` judges it, and it stands in no table."""
+that an agent crashed) depends on the clock: `ingest.candidates` judges it; no table has it."""
 
 EPISODES = Table(
     "episodes",
@@ -130,7 +130,7 @@ RECEIPTS = Table(
         Column("cost", pl.Float64, "US dollars; null where no price was known"),
         Column("nodes_new", pl.Int64, ""),
         Column("edges_new", pl.Int64, ""),
-        Column("edges_retired", pl.Int64, ""),
+        Column("edges_invalidated", pl.Int64, ""),
     ),
 )
 """Properties of the TurnCommit nodes, the same on every graph."""

@@ -79,10 +79,10 @@ def test_status_says_what_is_there_and_why_the_rest_is_not(graph_url: str, tmp_p
     said = turnetl("status", "--graph", graph_url, "--json", folder=tmp_path).json
     assert [group["group"] for group in said["groups"]] == ["bookshop", "shoebox"]
     for group in said["groups"]:
-        missing = sum(group["noise"].values()) + sum(group["gaps"].values())
+        missing = sum(group["noise"].values()) + sum(group["pending_reasons"].values())
         assert group["turns"] == group["committed"] + missing
         assert group["episodes"] == group["committed"] == 4
-        assert group["pending"] == group["gaps"]["ready"] > 0
+        assert group["pending"] == group["pending_reasons"]["ready"] > 0
     assert (
         "ready for `turnetl ingest`" in turnetl("status", "--graph", graph_url, folder=tmp_path).out
     )
@@ -270,7 +270,7 @@ def test_archives_that_move_to_another_group_are_not_ingested_under_both(tmp_pat
 def test_a_dry_run_brings_nothing_into_the_graph(tmp_path: Path) -> None:
     said = turnetl("backfill", one_sample(), "--dry-run", "--json", folder=tmp_path).json
     assert said["committed"] == 0
-    assert said["groups"][0]["gaps"]["ready"] > 0
+    assert said["groups"][0]["pending_reasons"]["ready"] > 0
     assert not (tmp_path / "data/lake/graph.lbug").exists()
 
 
@@ -340,7 +340,7 @@ def test_status_of_another_lake_still_says_what_the_graph_holds(tmp_path: Path) 
     graph = ("--graph", f"ladybug://{tmp_path / 'g.lbug'}")
     done = turnetl("backfill", one_sample(), *graph, "--json", folder=tmp_path).json
     said = turnetl("status", *graph, "--lake", "none", "--json", folder=tmp_path).json
-    assert said["committed"] == done["committed"] == said["groups"][0]["gone"]
+    assert said["committed"] == done["committed"] == said["groups"][0]["missing_from_lake"]
 
 
 def test_an_empty_graph_is_told_from_a_question_without_an_answer(tmp_path: Path) -> None:

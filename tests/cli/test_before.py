@@ -195,7 +195,7 @@ def test_another_ontology_reaches_the_model_and_makes_turns_stale(
     config = tmp_path / "graphiti.config.json"
     config.write_text(json.dumps({"extraction": {"ontology": "garden.toml"}}))
     status = here("status", "--json", folder=tmp_path, **named(provider)).json
-    assert status["groups"][0]["stale_why"] == {"extracted_otherwise": 1}
+    assert status["groups"][0]["stale_reasons"] == {"extracted_otherwise": 1}
     provider.asked = []
     elsewhere = f"ladybug://{tmp_path / 'other.lbug'}"
     here("ingest", "--graph", elsewhere, folder=tmp_path, **named(provider))

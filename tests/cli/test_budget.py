@@ -57,7 +57,7 @@ def test_a_budget_of_money_is_kept_and_told(folder: Path, provider: Provider) ->
     whole = backfill(folder, provider, "--budget", "1000usd").json
     assert (whole["pending"], whole["model"]["calls"] > 0) == (0, True)
     assert whole["model"]["cost"] == pytest.approx(0.11 * whole["model"]["calls"])
-    spent = here("status", "--json", folder=folder, **named(provider)).json["spent"]
+    spent = here("status", "--json", folder=folder, **named(provider)).json["usage"]
     assert spent["cost"] == pytest.approx(whole["model"]["cost"] + stopped.json["model"]["cost"])
 
 

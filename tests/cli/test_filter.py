@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.archives import row, talk, write
 from tests.cli.command import Ran, here, turnetl
-from turnetl import app, opening
+from turnetl import app, wiring
 from turnetl.settings import NoiseSettings, Settings
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -105,7 +105,7 @@ def test_a_backfill_takes_the_same_words(tmp_path: Path) -> None:
     assert kept.json["committed"] == 2
     again = here(*words, folder=tmp_path).json
     assert again["committed"] == 0
-    assert (again["groups"][0]["stale"], again["groups"][0]["stale_why"]) == (1, {"noise": 1})
+    assert (again["groups"][0]["stale"], again["groups"][0]["stale_reasons"]) == (1, {"noise": 1})
     status = here("status", folder=tmp_path).out
     assert "1 stale, not done again: 1 noise" in " ".join(status.replace("│", " ").split())
 
@@ -194,7 +194,7 @@ def test_the_rules_are_listed_for_people_and_programs(once: Path) -> None:
 
 def test_every_rule_that_is_listed_can_be_explained(once: Path) -> None:
     settings = Settings(lake=once / "data/lake")
-    for rule in opening.rules(settings):
+    for rule in wiring.rules(settings):
         told = app.explain(settings, rule.name)
         assert (told.rule.why, told.on) == (rule.why, rule.on)
 

@@ -20,7 +20,7 @@ def named(provider: Provider) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("extractor", ["llm", "both"])
+@pytest.mark.parametrize("extractor", ["llm", "hybrid"])
 def test_a_model_that_is_named_is_asked_and_the_second_time_not_again(
     extractor: str, provider: Provider, graph_url: str, tmp_path: Path
 ) -> None:

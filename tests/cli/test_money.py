@@ -53,7 +53,7 @@ def test_a_budget_stops_with_four_and_the_same_command_goes_on_and_pays_nothing_
     assert len(provider.asked) == calls
     said = here("status", "--json", folder=tmp_path / "budget", **named(provider)).json
     assert said["committed"] == whole["committed"]
-    assert said["spent"]["calls"] == calls
+    assert said["usage"]["calls"] == calls
 
 
 def test_a_budget_of_money_asks_for_a_price_first_and_no_call_is_made(
@@ -85,8 +85,8 @@ def test_without_a_price_the_cost_is_said_to_be_unknown(provider: Provider, tmp_
     assert "cost: unknown" in ran.out
     assert "has no price" in ran.err
     said = here("status", "--json", folder=tmp_path, **named(provider)).json
-    assert said["spent"]["cost"] is None
-    assert said["spent"]["prompt_tokens"] > 0
+    assert said["usage"]["cost"] is None
+    assert said["usage"]["prompt_tokens"] > 0
 
 
 @pytest.mark.parametrize("extractor", ["structural", "llm"])

@@ -19,7 +19,7 @@ def heard(provider: Provider, words: str) -> int:
 
 
 def stale(ran: Ran) -> dict[str, int]:
-    why: dict[str, int] = ran.json["groups"][0]["stale_why"]
+    why: dict[str, int] = ran.json["groups"][0]["stale_reasons"]
     return why
 
 

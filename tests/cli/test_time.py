@@ -26,7 +26,7 @@ def hits(folder: Path, query: str = "cart") -> list[dict[str, str]]:
 def test_turns_without_a_time_wait_and_the_sentence_says_what_to_do(tmp_path: Path) -> None:
     ran = here("backfill", timeless(tmp_path), "--json", folder=tmp_path)
     (group,) = ran.json["groups"]
-    assert (ran.json["committed"], group["gaps"]) == (0, {"no_time": 3})
+    assert (ran.json["committed"], group["pending_reasons"]) == (0, {"no_time": 3})
     assert "--assume-time" in ran.said[0]
     assert "no time" in ran.said[0]
 
@@ -78,7 +78,10 @@ def test_turns_that_have_a_time_keep_it(tmp_path: Path) -> None:
 def test_since_and_until_take_an_assumed_time_as_the_time(tmp_path: Path) -> None:
     command = ("backfill", timeless(tmp_path), "--assume-time", "2026-03-02", "--json")
     outside = here(*command, "--until", "2026-03-02", folder=tmp_path).json
-    assert (outside["committed"], outside["groups"][0]["gaps"]) == (0, {"out_of_range": 3})
+    assert (outside["committed"], outside["groups"][0]["pending_reasons"]) == (
+        0,
+        {"out_of_range": 3},
+    )
     inside = here(*command, "--since", "2026-03-02", folder=tmp_path).json
     assert inside["committed"] == 3
 
@@ -127,7 +130,7 @@ def test_an_open_turn_waits_and_once_it_is_over_it_is_ingested_once_and_whole(
     archive = write(tmp_path / "grows.jsonl", rows := begun())
     command = ("backfill", archive, "--graph", graph_url, "--json")
     first = here(*command, folder=tmp_path).json
-    assert (first["committed"], first["groups"][0]["gaps"]) == (1, {"open": 1})
+    assert (first["committed"], first["groups"][0]["pending_reasons"]) == (1, {"open": 1})
     rows += [
         outcome("r1", "c1", "1 failed: KeyError: 'price'", now()),
         row("assistant", "The price was missing in the fixture.", "a1", now()),
@@ -146,7 +149,7 @@ def test_minutes_of_silence_are_an_option_of_the_run_and_of_status(tmp_path: Pat
     archive = write(tmp_path / "open.jsonl", begun())
 
     def waits(ran: Ran) -> dict[str, int]:
-        gaps: dict[str, int] = ran.json["groups"][0]["gaps"]
+        gaps: dict[str, int] = ran.json["groups"][0]["pending_reasons"]
         return gaps
 
     dry = ("backfill", archive, "--dry-run", "--json")
@@ -173,5 +176,5 @@ def test_archives_that_vanished_keep_their_turns_and_status_says_so(tmp_path: Pa
     lost.unlink()
     assert "archive gone: 1" in here("status", folder=tmp_path).out
     (group,) = here("status", "--json", folder=tmp_path).json["groups"]
-    assert (group["committed"], group["archives_gone"]) == (4, [str(lost)])
+    assert (group["committed"], group["missing_archives"]) == (4, [str(lost)])
     assert here("backfill", kept, "--json", folder=tmp_path).json["skipped"] == 4

@@ -22,7 +22,9 @@ ANSWERS = {
 async def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     settings = Settings(lake=tmp_path_factory.mktemp("lake"))
     archives = [str(ROOT / "data" / "archives")]
-    await app.backfill(archives, settings, app.Limits(), lambda: datetime(2026, 6, 1, tzinfo=UTC))
+    await app.backfill(
+        archives, settings, app.RunOptions(), lambda: datetime(2026, 6, 1, tzinfo=UTC)
+    )
     return settings
 
 

@@ -14,13 +14,13 @@ from tests import frames
 from tests.builders import GROUP, START, turn
 from turnetl import episodes, noise
 from turnetl.episodes import Filters
-from turnetl.errors import Stop
-from turnetl.lake import Lake, Origin
+from turnetl.errors import Fatal
+from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import GroupId, Turn
 
 
 def put(lake: Lake, name: str, *turns: Turn, sha256: str = "", redactor: str = "1") -> None:
-    origin = Origin(
+    origin = ArchiveMetadata(
         archive=name,
         size=1,
         mtime_ns=1,
@@ -29,7 +29,7 @@ def put(lake: Lake, name: str, *turns: Turn, sha256: str = "", redactor: str = "
         reader=1,
         redactor=redactor,
         group=GROUP,
-        fixed=False,
+        group_given=False,
         counts={},
     )
     lake.write_turns(frames.turns(*turns).collect(), origin)
@@ -134,9 +134,9 @@ def test_turns_whose_secrets_were_cut_by_other_rules_are_rendered_again(tmp_path
     assert "sesame" not in "".join(one.text for one in lake.episodes(GROUP))
 
 
-def no_done(name: str) -> noise.Rule:
+def no_done(name: str) -> noise.NoiseRule:
     """A rule against turns whose answer is `Done.`."""
-    return noise.Rule(name, 1, "For this test.", pl.col("assistant_text") == "Done.")
+    return noise.NoiseRule(name, 1, "For this test.", pl.col("assistant_text") == "Done.")
 
 
 def test_another_rule_changes_only_the_rows_that_it_touches(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_damaged_turns_file_is_named_and_the_old_table_stays(tmp_path: Path, d
         bad.symlink_to(tmp_path / "nowhere")
     else:
         bad.write_bytes(data[:-9] if damage == "cut off" else torn(data))
-    with pytest.raises(Stop) as caught:
+    with pytest.raises(Fatal) as caught:
         episodes.build(lake, [GROUP], force=True)
     assert str(bad) in str(caught.value)
     assert table(lake).read_bytes() == before
@@ -319,7 +319,7 @@ _FULL = """
 import resource, sys
 from pathlib import Path
 from turnetl import episodes
-from turnetl.episodes.slices import in_slices
+from turnetl.episodes.partitions import in_slices
 from turnetl.lake import Lake
 
 lake = Lake(Path(sys.argv[1]))

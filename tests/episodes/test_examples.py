@@ -7,18 +7,20 @@ import polars as pl
 
 from tests import frames
 from tests.builders import START, turn
-from turnetl.episodes.examples import Explained, explain
 from turnetl.episodes.filters import Filters
-from turnetl.lake import Lake, Origin
+from turnetl.episodes.rule_examples import RuleExplanation, explain
+from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import GroupId
-from turnetl.noise import EMPTY, Rule
+from turnetl.noise import EMPTY, NoiseRule
 
-SHOUTS = Rule("shouts", 1, "It is loud.", pl.col("user_text").str.contains("!"))
-CURT = Rule("curt", 1, "It is short.", pl.col("user_text").str.len_chars() < 5, on=False)
+SHOUTS = NoiseRule("shouts", 1, "It is loud.", pl.col("user_text").str.contains("!"))
+CURT = NoiseRule("curt", 1, "It is short.", pl.col("user_text").str.len_chars() < 5, on=False)
 
 
 def put(lake: Lake, group: str, *prompts: str, name: str = "a.jsonl", **fields: object) -> None:
-    origin = Origin(name + group, 1, 1, group, "claude_code", 1, "1", GroupId(group), False, {})
+    origin = ArchiveMetadata(
+        name + group, 1, 1, group, "claude_code", 1, "1", GroupId(group), False, {}
+    )
     turns = [
         turn(
             f"{group}-{prompt}-{number}",
@@ -31,7 +33,7 @@ def put(lake: Lake, group: str, *prompts: str, name: str = "a.jsonl", **fields: 
     lake.write_turns(frames.turns(*turns).collect(), origin)
 
 
-def shown(lake: Lake, rule: Rule, *today: Rule, examples: int = 5) -> Explained:
+def shown(lake: Lake, rule: NoiseRule, *today: NoiseRule, examples: int = 5) -> RuleExplanation:
     return explain(lake, lake.groups(), rule, Filters(rules=today), examples=examples)
 
 
@@ -47,7 +49,7 @@ def test_a_rule_is_counted_by_itself_and_by_the_turns_that_bear_its_name(tmp_pat
 
 def test_a_rule_read_a_second_time_is_the_same_rule(tmp_path: Path) -> None:
     put(Lake(tmp_path), "shop", "go!")
-    again = Rule(SHOUTS.name, SHOUTS.version, SHOUTS.why, SHOUTS.when)
+    again = NoiseRule(SHOUTS.name, SHOUTS.version, SHOUTS.why, SHOUTS.when)
     assert shown(Lake(tmp_path), again, SHOUTS).on
 
 

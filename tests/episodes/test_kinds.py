@@ -8,7 +8,7 @@ import pytest
 from tests import frames, real
 from tests.builders import tool, turn
 from turnetl import parse
-from turnetl.episodes import episodes, kinds
+from turnetl.episodes import classify, episodes
 from turnetl.extraction.config import Kind
 from turnetl.lake import Lake
 from turnetl.model import ToolCall
@@ -22,19 +22,19 @@ CODE = "```python\nprint(1)\n```\n"
 
 def kind(*calls: ToolCall, **fields: Any) -> str:
     said: dict[str, Any] = {"user_text": "Go on.", "assistant_text": "Done.", **fields}
-    row = frames.turns(turn(tools=calls, **said)).select(kinds.KIND.alias("kind"))
+    row = frames.turns(turn(tools=calls, **said)).select(classify.KIND.alias("kind"))
     return str(row.collect().item())
 
 
 def test_two_failed_calls_of_ten_are_many_and_one_is_not() -> None:
-    assert kind(*[FAILED] * 2, *[RUN] * 8) == kinds.ERROR_HEAVY
-    assert kind(*[FAILED] * 2, *[RUN] * 9) == kinds.TOOL_HEAVY
-    assert kind(FAILED, *[RUN] * 3) == kinds.ORDINARY
+    assert kind(*[FAILED] * 2, *[RUN] * 8) == classify.ERROR_HEAVY
+    assert kind(*[FAILED] * 2, *[RUN] * 9) == classify.TOOL_HEAVY
+    assert kind(FAILED, *[RUN] * 3) == classify.ORDINARY
 
 
 def test_a_turn_whose_only_call_failed_is_about_that() -> None:
-    assert kind(FAILED) == kinds.ERROR_HEAVY
-    assert kind(FAILED, RUN) == kinds.ORDINARY
+    assert kind(FAILED) == classify.ERROR_HEAVY
+    assert kind(FAILED, RUN) == classify.ORDINARY
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_a_turn_whose_only_call_failed_is_about_that() -> None:
 )
 def test_a_command_whose_output_says_that_it_failed_has_failed(outcome: str) -> None:
     said = tool("exec_command", "pytest", outcome)
-    assert kind(said, said, RUN) == kinds.ERROR_HEAVY
+    assert kind(said, said, RUN) == classify.ERROR_HEAVY
 
 
 def test_a_file_that_speaks_of_failure_has_not_failed() -> None:
     log = tool("Read", "test.log", "3 failed, exit code: 1")
-    assert kind(log, log, RUN) == kinds.ORDINARY
+    assert kind(log, log, RUN) == classify.ORDINARY
     fine = tool("Bash", "pytest", "0 failed, exit code: 0")
-    assert kind(fine, fine, RUN) == kinds.ORDINARY
+    assert kind(fine, fine, RUN) == classify.ORDINARY
 
 
 @pytest.mark.parametrize(
@@ -69,58 +69,58 @@ def test_a_file_that_speaks_of_failure_has_not_failed() -> None:
     ],
 )
 def test_a_stack_trace_that_the_person_shows_is_about_an_error(prompt: str) -> None:
-    assert kind(user_text=prompt) == kinds.ERROR_HEAVY
+    assert kind(user_text=prompt) == classify.ERROR_HEAVY
 
 
 def test_a_failure_that_both_speak_of_is_what_the_turn_is_about() -> None:
     answer = "The error comes from the fixture; with it mended, nothing fails."
-    assert kind(user_text="The tests are failing.", assistant_text=answer) == kinds.ERROR_HEAVY
-    assert kind(user_text="The tests are failing.") == kinds.CONVERSATIONAL
-    assert kind(user_text="Write tests.", assistant_text=answer) == kinds.CONVERSATIONAL
+    assert kind(user_text="The tests are failing.", assistant_text=answer) == classify.ERROR_HEAVY
+    assert kind(user_text="The tests are failing.") == classify.CONVERSATIONAL
+    assert kind(user_text="Write tests.", assistant_text=answer) == classify.CONVERSATIONAL
 
 
 def test_what_stands_deep_in_a_long_plan_is_not_what_was_asked_about() -> None:
     plan = "Follow this plan. " * 100 + "Log every error."
-    assert kind(user_text=plan, assistant_text="Errors, errors.") == kinds.CONVERSATIONAL
+    assert kind(user_text=plan, assistant_text="Errors, errors.") == classify.CONVERSATIONAL
 
 
 def test_three_edits_are_code_if_they_are_a_fifth_of_the_calls() -> None:
-    assert kind(*[EDIT] * 3, *[READ] * 12) == kinds.CODE_HEAVY
-    assert kind(*[EDIT] * 3, *[READ] * 13) == kinds.TOOL_HEAVY
-    assert kind(*[EDIT] * 2, READ) == kinds.ORDINARY
+    assert kind(*[EDIT] * 3, *[READ] * 12) == classify.CODE_HEAVY
+    assert kind(*[EDIT] * 3, *[READ] * 13) == classify.TOOL_HEAVY
+    assert kind(*[EDIT] * 2, READ) == classify.ORDINARY
 
 
 def test_an_answer_of_code_is_code() -> None:
-    assert kind(assistant_text=CODE * 3) == kinds.CODE_HEAVY
-    assert kind(assistant_text=CODE * 2) == kinds.CONVERSATIONAL
-    assert kind(assistant_text=f"```\n{'x = 1' * 400}\n```\n") == kinds.CODE_HEAVY
-    assert kind(assistant_text=CODE * 3 + "It is said in words. " * 10) == kinds.CONVERSATIONAL
+    assert kind(assistant_text=CODE * 3) == classify.CODE_HEAVY
+    assert kind(assistant_text=CODE * 2) == classify.CONVERSATIONAL
+    assert kind(assistant_text=f"```\n{'x = 1' * 400}\n```\n") == classify.CODE_HEAVY
+    assert kind(assistant_text=CODE * 3 + "It is said in words. " * 10) == classify.CONVERSATIONAL
 
 
 def test_ten_calls_are_many_and_one_is_talk() -> None:
-    assert kind(*[RUN] * 10) == kinds.TOOL_HEAVY
-    assert kind(*[RUN] * 9) == kinds.ORDINARY
-    assert kind(RUN) == kind() == kinds.CONVERSATIONAL
+    assert kind(*[RUN] * 10) == classify.TOOL_HEAVY
+    assert kind(*[RUN] * 9) == classify.ORDINARY
+    assert kind(RUN) == kind() == classify.CONVERSATIONAL
 
 
 def test_errors_come_before_code_and_code_before_calls() -> None:
-    assert kind(*[FAILED] * 4, *[EDIT] * 8) == kinds.ERROR_HEAVY
-    assert kind(*[EDIT] * 10) == kinds.CODE_HEAVY
+    assert kind(*[FAILED] * 4, *[EDIT] * 8) == classify.ERROR_HEAVY
+    assert kind(*[EDIT] * 10) == classify.CODE_HEAVY
 
 
 def test_a_turn_of_nothing_has_a_kind() -> None:
-    assert kind(user_text="", assistant_text="") == kinds.CONVERSATIONAL
+    assert kind(user_text="", assistant_text="") == classify.CONVERSATIONAL
 
 
 def test_a_config_may_name_the_kinds_that_there_are_and_no_others() -> None:
-    assert get_args(Kind) == kinds.KINDS
+    assert get_args(Kind) == classify.KINDS
 
 
 def test_the_table_has_the_kind_of_every_turn() -> None:
     table = episodes(frames.turns(turn("a"), turn("b", tools=(FAILED, FAILED))))
     assert dict(table.select("prompt_id", "kind").iter_rows()) == {
-        "a": kinds.CONVERSATIONAL,
-        "b": kinds.ERROR_HEAVY,
+        "a": classify.CONVERSATIONAL,
+        "b": classify.ERROR_HEAVY,
     }
 
 
@@ -134,6 +134,8 @@ def test_of_the_turns_of_real_agents_no_kind_has_more_than_a_half(
     turns = pl.concat([lake.scan_turns(group) for group in lake.groups()]).filter(
         pl.col("format").is_in(["claude_code", "codex"])
     )
-    shares = turns.select(kinds.KIND.alias("kind")).collect()["kind"].value_counts(normalize=True)
-    assert set(shares["kind"]) == set(kinds.KINDS)
+    shares = (
+        turns.select(classify.KIND.alias("kind")).collect()["kind"].value_counts(normalize=True)
+    )
+    assert set(shares["kind"]) == set(classify.KINDS)
     assert shares["proportion"].max() < 0.5  # type: ignore[operator]  # a float

@@ -11,10 +11,10 @@ import pytest
 from tests import frames
 from tests.builders import START, tool, turn
 from turnetl import schema
-from turnetl.episodes.slices import in_slices
+from turnetl.episodes.partitions import in_slices
 from turnetl.lake import Batch
 from turnetl.model import Turn
-from turnetl.noise import ON_DEMAND, RULES, Rule
+from turnetl.noise import ON_DEMAND, RULES, NoiseRule
 
 ROOMS = pytest.mark.parametrize("room", [0, 1 << 30], ids=["on disk", "in memory"])
 ALL = (*RULES, *ON_DEMAND)
@@ -115,7 +115,7 @@ def test_what_waited_on_disk_is_gone_afterwards_also_if_nobody_reads_on(tmp_path
 @ROOMS
 def test_a_rule_of_a_persons_own_sees_what_was_called(tmp_path: Path, room: int) -> None:
     called = pl.col("tools").list.eval(pl.element().struct.field("input") == "make 1").list.any()
-    rule = Rule("made", 1, "For this test.", called, definition="tools: make 1")
+    rule = NoiseRule("made", 1, "For this test.", called, definition="tools: make 1")
     rows = in_slices(batches(some_turns(), 7), [rule], tmp_path, room=room)
     found = pl.concat(rows).filter(pl.col("noise") == "made")
     expected = [of for of in some_turns() if "make 1" in [call.input for call in of.tools]]
@@ -125,7 +125,7 @@ def test_a_rule_of_a_persons_own_sees_what_was_called(tmp_path: Path, room: int)
 def test_no_built_in_rule_looks_into_calls(tmp_path: Path) -> None:
     """Of large groups they are told only how many there are."""
     looking = tuple(
-        Rule(rule.name, rule.version, rule.why, rule.when, definition="as if one's own")
+        NoiseRule(rule.name, rule.version, rule.why, rule.when, definition="as if one's own")
         for rule in ALL
     )
     rows = batches(some_turns(), 7)

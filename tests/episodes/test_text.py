@@ -7,8 +7,8 @@ import pytest
 from tests import frames
 from tests.builders import tool, turn
 from tests.episodes.content.samples import SAMPLES
-from turnetl.episodes.clean import READ
 from turnetl.episodes.text import render
+from turnetl.episodes.text_cleaning import READ
 from turnetl.model import ClosedBy, ToolCall, Turn
 
 

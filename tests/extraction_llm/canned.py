@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.servers.answers import ANSWERS
-from turnetl.llm.chat import Answer, Question
+from turnetl.llm.chat import ChatRequest, ChatResponse
 
-Say = Callable[[Question], str | dict[str, Any] | None]
+Say = Callable[[ChatRequest], str | dict[str, Any] | None]
 
 
 class Canned:
@@ -16,7 +16,7 @@ class Canned:
 
     def __init__(self, say: Say | None = None) -> None:
         """`say` may answer in its own words, raise, or leave it with None."""
-        self.asked: list[Question] = []
+        self.asked: list[ChatRequest] = []
         self._say = say
         self.holds: dict[str, asyncio.Event] = {}
         """By prompt: answers that wait for their event."""
@@ -27,28 +27,28 @@ class Canned:
     def name(self) -> str:
         return "canned/canned"
 
-    def prompts(self, name: str) -> list[Question]:
+    def prompts(self, name: str) -> list[ChatRequest]:
         return [question for question in self.asked if question.prompt == name]
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         self.asked.append(question)
         self.arrived.setdefault(question.prompt, asyncio.Event()).set()
         if question.prompt in self.holds:
             await self.holds[question.prompt].wait()
         said = self._say(question) if self._say is not None else None
         text = said if isinstance(said, str) else json.dumps(said or _canned(question))
-        return Answer(text, prompt_tokens=100, completion_tokens=10, cut=False)
+        return ChatResponse(text, prompt_tokens=100, completion_tokens=10, cut=False)
 
     async def close(self) -> None:
         """Nothing was opened."""
 
 
-def shown(question: Question) -> str:
+def shown(question: ChatRequest) -> str:
     """Return all that the question says."""
     return "\n".join(said.text for said in question.messages)
 
 
-def _canned(question: Question) -> dict[str, Any]:
+def _canned(question: ChatRequest) -> dict[str, Any]:
     assert question.schema is not None
     fields = question.schema.json["properties"]
     prompt = next(said.text for said in question.messages if said.role == "user")

@@ -13,10 +13,10 @@ from typing import Any
 from tests.builders import GROUP
 from turnetl import app, ids
 from turnetl.extraction.port import Extractor, Resolved
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.pipeline import Pipeline, Run
+from turnetl.ingest.pipeline import IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.lake import Lake
 from turnetl.llm.port import Embedder
@@ -66,7 +66,7 @@ class Watched:
         return await self.extractor.extract(episode, context)
 
     async def resolve(
-        self, episode: Episode, extracted: Any, group: Group, *, now: datetime
+        self, episode: Episode, extracted: Any, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
         resolved = await self.extractor.resolve(episode, extracted, group, now=now)
         self.resolved[episode.turn_id] = resolved
@@ -91,7 +91,7 @@ async def ingested(
     start: int = 0,
 ) -> GroupContents:
     """Put the turns through the pipeline, from `start` on; return what the store then holds."""
-    run = Run("run", "test:1", Clock(), timedelta(minutes=30), ahead=8, pause=0)
+    run = IngestRun("run", "test:1", Clock(), timedelta(minutes=30), prefetch=8, pause=0)
     pipeline = Pipeline(store, extractor, embedder, Quarantine(folder, GROUP), run)
     shown = {one.turn_id: shown_before(episodes, one) for one in episodes[start:]}
     done = await pipeline.ingest(GROUP, episodes, shown, lambda _: None)

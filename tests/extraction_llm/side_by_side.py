@@ -36,7 +36,7 @@ from tests.servers.provider import KEY, Asked
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph import names
 from turnetl.graph.mirror import convert
-from turnetl.llm.graphiti import NoReranker, TurnEmbedder
+from turnetl.llm.graphiti import GraphitiEmbedder, NoReranker
 from turnetl.llm.port import Embedder
 from turnetl.model import Entity, Episode, Fact
 
@@ -118,7 +118,7 @@ async def upstream(
             llm_client=OpenAIGenericClient(
                 LLMConfig(model="canned", api_key=KEY, temperature=0), client=client
             ),
-            embedder=TurnEmbedder(embedder),
+            embedder=GraphitiEmbedder(embedder),
             cross_encoder=NoReranker(),
         )
         await theirs.build_indices_and_constraints()

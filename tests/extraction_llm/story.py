@@ -8,7 +8,7 @@ from typing import Any
 from tests import builders
 from tests.servers.toy import ToyEmbedder
 from turnetl.extraction.port import Extractor, Resolved
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Episode, SessionId
 
 NOW = builders.START + timedelta(days=400)
@@ -44,7 +44,7 @@ def _episode(ordinal: int, said: str) -> Episode:
 
 
 async def take_in(
-    extractor: Extractor[Any], turns: Sequence[Episode], group: Group, embedder: ToyEmbedder
+    extractor: Extractor[Any], turns: Sequence[Episode], group: MirrorGroup, embedder: ToyEmbedder
 ) -> list[Resolved]:
     """Extract, resolve and apply each turn, as the pipeline does, without a graph."""
     results = []
@@ -57,7 +57,9 @@ async def take_in(
     return results
 
 
-async def apply(group: Group, episode: Episode, resolved: Resolved, embedder: ToyEmbedder) -> None:
+async def apply(
+    group: MirrorGroup, episode: Episode, resolved: Resolved, embedder: ToyEmbedder
+) -> None:
     entities = [
         replace(entity, embedding=entity.embedding or (await embedder.embed([entity.name]))[0])
         for entity in resolved.entities

@@ -12,9 +12,9 @@ from tests.extraction_llm.canned import Canned
 from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import always
-from turnetl.graph.mirror.group import Group
-from turnetl.llm.chat import Question
+from turnetl.extraction.prompt_config import always
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.llm.chat import ChatRequest
 from turnetl.model import Vector
 
 EDGES, DEDUPE = "extract_edges.edge", "dedupe_nodes.nodes"
@@ -38,7 +38,7 @@ def extractor(model: Canned, embedder: ToyEmbedder | None = None) -> LlmExtracto
     return LlmExtractor(model, embedder or ToyEmbedder(), steering=always(None))
 
 
-async def grown(turns: int) -> Group:
+async def grown(turns: int) -> MirrorGroup:
     group = story.empty_group()
     await story.take_in(extractor(Canned()), story.episodes()[:turns], group, ToyEmbedder())
     return group
@@ -61,7 +61,7 @@ async def test_things_are_matched_while_facts_are_in_the_air() -> None:
 
 
 async def test_facts_that_cannot_be_read_fail_the_turn_that_waits_for_them() -> None:
-    def say(question: Question) -> None:
+    def say(question: ChatRequest) -> None:
         if question.prompt == EDGES:
             raise BadTurn("no")
 
@@ -72,7 +72,7 @@ async def test_facts_that_cannot_be_read_fail_the_turn_that_waits_for_them() -> 
 
 
 async def test_facts_that_nobody_waits_for_are_still_answered_and_may_fail_in_silence() -> None:
-    def say(question: Question) -> None:
+    def say(question: ChatRequest) -> None:
         if question.prompt == EDGES:
             raise BadTurn("no")
 

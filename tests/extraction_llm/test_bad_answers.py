@@ -16,13 +16,13 @@ from tests.extraction_llm import story
 from tests.extraction_llm.canned import Canned
 from tests.servers.toy import ToyEmbedder
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import always
-from turnetl.graph.mirror.group import Group
+from turnetl.extraction.prompt_config import always
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.pipeline import Pipeline, Run
+from turnetl.ingest.pipeline import IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
-from turnetl.llm.chat import Question
-from turnetl.llm.mended import mended
+from turnetl.llm.chat import ChatRequest
+from turnetl.llm.sanitize import sanitized
 from turnetl.model import Episode, GroupId
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
@@ -31,7 +31,7 @@ SUMMARIES = "extract_nodes.extract_summaries_batch"
 Answers = Mapping[str, Any]
 
 
-def says(answers: Answers) -> Callable[[Question], str | None]:
+def says(answers: Answers) -> Callable[[ChatRequest], str | None]:
     return lambda q: json.dumps(answers[q.prompt]) if q.prompt in answers else None
 
 
@@ -49,14 +49,14 @@ def named(*names: str, kind: int = 0) -> dict[str, Any]:
     }
 
 
-async def grown() -> Group:
+async def grown() -> MirrorGroup:
     group = story.empty_group()
     asks = LlmExtractor(Canned(), ToyEmbedder(), steering=always(None))
     await story.take_in(asks, story.episodes()[:4], group, ToyEmbedder())
     return group
 
 
-async def after(answers: Answers) -> tuple[Group, Group]:
+async def after(answers: Answers) -> tuple[MirrorGroup, MirrorGroup]:
     """Return the group before and after a turn that is answered so."""
     group, before = await grown(), await grown()
     asks = LlmExtractor(Canned(says(answers)), ToyEmbedder(), steering=always("Look."))
@@ -64,7 +64,7 @@ async def after(answers: Answers) -> tuple[Group, Group]:
     return before, group
 
 
-def whole(group: Group) -> bool:
+def whole(group: MirrorGroup) -> bool:
     """Whether every fact joins things that are there, in the group itself."""
     return all(
         group.entity(fact.source) and group.entity(fact.target) and fact.group_id == group.group_id
@@ -164,7 +164,7 @@ async def test_names_that_no_fact_and_no_thing_should_have_are_left_out_and_coun
     assert [(names[f.source], f.text, names[f.target]) for f in group.facts] == [
         ("cart.py", "The user wants cart.py to use sqlite", "sqlite")
     ]
-    assert result.left_out == {"word": 1, "temporary_path": 1, "line": 1, "facts": 2}
+    assert result.discarded == {"word": 1, "temporary_path": 1, "line": 1, "facts": 2}
 
 
 async def test_a_fact_that_lost_an_end_hangs_on_no_name_that_is_only_part_of_a_word() -> None:
@@ -191,7 +191,7 @@ async def test_a_fact_that_lost_an_end_hangs_on_no_name_that_is_only_part_of_a_w
     assert [(names[f.source], f.text) for f in group.facts] == [
         ("go", "The user wants Go, not sqlite")
     ]
-    assert result.left_out["facts"] == 1
+    assert result.discarded["facts"] == 1
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ async def test_without_instructions_every_name_stays_as_with_graphiti() -> None:
     group = story.empty_group()
     (result,) = await story.take_in(asks, story.episodes()[:1], group, ToyEmbedder())
     assert {one.name for one in group.entities} == {"user", "line 12"}
-    assert result.left_out == {}
+    assert result.discarded == {}
 
 
 STRANGE = st.text(
@@ -294,7 +294,7 @@ async def test_no_answer_fails_a_commit(
     turns = _turns_of(GroupId(f"shop{next(_NUMBERS)}"), len(answers))
     shown = {turn.parts[0]: said for turn, said in zip(turns, answers, strict=True)}
 
-    def say(question: Question) -> str | None:
+    def say(question: ChatRequest) -> str | None:
         text = question.messages[-1].text.split("CURRENT")[-1]
         said = next((one for told, one in shown.items() if told in text), answers[0])
         return json.dumps(said[question.prompt]) if question.prompt in said else None
@@ -302,14 +302,14 @@ async def test_no_answer_fails_a_commit(
     asks = LlmExtractor(
         Canned(say), ToyEmbedder(), steering=always("Look." if instructed else None)
     )
-    run = Run("run-1", "here:1", lambda: story.NOW, timedelta(seconds=60), 3)
+    run = IngestRun("run-1", "here:1", lambda: story.NOW, timedelta(seconds=60), 3)
     group = turns[0].turn.group_id
     pipeline = Pipeline(store, asks, ToyEmbedder(), Quarantine(tmp_path, group), run)
     done = await pipeline.ingest(group, turns, {one.turn_id: () for one in turns}, lambda _: None)
     assert done.quarantined == 0
     held = await store.load(group)
     assert len(held.receipts) == len(turns)
-    assert whole(Group(held))
+    assert whole(MirrorGroup(held))
 
 
 _NUMBERS = count()
@@ -331,15 +331,15 @@ def _turns_of(group: GroupId, size: int) -> list[Episode]:
 
 def test_what_is_mended_is_no_more_than_must_be() -> None:
     said = edge("a\n b", "c\x00", fact="one\ntwo", relation_type=" ", valid_at="2026-03-01")
-    assert mended({"edges": [said]}) == {
+    assert sanitized({"edges": [said]}) == {
         "edges": [
             edge("a b", "c", fact="one two", relation_type="RELATES_TO", valid_at="2026-03-01")
         ]
     }
-    assert mended({"summary": "one\ntwo\u200b"}) == {"summary": "one\ntwo"}
-    assert mended({"valid_at": "0001-01-01T00:00:00+14:00"}) == {"valid_at": None}
+    assert sanitized({"summary": "one\ntwo\u200b"}) == {"summary": "one\ntwo"}
+    assert sanitized({"valid_at": "0001-01-01T00:00:00+14:00"}) == {"valid_at": None}
 
 
 @pytest.mark.parametrize("value", [1, 2.5, None, True, [], {}])
 def test_what_is_no_text_stays(value: object) -> None:
-    assert mended({"name": value}) == {"name": value}
+    assert sanitized({"name": value}) == {"name": value}

@@ -12,12 +12,12 @@ from tests import builders
 from tests.builders import GROUP, START
 from tests.extraction_llm import story
 from tests.servers.toy import ToyEmbedder
-from turnetl.extraction.both import BothExtractor, Names, together
+from turnetl.extraction.hybrid import HybridExtractor, Names, together
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor, Resolved
-from turnetl.extraction.steering import always
-from turnetl.graph.mirror.group import Group
-from turnetl.llm.chat import Model
+from turnetl.extraction.prompt_config import always
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.llm.chat import ChatModel
 from turnetl.model import Entity, Episode, Fact, GroupId, TurnId, Usage
 
 TURN = TurnId("t")
@@ -39,7 +39,7 @@ class Says(Extractor[None]):
 
     @override
     async def resolve(
-        self, episode: Episode, extracted: None, group: Group, *, now: datetime
+        self, episode: Episode, extracted: None, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
         return self._resolved
 
@@ -106,13 +106,13 @@ def test_a_thing_of_the_same_name_is_the_structural_one() -> None:
 
 
 def test_the_parts_that_speak_of_a_thing_are_those_in_which_either_finds_it() -> None:
-    structure = replace(STRUCTURE, said_in={"s2": (2,)})
+    structure = replace(STRUCTURE, mentioned_in={"s2": (2,)})
     model = replace(
         says(thing("m1", "src/cart.py", "File"), thing("m2", "KeyError", "Error")),
-        said_in={"m1": (1,), "m2": (0, 2)},
+        mentioned_in={"m1": (1,), "m2": (0, 2)},
     )
     both = together(structure, model, story.empty_group())
-    assert both.said_in == {"s1": (1,), "s2": (0, 2)}
+    assert both.mentioned_in == {"s1": (1,), "s2": (0, 2)}
 
 
 def test_another_kind_of_the_same_name_is_another_thing() -> None:
@@ -174,8 +174,8 @@ def test_a_last_name_that_two_files_have_is_a_thing_of_its_own() -> None:
 
 
 def test_what_either_left_out_is_counted() -> None:
-    one, other = replace(says(), left_out={"uuid": 1}), replace(says(), left_out={"uuid": 2})
-    assert together(one, other, story.empty_group()).left_out == {"uuid": 3}
+    one, other = replace(says(), discarded={"uuid": 1}), replace(says(), discarded={"uuid": 2})
+    assert together(one, other, story.empty_group()).discarded == {"uuid": 3}
 
 
 def test_tokens_of_both_are_counted() -> None:
@@ -233,8 +233,8 @@ async def test_a_thing_under_two_keys_is_said_in_the_parts_of_both() -> None:
         group, builders.episode("p0"), says(thing("m1", "compose.yaml", "File")), ToyEmbedder()
     )
     two = says(thing("s1", "compose.yaml", "File"))
-    two = replace(two, mentions=("m1", "s1"), said_in={"m1": (0, 2), "s1": (1,)})
-    assert Names(group).with_known_nodes(two).said_in == {"m1": (0, 1, 2)}
+    two = replace(two, mentions=("m1", "s1"), mentioned_in={"m1": (0, 2), "s1": (1,)})
+    assert Names(group).with_known_nodes(two).mentioned_in == {"m1": (0, 1, 2)}
 
 
 def test_new_things_stand_before_changed_ones() -> None:
@@ -242,10 +242,10 @@ def test_new_things_stand_before_changed_ones() -> None:
     assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]
 
 
-async def test_a_turn_goes_through_both(model: Model, embedder: ToyEmbedder) -> None:
+async def test_a_turn_goes_through_both(model: ChatModel, embedder: ToyEmbedder) -> None:
     asks = LlmExtractor(model, embedder, steering=always(None))
     structure = says(thing("s1", "cart.py", "File"))
-    both = BothExtractor(Says(structure), asks)
+    both = HybridExtractor(Says(structure), asks)
     group = story.empty_group()
     await story.take_in(both, story.episodes()[:3], group, embedder)
     named = [entity.name for entity in group.entities]
@@ -259,7 +259,7 @@ async def test_a_turn_goes_through_both(model: Model, embedder: ToyEmbedder) -> 
 def test_the_recipe_hangs_on_both() -> None:
     nothing = says()
     recipes = {
-        BothExtractor(Says(nothing, one), Says(nothing, other)).recipe(GROUP)
+        HybridExtractor(Says(nothing, one), Says(nothing, other)).recipe(GROUP)
         for one, other in (("a", "b"), ("b", "a"), ("a", "a"))
     }
     assert len(recipes) == 3

@@ -12,12 +12,12 @@ from tests.extraction_llm.canned import Canned
 from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import always
+from turnetl.extraction.prompt_config import always
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.pipeline import Done, Pipeline, Run
+from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
-from turnetl.llm.chat import Question
+from turnetl.llm.chat import ChatRequest
 from turnetl.model import GroupContents
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
@@ -36,9 +36,9 @@ async def graph(tmp_path: Path) -> AsyncIterator[GraphStore]:
     await opened.close()
 
 
-async def ingested(graph: GraphStore, lake: Path, model: Canned) -> Done:
+async def ingested(graph: GraphStore, lake: Path, model: Canned) -> IngestProgress:
     asks = LlmExtractor(model, ToyEmbedder(), steering=always("Look for what broke."))
-    run = Run("run-1", "here:1", lambda: story.NOW, timedelta(seconds=60), ahead=3)
+    run = IngestRun("run-1", "here:1", lambda: story.NOW, timedelta(seconds=60), prefetch=3)
     pipeline = Pipeline(graph, asks, ToyEmbedder(), Quarantine(lake, GROUP), run)
     there = {receipt.turn_id for receipt in await graph.receipts(GROUP)}
     context = {turn.turn_id: () for turn in TURNS if turn.turn_id not in there}
@@ -81,8 +81,8 @@ async def test_a_run_that_is_cancelled_while_a_model_thinks_leaves_nothing_and_g
     assert Quarantine(tmp_path, GROUP).entries() == ()
 
 
-def fails(*prompts: str, about: str) -> Callable[[Question], None]:
-    def say(question: Question) -> None:
+def fails(*prompts: str, about: str) -> Callable[[ChatRequest], None]:
+    def say(question: ChatRequest) -> None:
         if question.prompt in prompts and about in question.messages[-1].text:
             raise BadTurn(f"no answer to {question.prompt}")
 

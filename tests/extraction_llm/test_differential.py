@@ -13,8 +13,8 @@ from tests.servers.provider import Provider
 from tests.servers.toy import ToyEmbedder
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import always
-from turnetl.llm.chat import Model
+from turnetl.extraction.prompt_config import always
+from turnetl.llm.chat import ChatModel
 from turnetl.model import Episode
 
 pytestmark = pytest.mark.neo4j
@@ -29,7 +29,7 @@ async def graphiti(
 
 
 async def test_the_same_answers_make_the_same_graph(
-    graphiti: Graphiti, neo4j: Neo4jServer, model: Model, embedder: ToyEmbedder
+    graphiti: Graphiti, neo4j: Neo4jServer, model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turns = story.episodes()
     keys = await add_episodes(graphiti, turns, ontology.CODING, "Look closely.")
@@ -40,7 +40,7 @@ async def test_the_same_answers_make_the_same_graph(
 
 
 async def test_without_preprocessing_every_request_is_graphitis_own(
-    graphiti: Graphiti, model: Model, embedder: ToyEmbedder, provider: Provider
+    graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     """All but the one that asks when a fact was true: ours has the turn's time."""
     turns = story.episodes([*story.SAID, *much_of_one_thing()])
@@ -70,7 +70,7 @@ def much_of_one_thing() -> list[str]:
 
 
 async def test_a_turn_costs_no_more_calls_than_with_graphiti(
-    graphiti: Graphiti, model: Model, embedder: ToyEmbedder, provider: Provider
+    graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     await add_episodes(graphiti, story.episodes(), ontology.CODING, None)
     upstream = len(provider.asked)
@@ -88,7 +88,7 @@ async def told(asks: LlmExtractor, embedder: ToyEmbedder, episodes: Sequence[Epi
         for turn, result in zip(turns, results, strict=True)
         for thing in result.mentions
     ]
-    assert not any(result.left_out for result in results)
+    assert not any(result.discarded for result in results)
     return side_by_side.told(group.entities, group.facts, pairs, side_by_side.numbered(turns))
 
 

@@ -19,9 +19,9 @@ from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import always
+from turnetl.extraction.prompt_config import always
 from turnetl.graph.port import GraphStore
-from turnetl.llm.chat import Model
+from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupContents
 
@@ -37,7 +37,7 @@ def turns(tmp_path_factory: pytest.TempPathFactory) -> list[Episode]:
 
 
 async def test_doubles_known_by_their_letters_make_the_same_graph(
-    neo4j: Neo4jServer, model: Model, provider: Provider, turns: list[Episode], tmp_path: Path
+    neo4j: Neo4jServer, model: ChatModel, provider: Provider, turns: list[Episode], tmp_path: Path
 ) -> None:
     provider.answers = {**answers.ANSWERS, **touchy.FINDING}
     theirs = await through_add_episode(neo4j, provider, turns)
@@ -48,7 +48,7 @@ async def test_doubles_known_by_their_letters_make_the_same_graph(
 
 
 async def test_a_model_that_minds_every_candidate_makes_the_same_graph_but_for_some_retirements(
-    neo4j: Neo4jServer, model: Model, provider: Provider, turns: list[Episode], tmp_path: Path
+    neo4j: Neo4jServer, model: ChatModel, provider: Provider, turns: list[Episode], tmp_path: Path
 ) -> None:
     provider.answers = touchy.ANSWERS
     theirs = await through_add_episode(neo4j, provider, turns)
@@ -77,12 +77,12 @@ async def through_add_episode(
 
 
 async def through_ours(
-    store: GraphStore, model: Model, turns: Sequence[Episode], folder: Path
+    store: GraphStore, model: ChatModel, turns: Sequence[Episode], folder: Path
 ) -> tuple[GroupContents, Told]:
     embedder = WordLlamaEmbedder()
     asks = long_story.Watched(LlmExtractor(model, embedder, steering=always(None)))
     contents = await long_story.ingested(store, asks, embedder, turns, folder)
-    assert not any(one.left_out for one in asks.resolved.values())
+    assert not any(one.discarded for one in asks.resolved.values())
     facts, keys = contents.facts, numbered(turns)
     return contents, side_by_side.told(contents.entities, facts, asks.mentions, keys)
 

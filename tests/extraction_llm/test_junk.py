@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.ingest import kept
 from tests import real
-from turnetl.extraction import junk
+from turnetl.extraction import stoplist
 from turnetl.extraction.structural.extractor import read
 
 JUNK = {
@@ -80,7 +80,7 @@ localhost.run temp_dir number.ts issue-templates hash.js Log4j 7zip 1password bu
     ("reason", "name"), [(reason, name) for reason, names in JUNK.items() for name in names]
 )
 def test_what_one_run_or_moment_leaves_behind_is_no_thing(reason: str, name: str) -> None:
-    assert junk.reasons([name]) == [reason]
+    assert stoplist.reasons([name]) == [reason]
 
 
 @pytest.mark.parametrize(
@@ -88,29 +88,29 @@ def test_what_one_run_or_moment_leaves_behind_is_no_thing(reason: str, name: str
     [*NAMES.split(), "404 Not Found", "exit code 1", "cart.py:42", "the cart page", "PR #12"],
 )
 def test_a_name_that_only_looks_so_stays(name: str) -> None:
-    assert junk.reasons([name]) == [None]
+    assert stoplist.reasons([name]) == [None]
 
 
 def test_every_check_has_an_example_and_no_name_speaks_for_another() -> None:
-    assert set(JUNK) == set(junk.CHECKS)
+    assert set(JUNK) == set(stoplist.CHECKS)
     names = [name for names in JUNK.values() for name in names]
-    assert junk.reasons(names) == [junk.reasons([name])[0] for name in names]
-    assert junk.reasons([]) == []
+    assert stoplist.reasons(names) == [stoplist.reasons([name])[0] for name in names]
+    assert stoplist.reasons([]) == []
 
 
 @given(st.uuids())
 def test_every_uuid_is_seen(uuid: UUID) -> None:
-    assert junk.reasons([str(uuid), str(uuid).upper()]) == ["uuid", "uuid"]
+    assert stoplist.reasons([str(uuid), str(uuid).upper()]) == ["uuid", "uuid"]
 
 
 @given(st.binary(), st.integers(20, 40))
 def test_every_digest_is_seen(content: bytes, length: int) -> None:
-    assert junk.reasons([hashlib.sha1(content).hexdigest()[:length]]) == ["hash"]  # noqa: S324 - git's
+    assert stoplist.reasons([hashlib.sha1(content).hexdigest()[:length]]) == ["hash"]  # noqa: S324 - git's
 
 
 @given(st.integers(-(10**15), 10**15), st.datetimes(timezones=st.just(UTC)))
 def test_every_number_and_moment_is_seen(number: int, moment: datetime) -> None:
-    assert junk.reasons([str(number), moment.isoformat(), str(moment.date())]) == [
+    assert stoplist.reasons([str(number), moment.isoformat(), str(moment.date())]) == [
         "number",
         "date",
         "date",
@@ -129,7 +129,7 @@ def test_no_path_and_no_identifier_of_words_is_taken_for_one(words: list[str], k
         f"Get{''.join(word.title() for word in words)}",
         f"--the-{'-'.join(words)}",
     ]
-    assert junk.reasons(names) == [None] * 5
+    assert stoplist.reasons(names) == [None] * 5
 
 
 @pytest.mark.archives
@@ -139,7 +139,7 @@ def test_what_structure_finds_in_real_archives_are_things(tmp_path: Path) -> Non
     names = sorted({thing.name for turn in turns for thing in read(turn, ()).things})
     assert len(names) > 100
     # `user` stands where a turn names nothing at all.
-    assert {name for name, why in zip(names, junk.reasons(names), strict=True) if why} <= {
+    assert {name for name, why in zip(names, stoplist.reasons(names), strict=True) if why} <= {
         "user",
         "session",
     }

@@ -15,30 +15,32 @@ from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn, ModelRefused
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import always
-from turnetl.graph.mirror.group import Group
-from turnetl.llm.chat import Model
+from turnetl.extraction.prompt_config import always
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.llm.chat import ChatModel
 from turnetl.model import Fact
 
 INSTRUCTIONS = "Look for what broke, and for what mended it."
 
 
-def extractor(model: Model, embedder: ToyEmbedder, told: str | None = INSTRUCTIONS) -> LlmExtractor:
+def extractor(
+    model: ChatModel, embedder: ToyEmbedder, told: str | None = INSTRUCTIONS
+) -> LlmExtractor:
     return LlmExtractor(model, embedder, steering=always(told))
 
 
-async def told(model: Model, embedder: ToyEmbedder) -> Group:
+async def told(model: ChatModel, embedder: ToyEmbedder) -> MirrorGroup:
     group = story.empty_group()
     await story.take_in(extractor(model, embedder), story.episodes(), group, embedder)
     return group
 
 
-def the(group: Group, text: str) -> Fact:
+def the(group: MirrorGroup, text: str) -> Fact:
     return next(fact for fact in group.facts if fact.text == text)
 
 
 async def test_things_and_facts_come_out_with_their_kinds(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     group = await told(model, embedder)
     labels = {entity.name: entity.labels for entity in group.entities}
@@ -53,7 +55,7 @@ async def test_things_and_facts_come_out_with_their_kinds(
 
 
 async def test_a_thing_in_other_letters_is_the_same_thing(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     names = [entity.name for entity in (await told(model, embedder)).entities]
     assert "Cart.py" not in names
@@ -61,14 +63,14 @@ async def test_a_thing_in_other_letters_is_the_same_thing(
     assert len(names) == len(set(names))
 
 
-async def test_a_fact_said_again_names_both_turns(model: Model, embedder: ToyEmbedder) -> None:
+async def test_a_fact_said_again_names_both_turns(model: ChatModel, embedder: ToyEmbedder) -> None:
     turns = [episode.turn_id for episode in story.episodes()]
     group = await told(model, embedder)
     assert the(group, "pytest -q failed with KeyError").turns == (turns[0], turns[1])
 
 
 async def test_a_fact_without_a_date_has_its_turns_and_no_call_asks_for_one(
-    model: Model, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     group = await told(model, embedder)
     dated = the(group, "cart.py uses postgres on 2026-03-01").valid_at
@@ -80,7 +82,7 @@ async def test_a_fact_without_a_date_has_its_turns_and_no_call_asks_for_one(
 
 
 async def test_what_is_no_longer_so_is_retired_at_the_turn_that_says_so(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     fact = the(await told(model, embedder), "cart.py uses sqlite")
     assert fact.invalid_at == story.episodes()[3].turn.started_at
@@ -88,7 +90,7 @@ async def test_what_is_no_longer_so_is_retired_at_the_turn_that_says_so(
 
 
 async def test_an_end_that_only_a_fact_names_is_a_thing_too(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     group = await told(model, embedder)
     fact = the(group, "pricing.py is pinned to 2.1")
@@ -98,14 +100,14 @@ async def test_an_end_that_only_a_fact_names_is_a_thing_too(
 
 
 async def test_what_is_written_has_the_time_that_was_handed_in(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     group = await told(model, embedder)
     assert {entity.created_at for entity in group.entities} == {story.NOW}
     assert {fact.created_at for fact in group.facts} == {story.NOW}
 
 
-async def test_a_turn_done_again_gives_the_same(model: Model, embedder: ToyEmbedder) -> None:
+async def test_a_turn_done_again_gives_the_same(model: ChatModel, embedder: ToyEmbedder) -> None:
     first = await told(model, embedder)
     again = await told(model, embedder)
     assert list(first.entities) == list(again.entities)
@@ -113,7 +115,7 @@ async def test_a_turn_done_again_gives_the_same(model: Model, embedder: ToyEmbed
 
 
 async def test_resolving_changes_neither_the_group_nor_what_was_extracted(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turns = story.episodes()
     group = story.empty_group()
@@ -127,7 +129,7 @@ async def test_resolving_changes_neither_the_group_nor_what_was_extracted(
     assert replace(second, usage=first.usage) == first
 
 
-async def test_extraction_may_run_ahead(model: Model, embedder: ToyEmbedder) -> None:
+async def test_extraction_may_run_ahead(model: ChatModel, embedder: ToyEmbedder) -> None:
     turns = story.episodes()
     both = extractor(model, embedder)
     group = story.empty_group()
@@ -147,7 +149,7 @@ async def test_extraction_may_run_ahead(model: Model, embedder: ToyEmbedder) -> 
 
 
 async def test_instructions_stand_in_both_prompts_that_extract_and_in_no_other(
-    model: Model, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     await told(model, embedder)
     with_them = [asked for asked in provider.asked if INSTRUCTIONS in str(asked.messages)]
@@ -158,7 +160,7 @@ async def test_instructions_stand_in_both_prompts_that_extract_and_in_no_other(
 
 
 async def test_the_model_is_shown_the_turns_before_in_the_session(
-    model: Model, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     await told(model, embedder)
     shown = [asked.messages[1][1].split("CURRENT")[0] for asked in provider.prompts("edges")]
@@ -166,7 +168,7 @@ async def test_the_model_is_shown_the_turns_before_in_the_session(
 
 
 async def test_calls_and_tokens_are_counted_for_their_turn(
-    model: Model, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     group = story.empty_group()
     turns = story.episodes()
@@ -176,7 +178,7 @@ async def test_calls_and_tokens_are_counted_for_their_turn(
     assert all(result.usage.prompt_tokens == 100 * result.usage.calls for result in results)
 
 
-async def test_a_vector_is_made_once_and_handed_on(model: Model, embedder: ToyEmbedder) -> None:
+async def test_a_vector_is_made_once_and_handed_on(model: ChatModel, embedder: ToyEmbedder) -> None:
     turns = story.episodes()
     group = story.empty_group()
     both = extractor(model, embedder)
@@ -190,7 +192,7 @@ async def test_a_vector_is_made_once_and_handed_on(model: Model, embedder: ToyEm
 
 
 async def test_an_answer_that_never_fits_sets_the_turn_aside(
-    model: Model, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     provider.texts = ["no", "still no"]
     with pytest.raises(BadTurn):
@@ -198,14 +200,14 @@ async def test_an_answer_that_never_fits_sets_the_turn_aside(
 
 
 async def test_a_wrong_key_stops_the_run(
-    model: Model, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     provider.faults = [Fault(401)]
     with pytest.raises(ModelRefused):
         await extractor(model, embedder).extract(story.episodes()[0], [])
 
 
-async def test_a_group_is_let_go_of_after_its_run(model: Model, embedder: ToyEmbedder) -> None:
+async def test_a_group_is_let_go_of_after_its_run(model: ChatModel, embedder: ToyEmbedder) -> None:
     asks = extractor(model, embedder)
     group = story.empty_group()
     await story.take_in(asks, story.episodes()[:1], group, embedder)
@@ -217,7 +219,7 @@ async def test_a_group_is_let_go_of_after_its_run(model: Model, embedder: ToyEmb
 
 
 def test_the_recipe_hangs_on_model_instructions_and_ontology(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     recipes = {
         extractor(model, embedder).recipe(GROUP),

@@ -10,11 +10,11 @@ from tests.extraction_llm import story
 from tests.servers.provider import Asked, Provider
 from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn
-from turnetl.extraction.llm import LlmExtractor, shown
+from turnetl.extraction.llm import LlmExtractor, prompt_context
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.steering import always
-from turnetl.graph.mirror.group import Group
-from turnetl.llm.chat import Model
+from turnetl.extraction.prompt_config import always
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.llm.chat import ChatModel
 from turnetl.model import Episode, Fact
 
 
@@ -29,18 +29,18 @@ def long_turn(*places: int) -> Episode:
 
 
 async def resolved(
-    model: Model, embedder: ToyEmbedder, turns: list[Episode], group: Group | None = None
-) -> tuple[Group, list[Resolved]]:
+    model: ChatModel, embedder: ToyEmbedder, turns: list[Episode], group: MirrorGroup | None = None
+) -> tuple[MirrorGroup, list[Resolved]]:
     group = group or story.empty_group()
     asks = LlmExtractor(model, embedder, steering=always(None))
     return group, await story.take_in(asks, turns, group, embedder)
 
 
-def names(group: Group) -> dict[str, str]:
+def names(group: MirrorGroup) -> dict[str, str]:
     return {entity.uuid: entity.name for entity in group.entities}
 
 
-def said(group: Group) -> set[tuple[str, str, str, bool]]:
+def said(group: MirrorGroup) -> set[tuple[str, str, str, bool]]:
     named = names(group)
     return {
         (named[fact.source], fact.text, named[fact.target], fact.invalid_at is not None)
@@ -48,7 +48,7 @@ def said(group: Group) -> set[tuple[str, str, str, bool]]:
     }
 
 
-def the(group: Group, text: str) -> Fact:
+def the(group: MirrorGroup, text: str) -> Fact:
     return next(fact for fact in group.facts if fact.text == text)
 
 
@@ -57,7 +57,7 @@ def shown_before(asked: Asked) -> str:
 
 
 async def test_a_turn_in_parts_makes_what_as_many_turns_would(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turns = story.episodes()
     apart, _ = await resolved(model, embedder, turns[:4])
@@ -70,7 +70,7 @@ async def test_a_turn_in_parts_makes_what_as_many_turns_would(
 
 
 async def test_a_turn_in_parts_that_meets_a_group_makes_what_as_many_turns_would(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turns = story.episodes()
     apart, _ = await resolved(model, embedder, turns)
@@ -80,14 +80,16 @@ async def test_a_turn_in_parts_that_meets_a_group_makes_what_as_many_turns_would
     assert sorted(names(together).values()) == sorted(names(apart).values())
 
 
-async def test_facts_of_all_parts_name_the_turn_once(model: Model, embedder: ToyEmbedder) -> None:
+async def test_facts_of_all_parts_name_the_turn_once(
+    model: ChatModel, embedder: ToyEmbedder
+) -> None:
     turn = long_turn(0, 1)
     group, _ = await resolved(model, embedder, [turn])
     assert {fact.turns for fact in group.facts} == {(turn.turn_id,)}
 
 
 async def test_a_later_part_ends_what_an_earlier_one_said(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turn = long_turn(2, 3)
     group, (result,) = await resolved(model, embedder, [turn])
@@ -100,19 +102,19 @@ async def test_a_later_part_ends_what_an_earlier_one_said(
 
 
 async def test_things_are_said_in_the_parts_that_speak_of_them(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     group, (result,) = await resolved(model, embedder, [long_turn(0, 4, 5)])
-    places = {names(group)[uuid]: parts for uuid, parts in result.said_in.items()}
+    places = {names(group)[uuid]: parts for uuid, parts in result.mentioned_in.items()}
     assert places["sqlite"] == (0,)
     assert places["pricing.py"] == (1, 2)
     assert places["cart.py"] == (0, 1, 2)
     assert places["pytest -q"] == (0, 2)
-    assert sorted(result.said_in) == list(result.mentions)
+    assert sorted(result.mentioned_in) == list(result.mentions)
 
 
 async def test_what_is_asked_about_a_part_shows_that_part(
-    model: Model, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     turn = long_turn(0, 5)
     await resolved(model, embedder, [turn])
@@ -123,7 +125,7 @@ async def test_what_is_asked_about_a_part_shows_that_part(
 
 
 async def test_each_part_is_read_once_and_shown_what_came_before_it(
-    model: Model, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     turns = story.episodes()
     await resolved(model, embedder, [turns[0], long_turn(1, 2, 3)])
@@ -135,7 +137,7 @@ async def test_each_part_is_read_once_and_shown_what_came_before_it(
 
 
 async def test_of_a_long_turn_before_only_beginning_and_end_are_shown(
-    model: Model, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     turns = story.episodes()
     middle = "middle " * 3000
@@ -151,14 +153,14 @@ async def test_of_a_long_turn_before_only_beginning_and_end_are_shown(
 
 
 def test_the_ends_of_what_is_short_are_all_of_it() -> None:
-    assert shown.ends(["user: Q"]) == "user: Q"
-    assert shown.ends(["user: Q", "assistant: A"]).startswith("user: Q\n")
-    assert shown.ends(["user: Q", "assistant: A"]).endswith("\nassistant: A")
-    assert len(shown.ends(["x" * 9000])) < 6100
+    assert prompt_context.ends(["user: Q"]) == "user: Q"
+    assert prompt_context.ends(["user: Q", "assistant: A"]).startswith("user: Q\n")
+    assert prompt_context.ends(["user: Q", "assistant: A"]).endswith("\nassistant: A")
+    assert len(prompt_context.ends(["x" * 9000])) < 6100
 
 
 async def test_a_part_that_cannot_be_read_fails_the_turn(
-    model: Model, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     turn = long_turn(0, 1)
     asks = LlmExtractor(model, embedder, steering=always(None))
@@ -170,7 +172,7 @@ async def test_a_part_that_cannot_be_read_fails_the_turn(
 
 
 async def test_resolving_a_long_turn_leaves_the_group_as_it_is(
-    model: Model, embedder: ToyEmbedder
+    model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     group, _ = await resolved(model, embedder, story.episodes()[:2])
     asks = LlmExtractor(model, embedder, steering=always(None))
@@ -184,7 +186,7 @@ async def test_resolving_a_long_turn_leaves_the_group_as_it_is(
 
 
 async def test_calls_for_all_parts_are_counted(
-    model: Model, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     _, (result,) = await resolved(model, embedder, [long_turn(0, 1, 5)])
     assert result.usage.calls == len(provider.asked)

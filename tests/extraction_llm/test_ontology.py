@@ -11,7 +11,7 @@ from graphiti_core.utils.ontology_utils.entity_types_utils import validate_entit
 
 from turnetl.errors import BadUsage
 from turnetl.extraction import ontology, ontology_lint
-from turnetl.extraction.findings import Finding
+from turnetl.extraction.diagnostics import Diagnostic
 from turnetl.extraction.ontology import CODING, FOLDER, NONE, Ontology
 from turnetl.extraction.templates import PLACE, TemplateResolver, built_in, folders
 
@@ -29,7 +29,7 @@ NEEDS = "A dish needs this."
 """
 
 
-def findings(text: str) -> list[Finding]:
+def findings(text: str) -> list[Diagnostic]:
     return list(ontology_lint.read(text).findings)
 
 

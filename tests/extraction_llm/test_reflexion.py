@@ -10,9 +10,9 @@ from tests.extraction_llm.canned import Canned, Say, shown
 from tests.servers.toy import ToyEmbedder
 from turnetl.extraction.config import Mode
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import always
-from turnetl.graph.mirror.group import Group
-from turnetl.llm.chat import Question
+from turnetl.extraction.prompt_config import always
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.llm.chat import ChatRequest
 
 TOLD = "Look for what broke."
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
@@ -37,7 +37,7 @@ def scripted(**answers: list[dict[str, Any]]) -> Say:
         MISSED_FACTS: answers.get("missed_facts", []),
     }
 
-    def say(question: Question) -> str | None:
+    def say(question: ChatRequest) -> str | None:
         left = by_prompt.get(question.prompt, [])
         if not left and question.prompt in {MISSED_THINGS, MISSED_FACTS}:
             return json.dumps(missed())
@@ -54,14 +54,14 @@ def missed(*names: str) -> dict[str, Any]:
     return {"missed_entities": list(names), "missed_facts": list(names)}
 
 
-async def read(model: Canned, *, passes: int, mode: Mode = "prepend") -> Group:
+async def read(model: Canned, *, passes: int, mode: Mode = "prepend") -> MirrorGroup:
     group = story.empty_group()
     asks = LlmExtractor(model, ToyEmbedder(), steering=always(TOLD, mode=mode, reflexion=passes))
     await story.take_in(asks, story.episodes()[:1], group, ToyEmbedder())
     return group
 
 
-def names(group: Group) -> set[str]:
+def names(group: MirrorGroup) -> set[str]:
     return {entity.name for entity in group.entities}
 
 

@@ -16,15 +16,15 @@ from tests.extraction_llm import story
 from tests.extraction_llm.canned import Canned
 from tests.servers.provider import KEY, Provider
 from tests.servers.toy import ToyEmbedder
-from turnetl import app, opening
+from turnetl import app, wiring
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.request import Request
-from turnetl.extraction.requests import STAND_IN, requests
-from turnetl.extraction.steering import always
-from turnetl.llm.chat import Model
-from turnetl.llm.journal import Journal, Journaled
+from turnetl.extraction.preview import RequestPreview
+from turnetl.extraction.prompt_config import always
+from turnetl.extraction.request_preview import STAND_IN, requests
+from turnetl.llm.chat import ChatModel
+from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.models import open_model, open_models
 from turnetl.llm.port import Embedder
 from turnetl.model import GroupId
@@ -42,11 +42,11 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
     kept.close()
 
 
-def reader(model: Model, embedder: Embedder) -> LlmExtractor:
+def reader(model: ChatModel, embedder: Embedder) -> LlmExtractor:
     return LlmExtractor(model, embedder, steering=always(TOLD))
 
 
-async def shown(asked: Model, journal: Journal | None = None) -> tuple[Request, ...]:
+async def shown(asked: ChatModel, journal: Journal | None = None) -> tuple[RequestPreview, ...]:
     turn = story.episodes()[0]
     return await requests(turn, [], reader, asked, journal=journal, estimate=len)
 
@@ -62,7 +62,7 @@ async def test_no_model_is_asked(provider: Provider) -> None:
 
 
 async def test_they_are_the_very_requests_that_a_run_sends(
-    provider: Provider, model: Model
+    provider: Provider, model: ChatModel
 ) -> None:
     bare = open_model(
         "openai-compatible", model="canned", base_url=provider.base_url("openai"), api_key=KEY
@@ -93,7 +93,7 @@ async def test_what_follows_an_unknown_answer_says_so() -> None:
 
 async def test_answers_of_the_journal_take_the_place_of_stand_ins(journal: Journal) -> None:
     canned = Canned()
-    model = Journaled(canned, journal)
+    model = JournaledModel(canned, journal)
     extracted = await reader(model, ToyEmbedder()).extract(story.episodes()[0], [])
     for part in extracted.parts:
         await part.said
@@ -110,7 +110,7 @@ async def test_what_a_model_answered_that_thought_otherwise_is_another_answer(
     journal: Journal, effort: str, *, known: bool
 ) -> None:
     canned = Canned()
-    model = Journaled(canned, journal, parameters="high")
+    model = JournaledModel(canned, journal, parameters="high")
     await reader(model, ToyEmbedder()).extract(story.episodes()[0], [])
     first, *_ = await requests(
         story.episodes()[0],
@@ -129,7 +129,7 @@ def test_how_much_a_model_shall_think_is_part_of_the_recipe() -> None:
         chosen = ModelSettings(
             provider="openai-compatible", model="m", base_url="http://localhost:1/v1", effort=effort
         )
-        made = opening.recipe(Settings(llm=chosen))
+        made = wiring.recipe(Settings(llm=chosen))
         assert made is not None
         return made(GroupId("shop"), "")
 
@@ -178,8 +178,8 @@ async def test_the_next_turns_of_a_lake_are_shown_and_nothing_is_written(
     app.parse_archives([str(real.SAMPLES)], settings)
     app.filter_turns(settings)
     before = files(tmp_path)
-    one = await app.requests(settings, app.Limits(), lambda: NOW)
-    two = await app.requests(settings, app.Limits(limit=2), lambda: NOW)
+    one = await app.requests(settings, app.RunOptions(), lambda: NOW)
+    two = await app.requests(settings, app.RunOptions(limit=2), lambda: NOW)
     assert TOLD in str(one[0].messages)
     assert {request.turn_id for request in one} < {request.turn_id for request in two}
     assert provider.asked == []
@@ -193,4 +193,4 @@ def files(folder: Path) -> list[Path]:
 async def test_structure_has_no_requests_to_show(tmp_path: Path) -> None:
     settings = Settings(lake=tmp_path, extractor="structural")
     with pytest.raises(BadUsage, match="asks no model"):
-        await app.requests(settings, app.Limits(), lambda: NOW)
+        await app.requests(settings, app.RunOptions(), lambda: NOW)

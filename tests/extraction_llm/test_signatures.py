@@ -19,7 +19,7 @@ from tests.extraction_llm.canned import Canned
 from tests.servers.toy import ToyEmbedder
 from turnetl import ids
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import always
+from turnetl.extraction.prompt_config import always
 
 REPLACED = "_minhash_signature"
 NAMES = st.text("abcdefghij0189' _./é", max_size=30)

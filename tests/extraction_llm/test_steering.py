@@ -7,7 +7,7 @@ import pytest
 
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
-from turnetl.extraction.steering import Steering, always
+from turnetl.extraction.prompt_config import PromptConfigs, always
 from turnetl.extraction.templates import TemplateResolver
 from turnetl.model import GroupId
 
@@ -21,9 +21,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def steering(folder: Path, **said: object) -> Steering:
+def steering(folder: Path, **said: object) -> PromptConfigs:
     config = ExtractionConfig.model_validate({"preprocessing_prompt": "all.md", **said})
-    return Steering(config, TemplateResolver([folder]))
+    return PromptConfigs(config, TemplateResolver([folder]))
 
 
 def test_a_turn_is_told_what_its_group_and_kind_say(folder: Path) -> None:

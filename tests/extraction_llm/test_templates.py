@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 from turnetl.episodes.tokens import estimate
 from turnetl.errors import BadUsage
 from turnetl.extraction import preprocessor
-from turnetl.extraction.catalog import Entry, catalog, chosen
+from turnetl.extraction.catalog import CatalogEntry, catalog, chosen
 from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.templates import LARGEST, PLACE, TemplateResolver, built_in, folders
@@ -47,10 +47,10 @@ class Shelves:
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         return path
 
-    def all(self, **said: object) -> tuple[Entry, ...]:
+    def all(self, **said: object) -> tuple[CatalogEntry, ...]:
         return catalog(ExtractionConfig.model_validate(said), self.templates, tokens)
 
-    def entry(self, name: str = "own.md", **said: object) -> Entry:
+    def entry(self, name: str = "own.md", **said: object) -> CatalogEntry:
         return chosen(self.all(**said), [name])[0]
 
 

@@ -12,15 +12,15 @@ from tests.extraction_llm import story
 from tests.extraction_llm.canned import Canned, shown
 from tests.servers.toy import ToyEmbedder
 from turnetl import clock
-from turnetl.episodes.parts import halves
+from turnetl.episodes.chunking import halves
 from turnetl.errors import BadTurn, TooLong
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.requests import requests
-from turnetl.extraction.steering import always
-from turnetl.graph.mirror.group import Group
-from turnetl.llm.chat import Model, Question
-from turnetl.llm.journal import Journal, Journaled
+from turnetl.extraction.prompt_config import always
+from turnetl.extraction.request_preview import requests
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.llm.chat import ChatModel, ChatRequest
+from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.port import Embedder
 from turnetl.model import Episode, Usage
 
@@ -38,14 +38,14 @@ def long_turn(times: int = 4) -> Episode:
 def only(characters: int, *prompts: str) -> Canned:
     """A model that takes texts of so many characters."""
 
-    def say(question: Question) -> None:
+    def say(question: ChatRequest) -> None:
         if question.prompt in prompts and len(current(question)) > characters:
             raise TooLong("the answer was cut", CUT)
 
     return Canned(say)
 
 
-def current(question: Question) -> str:
+def current(question: ChatRequest) -> str:
     """Return the text that the question is about."""
     said = shown(question)
     for name in ("CURRENT MESSAGE", "CURRENT_MESSAGE"):
@@ -54,14 +54,16 @@ def current(question: Question) -> str:
     return ""
 
 
-async def read(model: Model, turn: Episode, group: Group | None = None) -> tuple[Group, Resolved]:
+async def read(
+    model: ChatModel, turn: Episode, group: MirrorGroup | None = None
+) -> tuple[MirrorGroup, Resolved]:
     group = group or story.empty_group()
     asks = reader(model, ToyEmbedder())
     (result,) = await story.take_in(asks, [turn], group, ToyEmbedder())
     return group, result
 
 
-def said(group: Group) -> set[tuple[str, str, str]]:
+def said(group: MirrorGroup) -> set[tuple[str, str, str]]:
     names = {entity.uuid: entity.name for entity in group.entities}
     return {(names[fact.source], fact.text, names[fact.target]) for fact in group.facts}
 
@@ -124,7 +126,7 @@ async def test_things_that_cannot_be_matched_at_once_are_matched_in_halves() -> 
     (asked,) = plain.prompts("dedupe_nodes.nodes")
     assert asked_about(asked) > 1
 
-    def say(question: Question) -> None:
+    def say(question: ChatRequest) -> None:
         if question.prompt == "dedupe_nodes.nodes" and asked_about(question) > 1:
             raise TooLong("the answer was cut", CUT)
 
@@ -137,7 +139,7 @@ async def test_things_that_cannot_be_matched_at_once_are_matched_in_halves() -> 
 async def test_what_was_missed_is_asked_about_in_pieces_too() -> None:
     asked: list[tuple[str, int]] = []
 
-    def say(question: Question) -> str | None:
+    def say(question: ChatRequest) -> str | None:
         if not question.prompt.startswith("reflexion."):
             return None
         text = shown(question).split("<TEXT>\n")[1].split("\n</TEXT>")[0]
@@ -160,7 +162,7 @@ async def test_what_was_missed_is_asked_about_in_pieces_too() -> None:
 
 
 async def test_a_thing_that_is_not_matched_with_all_of_the_text_is_matched_with_less() -> None:
-    def say(question: Question) -> None:
+    def say(question: ChatRequest) -> None:
         if question.prompt == "dedupe_nodes.nodes" and len(current(question)) > 1600:
             raise TooLong("it does not fit", CUT)
 
@@ -182,12 +184,12 @@ async def test_things_that_cannot_be_summed_up_at_once_are_summed_up_in_halves()
     names = ("cart.py", "sqlite", "pytest -q")
     turn = replace(story.episodes()[5], parts=("`cart.py` uses `sqlite`. `pytest -q` is.",))
 
-    async def known() -> Group:
+    async def known() -> MirrorGroup:
         group = await grown()
         group.put([replace(e, summary=long) for e in group.entities if e.name in names[:2]], ())
         return group
 
-    def say(question: Question) -> str | None:
+    def say(question: ChatRequest) -> str | None:
         if question.prompt != SUMMARIES:
             return None
         if len(current(question)) > 1600 or shown(question).count('"summary"') > 1:
@@ -203,12 +205,12 @@ async def test_things_that_cannot_be_summed_up_at_once_are_summed_up_in_halves()
     assert len(model.prompts(SUMMARIES)) > 2
 
 
-async def grown() -> Group:
+async def grown() -> MirrorGroup:
     group, _ = await read(Canned(), story.episodes()[0])
     return group
 
 
-def asked_about(question: Question) -> int:
+def asked_about(question: ChatRequest) -> int:
     """Return how many new things the question is about."""
     return len(json.loads(shown(question).split("<ENTITIES>\n")[1].split("\n</ENTITIES>")[0]))
 
@@ -222,7 +224,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 async def test_a_run_that_is_done_again_cuts_at_once_and_asks_nothing(journal: Journal) -> None:
     """Questions that did not fit were paid for, too."""
     model, turn = only(700, NODES, EDGES), long_turn()
-    asked = Journaled(model, journal)
+    asked = JournaledModel(model, journal)
     first, told = await read(asked, turn)
     calls = len(model.asked)
     again, told_again = await read(asked, turn)
@@ -233,11 +235,11 @@ async def test_a_run_that_is_done_again_cuts_at_once_and_asks_nothing(journal: J
 
 async def test_a_part_that_did_not_fit_is_shown_in_pieces_before_a_run(journal: Journal) -> None:
     model, turn = only(1500, NODES), long_turn()
-    await read(Journaled(model, journal), turn)
+    await read(JournaledModel(model, journal), turn)
     shown = await requests(turn, [], reader, model, journal=journal, estimate=len)
     assert [one.prompt for one in shown] == [NODES] * 3 + [EDGES] * (len(shown) - 3)
     assert all(one.is_known for one in shown)
 
 
-def reader(model: Model, embedder: Embedder) -> LlmExtractor:
+def reader(model: ChatModel, embedder: Embedder) -> LlmExtractor:
     return LlmExtractor(model, embedder, steering=always(None), halve=halves)

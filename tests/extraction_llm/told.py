@@ -11,14 +11,14 @@ from tests.extraction_llm import story
 from tests.extraction_llm.canned import Canned
 from tests.servers import touchy
 from tests.servers.toy import ToyEmbedder
-from turnetl.episodes.parts import halves
+from turnetl.episodes.chunking import halves
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import always
-from turnetl.llm.chat import Question
+from turnetl.extraction.prompt_config import always
+from turnetl.llm.chat import ChatRequest
 from turnetl.llm.journal import key_of
 
 
-def say(question: Question) -> dict[str, Any]:
+def say(question: ChatRequest) -> dict[str, Any]:
     """Answer by digests of all that is shown: what differs by a hair is answered otherwise."""
     assert question.schema is not None
     fields = question.schema.json["properties"]

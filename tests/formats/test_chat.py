@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from turnetl import formats
-from turnetl.formats.base import RawTurn, Reading
+from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.chat import OpenAIConversations, ShareGPT
 from turnetl.model import ClosedBy
 
@@ -17,11 +17,11 @@ OPENAI = OpenAIConversations()
 SHAREGPT = ShareGPT()
 
 
-def openai(name: str) -> Reading:
+def openai(name: str) -> ParsedArchive:
     return OPENAI.read((SMALL / OPENAI.name / name).read_bytes())
 
 
-def sharegpt(name: str) -> Reading:
+def sharegpt(name: str) -> ParsedArchive:
     return SHAREGPT.read((SMALL / SHAREGPT.name / name).read_bytes())
 
 
@@ -37,11 +37,11 @@ def assistant(content: Any, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": content, **more}
 
 
-def natives(reading: Reading) -> list[str]:
-    return [turn.native for turn in reading.turns]
+def natives(reading: ParsedArchive) -> list[str]:
+    return [turn.native_id for turn in reading.turns]
 
 
-def sessions(reading: Reading) -> list[list[str]]:
+def sessions(reading: ParsedArchive) -> list[list[str]]:
     """The prompts of each conversation, in order."""
     found: dict[str, list[str]] = {}
     for turn in reading.turns:
@@ -61,14 +61,14 @@ def test_every_line_is_a_conversation_of_its_own() -> None:
         ["Hello"],
         ["Are you open on Sunday?", "And on Monday?"],
     ]
-    assert reading.turns[0].said == ["Shelf 12, by the window."]
+    assert reading.turns[0].assistant_texts == ["Shelf 12, by the window."]
     assert reading.counts.blank_lines == 1
 
 
 def test_a_prompt_without_an_answer_is_a_turn_also_before_another_prompt() -> None:
     first, second = openai("lines.jsonl").turns[-2:]
-    assert (first.said, first.closed_by) == ([], ClosedBy.NEXT_PROMPT)
-    assert (second.said, second.closed_by) == (["On Monday, from nine."], None)
+    assert (first.assistant_texts, first.closed_by) == ([], ClosedBy.NEXT_PROMPT)
+    assert (second.assistant_texts, second.closed_by) == (["On Monday, from nine."], None)
 
 
 def test_a_conversation_in_which_nobody_asks_gives_no_turn() -> None:
@@ -98,7 +98,7 @@ def test_outcomes_find_their_calls_by_key_also_out_of_order() -> None:
     first, second = openai("tools.jsonl").turns[:2]
     assert used(first) == [("run", "pytest -q", "2 passed"), ("count", "src", "14")]
     assert used(second) == [("count", "docs", "3")]
-    assert first.said == ["Two tests pass, and src holds 14 files."]
+    assert first.assistant_texts == ["Two tests pass, and src holds 14 files."]
     assert first.input_chars == len('{"command": "pytest -q"}') + len('{"path": "src"}')
 
 
@@ -115,7 +115,7 @@ def test_calls_without_keys_get_their_outcomes_in_order_and_nothing_is_lost() ->
         ("tool", "", "nobody asked"),
     ]
     assert [tool.is_error for tool in turn.tools] == [False, True, False]
-    assert turn.said == ["I cannot say more."]
+    assert turn.assistant_texts == ["I cannot say more."]
     assert openai("tools.jsonl").counts.tool_uses == 6
 
 
@@ -126,7 +126,7 @@ def test_rows_are_one_conversation_together() -> None:
         ("Read", "page.html", "<html>\n</html>"),
         ("Bash", "ls", '{"stdout":"page.html","exit_code":0}'),
     ]
-    assert reading.turns[0].said == ["I start with the page.", "There is a button now."]
+    assert reading.turns[0].assistant_texts == ["I start with the page.", "There is a button now."]
     assert reading.counts.skipped == {"system": 1, "preamble": 1}
 
 
@@ -141,15 +141,15 @@ def test_rows_that_name_their_session_are_conversations_by_that_name() -> None:
         ["Is the printer free?", "Then print it."],
         ["Who has the key?"],
     ]
-    assert reading.turns[0].said == ["Yes."]
+    assert reading.turns[0].assistant_texts == ["Yes."]
 
 
 def test_parts_are_joined_and_what_is_no_text_is_named() -> None:
     first, second, _ = openai("parts.json").turns
     assert first.user_text == "[image]\n\nWhat is on the cover?"
-    assert first.said == ["A red kite.", "And a tree."]
+    assert first.assistant_texts == ["A red kite.", "And a tree."]
     assert second.user_text == "And here?\n\n[audio]\n\n[file]\n\n[scent]\n\nand this"
-    assert second.said == ["I cannot smell."]
+    assert second.assistant_texts == ["I cannot smell."]
 
 
 def test_one_message_may_hold_the_outcomes_of_several_calls() -> None:
@@ -165,12 +165,12 @@ def test_outcomes_among_a_persons_words_are_no_prompt_and_the_words_are_steering
     assert used(turn) == [("bash", "pytest", "1 failed")]
     assert turn.tools[0].is_error
     assert turn.steering == ["only the first one matters"]
-    assert turn.said == ["Let me see.", "The fixture is empty."]
+    assert turn.assistant_texts == ["Let me see.", "The fixture is empty."]
 
 
 def test_of_two_answers_the_preferred_one_was_said_and_no_turn_doubles() -> None:
     reading = openai("pairs.jsonl")
-    said = [(turn.user_text, turn.said) for turn in reading.turns]
+    said = [(turn.user_text, turn.assistant_texts) for turn in reading.turns]
     assert said == [
         ("Name a river.", ["The Elbe."]),
         ("Name a lake.", ["Lake Garda."]),
@@ -188,7 +188,7 @@ def test_a_pair_may_be_a_document(form: str) -> None:
     data = (SMALL / "openai_conv" / "pair.json").read_bytes()
     data = data if form == "document" else lines(json.loads(data))
     (turn,) = OPENAI.read(data).turns
-    assert (turn.user_text, turn.said) == ("Name a bridge.", ["The one in Mostar."])
+    assert (turn.user_text, turn.assistant_texts) == ("Name a bridge.", ["The one in Mostar."])
 
 
 def test_a_prompt_that_stands_with_both_answers_is_one_turn() -> None:
@@ -196,12 +196,12 @@ def test_a_prompt_that_stands_with_both_answers_is_one_turn() -> None:
     pair = {"prompt": [asked], "chosen": [asked, said], "rejected": [asked, assistant("A hole.")]}
     for data in (lines(pair), json.dumps(pair, indent=1).encode()):
         (turn,) = OPENAI.read(data).turns
-        assert turn.said == ["The Rigi."]
+        assert turn.assistant_texts == ["The Rigi."]
 
 
 def test_pairs_of_sharegpt_go_on_with_the_preferred_answer() -> None:
     turns = sharegpt("pairs.json").turns
-    assert [turn.said for turn in turns] == [["A pear."], ["A plum."], ["A hazel."]]
+    assert [turn.assistant_texts for turn in turns] == [["A pear."], ["A plum."], ["A hazel."]]
 
 
 def test_calls_of_sharegpt_are_json_in_a_text() -> None:
@@ -220,12 +220,12 @@ def test_calls_of_sharegpt_are_json_in_a_text() -> None:
 def test_an_outcome_whose_call_stands_in_a_text_is_kept() -> None:
     turn = sharegpt("tools.json").turns[-1]
     assert used(turn) == [("tool", "", "seen")]
-    assert turn.said == ['<tool_call>{"name": "look"}</tool_call>', "I see."]
+    assert turn.assistant_texts == ['<tool_call>{"name": "look"}</tool_call>', "I see."]
 
 
 def test_sharegpt_has_many_names_for_who_speaks_and_what_is_said() -> None:
     turns = sharegpt("lines.jsonl").turns
-    assert [(turn.user_text, turn.said) for turn in turns] == [
+    assert [(turn.user_text, turn.assistant_texts) for turn in turns] == [
         ("Hello", ["Hi."]),
         ("What rhymes with tea?", ["Sea."]),
         ("And with book?", ["Hook."]),
@@ -293,7 +293,7 @@ def test_a_document_that_is_cut_off_gives_the_messages_before_the_cut() -> None:
 
 
 def test_half_a_character_takes_no_turn_away() -> None:
-    said = [(turn.user_text, turn.said) for turn in openai("half_character.jsonl").turns]
+    said = [(turn.user_text, turn.assistant_texts) for turn in openai("half_character.jsonl").turns]
     assert said == [("A face ?", ["C:\\\\ud83d"]), ("Another ?", ["Yes \U0001f642"])]
     assert sharegpt("half_character.json").turns[0].user_text == "Where is the till ??"
 

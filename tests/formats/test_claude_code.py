@@ -9,23 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl import formats
-from turnetl.formats.base import RawTurn, Reading
-from turnetl.formats.claude import ClaudeCode, ClaudeWeb, words
+from turnetl.formats.base import ParsedArchive, RawTurn
+from turnetl.formats.claude import ClaudeCode, ClaudeWeb, machine_text
 from turnetl.model import ClosedBy
 
 SMALL = Path(__file__).parents[1] / "archives"
 
 
-def read(name: str) -> Reading:
+def read(name: str) -> ParsedArchive:
     return ClaudeCode().read((SMALL / "claude_code" / name).read_bytes())
 
 
-def only(reading: Reading) -> RawTurn:
+def only(reading: ParsedArchive) -> RawTurn:
     (turn,) = reading.turns
     return turn
 
 
-def accounted(reading: Reading) -> bool:
+def accounted(reading: ParsedArchive) -> bool:
     counts = reading.counts
     return counts.lines == counts.used + sum(counts.skipped.values())
 
@@ -43,7 +43,7 @@ def test_outcomes_find_their_calls_though_results_come_between_the_lines_of_a_me
 
 
 def test_what_was_said_keeps_its_order_and_thinking_is_not_kept() -> None:
-    said = only(read("streaming.jsonl")).said
+    said = only(read("streaming.jsonl")).assistant_texts
     assert said == ["Let me look at it.", "Both ran.", "The cart is empty."]
 
 
@@ -62,7 +62,7 @@ def test_subagents_inside_the_file_are_counted_and_are_no_turns() -> None:
     assert reading.counts.sidechain_rows == 4
     assert [tool.name for tool in turn.tools] == ["Task"]
     assert turn.subagents == ["Read cart.py and report."]
-    assert turn.said == ["cart.py is a stub."]
+    assert turn.assistant_texts == ["cart.py is a stub."]
 
 
 def test_a_subagents_own_file_has_rows_and_no_turn() -> None:
@@ -101,7 +101,7 @@ def test_a_slash_command_is_a_turn_only_if_it_calls_the_model() -> None:
     reading = read("slash.jsonl")
     turn = only(reading)
     assert turn.user_text == "/pr for the cart fix"
-    assert turn.said == ["Title: mend the cart", "The review is done."]
+    assert turn.assistant_texts == ["Title: mend the cart", "The review is done."]
     assert reading.counts.skipped == {
         "meta": 2,
         "local_command": 4,
@@ -133,12 +133,12 @@ def test_a_turn_is_interrupted_if_nothing_came_after_the_interrupt() -> None:
         ("Commit it.", ClosedBy.INTERRUPTED),
         ("Push it.", ClosedBy.INTERRUPTED),
     ]
-    assert turns[-1].said == []
+    assert turns[-1].assistant_texts == []
 
 
 def test_a_compaction_neither_starts_nor_ends_a_turn() -> None:
     turn = only(read("compaction.jsonl"))
-    assert turn.said == ["On it.", "Mended.", "Still here."]
+    assert turn.assistant_texts == ["On it.", "Mended.", "Still here."]
     assert turn.closed_by is None
 
 
@@ -165,7 +165,7 @@ def test_a_field_of_a_wrong_type_is_missing_and_the_rest_of_the_row_counts() -> 
     reading = read("crooked.jsonl")
     first, second = reading.turns
     assert (first.started_at, first.cwd) == (None, "/home/dev/shop")
-    assert first.said == ["bare text"]
+    assert first.assistant_texts == ["bare text"]
     assert [(tool.name, tool.input) for tool in first.tools] == [("Bash", "ls")]
     assert list(first.usage.values()) == [(0, 3)]
     assert second.user_text == "A half ? character."
@@ -175,7 +175,7 @@ def test_a_field_of_a_wrong_type_is_missing_and_the_rest_of_the_row_counts() -> 
 def test_rows_before_the_first_prompt_and_rows_written_twice_are_no_part_of_a_turn() -> None:
     reading = read("slice.jsonl")
     turn = only(reading)
-    assert turn.said == ["Going on."]
+    assert turn.assistant_texts == ["Going on."]
     assert (turn.app_version, turn.git_branch) == ("2.1.12", "main")
     assert reading.counts.skipped["preamble"] == 3
     assert reading.counts.skipped["repeated"] == 1
@@ -195,7 +195,7 @@ def test_a_second_session_in_a_file_names_the_first_as_its_parent() -> None:
 
 def test_a_prompt_without_an_id_is_known_by_session_and_place() -> None:
     turns = read("bare.jsonl").turns
-    assert [turn.native for turn in turns] == [f"{turns[0].session_id}:{at}" for at in (0, 1)]
+    assert [turn.native_id for turn in turns] == [f"{turns[0].session_id}:{at}" for at in (0, 1)]
     assert [turn.prompt_id for turn in turns] == [None, None]
 
 
@@ -255,7 +255,7 @@ def test_words_that_name_another_author_than_a_person_start_no_turn() -> None:
         "/review the cart",
     ]
     assert reading.counts.skipped["notification"] == 2
-    assert reading.turns[0].said == ["Working.", "Done.", "Good."]
+    assert reading.turns[0].assistant_texts == ["Working.", "Done.", "Good."]
 
 
 def test_leaving_ends_the_turn_also_where_local_commands_are_rows_of_the_system() -> None:
@@ -285,7 +285,7 @@ def test_commands_and_skills_that_the_model_calls_are_no_prompts() -> None:
         "/pdf",
         "/pdf in colour",
     ]
-    assert reading.turns[0].said == ["The list is made."]
+    assert reading.turns[0].assistant_texts == ["The list is made."]
     assert reading.turns[0].steering == []
     assert reading.counts.skipped["launch"] == 2
 
@@ -339,7 +339,7 @@ def test_who_writes_of_an_interrupt_does_not_interrupt() -> None:
 
 def test_hooks_and_other_sessions_speak_in_the_turn_that_goes_on() -> None:
     reading = read("refusals.jsonl")
-    assert reading.turns[1].said == ["Left.", "Committed.", "Noted."]
+    assert reading.turns[1].assistant_texts == ["Left.", "Committed.", "Noted."]
     assert reading.counts.skipped == {"feedback": 1, "notification": 1}
 
 
@@ -365,7 +365,7 @@ def test_a_session_of_which_only_words_and_times_were_left_is_known() -> None:
     ]
     data = "\n".join(map(json.dumps, rows)).encode()
     assert isinstance(formats.sniff(data), ClaudeCode)
-    assert only(ClaudeCode().read(data)).said == ["Mended."]
+    assert only(ClaudeCode().read(data)).assistant_texts == ["Mended."]
 
 
 def test_an_export_is_known_though_its_first_row_says_nothing() -> None:
@@ -378,7 +378,7 @@ def test_an_export_is_known_though_its_first_row_says_nothing() -> None:
 
 def test_a_refusal_in_one_line_holds_its_words_too() -> None:
     refusal = "The user doesn't want to proceed. To tell you how to proceed, the user said: smaller"
-    assert words.answer(refusal, is_error=True) == "smaller"
+    assert machine_text.answer(refusal, is_error=True) == "smaller"
 
 
 def test_what_a_failed_tool_prints_is_no_answer() -> None:

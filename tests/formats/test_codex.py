@@ -8,24 +8,24 @@ from typing import Any
 import pytest
 
 from turnetl import formats
-from turnetl.formats.base import RawTurn, Reading, ToolUse
+from turnetl.formats.base import ParsedArchive, RawTurn, ToolUse
 from turnetl.formats.codex import Codex, CodexDocument
-from turnetl.formats.kit.opening import Opening
+from turnetl.formats.kit.probe import Probe
 from turnetl.model import ClosedBy
 
 SMALL = Path(__file__).parents[1] / "archives"
 PARENT = "019cadc6-9a80-7abc-8000-000000000001"
 
 
-def read(name: str) -> Reading:
+def read(name: str) -> ParsedArchive:
     return Codex().read((SMALL / "codex" / name).read_bytes())
 
 
-def document(name: str) -> Reading:
+def document(name: str) -> ParsedArchive:
     return CodexDocument().read((SMALL / "codex_json" / name).read_bytes())
 
 
-def texts(reading: Reading) -> list[str]:
+def texts(reading: ParsedArchive) -> list[str]:
     return [turn.user_text for turn in reading.turns]
 
 
@@ -33,7 +33,7 @@ def at(hour: int, minute: int, second: int, millisecond: int = 0) -> datetime:
     return datetime(2026, 3, 2, hour, minute, second, millisecond * 1000, tzinfo=UTC)
 
 
-def rollout(*payloads: tuple[str, dict[str, Any]]) -> Reading:
+def rollout(*payloads: tuple[str, dict[str, Any]]) -> ParsedArchive:
     """Read rows made on the spot."""
     rows = ({"timestamp": "", "type": kind, "payload": payload} for kind, payload in payloads)
     return Codex().read("\n".join(map(json.dumps, rows)).encode())
@@ -59,7 +59,10 @@ def came_of(output: object) -> tuple[str, bool]:
 def test_what_is_written_twice_is_said_once() -> None:
     reading = read("twice.jsonl")
     assert texts(reading) == ["Why is the total 0?", "Mend it"]
-    assert [turn.said for turn in reading.turns] == [["Let me look.", "It returns 0."], ["Done."]]
+    assert [turn.assistant_texts for turn in reading.turns] == [
+        ["Let me look.", "It returns 0."],
+        ["Done."],
+    ]
 
 
 def test_calls_side_by_side_find_their_outcomes() -> None:
@@ -81,7 +84,7 @@ def test_a_request_is_billed_once_though_it_is_reported_again() -> None:
 def test_a_turn_knows_where_and_with_what_it_was_made() -> None:
     looked, mended = read("twice.jsonl").turns
     assert looked.session_id == PARENT
-    assert looked.prompt_id == looked.native == "019cadc6-c190-7abc-8000-000000000002"
+    assert looked.prompt_id == looked.native_id == "019cadc6-c190-7abc-8000-000000000002"
     assert (looked.started_at, looked.ended_at) == (at(9, 0, 10, 100), at(9, 0, 20, 200))
     assert (looked.model, looked.git_branch, looked.app_version) == (
         "gpt-5.3-codex",
@@ -100,7 +103,7 @@ def test_a_prompt_in_the_midst_of_a_task_is_a_turn_that_steers() -> None:
     reading = read("steering.jsonl")
     assert reading.counts.steering == 1
     assert texts(reading)[:2] == ["Write the tests", "and skip the slow ones"]
-    assert reading.turns[1].native == f"{reading.turns[0].native}:1"
+    assert reading.turns[1].native_id == f"{reading.turns[0].native_id}:1"
 
 
 def test_a_task_that_broke_off_without_a_word_does_not_make_the_next_prompt_steer() -> None:
@@ -137,7 +140,7 @@ def test_bare_items_are_told_by_their_words_and_dated_by_their_session() -> None
     reading = read("bare.jsonl")
     assert texts(reading) == ["[cart] <total> is wrong", "[image]"]
     first = reading.turns[0]
-    assert first.native == "0d1e2f3a-1111-4222-8333-444455556666:0"
+    assert first.native_id == "0d1e2f3a-1111-4222-8333-444455556666:0"
     assert {turn.started_at for turn in reading.turns} == {
         datetime(2025, 8, 9, 15, 19, 15, tzinfo=UTC)
     }
@@ -167,7 +170,7 @@ def test_a_session_that_goes_on_in_a_younger_one_is_no_fork_of_it() -> None:
     old = read("old.jsonl")
     lines = [(SMALL / "codex" / name).read_bytes() for name in ("old.jsonl", "resumed.jsonl")]
     both = Codex().read(b"".join(lines)).turns
-    assert [turn.native for turn in both[:2]] == [turn.native for turn in old.turns]
+    assert [turn.native_id for turn in both[:2]] == [turn.native_id for turn in old.turns]
     assert [turn.parent_session_id for turn in both] == [None] * 4
     assert both[2].session_id == read("resumed.jsonl").turns[0].session_id
     assert both[2].ended_at is not None
@@ -175,7 +178,7 @@ def test_a_session_that_goes_on_in_a_younger_one_is_no_fork_of_it() -> None:
 
 def test_a_fork_repeats_its_parents_turns_under_their_ids_and_at_their_times() -> None:
     told, forked = read("twice.jsonl").turns, read("fork.jsonl").turns
-    assert [turn.native for turn in forked[:2]] == [turn.native for turn in told]
+    assert [turn.native_id for turn in forked[:2]] == [turn.native_id for turn in told]
     assert [turn.session_id for turn in forked[:2]] == [PARENT, PARENT]
     assert [turn.started_at for turn in forked[:2]] == [at(9, 0, 10), at(9, 1, 0)]
     assert [(turn.ended_at, turn.tools[0].ended_at) for turn in forked[:2]] == [(None, None)] * 2
@@ -197,18 +200,18 @@ def test_a_fork_of_a_fork_leaves_each_turn_to_the_session_it_was_said_in() -> No
     first = {"timestamp": "2026-03-02T12:00:00Z", "type": "session_meta", "payload": meta}
     before = read("fork.jsonl").turns
     after = Codex().read(json.dumps(first).encode() + b"\n" + lines).turns
-    assert [(turn.native, turn.session_id) for turn in after] == [
-        (turn.native, turn.session_id) for turn in before
+    assert [(turn.native_id, turn.session_id) for turn in after] == [
+        (turn.native_id, turn.session_id) for turn in before
     ]
     assert after[2].started_at == at(10, 23, 25)
 
 
 def test_a_fork_from_before_turns_had_ids_is_told_by_the_pause_behind_the_copies() -> None:
     told, forked = read("old.jsonl").turns, read("old_fork.jsonl").turns
-    assert [turn.native for turn in forked[:2]] == [turn.native for turn in told]
+    assert [turn.native_id for turn in forked[:2]] == [turn.native_id for turn in told]
     assert [turn.started_at for turn in forked[:2]] == [at(9, 1, 40)] * 2
     third = forked[2]
-    assert third.native == "bbbbbbbb-1111-4222-8333-444455556666:0"
+    assert third.native_id == "bbbbbbbb-1111-4222-8333-444455556666:0"
     assert third.parent_session_id == "aaaaaaaa-1111-4222-8333-444455556666"
     assert third.started_at == at(9, 15, 30)
 
@@ -242,7 +245,7 @@ def test_every_kind_of_call_is_one() -> None:
 
 
 def test_a_review_is_said_once_with_its_findings() -> None:
-    said = read("resumed.jsonl").turns[0].said
+    said = read("resumed.jsonl").turns[0].assistant_texts
     assert said == ["Found.", "Tax is missing.", "The total ignores tax."]
 
 
@@ -255,8 +258,10 @@ def test_the_newest_rollouts_have_items_in_place_of_events() -> None:
     reading = read("items.jsonl")
     plan, shorter = reading.turns
     assert texts(reading) == ["Plan it", "shorter"]
-    assert (reading.counts.steering, shorter.native) == (1, f"{plan.native}:1")
-    assert plan.said == ["Here is a plan.\n\n<proposed_plan>\n1. Tests\n</proposed_plan>"]
+    assert (reading.counts.steering, shorter.native_id) == (1, f"{plan.native_id}:1")
+    assert plan.assistant_texts == [
+        "Here is a plan.\n\n<proposed_plan>\n1. Tests\n</proposed_plan>"
+    ]
     assert plan.usage == {"resp_1": (7, 3)}
     assert [(tool.outcome, tool.is_error) for tool in plan.tools] == [
         ("cart.py\n[input_image]", True)
@@ -267,7 +272,7 @@ def test_the_newest_rollouts_have_items_in_place_of_events() -> None:
 def test_rollouts_without_events_are_told_by_their_words() -> None:
     reading = read("no_events.jsonl")
     assert texts(reading) == ["Just the items", "<b>bold</b> or not?"]
-    assert [turn.said for turn in reading.turns] == [["Fine."], ["Bold."]]
+    assert [turn.assistant_texts for turn in reading.turns] == [["Fine."], ["Bold."]]
 
 
 def test_crooked_lines_are_mended_or_counted() -> None:
@@ -277,12 +282,12 @@ def test_crooked_lines_are_mended_or_counted() -> None:
     assert (counts.bad_lines, counts.glued_lines, counts.blank_lines) == (3, 1, 1)
     turn = reading.turns[1]
     assert turn.started_at is None
-    assert turn.said == ["One", "An item was lost", "half ?"]
+    assert turn.assistant_texts == ["One", "An item was lost", "half ?"]
     assert turn.session_id.startswith("derived-")
 
 
 def test_the_ids_that_a_sanitiser_left_are_no_sessions() -> None:
-    natives = {turn.native for turn in read("crooked.jsonl").turns}
+    natives = {turn.native_id for turn in read("crooked.jsonl").turns}
     assert not any("trimmed" in native for native in natives)
 
 
@@ -290,7 +295,7 @@ def test_the_first_cli_wrote_one_document_and_a_new_one_for_every_step() -> None
     early, late = document("early.json"), document("session.json")
     assert texts(early) == ["Say hi"]
     assert texts(late) == ["Say hi", "Again"]
-    assert early.turns[0].native == late.turns[0].native
+    assert early.turns[0].native_id == late.turns[0].native_id
     assert early.turns[0].session_id == late.turns[0].session_id
     assert late.turns[0].tools[0].outcome == "hi\n"
     assert [(tool.input, tool.is_error) for tool in late.turns[1].tools] == [("rm -r x", True)]
@@ -396,7 +401,7 @@ def test_a_kind_of_call_that_nobody_has_seen_is_a_call() -> None:
     ],
 )
 def test_what_only_looks_like_codex_is_left_alone(line: str) -> None:
-    opening = Opening(line.encode())
+    opening = Probe(line.encode())
     assert not Codex().sniff(opening)
     assert not CodexDocument().sniff(opening)
 
@@ -418,7 +423,7 @@ def test_a_slice_of_a_rollout_is_known_too(line: str) -> None:
 
 def said_in(*rows: tuple[str, dict[str, Any]]) -> list[str]:
     (turn,) = rollout(prompt("x"), *rows).turns
-    return turn.said
+    return turn.assistant_texts
 
 
 def spoken(text: str) -> tuple[str, dict[str, Any]]:
@@ -448,12 +453,12 @@ def test_an_answer_that_is_redacted_in_two_ways_is_said_once() -> None:
 def test_prompts_from_before_the_envelope_are_turns_though_later_ones_have_events() -> None:
     reading = read("bare_resumed.jsonl")
     assert texts(reading) == ["Count the stock", "Now sort it"]
-    assert [turn.said for turn in reading.turns] == [["Twelve."], ["Sorted."]]
+    assert [turn.assistant_texts for turn in reading.turns] == [["Twelve."], ["Sorted."]]
 
 
 def test_a_bare_rollout_is_known_by_its_id_and_time_alone() -> None:
     header = b'{"id":"019cadc6-9a80-7abc-8000-000000000009","timestamp":"2025-06-02T09:00:00Z"}\n'
-    assert Codex().sniff(Opening(header))
+    assert Codex().sniff(Probe(header))
 
 
 def test_a_prompt_that_only_names_files_is_a_turn() -> None:

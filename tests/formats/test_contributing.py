@@ -11,7 +11,7 @@ import pytest
 
 from tests.formats import test_known as contract
 from turnetl import formats
-from turnetl.formats.base import Format, Opening
+from turnetl.formats.base import Format, Probe
 from turnetl.model import ClosedBy
 
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -54,16 +54,16 @@ def test_the_format_that_is_shown_keeps_the_promises_of_all(
 def test_the_format_that_is_shown_knows_its_sample_and_nothing_else(
     jot: Format, sample: Path
 ) -> None:
-    assert jot.sniff(Opening(sample.read_bytes()))
+    assert jot.sniff(Probe(sample.read_bytes()))
     assert formats.sniff(sample.read_bytes()) is None
     others = (path for path in contract.SMALL.glob("*/*") if path.is_file())
-    assert not [path for path in others if jot.sniff(Opening(path.read_bytes()))]
+    assert not [path for path in others if jot.sniff(Probe(path.read_bytes()))]
 
 
 def test_the_format_that_is_shown_reads_its_sample(jot: Format, sample: Path) -> None:
     reading = jot.read(sample.read_bytes())
     first, second = reading.turns
-    assert (first.user_text, first.said) == (
+    assert (first.user_text, first.assistant_texts) == (
         "Which tests fail?",
         ["Two of them, both in the cart."],
     )

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from turnetl.formats.base import Counts, Opening, Place
-from turnetl.formats.kit.apart import whole_characters
+from turnetl.formats.base import Counts, Place, Probe
 from turnetl.formats.kit.documents import document, is_document, read_elements
 from turnetl.formats.kit.rows import Rows
+from turnetl.formats.kit.shallow_json import whole_characters
 
 
 class Row(msgspec.Struct):
@@ -29,11 +29,11 @@ def test_a_document_is_one_value_and_not_one_a_line(data: bytes, whole: bool) ->
 
 
 def test_lists_on_lines_hold_no_rows() -> None:
-    assert not list(Opening(b"""[{"a": 1}]\n[{"a": 2}]\n""").rows)
+    assert not list(Probe(b"""[{"a": 1}]\n[{"a": 2}]\n""").rows)
 
 
 def test_a_root_that_is_cut_off_shows_what_its_lists_hold_so_far() -> None:
-    (root,) = Opening(b'{\n "n": 7,\n "rows": [\n  {"a": 1},\n  {"a": 2},\n  {"a"').rows
+    (root,) = Probe(b'{\n "n": 7,\n "rows": [\n  {"a": 1},\n  {"a": 2},\n  {"a"').rows
     assert [row["a"] for row in root.each("rows")] == [1, 2]
     assert root["n"] == 7
 
@@ -87,4 +87,4 @@ def test_half_a_character_leaves_elements_where_they_stand() -> None:
 
 def test_lines_with_half_a_character_are_no_document() -> None:
     assert not is_document(b'{"a": "\\ud83d"}\n{"a": "\\ud83d"}\n')
-    assert [*Opening(b'{"a": {"b": "\\ud83d"}, "c": 1}\n').first] == ["a", "c"]
+    assert [*Probe(b'{"a": {"b": "\\ud83d"}, "c": 1}\n').first] == ["a", "c"]

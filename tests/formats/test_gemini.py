@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.formats.gemini_client import Client
 from turnetl import formats
-from turnetl.formats.base import RawTurn, Reading
+from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.gemini import GeminiJson, GeminiJsonl
 from turnetl.model import ClosedBy
 
@@ -38,18 +38,18 @@ def bytes_of(name: str) -> bytes:
     return path.read_bytes()
 
 
-def read(name: str) -> Reading:
+def read(name: str) -> ParsedArchive:
     known = formats.sniff(bytes_of(name))
     assert known is not None
     return known.read(bytes_of(name))
 
 
-def only(reading: Reading) -> RawTurn:
+def only(reading: ParsedArchive) -> RawTurn:
     (turn,) = reading.turns
     return turn
 
 
-def prompts(reading: Reading) -> list[str]:
+def prompts(reading: ParsedArchive) -> list[str]:
     return [turn.user_text for turn in reading.turns]
 
 
@@ -57,7 +57,7 @@ def outcomes(turn: RawTurn) -> list[tuple[str, str, str, bool]]:
     return [(tool.name, tool.input, tool.outcome, tool.is_error) for tool in turn.tools]
 
 
-def lines(*rows: dict[str, Any]) -> Reading:
+def lines(*rows: dict[str, Any]) -> ParsedArchive:
     """Read the rows of one session behind its head."""
     head = {"sessionId": SESSION, "projectHash": "5f2b", "kind": "main"}
     return GeminiJsonl().read(b"\n".join(json.dumps(row).encode() for row in (head, *rows)))
@@ -97,12 +97,12 @@ def test_outcomes_are_found_inside_the_message_that_called() -> None:
 def test_the_nudge_to_go_on_is_no_prompt_and_what_follows_belongs_to_the_turn_before() -> None:
     reading = read("session.json")
     assert prompts(reading) == ["Why does the checkout test fail?", "Mend it."]
-    assert reading.turns[0].said == ["Let me look at it.", "The cart was empty."]
+    assert reading.turns[0].assistant_texts == ["Let me look at it.", "The cart was empty."]
     assert reading.counts.skipped["nudge"] == 6
 
 
 def test_thoughts_are_not_kept_whether_beside_the_words_or_among_them() -> None:
-    assert read("session.json").turns[1].said == ["Done."]
+    assert read("session.json").turns[1].assistant_texts == ["Done."]
 
 
 def test_tokens_count_once_a_message_and_the_last_model_is_the_turns() -> None:
@@ -123,12 +123,12 @@ def test_a_turn_of_a_document_knows_its_times_and_its_lines() -> None:
 
 def test_snapshots_of_one_session_give_the_same_ids() -> None:
     early, late = read("snapshot.json"), read("session.json")
-    assert [turn.native for turn in early.turns] == [turn.native for turn in late.turns[:1]]
+    assert [turn.native_id for turn in early.turns] == [turn.native_id for turn in late.turns[:1]]
     assert only(early).session_id == late.turns[0].session_id
 
 
 def test_ids_that_other_sessions_have_too_are_told_apart_by_the_session() -> None:
-    assert [turn.native for turn in read("short_ids.json").turns] == [
+    assert [turn.native_id for turn in read("short_ids.json").turns] == [
         "session-1/m1",
         "session-1/m3",
     ]
@@ -137,7 +137,7 @@ def test_ids_that_other_sessions_have_too_are_told_apart_by_the_session() -> Non
 def test_a_document_on_one_line_is_read() -> None:
     turn = only(read("compact.json"))
     assert turn.user_text == "One line, one session: Größe?"
-    assert turn.said == ["Yes."]
+    assert turn.assistant_texts == ["Yes."]
 
 
 def test_a_text_that_is_no_time_is_none() -> None:
@@ -154,7 +154,7 @@ def test_a_document_cut_off_is_still_known_and_gives_what_stands_before_the_cut(
     assert isinstance(known, GeminiJson)
     whole = known.read(data).turns
     turns = known.read(torn).turns
-    assert [turn.native for turn in turns] == [turn.native for turn in whole[: len(turns)]]
+    assert [turn.native_id for turn in turns] == [turn.native_id for turn in whole[: len(turns)]]
     assert turns or share < 0.2
 
 
@@ -184,7 +184,7 @@ def test_what_a_machine_wrote_under_role_user_is_skipped_for_its_reason() -> Non
 
 def test_a_slash_command_that_the_model_answers_is_a_turn_and_any_other_is_not() -> None:
     reading = read("prompts.json")
-    assert reading.turns[2].said == ["Reviewed."]
+    assert reading.turns[2].assistant_texts == ["Reviewed."]
     assert "/stats" not in prompts(reading)
 
 
@@ -205,7 +205,7 @@ def test_words_before_a_call_that_was_refused_leave_the_turn_broken_off() -> Non
     refused = {"id": "c1", "name": "run_shell_command", "args": {}, "status": "cancelled"}
     answer = spoken("g1", "I will clean up.", model="m", toolCalls=[refused])
     turn = only(lines(user("u1", "Clean up."), answer))
-    assert turn.said == ["I will clean up."]
+    assert turn.assistant_texts == ["I will clean up."]
     assert turn.closed_by is ClosedBy.INTERRUPTED
 
 
@@ -254,7 +254,7 @@ def test_turns_that_broke_off_are_kept_and_say_so() -> None:
         ("Last one.", ClosedBy.INTERRUPTED),
     ]
     assert reading.turns[0].tools[0].is_error
-    assert reading.turns[2].said == ["Still here."]
+    assert reading.turns[2].assistant_texts == ["Still here."]
 
 
 def test_notices_and_kinds_of_later_releases_give_no_turn() -> None:
@@ -274,7 +274,7 @@ def test_a_subagents_own_session_has_rows_and_no_turn(name: str) -> None:
 def test_the_last_writing_of_a_message_counts_in_the_place_of_the_first() -> None:
     reading = read("rewritten.jsonl")
     first, second = reading.turns
-    assert first.said == ["Let me look.", "One file."]
+    assert first.assistant_texts == ["Let me look.", "One file."]
     assert list(first.usage.values()) == [(900, 20), (950, 6)]
     assert outcomes(first) == [("list_directory", '{"dir_path":"."}', "README.md", False)]
     assert (first.first_line, first.last_line, second.first_line) == (3, 10, 11)
@@ -290,7 +290,7 @@ def test_an_outcome_that_only_the_clients_message_carries_finds_its_call() -> No
 
 def test_compression_neither_repeats_nor_loses_a_turn() -> None:
     reading = read("compressed.jsonl")
-    assert [(turn.user_text, turn.said) for turn in reading.turns] == [
+    assert [(turn.user_text, turn.assistant_texts) for turn in reading.turns] == [
         ("First task", ["First answer."]),
         ("Second task", ["Second answer."]),
         ("Third task", ["Third answer."]),
@@ -300,7 +300,7 @@ def test_compression_neither_repeats_nor_loses_a_turn() -> None:
 
 def test_a_history_written_anew_under_other_ids_gives_no_turn_twice() -> None:
     reading = read("masked.jsonl")
-    assert [(turn.user_text, turn.said) for turn in reading.turns] == [
+    assert [(turn.user_text, turn.assistant_texts) for turn in reading.turns] == [
         ("continue", ["Step one.", "Read."]),
         ("continue", ["Step two."]),
         ("continue", ["Step three."]),
@@ -321,7 +321,7 @@ def test_a_history_written_anew_message_by_message_gives_no_turn_twice() -> None
         user("u3", "continue"),
         spoken("g3", "Three.", model="m"),
     )
-    assert [(turn.native, turn.said) for turn in reading.turns] == [
+    assert [(turn.native_id, turn.assistant_texts) for turn in reading.turns] == [
         (f"{SESSION}/u1", ["One."]),
         (f"{SESSION}/u2", []),
         (f"{SESSION}/u3", ["Three."]),
@@ -336,7 +336,7 @@ def test_a_prompt_typed_again_is_a_turn_again_though_the_history_is_shortened() 
         spoken("g2", "Two.", model="m"),
         {"$patch": {"removeIds": ["u1", "g1"]}},
     )
-    assert [turn.said for turn in reading.turns] == [["One."], ["Two."]]
+    assert [turn.assistant_texts for turn in reading.turns] == [["One."], ["Two."]]
 
 
 def test_messages_that_only_a_rewritten_history_holds_are_turns() -> None:
@@ -344,7 +344,7 @@ def test_messages_that_only_a_rewritten_history_holds_are_turns() -> None:
         {"$set": {"messages": [user("u1", "Draw."), spoken("g1", "Drawn.")]}},
         {"$set": {"messages": [user("u1", "Draw."), spoken("g1", "Drawn."), user("u2", "More.")]}},
     )
-    assert [(turn.user_text, turn.said) for turn in reading.turns] == [
+    assert [(turn.user_text, turn.assistant_texts) for turn in reading.turns] == [
         ("Draw.", ["Drawn."]),
         ("More.", []),
     ]
@@ -360,8 +360,8 @@ def test_whatever_becomes_of_the_history_each_prompt_typed_is_one_turn_with_its_
     for deed in deeds:
         DEEDS[deed](client)
     turns = GeminiJsonl().read(client.data()).turns
-    assert [(turn.user_text, turn.native) for turn in turns] == client.prompts
-    assert [turn.said for turn in turns] == client.answers
+    assert [(turn.user_text, turn.native_id) for turn in turns] == client.prompts
+    assert [turn.assistant_texts for turn in turns] == client.answers
 
 
 def test_what_was_rewound_was_said_all_the_same() -> None:
@@ -389,7 +389,7 @@ def test_a_hint_given_with_an_outcome_is_steering_and_one_given_alone_is_a_promp
 def test_a_prompt_is_shown_as_typed_but_a_nudge_that_repeats_it_is_none() -> None:
     turn = read("steering.jsonl").turns[2]
     assert turn.user_text == "/review --strict"
-    assert turn.said == ["Fine.", "Still fine."]
+    assert turn.assistant_texts == ["Fine.", "Still fine."]
 
 
 def test_crooked_lines_are_mended_and_counted() -> None:
@@ -431,7 +431,11 @@ def test_a_head_alone_is_known_and_holds_no_turn() -> None:
 
 
 def test_pieces_of_an_answer_are_joined_until_something_else_comes() -> None:
-    assert only(read("run.jsonl")).said == ["I will look first.", "Two tests fail", "Done."]
+    assert only(read("run.jsonl")).assistant_texts == [
+        "I will look first.",
+        "Two tests fail",
+        "Done.",
+    ]
 
 
 def test_outcomes_of_parallel_calls_find_them_by_id_and_may_be_missing() -> None:
@@ -474,13 +478,13 @@ def test_a_session_gone_on_with_in_another_run_has_other_ids_there() -> None:
     known = formats.sniff(b"".join(whole))
     assert known is not None
     resumed = known.read(b"".join(whole[7:11]))
-    assert only(resumed).native == known.read(b"".join(whole)).turns[2].native
-    assert only(resumed).native != known.read(b"".join(whole[:4])).turns[0].native
+    assert only(resumed).native_id == known.read(b"".join(whole)).turns[2].native_id
+    assert only(resumed).native_id != known.read(b"".join(whole[:4])).turns[0].native_id
 
 
 def test_events_before_the_first_prompt_belong_to_no_turn() -> None:
     reading = read("slice.jsonl")
-    assert only(reading).said == ["Nothing."]
+    assert only(reading).assistant_texts == ["Nothing."]
     assert reading.counts.skipped == {"preamble": 3, "other": 1}
     assert reading.counts.tool_uses == 1
 

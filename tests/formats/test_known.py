@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl import formats
-from turnetl.formats.base import Format, RawTurn, Reading
+from turnetl.formats.base import Format, ParsedArchive, RawTurn
 
 SMALL = Path(__file__).parents[1] / "archives"
 SAMPLES = [
@@ -49,7 +49,7 @@ def test_every_line_is_used_or_skipped_for_a_reason(known: Format, path: Path) -
 @pytest.mark.parametrize(("known", "path"), SAMPLES)
 def test_a_turn_has_an_id_of_its_own_a_session_and_a_place_in_it(known: Format, path: Path) -> None:
     turns = known.read(path.read_bytes()).turns
-    assert len({turn.native for turn in turns}) == len(turns)
+    assert len({turn.native_id for turn in turns}) == len(turns)
     for session in {turn.session_id for turn in turns}:
         assert session
         ordinals = [turn.ordinal for turn in turns if turn.session_id == session]
@@ -80,7 +80,7 @@ def test_the_same_bytes_give_the_same_turns(known: Format, path: Path) -> None:
 @pytest.mark.parametrize(("known", "path"), SAMPLES)
 def test_an_archive_cut_off_anywhere_is_read_as_far_as_it_goes(known: Format, path: Path) -> None:
     data = path.read_bytes()
-    whole = {turn.native for turn in known.read(data).turns}
+    whole = {turn.native_id for turn in known.read(data).turns}
     for end in range(0, len(data), max(1, len(data) // 40)):
         reading = known.read(data[:end])
         assert accounted(reading)
@@ -101,7 +101,7 @@ def test_no_damage_raises_or_loses_a_line_without_a_count(
     formats.sniff(bytes(damaged))
     reading = known.read(bytes(damaged))
     assert accounted(reading)
-    assert len({turn.native for turn in reading.turns}) == len(reading.turns)
+    assert len({turn.native_id for turn in reading.turns}) == len(reading.turns)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_rows_saved_as_one_array_give_the_same_turns(
     assert formats.sniff(array) is known
     read, straight = known.read(array), known.read(data)
     assert accounted(read)
-    assert [turn.native for turn in read.turns] == [turn.native for turn in straight.turns]
+    assert [turn.native_id for turn in read.turns] == [turn.native_id for turn in straight.turns]
 
 
 @given(st.binary(max_size=200))
@@ -145,7 +145,7 @@ def test_formats_do_not_import_each_other(room: str) -> None:
     assert not [name for name in _imported_by(room) if ".".join(name.split(".")[:3]) in others]
 
 
-def accounted(reading: Reading) -> bool:
+def accounted(reading: ParsedArchive) -> bool:
     counts = reading.counts
     return counts.lines == counts.used + sum(counts.skipped.values())
 

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from turnetl import formats
-from turnetl.formats.base import Opening, RawTurn, Reading
+from turnetl.formats.base import ParsedArchive, Probe, RawTurn
 from turnetl.formats.opencode import OpenCode
 from turnetl.model import ClosedBy
 
 SMALL = Path(__file__).parents[1] / "archives" / "opencode"
 
 
-def read(name: str) -> Reading:
+def read(name: str) -> ParsedArchive:
     return OpenCode().read((SMALL / name).read_bytes())
 
 
-def only(reading: Reading) -> RawTurn:
+def only(reading: ParsedArchive) -> RawTurn:
     (turn,) = reading.turns
     return turn
 
@@ -55,7 +55,7 @@ def test_a_turn_is_what_a_person_wrote_without_what_the_client_adds() -> None:
 
 def test_all_answers_to_a_prompt_are_its_turn_and_thinking_is_not_kept() -> None:
     turn = read("export.json").turns[0]
-    assert turn.said == ["I look at both files.", "The total is a sum now."]
+    assert turn.assistant_texts == ["I look at both files.", "The total is a sum now."]
     assert [(use.name, use.input, use.is_error) for use in turn.tools] == [
         ("read", "/home/dev/shop/src/cart.py", False),
         ("bash", "pytest -q", False),
@@ -70,7 +70,7 @@ def test_a_turn_knows_its_times_its_session_and_what_it_was_made_with() -> None:
     turn = read("export.json").turns[0]
     assert turn.started_at == datetime(2025, 11, 24, 18, 46, 41, tzinfo=UTC)
     assert turn.ended_at == datetime(2025, 11, 24, 18, 46, 47, 40_000, tzinfo=UTC)
-    assert (turn.native, turn.prompt_id, turn.session_id) == ("msg_0001001",) * 2 + ("ses_0001",)
+    assert (turn.native_id, turn.prompt_id, turn.session_id) == ("msg_0001001",) * 2 + ("ses_0001",)
     assert (turn.model, turn.app_version) == ("claude-sonnet-4-5", "1.1.36")
     assert turn.cwd == read("export.json").cwd == "/home/dev/shop"
 
@@ -181,14 +181,14 @@ def test_export_and_store_of_a_session_give_the_same_turns() -> None:
 
 def test_a_compaction_is_no_turn_its_summary_no_answer_and_what_it_cost_is_counted() -> None:
     first, _ = read("compaction.json").turns
-    assert first.said == ["I start.", "All decimals now."]
+    assert first.assistant_texts == ["I start.", "All decimals now."]
     assert len(first.usage) == 3
 
 
 def test_a_prompt_that_comes_again_after_a_compaction_is_one_turn() -> None:
     reading = read("compaction.json")
     assert [turn.user_text for turn in reading.turns][1:] == ["Look at this."]
-    assert reading.turns[1].said == ["The bill is 12 EUR."]
+    assert reading.turns[1].assistant_texts == ["The bill is 12 EUR."]
     assert reading.counts.skipped["repeated"] > 0
 
 
@@ -201,7 +201,7 @@ def test_the_same_words_typed_twice_are_two_turns() -> None:
 def test_a_command_for_a_subagent_is_a_turn_and_its_result_is_none() -> None:
     turn = read("commands.json").turns[1]
     assert turn.user_text == "/review\n\nReview the last commit."
-    assert turn.said == ["The review found nothing."]
+    assert turn.assistant_texts == ["The review found nothing."]
     assert turn.subagents == ["Review the last commit."]
 
 
@@ -221,7 +221,7 @@ def test_a_prompt_typed_while_the_agent_works_is_a_turn_of_its_own() -> None:
 def test_answers_find_their_prompt_in_any_order_and_others_the_one_before_them() -> None:
     first, second = read("out_of_order.json").turns
     assert [use.input for use in first.tools] == ["pytest --durations=5"]
-    assert second.said == ["Faster, and the marker stays.", "P.S. 3 s now."]
+    assert second.assistant_texts == ["Faster, and the marker stays.", "P.S. 3 s now."]
 
 
 def test_answers_before_the_first_prompt_are_a_preamble() -> None:
@@ -253,7 +253,7 @@ def test_fields_of_another_type_count_as_missing_and_the_rest_is_read() -> None:
 def test_a_store_with_broken_files_gives_what_the_others_hold() -> None:
     reading = read("store_broken.json")
     first, second = reading.turns
-    assert first.said == ["I add it."]
+    assert first.assistant_texts == ["I add it."]
     assert (second.session_id, second.user_text) == ("ses_0010", "Of a session whose file is gone.")
     counts = reading.counts
     assert (counts.bad_lines, counts.blank_lines, counts.tool_uses) == (2, 1, 2)
@@ -263,7 +263,7 @@ def test_a_store_with_broken_files_gives_what_the_others_hold() -> None:
 
 def test_messages_of_before_mid_2025_are_read_as_later_ones() -> None:
     turn = only(read("store_2025.json"))
-    assert turn.said == ["There is one.", "And one in tests."]
+    assert turn.assistant_texts == ["There is one.", "And one in tests."]
     assert (turn.model, turn.cwd) == ("claude-sonnet-4", "/home/dev/shop")
     assert [(use.name, use.outcome, use.is_error) for use in turn.tools] == [
         ("grep", "routes.py:1", False),
@@ -275,7 +275,10 @@ def test_messages_of_before_mid_2025_are_read_as_later_ones() -> None:
 
 def test_messages_of_opencode_2_are_read_as_those_before() -> None:
     first, second = read("second.json").turns
-    assert (first.user_text, first.said) == ("Sort the imports.", ["I sort them.", "Sorted."])
+    assert (first.user_text, first.assistant_texts) == (
+        "Sort the imports.",
+        ["I sort them.", "Sorted."],
+    )
     assert [(use.name, use.outcome, use.is_error) for use in first.tools] == [
         ("bash", "Fixed 2.", False),
         ("bash", "Not allowed.", True),
@@ -295,7 +298,7 @@ def test_an_idle_session_has_ended_its_turn() -> None:
 
 
 def test_ids_that_others_may_use_too_are_kept_apart_by_their_session() -> None:
-    natives = [turn.native for turn in read("rewritten.json").turns]
+    natives = [turn.native_id for turn in read("rewritten.json").turns]
     assert natives == ["session-of-another-tool:msg-1", "session-of-another-tool:msg-3"]
 
 
@@ -311,5 +314,5 @@ def test_ids_that_others_may_use_too_are_kept_apart_by_their_session() -> None:
     ],
 )
 def test_what_only_looks_like_it_is_left_alone(data: bytes) -> None:
-    assert not OpenCode().sniff(Opening(data))
+    assert not OpenCode().sniff(Probe(data))
     assert formats.sniff(data) is None

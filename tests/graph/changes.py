@@ -100,7 +100,7 @@ def long_history() -> list[Change]:
     said_in = {failed.source: (1, 2), failed.target: (0,)}
     return [
         first,
-        in_parts(second, *parts, said_in=said_in),
+        in_parts(second, *parts, mentioned_in=said_in),
         in_parts(third, "user: Undo it.", "assistant: It is undone.", previous_parts=3),
     ]
 

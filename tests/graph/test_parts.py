@@ -22,7 +22,7 @@ from tests.graph.opening import dying
 from tests.graph.test_graphiti_reads import graphiti, write
 from turnetl import ids
 from turnetl.graph import commit as rows
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.model import Change, Lease
@@ -111,8 +111,8 @@ async def test_a_long_turn_that_arrives_late_is_linked_in_between(graph_url: str
 
 async def test_the_graph_says_of_how_many_parts_the_turn_before_is(store: GraphStore) -> None:
     await put(store, long_history())
-    loaded = Group(await store.load(GROUP))
-    live = Group(await empty(store))
+    loaded = MirrorGroup(await store.load(GROUP))
+    live = MirrorGroup(await empty(store))
     for one in long_history():
         live.apply(one, receipt(one))
     for group in (loaded, live):

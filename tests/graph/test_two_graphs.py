@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.real import SAMPLES
-from turnetl import app, opening
-from turnetl.graph.search import Hit
+from turnetl import app, wiring
 from turnetl.model import GroupContents, Receipt
+from turnetl.search.search import Hit
 from turnetl.settings import Settings
 
 NOW = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
@@ -43,9 +43,9 @@ async def test_the_same_archives_make_the_same_graph_in_both(
 
 async def filled(lake: Path, graph: str) -> Filled:
     settings = Settings(lake=lake, graph=graph)
-    done = await app.backfill([str(SAMPLES)], settings, app.Limits(), lambda: NOW)
+    done = await app.backfill([str(SAMPLES)], settings, app.RunOptions(), lambda: NOW)
     assert done.ingested.exit_code == 0
-    async with opening.store(settings, write=False) as store:
+    async with wiring.store(settings, write=False) as store:
         groups = [await store.load(group) for group in await store.groups()]
     return Filled(groups, [list(await app.find(one, settings)) for one in QUESTIONS])
 

@@ -9,7 +9,7 @@ from typing import Any
 from turnetl import ids
 from turnetl.errors import BadTurn, GraphBusy
 from turnetl.extraction.port import Resolved
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.model import Entity, Episode, Fact, GroupId
 
@@ -35,7 +35,7 @@ class WordsExtractor:
         return episode.turn.user_text
 
     async def resolve(
-        self, episode: Episode, extracted: str, group: Group, *, now: datetime
+        self, episode: Episode, extracted: str, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
         of = episode.turn
         hub = Entity(

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import START, episode
-from turnetl.ingest.ahead import MOST_TEXT, extracted, with_context
+from turnetl.ingest.prefetch import MOST_TEXT, extracted, with_context
 from turnetl.model import Episode, SessionId, TurnId
 
 

@@ -16,27 +16,27 @@ from tests.servers.toy import ToyEmbedder
 from turnetl.episodes import episodes
 from turnetl.errors import Exhausted
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import always
+from turnetl.extraction.prompt_config import always
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.group import Tools, ingest, status
-from turnetl.ingest.pipeline import Run
+from turnetl.ingest.group import IngestResources, ingest, status
+from turnetl.ingest.pipeline import IngestRun
 from turnetl.ingest.plan import Scope
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.report import GroupReport
 from turnetl.lake import Lake
-from turnetl.llm.budget import Budget, Budgeted
-from turnetl.llm.chat import Answer, Model, Question
-from turnetl.llm.journal import Journal, Journaled
-from turnetl.llm.meter import Meter, Metered
+from turnetl.llm.budget import Budget, BudgetedModel
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.cost_bounds import worst
+from turnetl.llm.journal import Journal, JournaledModel
+from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.models import open_model
 from turnetl.llm.prices import Price, Prices
-from turnetl.llm.reserve import worst
-from turnetl.llm.retry import Patience, Retried
+from turnetl.llm.retry import RetryingModel, RetryPolicy
 from turnetl.model import Usage
 
 NOW = START + timedelta(days=1)
-RUN = Run("run-1", "here:1", lambda: NOW, timedelta(seconds=60), ahead=3, pause=0.01)
+RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, pause=0.01)
 SCOPE = Scope(now=NOW)
 PRICES = Prices(({"openai-compatible/canned": Price(1.0, 1.0, 2.0)},))
 A_CALL = 110
@@ -47,7 +47,7 @@ A_CALL = 110
 class Watched:
     """Lets questions through, and keeps in mind what must be left for any of them."""
 
-    model: Model
+    model: ChatModel
     calls: int | None = None
     """After so many the budget is used up; None: never."""
     most: int = 0
@@ -56,7 +56,7 @@ class Watched:
     def name(self) -> str:
         return self.model.name
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         if self.calls == 0:
             raise Exhausted("the budget is used up")
         self.calls = self.calls and self.calls - 1
@@ -88,16 +88,18 @@ async def tools(
     *,
     tokens: int | None,
     calls: int | None,
-) -> AsyncIterator[tuple[Tools, Watched]]:
+) -> AsyncIterator[tuple[IngestResources, Watched]]:
     """Open the stack as a run does: journal, budget, retry, meter."""
     base = open_model("openai-compatible", model="canned", base_url=provider.base_url("openai"))
-    watched = Watched(Retried(Metered(base, meter), Patience(attempts=2, first_wait=0)), calls)
-    budgeted = Budgeted(watched, Budget(tokens, None, meter, PRICES))
+    watched = Watched(
+        RetryingModel(MeteredModel(base, meter), RetryPolicy(attempts=2, first_wait=0)), calls
+    )
+    budgeted = BudgetedModel(watched, Budget(tokens, None, meter, PRICES))
     embedder = ToyEmbedder()
     with closing(Journal(lake.root / "journal.sqlite", clock=lambda: NOW, room=0)) as journal:
-        extractor = LlmExtractor(Journaled(budgeted, journal), embedder, steering=always(None))
+        extractor = LlmExtractor(JournaledModel(budgeted, journal), embedder, steering=always(None))
         try:
-            yield Tools(lake, store, extractor, embedder, 3), watched
+            yield IngestResources(lake, store, extractor, embedder, 3), watched
         finally:
             await extractor.close()
 
@@ -205,4 +207,4 @@ async def test_receipts_say_what_the_answers_cost_that_a_turn_is_made_of(
     assert spent.seconds == pytest.approx(meter.total.seconds)
     assert spent.cost == pytest.approx(meter.total.cost)
     stands = await status(GROUP, lake, store, SCOPE, recipe=None)
-    assert stands.spent == spent
+    assert stands.usage == spent

@@ -1,12 +1,12 @@
 from pathlib import Path
 
-from turnetl.ingest.gone import gone
-from turnetl.lake import Origin, placed
+from turnetl.ingest.missing_archives import gone
+from turnetl.lake import ArchiveMetadata, placed
 from turnetl.model import GroupId
 
 
-def origin(archive: Path) -> Origin:
-    return Origin(
+def origin(archive: Path) -> ArchiveMetadata:
+    return ArchiveMetadata(
         archive=placed(archive),
         size=1,
         mtime_ns=1,
@@ -15,7 +15,7 @@ def origin(archive: Path) -> Origin:
         reader=1,
         redactor="1",
         group=GroupId("shop"),
-        fixed=False,
+        group_given=False,
         counts={},
     )
 

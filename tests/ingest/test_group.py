@@ -16,17 +16,17 @@ from turnetl import noise
 from turnetl.episodes import Filters, episodes
 from turnetl.errors import GraphBusy
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.group import Tools, ingest, status
-from turnetl.ingest.pipeline import Run
+from turnetl.ingest.group import IngestResources, ingest, status
+from turnetl.ingest.pipeline import IngestRun
 from turnetl.ingest.plan import Scope
-from turnetl.ingest.quarantine import Entry, Quarantine
+from turnetl.ingest.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingest.report import GroupReport
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Turn
 
 NOW = START + timedelta(days=1)
-RUN = Run("run-1", "here:1", lambda: NOW, timedelta(seconds=60), ahead=3, pause=0.01)
+RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, pause=0.01)
 SCOPE = Scope(now=NOW)
 
 
@@ -55,11 +55,11 @@ def table(*turns: Turn) -> pl.DataFrame:
     return episodes(frames.turns(*turns))
 
 
-def tools(lake: Lake, store: Any, extractor: WordsExtractor | None = None) -> Tools:
-    return Tools(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder(), 3)
+def tools(lake: Lake, store: Any, extractor: WordsExtractor | None = None) -> IngestResources:
+    return IngestResources(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder(), 3)
 
 
-async def ingested(used: Tools, scope: Scope = SCOPE) -> GroupReport:
+async def ingested(used: IngestResources, scope: Scope = SCOPE) -> GroupReport:
     return await ingest(GROUP, used, scope, RUN, lambda _done, _todo: None)
 
 
@@ -72,10 +72,10 @@ async def test_a_turn_that_cannot_be_read_stands_in_the_account_with_its_reason(
 ) -> None:
     report = await ingested(tools(lake, store))
     assert (report.committed, report.quarantined, total(report)) == (4, 1, report.turns)
-    assert [entry.reason for entry in report.set_aside] == ["the model gave no JSON"]
+    assert [entry.reason for entry in report.quarantined_turns] == ["the model gave no JSON"]
     stands = await status(GROUP, lake, store, SCOPE, recipe=lambda *_: "words-1")
     assert (stands.in_graph, stands.gaps) == (4, {"quarantined": 1})
-    assert stands.set_aside == report.set_aside
+    assert stands.quarantined_turns == report.quarantined_turns
 
 
 async def test_committed_turns_are_stale_where_a_new_filter_changes_them_and_stay_as_they_are(
@@ -89,11 +89,11 @@ async def test_committed_turns_are_stale_where_a_new_filter_changes_them_and_sta
     lake.write_episodes(GROUP, [table(*turns)], dict)
     assert (await ingested(tools(lake, store))).stale == 0
     before = (await store.load(GROUP)).texts
-    speaks_against = noise.Rule("third", 1, "For this test.", pl.col("user_text") == "do 2")
+    speaks_against = noise.NoiseRule("third", 1, "For this test.", pl.col("user_text") == "do 2")
     stricter = Filters(rules=(speaks_against,), patterns=("The cart was",))
     lake.write_episodes(GROUP, [episodes(frames.turns(*turns), stricter)], dict)
     report = await ingested(tools(lake, store))
-    assert report.stale_why == {"noise": 1, "rendered_otherwise": 1}
+    assert report.stale_reasons == {"noise": 1, "rendered_otherwise": 1}
     assert (report.stale, report.committed, report.skipped) == (2, 0, 3)
     assert (await status(GROUP, lake, store, SCOPE, recipe=lambda *_: "words-1")).stale == 2
     assert (await store.load(GROUP)).texts == before
@@ -108,7 +108,7 @@ async def test_a_turn_that_was_set_aside_is_left_alone_until_a_person_says_retry
     assert mended.extracted == []
     report = await ingested(tools(lake, store, mended), replace(SCOPE, retry=True))
     assert (report.committed, report.quarantined, report.in_graph) == (1, 0, 5)
-    assert report.set_aside == ()
+    assert report.quarantined_turns == ()
 
 
 async def test_a_retry_that_comes_to_nothing_forgets_no_reason(
@@ -158,7 +158,7 @@ async def test_a_quarantine_file_that_a_dying_machine_left_empty_is_no_obstacle(
     store: GraphStore, lake: Lake
 ) -> None:
     quarantine = Quarantine(lake.root, GROUP)
-    quarantine.add(Entry("t1", "no JSON", "a.jsonl", 1, "run-0", NOW))
+    quarantine.add(QuarantineEntry("t1", "no JSON", "a.jsonl", 1, "run-0", NOW))
     (lake.root / "quarantine" / GROUP / "t2.json").write_bytes(b"")
     assert [entry.turn_id for entry in quarantine.entries()] == ["t1"]
     assert (await ingested(tools(lake, store))).committed == 4
@@ -195,7 +195,7 @@ async def test_a_retry_that_is_limited_leaves_the_others_in_the_account(
     await ingested(tools(lake, store))
     report = await ingested(tools(lake, store, Mended()), replace(SCOPE, retry=True, limit=1))
     assert (report.committed, report.quarantined, report.pending) == (1, 2, 0)
-    assert len(report.set_aside) == 2
+    assert len(report.quarantined_turns) == 2
 
 
 async def test_an_entry_of_a_turn_that_was_committed_elsewhere_is_not_told_of(
@@ -203,8 +203,8 @@ async def test_an_entry_of_a_turn_that_was_committed_elsewhere_is_not_told_of(
 ) -> None:
     await ingested(tools(lake, store))
     (committed, *_) = await store.receipts(GROUP)
-    entry = Entry(committed.turn_id, "no JSON", "a.jsonl", 1, "run-0", NOW)
+    entry = QuarantineEntry(committed.turn_id, "no JSON", "a.jsonl", 1, "run-0", NOW)
     Quarantine(lake.root, GROUP).add(entry)
     report = await status(GROUP, lake, store, SCOPE, recipe=lambda *_: "words-1")
-    assert report.quarantined == len(report.set_aside) == 1
-    assert entry not in report.set_aside
+    assert report.quarantined == len(report.quarantined_turns) == 1
+    assert entry not in report.quarantined_turns

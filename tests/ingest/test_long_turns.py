@@ -14,17 +14,17 @@ from tests.ingest.scripted import WordsExtractor, Wrapped
 from turnetl.episodes import Filters, episodes
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural.extractor import StructuralExtractor
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.graph.search import search
 from turnetl.ingest.change import change_of
-from turnetl.ingest.group import Tools, ingest
-from turnetl.ingest.pipeline import Run
+from turnetl.ingest.group import IngestResources, ingest
+from turnetl.ingest.pipeline import IngestRun
 from turnetl.ingest.plan import Scope
 from turnetl.ingest.report import GroupReport
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupContents
+from turnetl.search.search import search
 
 NOW = START + timedelta(days=1)
 LAST = "The zeppelin was patched in src/hangar.py."
@@ -51,16 +51,16 @@ def parts_of(lake: Lake) -> list[int]:
 
 
 async def ingested(lake: Lake, store: Any, extractor: Any = None) -> GroupReport:
-    run = Run("run-1", "here:1", lambda: NOW, timedelta(seconds=60), ahead=3, pause=0.01)
-    used = Tools(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder(), 3)
+    run = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, pause=0.01)
+    used = IngestResources(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder(), 3)
     return await ingest(GROUP, used, Scope(now=NOW), run, lambda _done, _todo: None)
 
 
 async def test_a_turn_in_parts_is_committed_whole_and_once(store: GraphStore, lake: Lake) -> None:
     assert parts_of(lake) == [1, 3, 1]
     report = await ingested(lake, store)
-    assert report.holds is not None
-    assert (report.turns, report.committed, report.holds.episodes) == (3, 3, 5)
+    assert report.counts is not None
+    assert (report.turns, report.committed, report.counts.episodes) == (3, 3, 5)
     assert [one.parts for one in await store.receipts(GROUP)] == parts_of(lake)
     before = await store.load(GROUP)
     again = await ingested(lake, store)
@@ -75,8 +75,8 @@ async def test_a_run_killed_before_a_turn_in_parts_is_committed_leaves_nothing_o
         await ingested(lake, Wrapped(store, before=2))
     assert (await store.counts(GROUP))[0] == 1
     report = await ingested(lake, store)
-    assert report.holds is not None
-    assert (report.committed, report.holds.episodes) == (2, 5)
+    assert report.counts is not None
+    assert (report.committed, report.counts.episodes) == (2, 5)
 
 
 async def test_a_turn_in_parts_is_found_by_what_only_its_last_part_says(
@@ -93,7 +93,7 @@ async def test_a_turn_in_parts_is_found_by_what_only_its_last_part_says(
 
 async def test_the_turn_after_one_in_parts_follows_its_last_part(lake: Lake) -> None:
     first, long, last = lake.episodes(GROUP)
-    group = Group(GroupContents(GROUP, None, (), (), (), {}))
+    group = MirrorGroup(GroupContents(GROUP, None, (), (), (), {}))
     for one, parts in ((first, 1), (long, 3)):
         change = change_of(one, Resolved((), (), ()), group)
         assert change.previous_parts == 1
@@ -104,10 +104,10 @@ async def test_the_turn_after_one_in_parts_follows_its_last_part(lake: Lake) -> 
 def test_things_that_structure_finds_are_mentioned_by_the_parts_that_name_them(lake: Lake) -> None:
     long = list(lake.episodes(GROUP))[1]
     things = [entity("hangar.py"), entity("thing 1 of"), entity("thing"), entity("elsewhere")]
-    group = Group(GroupContents(GROUP, None, (things[2],), (), (), {}))
+    group = MirrorGroup(GroupContents(GROUP, None, (things[2],), (), (), {}))
     uuids = tuple(sorted(one.uuid for one in things))
     new = (things[0], things[1], things[3])
-    said_in = change_of(long, Resolved(new, (), uuids), group).said_in
+    said_in = change_of(long, Resolved(new, (), uuids), group).mentioned_in
     assert {one.name: said_in[one.uuid] for one in things} == {
         "hangar.py": (2,),
         "thing 1 of": (0,),
@@ -118,10 +118,10 @@ def test_things_that_structure_finds_are_mentioned_by_the_parts_that_name_them(l
 
 def test_of_a_turn_in_one_part_nothing_need_be_said(lake: Lake) -> None:
     first = next(iter(lake.episodes(GROUP)))
-    group = Group(GroupContents(GROUP, None, (), (), (), {}))
+    group = MirrorGroup(GroupContents(GROUP, None, (), (), (), {}))
     thing = entity("cart")
-    known = Resolved((thing,), (), (thing.uuid,), said_in={thing.uuid: (0,)})
-    assert change_of(first, known, group).said_in == {}
+    known = Resolved((thing,), (), (thing.uuid,), mentioned_in={thing.uuid: (0,)})
+    assert change_of(first, known, group).mentioned_in == {}
 
 
 async def test_structure_reads_the_turn_whole(store: GraphStore, lake: Lake) -> None:

@@ -15,10 +15,10 @@ from tests.builders import GROUP, START, episode
 from tests.ingest.scripted import WordsExtractor, Wrapped
 from turnetl.errors import Exhausted, GraphBusy
 from turnetl.extraction.port import Resolved
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.pipeline import Done, Pipeline, Run
+from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupId, Profile
@@ -52,11 +52,11 @@ async def ingested(
     *,
     extractor: WordsExtractor | None = None,
     owner: str = "here:1",
-    ahead: int = 3,
-) -> Done:
+    prefetch: int = 3,
+) -> IngestProgress:
     episodes = list(episodes)
     group = episodes[0].turn.group_id
-    run = Run("run-1", owner, lambda: NOW, timedelta(seconds=60), ahead)
+    run = IngestRun("run-1", owner, lambda: NOW, timedelta(seconds=60), prefetch)
     pipeline = Pipeline(
         store, extractor or WordsExtractor(), WordLlamaEmbedder(), Quarantine(lake, group), run
     )
@@ -69,7 +69,7 @@ async def test_turns_are_committed_oldest_first_each_with_all_it_says(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "add a cart", "fix the cart", "test the cart")
-    assert await ingested(store, episodes, tmp_path) == Done(3, 0)
+    assert await ingested(store, episodes, tmp_path) == IngestProgress(3, 0)
     receipts = await store.receipts(group)
     assert [receipt.turn_id for receipt in receipts] == [e.turn_id for e in episodes]
     assert await store.counts(group) == (3, 4, 3)
@@ -90,7 +90,7 @@ async def test_a_turn_that_cannot_be_read_is_set_aside_with_its_reason_and_the_r
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "fine", "cannot", "surprise", "fine too")
-    assert await ingested(store, episodes, tmp_path) == Done(2, 2)
+    assert await ingested(store, episodes, tmp_path) == IngestProgress(2, 2)
     reasons = {entry.turn_id: entry.reason for entry in Quarantine(tmp_path, group).entries()}
     assert reasons[episodes[1].turn_id] == "the model gave no JSON"
     assert reasons[episodes[2].turn_id] == "ZeroDivisionError: nobody thought of that"
@@ -101,7 +101,7 @@ async def test_a_turn_that_fits_nowhere_in_its_group_is_set_aside_too(
 ) -> None:
     first, second, third = turns(group, "one", "two", "three")
     timeless = replace(second, turn=replace(second.turn, started_at=None))
-    assert await ingested(store, [first, timeless, third], tmp_path) == Done(2, 1)
+    assert await ingested(store, [first, timeless, third], tmp_path) == IngestProgress(2, 1)
     (entry,) = Quarantine(tmp_path, group).entries()
     assert entry.turn_id == second.turn_id
 
@@ -122,7 +122,7 @@ async def test_a_run_killed_before_a_commit_leaves_nothing_of_the_turn_and_goes_
     with pytest.raises(KeyboardInterrupt):
         await ingested(Wrapped(store, before=2), episodes, tmp_path)
     assert await store.counts(group) == (1, 2, 1)
-    assert await ingested(store, episodes, tmp_path) == Done(2, 0)
+    assert await ingested(store, episodes, tmp_path) == IngestProgress(2, 0)
     assert await store.counts(group) == (3, 4, 3)
 
 
@@ -141,7 +141,9 @@ async def test_the_lease_is_given_back_when_a_run_ends_however_it_ends(
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         await ingested(Wrapped(store, before=1), turns(group, "one"), tmp_path, owner="here:1")
-    assert await ingested(store, turns(group, "one"), tmp_path, owner="elsewhere:2") == Done(1, 0)
+    assert await ingested(
+        store, turns(group, "one"), tmp_path, owner="elsewhere:2"
+    ) == IngestProgress(1, 0)
 
 
 async def test_a_group_that_another_run_writes_is_refused_with_its_name(
@@ -150,17 +152,19 @@ async def test_a_group_that_another_run_writes_is_refused_with_its_name(
     async with held(store, group):
         with pytest.raises(GraphBusy, match="elsewhere:2"):
             await ingested(store, turns(group, "one"), tmp_path, owner="here:1")
-    assert await ingested(store, turns(group, "one"), tmp_path, owner="here:1") == Done(1, 0)
+    assert await ingested(store, turns(group, "one"), tmp_path, owner="here:1") == IngestProgress(
+        1, 0
+    )
 
 
 class Retires(WordsExtractor):
     """Ends, with the turn that says so, all that was said before; leaves a name out of each."""
 
     async def resolve(
-        self, episode: Episode, extracted: str, group: Group, *, now: datetime
+        self, episode: Episode, extracted: str, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
         said = await super().resolve(episode, extracted, group, now=now)
-        said = replace(said, left_out={"uuid": 1, "facts": 2})
+        said = replace(said, discarded={"uuid": 1, "facts": 2})
         if "forget" not in extracted:
             return said
         ended = tuple(replace(f, invalid_at=now, expired_at=now) for f in group.facts)
@@ -171,13 +175,15 @@ async def test_turns_that_retire_many_facts_are_flagged_and_what_was_left_out_is
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "one", "two", "forget", "three", "four", "five", "forget all")
-    run = Run("run-1", "here:1", lambda: NOW, timedelta(seconds=60), ahead=3, retire_flag=2)
+    run = IngestRun(
+        "run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, invalidation_alert=2
+    )
     pipeline = Pipeline(store, Retires(), WordLlamaEmbedder(), Quarantine(tmp_path, group), run)
     context = {one.turn_id: () for one in episodes}
     done = await pipeline.ingest(group, episodes, context, lambda _: None)
     # The first "forget" retires two, which is not more than two.
-    assert done.retiring == {episodes[6].turn_id: 4}
-    assert done.left_out == {"facts": 14, "uuid": 7}
+    assert done.invalidating == {episodes[6].turn_id: 4}
+    assert done.discarded == {"facts": 14, "uuid": 7}
 
 
 class FarAway(WordLlamaEmbedder):
@@ -196,13 +202,13 @@ async def test_everything_goes_on_while_an_embedder_is_asked_for_its_length(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     embedder = FarAway()
-    run = Run("run-1", "here:1", lambda: NOW, timedelta(seconds=60), ahead=3)
+    run = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3)
     pipeline = Pipeline(store, WordsExtractor(), embedder, Quarantine(tmp_path, group), run)
     [one] = turns(group, "one")
     working = asyncio.create_task(pipeline.ingest(group, [one], {one.turn_id: ()}, lambda _: None))
     await asyncio.sleep(0.05)
     embedder.went_on.set()
-    assert await working == Done(1, 0)
+    assert await working == IngestProgress(1, 0)
 
 
 async def test_extraction_runs_no_further_ahead_than_allowed(
@@ -215,7 +221,7 @@ async def test_extraction_runs_no_further_ahead_than_allowed(
             turns(group, *"abcdefgh"),
             tmp_path,
             extractor=extractor,
-            ahead=3,
+            prefetch=3,
         )
     assert len(extractor.extracted) <= 3
 
@@ -225,8 +231,10 @@ async def test_the_same_turns_make_the_same_graph_whatever_ran_ahead(
 ) -> None:
     other = await open_graph(f"ladybug://{tmp_path / 'other.lbug'}", user="", password="")
     await other.prepare()
-    for into, ahead in ((store, 1), (other, 8)):
-        assert await ingested(into, turns(group, *"abcde"), tmp_path, ahead=ahead) == Done(5, 0)
+    for into, prefetch in ((store, 1), (other, 8)):
+        assert await ingested(
+            into, turns(group, *"abcde"), tmp_path, prefetch=prefetch
+        ) == IngestProgress(5, 0)
     serial, wide = await store.load(group), await other.load(group)
     await other.close()
     assert len(serial.facts) == len(serial.receipts) == 5

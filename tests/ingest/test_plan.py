@@ -69,7 +69,7 @@ def receipt(of: Episode) -> Receipt:
         usage=Usage(),
         nodes_new=0,
         edges_new=0,
-        edges_retired=0,
+        edges_invalidated=0,
     )
 
 
@@ -77,10 +77,10 @@ def test_every_turn_is_counted_once() -> None:
     kept, done, noise = episode("a"), episode("b"), episode("c", noise="repeat")
     timeless, aside = episode("d", started_at=None), episode("e")
     made = planned(kept, done, noise, timeless, aside, done=(done,), quarantined=(aside.turn_id,))
-    waiting = sum(made.gaps.values()) + len(made.set_aside)
+    waiting = sum(made.gaps.values()) + len(made.quarantined)
     assert made.turns == made.committed + len(made.todo) + sum(made.noise.values()) + waiting
     assert made.gaps == {plan.NO_TIME: 1}
-    assert made.set_aside == {aside.turn_id}
+    assert made.quarantined == {aside.turn_id}
 
 
 def test_the_order_of_the_table_is_the_order_of_the_work() -> None:
@@ -168,7 +168,7 @@ def test_context_is_the_last_kept_turns_of_the_same_session_oldest_first() -> No
 
 
 def test_a_committed_turn_that_the_lake_no_longer_holds_is_seen() -> None:
-    assert planned(episode("a"), done=(episode("z"),)).gone == 1
+    assert planned(episode("a"), done=(episode("z"),)).missing_from_lake == 1
 
 
 def test_what_was_set_aside_is_taken_again_only_by_a_retry_and_within_its_range() -> None:
@@ -178,5 +178,5 @@ def test_what_was_set_aside_is_taken_again_only_by_a_retry_and_within_its_range(
     assert planned(early, late, quarantined=aside, now=now).todo == ()
     again = planned(early, late, quarantined=aside, now=now, retry=True, until=START + timedelta(1))
     assert again.todo == (early.turn_id,)
-    assert again.set_aside == set(aside)
+    assert again.quarantined == set(aside)
     assert again.gaps == {}

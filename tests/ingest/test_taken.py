@@ -13,10 +13,10 @@ from tests.builders import GROUP, START, episode, tool, turn
 from turnetl import schema
 from turnetl.episodes import episodes as table
 from turnetl.errors import BadUsage
-from turnetl.ingest import assumed, taken
-from turnetl.ingest.assumed import AssumedTime
+from turnetl.ingest import assumed_time, candidates
+from turnetl.ingest.assumed_time import AssumedTime
 from turnetl.ingest.plan import Scope
-from turnetl.lake import Lake, Origin
+from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import ClosedBy, Episode, Turn, TurnId
 
 NOW = START + timedelta(days=30)
@@ -30,7 +30,7 @@ def lake_of(folder: Path, *archives: list[Turn], mtime: datetime = WRITTEN) -> L
     """A lake that holds these archives, filtered; the first is `/a/0.jsonl`."""
     lake = Lake(folder)
     for number, turns in enumerate(archives):
-        origin = Origin(
+        origin = ArchiveMetadata(
             archive=f"/a/{number}.jsonl",
             size=1,
             mtime_ns=int(mtime.timestamp()) * 10**9,
@@ -39,7 +39,7 @@ def lake_of(folder: Path, *archives: list[Turn], mtime: datetime = WRITTEN) -> L
             reader=1,
             redactor="1",
             group=GROUP,
-            fixed=False,
+            group_given=False,
             counts={},
         )
         placed = [replace(one, archive=origin.archive) for one in turns]
@@ -49,8 +49,8 @@ def lake_of(folder: Path, *archives: list[Turn], mtime: datetime = WRITTEN) -> L
 
 
 def all_taken(lake: Lake, scope: Scope) -> list[Episode]:
-    rows = taken.episodes(lake, GROUP, scope)
-    return list(taken.values(rows, rows.collect()["turn_id"].to_list()))
+    rows = candidates.episodes(lake, GROUP, scope)
+    return list(candidates.values(rows, rows.collect()["turn_id"].to_list()))
 
 
 def times(lake: Lake, assume: AssumedTime | None) -> dict[str | None, datetime | None]:
@@ -140,7 +140,7 @@ def test_the_tables_say_what_the_archives_say(tmp_path: Path) -> None:
     ],
 )
 def test_a_time_to_assume_is_an_iso_time_or_a_word(text: str, at: datetime | None) -> None:
-    assert assumed.read(text, NOW) == AssumedTime(at)
+    assert assumed_time.read(text, NOW) == AssumedTime(at)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_time_to_assume_is_an_iso_time_or_a_word(text: str, at: datetime | Non
 )
 def test_anything_else_is_refused_with_the_word_itself(text: str) -> None:
     with pytest.raises(BadUsage, match="no time to assume") as refused:
-        assumed.read(text, NOW)
+        assumed_time.read(text, NOW)
     assert f"`{text}`" in str(refused.value)
 
 
@@ -159,7 +159,7 @@ def ends(of: Turn, *, silent: timedelta, quiet: timedelta = timedelta(minutes=30
     row = row.pop("turn") | row | asdict(of)
     rows = pl.LazyFrame([row], schema=schema.EPISODES.polars)
     now = last + silent if last else NOW
-    over = taken.over(rows, now - quiet).collect()
+    over = candidates.over(rows, now - quiet).collect()
     return over["closed"].item(), over["closed_by"].item()
 
 
@@ -228,11 +228,11 @@ def test_however_many_are_held_at_once_the_turns_are_those_named_in_their_order(
 ) -> None:
     turns = [turn(f"p{at}", started_at=START + timedelta(minutes=at)) for at in range(20)]
     lake = lake_of(tmp_path, turns)
-    rows = taken.episodes(lake, GROUP, SCOPE)
+    rows = candidates.episodes(lake, GROUP, SCOPE)
     named = [of.turn_id for of in turns if of.prompt_id not in ("p4", "p5", "p6", "p19")]
-    found = taken.values(rows, set(named), at_once=at_once)
+    found = candidates.values(rows, set(named), at_once=at_once)
     assert [of.turn_id for of in found] == named
-    assert list(taken.values(rows, (), at_once=at_once)) == []
+    assert list(candidates.values(rows, (), at_once=at_once)) == []
 
 
 def test_a_table_that_is_made_anew_meanwhile_changes_nothing_of_what_is_taken(
@@ -240,8 +240,8 @@ def test_a_table_that_is_made_anew_meanwhile_changes_nothing_of_what_is_taken(
 ) -> None:
     turns = [turn(f"p{at}", started_at=START + timedelta(minutes=at)) for at in range(6)]
     lake = lake_of(tmp_path, turns)
-    found = taken.values(
-        taken.episodes(lake, GROUP, SCOPE), {of.turn_id for of in turns}, at_once=2
+    found = candidates.values(
+        candidates.episodes(lake, GROUP, SCOPE), {of.turn_id for of in turns}, at_once=2
     )
     assert next(found).turn == next(lake.episodes(GROUP)).turn
     lake_of(tmp_path, [turn("late", started_at=START - timedelta(days=1)), turns[5]])

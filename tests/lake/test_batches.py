@@ -7,7 +7,7 @@ import pytest
 
 from tests import builders, frames
 from turnetl import schema
-from turnetl.errors import Later, Stop
+from turnetl.errors import Fatal, Retryable
 from turnetl.lake import arrow_schema
 from turnetl.lake.batches import batches
 from turnetl.lake.encoding import by_pyarrow
@@ -50,7 +50,7 @@ def test_a_file_that_went_since_is_named(tmp_path: Path) -> None:
     paths = files(tmp_path, 2, 2, 2)
     (batch,) = batches(paths, schema.TURNS)
     paths[1].unlink()
-    with pytest.raises(Stop, match="cannot be read") as caught:
+    with pytest.raises(Fatal, match="cannot be read") as caught:
         batch.read()
     assert str(paths[1]) in str(caught.value)
 
@@ -59,7 +59,7 @@ def test_a_file_with_other_columns_is_named(tmp_path: Path) -> None:
     paths = files(tmp_path, 2, 2, 2)
     pl.read_parquet(paths[2]).drop("chars").write_parquet(paths[2])
     (batch,) = batches(paths, schema.TURNS)
-    with pytest.raises(Stop, match="lacks the column `chars`") as caught:
+    with pytest.raises(Fatal, match="lacks the column `chars`") as caught:
         batch.read()
     assert str(paths[2]) in str(caught.value)
 
@@ -71,6 +71,6 @@ def test_a_file_that_was_replaced_is_not_read_as_the_one_before(tmp_path: Path) 
     other = tmp_path / "other"
     other.write_bytes(paths[1].read_bytes())
     other.replace(paths[1])
-    with pytest.raises(Later, match="was replaced while it was read; run again") as caught:
+    with pytest.raises(Retryable, match="was replaced while it was read; run again") as caught:
         batch.reread()
     assert str(paths[1]) in str(caught.value)

@@ -10,8 +10,8 @@ import pytest
 from tests import builders
 from turnetl import lake as lakes
 from turnetl import schema
-from turnetl.errors import Stop
-from turnetl.lake import Lake, Origin
+from turnetl.errors import Fatal
+from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.lake.parquet import write
 from turnetl.model import Episode, GroupId, Turn
 
@@ -35,8 +35,8 @@ def episodes_frame(*episodes: Episode) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema.EPISODES.polars)
 
 
-def origin(archive: str = "s1.jsonl", group: GroupId = SHOP) -> Origin:
-    return Origin(
+def origin(archive: str = "s1.jsonl", group: GroupId = SHOP) -> ArchiveMetadata:
+    return ArchiveMetadata(
         archive=archive,
         size=900,
         mtime_ns=1_772_442_000_000_000_001,
@@ -45,7 +45,7 @@ def origin(archive: str = "s1.jsonl", group: GroupId = SHOP) -> Origin:
         reader=1,
         redactor="1",
         group=group,
-        fixed=False,
+        group_given=False,
         counts={"lines": 4, "skipped": {"meta": 1}},
     )
 
@@ -139,11 +139,11 @@ def test_a_crooked_table_is_neither_written_nor_read(
     lake: Lake, crooked: pl.DataFrame, what: str
 ) -> None:
     path = lake.write_turns(turns_frame(FULL), origin())
-    with pytest.raises(Stop, match=what):
+    with pytest.raises(Fatal, match=what):
         lake.write_turns(crooked, origin())
     assert list(lake.turns(SHOP)) == [FULL]
     crooked.write_parquet(path)
-    with pytest.raises(Stop, match=what) as caught:
+    with pytest.raises(Fatal, match=what) as caught:
         lake.scan_turns(SHOP)
     assert str(path) in str(caught.value)
 
@@ -151,20 +151,20 @@ def test_a_crooked_table_is_neither_written_nor_read(
 def test_a_torn_file_is_named(lake: Lake) -> None:
     path = lake.write_turns(turns_frame(FULL), origin())
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(Stop, match="cannot be read") as caught:
+    with pytest.raises(Fatal, match="cannot be read") as caught:
         lake.scan_turns(SHOP)
     assert str(path) in str(caught.value)
 
 
 def test_a_lake_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "lake").write_text("a file where the lake should be")
-    with pytest.raises(Stop, match="cannot be written"):
+    with pytest.raises(Fatal, match="cannot be written"):
         Lake(tmp_path / "lake").write_turns(turns_frame(FULL), origin())
 
 
 def test_a_refused_write_leaves_no_temporary_file(lake: Lake) -> None:
     path = lake.write_turns(turns_frame(FULL), origin())
-    with pytest.raises(Stop):
+    with pytest.raises(Fatal):
         lake.write_turns(turns_frame(FULL).drop("chars"), origin())
     assert list(path.parent.iterdir()) == [path]
 
@@ -223,7 +223,7 @@ def test_a_crooked_slice_leaves_the_table_as_it_was(lake: Lake) -> None:
     rows = episodes_frame(*(builders.episode(str(at)) for at in range(9)))
     lake.write_episodes(SHOP, [rows], lambda: {"rules": "1"})
     slices = iter([rows[:3], rows[3:6], rows[6:].drop("chars")])
-    with pytest.raises(Stop, match="lacks the column `chars`"):
+    with pytest.raises(Fatal, match="lacks the column `chars`"):
         lake.write_episodes(SHOP, slices, dict)
     assert lake.scan_episodes(SHOP).collect().equals(rows)
     assert len(list(lake.episodes_folder.iterdir())) == 1

@@ -5,19 +5,19 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from tests.servers.provider import Provider
-from turnetl.llm.chat import Model
+from turnetl.llm.chat import ChatModel
 from turnetl.llm.http import Timeouts
 from turnetl.llm.models import open_model
 
-Opens = Callable[[Timeouts], Model]
+Opens = Callable[[Timeouts], ChatModel]
 
 
 @pytest.fixture
 async def opens(provider: Provider) -> AsyncIterator[Opens]:
     """What opens a model with nothing around it."""
-    opened: list[Model] = []
+    opened: list[ChatModel] = []
 
-    def one(timeouts: Timeouts) -> Model:
+    def one(timeouts: Timeouts) -> ChatModel:
         url = provider.base_url("openai")
         opened.append(open_model("openai-compatible", model="m", base_url=url, timeouts=timeouts))
         return opened[-1]

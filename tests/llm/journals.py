@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from turnetl.llm.chat import Answer, Question, Said
-from turnetl.llm.journal import Journal, Journaled
+from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
+from turnetl.llm.journal import Journal, JournaledModel
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NAME = "openai/small"
@@ -20,12 +20,14 @@ def clock() -> datetime:
     return NOON
 
 
-def question(said: str = "Who spoke?", prompt: str = "extract_nodes.extract_text") -> Question:
-    return Question(prompt, (Said("system", "You extract."), Said("user", said)), None, 100)
+def question(said: str = "Who spoke?", prompt: str = "extract_nodes.extract_text") -> ChatRequest:
+    return ChatRequest(
+        prompt, (ChatMessage("system", "You extract."), ChatMessage("user", said)), None, 100
+    )
 
 
-def answer(said: str = "{}", cost: float | None = 0.25) -> Answer:
-    return Answer(said, 100, 10, cut=False, cached_tokens=40, calls=2, seconds=1.5, cost=cost)
+def answer(said: str = "{}", cost: float | None = 0.25) -> ChatResponse:
+    return ChatResponse(said, 100, 10, cut=False, cached_tokens=40, calls=2, seconds=1.5, cost=cost)
 
 
 @contextmanager
@@ -45,14 +47,16 @@ class Counted:
     """Answers wait for it."""
     fails: list[Exception] = field(default_factory=list)
     """Raised first, one a question."""
-    gives: Callable[[Question], Answer] = lambda asked: answer(f'{{"to": {len(asked.messages)}}}')
-    asked: list[Question] = field(default_factory=list)
+    gives: Callable[[ChatRequest], ChatResponse] = lambda asked: answer(
+        f'{{"to": {len(asked.messages)}}}'
+    )
+    asked: list[ChatRequest] = field(default_factory=list)
     arrived: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     """Released with every question."""
     broken_off: int = 0
     closed: bool = False
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         self.asked.append(question)
         self.arrived.release()
         try:
@@ -72,7 +76,7 @@ async def main(path: str, first: str, last: str, end: str) -> None:
     """Ask the questions `first` to `last`, say each when its answer is here, and wait or end."""
     journal = Journal(Path(path), clock=clock)
     model = Counted()
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     for number in range(int(first), int(last)):
         await asks.answer(question(f"number {number}"))
         _say(str(number))

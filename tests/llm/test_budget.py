@@ -13,12 +13,12 @@ from pydantic import BaseModel
 from tokenizers import Tokenizer
 
 from turnetl.errors import BadTurn, BadUsage, Exhausted, ModelBusy, TooLong
-from turnetl.llm.budget import Budget, Budgeted
-from turnetl.llm.chat import Answer, Model, Question, Said, Schema
-from turnetl.llm.meter import Meter, Metered
+from turnetl.llm.budget import Budget, BudgetedModel
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, ResponseSchema
+from turnetl.llm.cost_bounds import worst
+from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
-from turnetl.llm.reserve import worst
-from turnetl.llm.retry import Patience, Retried
+from turnetl.llm.retry import RetryingModel, RetryPolicy
 
 NAME = "canned/model"
 PRICE = Price(input=1.0, cached_input=0.1, output=4.0)
@@ -46,7 +46,7 @@ class Canned:
     asked: list[int] = field(default_factory=list)
     longest: list[int] = field(default_factory=list)
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         number = int(question.prompt)
         call = self.calls[number]
         self.asked.append(number)
@@ -62,16 +62,16 @@ class Canned:
             raise ModelBusy("busy")
         answer = int(call.share * 2 * question.max_tokens)
         prompt = int(call.share * (reserve(question) - 2 * question.max_tokens))
-        return Answer("{}", prompt, answer, cut=False)
+        return ChatResponse("{}", prompt, answer, cut=False)
 
     async def close(self) -> None: ...
 
 
-def question(number: int, call: Call) -> Question:
-    return Question(str(number), (Said("user", "Who? " * 20),), None, call.max_tokens)
+def question(number: int, call: Call) -> ChatRequest:
+    return ChatRequest(str(number), (ChatMessage("user", "Who? " * 20),), None, call.max_tokens)
 
 
-def reserve(asked: Question) -> int:
+def reserve(asked: ChatRequest) -> int:
     """Return the tokens that are set aside."""
     return worst(asked, None).tokens
 
@@ -88,13 +88,17 @@ class Run:
 
 
 async def run(
-    calls: list[Call], *, tokens: int | None = None, money: float | None = None, at_once: int = 8
+    calls: list[Call],
+    *,
+    tokens: int | None = None,
+    money: float | None = None,
+    concurrency: int = 8,
 ) -> Run:
     """Make the calls, so many at once, under the budget."""
     canned, meter = Canned(calls), Meter(PRICES)
-    model = Budgeted(Metered(canned, meter), Budget(tokens, money, meter, PRICES))
+    model = BudgetedModel(MeteredModel(canned, meter), Budget(tokens, money, meter, PRICES))
     done = Run(canned, meter, [], [], [])
-    free = asyncio.Semaphore(at_once)
+    free = asyncio.Semaphore(concurrency)
 
     async def ask(number: int, call: Call) -> None:
         async with free:
@@ -125,9 +129,9 @@ CALLS = st.lists(
 
 @given(CALLS, st.integers(1, 60_000), st.integers(1, 10))
 async def test_no_more_tokens_are_used_than_the_budget_has(
-    calls: list[Call], tokens: int, at_once: int
+    calls: list[Call], tokens: int, concurrency: int
 ) -> None:
-    done = await run(calls, tokens=tokens, at_once=at_once)
+    done = await run(calls, tokens=tokens, concurrency=concurrency)
     used = done.meter.total
     assert used.prompt_tokens + used.completion_tokens <= tokens
     failed = sum(calls[number].fails for number in done.model.asked)
@@ -136,18 +140,18 @@ async def test_no_more_tokens_are_used_than_the_budget_has(
 
 @given(CALLS, st.floats(0.0001, 0.1), st.integers(1, 10))
 async def test_no_more_money_is_spent_than_the_budget_has(
-    calls: list[Call], money: float, at_once: int
+    calls: list[Call], money: float, concurrency: int
 ) -> None:
-    done = await run(calls, money=money, at_once=at_once)
+    done = await run(calls, money=money, concurrency=concurrency)
     assert done.meter.total.cost is not None
     assert done.meter.total.cost <= money + 1e-12
 
 
 @given(CALLS, st.integers(1, 60_000), st.integers(1, 10))
 async def test_nothing_is_under_way_when_the_run_is_stopped_and_nothing_is_asked_after(
-    calls: list[Call], tokens: int, at_once: int
+    calls: list[Call], tokens: int, concurrency: int
 ) -> None:
-    done = await run(calls, tokens=tokens, at_once=at_once)
+    done = await run(calls, tokens=tokens, concurrency=concurrency)
     assert set(done.under_way_when_exhausted) <= {0}
     assert len(set(done.exhausted)) <= 1
     if done.exhausted:
@@ -185,8 +189,8 @@ async def test_no_turn_is_to_blame_for_an_answer_that_the_budget_cut_short(
 ) -> None:
     long = question(0, Call(max_tokens=16_000))
     meter = Meter(PRICES)
-    model = Retried(Metered(Babbling([said]), meter), Patience())
-    budgeted = Budgeted(model, Budget(tokens, None, meter, PRICES))
+    model = RetryingModel(MeteredModel(Babbling([said]), meter), RetryPolicy())
+    budgeted = BudgetedModel(model, Budget(tokens, None, meter, PRICES))
     with pytest.raises(error) as stopped:
         await budgeted.answer(long)
     used = meter.total
@@ -204,7 +208,7 @@ async def test_a_call_that_is_given_up_gives_back_what_was_set_aside() -> None:
     calls = [Call(pauses=1000), Call()]
     canned, meter = Canned(calls), Meter(PRICES)
     budget = Budget(reserve(question(0, calls[0])), None, meter, PRICES)
-    model = Budgeted(Metered(canned, meter), budget)
+    model = BudgetedModel(MeteredModel(canned, meter), budget)
     first = asyncio.create_task(model.answer(question(0, calls[0])))
     waits = asyncio.create_task(model.answer(question(1, calls[1])))
     given_up = asyncio.create_task(model.answer(question(1, calls[1])))
@@ -223,7 +227,7 @@ async def test_a_budget_of_hardly_anything_is_not_said_to_be_nothing() -> None:
 
 async def test_what_is_spent_and_what_the_next_call_may_take_stand_in_the_sentence() -> None:
     calls = [Call(share=0.5)] * 4
-    done = await run(calls, tokens=10_000, money=0.02, at_once=1)
+    done = await run(calls, tokens=10_000, money=0.02, concurrency=1)
     (said,) = set(done.exhausted)
     used = done.meter.total
     assert f"{used.prompt_tokens + used.completion_tokens:,} of 10,000 tokens" in said
@@ -248,7 +252,7 @@ async def test_a_budget_of_money_refuses_a_model_without_a_price_before_any_call
 ) -> None:
     canned, meter = Canned([Call()], name="canned/new"), Meter(prices)
     with pytest.raises(BadUsage) as refused:
-        Budgeted(canned, Budget(None, 5.0, meter, prices))
+        BudgetedModel(canned, Budget(None, 5.0, meter, prices))
     assert '"canned/new" = {' in str(refused.value)
     assert str(prices.editable) in str(refused.value)
     assert canned.asked == []
@@ -257,14 +261,16 @@ async def test_a_budget_of_money_refuses_a_model_without_a_price_before_any_call
 async def test_a_budget_of_tokens_needs_no_price() -> None:
     meter = Meter(Prices())
     canned = Canned([Call()], name="canned/new")
-    model = Budgeted(Metered(canned, meter), Budget(100_000, None, meter, Prices()))
+    model = BudgetedModel(MeteredModel(canned, meter), Budget(100_000, None, meter, Prices()))
     assert (await model.answer(question(0, Call()))).cost is None
 
 
 async def test_a_model_that_costs_nothing_is_asked_whatever_the_budget_of_money() -> None:
     prices = Prices(({NAME: Price(0, 0, 0)},))
     meter = Meter(prices)
-    model = Budgeted(Metered(Canned([Call()]), meter), Budget(None, 0.000001, meter, prices))
+    model = BudgetedModel(
+        MeteredModel(Canned([Call()]), meter), Budget(None, 0.000001, meter, prices)
+    )
     for _ in range(3):
         await model.answer(question(0, Call()))
     assert meter.total.cost == 0
@@ -275,8 +281,8 @@ async def test_one_budget_holds_for_all_models_of_a_run() -> None:
     meter = Meter(prices)
     budget = Budget(None, 0.8, meter, prices)
 
-    def budgeted(name: str) -> Model:
-        return Budgeted(Metered(Canned([Call(share=1.0)] * 9, name=name), meter), budget)
+    def budgeted(name: str) -> ChatModel:
+        return BudgetedModel(MeteredModel(Canned([Call(share=1.0)] * 9, name=name), meter), budget)
 
     dear, cheap = budgeted("canned/dear"), budgeted(NAME)
     await dear.answer(question(0, Call()))
@@ -294,12 +300,12 @@ class Babbling:
     name: str = NAME
     said: int = 0
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         text = self.texts[self.said % len(self.texts)]
         self.said += 1
         prompt = sum(len(said.text) + 16 for said in question.messages)
         cut = text[: question.max_tokens]
-        return Answer(cut, prompt + 500, len(cut), cut=cut != text)
+        return ChatResponse(cut, prompt + 500, len(cut), cut=cut != text)
 
     async def close(self) -> None: ...
 
@@ -308,7 +314,7 @@ class Form(BaseModel):
     names: list[str]
 
 
-SCHEMA = Schema("Form", Form.model_json_schema(), Form)
+SCHEMA = ResponseSchema("Form", Form.model_json_schema(), Form)
 
 TEXTS = st.lists(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
@@ -330,15 +336,17 @@ def _tokenizer() -> Tokenizer:
 
 @given(TEXTS)
 def test_a_prompt_has_never_more_tokens_than_are_set_aside_for_it(texts: list[str]) -> None:
-    asked = Question("p", tuple(Said("user", text) for text in texts), None, 1)
+    asked = ChatRequest("p", tuple(ChatMessage("user", text) for text in texts), None, 1)
     counted = sum(len(_tokenizer().encode(text).ids) for text in texts)
     assert counted <= (reserve(asked) - 700) // 2
 
 
 def test_the_schema_and_both_answers_are_set_aside() -> None:
-    bare = Question("p", (Said("user", "Who?"),), None, 1000)
-    form = Question("p", bare.messages, Schema("Form", {"type": "object", "x": "y" * 500}), 1000)
-    long = Question("p", bare.messages, None, 2000)
+    bare = ChatRequest("p", (ChatMessage("user", "Who?"),), None, 1000)
+    form = ChatRequest(
+        "p", bare.messages, ResponseSchema("Form", {"type": "object", "x": "y" * 500}), 1000
+    )
+    long = ChatRequest("p", bare.messages, None, 2000)
     tokens = [reserve(one) for one in (bare, form, long)]
     assert tokens[1] > tokens[0] + 2000
     assert tokens[2] == tokens[0] + 3000
@@ -353,10 +361,10 @@ def test_the_schema_and_both_answers_are_set_aside() -> None:
 async def test_what_is_set_aside_is_enough_however_often_a_question_is_asked(
     texts: list[str], asks: int, longest: int
 ) -> None:
-    asked = Question("p", (Said("user", "Who?"),), SCHEMA, longest)
+    asked = ChatRequest("p", (ChatMessage("user", "Who?"),), SCHEMA, longest)
     meter = Meter(PRICES)
     babbling = Babbling([text[:longest] for text in texts])
     with suppress(BadTurn):
-        await Retried(Metered(babbling, meter), Patience(asks=asks)).answer(asked)
+        await RetryingModel(MeteredModel(babbling, meter), RetryPolicy(asks=asks)).answer(asked)
     used = meter.total
     assert used.prompt_tokens + used.completion_tokens <= reserve(asked)

@@ -11,15 +11,15 @@ from rich.console import Console
 from tests.servers.answers import ANSWERS
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import ModelRefused
-from turnetl.extraction.trials import of_reflexion
-from turnetl.llm.chat import Model
-from turnetl.llm.check import Checked, check
+from turnetl.extraction.probes import of_reflexion
+from turnetl.llm.chat import ChatModel
+from turnetl.llm.check import CheckResult, check
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.models import PROVIDERS, open_model, open_models
 from turnetl.llm.prices import Price, Prices
-from turnetl.llm.retry import Patience
-from turnetl.llm.stack import Shared, stacked
+from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Usage
 from turnetl.report import check as report
 
@@ -40,27 +40,27 @@ class File(BaseModel):
     language: str | None = Field(default=None, description="that it is written in")
 
 
-def around(model: Model) -> Model:
+def around(model: ChatModel) -> ChatModel:
     meter = Meter(Prices(({"*": Price(input=1, cached_input=1, output=2)},)))
-    shared = Shared(
+    shared = ModelStack(
         journal=None,
         budget=None,
-        patience=Patience(attempts=2, first_wait=0, asks=2),
+        patience=RetryPolicy(attempts=2, first_wait=0, asks=2),
         limiter=Limiter(None, None, 4),
         meter=meter,
     )
-    return stacked(model, shared)
+    return wrap(model, shared)
 
 
 @pytest.fixture
-async def model(provider: Provider) -> AsyncIterator[Model]:
+async def model(provider: Provider) -> AsyncIterator[ChatModel]:
     url = provider.base_url("openai-compatible")
     opened = around(open_model("openai-compatible", model="m", base_url=url, api_key=KEY))
     yield opened
     await opened.close()
 
 
-def problems(found: Sequence[Checked]) -> dict[str, str]:
+def problems(found: Sequence[CheckResult]) -> dict[str, str]:
     return {one.prompt: one.problem for one in found if not one.fits}
 
 
@@ -96,7 +96,7 @@ async def test_models_of_every_age_are_asked_in_a_way_they_know(
 
 
 async def test_tokens_seconds_and_cost_of_each_call_are_told(
-    model: Model, provider: Provider
+    model: ChatModel, provider: Provider
 ) -> None:
     first, *_ = await check(model)
     assert (first.usage.calls, first.usage.prompt_tokens) == (1, 100)
@@ -106,7 +106,9 @@ async def test_tokens_seconds_and_cost_of_each_call_are_told(
     assert provider.asked
 
 
-async def test_kinds_with_fields_have_a_call_of_their_own(model: Model, provider: Provider) -> None:
+async def test_kinds_with_fields_have_a_call_of_their_own(
+    model: ChatModel, provider: Provider
+) -> None:
     provider.answers = {**ANSWERS, "language": lambda _: {"language": "Python"}}
     found = await check(model, things={"File": File})
     assert problems(found) == {}
@@ -114,7 +116,7 @@ async def test_kinds_with_fields_have_a_call_of_their_own(model: Model, provider
     assert "A file." in provider.asked[0].messages[1][1]
 
 
-async def test_a_pass_of_reflexion_is_tried_too(model: Model, provider: Provider) -> None:
+async def test_a_pass_of_reflexion_is_tried_too(model: ChatModel, provider: Provider) -> None:
     provider.answers = {
         **ANSWERS,
         "missed_entities": lambda _: {"missed_entities": ["sqlite"]},
@@ -127,7 +129,7 @@ async def test_a_pass_of_reflexion_is_tried_too(model: Model, provider: Provider
     }
 
 
-async def test_instructions_are_those_of_the_run(model: Model, provider: Provider) -> None:
+async def test_instructions_are_those_of_the_run(model: ChatModel, provider: Provider) -> None:
     await check(model, instructions="Look for whales.")
     assert ["Look for whales." in asked.messages[1][1] for asked in provider.asked[:3]] == [
         True,
@@ -224,7 +226,7 @@ WRONG: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("field", "answer", "says"), WRONG)
 async def test_what_a_model_gets_wrong_is_said(
-    model: Model, provider: Provider, field: str, answer: Any, says: str
+    model: ChatModel, provider: Provider, field: str, answer: Any, says: str
 ) -> None:
     provider.answers = {**ANSWERS, field: lambda _: answer}
     found = problems(await check(model))
@@ -234,7 +236,7 @@ async def test_what_a_model_gets_wrong_is_said(
 
 
 async def test_a_server_that_leaves_out_the_beginning_of_a_long_text_is_found_out(
-    model: Model, provider: Provider
+    model: ChatModel, provider: Provider
 ) -> None:
     able = ANSWERS["extracted_entities"]
     provider.answers = {
@@ -248,7 +250,7 @@ async def test_a_server_that_leaves_out_the_beginning_of_a_long_text_is_found_ou
 
 @pytest.mark.parametrize("said", ["Sure, here you are: cart.py.", "", "[]", "{"])
 async def test_a_model_that_cannot_answer_in_the_form_fails_everywhere(
-    model: Model, provider: Provider, said: str
+    model: ChatModel, provider: Provider, said: str
 ) -> None:
     provider.texts = [said] * 50
     found = await check(model)
@@ -270,7 +272,7 @@ async def test_without_a_stack_what_does_not_keep_to_the_schema_is_said_too(
 
 
 async def test_a_question_that_is_not_taken_is_a_problem_of_its_kind_alone(
-    model: Model, provider: Provider
+    model: ChatModel, provider: Provider
 ) -> None:
     provider.faults = [Fault(400, '{"error": {"message": "no such thing"}}')]
     found = problems(await check(model))
@@ -278,7 +280,7 @@ async def test_a_question_that_is_not_taken_is_a_problem_of_its_kind_alone(
     assert "no such thing" in found[KINDS[0]]
 
 
-async def test_a_wrong_key_stops_at_the_first_call(model: Model, provider: Provider) -> None:
+async def test_a_wrong_key_stops_at_the_first_call(model: ChatModel, provider: Provider) -> None:
     provider.faults = [Fault(401)]
     with pytest.raises(ModelRefused, match="API key"):
         await check(model)
@@ -301,11 +303,13 @@ async def test_each_call_is_made_of_the_model_that_a_run_would_ask(provider: Pro
     assert [asked.body["model"] for asked in provider.asked].count("little") == 3
 
 
-ABLE = Checked("extract_edges.edge", "openai/m", "", Usage(1, 1_200, 30, 0.0012, 0, 1.25))
-UNABLE = Checked("dedupe_nodes.nodes", "openai/m", "is [wrong]", Usage(2, 2_000, 60, None, 0, 2))
+ABLE = CheckResult("extract_edges.edge", "openai/m", "", Usage(1, 1_200, 30, 0.0012, 0, 1.25))
+UNABLE = CheckResult(
+    "dedupe_nodes.nodes", "openai/m", "is [wrong]", Usage(2, 2_000, 60, None, 0, 2)
+)
 
 
-def shown(found: Sequence[Checked]) -> str:
+def shown(found: Sequence[CheckResult]) -> str:
     console = Console(width=140, record=True, file=None, quiet=True)
     with console.capture() as capture:
         console.quiet = False

@@ -16,7 +16,7 @@ from turnetl.llm.embedders.openai import OpenAiEmbedder
 from turnetl.llm.http import Timeouts
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
-from turnetl.llm.retry import Patience
+from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.vectors import floats, stacked
 from turnetl.model import Usage, Vector
 
@@ -33,7 +33,7 @@ def vectors(*rows: Sequence[float] | None, order: Sequence[int] | None = None) -
 
 def embedder(provider: Provider, **how: Any) -> OpenAiEmbedder:
     url = provider.base_url("openai-compatible")
-    given: dict[str, Any] = {"patience": Patience(attempts=3), "sleep": no_sleep} | how
+    given: dict[str, Any] = {"patience": RetryPolicy(attempts=3), "sleep": no_sleep} | how
     return OpenAiEmbedder(given.pop("model", "m"), url, KEY, **given)
 
 
@@ -94,7 +94,7 @@ async def test_patience_ends(provider: Provider) -> None:
 
 async def test_a_server_that_hangs_is_asked_three_times(provider: Provider) -> None:
     provider.faults = [Fault(way="hangs")] * 7
-    used = embedder(provider, timeouts=Timeouts(answer=0.1), patience=Patience(attempts=7))
+    used = embedder(provider, timeouts=Timeouts(answer=0.1), patience=RetryPolicy(attempts=7))
     with pytest.raises(ModelBusy, match="asked 3 times"):
         await used.embed(["a"])
     await used.close()

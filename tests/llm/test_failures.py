@@ -18,13 +18,13 @@ from turnetl.errors import (
     TooLong,
     TurnetlError,
 )
-from turnetl.llm.chat import Model
+from turnetl.llm.chat import ChatModel
 from turnetl.llm.http import Timeouts
 from turnetl.llm.models import PROVIDERS, open_model
 
 
 @pytest.fixture(params=PROVIDERS)
-async def bare(request: pytest.FixtureRequest, provider: Provider) -> AsyncIterator[Model]:
+async def bare(request: pytest.FixtureRequest, provider: Provider) -> AsyncIterator[ChatModel]:
     opened = open_model(
         request.param,
         model="canned",
@@ -36,7 +36,7 @@ async def bare(request: pytest.FixtureRequest, provider: Provider) -> AsyncItera
     await opened.close()
 
 
-async def fails(model: Model, provider: Provider, fault: Fault) -> TurnetlError:
+async def fails(model: ChatModel, provider: Provider, fault: Fault) -> TurnetlError:
     """Return the error that the fault becomes."""
     provider.faults = [fault]
     with pytest.raises(TurnetlError) as failed:
@@ -51,7 +51,9 @@ def said(message: str, **more: object) -> str:
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
-async def test_what_passes_by_itself_is_busy(bare: Model, provider: Provider, status: int) -> None:
+async def test_what_passes_by_itself_is_busy(
+    bare: ChatModel, provider: Provider, status: int
+) -> None:
     error = await fails(bare, provider, Fault(status, said(f"no {KEY}")))
     assert type(error) is ModelBusy
     assert "canned" in str(error)
@@ -61,13 +63,15 @@ async def test_what_passes_by_itself_is_busy(bare: Model, provider: Provider, st
 
 
 @pytest.mark.parametrize("way", ["dropped", "half"])
-async def test_a_connection_that_breaks_is_busy(bare: Model, provider: Provider, way: str) -> None:
+async def test_a_connection_that_breaks_is_busy(
+    bare: ChatModel, provider: Provider, way: str
+) -> None:
     fault = Fault(body="{}" + " " * 4000, way="half" if way == "half" else "dropped")
     assert type(await fails(bare, provider, fault)) is ModelBusy
 
 
 async def test_half_a_body_that_pretends_to_be_whole_is_busy(
-    bare: Model, provider: Provider
+    bare: ChatModel, provider: Provider
 ) -> None:
     error = await fails(bare, provider, Fault(body='{"choices": [{"mess'))
     assert type(error) is ModelBusy
@@ -75,7 +79,7 @@ async def test_half_a_body_that_pretends_to_be_whole_is_busy(
 
 
 async def test_a_failure_that_pretends_to_be_an_answer_is_none(
-    bare: Model, provider: Provider
+    bare: ChatModel, provider: Provider
 ) -> None:
     error = await fails(bare, provider, Fault(body=said("upstream timed out", code="timeout")))
     assert type(error) is ModelBusy
@@ -89,7 +93,7 @@ async def test_an_answer_with_a_remark_is_an_answer(provider: Provider, opens: O
     assert (await opens(Timeouts()).answer(ASKED)).text == "{}"
 
 
-async def test_what_a_server_says_of_one_field_is_told(bare: Model, provider: Provider) -> None:
+async def test_what_a_server_says_of_one_field_is_told(bare: ChatModel, provider: Provider) -> None:
     detail = [{"loc": ["body", "messages"], "msg": "too many"}, "?"]
     error = await fails(bare, provider, Fault(422, json.dumps({"detail": detail})))
     assert type(error) is BadTurn
@@ -183,7 +187,7 @@ STOPS = [
 
 @pytest.mark.parametrize(("status", "body", "says"), STOPS)
 async def test_what_a_person_must_mend_stops_the_run(
-    bare: Model, provider: Provider, status: int, body: str, says: str
+    bare: ChatModel, provider: Provider, status: int, body: str, says: str
 ) -> None:
     error = await fails(bare, provider, Fault(status, body))
     assert type(error) is ModelRefused
@@ -203,13 +207,13 @@ async def test_what_a_person_must_mend_stops_the_run(
     ],
 )
 async def test_a_question_that_does_not_fit_is_too_long(
-    bare: Model, provider: Provider, status: int, body: str
+    bare: ChatModel, provider: Provider, status: int, body: str
 ) -> None:
     assert type(await fails(bare, provider, Fault(status, body))) is TooLong
 
 
 async def test_a_question_that_is_not_taken_is_bad_for_its_turn_alone(
-    bare: Model, provider: Provider
+    bare: ChatModel, provider: Provider
 ) -> None:
     error = await fails(bare, provider, Fault(400, said("the content filter was triggered")))
     assert type(error) is BadTurn
@@ -240,7 +244,7 @@ A_MINUTE = said(
     ],
 )
 async def test_the_provider_says_how_long_to_wait(
-    bare: Model, provider: Provider, headers: dict[str, str], body: str, seconds: float | None
+    bare: ChatModel, provider: Provider, headers: dict[str, str], body: str, seconds: float | None
 ) -> None:
     error = await fails(bare, provider, Fault(429, body, headers))
     assert isinstance(error, ModelBusy)
@@ -248,7 +252,7 @@ async def test_the_provider_says_how_long_to_wait(
 
 
 async def test_a_date_to_wait_for_is_read_by_the_providers_own_clock(
-    bare: Model, provider: Provider
+    bare: ChatModel, provider: Provider
 ) -> None:
     provider.date = "Wed, 21 Oct 2015 07:28:00 GMT"
     later = {"Retry-After": "Wed, 21 Oct 2015 07:28:42 GMT"}

@@ -14,14 +14,14 @@ from openai import AsyncOpenAI
 from tests.servers.provider import KEY, Fault, Provider
 from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn, ModelRefused
-from turnetl.llm.chat import Model
-from turnetl.llm.graphiti import NoReranker, TurnEmbedder, TurnModel
+from turnetl.llm.chat import ChatModel
+from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
 from turnetl.model import Usage, Vector
 
 GOOD = '{"extracted_entities": []}'
 
 
-async def ask(model: TurnModel, said: str = "hello") -> dict[str, object]:
+async def ask(model: GraphitiModel, said: str = "hello") -> dict[str, object]:
     messages = [Message(role="system", content="You extract."), Message(role="user", content=said)]
     return await model.generate_response(
         messages, ExtractedEntities, prompt_name="extract_nodes.extract_message"
@@ -29,19 +29,21 @@ async def ask(model: TurnModel, said: str = "hello") -> dict[str, object]:
 
 
 @pytest.mark.parametrize("said", [GOOD, f"```json\n{GOOD}\n```", f"  {GOOD}\n"])
-async def test_an_answer_that_fits_is_taken(model: Model, provider: Provider, said: str) -> None:
+async def test_an_answer_that_fits_is_taken(
+    model: ChatModel, provider: Provider, said: str
+) -> None:
     provider.texts = [said]
-    assert await ask(TurnModel(model)) == {"extracted_entities": []}
+    assert await ask(GraphitiModel(model)) == {"extracted_entities": []}
 
 
 @pytest.mark.parametrize(
     "said", ["Sure! Here they are.", "", "[]", '{"extracted_entities": [{"name"', '{"other": 1}']
 )
 async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_the_reason(
-    model: Model, provider: Provider, said: str
+    model: ChatModel, provider: Provider, said: str
 ) -> None:
     provider.texts = [said, GOOD]
-    turn = TurnModel(model)
+    turn = GraphitiModel(model)
     assert await ask(turn) == {"extracted_entities": []}
     again = provider.asked[1].messages
     assert again[:2] == provider.asked[0].messages
@@ -53,30 +55,30 @@ async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_the_reaso
 
 
 async def test_two_answers_that_do_not_fit_set_the_turn_aside(
-    model: Model, provider: Provider
+    model: ChatModel, provider: Provider
 ) -> None:
     provider.texts = ["no", "no"]
-    turn = TurnModel(model)
+    turn = GraphitiModel(model)
     with pytest.raises(BadTurn, match="2 times"):
         await ask(turn)
     assert turn.usage.calls == 2
 
 
 async def test_a_cut_answer_sets_the_turn_aside_without_asking_again(
-    model: Model, provider: Provider
+    model: ChatModel, provider: Provider
 ) -> None:
     cut = '{"choices": [{"message": {"content": "{"}, "finish_reason": "length"}]}'
     provider.faults = [Fault(200, cut)]
     with pytest.raises(BadTurn, match="was cut"):
-        await ask(TurnModel(model))
+        await ask(GraphitiModel(model))
     assert len(provider.asked) == 1
 
 
 async def test_a_failure_that_graphiti_swallows_is_raised_by_the_check(
-    model: Model, provider: Provider
+    model: ChatModel, provider: Provider
 ) -> None:
     provider.faults = [Fault(401)]
-    turn = TurnModel(model)
+    turn = GraphitiModel(model)
     turn.check()
     with pytest.raises(ModelRefused):
         await ask(turn)
@@ -84,10 +86,12 @@ async def test_a_failure_that_graphiti_swallows_is_raised_by_the_check(
         turn.check()
 
 
-async def test_messages_are_those_of_graphitis_own_client(model: Model, provider: Provider) -> None:
+async def test_messages_are_those_of_graphitis_own_client(
+    model: ChatModel, provider: Provider
+) -> None:
     said = "na\u00efve \u200bzero\x00 \ud800 width\r\n\t\U0001f600"
     provider.texts = [GOOD, GOOD]
-    await ask(TurnModel(model), said)
+    await ask(GraphitiModel(model), said)
     async with AsyncOpenAI(api_key=KEY, base_url=provider.base_url("openai")) as client:
         theirs = OpenAIGenericClient(LLMConfig(model="canned", api_key=KEY), client=client)
         await ask(theirs, said)  # type: ignore[arg-type]  # the same method
@@ -99,7 +103,7 @@ async def test_messages_are_those_of_graphitis_own_client(model: Model, provider
 
 async def test_a_text_is_embedded_once_a_turn() -> None:
     inner = ToyEmbedder()
-    embedder = TurnEmbedder(inner)
+    embedder = GraphitiEmbedder(inner)
     first = await embedder.create_batch(["a", "b", "a"])
     assert first[0] == first[2] != first[1]
     assert await embedder.create(["b"]) == first[1]
@@ -108,7 +112,7 @@ async def test_a_text_is_embedded_once_a_turn() -> None:
 
 async def test_a_vector_that_the_group_holds_is_not_made_again() -> None:
     inner = ToyEmbedder()
-    embedder = TurnEmbedder(inner)
+    embedder = GraphitiEmbedder(inner)
     vector: Vector = (await inner.embed(["a"]))[0]
     inner.embedded.clear()
     embedder.remember("a", vector)

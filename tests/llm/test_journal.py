@@ -11,7 +11,7 @@ import pytest
 
 from tests.llm.journals import NAME, NOON, answer, clock, question
 from turnetl.errors import BadUsage
-from turnetl.llm.chat import Answer
+from turnetl.llm.chat import ChatResponse
 from turnetl.llm.journal import Journal, Kept, Pruned, key_of
 from turnetl.model import Usage
 
@@ -75,14 +75,14 @@ def test_the_first_answer_stays(journal: Journal) -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        Answer("\x00 \ud800 \U0001f600", 0, 0, cut=False),
-        Answer("", 0, 0, cut=False, cost=None),
-        Answer("{}", 1, 1, cut=False, seconds=3, cost=1),
-        Answer("{}", -5, 2**60, cut=False, cost=-0.0),
-        Answer("x" * 5_000_000, 1, 1, cut=False),
+        ChatResponse("\x00 \ud800 \U0001f600", 0, 0, cut=False),
+        ChatResponse("", 0, 0, cut=False, cost=None),
+        ChatResponse("{}", 1, 1, cut=False, seconds=3, cost=1),
+        ChatResponse("{}", -5, 2**60, cut=False, cost=-0.0),
+        ChatResponse("x" * 5_000_000, 1, 1, cut=False),
     ],
 )
-def test_whatever_was_answered_is_found_as_it_was(journal: Journal, odd: Answer) -> None:
+def test_whatever_was_answered_is_found_as_it_was(journal: Journal, odd: ChatResponse) -> None:
     journal.keep(KEY, question(), NAME, odd)
     assert journal.find(KEY) == replace(odd, journaled=True)
 
@@ -90,11 +90,13 @@ def test_whatever_was_answered_is_found_as_it_was(journal: Journal, odd: Answer)
 @pytest.mark.parametrize(
     "figures",
     [
-        Answer("{}", 10**30, -(10**30), cut=False),
-        Answer("{}", 1, 1, cut=False, seconds=float("nan"), cost=float("inf")),
+        ChatResponse("{}", 10**30, -(10**30), cut=False),
+        ChatResponse("{}", 1, 1, cut=False, seconds=float("nan"), cost=float("inf")),
     ],
 )
-def test_figures_that_nothing_can_hold_lose_no_answer(journal: Journal, figures: Answer) -> None:
+def test_figures_that_nothing_can_hold_lose_no_answer(
+    journal: Journal, figures: ChatResponse
+) -> None:
     journal.keep(KEY, question(), NAME, figures)
     found = journal.find(KEY)
     assert found is not None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from tests.llm.journals import NAME, question
-from turnetl.llm.chat import Question, Said, Schema
+from turnetl.llm.chat import ChatMessage, ChatRequest, ResponseSchema
 from turnetl.llm.journal import key_of
 
 TEXTS = st.text(st.characters(codec=None), max_size=20)
@@ -20,10 +20,10 @@ LEAVES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | PLAIN
 TREES = st.recursive(
     LEAVES, lambda below: st.lists(below, max_size=3) | st.dictionaries(PLAIN, below, max_size=3)
 )
-SCHEMAS = st.builds(Schema, PLAIN, st.dictionaries(PLAIN, TREES, max_size=4))
-SAID = st.builds(Said, st.sampled_from(["system", "user", "assistant"]), TEXTS)
+SCHEMAS = st.builds(ResponseSchema, PLAIN, st.dictionaries(PLAIN, TREES, max_size=4))
+SAID = st.builds(ChatMessage, st.sampled_from(["system", "user", "assistant"]), TEXTS)
 QUESTIONS = st.builds(
-    Question,
+    ChatRequest,
     st.just("a.prompt"),
     st.lists(SAID, max_size=3).map(tuple),
     st.none() | SCHEMAS,
@@ -37,7 +37,7 @@ class Form(BaseModel):
 
 @given(TEXTS, QUESTIONS, TEXTS, QUESTIONS)
 def test_different_questions_have_different_keys(
-    name: str, one: Question, other_name: str, other: Question
+    name: str, one: ChatRequest, other_name: str, other: ChatRequest
 ) -> None:
     assume((name, one.messages, one.max_tokens) != (other_name, other.messages, other.max_tokens))
     assert key_of(name, one) != key_of(other_name, other)
@@ -45,7 +45,7 @@ def test_different_questions_have_different_keys(
 
 @given(QUESTIONS, SCHEMAS, SCHEMAS)
 def test_different_forms_of_an_answer_have_different_keys(
-    asked: Question, one: Schema, other: Schema
+    asked: ChatRequest, one: ResponseSchema, other: ResponseSchema
 ) -> None:
     # In JSON 1 and true differ, in Python they do not.
     assume((one.name, json.dumps(one.json)) != (other.name, json.dumps(other.json)))
@@ -57,38 +57,43 @@ def test_different_forms_of_an_answer_have_different_keys(
 
 @given(QUESTIONS, st.randoms(use_true_random=False))
 def test_the_order_of_a_schemas_keys_does_not_matter(
-    asked: Question, chance: random.Random
+    asked: ChatRequest, chance: random.Random
 ) -> None:
     assume(asked.schema is not None and len(asked.schema.json) > 1)
     assert asked.schema is not None
-    turned = replace(asked, schema=Schema(asked.schema.name, _shuffled(asked.schema.json, chance)))
+    turned = replace(
+        asked, schema=ResponseSchema(asked.schema.name, _shuffled(asked.schema.json, chance))
+    )
     assert key_of(NAME, turned) == key_of(NAME, asked)
 
 
 @given(QUESTIONS)
-def test_what_no_provider_sees_does_not_matter(asked: Question) -> None:
-    schema = asked.schema and Schema(asked.schema.name, asked.schema.json, Form)
+def test_what_no_provider_sees_does_not_matter(asked: ChatRequest) -> None:
+    schema = asked.schema and ResponseSchema(asked.schema.name, asked.schema.json, Form)
     same = replace(asked, prompt="another.name", schema=schema)
     assert key_of(NAME, same) == key_of(NAME, asked)
 
 
 @given(QUESTIONS, st.text(max_size=4), st.text(max_size=4))
 def test_another_word_in_every_call_makes_another_question(
-    asked: Question, one: str, other: str
+    asked: ChatRequest, one: str, other: str
 ) -> None:
     assume(one != other)
     assert key_of(NAME, asked, one) != key_of(NAME, asked, other)
 
 
 def test_the_order_of_a_schemas_lists_matters() -> None:
-    one, other = Schema("F", {"required": ["a", "b"]}), Schema("F", {"required": ["b", "a"]})
+    one, other = (
+        ResponseSchema("F", {"required": ["a", "b"]}),
+        ResponseSchema("F", {"required": ["b", "a"]}),
+    )
     asked = question()
     assert key_of(NAME, replace(asked, schema=one)) != key_of(NAME, replace(asked, schema=other))
 
 
 def test_a_word_that_moves_to_the_next_message_makes_another_question() -> None:
-    one = (Said("user", "ab"), Said("user", "c"))
-    other = (Said("user", "a"), Said("user", "bc"))
+    one = (ChatMessage("user", "ab"), ChatMessage("user", "c"))
+    other = (ChatMessage("user", "a"), ChatMessage("user", "bc"))
     asked = question()
     assert key_of(NAME, replace(asked, messages=one)) != key_of(
         NAME, replace(asked, messages=other)
@@ -96,7 +101,9 @@ def test_a_word_that_moves_to_the_next_message_makes_another_question() -> None:
 
 
 def test_a_key_is_the_same_in_every_version_and_on_every_machine() -> None:
-    asked = replace(question(), schema=Schema("Form", {"type": "object", "required": ["a"]}))
+    asked = replace(
+        question(), schema=ResponseSchema("Form", {"type": "object", "required": ["a"]})
+    )
     assert key_of(NAME, asked) == "9ccd2ace6f029de4f350e2e0caecf52f"
 
 

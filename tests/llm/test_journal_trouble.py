@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.llm.journals import NAME, Counted, answer, clock, locked, question
-from turnetl.errors import JournalRefused, Stop
-from turnetl.llm.chat import Answer
-from turnetl.llm.journal import Journal, Journaled, key_of
+from turnetl.errors import Fatal, JournalRefused
+from turnetl.llm.chat import ChatResponse
+from turnetl.llm.journal import Journal, JournaledModel, key_of
 
 ROWS = 40
 LIMITED = """
@@ -85,8 +85,8 @@ async def test_a_torn_file_stops_the_run_before_anything_is_paid(full: Path) -> 
     torn(full)
     before, model = bytes_of(full), Counted()
     journal = Journal(full, clock=clock)
-    with pytest.raises(Stop) as refused:
-        await Journaled(model, journal).answer(question("number 1"))
+    with pytest.raises(Fatal) as refused:
+        await JournaledModel(model, journal).answer(question("number 1"))
     assert f"journal `{full}` is damaged" in str(refused.value)
     assert "move it and its `-wal` and `-shm` away" in str(refused.value)
     journal.close()
@@ -97,7 +97,7 @@ async def test_a_torn_file_stops_the_run_before_anything_is_paid(full: Path) -> 
 async def test_a_file_that_is_torn_while_it_is_open_stops_the_run(full: Path) -> None:
     model = Counted()
     with closing(Journal(full, clock=clock)) as journal:
-        asks = Journaled(model, journal)
+        asks = JournaledModel(model, journal)
         assert (await asks.answer(question("number 1"))).journaled
         torn(full)
         for number in (20, 21):
@@ -127,7 +127,7 @@ async def test_a_text_file_in_its_place_stops_the_run_and_stays(path: Path) -> N
         closing(Journal(path, clock=clock)) as journal,
         pytest.raises(JournalRefused, match=r"damaged \(file is not a database\): move it"),
     ):
-        await Journaled(model, journal).answer(question())
+        await JournaledModel(model, journal).answer(question())
     assert (model.asked, bytes_of(path)) == ([], before)
 
 
@@ -139,7 +139,7 @@ async def test_another_programs_database_is_left_alone(path: Path) -> None:
         closing(Journal(path, clock=clock)) as journal,
         pytest.raises(JournalRefused, match="no journal of turnetl's: move it away"),
     ):
-        await Journaled(Counted(), journal).answer(question())
+        await JournaledModel(Counted(), journal).answer(question())
     assert bytes_of(path) == before
 
 
@@ -149,7 +149,7 @@ async def test_a_journal_of_another_form_is_left_alone(full: Path) -> None:
         closing(Journal(full, clock=clock)) as journal,
         pytest.raises(JournalRefused, match="has form 7, this turnetl knows form 2"),
     ):
-        await Journaled(Counted(), journal).answer(question())
+        await JournaledModel(Counted(), journal).answer(question())
 
 
 def test_a_folder_in_its_place_is_told(path: Path) -> None:
@@ -195,7 +195,7 @@ async def test_an_answer_that_is_not_as_it_was_kept_is_asked_for_and_replaced(
     change(full, f"UPDATE answers {wrong} WHERE key = ?", key(1))
     model = Counted(gives=lambda _: answer('{"new": 1}'))
     with closing(Journal(full, clock=clock)) as journal:
-        asks = Journaled(model, journal)
+        asks = JournaledModel(model, journal)
         for number in (0, 1, 1):
             await asks.answer(question(f"number {number}"))
         assert len(model.asked) == 1
@@ -230,7 +230,7 @@ def test_whatever_bytes_are_damaged_no_wrong_answer_comes_out(
 async def test_an_answer_that_could_not_be_kept_is_used_and_no_other_is_paid(full: Path) -> None:
     model = Counted()
     with closing(Journal(full, clock=clock, wait=0.05)) as journal:
-        asks = Journaled(model, journal)
+        asks = JournaledModel(model, journal)
         await asks.answer(question("first"))
         with locked(full):
             second = await asks.answer(question("second"))
@@ -245,13 +245,13 @@ async def test_an_answer_that_could_not_be_kept_is_used_and_no_other_is_paid(ful
 
 async def test_an_answer_in_hand_is_written_at_the_end_if_that_is_possible(full: Path) -> None:
     with closing(Journal(full, clock=clock, wait=0.05)) as journal:
-        asks = Journaled(Counted(), journal)
+        asks = JournaledModel(Counted(), journal)
         await asks.answer(question("first"))
         with locked(full):
             await asks.answer(question("second"))
     model = Counted()
     with closing(Journal(full, clock=clock)) as again:
-        assert (await Journaled(model, again).answer(question("second"))).journaled
+        assert (await JournaledModel(model, again).answer(question("second"))).journaled
     assert model.asked == []
 
 
@@ -259,7 +259,7 @@ async def test_what_is_lost_at_the_end_is_told(
     full: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     journal = Journal(full, clock=clock, wait=0.05)
-    asks = Journaled(Counted(), journal)
+    asks = JournaledModel(Counted(), journal)
     await asks.answer(question("first"))
     with locked(full):
         await asks.answer(question("second"))
@@ -273,7 +273,7 @@ async def test_what_is_lost_at_the_end_is_told(
 async def test_a_journal_locked_from_the_start_stops_the_run_before_it_is_paid(full: Path) -> None:
     model = Counted()
     with locked(full), closing(Journal(full, clock=clock, wait=0.05)) as journal:
-        asks = Journaled(model, journal)
+        asks = JournaledModel(model, journal)
         for _ in range(2):
             with pytest.raises(JournalRefused, match="end what has it open and run again"):
                 await asks.answer(question())
@@ -283,7 +283,7 @@ async def test_a_journal_locked_from_the_start_stops_the_run_before_it_is_paid(f
 async def test_a_short_lock_is_waited_for(full: Path) -> None:
     model = Counted()
     with closing(Journal(full, clock=clock, wait=60)) as journal:
-        asks = Journaled(model, journal)
+        asks = JournaledModel(model, journal)
         await asks.answer(question("first"))
         with locked(full) as other:
             model.gives = lambda _: unlocked(other)
@@ -297,7 +297,7 @@ async def test_a_disk_that_is_nearly_full_stops_the_run_before_it_is_paid(path: 
         closing(Journal(path, clock=clock, room=1 << 62)) as journal,
         pytest.raises(JournalRefused, match="answers could be paid for and not kept; make room"),
     ):
-        await Journaled(model, journal).answer(question())
+        await JournaledModel(model, journal).answer(question())
     assert model.asked == []
 
 
@@ -340,6 +340,6 @@ def unless_told(journal: Journal, does: Callable[[], Found]) -> Found | None:
         return None
 
 
-def unlocked(other: sqlite3.Connection) -> Answer:
+def unlocked(other: sqlite3.Connection) -> ChatResponse:
     other.execute("ROLLBACK")
     return answer()

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from tests.llm.journals import NAME, Counted, answer, clock, locked, question
 from turnetl.errors import BadTurn, ModelBusy, TooLong
-from turnetl.llm.chat import Question, Schema
-from turnetl.llm.journal import Journal, Journaled, key_of
+from turnetl.llm.chat import ChatRequest, ResponseSchema
+from turnetl.llm.journal import Journal, JournaledModel, key_of
 from turnetl.model import Usage
 
 
@@ -28,7 +28,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 async def test_a_question_is_asked_once_and_its_first_cost_is_told_again(journal: Journal) -> None:
     model = Counted()
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     first = await asks.answer(question())
     again = await asks.answer(question())
     assert not first.journaled
@@ -38,28 +38,28 @@ async def test_a_question_is_asked_once_and_its_first_cost_is_told_again(journal
 
 
 async def test_an_answer_is_kept_before_it_is_used(journal: Journal) -> None:
-    await Journaled(Counted(), journal).answer(question())
+    await JournaledModel(Counted(), journal).answer(question())
     with closing(Journal(journal.path, clock=clock)) as seen:
         assert seen.find(key_of(NAME, question())) is not None
 
 
 async def test_another_model_is_asked_itself(journal: Journal) -> None:
     small, large = Counted(), Counted(name="openai/large")
-    await Journaled(small, journal).answer(question())
-    await Journaled(large, journal).answer(question())
+    await JournaledModel(small, journal).answer(question())
+    await JournaledModel(large, journal).answer(question())
     assert (len(small.asked), len(large.asked)) == (1, 1)
 
 
 async def test_a_model_that_thinks_more_is_asked_itself(journal: Journal) -> None:
     model = Counted()
     for effort in ("low", "high", "low"):
-        await Journaled(model, journal, parameters=effort).answer(question())
+        await JournaledModel(model, journal, parameters=effort).answer(question())
     assert len(model.asked) == 2
 
 
 async def test_it_has_the_models_name_and_closes_it(journal: Journal) -> None:
     model = Counted()
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     assert asks.name == model.name
     await asks.close()
     assert model.closed
@@ -67,7 +67,7 @@ async def test_it_has_the_models_name_and_closes_it(journal: Journal) -> None:
 
 async def test_a_question_in_the_air_is_joined(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     askers = [asyncio.create_task(asks.answer(question())) for _ in range(5)]
     await model.arrived.acquire()
     gate(model).set()
@@ -79,7 +79,7 @@ async def test_a_question_in_the_air_is_joined(journal: Journal) -> None:
 
 async def test_different_questions_are_in_the_air_together(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     askers = [asyncio.create_task(asks.answer(question(str(at)))) for at in range(5)]
     for _ in askers:
         await model.arrived.acquire()
@@ -89,7 +89,7 @@ async def test_different_questions_are_in_the_air_together(journal: Journal) -> 
 
 async def test_whoever_joined_gets_the_answer_when_the_first_is_cancelled(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     first = asyncio.create_task(asks.answer(question()))
     await model.arrived.acquire()
     second = asyncio.create_task(asks.answer(question()))
@@ -104,7 +104,7 @@ async def test_whoever_joined_gets_the_answer_when_the_first_is_cancelled(journa
 
 async def test_one_who_joined_may_go(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     first = asyncio.create_task(asks.answer(question()))
     await model.arrived.acquire()
     second = asyncio.create_task(asks.answer(question()))
@@ -116,7 +116,7 @@ async def test_one_who_joined_may_go(journal: Journal) -> None:
 
 async def test_a_call_that_nobody_waits_for_is_kept_when_it_comes(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     await left_alone(asks, model)
     gate(model).set()
     await asks.close()
@@ -126,7 +126,7 @@ async def test_a_call_that_nobody_waits_for_is_kept_when_it_comes(journal: Journ
 
 async def test_a_call_that_nobody_waits_for_is_joined_by_who_asks_next(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     await left_alone(asks, model)
     again = asyncio.create_task(asks.answer(question()))
     await asyncio.sleep(0.01)
@@ -137,7 +137,7 @@ async def test_a_call_that_nobody_waits_for_is_joined_by_who_asks_next(journal: 
 
 async def test_closing_leaves_no_call_behind(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
-    asks = Journaled(model, journal, grace=0.01)
+    asks = JournaledModel(model, journal, grace=0.01)
     before = asyncio.all_tasks()
     await left_alone(asks, model)
     await asks.close()
@@ -149,7 +149,7 @@ async def test_a_closing_that_is_broken_off_closes_and_leaves_no_call_behind(
     journal: Journal,
 ) -> None:
     model = Counted(gate=asyncio.Event())
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     before = asyncio.all_tasks()
     await left_alone(asks, model)
     closing_it = asyncio.create_task(asks.close())
@@ -165,7 +165,7 @@ async def test_closing_says_that_it_waits(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = Counted(gate=asyncio.Event())
-    asks = Journaled(model, journal, grace=0.01)
+    asks = JournaledModel(model, journal, grace=0.01)
     await left_alone(asks, model)
     await asks.close()
     assert "waiting up to 0.01 s for answers that are paid for: 1" in caplog.text
@@ -173,7 +173,7 @@ async def test_closing_says_that_it_waits(
 
 async def test_a_failure_nobody_waits_for_is_no_complaint(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event(), fails=[BadTurn("no")])
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     await left_alone(asks, model)
     gate(model).set()
     await asks.close()  # pytest turns asyncio's complaint into a failure
@@ -181,7 +181,7 @@ async def test_a_failure_nobody_waits_for_is_no_complaint(journal: Journal) -> N
 
 async def test_an_error_is_not_kept(journal: Journal) -> None:
     model = Counted(fails=[ModelBusy("later"), BadTurn("no")])
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     with pytest.raises(ModelBusy):
         await asks.answer(question())
     with pytest.raises(BadTurn):
@@ -192,7 +192,7 @@ async def test_an_error_is_not_kept(journal: Journal) -> None:
 
 async def test_all_who_joined_hear_of_the_failure(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event(), fails=[BadTurn("no")])
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     askers = [asyncio.create_task(asks.answer(question())) for _ in range(3)]
     await model.arrived.acquire()
     gate(model).set()
@@ -206,7 +206,7 @@ async def test_what_is_no_whole_answer_is_handed_on_and_not_kept(
     journal: Journal, lack: dict[str, bool]
 ) -> None:
     model = Counted(gives=lambda _: replace(answer(), **lack))  # type: ignore[arg-type]
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     assert await asks.answer(question()) == replace(answer(), **lack)  # type: ignore[arg-type]
     assert not (await asks.answer(question())).journaled
     assert len(model.asked) == 2
@@ -215,10 +215,10 @@ async def test_what_is_no_whole_answer_is_handed_on_and_not_kept(
 async def test_an_answer_that_does_not_fit_any_more_is_asked_for_and_replaced(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = replace(question(), schema=Schema("Form", {"type": "object"}, Form))
+    asked = replace(question(), schema=ResponseSchema("Form", {"type": "object"}, Form))
     journal.keep(key_of(NAME, asked), asked, NAME, answer('{"names": [1]}'))
     model = Counted(gives=lambda _: answer('{"names": []}'))
-    asks = Journaled(model, journal)
+    asks = JournaledModel(model, journal)
     assert (await asks.answer(asked)).text == '{"names": []}'
     assert (await asks.answer(asked)).journaled
     assert (len(model.asked), journal.answered) == (1, 1)
@@ -233,11 +233,11 @@ async def test_that_an_answer_was_too_long_is_known_to_the_next_run(journal: Jou
     spent = Usage(calls=2, prompt_tokens=100, completion_tokens=16_384, cost=None, seconds=9.5)
     model = Counted(fails=[TooLong("cut", spent)])
     with pytest.raises(TooLong, match="cut"):
-        await Journaled(model, journal).answer(question())
+        await JournaledModel(model, journal).answer(question())
     with closing(Journal(journal.path, clock=clock)) as seen:
         for _ in range(2):
             with pytest.raises(TooLong, match="says the journal") as again:
-                await Journaled(model, seen).answer(question())
+                await JournaledModel(model, seen).answer(question())
             assert again.value.usage == spent
         assert seen.answered == 2
     assert len(model.asked) == 1
@@ -248,15 +248,15 @@ async def test_a_question_that_did_not_fit_has_cost_nothing_and_is_not_kept(
 ) -> None:
     model = Counted(fails=[TooLong("no room")])
     with pytest.raises(TooLong):
-        await Journaled(model, journal).answer(question())
-    assert not (await Journaled(model, journal).answer(question())).journaled
+        await JournaledModel(model, journal).answer(question())
+    assert not (await JournaledModel(model, journal).answer(question())).journaled
 
 
 async def test_an_answer_is_kept_though_its_call_is_broken_off_while_it_is_written(
     journal: Journal,
 ) -> None:
     model = Counted()
-    asks = Journaled(model, journal, grace=0)
+    asks = JournaledModel(model, journal, grace=0)
     await asks.answer(question("to open it"))
     with locked(journal.path) as other:
         slow = asyncio.create_task(asks.answer(question("slow")))
@@ -277,7 +277,9 @@ def gate(model: Counted) -> asyncio.Event:
     return model.gate
 
 
-async def left_alone(asks: Journaled, model: Counted, asked: Question | None = None) -> None:
+async def left_alone(
+    asks: JournaledModel, model: Counted, asked: ChatRequest | None = None
+) -> None:
     """Ask, and go away while the question is in the air."""
     asker = asyncio.create_task(asks.answer(asked or question()))
     await model.arrived.acquire()

@@ -12,8 +12,8 @@ import pytest
 
 from tests.llm import virtual
 from turnetl.errors import ModelBusy, ModelRefused
-from turnetl.llm.chat import Answer, Question, Said
-from turnetl.llm.limiter import Limited, Limiter
+from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
+from turnetl.llm.limiter import LimitedModel, Limiter
 
 MINUTE = 60.0
 
@@ -31,19 +31,19 @@ class Counting:
     taken: deque[tuple[float, int]] = field(default_factory=deque)
     arrived: list[tuple[float, str]] = field(default_factory=list)
     refused: int = 0
-    at_once: int = 0
+    concurrency: int = 0
     most_at_once: int = 0
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         await asyncio.sleep(self.travel())
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
+        self.concurrency += 1
+        self.most_at_once = max(self.most_at_once, self.concurrency)
         try:
             return await self._answer(question)
         finally:
-            self.at_once -= 1
+            self.concurrency -= 1
 
-    async def _answer(self, question: Question) -> Answer:
+    async def _answer(self, question: ChatRequest) -> ChatResponse:
         now = virtual.now()
         self.arrived.append((now, question.prompt))
         while self.taken and self.taken[0][0] <= now - MINUTE:
@@ -54,7 +54,7 @@ class Counting:
             raise ModelBusy("too many", self.taken[0][0] + MINUTE - now)
         self.taken.append((now, tokens))
         await asyncio.sleep(self.seconds())
-        return Answer("{}", tokens - 50, 50, cut=False)
+        return ChatResponse("{}", tokens - 50, 50, cut=False)
 
     def _is_over(self, tokens: int) -> bool:
         if self.requests is not None and len(self.taken) >= self.requests:
@@ -66,19 +66,21 @@ class Counting:
         pass
 
 
-def question(name: object = "p", characters: int = 400) -> Question:
-    return Question(str(name), (Said("user", "x" * characters),), None, 1000)
+def question(name: object = "p", characters: int = 400) -> ChatRequest:
+    return ChatRequest(str(name), (ChatMessage("user", "x" * characters),), None, 1000)
 
 
-def limiter(requests: int | None = None, tokens: int | None = None, at_once: int = 1000) -> Limiter:
-    return Limiter(requests, tokens, at_once, clock=virtual.now)
+def limiter(
+    requests: int | None = None, tokens: int | None = None, concurrency: int = 1000
+) -> Limiter:
+    return Limiter(requests, tokens, concurrency, clock=virtual.now)
 
 
-def sent(provider: Counting, limits: Callable[[], Limiter], calls: list[Question]) -> float:
+def sent(provider: Counting, limits: Callable[[], Limiter], calls: list[ChatRequest]) -> float:
     """Send all calls at once; return the seconds until the last answer."""
 
     async def main() -> float:
-        model = Limited(provider, limits())
+        model = LimitedModel(provider, limits())
         await asyncio.gather(*(model.answer(call) for call in calls), return_exceptions=True)
         return virtual.now()
 
@@ -118,7 +120,7 @@ def test_a_lull_is_made_up_for_within_the_limit() -> None:
     provider = Counting(60)
 
     async def main() -> None:
-        model = Limited(provider, limiter(60))
+        model = LimitedModel(provider, limiter(60))
         await asyncio.gather(*(model.answer(question()) for _ in range(30)))
         await asyncio.sleep(200)
         began = virtual.now()
@@ -133,7 +135,7 @@ def test_nearly_all_of_a_minutes_tokens_are_used_and_none_is_too_many() -> None:
     dice = random.Random(1)  # noqa: S311 - as above
     provider = Counting(tokens=100_000, seconds=lambda: dice.uniform(0.1, 3.0))
     calls = [question(characters=dice.randint(400, 12_000)) for _ in range(400)]
-    sent(provider, lambda: limiter(tokens=100_000, at_once=8), calls)
+    sent(provider, lambda: limiter(tokens=100_000, concurrency=8), calls)
     first, last = provider.arrived[0][0], provider.arrived[-1][0]
     used = sum(len(call.messages[0].text) // 4 + 50 for call in calls)
     assert used / ((last - first) / MINUTE) >= 90_000
@@ -150,12 +152,12 @@ def test_a_question_beyond_a_minutes_tokens_waits_for_all_others_and_is_sent() -
 
 def test_no_more_calls_are_in_flight_than_allowed_and_never_fewer() -> None:
     provider = Counting()
-    seconds = sent(provider, lambda: limiter(at_once=4), [question() for _ in range(20)])
+    seconds = sent(provider, lambda: limiter(concurrency=4), [question() for _ in range(20)])
     assert provider.most_at_once == 4
     assert seconds == 5.0
 
 
-@pytest.mark.parametrize("limits", [{"requests": 30}, {"tokens": 3_000}, {"at_once": 2}])
+@pytest.mark.parametrize("limits", [{"requests": 30}, {"tokens": 3_000}, {"concurrency": 2}])
 def test_who_comes_first_is_served_first(limits: dict[str, int]) -> None:
     provider = Counting()
     sent(provider, lambda: limiter(**limits), [question(n) for n in range(50)])
@@ -166,8 +168,8 @@ def test_a_wait_that_the_provider_asks_for_holds_all_calls_of_that_model_and_no_
     provider, other = Counting(requests=2), Counting(name="canned/small")
 
     async def main() -> None:
-        shared = limiter(at_once=1)
-        model, small = Limited(provider, shared), Limited(other, shared)
+        shared = limiter(concurrency=1)
+        model, small = LimitedModel(provider, shared), LimitedModel(other, shared)
         calls = [model.answer(question(n)) for n in range(5)]
         calls += [small.answer(question(n)) for n in range(5)]
         done = await asyncio.gather(*calls, return_exceptions=True)
@@ -183,7 +185,7 @@ def test_a_longer_wait_than_patience_holds_nobody_and_sends_nothing() -> None:
     provider = Counting(requests=0, taken=deque([(3600.0, 0)]))
 
     async def main() -> list[Any]:
-        model = Limited(provider, limiter(at_once=1))
+        model = LimitedModel(provider, limiter(concurrency=1))
         calls = [model.answer(question(n)) for n in range(9)]
         return await asyncio.gather(*calls, return_exceptions=True)
 
@@ -195,14 +197,14 @@ def test_a_longer_wait_than_patience_holds_nobody_and_sends_nothing() -> None:
 
 def test_a_refused_model_is_not_asked_again_by_others() -> None:
     class Refusing(Counting):
-        async def _answer(self, question: Question) -> Answer:
+        async def _answer(self, question: ChatRequest) -> ChatResponse:
             self.arrived.append((0.0, question.prompt))
             raise ModelRefused("no credit")
 
     provider = Refusing()
 
     async def main() -> list[Any]:
-        model = Limited(provider, limiter(at_once=1))
+        model = LimitedModel(provider, limiter(concurrency=1))
         calls = [model.answer(question(n)) for n in range(9)]
         return await asyncio.gather(*calls, return_exceptions=True)
 
@@ -211,13 +213,13 @@ def test_a_refused_model_is_not_asked_again_by_others() -> None:
 
 
 @pytest.mark.parametrize("where", [0, 1, 2, 3, 7])
-@pytest.mark.parametrize("limits", [{"requests": 10}, {"tokens": 1_500}, {"at_once": 2}])
+@pytest.mark.parametrize("limits", [{"requests": 10}, {"tokens": 1_500}, {"concurrency": 2}])
 def test_a_cancelled_call_leaves_its_place_to_the_next(limits: dict[str, int], where: int) -> None:
     def served(cancelled: int | None) -> tuple[list[str], float]:
         provider = Counting()
 
         async def main() -> float:
-            model = Limited(provider, limiter(**limits))
+            model = LimitedModel(provider, limiter(**limits))
             tasks = [asyncio.create_task(model.answer(question(n))) for n in range(30)]
             await asyncio.sleep(0.5)
             if cancelled is not None:
@@ -238,7 +240,7 @@ def test_a_call_that_is_cancelled_in_flight_frees_its_place() -> None:
     provider = Counting(seconds=lambda: math.inf if len(provider.arrived) == 1 else 1.0)
 
     async def main() -> None:
-        model = Limited(provider, limiter(at_once=1))
+        model = LimitedModel(provider, limiter(concurrency=1))
         hung = asyncio.create_task(model.answer(question()))
         next_one = asyncio.create_task(model.answer(question()))
         await asyncio.sleep(5)
@@ -253,5 +255,5 @@ def test_estimates_of_tokens_learn_from_answers() -> None:
     """A provider whose tokens are shorter than thought: soon no request is one too many."""
     provider = Counting(tokens=20_000)
     calls = [question(characters=100) for _ in range(600)]
-    sent(provider, lambda: limiter(tokens=20_000, at_once=4), calls)
+    sent(provider, lambda: limiter(tokens=20_000, concurrency=4), calls)
     assert provider.refused == 0

@@ -9,14 +9,14 @@ import pytest
 from pydantic import BaseModel
 
 from turnetl.errors import BadTurn, ModelBusy, TurnetlError
-from turnetl.llm.chat import Answer, Question, Said, Schema
-from turnetl.llm.meter import Meter, Metered
+from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, ResponseSchema
+from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
-from turnetl.llm.retry import Patience, Retried
+from turnetl.llm.retry import RetryingModel, RetryPolicy
 from turnetl.model import Usage
 
 PRICES = Prices(({"canned/model": Price(input=1.0, cached_input=0.5, output=10.0)},))
-ANSWER = Answer('{"names": []}', 1_000_000, 100_000, cut=False, cached_tokens=400_000)
+ANSWER = ChatResponse('{"names": []}', 1_000_000, 100_000, cut=False, cached_tokens=400_000)
 COST = 0.6 * 1.0 + 0.4 * 0.5 + 0.1 * 10.0
 
 
@@ -27,11 +27,11 @@ class Form(BaseModel):
 class Canned:
     """Gives one answer after the other, or fails with it."""
 
-    def __init__(self, *answers: Answer | TurnetlError, name: str = "canned/model") -> None:
+    def __init__(self, *answers: ChatResponse | TurnetlError, name: str = "canned/model") -> None:
         self.name = name
-        self._answers: Iterator[Answer | TurnetlError] = iter(answers)
+        self._answers: Iterator[ChatResponse | TurnetlError] = iter(answers)
 
-    async def answer(self, question: Question) -> Answer:  # noqa: ARG002 - a model's
+    async def answer(self, question: ChatRequest) -> ChatResponse:  # noqa: ARG002 - a model's
         answer = next(self._answers)
         await asyncio.sleep(0)
         if isinstance(answer, TurnetlError):
@@ -41,16 +41,16 @@ class Canned:
     async def close(self) -> None: ...
 
 
-def metered(model: Canned, prices: Prices = PRICES) -> tuple[Metered, Meter]:
+def metered(model: Canned, prices: Prices = PRICES) -> tuple[MeteredModel, Meter]:
     """Return the model and its meter, whose clock is half a second on each time it is read."""
     ticks = count()
     meter = Meter(prices, clock=lambda: next(ticks) / 2)
-    return Metered(model, meter), meter
+    return MeteredModel(model, meter), meter
 
 
-def question(prompt: str) -> Question:
-    schema = Schema("Form", Form.model_json_schema(), Form)
-    return Question(prompt, (Said("user", "Who?"),), schema, 100)
+def question(prompt: str) -> ChatRequest:
+    schema = ResponseSchema("Form", Form.model_json_schema(), Form)
+    return ChatRequest(prompt, (ChatMessage("user", "Who?"),), schema, 100)
 
 
 async def test_an_answer_knows_its_seconds_and_its_cost() -> None:
@@ -93,10 +93,10 @@ async def test_a_call_that_is_given_up_is_counted() -> None:
 
 
 async def test_a_question_asked_again_costs_the_turn_what_both_answers_cost() -> None:
-    right = Answer(ANSWER.text, 100, 10, cut=False, cached_tokens=40)
+    right = ChatResponse(ANSWER.text, 100, 10, cut=False, cached_tokens=40)
     wrong = replace(right, text="[]")
     model, meter = metered(Canned(wrong, ModelBusy("busy", 0), right))
-    retried = Retried(model, Patience(attempts=2, first_wait=0))
+    retried = RetryingModel(model, RetryPolicy(attempts=2, first_wait=0))
     answer = await retried.answer(question("extract"))
     assert answer.cost == meter.total.cost
     assert answer.prompt_tokens == meter.total.prompt_tokens
@@ -107,7 +107,7 @@ async def test_without_a_price_tokens_are_counted_and_the_cost_is_not_known() ->
     model, meter = metered(Canned(ANSWER, ANSWER, name="canned/other"))
     first = await model.answer(question("extract"))
     assert first.cost is None
-    both = await Retried(model, Patience()).answer(question("extract"))
+    both = await RetryingModel(model, RetryPolicy()).answer(question("extract"))
     assert both.cost is None
     assert meter.total.prompt_tokens == 2_000_000
     assert meter.total.cost is None
@@ -115,15 +115,15 @@ async def test_without_a_price_tokens_are_counted_and_the_cost_is_not_known() ->
 
 async def test_a_model_without_a_price_leaves_what_others_cost_known_by_prompt() -> None:
     meter = Meter(PRICES)
-    await Metered(Canned(ANSWER), meter).answer(question("extract"))
-    await Metered(Canned(ANSWER, name="canned/other"), meter).answer(question("resolve"))
+    await MeteredModel(Canned(ANSWER), meter).answer(question("extract"))
+    await MeteredModel(Canned(ANSWER, name="canned/other"), meter).answer(question("resolve"))
     costs = {prompt: usage.cost for prompt, usage in meter.by_prompt().items()}
     assert costs == {"extract": pytest.approx(COST), "resolve": None}
 
 
 @pytest.mark.parametrize("said", [(0, 30), (500, 0)])
 async def test_half_of_what_was_used_is_not_taken_for_all(said: tuple[int, int]) -> None:
-    model, meter = metered(Canned(Answer('{"names": []}', *said, cut=False)))
+    model, meter = metered(Canned(ChatResponse('{"names": []}', *said, cut=False)))
     await model.answer(question("extract"))
     used = meter.total
     assert min(used.prompt_tokens, used.completion_tokens) > 0
@@ -132,9 +132,9 @@ async def test_half_of_what_was_used_is_not_taken_for_all(said: tuple[int, int])
 
 
 async def test_tokens_that_a_provider_says_nothing_of_are_estimated() -> None:
-    silent = Answer('{"names": []}', 0, 0, cut=False)
+    silent = ChatResponse('{"names": []}', 0, 0, cut=False)
     model, meter = metered(Canned(silent))
-    long = replace(question("extract"), messages=(Said("user", "word " * 1000),))
+    long = replace(question("extract"), messages=(ChatMessage("user", "word " * 1000),))
     answer = await model.answer(long)
     assert 1000 <= meter.total.prompt_tokens <= 5000
     assert meter.total.completion_tokens == answer.completion_tokens > 0

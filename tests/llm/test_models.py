@@ -10,17 +10,17 @@ from graphiti_core.prompts.extract_edges import ExtractedEdges
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import BadUsage, ModelBusy, ModelRefused
 from turnetl.llm import schemas
-from turnetl.llm.chat import Model, Question, Said
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest
 from turnetl.llm.http import Timeouts
-from turnetl.llm.limiter import Limited, Limiter
+from turnetl.llm.limiter import LimitedModel, Limiter
 from turnetl.llm.models import PROVIDERS, open_model
-from turnetl.llm.retry import Patience, Retried
+from turnetl.llm.retry import RetryingModel, RetryPolicy
 
-ASKED = Question(
+ASKED = ChatRequest(
     prompt="extract_edges.edge",
     messages=(
-        Said("system", "You extract facts."),
-        Said("user", "<CURRENT_MESSAGE>\n`cart.py` uses `sqlite`.\n</CURRENT_MESSAGE>\n"),
+        ChatMessage("system", "You extract facts."),
+        ChatMessage("user", "<CURRENT_MESSAGE>\n`cart.py` uses `sqlite`.\n</CURRENT_MESSAGE>\n"),
     ),
     schema=schemas.of(ExtractedEdges),
     max_tokens=1000,
@@ -29,7 +29,7 @@ ASKED = Question(
 
 
 @pytest.fixture(params=PROVIDERS)
-async def model(request: pytest.FixtureRequest, provider: Provider) -> AsyncIterator[Model]:
+async def model(request: pytest.FixtureRequest, provider: Provider) -> AsyncIterator[ChatModel]:
     base = open_model(
         request.param,
         model="canned",
@@ -37,26 +37,26 @@ async def model(request: pytest.FixtureRequest, provider: Provider) -> AsyncIter
         api_key=KEY,
         timeouts=Timeouts(answer=5, connect=5),
     )
-    opened = Retried(base, Patience(attempts=3, first_wait=0, longest_wait=5, asks=2))
+    opened = RetryingModel(base, RetryPolicy(attempts=3, first_wait=0, longest_wait=5, asks=2))
     yield opened
     await opened.close()
 
 
-async def test_an_answer_comes_back_with_its_tokens(model: Model) -> None:
+async def test_an_answer_comes_back_with_its_tokens(model: ChatModel) -> None:
     answer = await model.answer(ASKED)
     assert ExtractedEdges.model_validate_json(answer.text).edges[0].relation_type == "USES"
     assert (answer.prompt_tokens, answer.completion_tokens, answer.cut) == (100, 10, False)
 
 
 async def test_instructions_and_words_arrive_as_they_were_given(
-    model: Model, provider: Provider
+    model: ChatModel, provider: Provider
 ) -> None:
     await model.answer(ASKED)
     assert provider.asked[0].messages == [(said.role, said.text) for said in ASKED.messages]
 
 
 async def test_the_key_travels_in_a_header_and_nowhere_else(
-    model: Model, provider: Provider
+    model: ChatModel, provider: Provider
 ) -> None:
     await model.answer(ASKED)
     asked = provider.asked[0]
@@ -66,10 +66,10 @@ async def test_the_key_travels_in_a_header_and_nowhere_else(
 
 
 async def test_an_earlier_answer_can_be_shown_to_the_model(
-    model: Model, provider: Provider
+    model: ChatModel, provider: Provider
 ) -> None:
-    more = (*ASKED.messages, Said("assistant", "no"), Said("user", "again"))
-    await model.answer(Question("p", more, ASKED.schema, 1000))
+    more = (*ASKED.messages, ChatMessage("assistant", "no"), ChatMessage("user", "again"))
+    await model.answer(ChatRequest("p", more, ASKED.schema, 1000))
     roles = [role for role, _ in provider.asked[0].messages]
     assert roles in (
         ["system", "user", "assistant", "user"],
@@ -79,14 +79,14 @@ async def test_an_earlier_answer_can_be_shown_to_the_model(
 
 @pytest.mark.parametrize("status", [429, 500, 503, 529])
 async def test_a_busy_provider_is_asked_again(
-    model: Model, provider: Provider, status: int
+    model: ChatModel, provider: Provider, status: int
 ) -> None:
     provider.faults = [Fault(status), Fault(status)]
     await model.answer(ASKED)
     assert len(provider.asked) == 3
 
 
-async def test_patience_ends(model: Model, provider: Provider) -> None:
+async def test_patience_ends(model: ChatModel, provider: Provider) -> None:
     provider.faults = [Fault(503) for _ in range(9)]
     with pytest.raises(ModelBusy, match="busy"):
         await model.answer(ASKED)
@@ -95,7 +95,7 @@ async def test_patience_ends(model: Model, provider: Provider) -> None:
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
 async def test_what_a_person_must_mend_stops_at_once(
-    model: Model, provider: Provider, status: int
+    model: ChatModel, provider: Provider, status: int
 ) -> None:
     provider.faults = [Fault(status)]
     with pytest.raises(ModelRefused, match=str(status)):
@@ -104,7 +104,7 @@ async def test_what_a_person_must_mend_stops_at_once(
 
 
 async def test_an_answer_without_content_is_asked_for_again(
-    model: Model, provider: Provider
+    model: ChatModel, provider: Provider
 ) -> None:
     provider.faults = [Fault(200, '{"choices": [], "content": null, "candidates": 3}')]
     assert (await model.answer(ASKED)).calls == 2
@@ -114,7 +114,7 @@ async def test_an_answer_without_content_is_asked_for_again(
 async def test_no_more_calls_are_in_flight_than_allowed(provider: Provider) -> None:
     provider.hold = threading.Event()
     base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
-    model = Limited(base, Limiter(None, None, 2))
+    model = LimitedModel(base, Limiter(None, None, 2))
     asking = [asyncio.create_task(model.answer(ASKED)) for _ in range(6)]
     for _ in range(2):
         await asyncio.to_thread(provider.arrived.acquire)

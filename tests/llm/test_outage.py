@@ -16,17 +16,17 @@ from turnetl import clock
 from turnetl.errors import ModelBusy, ModelRefused, TurnetlError
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import Steering
+from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.pipeline import Done, Pipeline, Run
+from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.models import open_model
-from turnetl.llm.retry import Patience
-from turnetl.llm.stack import Shared, stacked
+from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode
 
 TURNS = 20
@@ -65,15 +65,17 @@ def _turn(at: int) -> Episode:
     return replace(whole, text=text, parts=(text,))
 
 
-async def ingested(provider: Provider, graph: GraphStore, lake: Path) -> Done | TurnetlError:
+async def ingested(
+    provider: Provider, graph: GraphStore, lake: Path
+) -> IngestProgress | TurnetlError:
     """Run once, as a command would; return what came of it or what stopped it."""
     base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
     with closing(Journal(lake / "journal.sqlite", clock=clock.now)) as journal:
-        patience = Patience(attempts=3, first_wait=0.01)
-        model = stacked(base, Shared(journal, None, patience, Limiter(None, None, 4), None))
-        steering = Steering(ExtractionConfig(preprocessing_prompt=None), TemplateResolver(()))
+        patience = RetryPolicy(attempts=3, first_wait=0.01)
+        model = wrap(base, ModelStack(journal, None, patience, Limiter(None, None, 4), None))
+        steering = PromptConfigs(ExtractionConfig(preprocessing_prompt=None), TemplateResolver(()))
         extractor = LlmExtractor(model, ToyEmbedder(), steering=steering)
-        run = Run("run", "here:1", lambda: builders.START, timedelta(minutes=1), ahead=8)
+        run = IngestRun("run", "here:1", lambda: builders.START, timedelta(minutes=1), prefetch=8)
         quarantine = Quarantine(lake, GROUP)
         pipeline = Pipeline(graph, extractor, ToyEmbedder(), quarantine, run)
         context = {one.turn_id: () for one in turns()}
@@ -99,7 +101,7 @@ async def test_an_outage_stops_the_run_and_loses_no_turn(
     assert not Quarantine(tmp_path, GROUP).entries()
     assert len(provider.asked) < 25 + 60, "nobody hammers a provider that is down"
     provider.dice = None
-    assert await ingested(provider, graph, tmp_path) == Done(TURNS - before, 0)
+    assert await ingested(provider, graph, tmp_path) == IngestProgress(TURNS - before, 0)
 
 
 async def test_no_answer_is_paid_for_twice_over_an_outage(

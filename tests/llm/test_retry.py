@@ -10,34 +10,36 @@ from graphiti_core.prompts.extract_nodes import ExtractedEntities
 from tests.llm import virtual
 from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong
 from turnetl.llm import schemas
-from turnetl.llm.chat import Answer, Question, Said
-from turnetl.llm.retry import MOST_SHOWN, Patience, Retried
+from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
+from turnetl.llm.retry import MOST_SHOWN, RetryingModel, RetryPolicy
 from turnetl.model import Usage
 
 GOOD = '{"extracted_entities": []}'
-ASKED = Question(
+ASKED = ChatRequest(
     "extract_nodes.extract_message",
-    (Said("system", "You extract."), Said("user", "hello " * 50)),
+    (ChatMessage("system", "You extract."), ChatMessage("user", "hello " * 50)),
     schemas.of(ExtractedEntities),
     16_384,
 )
 BUSY = ModelBusy("busy")
 
 
-def said(text: str, *, tokens: int = 10, cut: bool = False, refused: bool = False) -> Answer:
-    return Answer(text, 100, tokens, cut, cached_tokens=40, refused=refused, seconds=2, cost=0.5)
+def said(text: str, *, tokens: int = 10, cut: bool = False, refused: bool = False) -> ChatResponse:
+    return ChatResponse(
+        text, 100, tokens, cut, cached_tokens=40, refused=refused, seconds=2, cost=0.5
+    )
 
 
 @dataclass
 class Scripted:
     """Says one thing after the other, the last one for ever, and remembers when it was asked."""
 
-    says: Sequence[Answer | Exception]
+    says: Sequence[ChatResponse | Exception]
     name: str = "canned/m"
-    asked: list[Question] = field(default_factory=list)
+    asked: list[ChatRequest] = field(default_factory=list)
     at: list[float] = field(default_factory=list)
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         self.asked.append(question)
         self.at.append(asyncio.get_running_loop().time())
         said = self.says[min(len(self.asked), len(self.says)) - 1]
@@ -49,8 +51,8 @@ class Scripted:
         pass
 
 
-def ask(model: Scripted, patience: Patience | None = None, chance: float = 1.0) -> Answer:
-    retried = Retried(model, patience or Patience(), chance=lambda: chance)
+def ask(model: Scripted, patience: RetryPolicy | None = None, chance: float = 1.0) -> ChatResponse:
+    retried = RetryingModel(model, patience or RetryPolicy(), chance=lambda: chance)
     return virtual.run(retried.answer(ASKED))
 
 
@@ -72,14 +74,14 @@ def test_waits_are_shorter_by_chance_so_that_calls_do_not_come_back_together() -
 
 def test_no_wait_is_longer_than_the_longest() -> None:
     model = Scripted([*[BUSY] * 6, said(GOOD)])
-    ask(model, Patience(attempts=7, longest_wait=10))
+    ask(model, RetryPolicy(attempts=7, longest_wait=10))
     assert waits(model) == pytest.approx([1, 2, 4, 8, 10, 10])
 
 
 def test_patience_ends() -> None:
     model = Scripted([BUSY])
     with pytest.raises(ModelBusy, match="asked 3 times: run the same again later"):
-        ask(model, Patience(attempts=3))
+        ask(model, RetryPolicy(attempts=3))
     assert len(model.asked) == 3
 
 
@@ -138,7 +140,7 @@ def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_reason(wrong: s
     assert ask(model).text == GOOD
     again = model.asked[1]
     assert again.messages[:2] == ASKED.messages
-    assert again.messages[2] == Said("assistant", wrong.strip() or "(no answer)")
+    assert again.messages[2] == ChatMessage("assistant", wrong.strip() or "(no answer)")
     assert again.messages[3].role == "user"
     assert again.messages[3].text.startswith("That does not fit: ")
     assert replace(again, messages=ASKED.messages) == ASKED
@@ -198,10 +200,10 @@ def test_a_cut_answer_is_too_long_and_not_asked_for_again() -> None:
 
 
 @pytest.mark.parametrize("last", [said("{", cut=True), BadTurn("not taken")])
-def test_an_error_after_a_wrong_answer_counts_both(last: Answer | Exception) -> None:
+def test_an_error_after_a_wrong_answer_counts_both(last: ChatResponse | Exception) -> None:
     with pytest.raises(BadTurn) as bad:
         ask(Scripted([said("no"), last]))
-    assert bad.value.usage.prompt_tokens == (200 if isinstance(last, Answer) else 100)
+    assert bad.value.usage.prompt_tokens == (200 if isinstance(last, ChatResponse) else 100)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,9 @@ def test_a_call_that_is_cancelled_while_it_waits_asks_no_more() -> None:
     model = Scripted([BUSY])
 
     async def cancelled() -> None:
-        asking = asyncio.create_task(Retried(model, Patience(), chance=lambda: 1.0).answer(ASKED))
+        asking = asyncio.create_task(
+            RetryingModel(model, RetryPolicy(), chance=lambda: 1.0).answer(ASKED)
+        )
         await asyncio.sleep(2)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -11,12 +11,12 @@ from tests.llm.conftest import Opens
 from tests.llm.test_models import ASKED
 from tests.servers.provider import Fault, Provider
 from turnetl.errors import TooLong
-from turnetl.llm.chat import Question, Said
+from turnetl.llm.chat import ChatMessage, ChatRequest
+from turnetl.llm.context_window import Room
 from turnetl.llm.http import Timeouts
-from turnetl.llm.retry import Patience, Retried
-from turnetl.llm.room import Room
+from turnetl.llm.retry import RetryingModel, RetryPolicy
 
-LONG = Question("p", (Said("user", "word " * 1_000),), None, 16_384)
+LONG = ChatRequest("p", (ChatMessage("user", "word " * 1_000),), None, 16_384)
 """5,000 characters."""
 
 OF_ANY_ANSWER = [
@@ -59,9 +59,9 @@ def test_an_answer_is_as_long_as_the_context_leaves_room_for(words: str) -> None
     room = Room()
     assert room.learn(words, LONG)
     assert 6_500 < room.fitted(LONG).max_tokens < 7_192
-    short = Question("p", (Said("user", "word"),), None, 16_384)
+    short = ChatRequest("p", (ChatMessage("user", "word"),), None, 16_384)
     assert 7_900 < room.fitted(short).max_tokens < 8_192
-    few = Question("p", short.messages, None, 500)
+    few = ChatRequest("p", short.messages, None, 500)
     assert room.fitted(few) == few
 
 
@@ -69,7 +69,7 @@ def test_a_question_that_leaves_no_room_is_too_long_before_it_is_sent() -> None:
     room = Room()
     room.learn(OF_BOTH[0], LONG)
     with pytest.raises(TooLong, match="8,192"):
-        room.fitted(Question("p", LONG.messages * 7, None, 16_384))
+        room.fitted(ChatRequest("p", LONG.messages * 7, None, 16_384))
 
 
 @pytest.mark.parametrize("words", ["", "the prompt is too long", "context length exceeded"])
@@ -83,10 +83,10 @@ def test_words_without_numbers_teach_nothing(words: str) -> None:
 async def test_a_server_with_less_room_is_asked_for_less_from_then_on(
     provider: Provider, opens: Opens, words: str
 ) -> None:
-    model = Retried(opens(Timeouts()), Patience(attempts=2, first_wait=0))
+    model = RetryingModel(opens(Timeouts()), RetryPolicy(attempts=2, first_wait=0))
     provider.hold = threading.Event()
     provider.faults = [Fault(400, json.dumps({"error": {"message": words, "code": 400}}))] * 3
-    told = (Said("system", "s " * 2_000), *ASKED.messages[1:])
+    told = (ChatMessage("system", "s " * 2_000), *ASKED.messages[1:])
     asked = replace(ASKED, messages=told, max_tokens=16_384)
     together = asyncio.gather(*(model.answer(asked) for _ in range(3)))
     for _ in range(3):

@@ -15,18 +15,18 @@ from tests.servers.provider import KEY, Fault, Provider, Words
 from turnetl import clock
 from turnetl.errors import BadTurn, Exhausted, ModelBusy, TooLong
 from turnetl.llm.budget import Budget
-from turnetl.llm.chat import Answer, Model, Question, Said
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.cost_bounds import worst
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.models import PROVIDERS, open_model
 from turnetl.llm.prices import Price, Prices
-from turnetl.llm.reserve import worst
-from turnetl.llm.retry import Patience
-from turnetl.llm.stack import Shared, stacked
+from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.stack import ModelStack, wrap
 
 PRICES = Prices(({"*": Price(input=1.0, cached_input=0.1, output=4.0)},))
-PATIENT = Patience(attempts=3, first_wait=0, asks=3)
+PATIENT = RetryPolicy(attempts=3, first_wait=0, asks=3)
 
 
 @pytest.fixture
@@ -35,16 +35,18 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         yield opened
 
 
-def shared(journal: Journal, tokens: int | None = None) -> Shared:
+def shared(journal: Journal, tokens: int | None = None) -> ModelStack:
     meter = Meter(PRICES)
     budget = Budget(tokens, None, meter, PRICES)
-    return Shared(journal, budget, PATIENT, Limiter(None, None, 4), meter)
+    return ModelStack(journal, budget, PATIENT, Limiter(None, None, 4), meter)
 
 
 @asynccontextmanager
-async def opened(provider: Provider, around: Shared, name: str = "openai") -> AsyncIterator[Model]:
+async def opened(
+    provider: Provider, around: ModelStack, name: str = "openai"
+) -> AsyncIterator[ChatModel]:
     base = open_model(name, model="canned", base_url=provider.base_url(name), api_key=KEY)
-    model = stacked(base, around)
+    model = wrap(base, around)
     try:
         yield model
     finally:
@@ -153,27 +155,27 @@ class Slow:
     name: str = "canned/m"
     asked: list[tuple[float, str]] = field(default_factory=list)
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         first = question.prompt not in [prompt for _, prompt in self.asked]
         self.asked.append((virtual.now(), question.prompt))
         if question.prompt == "busy" and first:
             raise ModelBusy("busy")
         await asyncio.sleep(2)
-        return Answer("{}", 100, 10, cut=False)
+        return ChatResponse("{}", 100, 10, cut=False)
 
     async def close(self) -> None:
         pass
 
 
-def asked(prompts: list[str], patience: Patience) -> tuple[Slow, list[Answer]]:
+def asked(prompts: list[str], patience: RetryPolicy) -> tuple[Slow, list[ChatResponse]]:
     """Ask all at once, one in flight."""
     slow = Slow()
 
-    async def main() -> list[Answer]:
+    async def main() -> list[ChatResponse]:
         limiter = Limiter(None, None, 1, clock=virtual.now)
         meter = Meter(PRICES, clock=virtual.now)
-        model = stacked(slow, Shared(None, None, patience, limiter, meter))
-        questions = [Question(prompt, (), None, 1000) for prompt in prompts]
+        model = wrap(slow, ModelStack(None, None, patience, limiter, meter))
+        questions = [ChatRequest(prompt, (), None, 1000) for prompt in prompts]
         return await asyncio.gather(*map(model.answer, questions))
 
     return slow, virtual.run(main())
@@ -191,7 +193,7 @@ class Fickle:
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once one does."""
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         self.asked[question.prompt] += 1
         for _ in range(3):
             await asyncio.sleep(0)
@@ -202,23 +204,23 @@ class Fickle:
             case 1:
                 raise ModelBusy("busy")
             case 2:
-                return Answer("Sure!", 100, 10, cut=False)
+                return ChatResponse("Sure!", 100, 10, cut=False)
         self.answered[question.prompt] += 1
-        return Answer("{}", 100, 10, cut=False)
+        return ChatResponse("{}", 100, 10, cut=False)
 
     async def close(self) -> None:
         pass
 
 
-def told(name: str) -> Question:
-    return Question(name, (Said("user", name),), None, 100)
+def told(name: str) -> ChatRequest:
+    return ChatRequest(name, (ChatMessage("user", name),), None, 100)
 
 
-def one_at_a_time(journal: Journal) -> Shared:
+def one_at_a_time(journal: Journal) -> ModelStack:
     """A budget that bears one call at a time, and as many as there are one after the other."""
     meter = Meter(PRICES)
     budget = Budget(worst(told("a"), None).tokens + 1_000, None, meter, PRICES)
-    return Shared(journal, budget, PATIENT, Limiter(10_000, None, 1), meter)
+    return ModelStack(journal, budget, PATIENT, Limiter(10_000, None, 1), meter)
 
 
 @pytest.mark.parametrize("step", range(40))
@@ -226,7 +228,7 @@ async def test_a_call_that_is_cancelled_at_any_step_holds_nothing_and_is_paid_fo
     journal: Journal, step: int
 ) -> None:
     fickle, around = Fickle(), one_at_a_time(journal)
-    model = stacked(fickle, around)
+    model = wrap(fickle, around)
     await model.answer(told("to open the journal"))
     before = asyncio.all_tasks()
     one, two = (asyncio.create_task(model.answer(told(name))) for name in "ab")
@@ -237,7 +239,7 @@ async def test_a_call_that_is_cancelled_at_any_step_holds_nothing_and_is_paid_fo
         await two
         await model.close()
     assert asyncio.all_tasks() == before
-    again = stacked(fickle, around)
+    again = wrap(fickle, around)
     assert (await again.answer(told("b"))).journaled
     await again.answer(told("a"))
     assert fickle.answered == {"to open the journal": 1, "a": 1, "b": 1}
@@ -248,7 +250,7 @@ async def test_a_run_that_ends_at_any_step_leaves_no_call_behind_and_pays_once(
     journal: Journal, step: int
 ) -> None:
     fickle, around = Fickle(), one_at_a_time(journal)
-    model = stacked(fickle, around)
+    model = wrap(fickle, around)
     before = asyncio.all_tasks()
     askers = [asyncio.create_task(model.answer(told(name))) for name in "abc"]
     for _ in range(step):
@@ -258,7 +260,7 @@ async def test_a_run_that_ends_at_any_step_leaves_no_call_behind_and_pays_once(
     await asyncio.gather(*askers, return_exceptions=True)
     await model.close()
     assert asyncio.all_tasks() == before
-    again = stacked(fickle, around)
+    again = wrap(fickle, around)
     for name in "abc":
         await again.answer(told(name))
     assert fickle.answered == {"a": 1, "b": 1, "c": 1}
@@ -266,7 +268,7 @@ async def test_a_run_that_ends_at_any_step_leaves_no_call_behind_and_pays_once(
 
 async def test_what_waits_for_its_turn_when_a_run_ends_is_never_sent(journal: Journal) -> None:
     fickle = Fickle(asked=Counter(abc=2), gate=asyncio.Event())
-    model = stacked(fickle, one_at_a_time(journal))
+    model = wrap(fickle, one_at_a_time(journal))
     askers = [asyncio.create_task(model.answer(told(name))) for name in ("abc", "b", "c")]
     await fickle.waiting.wait()
     for asker in askers:
@@ -277,7 +279,7 @@ async def test_what_waits_for_its_turn_when_a_run_ends_is_never_sent(journal: Jo
     fickle.gate.set()
     await closing_it
     assert fickle.asked == {"abc": 3}
-    assert (await stacked(fickle, one_at_a_time(journal)).answer(told("abc"))).journaled
+    assert (await wrap(fickle, one_at_a_time(journal)).answer(told("abc"))).journaled
 
 
 def test_the_seconds_of_an_answer_leave_out_the_wait_for_a_place() -> None:
@@ -286,6 +288,6 @@ def test_the_seconds_of_an_answer_leave_out_the_wait_for_a_place() -> None:
 
 
 def test_who_waits_to_ask_again_holds_no_place_in_flight() -> None:
-    slow, _ = asked(["busy", "a", "b"], Patience(first_wait=30))
+    slow, _ = asked(["busy", "a", "b"], RetryPolicy(first_wait=30))
     assert [prompt for _, prompt in slow.asked] == ["busy", "a", "b", "busy"]
     assert slow.asked[2][0] == 2

@@ -9,8 +9,8 @@ from tests.llm.test_models import ASKED
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import BadTurn
 from turnetl.llm.models import open_model
-from turnetl.llm.retry import Patience, Retried
-from turnetl.llm.unwanted import Unwanted
+from turnetl.llm.retry import RetryingModel, RetryPolicy
+from turnetl.llm.unsupported_params import Unwanted
 
 NO_TEMPERATURE = (
     "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) "
@@ -29,7 +29,7 @@ def refusing(words: str, status: int = 400) -> Fault:
 async def bodies(provider: Provider, wire: str, name: str) -> list[dict[str, Any]]:
     """Return what is sent for two questions, and for what is asked again."""
     base = open_model(wire, model=name, base_url=provider.base_url(wire), api_key=KEY)
-    model = Retried(base, Patience(attempts=4, first_wait=0))
+    model = RetryingModel(base, RetryPolicy(attempts=4, first_wait=0))
     try:
         await model.answer(ASKED)
         await model.answer(ASKED)

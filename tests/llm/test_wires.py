@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from turnetl.llm import schemas
 from turnetl.llm.anthropic import Anthropic
-from turnetl.llm.chat import Question, Said, Wire
+from turnetl.llm.chat import ChatMessage, ChatRequest, ProviderAdapter
 from turnetl.llm.gemini import Gemini
 from turnetl.llm.openai import OpenAi, OpenAiCompatible
 
@@ -17,9 +17,9 @@ SHORT, LONG = "You extract facts.", "You extract facts. " * 300
 SAID = '{"edges": []}'
 
 
-def question(system: str = SHORT) -> Question:
-    messages = (Said("system", system), Said("user", "`cart.py` uses `sqlite`."))
-    return Question("extract_edges.edge", messages, schemas.of(ExtractedEdges), 16384)
+def question(system: str = SHORT) -> ChatRequest:
+    messages = (ChatMessage("system", system), ChatMessage("user", "`cart.py` uses `sqlite`."))
+    return ChatRequest("extract_edges.edge", messages, schemas.of(ExtractedEdges), 16384)
 
 
 def compatible(model: str) -> OpenAiCompatible:
@@ -189,7 +189,7 @@ def test_thoughts_are_no_answer(message: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("body", [{}, {"choices": []}, {"content": 1}, {"candidates": [{}]}])
 @pytest.mark.parametrize("wire", [OpenAi("m"), Anthropic("m"), Gemini("m"), compatible("m")])
-def test_an_answer_with_nothing_in_it_is_empty(wire: Wire, body: dict[str, Any]) -> None:
+def test_an_answer_with_nothing_in_it_is_empty(wire: ProviderAdapter, body: dict[str, Any]) -> None:
     answer = wire.answer(body)
     assert (answer.text, answer.prompt_tokens, answer.cut, answer.refused) == ("", 0, False, False)
 
@@ -219,7 +219,9 @@ BODIES = st.fixed_dictionaries(
 
 @pytest.mark.parametrize("wire", [OpenAi("m"), Anthropic("m"), Gemini("m")])
 @given(body=BODIES)
-def test_whatever_is_answered_is_read_as_an_answer(wire: Wire, body: dict[str, Any]) -> None:
+def test_whatever_is_answered_is_read_as_an_answer(
+    wire: ProviderAdapter, body: dict[str, Any]
+) -> None:
     answer = wire.answer(body)
     assert isinstance(answer.text, str)
     assert isinstance(answer.prompt_tokens + answer.completion_tokens + answer.cached_tokens, int)
@@ -246,7 +248,9 @@ def test_tokens_may_be_counted_with_a_point() -> None:
         (Anthropic("m", "https://x.test/v1/?api-version=1"), "/v1/messages"),
     ],
 )
-def test_what_follows_a_question_mark_in_a_base_url_stays_at_the_end(wire: Wire, path: str) -> None:
+def test_what_follows_a_question_mark_in_a_base_url_stays_at_the_end(
+    wire: ProviderAdapter, path: str
+) -> None:
     assert wire.url() == f"https://x.test{path}?api-version=1"
 
 
@@ -260,7 +264,7 @@ def test_all_that_was_generated_is_counted() -> None:
 
 
 @pytest.mark.parametrize("wire", [OpenAi("m"), Anthropic("m"), Gemini("m")])
-def test_where_nothing_is_said_of_a_cache_nothing_was_cached(wire: Wire) -> None:
+def test_where_nothing_is_said_of_a_cache_nothing_was_cached(wire: ProviderAdapter) -> None:
     usage = {"prompt_tokens": 9, "input_tokens": 9, "promptTokenCount": 9}
     answer = wire.answer({"usage": usage, "usageMetadata": usage})
     assert (answer.prompt_tokens, answer.cached_tokens) == (9, 0)
@@ -290,7 +294,9 @@ def test_where_nothing_is_said_of_a_cache_nothing_was_cached(wire: Wire) -> None
         ),
     ],
 )
-def test_what_was_read_before_is_part_of_the_prompt(wire: Wire, usage: dict[str, Any]) -> None:
+def test_what_was_read_before_is_part_of_the_prompt(
+    wire: ProviderAdapter, usage: dict[str, Any]
+) -> None:
     answer = wire.answer(usage)
     assert (answer.prompt_tokens, answer.cached_tokens) == (100, 40)
 
@@ -307,7 +313,7 @@ def test_what_was_read_before_is_part_of_the_prompt(wire: Wire, usage: dict[str,
         (Gemini("m"), {"candidates": [{"finishReason": "RECITATION"}]}),
     ],
 )
-def test_a_refusal_is_told_from_an_answer(wire: Wire, body: dict[str, Any]) -> None:
+def test_a_refusal_is_told_from_an_answer(wire: ProviderAdapter, body: dict[str, Any]) -> None:
     assert wire.answer(body).refused
 
 
@@ -320,7 +326,7 @@ def test_a_refusal_is_told_from_an_answer(wire: Wire, body: dict[str, Any]) -> N
         (Gemini("m"), {"candidates": [{"finishReason": "MAX_TOKENS"}]}),
     ],
 )
-def test_a_cut_answer_is_told_from_a_whole_one(wire: Wire, body: dict[str, Any]) -> None:
+def test_a_cut_answer_is_told_from_a_whole_one(wire: ProviderAdapter, body: dict[str, Any]) -> None:
     assert wire.answer(body).cut
 
 
@@ -336,7 +342,7 @@ def test_what_a_tool_is_called_with_is_the_answer(given: object) -> None:
 
 
 def test_a_question_without_a_form_is_asked_too() -> None:
-    plain = Question("p", (Said("user", "hello"),), None, 100)
+    plain = ChatRequest("p", (ChatMessage("user", "hello"),), None, 100)
     assert compatible("m").body(plain)["response_format"] == {"type": "json_object"}
     assert "tools" not in Anthropic("m").body(plain)
     assert "system" not in Anthropic("m").body(plain)

@@ -5,13 +5,13 @@ from graphiti_core.prompts.extract_edges import ExtractedEdges
 
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import BadTurn, ModelBusy
-from turnetl.llm import fit, schemas
-from turnetl.llm.chat import Model, Question, Said
+from turnetl.llm import schemas, validate
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest
 from turnetl.llm.models import open_model
 
-ASKED = Question(
+ASKED = ChatRequest(
     "extract_edges.edge",
-    (Said("system", "You extract facts."), Said("user", "`cart.py` uses `sqlite`.")),
+    (ChatMessage("system", "You extract facts."), ChatMessage("user", "`cart.py` uses `sqlite`.")),
     schemas.of(ExtractedEdges),
     1000,
 )
@@ -19,7 +19,7 @@ GOOD = '{"edges": []}'
 NO_SCHEMA = Fault(400, '{"error": {"message": "This response_format type is unavailable now"}}')
 
 
-def served(provider: Provider) -> Model:
+def served(provider: Provider) -> ChatModel:
     url = provider.base_url("openai-compatible")
     return open_model("openai-compatible", model="local", base_url=url, api_key=KEY)
 
@@ -104,12 +104,12 @@ async def test_another_refusal_of_the_question_stays_one(provider: Provider) -> 
     ],
 )
 def test_an_object_is_found_among_words(said: str) -> None:
-    assert fit.plain(said) == GOOD
+    assert validate.plain(said) == GOOD
 
 
 @pytest.mark.parametrize("said", ["", "no", "[1]", "} no {", '{"edges": [', "see [1]: {}"])
 def test_what_is_no_object_stays_as_it_is(said: str) -> None:
-    assert fit.plain(said) == said
+    assert validate.plain(said) == said
 
 
 async def test_words_change_no_name(provider: Provider) -> None:

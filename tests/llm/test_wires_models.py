@@ -13,7 +13,7 @@ from graphiti_core.utils.maintenance import edge_operations, node_operations
 
 from turnetl.errors import BadUsage
 from turnetl.llm import models
-from turnetl.llm.chat import Answer, Model, Question
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.models import PerPrompt, open_models, spelled_out
 
 
@@ -24,15 +24,15 @@ class Named:
         self.name = name
         self.closed = 0
 
-    async def answer(self, question: Question) -> Answer:
-        return Answer(self.name, len(question.prompt), 1, cut=False)
+    async def answer(self, question: ChatRequest) -> ChatResponse:
+        return ChatResponse(self.name, len(question.prompt), 1, cut=False)
 
     async def close(self) -> None:
         self.closed += 1
 
 
-async def who(model: Model, prompt: str) -> str:
-    return (await model.answer(Question(prompt, (), None, 1))).text
+async def who(model: ChatModel, prompt: str) -> str:
+    return (await model.answer(ChatRequest(prompt, (), None, 1))).text
 
 
 async def test_the_longest_beginning_wins() -> None:
@@ -91,7 +91,7 @@ def test_what_graphiti_sends_to_its_small_model_is_small(module: ModuleType) -> 
 async def test_a_model_is_opened_once_whatever_it_is_asked() -> None:
     wrapped: list[str] = []
 
-    def around(model: Model) -> Model:
+    def around(model: ChatModel) -> ChatModel:
         wrapped.append(model.name)
         return model
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.builders import GROUP, START
 from tests.graph.changes import entity, fact, turn_id, vector
 from turnetl.graph.mirror.candidates import Candidates
-from turnetl.graph.mirror.draft import Draft, DraftCandidates
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
 from turnetl.llm.vectors import floats
 from turnetl.model import Entity, Fact, GroupContents
 
@@ -18,8 +18,8 @@ TURN = turn_id("p0")
 FILES = [entity(f"file_{number}.py") for number in range(8)]
 
 
-def group(entities: Sequence[Entity], facts: Sequence[Fact]) -> Group:
-    return Group(GroupContents(GROUP, None, tuple(entities), tuple(facts), (), {}))
+def group(entities: Sequence[Entity], facts: Sequence[Fact]) -> MirrorGroup:
+    return MirrorGroup(GroupContents(GROUP, None, tuple(entities), tuple(facts), (), {}))
 
 
 def joins(first: int, second: int, words: str) -> Fact:
@@ -52,8 +52,8 @@ def test_a_draft_finds_what_the_group_will_find_when_it_is_committed(
     facts: list[Fact], held: int
 ) -> None:
     below = group(FILES[:4], facts[:held])
-    draft = Draft(below)
-    over = DraftCandidates(draft, Candidates(below))
+    draft = Overlay(below)
+    over = OverlayCandidates(draft, Candidates(below))
     draft.take(FILES[4:], facts[held:])
     whole = group(FILES, facts)
     assert found(over) == found(Candidates(whole))
@@ -64,8 +64,8 @@ def test_a_draft_finds_what_the_group_will_find_when_it_is_committed(
 def test_words_weigh_in_a_draft_what_they_will_weigh() -> None:
     facts = [joins(first, first + 1, words) for first in range(6) for words in ("uses", "broke")]
     below = group(FILES, facts[:9])
-    draft = Draft(below)
-    over, whole = DraftCandidates(draft, Candidates(below)), group(FILES, facts)
+    draft = Overlay(below)
+    over, whole = OverlayCandidates(draft, Candidates(below)), group(FILES, facts)
     after = Candidates(whole)
     draft.take((), facts[9:])
     over.refresh()
@@ -76,7 +76,7 @@ def test_words_weigh_in_a_draft_what_they_will_weigh() -> None:
 def test_what_a_part_changes_is_seen_by_the_next_and_not_by_the_group() -> None:
     said = joins(0, 1, "uses")
     below = group(FILES, [said])
-    draft = Draft(below)
+    draft = Overlay(below)
     ended = replace(said, invalid_at=START, expired_at=START)
     renamed = replace(FILES[0], summary="The first.")
     draft.take([renamed], [ended])
@@ -89,7 +89,7 @@ def test_what_a_part_changes_is_seen_by_the_next_and_not_by_the_group() -> None:
 
 
 def test_what_is_changed_back_is_no_change() -> None:
-    draft = Draft(group(FILES, ()))
+    draft = Overlay(group(FILES, ()))
     draft.take([replace(FILES[0], summary="The first.")], ())
     draft.take([FILES[0]], ())
     assert draft.changed_entities == []
@@ -98,7 +98,7 @@ def test_what_is_changed_back_is_no_change() -> None:
 
 def test_what_a_part_makes_and_a_later_one_changes_is_new_once() -> None:
     said = joins(0, 1, "uses")
-    draft = Draft(group(FILES, ()))
+    draft = Overlay(group(FILES, ()))
     draft.take((), [said])
     ended = replace(said, invalid_at=START)
     draft.take((), [ended])
@@ -108,7 +108,7 @@ def test_what_a_part_makes_and_a_later_one_changes_is_new_once() -> None:
 
 def test_what_has_a_name_is_found_in_the_draft_as_when_it_is_committed() -> None:
     below = group(FILES[:3], ())
-    draft = Draft(below)
+    draft = Overlay(below)
     changed = replace(FILES[1], summary="What it does.")
     again = replace(FILES[1], uuid="another")
     draft.take([changed, FILES[5], again], ())

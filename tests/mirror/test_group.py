@@ -6,7 +6,7 @@ from hypothesis import given
 
 from tests.builders import GROUP, START, change, empty_group, episode, receipt
 from tests.graph.changes import entity
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import (
     Entity,
     Episode,
@@ -40,11 +40,13 @@ def fact(uuid: str, *, source: str = "app.py", name: str = "MODIFIED", over: boo
     )
 
 
-def commit(group: Group, of: Episode, *facts: Fact, entities: tuple[Entity, ...] = ()) -> None:
+def commit(
+    group: MirrorGroup, of: Episode, *facts: Fact, entities: tuple[Entity, ...] = ()
+) -> None:
     group.apply(change(of, entities, facts), receipt(of))
 
 
-def open_uuids(group: Group, source: str = "app.py", name: str = "MODIFIED") -> list[str]:
+def open_uuids(group: MirrorGroup, source: str = "app.py", name: str = "MODIFIED") -> list[str]:
     return [one.uuid for one in group.open_facts(source, name)]
 
 
@@ -104,7 +106,7 @@ def test_a_group_grown_by_commits_is_the_group_loaded_afterwards(
     grown = empty_group()
     for number, minute in enumerate(minutes):
         commit(grown, at(minute), *facts[number::6])
-    loaded = Group(
+    loaded = MirrorGroup(
         GroupContents(
             group_id=GROUP,
             profile=None,
@@ -138,7 +140,7 @@ def test_entities_are_found_by_their_very_names_in_the_order_of_their_creation()
         entity("b.py"),
         replace(entity("a.py"), uuid="u1"),
     )
-    held = Group(GroupContents(GROUP, None, (first, other, second), (), (), {}))
+    held = MirrorGroup(GroupContents(GROUP, None, (first, other, second), (), (), {}))
     assert held.called(["a.py", "b.py", "a.py", "A.py"]) == [first, other, second]
     changed = replace(first, summary="What it does.")
     held.put([changed], ())

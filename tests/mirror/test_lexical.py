@@ -2,7 +2,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from turnetl.graph.mirror.lexical import Lexical, Words, best_possible, shares
+from turnetl.graph.mirror.bm25 import Lexical, Words, best_possible, shares
 
 TEXTS = st.text(max_size=40) | st.sampled_from(
     ["cart total", "the cart test failed", "src/cart_total.py", "CartTotal", ""]

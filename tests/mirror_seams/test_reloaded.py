@@ -18,11 +18,11 @@ from tests.servers.provider import Provider
 from turnetl.errors import GraphBusy
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.steering import always
+from turnetl.extraction.prompt_config import always
 from turnetl.graph.mirror.candidates import Candidates
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.llm.chat import Model
+from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.vectors import floats
 from turnetl.model import Entity, Episode, Fact, GroupContents
@@ -42,12 +42,12 @@ class Comparing(long_story.Watched):
     _turns: int = 0
 
     async def resolve(
-        self, episode: Episode, extracted: Any, group: Group, *, now: datetime
+        self, episode: Episode, extracted: Any, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
         self._turns += 1
         resolved = await super().resolve(episode, extracted, group, now=now)
         if self._turns % EVERY == 0 and self.store is not None:
-            loaded = Group(await self.store.load(GROUP))
+            loaded = MirrorGroup(await self.store.load(GROUP))
             assert_same(loaded, group, episode)
             again = await super().resolve(episode, extracted, loaded, now=now)
             assert replace(again, usage=resolved.usage) == resolved
@@ -81,7 +81,7 @@ def turns(tmp_path: Path) -> list[Episode]:
 
 
 async def test_a_group_loaded_again_decides_as_the_one_that_grew(
-    store: GraphStore, model: Model, turns: list[Episode], tmp_path: Path
+    store: GraphStore, model: ChatModel, turns: list[Episode], tmp_path: Path
 ) -> None:
     """Also where a commit fails now and then and is done again."""
     asks = Comparing(extractor(model), store=store)
@@ -92,7 +92,7 @@ async def test_a_group_loaded_again_decides_as_the_one_that_grew(
 
 
 async def test_commits_that_fail_and_runs_that_end_leave_no_trace(
-    store: GraphStore, model: Model, turns: list[Episode], tmp_path: Path
+    store: GraphStore, model: ChatModel, turns: list[Episode], tmp_path: Path
 ) -> None:
     half = TURNS // 2
     await ingested(Failing(store), extractor(model), turns[:half], tmp_path)
@@ -102,7 +102,7 @@ async def test_commits_that_fail_and_runs_that_end_leave_no_trace(
     assert timeless(anew) == timeless(at_once)
 
 
-def assert_same(one: Group, other: Group, turn: Episode) -> None:
+def assert_same(one: MirrorGroup, other: MirrorGroup, turn: Episode) -> None:
     """See that both hold the same, in the same order, and answer the same."""
     assert list(one.entities) == list(other.entities)
     assert list(one.facts) == list(other.facts)
@@ -113,7 +113,7 @@ def assert_same(one: Group, other: Group, turn: Episode) -> None:
     assert list(answers_of(one)) == list(answers_of(other))
 
 
-def answers_of(group: Group) -> Iterator[list[Entity] | list[Fact]]:
+def answers_of(group: MirrorGroup) -> Iterator[list[Entity] | list[Fact]]:
     """Yield what the searches of Graphiti find for each thing and each fact."""
     candidates = Candidates(group)
     candidates.refresh()
@@ -147,7 +147,7 @@ async def ingested(
     return await long_story.ingested(store, asks, embedder, turns, folder / "aside", start=start)
 
 
-def extractor(model: Model) -> LlmExtractor:
+def extractor(model: ChatModel) -> LlmExtractor:
     return LlmExtractor(model, WordLlamaEmbedder(), steering=always(None))
 
 

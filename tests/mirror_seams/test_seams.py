@@ -25,15 +25,15 @@ from tests.servers.toy import ToyEmbedder
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.candidates import Candidates
-from turnetl.graph.mirror.group import Group
-from turnetl.graph.mirror.seams import LeakedRead, MirrorDriver
-from turnetl.llm.graphiti import TurnEmbedder
+from turnetl.graph.mirror.graphiti_adapters import LeakedRead, MirrorDriver
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.llm.graphiti import GraphitiEmbedder
 from turnetl.model import Entity, Fact, GroupContents, TurnId, Vector
 
 NO_FILTER = SearchFilters()
 
 
-async def group_of(names: Sequence[str], facts: Sequence[tuple[str, str, str]]) -> Group:
+async def group_of(names: Sequence[str], facts: Sequence[tuple[str, str, str]]) -> MirrorGroup:
     """A group of things, and of facts as (source, sentence, target); uuids are the names."""
     toy = ToyEmbedder()
     entities = [
@@ -63,7 +63,7 @@ async def group_of(names: Sequence[str], facts: Sequence[tuple[str, str, str]]) 
         )
         for place, (source, text, target) in enumerate(facts)
     ]
-    return Group(
+    return MirrorGroup(
         GroupContents(
             group_id=GROUP,
             profile=None,
@@ -75,7 +75,7 @@ async def group_of(names: Sequence[str], facts: Sequence[tuple[str, str, str]]) 
     )
 
 
-async def shop() -> Group:
+async def shop() -> MirrorGroup:
     return await group_of(
         ["cart.py", "cart test", "orders.py"],
         [
@@ -87,13 +87,13 @@ async def shop() -> Group:
     )
 
 
-def driver_of(group: Group, seen: dict[str, Vector] | None = None) -> MirrorDriver:
+def driver_of(group: MirrorGroup, seen: dict[str, Vector] | None = None) -> MirrorDriver:
     held = {} if seen is None else seen
     return MirrorDriver.of(group, Candidates(group), held.__setitem__)
 
 
 async def vector(text: str) -> list[float]:
-    return await TurnEmbedder(ToyEmbedder()).create(text)
+    return await GraphitiEmbedder(ToyEmbedder()).create(text)
 
 
 def pair(*ends: str) -> SearchFilters:

@@ -27,12 +27,12 @@ from tests.servers import touchy
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.steering import always
+from turnetl.extraction.prompt_config import always
 from turnetl.graph.mirror.candidates import Candidates, Near
-from turnetl.graph.mirror.group import Group
-from turnetl.graph.mirror.seams import MirrorDriver
+from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
-from turnetl.llm.chat import Model
+from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.vectors import floats
 from turnetl.model import Fact, GroupContents
@@ -70,7 +70,7 @@ class Asked:
 
 
 async def test_candidates_are_those_that_the_database_finds(
-    neo4j: Neo4jServer, model: Model, provider: Provider, tmp_path: Path
+    neo4j: Neo4jServer, model: ChatModel, provider: Provider, tmp_path: Path
 ) -> None:
     provider.answers = touchy.ANSWERS
     async with database(neo4j) as served:
@@ -86,7 +86,7 @@ async def test_candidates_are_those_that_the_database_finds(
     assert min(share.values()) >= AGREE, f"{share} of {searched}"
 
 
-async def committed(neo4j: Neo4jServer, model: Model, folder: Path) -> GroupContents:
+async def committed(neo4j: Neo4jServer, model: ChatModel, folder: Path) -> GroupContents:
     store = await open_graph(neo4j.url, user="", password="")
     await store.prepare()
     turns = long_story.turns(SAMPLES, folder / "lake", TURNS)
@@ -109,7 +109,7 @@ async def database(neo4j: Neo4jServer) -> AsyncIterator[GraphDriver]:
 
 async def searches(served: GraphDriver, contents: GroupContents) -> AsyncIterator[Asked]:
     """Ask both for what comes near each thing and fact, and near what is no fact yet."""
-    group = Group(contents)
+    group = MirrorGroup(contents)
     candidates = Candidates(group)
     mirror = MirrorDriver.of(group, candidates, lambda *_: None)
     embedder = WordLlamaEmbedder()

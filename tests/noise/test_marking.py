@@ -15,7 +15,7 @@ from tests.builders import START, tool, turn
 from turnetl import noise, schema
 from turnetl.errors import BadUsage
 from turnetl.model import ClosedBy, Turn
-from turnetl.noise import ON_DEMAND, RULES, prompts, words
+from turnetl.noise import ON_DEMAND, RULES, machine_prompts, vocabulary
 
 PROMPTS = [
     "ok",
@@ -52,7 +52,7 @@ def turns(draw: st.DrawFn) -> list[Turn]:
     ]
 
 
-def marked(frame: pl.LazyFrame, rules: tuple[noise.Rule, ...] = RULES) -> list[str | None]:
+def marked(frame: pl.LazyFrame, rules: tuple[noise.NoiseRule, ...] = RULES) -> list[str | None]:
     return noise.mark(frame, rules).collect()["noise"].to_list()
 
 
@@ -150,7 +150,7 @@ def test_marking_is_left_to_polars() -> None:
     assert "python" not in plan.lower()
 
 
-@pytest.mark.parametrize("of", [prompts, words])
+@pytest.mark.parametrize("of", [machine_prompts, vocabulary])
 def test_patterns_that_turnetl_brings_are_small_as_well(of: ModuleType) -> None:
     named = {name: pattern for name, pattern in vars(of).items() if name.isupper()}
     assert named
@@ -164,8 +164,8 @@ def test_recipes_tell_each_rule_and_its_version_in_order() -> None:
     assert noise.versions(RULES[1:]) == recipes[1:]
 
 
-def own(name: str, **fields: Any) -> noise.Rule:
-    return noise.Rule(name, 1, "Mine.", pl.lit(value=True), **fields)
+def own(name: str, **fields: Any) -> noise.NoiseRule:
+    return noise.NoiseRule(name, 1, "Mine.", pl.lit(value=True), **fields)
 
 
 def test_rules_are_chosen_in_their_order() -> None:

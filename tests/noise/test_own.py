@@ -15,12 +15,12 @@ from turnetl.model import Turn
 from turnetl.noise import patterns
 
 EXAMPLE = Path(__file__).parents[2] / "data" / "rules.toml"
-Reads = Callable[[str], tuple[noise.Rule, ...]]
+Reads = Callable[[str], tuple[noise.NoiseRule, ...]]
 
 
 @pytest.fixture
 def reads(tmp_path: Path) -> Reads:
-    def read(content: str) -> tuple[noise.Rule, ...]:
+    def read(content: str) -> tuple[noise.NoiseRule, ...]:
         path = tmp_path / "rules.toml"
         path.write_text(content, "utf-8")
         return noise.read(path)
@@ -32,7 +32,7 @@ def rule(said: str) -> str:
     return f'[rules.mine]\nwhy = "They are noise."\n{said}\n'
 
 
-def marks(rules: tuple[noise.Rule, ...], *turns: Turn) -> list[str | None]:
+def marks(rules: tuple[noise.NoiseRule, ...], *turns: Turn) -> list[str | None]:
     return noise.mark(frames.turns(*turns), rules).collect()["noise"].to_list()
 
 

@@ -11,7 +11,7 @@ from tests import frames
 from tests.builders import START, tool, turn
 from turnetl import noise
 from turnetl.model import ClosedBy, Turn
-from turnetl.noise import ON_DEMAND, RULES, shape
+from turnetl.noise import ON_DEMAND, RULES, features
 
 DID = (tool("Bash", "pytest -q", "3 passed"),)
 ANSWER = "The cart was empty because the fixture forgot an item. I would fill it in `conftest.py`."
@@ -31,7 +31,7 @@ def said(prompt: str, answer: str = "", **fields: Any) -> Turn:
 
 def later(native: str, prompt: str, answer: str = "", **fields: Any) -> Turn:
     return said(
-        prompt, answer, native=native, **{"started_at": START + timedelta(hours=1), **fields}
+        prompt, answer, native_id=native, **{"started_at": START + timedelta(hours=1), **fields}
     )
 
 
@@ -314,7 +314,7 @@ def test_rules_answer_yes_or_no_of_every_turn() -> None:
     nullable = ("started_at", "closed_by", "agent_id", "model", "cwd")
     nothing: dict[str, Any] = dict.fromkeys(nullable)
     turns = [turn(**nothing), said("", **nothing), said("ok", "ok"), said("ok", tools=DID)]
-    frame = shape.add(frames.turns(*turns))
+    frame = features.add(frames.turns(*turns))
     asked = frame.select(rule.when.alias(rule.name) for rule in (*RULES, *ON_DEMAND)).collect()
     assert set(asked.dtypes) == {pl.Boolean}
     assert asked.null_count().sum_horizontal().item() == 0

@@ -89,7 +89,7 @@ def test_a_lake_that_cannot_be_written_stops_all_processes(
 ) -> None:
     blocked = tmp_path / "lake"
     blocked.write_text("a file")
-    with pytest.raises(errors.Stop, match="cannot be written"):
+    with pytest.raises(errors.Fatal, match="cannot be written"):
         run(Lake(blocked), *archives, jobs=2, bounds=ALWAYS)
 
 

@@ -16,7 +16,7 @@ from turnetl.errors import BadArchive
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.parse import sources
-from turnetl.parse.packed import Ending, unpacked
+from turnetl.parse.compression import Ending, unpacked
 
 SHOP = GroupId("shop")
 Pack = Callable[[bytes], bytes]

@@ -113,9 +113,9 @@ def test_the_files_of_a_session_are_read_as_one_archive(
     assert known is not None
     assert known.name == "opencode"
     (turn,) = known.read(data).turns
-    assert turn.native == "msg_1"
+    assert turn.native_id == "msg_1"
     assert turn.user_text == "user says 1\n\nuser says 2"
-    assert turn.said == ["assistant says 1", "assistant says 2"]
+    assert turn.assistant_texts == ["assistant says 1", "assistant says 2"]
 
 
 def test_a_session_without_messages_stands_for_itself(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.prefect.conftest import ROOT, Prefect
-from turnetl import opening
+from turnetl import wiring
 from turnetl.settings import Settings
 
 pytestmark = pytest.mark.prefect
@@ -26,7 +26,7 @@ async def test_a_deployed_run_brings_the_turns_into_the_graph(
         *("-p", f"lake={lake}"),
     )
     assert done.returncode == 0, done.stdout + done.stderr + deployed.log("worker")
-    async with opening.store(Settings(lake=lake), write=False) as store:
+    async with wiring.store(Settings(lake=lake), write=False) as store:
         (group,) = await store.groups()
         assert len(await store.receipts(group)) == 3
 

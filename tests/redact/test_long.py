@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.redact.canaries import CANARIES, drawn
 from tests.redact.test_suspects import TEXTS
 from turnetl.redact import Redactor
-from turnetl.redact.known import Known
+from turnetl.redact.exact_match import Known
 from turnetl.redact.matches import matches
-from turnetl.redact.personal import PERSONAL
+from turnetl.redact.pii import PERSONAL
 from turnetl.redact.rules import RULES
 from turnetl.redact.scanner import windows
 from turnetl.redact.spans import Span, merged, occurrences

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.redact.canaries import CANARIES, drawn, nested
 from turnetl.redact import Redactor
-from turnetl.redact.rules import RULES, Rule
+from turnetl.redact.rules import RULES, SecretRule
 
 PLACES: dict[str, Callable[[str], str]] = {
     "alone": lambda words: words,
@@ -150,7 +150,7 @@ def test_long_runs_of_one_thing_come_back(redactor: Redactor, run: str) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rule_says_why_it_is_there(rule: Rule) -> None:
+def test_a_rule_says_why_it_is_there(rule: SecretRule) -> None:
     assert rule.why.endswith(".")
 
 

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from tests.redact.canaries import CANARIES
 from turnetl.redact.matches import possible
-from turnetl.redact.needs import Needs, needs
-from turnetl.redact.rules import RULES, Rule
+from turnetl.redact.prefilter import suspects
+from turnetl.redact.required_literals import Needs, needs
+from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import Scanner
-from turnetl.redact.suspects import suspects
 
 SCANNER = Scanner()
 HALVES = "\ud800é\udfff€\U0001f511"
@@ -35,7 +35,7 @@ PIECES = st.sampled_from(words()) | st.builds(
 TEXTS = st.lists(st.lists(PIECES, max_size=8).map("".join), max_size=6)
 
 
-def plain(text: str) -> list[Rule]:
+def plain(text: str) -> list[SecretRule]:
     """Look for every rule, everywhere in one text."""
     data = text.encode("utf-8", "surrogatepass")
     return [rule for rule in RULES if rule.compiled.search(data)]
@@ -52,13 +52,15 @@ def test_every_rule_that_fits_a_text_is_named_with_it(texts: list[str]) -> None:
 
 
 @given(st.sampled_from(RULES), st.data())
-def test_every_match_of_a_rule_begins_with_what_it_needs(rule: Rule, data: st.DataObject) -> None:
+def test_every_match_of_a_rule_begins_with_what_it_needs(
+    rule: SecretRule, data: st.DataObject
+) -> None:
     need = needs(rule.pattern.encode())
     said = data.draw(st.from_regex(rule.pattern.encode()))
     assert need is None or is_within(need, rule, said.lower(), said)
 
 
-def is_within(need: Needs, rule: Rule, small: bytes, said: bytes) -> bool:
+def is_within(need: Needs, rule: SecretRule, small: bytes, said: bytes) -> bool:
     """Say whether the rule fits where something stands that it needs."""
     places = (place for place in range(len(said)) if small.startswith(tuple(of(need)), place))
     return any(

@@ -6,9 +6,9 @@ import pytest
 from rich.console import Console, RenderableType
 
 from turnetl.ingest.plan import READY
-from turnetl.ingest.report import GroupReport, Holds, IngestReport
+from turnetl.ingest.report import GroupCounts, GroupReport, IngestReport
 from turnetl.model import GroupId, TurnId, Usage
-from turnetl.report import costs, ingested, standing
+from turnetl.report import costs, ingested, status
 
 EXTRACT = Usage(
     3, prompt_tokens=1200, completion_tokens=300, cost=0.0125, cached_tokens=800, seconds=2.5
@@ -18,7 +18,7 @@ UNPRICED = replace(RESOLVE, cost=None)
 
 
 def group(name: str, **fields: object) -> GroupReport:
-    whole = GroupReport(GroupId(name), turns=5, committed=2, holds=Holds(2, 3, 4))
+    whole = GroupReport(GroupId(name), turns=5, committed=2, counts=GroupCounts(2, 3, 4))
     return replace(whole, **fields)  # type: ignore[arg-type]  # fields by name
 
 
@@ -84,18 +84,18 @@ def test_a_cost_that_is_not_known_is_said_in_words_and_is_no_number() -> None:
 
 def test_what_was_left_out_is_counted_by_reason() -> None:
     left_out = {"temporary path": 12, "uuid": 1}
-    of = report(group("shop", left_out=left_out))
+    of = report(group("shop", discarded=left_out))
     assert "(left out of turns: 12 temporary path, 1 uuid)" in shown(ingested.table(of))
-    assert ingested.as_json(of)["groups"][0]["left_out"] == left_out
+    assert ingested.as_json(of)["groups"][0]["discarded"] == left_out
 
 
 def test_turns_that_retired_many_facts_are_named_those_with_most_first() -> None:
     retiring = {TurnId(f"t{number}"): 10 + number for number in range(5)}
-    of = report(group("shop", retiring=retiring))
+    of = report(group("shop", invalidating=retiring))
     first, *_, last = ingested.sentences(of)
     assert first.startswith("group `shop`: turn t4 retired 14 facts")
     assert last == "and 2 more of `shop`; --json names them all"
-    assert ingested.as_json(of)["groups"][0]["retiring"] == retiring
+    assert ingested.as_json(of)["groups"][0]["invalidating"] == retiring
 
 
 def test_groups_that_stopped_for_one_reason_are_told_of_together() -> None:
@@ -105,7 +105,7 @@ def test_groups_that_stopped_for_one_reason_are_told_of_together() -> None:
         "groups `a`, `b`, `c` and 2 more: the budget is used up",
         "group `f` is held by another run",
     ]
-    assert standing.sentences(report(stops[0])) == ["group `a`: the budget is used up"]
+    assert status.sentences(report(stops[0])) == ["group `a`: the budget is used up"]
 
 
 @pytest.mark.parametrize(
@@ -127,21 +127,21 @@ def test_turns_that_were_set_aside_do_not_hide_that_the_budget_is_used_up() -> N
 
 def test_status_shows_what_each_group_cost_so_far() -> None:
     of = report(
-        group("free", spent=Usage()),
-        group("shop", spent=EXTRACT, waiting={READY: 1}),
-        group("toys", spent=UNPRICED),
+        group("free", usage=Usage()),
+        group("shop", usage=EXTRACT, pending_reasons={READY: 1}),
+        group("toys", usage=UNPRICED),
     )
-    text = shown(standing.table(of))
+    text = shown(status.table(of))
     assert "(cost so far: $0.0125, 1,500 tokens)" in text
     assert "(cost so far: unknown, 120 tokens)" in text
     assert text.count("so far") == 2
-    said = standing.all_json(of)
-    assert [one["spent"]["cost"] for one in said["groups"]] == [0.0, 0.0125, None]
-    assert said["spent"]["prompt_tokens"] == 1300
-    assert said["spent"]["cost"] is None
+    said = status.all_json(of)
+    assert [one["usage"]["cost"] for one in said["groups"]] == [0.0, 0.0125, None]
+    assert said["usage"]["prompt_tokens"] == 1300
+    assert said["usage"]["cost"] is None
 
 
 def test_status_of_groups_that_cost_nothing_says_nothing_of_cost() -> None:
-    text = shown(standing.table(report(group("shop", spent=Usage()))))
+    text = shown(status.table(report(group("shop", usage=Usage()))))
     assert "cost" not in text
     assert "tokens" not in text

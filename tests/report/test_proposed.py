@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from turnetl.report.proposed import search
+from turnetl.report.next_command import search
 
 HERE = Path("/home/dev/shop")
 

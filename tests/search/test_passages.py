@@ -2,7 +2,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
 
-from turnetl.graph.passages import passages, telling
+from turnetl.search.passages import passages, telling
 
 
 def test_a_short_text_is_one_passage() -> None:

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from tests import builders
 from tests.builders import GROUP, START
 from turnetl import ids
-from turnetl.graph.search import PASSAGE, Hit, search
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import (
     Entity,
@@ -22,6 +21,7 @@ from turnetl.model import (
     TurnId,
     Vector,
 )
+from turnetl.search.search import PASSAGE, Hit, search
 
 EMBEDDER = WordLlamaEmbedder()
 

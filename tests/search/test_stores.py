@@ -3,9 +3,9 @@
 from tests.builders import GROUP, empty_group
 from tests.graph.changes import NOW, PROFILE, TTL, history, long_history, receipt
 from turnetl.graph.port import GraphStore
-from turnetl.graph.search import search
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupContents
+from turnetl.search.search import search
 
 
 async def test_a_stored_group_answers_like_the_group_that_was_written(store: GraphStore) -> None:

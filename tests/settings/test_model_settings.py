@@ -3,7 +3,7 @@
 import pytest
 
 from turnetl.errors import BadUsage
-from turnetl.settings import Settings, amounts, read
+from turnetl.settings import Settings, read, units
 
 
 def settings(**environment: str) -> Settings:
@@ -16,7 +16,7 @@ def test_without_anything_said_nothing_is_limited_and_answers_are_kept() -> None
     assert (said.llm.requests_per_minute, said.llm.tokens_per_minute) == (None, None)
     assert (said.budget.tokens, said.budget.money) == (None, None)
     assert (said.embedder.provider, said.journal) == ("local", True)
-    assert (said.ahead, said.retire_flag) == (16, 10)
+    assert (said.prefetch, said.invalidation_alert) == (16, 10)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_without_anything_said_nothing_is_limited_and_answers_are_kept() -> None
         ("BUDGET__MONEY", "inf"),
         ("EMBEDDER__PROVIDER", "other"),
         ("EMBEDDER__DIMENSIONS", "0"),
-        ("RETIRE_FLAG", "-1"),
+        ("INVALIDATION_ALERT", "-1"),
         ("JOURNAL", "perhaps"),
         ("AHEAD", "0"),
     ],
@@ -98,11 +98,11 @@ def test_what_a_section_is_told_wrong_is_said_of_the_setting_and_of_no_type() ->
     ],
 )
 def test_a_budget_is_said_as_people_say_it(said: str, means: dict[str, float | None]) -> None:
-    assert amounts.budget([said]) == means
+    assert units.budget([said]) == means
 
 
 def test_a_budget_of_each_kind_holds_both() -> None:
-    assert amounts.budget(["5usd", "1m"]) == {"money": 5.0, "tokens": 1_000_000}
+    assert units.budget(["5usd", "1m"]) == {"money": 5.0, "tokens": 1_000_000}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_budget_of_each_kind_holds_both() -> None:
 )
 def test_a_budget_that_could_be_misunderstood_is_refused(said: list[str]) -> None:
     with pytest.raises(BadUsage):
-        amounts.budget(said)
+        units.budget(said)
 
 
 def test_settings_take_amounts_as_numbers_and_as_words() -> None:

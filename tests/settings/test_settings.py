@@ -21,11 +21,11 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_config(
     tmp_path: Path,
 ) -> None:
     config = tmp_path / "c.json"
-    config.write_text(json.dumps({"turnetl": {"graph": "bolt://c", "lake": "c", "ahead": 3}}))
+    config.write_text(json.dumps({"turnetl": {"graph": "bolt://c", "lake": "c", "prefetch": 3}}))
     read_back = settings(
         {"TURNETL_GRAPH": "bolt://e", "TURNETL_LAKE": "e"}, config, graph="bolt://g"
     )
-    assert (read_back.graph, str(read_back.lake), read_back.ahead) == ("bolt://g", "e", 3)
+    assert (read_back.graph, str(read_back.lake), read_back.prefetch) == ("bolt://g", "e", 3)
 
 
 def test_nested_names_are_joined_with_two_underscores() -> None:
@@ -44,8 +44,8 @@ def test_an_unknown_name_in_the_environment_is_refused_with_the_known_ones() -> 
 
 
 def test_a_value_that_makes_no_sense_names_its_variable_and_not_the_value() -> None:
-    with pytest.raises(BadUsage, match="TURNETL_AHEAD") as refused:
-        settings({"TURNETL_AHEAD": "minus-one"})
+    with pytest.raises(BadUsage, match="TURNETL_PREFETCH") as refused:
+        settings({"TURNETL_PREFETCH": "minus-one"})
     assert "minus-one" not in str(refused.value)
 
 

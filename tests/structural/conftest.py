@@ -10,7 +10,7 @@ import pytest
 from tests import builders
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Episode, Fact
 
 NOW = datetime(2026, 3, 3, tzinfo=UTC)
@@ -20,7 +20,7 @@ NOW = datetime(2026, 3, 3, tzinfo=UTC)
 class Shop:
     """The group `shop`, and what each turn did to it."""
 
-    group: Group = field(default_factory=builders.empty_group)
+    group: MirrorGroup = field(default_factory=builders.empty_group)
     turns: list[Episode] = field(default_factory=list)
 
     async def resolve(self, native: str = "p0", **fields: Any) -> Resolved:

@@ -8,7 +8,7 @@ import pytest
 from tests import real
 from turnetl import app
 from turnetl.extraction.structural.extractor import read
-from turnetl.extraction.structural.said import Found
+from turnetl.extraction.structural.findings import Found
 from turnetl.lake import Lake
 from turnetl.settings import Settings
 

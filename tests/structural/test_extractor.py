@@ -14,7 +14,7 @@ from tests.structural.conftest import Shop
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.extraction.structural.extractor import read
-from turnetl.extraction.structural.said import Found
+from turnetl.extraction.structural.findings import Found
 from turnetl.model import ToolCall
 
 CALLS = (

@@ -6,7 +6,7 @@ The command line and the flows are two thin callers of what stands here.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from turnetl import episodes, opening
+from turnetl import episodes, wiring
 from turnetl.app.graph import accounted, all_of, find, ingest, ingest_group, status
 from turnetl.app.model import check_model, journal_prune, journal_stats, templates
 from turnetl.app.requests import requests
@@ -15,11 +15,11 @@ from turnetl.ingest.report import IngestReport
 from turnetl.lake import Lake
 from turnetl.progress import Progress, silent
 from turnetl.report.backfill import BackfillReport
-from turnetl.scope import Clock, Limits, for_run, has_work, new_run
+from turnetl.run_options import Clock, RunOptions, for_run, has_work, new_run
 from turnetl.settings import Settings
 
 __all__ = [
-    "Limits",
+    "RunOptions",
     "accounted",
     "all_of",
     "backfill",
@@ -44,7 +44,7 @@ __all__ = [
 async def backfill(
     archives: Sequence[str],
     settings: Settings,
-    limits: Limits,
+    limits: RunOptions,
     clock: Clock,
     *,
     format_name: str | None = None,
@@ -53,7 +53,7 @@ async def backfill(
 ) -> BackfillReport:
     """Parse, filter and ingest: the main job. The arguments are those of the three stages."""
     once = for_run(settings, limits)
-    opening.check(once, limits.preprocessing)
+    wiring.check(once, limits.preprocessing)
     parsed = parse_archives(archives, settings, format_name=format_name, progress=progress)
     if not parsed.groups:
         return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))

@@ -6,21 +6,21 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from turnetl import episodes, opening
+from turnetl import episodes, wiring
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.graph.port import GraphStore
-from turnetl.graph.search import Hit, search
 from turnetl.ingest import group as ingesting
-from turnetl.ingest.gone import gone as archives_gone
-from turnetl.ingest.group import Tools
-from turnetl.ingest.pipeline import Run
+from turnetl.ingest.group import IngestResources
+from turnetl.ingest.missing_archives import gone as archives_gone
+from turnetl.ingest.pipeline import IngestRun
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
-from turnetl.llm.stack import Shared
+from turnetl.llm.stack import ModelStack
 from turnetl.model import GroupId
 from turnetl.progress import Progress, Step, silent
-from turnetl.report.questions import questions
-from turnetl.scope import Clock, Limits, chosen, for_run, has_work, new_run, scope_of
+from turnetl.report.sample_questions import questions
+from turnetl.run_options import Clock, RunOptions, chosen, for_run, has_work, new_run, scope_of
+from turnetl.search.search import Hit, search
 from turnetl.settings import Settings
 
 _SMALL = 5_000
@@ -33,14 +33,14 @@ Files = Mapping[GroupId, Sequence[TurnFile]]
 
 
 async def ingest(
-    settings: Settings, limits: Limits, clock: Clock, *, progress: Progress = silent
+    settings: Settings, limits: RunOptions, clock: Clock, *, progress: Progress = silent
 ) -> IngestReport:
     """Bring what is left of the groups into the graph, groups side by side.
 
     If nothing is left, or only to be looked at, the graph is opened for reading only. A graph that
     cannot be opened stands in the report.
     """
-    opening.check(for_run(settings, limits), limits.preprocessing)
+    wiring.check(for_run(settings, limits), limits.preprocessing)
     try:
         before = await _standing(_files(Lake(settings.lake)), settings, limits, clock)
         if limits.dry_run or not any(has_work(of, limits) for of in before.groups):
@@ -54,9 +54,9 @@ async def ingest(
 
 async def ingest_group(
     group: GroupId,
-    tools: Tools,
-    limits: Limits,
-    run: Run,
+    tools: IngestResources,
+    limits: RunOptions,
+    run: IngestRun,
     settings: Settings,
     *,
     progress: Progress = silent,
@@ -71,14 +71,14 @@ async def ingest_group(
     )
 
 
-async def status(settings: Settings, limits: Limits, clock: Clock) -> IngestReport:
+async def status(settings: Settings, limits: RunOptions, clock: Clock) -> IngestReport:
     """Say how every group of lake or graph stands, and which archives are gone. Writes nothing."""
     files = _files(Lake(settings.lake))
     report = await _standing(files, settings, limits, clock)
     gone = {group: archives_gone(file.origin for file in of) for group, of in files.items()}
     return replace(
         report,
-        groups=tuple(replace(of, archives_gone=gone.get(of.group, ())) for of in report.groups),
+        groups=tuple(replace(of, missing_archives=gone.get(of.group, ())) for of in report.groups),
     )
 
 
@@ -92,13 +92,13 @@ async def find(
     limit: int = 10,
 ) -> Sequence[Hit]:
     """Return the turns that answer the query best, each with its facts. Writes nothing."""
-    async with opening.store(settings, write=False) as store:
+    async with wiring.store(settings, write=False) as store:
         there = await store.groups()
         if not there:
             log.warning("this graph holds nothing yet: run `turnetl backfill`, or see to --graph")
         names = chosen(there, groups)
         contents = [await store.load(name) for name in names]
-    async with opening.embedder(settings) as used:
+    async with wiring.embedder(settings) as used:
         return await search(contents, query, used, limit=limit, since=since, until=until)
 
 
@@ -116,10 +116,12 @@ def _files(lake: Lake) -> Files:
     return {group: lake.turn_files(group) for group in lake.groups()}
 
 
-async def _standing(files: Files, settings: Settings, limits: Limits, clock: Clock) -> IngestReport:
+async def _standing(
+    files: Files, settings: Settings, limits: RunOptions, clock: Clock
+) -> IngestReport:
     lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
-    recipe, filters = opening.recipe(for_run(settings, limits)), opening.filters(settings)
-    async with opening.store(settings, write=False) as store:
+    recipe, filters = wiring.recipe(for_run(settings, limits)), wiring.filters(settings)
+    async with wiring.store(settings, write=False) as store:
         there = sorted({*files, *await store.groups()})
         reports = [
             await ingesting.status(group, lake, store, scope, recipe=recipe)
@@ -134,13 +136,13 @@ async def _standing(files: Files, settings: Settings, limits: Limits, clock: Clo
 
 
 async def _ingest(
-    before: IngestReport, settings: Settings, limits: Limits, clock: Clock, progress: Progress
+    before: IngestReport, settings: Settings, limits: RunOptions, clock: Clock, progress: Progress
 ) -> IngestReport:
     """Ingest the groups that have something to do; the others stand as they stood before."""
     run, once = new_run(settings, clock), for_run(settings, limits)
-    at_once = asyncio.Semaphore(settings.groups_at_once)
-    with opening.shared(once, clock) as around:
-        async with opening.tools(once, around) as tools:
+    at_once = asyncio.Semaphore(settings.group_concurrency)
+    with wiring.shared(once, clock) as around:
+        async with wiring.tools(once, around) as tools:
 
             async def one(stood: GroupReport) -> GroupReport:
                 if not has_work(stood, limits):
@@ -155,7 +157,7 @@ async def _ingest(
             return accounted(IngestReport(run.run_id, tuple(reports), asked), around)
 
 
-def accounted(report: IngestReport, around: Shared) -> IngestReport:
+def accounted(report: IngestReport, around: ModelStack) -> IngestReport:
     """Return the report with what the model was asked for."""
     used = around.meter.by_prompt() if around.meter is not None else {}
     kept = around.journal.answered if around.journal is not None else 0
@@ -166,7 +168,7 @@ def _outdated(report: GroupReport) -> GroupReport:
     """Take a group that would be filtered otherwise today as one that is not ready."""
     return replace(
         report,
-        waiting={"unfiltered": report.pending} if report.pending else {},
+        pending_reasons={"unfiltered": report.pending} if report.pending else {},
         error="not yet filtered, or turns, rules or templates changed since; run `turnetl filter`",
         exit_code=1,
     )
@@ -174,7 +176,7 @@ def _outdated(report: GroupReport) -> GroupReport:
 
 async def _questions(reports: Sequence[GroupReport], store: GraphStore) -> tuple[str, ...]:
     """Ask the group that grew most, unless reading it would take long."""
-    grown = [of for of in reports if of.committed and of.holds and of.holds.facts <= _SMALL]
+    grown = [of for of in reports if of.committed and of.counts and of.counts.facts <= _SMALL]
     if not grown:
         return ()
     return questions(await store.load(max(grown, key=lambda of: of.committed).group))

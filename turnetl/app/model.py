@@ -4,30 +4,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from turnetl import opening
+from turnetl import wiring
 from turnetl.app.tokens import tokens
-from turnetl.extraction.catalog import Entry, catalog, chosen
-from turnetl.llm.checked import Checked
+from turnetl.extraction.catalog import CatalogEntry, catalog, chosen
+from turnetl.llm.check_result import CheckResult
 from turnetl.llm.journal import Pruned, Stats
-from turnetl.llm.retry import Patience
-from turnetl.scope import Clock, Limits, for_run
+from turnetl.llm.retry import RetryPolicy
+from turnetl.run_options import Clock, RunOptions, for_run
 from turnetl.settings import Settings
 
-_SHORT = Patience(attempts=4, asks=3)
+_SHORT = RetryPolicy(attempts=4, asks=3)
 """Somebody sits and waits for what a check says. The third time, a server that ignores schemas is
 told them in words."""
 
 
-def templates(settings: Settings, names: Sequence[str] = ()) -> Sequence[Entry]:
+def templates(settings: Settings, names: Sequence[str] = ()) -> Sequence[CatalogEntry]:
     """Return the templates and ontologies of these names, all that there are if none is named.
 
     Raises:
         BadUsage: nothing has such a name; says which there are.
     """
-    return chosen(catalog(settings.extraction, opening.templates(), tokens), names)
+    return chosen(catalog(settings.extraction, wiring.templates(), tokens), names)
 
 
-async def check_model(settings: Settings, limits: Limits, clock: Clock) -> Sequence[Checked]:
+async def check_model(
+    settings: Settings, limits: RunOptions, clock: Clock
+) -> Sequence[CheckResult]:
     """Ask the model one question of each kind that a run asks. What it answers is not kept.
 
     Raises:
@@ -38,9 +40,9 @@ async def check_model(settings: Settings, limits: Limits, clock: Clock) -> Seque
     # An answer out of the journal says nothing of what the model can do today.
     asked = settings.model_copy(update={"extractor": "llm", "journal": False})
     once = for_run(asked, limits)
-    opening.check(once, limits.preprocessing)
-    with opening.shared(once, clock) as around:
-        return await opening.checked(once, replace(around, patience=_SHORT))
+    wiring.check(once, limits.preprocessing)
+    with wiring.shared(once, clock) as around:
+        return await wiring.checked(once, replace(around, patience=_SHORT))
 
 
 def journal_stats(settings: Settings, clock: Clock) -> Stats:
@@ -49,7 +51,7 @@ def journal_stats(settings: Settings, clock: Clock) -> Stats:
     Raises:
         JournalRefused: it cannot be read.
     """
-    with opening.journal(settings, clock) as journal:
+    with wiring.journal(settings, clock) as journal:
         return journal.stats()
 
 
@@ -76,7 +78,7 @@ def journal_prune(
         BadUsage: nothing says which.
         JournalRefused: it cannot be read or written.
     """
-    with opening.journal(settings, clock) as journal:
+    with wiring.journal(settings, clock) as journal:
         return journal.prune(
             older_than=older_than, model=model, everything=everything, dry_run=dry_run
         )

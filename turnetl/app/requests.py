@@ -2,35 +2,37 @@
 
 from collections.abc import Sequence
 
-from turnetl import opening
+from turnetl import wiring
 from turnetl.app.tokens import tokens
 from turnetl.errors import BadUsage
-from turnetl.extraction.request import Request
+from turnetl.extraction.preview import RequestPreview
 from turnetl.ingest import group as ingesting
 from turnetl.lake import Lake
 from turnetl.model import Episode
-from turnetl.scope import Clock, Limits, chosen, for_run, scope_of
+from turnetl.run_options import Clock, RunOptions, chosen, for_run, scope_of
 from turnetl.settings import Settings
 
 _TURNS = 1
 """Of each group, if no limit is given."""
 
 
-async def requests(settings: Settings, limits: Limits, clock: Clock) -> Sequence[Request]:
+async def requests(
+    settings: Settings, limits: RunOptions, clock: Clock
+) -> Sequence[RequestPreview]:
     """Return what would be sent to read the next turns of each group. Sends and writes nothing.
 
     Raises:
         BadUsage: no model is asked, or it is not fully named.
     """
-    from turnetl.extraction.requests import requests as of  # noqa: PLC0415 - brings graphiti
+    from turnetl.extraction.request_preview import requests as of  # noqa: PLC0415 - brings graphiti
 
     once = for_run(settings, limits)
     if once.extractor_name == "structural":
         raise BadUsage("the `structural` extractor asks no model: there are no requests to show")
-    asked, read = opening.model(once), opening.reader(once)
-    found: list[Request] = []
+    asked, read = wiring.model(once), wiring.reader(once)
+    found: list[RequestPreview] = []
     turns = await _upcoming(settings, limits, clock)
-    with opening.journal(settings, clock) as journal:
+    with wiring.journal(settings, clock) as journal:
         kept = journal if settings.journal and journal.path.exists() else None
         for episode, context in turns:
             found += await of(
@@ -47,13 +49,13 @@ async def requests(settings: Settings, limits: Limits, clock: Clock) -> Sequence
 
 
 async def _upcoming(
-    settings: Settings, limits: Limits, clock: Clock
+    settings: Settings, limits: RunOptions, clock: Clock
 ) -> Sequence[tuple[Episode, Sequence[Episode]]]:
     """Return the next turns of each group, each with its context."""
     lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
     most = limits.limit or _TURNS
     found: list[tuple[Episode, Sequence[Episode]]] = []
-    async with opening.store(settings, write=False) as store:
+    async with wiring.store(settings, write=False) as store:
         for group in chosen(sorted(lake.groups()), limits.groups):
             found += await ingesting.upcoming(
                 group, lake, store, scope, context_turns=settings.context_turns, most=most

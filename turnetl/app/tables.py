@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from turnetl import episodes, opening, parse
-from turnetl.episodes.examples import Explained
-from turnetl.episodes.examples import explain as explained
+from turnetl import episodes, parse, wiring
+from turnetl.episodes.rule_examples import RuleExplanation
+from turnetl.episodes.rule_examples import explain as explained
 from turnetl.lake import Lake
-from turnetl.parse.joins import with_joined
+from turnetl.parse.name_collisions import with_joined
 from turnetl.progress import Progress, Step, silent
-from turnetl.scope import chosen
+from turnetl.run_options import chosen
 from turnetl.settings import Settings
 
 
@@ -29,15 +29,15 @@ def parse_archives(
         dry_run: write nothing, and say what would be done.
         progress: told after each archive.
     """
-    grouping, known = opening.groups(settings), opening.named(format_name)
+    grouping, known = wiring.groups(settings), wiring.named(format_name)
     found = parse.expand(paths)
     report = parse.archives(
         found.archives,
         Lake(settings.lake),
-        redactor=opening.redactor(settings),
+        redactor=wiring.redactor(settings),
         grouping=grouping,
         known=known,
-        jobs=opening.jobs(settings),
+        jobs=wiring.jobs(settings),
         dry_run=dry_run,
         progress=lambda done, total: progress(Step("parse", "archives", done, total)),
     )
@@ -63,7 +63,7 @@ def filter_turns(
     return episodes.build(
         lake,
         chosen(lake.groups(), groups),
-        filters=opening.filters(settings, by_hand=by_hand),
+        filters=wiring.filters(settings, by_hand=by_hand),
         progress=lambda done, total: progress(Step("filter", "groups", done, total)),
     )
 
@@ -75,14 +75,14 @@ def explain(
     *,
     examples: int = 5,
     progress: Progress = silent,
-) -> Explained:
+) -> RuleExplanation:
     """Say what a noise rule marks by itself, on or off, and show some of it. Writes nothing."""
     lake = Lake(settings.lake)
     return explained(
         lake,
         chosen(lake.groups(), groups),
-        opening.rule(settings, rule),
-        opening.filters(settings),
+        wiring.rule(settings, rule),
+        wiring.filters(settings),
         examples=examples,
         progress=lambda done, total: progress(Step("explain", "groups", done, total)),
     )

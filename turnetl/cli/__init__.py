@@ -9,7 +9,7 @@ from functools import partial
 from cyclopts import App, Group
 
 from turnetl import console
-from turnetl.cli import journal, looking, model, stages, templates
+from turnetl.cli import inspect, journal, model, stages, templates
 
 app = App(
     name="turnetl",
@@ -38,10 +38,10 @@ app.command(
     group=_stages,
     help="Ingest, and try the quarantined turns again.",
 )
-app.command(looking.status, group=_look)
-app.command(looking.formats_, name="formats", group=_look)
-app.command(looking.rules_, name="rules", group=_look)
-app.command(looking.search, group=_look)
+app.command(inspect.status, group=_look)
+app.command(inspect.formats_, name="formats", group=_look)
+app.command(inspect.rules_, name="rules", group=_look)
+app.command(inspect.search, group=_look)
 app.command(templates.app)
 app.command(model.app)
 app.command(journal.app)

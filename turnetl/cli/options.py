@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 from turnetl.clock import now, utc
 
 if TYPE_CHECKING:  # importing these costs a second, and `--help` must not pay it
-    from turnetl.app import Limits
+    from turnetl.app import RunOptions
     from turnetl.settings import Settings
 
 WITH_A_MODEL = Group("With a model", sort_key=3)
@@ -20,7 +20,7 @@ _REPEATED = Parameter(negative="", show_default=False)
 JSON = "One JSON object on standard output."
 Archives = Annotated[list[str], Parameter(negative="", help="Files, folders or globs.")]
 Extractor = Annotated[
-    Literal["structural", "llm", "both"] | None,
+    Literal["structural", "llm", "hybrid"] | None,
     Parameter(help="What finds entities and facts [default: llm if a model is set]."),
 ]
 Groups = Annotated[
@@ -58,7 +58,7 @@ class Common:
 
     def search(self) -> str:
         """Return the command that searches this very graph, up to the question."""
-        from turnetl.report.proposed import search
+        from turnetl.report.next_command import search
 
         options = {"--lake": self.lake, "--graph": self.graph, "--config": self.config}
         return search(Path(sys.argv[0]), Path.cwd(), options)
@@ -143,16 +143,18 @@ class Which:
         *,
         asked: "Asked | None" = None,
         retry: bool = False,
-    ) -> "Limits":
-        from turnetl.app import Limits
-        from turnetl.ingest import assumed
+    ) -> "RunOptions":
+        from turnetl.app import RunOptions
+        from turnetl.ingest import assumed_time
 
-        return Limits(
+        return RunOptions(
             groups=groups,
             since=utc(self.since),
             until=utc(self.until),
             limit=self.limit,
-            assume=assumed.read(self.assume_time, now()) if self.assume_time is not None else None,
+            assume=assumed_time.read(self.assume_time, now())
+            if self.assume_time is not None
+            else None,
             retry=retry,
             dry_run=self.dry_run,
             preprocessing=asked.preprocessing if asked else None,
@@ -177,14 +179,14 @@ class Asked:
         """What of it is a setting."""
         if not self.budget:
             return {}
-        from turnetl.settings.amounts import budget
+        from turnetl.settings.units import budget
 
         return {"budget": budget(self.budget)}
 
-    def limits(self) -> "Limits":
-        from turnetl.app import Limits
+    def limits(self) -> "RunOptions":
+        from turnetl.app import RunOptions
 
-        return Limits(preprocessing=self.preprocessing, reflexion=self.reflexion)
+        return RunOptions(preprocessing=self.preprocessing, reflexion=self.reflexion)
 
 
 COMMON, HOW, WHICH, NOISE, ASKED = Common(), How(), Which(), Noise(), Asked()

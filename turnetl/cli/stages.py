@@ -27,7 +27,7 @@ from turnetl.errors import BadUsage
 
 if TYPE_CHECKING:  # importing it costs a second, and `--help` must not pay it
     from turnetl.ingest.report import IngestReport
-    from turnetl.scope import Limits
+    from turnetl.run_options import RunOptions
     from turnetl.settings import Settings
 
 
@@ -143,7 +143,9 @@ def ingest(
     return shown.exit_code(report)
 
 
-def _asked(report: "IngestReport", settings: "Settings", limits: "Limits", common: Common) -> int:
+def _asked(
+    report: "IngestReport", settings: "Settings", limits: "RunOptions", common: Common
+) -> int:
     """Show the account, and what a model would be asked first: of one turn if no limit is said."""
     from rich.console import Group
 
@@ -167,7 +169,7 @@ def _explain(
     settings: "Settings", rule: str, groups: tuple[str, ...], examples: int, common: Common
 ) -> int:
     from turnetl import app as turnetl
-    from turnetl.report import explained as shown
+    from turnetl.report import rule_examples as shown
 
     with console.progress(as_json=common.json) as progress:
         found = turnetl.explain(settings, rule, groups, examples=examples, progress=progress)

@@ -7,8 +7,9 @@ from functools import cache
 import polars as pl
 
 from turnetl import ids, noise, schema
-from turnetl.episodes import copies, kinds, parts, text
+from turnetl.episodes import chunking, classify, dedup, text
 from turnetl.episodes.filters import Filters
+from turnetl.episodes.partitions import in_slices
 from turnetl.episodes.report import (
     FilteredGroup,
     FilterReport,
@@ -17,7 +18,6 @@ from turnetl.episodes.report import (
     count,
     from_text,
 )
-from turnetl.episodes.slices import in_slices
 from turnetl.episodes.table import episodes, finished
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
@@ -132,8 +132,8 @@ def _made_from(group: GroupId, files: Sequence[TurnFile], filters: Filters) -> s
 
 def _turns(files: Sequence[TurnFile]) -> str:
     """Return the digest of the turns files and of our own code."""
-    versions = (schema.TURNS.version, schema.EPISODES.version, copies.VERSION, text.VERSION)
-    recipe = (*versions, parts.LIMIT, parts.VERSION, kinds.VERSION)
+    versions = (schema.TURNS.version, schema.EPISODES.version, dedup.VERSION, text.VERSION)
+    recipe = (*versions, chunking.LIMIT, chunking.VERSION, classify.VERSION)
     origins = sorted(
         f"{file.path.name}/{file.origin.sha256}/{file.origin.format}"
         f"/{file.origin.reader}/{file.origin.redactor}"

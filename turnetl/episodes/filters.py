@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from turnetl.episodes.kinds import KINDS
+from turnetl.episodes.classify import KINDS
 from turnetl.model import GroupId
-from turnetl.noise import EMPTY, RULES, Rule
+from turnetl.noise import EMPTY, RULES, NoiseRule
 
 ALL = GroupId("")
 """Stands for every group of which nothing is said."""
@@ -15,7 +15,7 @@ ALL = GroupId("")
 class Filters:
     """Which turns are noise, and what a text leaves out. The default is what turnetl brings."""
 
-    rules: tuple[Rule, ...] = RULES
+    rules: tuple[NoiseRule, ...] = RULES
     """In the order in which they name a turn."""
     patterns: tuple[str, ...] = ()
     """Regular expressions (Rust's, as polars has them): what they match of the agent's words and of

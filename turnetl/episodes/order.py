@@ -5,7 +5,7 @@ Reads few columns and no text, so that a group may be larger than memory.
 
 import polars as pl
 
-from turnetl.episodes.copies import as_one
+from turnetl.episodes.dedup import as_one
 from turnetl.model import ClosedBy
 
 KEYS = (

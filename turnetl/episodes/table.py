@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import schema
-from turnetl.episodes import kinds, parts, text
+from turnetl.episodes import chunking, classify, text
 from turnetl.episodes.filters import Filters
-from turnetl.episodes.slices import in_slices
+from turnetl.episodes.partitions import in_slices
 from turnetl.lake import Batch
 from turnetl.model import GroupId
 from turnetl.noise import EMPTY
@@ -42,13 +42,13 @@ def finished(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:
         turns: as `slices.in_slices` gives them.
         filters: what a text leaves out.
     """
-    rendered = turns.with_columns(kinds.KIND.alias("kind"), texts(turns, filters))
-    split = rendered.with_columns(parts.split(rendered["text"]))
+    rendered = turns.with_columns(classify.KIND.alias("kind"), texts(turns, filters))
+    split = rendered.with_columns(chunking.split(rendered["text"]))
     counted = split.with_columns(
         pl.coalesce("noise", pl.when(EMPTY.when).then(pl.lit(EMPTY.name))).alias("noise"),
         pl.col("chars").alias("chars_before"),
         pl.col("text").str.len_chars().cast(pl.Int64).alias("chars_after"),
-        parts.tokens(pl.col("text")).alias("tokens"),
+        chunking.tokens(pl.col("text")).alias("tokens"),
         _digests(split["parts"]),
     )
     return counted.select(schema.EPISODES.polars.names()).cast(schema.EPISODES.polars)
@@ -58,7 +58,7 @@ def texts(turns: pl.DataFrame, filters: Filters) -> pl.Series:
     """Return `text`, one a row: without what the patterns for its group and kind match."""
     if not filters.special or turns.is_empty():
         return text.render(turns, filters.patterns)
-    rows = turns.with_row_index("at").with_columns(kinds.KIND.alias("kind"))
+    rows = turns.with_row_index("at").with_columns(classify.KIND.alias("kind"))
     alike = rows.partition_by("group_id", "kind", as_dict=True)
     told = [
         some.select("at", text.render(some, filters.patterns_of(GroupId(group), kind)))

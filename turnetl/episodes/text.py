@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from turnetl.episodes import blocks, calls, clean
+from turnetl.episodes import code_blocks, text_cleaning, tool_calls
 from turnetl.model import ClosedBy
 
 VERSION = 6
@@ -24,15 +24,15 @@ def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
         patterns: regular expressions (Rust's): what they match of the agent's words, of calls and
             of what came of them is left out.
     """
-    agent = turns.with_columns(clean.without(pl.col("assistant_text"), patterns), _here())
+    agent = turns.with_columns(text_cleaning.without(pl.col("assistant_text"), patterns), _here())
     with_calls = agent.with_columns(
-        clean.said(agent["user_text"]),
-        clean.said(blocks.shortened(agent)),
-        calls.lines(agent, patterns),
+        text_cleaning.said(agent["user_text"]),
+        text_cleaning.said(code_blocks.shortened(agent)),
+        tool_calls.lines(agent, patterns),
     )
     messages = pl.concat_list(
         _message("user", pl.col("user_text")),
-        _message("assistant", clean.prose(pl.col("assistant_text"))),
+        _message("assistant", text_cleaning.prose(pl.col("assistant_text"))),
         _messages("user", "steering"),
         _messages("user", "answers"),
         pl.col("calls").list.eval("tools: " + pl.element()).list.join("\n"),
@@ -63,5 +63,5 @@ def _message(speaker: str, text: pl.Expr) -> pl.Expr:
 
 
 def _messages(speaker: str, column: str) -> pl.Expr:
-    said = pl.col(column).list.eval(_message(speaker, clean.words(pl.element())))
+    said = pl.col(column).list.eval(_message(speaker, text_cleaning.words(pl.element())))
     return said.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")

@@ -9,7 +9,7 @@ from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.extraction import ontology_lint, preprocessor
 from turnetl.extraction.config import TEMPLATE_ENDING, ExtractionConfig, Said, slip
-from turnetl.extraction.findings import Finding, error, warning
+from turnetl.extraction.diagnostics import Diagnostic, error, warning
 from turnetl.extraction.ontology import FOLDER, Ontology
 from turnetl.extraction.templates import SAYS_NOTHING, TemplateResolver, text_of
 
@@ -28,7 +28,7 @@ _PROMPTS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogEntry:
     """A template or an ontology, by its name."""
 
     name: str
@@ -49,7 +49,7 @@ class Entry:
     """Of a turn of one part, read once; each pass of reflexion costs as much again."""
     used_for: tuple[str, ...]
     """Which turns, as the config says."""
-    findings: tuple[Finding, ...]
+    findings: tuple[Diagnostic, ...]
 
     @property
     def is_broken(self) -> bool:
@@ -65,12 +65,12 @@ class _Told:
     digest: str = ""
     tokens: tuple[int, ...] = (0,)
     """Of each extraction prompt."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def catalog(
     config: ExtractionConfig, templates: TemplateResolver, estimate: Estimate
-) -> tuple[Entry, ...]:
+) -> tuple[CatalogEntry, ...]:
     """Return all that the config says or names and all that lies in the folders.
 
     First instructions in the config itself, then templates, then ontologies.
@@ -93,7 +93,7 @@ def catalog(
     )
 
 
-def chosen(entries: Sequence[Entry], names: Sequence[str]) -> tuple[Entry, ...]:
+def chosen(entries: Sequence[CatalogEntry], names: Sequence[str]) -> tuple[CatalogEntry, ...]:
     """Return the entries of these names, of all if none is named.
 
     Raises:
@@ -115,11 +115,11 @@ def _entry(
     config: ExtractionConfig,
     templates: TemplateResolver,
     read: Callable[[Path], _Told],
-) -> Entry:
+) -> CatalogEntry:
     paths = templates.found(file)
     missing = _Told(findings=(error(f"is in none of {templates.places}"),))
     told = read(paths[0]) if paths else missing
-    return Entry(
+    return CatalogEntry(
         name=name,
         path=paths[0] if paths else None,
         place=_place(paths[0], templates) if paths else "",
@@ -133,7 +133,9 @@ def _entry(
     )
 
 
-def _inline(config: ExtractionConfig, estimate: Estimate, kinds: Ontology) -> Iterator[Entry]:
+def _inline(
+    config: ExtractionConfig, estimate: Estimate, kinds: Ontology
+) -> Iterator[CatalogEntry]:
     """Yield the instructions that stand in the config itself, each once."""
     uses: dict[str, list[str]] = {}
     for said, turns in _uses(config):
@@ -141,7 +143,7 @@ def _inline(config: ExtractionConfig, estimate: Estimate, kinds: Ontology) -> It
             uses.setdefault(said, []).append(turns)
     for number, (said, turns_of) in enumerate(uses.items(), 1):
         tokens, wrong = estimate(said), slip(said)
-        yield Entry(
+        yield CatalogEntry(
             name=f"inline {number}",
             path=None,
             place="config",
@@ -185,7 +187,7 @@ def _of_ontology(path: Path, estimate: Estimate) -> _Told:
     return _Told(told, kinds.digest, tokens, said.findings)
 
 
-def _of_text(told: str, tokens: int, kinds: Ontology) -> Iterator[Finding]:
+def _of_text(told: str, tokens: int, kinds: Ontology) -> Iterator[Diagnostic]:
     if not told:
         yield warning("tells the model nothing: it only leaves something out")
         return
@@ -196,7 +198,7 @@ def _of_text(told: str, tokens: int, kinds: Ontology) -> Iterator[Finding]:
         yield warning(f"names no kind of thing that the ontology knows: {', '.join(kinds.things)}")
 
 
-def _same(paths: Sequence[Path]) -> Iterator[Finding]:
+def _same(paths: Sequence[Path]) -> Iterator[Diagnostic]:
     if len(paths) > 1 and text_of(paths[0]) == text_of(paths[1]):
         yield warning(f"is the same as `{paths[1]}`, and hides what may be mended there")
 

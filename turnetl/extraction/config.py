@@ -19,7 +19,7 @@ _SHOWN = 80
 
 Mode = Literal["prepend", "append"]
 Kind = Literal["error_heavy", "code_heavy", "tool_heavy", "conversational", "ordinary"]
-"""The words of `episodes.kinds.KINDS`."""
+"""The words of `episodes.classify.KINDS`."""
 
 
 def _said(given: object) -> object:

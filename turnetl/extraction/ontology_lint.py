@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from turnetl.extraction.findings import Finding, error, warning
+from turnetl.extraction.diagnostics import Diagnostic, error, warning
 
 PROTECTED = frozenset(
     {
@@ -39,7 +39,7 @@ class Said:
     things: Mapping[str, str]
     facts: Mapping[str, str]
     fields: Mapping[str, Mapping[str, str]]
-    findings: tuple[Finding, ...]
+    findings: tuple[Diagnostic, ...]
 
 
 def read(text: str) -> Said:
@@ -73,7 +73,7 @@ def _fields(kind: Any) -> Mapping[str, str]:
 
 def _findings(
     tables: Mapping[str, Any], kinds: Mapping[str, Mapping[str, Any]]
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     for name, table in tables.items():
         if name not in _TABLES:
             yield error(f"`{name}` means nothing; known are [things] and [facts]")
@@ -89,7 +89,7 @@ def _findings(
     yield from _alike(kinds)
 
 
-def _of_kind(table: str, name: str, kind: Any) -> Iterator[Finding]:
+def _of_kind(table: str, name: str, kind: Any) -> Iterator[Diagnostic]:
     where = f"`{table}.{name}`"
     if not (name.isascii() and name.isidentifier()):
         yield error(f"{where}: a name has letters, digits and underscores, no digit first")
@@ -110,7 +110,7 @@ def _of_kind(table: str, name: str, kind: Any) -> Iterator[Finding]:
     yield from _length(where, meaning)
 
 
-def _of_table(where: str, name: str, kind: Mapping[str, Any]) -> Iterator[Finding]:
+def _of_table(where: str, name: str, kind: Mapping[str, Any]) -> Iterator[Diagnostic]:
     for key in kind:
         if key not in _KEYS:
             yield error(f"{where}: `{key}` means nothing; known are {' and '.join(_KEYS)}")
@@ -124,7 +124,7 @@ def _of_table(where: str, name: str, kind: Mapping[str, Any]) -> Iterator[Findin
         yield warning(f"{where} has fields: every {name} of every turn costs a call of its own")
 
 
-def _of_field(where: str, field: str, line: Any) -> Iterator[Finding]:
+def _of_field(where: str, field: str, line: Any) -> Iterator[Diagnostic]:
     if field in PROTECTED:
         yield error(f"{where}: Graphiti has a `{field}` of its own; give the field another name")
     elif not (field.isascii() and field.isidentifier()) or field.startswith("_"):
@@ -137,7 +137,7 @@ def _of_field(where: str, field: str, line: Any) -> Iterator[Finding]:
         yield from _length(f"{where}: field `{field}`", line)
 
 
-def _length(where: str, text: str) -> Iterator[Finding]:
+def _length(where: str, text: str) -> Iterator[Diagnostic]:
     long = f"{where} has {len(text):,} characters, and stands in a prompt of every turn"
     if len(text) > LONGEST:
         yield error(f"{long}; say it in {LONGEST}")
@@ -145,7 +145,7 @@ def _length(where: str, text: str) -> Iterator[Finding]:
         yield warning(f"{long}; {LONG} are enough")
 
 
-def _alike(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+def _alike(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[Diagnostic]:
     """Yield what is said twice: names that differ in case only, and meanings."""
     names = [name for named in kinds.values() for name in named]
     for name, count in Counter(name.lower() for name in names).items():

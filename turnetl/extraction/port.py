@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId, Usage
 
 Extracted = TypeVar("Extracted")
@@ -27,11 +27,11 @@ class Resolved:
     facts: tuple[Fact, ...]
     mentions: tuple[str, ...]
     usage: Usage = field(default_factory=Usage)
-    said_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    mentioned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The parts of a long turn that speak of an entity, ascending, from 0, by its uuid; of those
     that are not named here it is not known."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    """What a model named and nobody would look for, by reason: words of `extraction.junk`, and
+    discarded: Mapping[str, int] = field(default_factory=dict)
+    """What a model named and nobody would look for, by reason: words of `extraction.stoplist`, and
     `facts` that had nothing else to hang on."""
 
 
@@ -60,7 +60,7 @@ class Extractor(Protocol[Extracted]):
         ...
 
     async def resolve(
-        self, episode: Episode, extracted: Extracted, group: Group, *, now: datetime
+        self, episode: Episode, extracted: Extracted, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
         """Match what was extracted against the group; changes nothing in it."""
         ...

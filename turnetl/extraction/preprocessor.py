@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from turnetl.errors import BadUsage
-from turnetl.patterns import complaint
+from turnetl.regex_check import complaint
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from turnetl.formats.chat import OpenAIConversations, ShareGPT
 from turnetl.formats.claude import ClaudeCode, ClaudeWeb
 from turnetl.formats.codex import Codex, CodexDocument
 from turnetl.formats.gemini import GeminiJson, GeminiJsonl, GeminiStream
-from turnetl.formats.kit.opening import Opening
+from turnetl.formats.kit.probe import Probe
 from turnetl.formats.opencode import OpenCode
 
 KNOWN: tuple[Format, ...] = (
@@ -24,7 +24,7 @@ KNOWN: tuple[Format, ...] = (
 
 def sniff(data: bytes) -> Format | None:
     """Return the format of an archive, or None if none knows it."""
-    opening = Opening(data)
+    opening = Probe(data)
     return next((known for known in KNOWN if known.sniff(opening)), None)
 
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
-from turnetl.formats.kit.opening import Opening
 from turnetl.formats.kit.places import Counts, Place
+from turnetl.formats.kit.probe import Probe
 from turnetl.model import ClosedBy, SessionId
 
 __all__ = [
     "Counts",
     "Format",
-    "Opening",
+    "Probe",
     "Place",
     "RawTurn",
-    "Reading",
+    "ParsedArchive",
     "ToolUse",
     "moment",
 ]
@@ -45,7 +45,7 @@ class ToolUse:
 class RawTurn:
     """A turn as the archive has it: neither redacted nor cut. Lists are in file order."""
 
-    native: str
+    native_id: str
     """What the turn's id is made of: the prompt's own id, or session and ordinal."""
     session_id: SessionId
     ordinal: int
@@ -59,7 +59,7 @@ class RawTurn:
     agent_id: str | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    said: list[str] = field(default_factory=list)
+    assistant_texts: list[str] = field(default_factory=list)
     """What the agent said, a text each."""
     steering: list[str] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
@@ -78,13 +78,13 @@ class RawTurn:
     @property
     def chars(self) -> int:
         """Of the whole turn: prompt, answers, tool inputs and outcomes, steering; no thinking."""
-        spoken = (self.user_text, *self.said, *self.steering, *self.answers)
+        spoken = (self.user_text, *self.assistant_texts, *self.steering, *self.answers)
         outcomes = sum(len(tool.outcome) for tool in self.tools)
         return sum(map(len, spoken)) + self.input_chars + outcomes
 
 
 @dataclass(slots=True)
-class Reading:
+class ParsedArchive:
     """All that a format says about one archive."""
 
     turns: list[RawTurn]
@@ -109,11 +109,11 @@ class Format(Protocol):
         """Grows when the same bytes would give other turns: archives are then read again."""
         ...
 
-    def sniff(self, opening: Opening) -> bool:
+    def sniff(self, opening: Probe) -> bool:
         """Say whether an archive that begins like this is one of these."""
         ...
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> ParsedArchive:
         """Read a whole archive. Never raises: what cannot be read is counted."""
         ...
 

@@ -122,7 +122,7 @@ def mentions(change: Change) -> list[Link]:
     pairs = [
         (episodes[number], uuid)
         for uuid in change.mentions
-        for number in change.said_in.get(uuid, (0,))
+        for number in change.mentioned_in.get(uuid, (0,))
     ]
     return [Link(ids.edge_id("MENTIONS", part, uuid), part, uuid) for part, uuid in pairs]
 
@@ -186,7 +186,7 @@ def commit_row(change: Change, receipt: Receipt) -> Row:
         "cost": None if usage.cost is None else float(usage.cost),
         "nodes_new": receipt.nodes_new,
         "edges_new": receipt.edges_new,
-        "edges_retired": receipt.edges_retired,
+        "edges_invalidated": receipt.edges_invalidated,
         "before": before_images(change),
     }
 

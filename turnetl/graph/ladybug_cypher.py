@@ -43,7 +43,7 @@ SCHEMA = (
     content_hash STRING, text_hash STRING, parts INT64, recipe STRING, committed_at TIMESTAMP,
     started_at TIMESTAMP, ended_at TIMESTAMP, archive STRING, first_line INT64, last_line INT64,
     calls INT64, prompt_tokens INT64, cached_tokens INT64, completion_tokens INT64, seconds DOUBLE,
-    cost DOUBLE, nodes_new INT64, edges_new INT64, edges_retired INT64, `before` STRING)""",
+    cost DOUBLE, nodes_new INT64, edges_new INT64, edges_invalidated INT64, `before` STRING)""",
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
@@ -52,7 +52,7 @@ RECEIPT_COLUMNS = (
     *("parts", "recipe", "committed_at", "started_at", "ended_at", "archive", "first_line"),
     *("last_line", "calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds"),
     "cost",
-    *("nodes_new", "edges_new", "edges_retired"),
+    *("nodes_new", "edges_new", "edges_invalidated"),
 )
 RECEIPTS = f"""
 MATCH (c:TurnCommit) WHERE c.group_id = $group_id
@@ -162,5 +162,5 @@ CREATE (:TurnCommit {
     prompt_tokens: CAST($prompt_tokens AS INT64), cached_tokens: CAST($cached_tokens AS INT64),
     completion_tokens: CAST($completion_tokens AS INT64), seconds: $seconds, cost: $cost,
     nodes_new: CAST($nodes_new AS INT64), edges_new: CAST($edges_new AS INT64),
-    edges_retired: CAST($edges_retired AS INT64), `before`: $before})
+    edges_invalidated: CAST($edges_invalidated AS INT64), `before`: $before})
 """

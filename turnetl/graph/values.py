@@ -36,7 +36,7 @@ def receipt(row: Mapping[str, Any]) -> Receipt:
         ),
         nodes_new=row["nodes_new"],
         edges_new=row["edges_new"],
-        edges_retired=row["edges_retired"],
+        edges_invalidated=row["edges_invalidated"],
     )
 
 

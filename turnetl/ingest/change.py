@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from turnetl.extraction.port import Resolved
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Change, Entity, Episode, Fact
 
 
-def change_of(episode: Episode, resolved: Resolved, group: Group) -> Change:
+def change_of(episode: Episode, resolved: Resolved, group: MirrorGroup) -> Change:
     """Put together what the turn does, with what was there before and its place in the session."""
     previous, following = group.neighbours(episode)
     entities_before = (group.entity(entity.uuid) for entity in resolved.entities)
@@ -23,11 +23,11 @@ def change_of(episode: Episode, resolved: Resolved, group: Group) -> Change:
         next_turn=following,
         usage=resolved.usage,
         previous_parts=group.parts_of(previous) if previous else 1,
-        said_in=dict(_said_in(episode, resolved, group)) if len(episode.parts) > 1 else {},
+        mentioned_in=dict(_said_in(episode, resolved, group)) if len(episode.parts) > 1 else {},
     )
 
 
-def retired(change: Change) -> list[Fact]:
+def invalidated(change: Change) -> list[Fact]:
     """Return the facts that were open before and are not any more."""
     were_open = {fact.uuid for fact in change.facts_before if fact.invalid_at is None}
     return [f for f in change.facts if f.uuid in were_open and f.invalid_at is not None]
@@ -39,13 +39,13 @@ def summed(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _said_in(
-    episode: Episode, resolved: Resolved, group: Group
+    episode: Episode, resolved: Resolved, group: MirrorGroup
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield for each thing the parts that speak of it: as was found out, or those that name it."""
     new = {entity.uuid: entity for entity in resolved.entities}
     said = [part.casefold() for part in episode.parts]
     for uuid in resolved.mentions:
-        known = resolved.said_in.get(uuid)
+        known = resolved.mentioned_in.get(uuid)
         thing = new.get(uuid) or group.entity(uuid)
         yield uuid, known or _naming(thing, said) or (0,)
 

@@ -8,23 +8,23 @@ from typing import Any
 
 import polars as pl
 
-from turnetl.errors import Later, TurnetlError
+from turnetl.errors import Retryable, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
+from turnetl.ingest import candidates
 from turnetl.ingest import plan as planning
-from turnetl.ingest import taken
-from turnetl.ingest.ahead import with_context
-from turnetl.ingest.pipeline import Done, Pipeline, Run
+from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.plan import Plan, Scope
+from turnetl.ingest.prefetch import with_context
 from turnetl.ingest.quarantine import Quarantine
-from turnetl.ingest.report import GroupReport, Holds, standing
+from turnetl.ingest.report import GroupCounts, GroupReport, group_report
 from turnetl.lake import Lake
 from turnetl.llm.port import Embedder
 from turnetl.model import Episode, GroupId, Receipt, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class IngestResources:
     """What a group is ingested with; opened by the caller, shared by all groups."""
 
     lake: Lake
@@ -51,16 +51,20 @@ async def status(
         scope: which turns a run would take.
         recipe: how a run would extract the turns of a group and kind; None if that cannot be told.
     """
-    rows = taken.episodes(lake, group, scope)
+    rows = candidates.episodes(lake, group, scope)
     by_kind = partial(recipe, group) if recipe is not None else None
     receipts = await store.receipts(group)
     plan = _plan(group, rows, lake, receipts, scope, recipe=by_kind, context_turns=0)
-    stands = standing(plan, await _holds(store, group), Quarantine(lake.root, group).entries())
-    return replace(stands, spent=sum((one.usage for one in receipts), Usage()))
+    stands = group_report(plan, await _holds(store, group), Quarantine(lake.root, group).entries())
+    return replace(stands, usage=sum((one.usage for one in receipts), Usage()))
 
 
 async def ingest(
-    group: GroupId, tools: Tools, scope: Scope, run: Run, progress: Callable[[int, int], None]
+    group: GroupId,
+    tools: IngestResources,
+    scope: Scope,
+    run: IngestRun,
+    progress: Callable[[int, int], None],
 ) -> GroupReport:
     """Commit what is left of the group; writes nothing if nothing is left.
 
@@ -75,7 +79,7 @@ async def ingest(
         The account, also of a group that could not be finished: what was committed stays.
     """
     try:
-        rows = taken.episodes(tools.lake, group, scope)
+        rows = candidates.episodes(tools.lake, group, scope)
         plan = _plan(
             group,
             rows,
@@ -89,17 +93,17 @@ async def ingest(
         return _stopped(_unasked(group, tools.lake), refused)
     quarantine = Quarantine(tools.lake.root, group)
     pipeline = Pipeline(tools.store, tools.extractor, tools.embedder, quarantine, run)
-    at_once = taken.AT_ONCE if scope.assume is None else None
-    episodes = taken.values(rows, plan.needed, at_once=at_once)
+    at_once = candidates.AT_ONCE if scope.assume is None else None
+    episodes = candidates.values(rows, plan.needed, at_once=at_once)
     error = await _carry(plan, episodes, pipeline, progress) if plan.todo else None
     holds = None
     with suppress(TurnetlError):
         holds = await _holds(tools.store, group)
     done = pipeline.done
     report = replace(
-        standing(plan, holds, quarantine.entries(), committed=done.committed),
-        left_out=done.left_out,
-        retiring=done.retiring,
+        group_report(plan, holds, quarantine.entries(), committed=done.committed),
+        discarded=done.discarded,
+        invalidating=done.invalidating,
     )
     return report if error is None else _stopped(report, error)
 
@@ -117,12 +121,12 @@ async def upcoming(
 
     Writes nothing.
     """
-    rows = taken.episodes(lake, group, scope)
+    rows = candidates.episodes(lake, group, scope)
     receipts = await store.receipts(group)
     plan = _plan(group, rows, lake, receipts, scope, recipe=None, context_turns=context_turns)
     first = {turn: plan.context[turn] for turn in plan.todo[:most]}
     needed = {*first, *(before for turns in first.values() for before in turns)}
-    return list(with_context(taken.values(rows, needed), first))
+    return list(with_context(candidates.values(rows, needed), first))
 
 
 async def _carry(
@@ -135,7 +139,7 @@ async def _carry(
     todo = len(plan.todo)
     progress(0, todo)
 
-    def tell(done: Done) -> None:
+    def tell(done: IngestProgress) -> None:
         progress(done.committed + done.quarantined, todo)
 
     try:
@@ -166,16 +170,16 @@ def _plan(
     )
 
 
-async def _holds(store: GraphStore, group: GroupId) -> Holds:
-    return Holds(*await store.counts(group))
+async def _holds(store: GraphStore, group: GroupId) -> GroupCounts:
+    return GroupCounts(*await store.counts(group))
 
 
 def _unasked(group: GroupId, lake: Lake) -> GroupReport:
     """Return the report of a group of which the graph said nothing."""
     turns = lake.scan_episodes(group).select(pl.len()).collect().item()
-    return GroupReport(group, turns=turns, waiting={planning.UNKNOWN: turns})
+    return GroupReport(group, turns=turns, pending_reasons={planning.UNKNOWN: turns})
 
 
 def _stopped(report: GroupReport, error: TurnetlError) -> GroupReport:
-    again = isinstance(error, Later)
+    again = isinstance(error, Retryable)
     return replace(report, error=str(error), exit_code=error.exit_code, again=again)

@@ -13,12 +13,12 @@ from typing import Any
 
 from turnetl.errors import BadTurn, Exhausted, GraphBusy, TurnetlError
 from turnetl.extraction.port import Extractor, Resolved
-from turnetl.graph.mirror.group import Group
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.ingest import owner
-from turnetl.ingest.ahead import extracted
-from turnetl.ingest.change import change_of, retired, summed
-from turnetl.ingest.quarantine import Entry, Quarantine
+from turnetl.ingest.change import change_of, invalidated, summed
+from turnetl.ingest.prefetch import extracted
+from turnetl.ingest.quarantine import Quarantine, QuarantineEntry
 from turnetl.llm.port import Embedder
 from turnetl.model import Change, Episode, GroupId, Lease, Profile, Receipt, TurnId
 
@@ -30,30 +30,30 @@ _COMMIT_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class IngestRun:
     """Who writes, and by which clock."""
 
     run_id: str
     owner: str
     clock: Callable[[], datetime]
     lease: timedelta
-    ahead: int
+    prefetch: int
     """Turns whose extraction may run ahead of the commit."""
     pause: float = 0.5
     """Seconds until a commit that got no answer is tried again; doubled each time."""
-    retire_flag: int = 10
+    invalidation_alert: int = 10
     """Facts that a turn may retire; of one that retires more, a person shall know."""
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class IngestProgress:
     """What came of a group's turns in this run."""
 
     committed: int
     quarantined: int
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    discarded: Mapping[str, int] = field(default_factory=dict)
     """Things that were named and left out, by reason."""
-    retiring: Mapping[TurnId, int] = field(default_factory=dict)
+    invalidating: Mapping[TurnId, int] = field(default_factory=dict)
     """How many facts each turn retired that retired many."""
 
 
@@ -66,14 +66,14 @@ class Pipeline:
         extractor: Extractor[Any],
         embedder: Embedder,
         quarantine: Quarantine,
-        run: Run,
+        run: IngestRun,
     ) -> None:
         self._store = store
         self._extractor = extractor
         self._embedder = embedder
         self._quarantine = quarantine
         self._run = run
-        self.done = Done(0, 0)
+        self.done = IngestProgress(0, 0)
         """What came of the turns so far, also when `ingest` raised."""
 
     async def ingest(
@@ -81,8 +81,8 @@ class Pipeline:
         group_id: GroupId,
         episodes: Iterable[Episode],
         context: Mapping[TurnId, Sequence[TurnId]],
-        progress: Callable[[Done], None],
-    ) -> Done:
+        progress: Callable[[IngestProgress], None],
+    ) -> IngestProgress:
         """Commit the turns named in `context`, in the order of `episodes`.
 
         Args:
@@ -96,9 +96,9 @@ class Pipeline:
             Exhausted: several turns failed one after the other.
         """
         async with self._leased(group_id) as lease:
-            group = Group(await self._store.load(group_id))
+            group = MirrorGroup(await self._store.load(group_id))
             in_a_row = 0
-            turns = extracted(episodes, context, self._extract, most=self._run.ahead)
+            turns = extracted(episodes, context, self._extract, most=self._run.prefetch)
             async with aclosing(turns) as ahead:
                 async for episode, extraction in ahead:
                     try:
@@ -148,7 +148,9 @@ class Pipeline:
         with _blamed_on(episode):
             return await self._extractor.extract(episode, context)
 
-    async def _turn(self, lease: Lease, group: Group, episode: Episode, extracted: Any) -> None:
+    async def _turn(
+        self, lease: Lease, group: MirrorGroup, episode: Episode, extracted: Any
+    ) -> None:
         now = self._run.clock()
         with _blamed_on(episode):
             resolved = await self._extractor.resolve(episode, extracted, group, now=now)
@@ -163,16 +165,16 @@ class Pipeline:
     def _count(self, change: Change, resolved: Resolved, *, written: bool) -> None:
         if not written:
             return
-        turn, gone = change.episode.turn, len(retired(change))
-        retiring = self.done.retiring
-        if gone > self._run.retire_flag:
+        turn, gone = change.episode.turn, len(invalidated(change))
+        retiring = self.done.invalidating
+        if gone > self._run.invalidation_alert:
             log.warning("many facts retired", extra={"turn_id": turn.turn_id, "facts": gone})
             retiring = {**retiring, turn.turn_id: gone}
         self.done = replace(
             self.done,
             committed=self.done.committed + 1,
-            left_out=summed(self.done.left_out, resolved.left_out),
-            retiring=retiring,
+            discarded=summed(self.done.discarded, resolved.discarded),
+            invalidating=retiring,
         )
 
     async def _embedded(self, resolved: Resolved) -> Resolved:
@@ -234,14 +236,14 @@ class Pipeline:
             usage=change.usage,
             nodes_new=len(change.entities) - len(change.entities_before),
             edges_new=len(change.facts) - len(change.facts_before),
-            edges_retired=len(retired(change)),
+            edges_invalidated=len(invalidated(change)),
         )
 
     def _set_aside(self, episode: Episode, error: BadTurn) -> None:
         turn = episode.turn
         log.info("turn set aside", extra={"turn_id": turn.turn_id, "reason": str(error)})
         self._quarantine.add(
-            Entry(
+            QuarantineEntry(
                 turn_id=turn.turn_id,
                 reason=str(error),
                 archive=turn.archive,

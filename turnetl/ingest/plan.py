@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from turnetl.ingest.assumed import AssumedTime
+from turnetl.ingest.assumed_time import AssumedTime
 from turnetl.model import GroupId, Receipt, TurnId
 
 OPEN = "open"
@@ -70,12 +70,12 @@ class Plan:
     """By rule."""
     gaps: Mapping[str, int]
     """Turns that wait, by reason: open, no_time, out_of_range, over_limit."""
-    set_aside: frozenset[TurnId]
+    quarantined: frozenset[TurnId]
     """Quarantined turns, also those that are to be tried again."""
     stale: Mapping[str, int]
     """Committed turns that would be committed otherwise today, by reason: a rule speaks against
     them, or what they say, how it is rendered or the recipe changed. Shown, never done again."""
-    gone: int
+    missing_from_lake: int
     """Committed turns that the lake no longer holds."""
     assumed: int
     """Turns that the graph holds, or that may go there, with a time that no archive says."""
@@ -123,9 +123,9 @@ def make(
         context=_context(marked, frozenset(todo), context_turns),
         noise=_noise(marked),
         gaps=_gaps(states, over_limit=len(set(ready) - set(todo))),
-        set_aside=set_aside,
+        quarantined=set_aside,
         stale=_stale(marked, done, recipe),
-        gone=len(done.keys() - set(episodes["turn_id"].to_list())),
+        missing_from_lake=len(done.keys() - set(episodes["turn_id"].to_list())),
         assumed=marked.filter("timeless", ~pl.col("state").is_in(["noise", NO_TIME])).height,
     )
 

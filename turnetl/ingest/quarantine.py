@@ -15,7 +15,7 @@ from turnetl.model import GroupId, TurnId
 log = logging.getLogger(__name__)
 
 
-class Entry(msgspec.Struct, frozen=True):
+class QuarantineEntry(msgspec.Struct, frozen=True):
     """Why a turn is not in the graph."""
 
     turn_id: str
@@ -32,7 +32,7 @@ class Quarantine:
     def __init__(self, root: Path, group: GroupId) -> None:
         self._folder = root / "quarantine" / group
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[QuarantineEntry, ...]:
         """Return what waits, by archive and line. An entry that cannot be read does not wait."""
         if not self._folder.is_dir():
             return ()
@@ -43,7 +43,7 @@ class Quarantine:
     def turns(self) -> frozenset[TurnId]:
         return frozenset(TurnId(entry.turn_id) for entry in self.entries())
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: QuarantineEntry) -> None:
         """Write the entry, whole or not at all."""
         self._folder.mkdir(parents=True, exist_ok=True)
         unfinished = self._folder / f".{entry.turn_id}"
@@ -58,9 +58,9 @@ class Quarantine:
         return self._folder / f"{turn}.json"
 
 
-def _entry(file: Path) -> Entry | None:
+def _entry(file: Path) -> QuarantineEntry | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Entry)
+        return msgspec.json.decode(file.read_bytes(), type=QuarantineEntry)
     except (OSError, msgspec.DecodeError):
         log.warning("quarantine file `%s` cannot be read: its turn is tried again", file)
         return None

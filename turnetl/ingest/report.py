@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from turnetl.ingest.plan import QUARANTINED, READY, Plan
-from turnetl.ingest.quarantine import Entry
+from turnetl.ingest.quarantine import QuarantineEntry
 from turnetl.model import GroupId, TurnId, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class GroupCounts:
     """What the graph holds of a group."""
 
     episodes: int
@@ -28,27 +28,27 @@ class GroupReport:
     skipped: int = 0
     """In the graph before this run."""
     quarantined: int = 0
-    waiting: Mapping[str, int] | None = None
+    pending_reasons: Mapping[str, int] | None = None
     """Turns that are neither in the graph nor against a rule nor set aside, by reason."""
     noise: Mapping[str, int] | None = None
     """By rule."""
-    stale_why: Mapping[str, int] | None = None
+    stale_reasons: Mapping[str, int] | None = None
     """Turns in the graph that would be there otherwise today, by reason."""
-    gone: int = 0
+    missing_from_lake: int = 0
     """In the graph, and no more in the lake."""
     assumed: int = 0
     """In the graph, or on the way there, with a time that no archive says."""
-    archives_gone: tuple[str, ...] = ()
+    missing_archives: tuple[str, ...] = ()
     """Archives that are not where they were; their turns stay."""
-    holds: Holds | None = None
+    counts: GroupCounts | None = None
     """None if the graph did not say."""
-    spent: Usage | None = None
+    usage: Usage | None = None
     """What the answers cost that the turns in the graph are made of, whenever they were paid for;
     None if nobody asked."""
-    set_aside: tuple[Entry, ...] = ()
-    left_out: Mapping[str, int] | None = None
+    quarantined_turns: tuple[QuarantineEntry, ...] = ()
+    discarded: Mapping[str, int] | None = None
     """What this run left out of turns because nobody would look for it, by reason."""
-    retiring: Mapping[TurnId, int] | None = None
+    invalidating: Mapping[TurnId, int] | None = None
     """How many facts each turn of this run retired that retired many."""
     error: str | None = None
     """Why the group was not finished."""
@@ -62,22 +62,22 @@ class GroupReport:
 
     @property
     def pending(self) -> int:
-        return sum((self.waiting or {}).values())
+        return sum((self.pending_reasons or {}).values())
 
     @property
     def ready(self) -> int:
         """Turns that wait for nothing but a run."""
-        return (self.waiting or {}).get(READY, 0)
+        return (self.pending_reasons or {}).get(READY, 0)
 
     @property
     def stale(self) -> int:
-        return sum((self.stale_why or {}).values())
+        return sum((self.stale_reasons or {}).values())
 
     @property
     def gaps(self) -> dict[str, int]:
         """Turns that are not in the graph though no rule speaks against them, by reason."""
         aside = {QUARANTINED: self.quarantined} if self.quarantined else {}
-        return {**(self.waiting or {}), **aside}
+        return {**(self.pending_reasons or {}), **aside}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class IngestReport:
     run_id: str | None
     """None if nothing was written."""
     groups: tuple[GroupReport, ...]
-    questions: tuple[str, ...] = ()
+    sample_questions: tuple[str, ...] = ()
     """To try the search with, if anything new was committed."""
     error: str | None = None
     """Why no group could be looked at."""
@@ -118,8 +118,12 @@ class IngestReport:
         return sum(group.ready for group in self.groups)
 
 
-def standing(
-    plan: Plan, holds: Holds | None, quarantine: Sequence[Entry], *, committed: int = 0
+def group_report(
+    plan: Plan,
+    holds: GroupCounts | None,
+    quarantine: Sequence[QuarantineEntry],
+    *,
+    committed: int = 0,
 ) -> GroupReport:
     """Say how a group stands that was planned so, and then carried so far.
 
@@ -130,7 +134,7 @@ def standing(
         committed: turns of the plan that this run committed.
     """
     todo = frozenset(plan.todo)
-    ours = tuple(entry for entry in quarantine if entry.turn_id in plan.set_aside | todo)
+    ours = tuple(entry for entry in quarantine if entry.turn_id in plan.quarantined | todo)
     waiting = dict(plan.gaps)
     if left := len(todo) - committed - sum(entry.turn_id in todo for entry in ours):
         waiting[READY] = left
@@ -140,11 +144,11 @@ def standing(
         committed=committed,
         skipped=plan.committed,
         quarantined=len(ours),
-        waiting=waiting,
+        pending_reasons=waiting,
         noise=plan.noise,
-        stale_why=plan.stale,
-        gone=plan.gone,
+        stale_reasons=plan.stale,
+        missing_from_lake=plan.missing_from_lake,
         assumed=plan.assumed,
-        holds=holds,
-        set_aside=ours,
+        counts=holds,
+        quarantined_turns=ours,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import schema
-from turnetl.errors import Later
+from turnetl.errors import Retryable
 from turnetl.lake.parquet import check, refusal
 
 _SIZE = 16 << 20
@@ -50,7 +50,7 @@ class Batch:
         rows = self.read()
         for path, stamp in zip(self.paths, self.stamps, strict=True):
             if _stamp(path) != stamp:
-                raise Later(f"`{path}` was replaced while it was read; run again")
+                raise Retryable(f"`{path}` was replaced while it was read; run again")
         return rows
 
 

@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 
 from turnetl import ids, schema
-from turnetl.errors import Stop
+from turnetl.errors import Fatal
 from turnetl.lake.batches import Batch, batches
 from turnetl.lake.parquet import said_of, scan, scan_held, sync, write, write_slices
 from turnetl.lake.values import as_episode, as_turn
@@ -25,7 +25,7 @@ from turnetl.model import Episode, GroupId, Turn, TurnId
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ArchiveMetadata:
     """Which archive a turns file was read from, as it was then."""
 
     archive: str
@@ -39,14 +39,14 @@ class Origin:
     redactor: str
     """Version of what cut the secrets out."""
     group: GroupId
-    fixed: bool
+    group_given: bool
     """Whether a person named the group."""
     counts: Mapping[str, Any]
     """Lines, turns and the rest, by name; `skipped` by reason."""
     schema: int = schema.TURNS.version
     cwd: str | None = None
     """The first folder that the archive names, redacted: what its group is named after."""
-    told: bool = False
+    format_given: bool = False
     """Whether a person named the format."""
 
 
@@ -55,7 +55,7 @@ class TurnFile:
     """One turns file and what it says of itself."""
 
     path: Path
-    origin: Origin
+    origin: ArchiveMetadata
 
 
 class Lake:
@@ -92,18 +92,18 @@ class Lake:
         found = ((path, self.origin(path)) for path in self.turn_paths(group))
         return [TurnFile(path, origin) for path, origin in found if origin is not None]
 
-    def origin(self, path: Path) -> Origin | None:
+    def origin(self, path: Path) -> ArchiveMetadata | None:
         """Return what a turns file says of itself, or None if it says nothing we know."""
         try:
-            origin = msgspec.json.decode(said_of(path), type=Origin)
-        except (Stop, msgspec.DecodeError):
+            origin = msgspec.json.decode(said_of(path), type=ArchiveMetadata)
+        except (Fatal, msgspec.DecodeError):
             return None
         return origin if origin.schema == schema.TURNS.version else None
 
     def write_turns(
         self,
         turns: pl.DataFrame | pa.Table,
-        origin: Origin,
+        origin: ArchiveMetadata,
         *,
         digest: str | None = None,
         elsewhere: Iterable[Path] | None = None,

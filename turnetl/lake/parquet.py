@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from turnetl import schema
-from turnetl.errors import Stop
+from turnetl.errors import Fatal
 from turnetl.lake.encoding import KEY, encoded, in_groups
 
 _UNFINISHED = ".tmp"
@@ -127,19 +127,19 @@ def scan_held(path: Path, table: schema.Table) -> pl.LazyFrame:
 
 
 def check(path: Path, table: schema.Table) -> None:
-    """Raise `Stop` if the file cannot be read or has not the table's columns. Reads no row."""
+    """Raise `Fatal` if the file cannot be read or has not the table's columns. Reads no row."""
     _check(path, _columns(path), table)
 
 
-def refusal(path: Path, what: str) -> Stop:
+def refusal(path: Path, what: str) -> Fatal:
     """Return the error for a file that is not as it must be."""
-    return Stop(f"`{path}` {what}; delete it, and the next run makes it anew.")
+    return Fatal(f"`{path}` {what}; delete it, and the next run makes it anew.")
 
 
-def unwritable(path: Path, error: OSError) -> Stop:
+def unwritable(path: Path, error: OSError) -> Fatal:
     """Return the error for what the disk does not take."""
     why = error.strerror or str(error)
-    return Stop(f"`{path}` cannot be written ({why}); make room or name another lake.")
+    return Fatal(f"`{path}` cannot be written ({why}); make room or name another lake.")
 
 
 @cache

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnetl.llm import schemas
-from turnetl.llm.chat import Answer, Question, Schema, below, count, dig, text
+from turnetl.llm.chat import ChatRequest, ChatResponse, ResponseSchema, below, count, dig, text
 
 BASE_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
@@ -40,7 +40,7 @@ class Anthropic:
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"anthropic-version": _VERSION} | ({"x-api-key": api_key} if api_key else {})
 
-    def body(self, question: Question) -> dict[str, Any]:
+    def body(self, question: ChatRequest) -> dict[str, Any]:
         system = "\n\n".join(said.text for said in question.messages if said.role == "system")
         body: dict[str, Any] = {
             "model": self.model,
@@ -58,11 +58,11 @@ class Anthropic:
         body["max_tokens"] = min(question.max_tokens, _MOST_OF_OLD)
         return body | _tool(question.schema)
 
-    def answer(self, body: Mapping[str, Any]) -> Answer:
+    def answer(self, body: Mapping[str, Any]) -> ChatResponse:
         content, usage = dig(body, "content"), dig(body, "usage")
         cached = count(dig(usage, "cache_read_input_tokens"))
         written = count(dig(usage, "cache_creation_input_tokens"))
-        return Answer(
+        return ChatResponse(
             text=_said(content if isinstance(content, list) else []),
             prompt_tokens=count(dig(usage, "input_tokens")) + written + cached,
             completion_tokens=count(dig(usage, "output_tokens")),
@@ -71,7 +71,7 @@ class Anthropic:
             refused=dig(body, "stop_reason") == "refusal",
         )
 
-    def _output(self, schema: Schema | None) -> dict[str, Any]:
+    def _output(self, schema: ResponseSchema | None) -> dict[str, Any]:
         output: dict[str, Any] = {}
         if effort := self.effort or ("low" if _THINKS_UNASKED.search(self.model) else None):
             output["effort"] = effort
@@ -80,7 +80,7 @@ class Anthropic:
         return {"output_config": output} if output else {}
 
 
-def _tool(schema: Schema | None) -> dict[str, Any]:
+def _tool(schema: ResponseSchema | None) -> dict[str, Any]:
     if schema is None:
         return {}
     tool = {"name": schema.name, "input_schema": schema.json, "description": "Gives the answer."}

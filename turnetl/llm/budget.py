@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from turnetl.errors import BadTurn, BadUsage, Exhausted
-from turnetl.llm.chat import Answer, Model, Question
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.cost_bounds import Reserve, reserves, tokens_of, worst
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
-from turnetl.llm.reserve import Reserve, reserves, tokens_of, worst
 
 _CENT = 0.01
 
@@ -130,10 +130,10 @@ class Budget:
         )
 
 
-class Budgeted:
+class BudgetedModel:
     """A model that is asked only if the budget bears the worst that may come of it."""
 
-    def __init__(self, model: Model, budget: Budget) -> None:
+    def __init__(self, model: ChatModel, budget: Budget) -> None:
         """Put a model under a budget.
 
         Raises:
@@ -147,7 +147,7 @@ class Budgeted:
     def name(self) -> str:
         return self._model.name
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         """Ask once there is room for it.
 
         Raises:

@@ -1,6 +1,6 @@
 """A call to a language model: a question with a schema, an answer with its price.
 
-`Model` is the seam that everything around a call stands behind: what wraps a model is a model.
+`ChatModel` is the seam that everything around a call stands behind: what wraps a model is a model.
 """
 
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ _MOST_TOKENS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChatMessage:
     role: Role
     text: str
 
 
 @dataclass(frozen=True)
-class Schema:
+class ResponseSchema:
     """The form of the answer, as JSON Schema with `$defs`. A run has a handful."""
 
     name: str
@@ -47,18 +47,18 @@ class Schema:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ChatRequest:
     """One call. Holds neither clock nor random key: the same question is the same value."""
 
     prompt: str
     """Which of Graphiti's prompts it is."""
-    messages: tuple[Said, ...]
-    schema: Schema | None
+    messages: tuple[ChatMessage, ...]
+    schema: ResponseSchema | None
     max_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChatResponse:
     """What came back. `text` is JSON if all went well; it was not checked."""
 
     text: str
@@ -90,7 +90,7 @@ class Answer:
             seconds=self.seconds,
         )
 
-    def costing(self, usage: Usage) -> "Answer":
+    def costing(self, usage: Usage) -> "ChatResponse":
         """Return the same answer, as what all attempts at it used together."""
         return replace(
             self,
@@ -103,7 +103,7 @@ class Answer:
         )
 
 
-class Model(Protocol):
+class ChatModel(Protocol):
     """A language model."""
 
     @property
@@ -111,7 +111,7 @@ class Model(Protocol):
         """Provider and model: part of a group's recipe."""
         ...
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         """Ask once.
 
         Raises:
@@ -125,7 +125,7 @@ class Model(Protocol):
         """Let go of connections. Safe to repeat."""
 
 
-class Wire(Protocol):
+class ProviderAdapter(Protocol):
     """A provider's format: how a question is sent and an answer read. Pure."""
 
     @property
@@ -138,9 +138,9 @@ class Wire(Protocol):
 
     def headers(self, api_key: str | None) -> dict[str, str]: ...
 
-    def body(self, question: Question) -> dict[str, Any]: ...
+    def body(self, question: ChatRequest) -> dict[str, Any]: ...
 
-    def answer(self, body: Mapping[str, Any]) -> Answer:
+    def answer(self, body: Mapping[str, Any]) -> ChatResponse:
         """Read a successful response. What it lacks is empty; nothing is raised."""
         ...
 

@@ -9,24 +9,24 @@ from collections.abc import Iterable
 from pydantic import ValidationError
 
 from turnetl.errors import BadTurn
-from turnetl.llm import fit, trials
-from turnetl.llm.chat import Model
-from turnetl.llm.checked import Checked
-from turnetl.llm.graphiti import TurnModel
+from turnetl.llm import probes, validate
+from turnetl.llm.chat import ChatModel
+from turnetl.llm.check_result import CheckResult
+from turnetl.llm.graphiti import GraphitiModel
 from turnetl.llm.models import PerPrompt
-from turnetl.llm.trials import Kinds, Trial
+from turnetl.llm.probes import Kinds, Trial
 
-__all__ = ["Checked", "check"]
+__all__ = ["CheckResult", "check"]
 
 
 async def check(
-    model: Model,
+    model: ChatModel,
     *,
     things: Kinds | None = None,
     facts: Kinds | None = None,
     instructions: str | None = None,
     more: Iterable[Trial] = (),
-) -> tuple[Checked, ...]:
+) -> tuple[CheckResult, ...]:
     """Ask once for each kind of call, one after the other.
 
     Args:
@@ -41,19 +41,19 @@ async def check(
         ModelRefused: a person must act first: a key, credit, the model's name.
         ModelBusy: no answer.
     """
-    asked = [*trials.of_a_run(things, facts, instructions), *more]
+    asked = [*probes.of_a_run(things, facts, instructions), *more]
     return tuple([await _checked(model, trial) for trial in asked])
 
 
-async def _checked(model: Model, trial: Trial) -> Checked:
-    turn, asked = TurnModel(model), _asked(model, trial.prompt)
+async def _checked(model: ChatModel, trial: Trial) -> CheckResult:
+    turn, asked = GraphitiModel(model), _asked(model, trial.prompt)
     try:
         problem = await trial.run(turn)
     except ValidationError as error:
-        problem = f"does not keep to the schema: {fit.reason(error)}"
+        problem = f"does not keep to the schema: {validate.reason(error)}"
     except BadTurn as error:
         problem = _problem(str(error), asked)
-    return Checked(trial.prompt, asked, problem, turn.usage)
+    return CheckResult(trial.prompt, asked, problem, turn.usage)
 
 
 def _problem(said: str, model: str) -> str:
@@ -64,5 +64,5 @@ def _problem(said: str, model: str) -> str:
     return "answered " + what.removeprefix("answered `").partition("` ")[2]
 
 
-def _asked(model: Model, prompt: str) -> str:
+def _asked(model: ChatModel, prompt: str) -> str:
     return (model.of(prompt) if isinstance(model, PerPrompt) else model).name

@@ -11,7 +11,7 @@ from typing import Any
 
 from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong, TurnetlError
 from turnetl.llm.chat import dig, text
-from turnetl.llm.room import speaks_of_answers
+from turnetl.llm.context_window import speaks_of_answers
 
 _MOST_SHOWN = 200
 """Characters."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from turnetl.llm.chat import Answer, Question, Role, below, count, dig, text
+from turnetl.llm.chat import ChatRequest, ChatResponse, Role, below, count, dig, text
 from turnetl.llm.schemas import openapi
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
@@ -37,7 +37,7 @@ class Gemini:
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"x-goog-api-key": api_key} if api_key else {}
 
-    def body(self, question: Question) -> dict[str, Any]:
+    def body(self, question: ChatRequest) -> dict[str, Any]:
         settings: dict[str, Any] = {"maxOutputTokens": question.max_tokens}
         if (1,) <= _version(self.model) < (3,):
             # Later ones go round in circles with any but their own.
@@ -58,10 +58,10 @@ class Gemini:
         system = [{"text": said.text} for said in question.messages if said.role == "system"]
         return body | ({"systemInstruction": {"parts": system}} if system else {})
 
-    def answer(self, body: Mapping[str, Any]) -> Answer:
+    def answer(self, body: Mapping[str, Any]) -> ChatResponse:
         parts, usage = dig(body, "candidates", 0, "content", "parts"), dig(body, "usageMetadata")
         ended = dig(body, "candidates", 0, "finishReason")
-        return Answer(
+        return ChatResponse(
             text="".join(
                 text(dig(part, "text"))
                 for part in (parts if isinstance(parts, list) else [])

@@ -12,21 +12,21 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from turnetl.errors import BadTurn, TurnetlError
-from turnetl.llm import fit, schemas
-from turnetl.llm.chat import Model, Question, Role, Said
-from turnetl.llm.mended import clean, mended
+from turnetl.llm import schemas, validate
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, Role
 from turnetl.llm.port import Embedder
+from turnetl.llm.sanitize import clean, sanitized
 from turnetl.llm.vectors import floats
 from turnetl.model import Usage, Vector
 
 
-class TurnModel(LLMClient):
+class GraphitiModel(LLMClient):
     """The model as Graphiti calls it for one turn: counts, and remembers what failed.
 
     Messages are those that Graphiti's client for OpenAI-compatible servers sends.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: ChatModel) -> None:
         super().__init__(LLMConfig(model=model.name))
         self._asked = model
         self.usage = Usage()
@@ -54,9 +54,9 @@ class TurnModel(LLMClient):
         """Return the answer as parsed JSON that fits `response_model`."""
         self._apply_attribute_extraction_preamble(messages, attribute_extraction)
         messages[0].content += get_extraction_language_instruction(group_id)
-        question = Question(
+        question = ChatRequest(
             prompt=prompt_name or "",
-            messages=tuple(Said(_role(m.role), clean(m.content)) for m in messages),
+            messages=tuple(ChatMessage(_role(m.role), clean(m.content)) for m in messages),
             schema=schemas.of(response_model) if response_model is not None else None,
             max_tokens=max_tokens or self.max_tokens,
         )
@@ -70,23 +70,23 @@ class TurnModel(LLMClient):
     async def _generate_response(self, *_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError("Graphiti calls generate_response only")
 
-    async def _answer(self, question: Question) -> dict[str, Any]:
+    async def _answer(self, question: ChatRequest) -> dict[str, Any]:
         try:
             answer = await self._asked.answer(question)
             self.usage += answer.usage
-            said: dict[str, Any] = mended(fit.parsed(answer.text))
+            said: dict[str, Any] = sanitized(validate.parsed(answer.text))
         except BadTurn as error:
             self.usage += error.usage
             raise
         except ValueError as error:
             raise BadTurn(
                 f"model `{self._asked.name}` answered `{question.prompt}` with something that "
-                f"does not fit: {fit.reason(error)}"
+                f"does not fit: {validate.reason(error)}"
             ) from error
         return said
 
 
-class TurnEmbedder(EmbedderClient):
+class GraphitiEmbedder(EmbedderClient):
     """The embedder as Graphiti calls it for one turn: the same text is embedded once."""
 
     def __init__(self, embedder: Embedder) -> None:

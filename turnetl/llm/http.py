@@ -17,10 +17,10 @@ import httpx
 from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong
 from turnetl.llm import failures
 from turnetl.llm.address import address, check_key
-from turnetl.llm.chat import Answer, Question, Wire
+from turnetl.llm.chat import ChatRequest, ChatResponse, ProviderAdapter
 from turnetl.llm.connections import Connections, Timeouts
-from turnetl.llm.room import Room
-from turnetl.llm.unwanted import Unwanted
+from turnetl.llm.context_window import Room
+from turnetl.llm.unsupported_params import Unwanted
 
 __all__ = ["Endpoint", "HttpModel", "Timeouts"]
 
@@ -37,7 +37,7 @@ _ANSWERS = frozenset(
 class HttpModel:
     """Asks one provider's model, once a call."""
 
-    def __init__(self, wire: Wire, api_key: str | None, *, timeouts: Timeouts) -> None:
+    def __init__(self, wire: ProviderAdapter, api_key: str | None, *, timeouts: Timeouts) -> None:
         self._wire = wire
         self._room = Room()
         self._unwanted = Unwanted()
@@ -54,7 +54,7 @@ class HttpModel:
     def name(self) -> str:
         return f"{self._wire.provider}/{self._wire.model}"
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         """Ask once.
 
         Raises:
@@ -72,14 +72,14 @@ class HttpModel:
             raise
         return replace(self._wire.answer(answered), seconds=time.perf_counter() - began)
 
-    def body(self, question: Question) -> Mapping[str, Any]:
+    def body(self, question: ChatRequest) -> Mapping[str, Any]:
         """Return what would be sent now."""
         return self._unwanted.without(self._wire.body(self._room.fitted(question)))
 
     async def close(self) -> None:
         await self._endpoint.close()
 
-    def _has_learnt(self, error: BadTurn, asked: Question, sent: Mapping[str, Any]) -> bool:
+    def _has_learnt(self, error: BadTurn, asked: ChatRequest, sent: Mapping[str, Any]) -> bool:
         """Whether the question may be asked again, in another way."""
         if isinstance(error, TooLong):
             return self._room.learn(error.words, asked)

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from turnetl.errors import ModelBusy, ModelRefused
-from turnetl.llm.chat import Answer, Model, Question
-from turnetl.llm.minute import Requests, Taken, Tokens
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.rate_window import Requests, Taken, Tokens
 
 Sleep = Callable[[float], Awaitable[object]]
 
@@ -122,10 +122,10 @@ class Limiter:
             await self._sleep(free - now)
 
 
-class Limited:
+class LimitedModel:
     """A model whose calls wait for their turn."""
 
-    def __init__(self, model: Model, limiter: Limiter) -> None:
+    def __init__(self, model: ChatModel, limiter: Limiter) -> None:
         self._model = model
         self._limiter = limiter
 
@@ -133,7 +133,7 @@ class Limited:
     def name(self) -> str:
         return self._model.name
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         characters = sum(len(said.text) for said in question.messages)
         async with self._limiter.call(self.name, characters) as taken:
             try:

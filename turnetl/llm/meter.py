@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from turnetl.llm.chat import Answer, Model, Question
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.prices import Prices
 from turnetl.model import Usage
 
@@ -45,10 +45,10 @@ class Meter:
         return dict(sorted(self._by_prompt.items()))
 
 
-class Metered:
+class MeteredModel:
     """A model of which every attempt is counted. Its answers know their seconds and their cost."""
 
-    def __init__(self, model: Model, meter: Meter) -> None:
+    def __init__(self, model: ChatModel, meter: Meter) -> None:
         self._model = model
         self._meter = meter
         self._price = meter.prices.of(model.name)
@@ -57,7 +57,7 @@ class Metered:
     def name(self) -> str:
         return self._model.name
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         began = self._meter.clock()
         try:
             answer = await self._model.answer(question)
@@ -75,7 +75,7 @@ class Metered:
         await self._model.close()
 
 
-def _counted(question: Question, answer: Answer) -> Answer:
+def _counted(question: ChatRequest, answer: ChatResponse) -> ChatResponse:
     """Return the answer with estimates where the provider says nothing of tokens.
 
     A budget would never end otherwise.

@@ -8,9 +8,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from turnetl.errors import BadUsage
-from turnetl.llm.chat import Answer, Model, Question, Wire
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ProviderAdapter
 from turnetl.llm.http import HttpModel, Timeouts
-from turnetl.llm.in_words import InWords
+from turnetl.llm.schema_in_prompt import SchemaInPrompt
 
 PROVIDERS = ("openai", "openai-compatible", "anthropic", "gemini")
 
@@ -41,7 +41,7 @@ _NEED_A_KEY = ("openai", "anthropic", "gemini")
 class PerPrompt:
     """Asks one model or another, by the prompt's name."""
 
-    def __init__(self, default: Model, by_prefix: Mapping[str, Model]) -> None:
+    def __init__(self, default: ChatModel, by_prefix: Mapping[str, ChatModel]) -> None:
         """Take models that are there already; the same one may stand under several names.
 
         Args:
@@ -63,11 +63,11 @@ class PerPrompt:
         told = ", ".join(f"{prefix}={others[prefix]}" for prefix in sorted(others))
         return f"{self._default.name} ({told})"
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         """Ask the model for this prompt, once; raises what it raises."""
         return await self.of(question.prompt).answer(question)
 
-    def of(self, prompt: str) -> Model:
+    def of(self, prompt: str) -> ChatModel:
         fitting = (m for prefix, m in self._by_prefix.items() if prompt.startswith(prefix))
         return next(fitting, self._default)
 
@@ -86,8 +86,8 @@ def open_models(
     api_key: str | None = None,
     effort: str | None = None,
     timeouts: Timeouts | None = None,
-    around: Callable[[Model], Model] = lambda model: model,
-) -> Model:
+    around: Callable[[ChatModel], ChatModel] = lambda model: model,
+) -> ChatModel:
     """Return the models of a run as one.
 
     Args:
@@ -102,7 +102,7 @@ def open_models(
     """
     by_prefix = spelled_out(models)
 
-    def opened(name: str | None) -> Model:
+    def opened(name: str | None) -> ChatModel:
         return around(
             open_model(
                 provider,
@@ -152,7 +152,7 @@ def open_model(
     api_key: str | None = None,
     effort: str | None = None,
     timeouts: Timeouts | None = None,
-) -> Model:
+) -> ChatModel:
     """Return a model that makes one attempt a call: what waits, counts or keeps wraps it.
 
     Args:
@@ -176,10 +176,10 @@ def open_model(
         raise BadUsage("TURNETL_LLM__BASE_URL is no URL: it begins with http:// or https://")
     wire = _wire(provider, model, effort, base_url)
     opened = HttpModel(wire, api_key, timeouts=timeouts or Timeouts())
-    return InWords(opened) if provider == "openai-compatible" else opened
+    return SchemaInPrompt(opened) if provider == "openai-compatible" else opened
 
 
-def _wire(provider: str, model: str, effort: str | None, base_url: str | None) -> Wire:
+def _wire(provider: str, model: str, effort: str | None, base_url: str | None) -> ProviderAdapter:
     match provider:
         case "openai":
             from turnetl.llm import openai

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from turnetl.llm.chat import Answer, Question, Said, below, count, dig, text
+from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, below, count, dig, text
 from turnetl.llm.schemas import strict
 
 BASE_URL = "https://api.openai.com/v1"
@@ -41,7 +41,7 @@ class OpenAiCompatible:
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"Authorization": f"Bearer {api_key}"} if api_key else {}
 
-    def body(self, question: Question) -> dict[str, Any]:
+    def body(self, question: ChatRequest) -> dict[str, Any]:
         thinks = _thinks(self.model)
         body: dict[str, Any] = {
             "model": self.model,
@@ -59,10 +59,10 @@ class OpenAiCompatible:
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
 
-    def answer(self, body: Mapping[str, Any]) -> Answer:
+    def answer(self, body: Mapping[str, Any]) -> ChatResponse:
         message, usage = dig(body, "choices", 0, "message"), dig(body, "usage")
         ended = dig(body, "choices", 0, "finish_reason")
-        return Answer(
+        return ChatResponse(
             text=_said(message),
             prompt_tokens=count(dig(usage, "prompt_tokens")),
             completion_tokens=_completion(usage),
@@ -86,7 +86,7 @@ class OpenAi(OpenAiCompatible):
     base_url: str = BASE_URL
     provider: str = "openai"
 
-    def body(self, question: Question) -> dict[str, Any]:
+    def body(self, question: ChatRequest) -> dict[str, Any]:
         body = super().body(question)
         body.pop("max_tokens", None)
         body["max_completion_tokens"] = question.max_tokens
@@ -125,7 +125,7 @@ def _least_effort(model: str) -> str | None:
     return "none" if _version(model) >= (5, 1) else "minimal"
 
 
-def _marked(said: Said) -> dict[str, Any]:
+def _marked(said: ChatMessage) -> dict[str, Any]:
     """Mark long instructions as worth keeping: they are the same for every turn."""
     if said.role != "system" or len(said.text) < _WORTH_CACHING:
         return {"role": said.role, "content": said.text}

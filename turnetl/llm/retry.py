@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from turnetl.errors import BadTurn, ModelBusy, TooLong
-from turnetl.llm import fit
-from turnetl.llm.chat import Answer, Model, Question, Said
-from turnetl.llm.reserve import bears_another
+from turnetl.llm import validate
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.cost_bounds import bears_another
 from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How a busy model is waited for. Seconds."""
 
     attempts: int = 7
@@ -44,9 +44,9 @@ class Patience:
     """At most so many answers to one question, until one fits."""
 
 
-async def patiently(
+async def with_retries(
     call: Callable[[], Awaitable[T]],
-    patience: Patience,
+    patience: RetryPolicy,
     *,
     sleep: Sleep = asyncio.sleep,
     chance: Callable[[], float] = random.random,
@@ -84,13 +84,13 @@ async def patiently(
         wait = min(wait * 2, patience.longest_wait)
 
 
-class Retried:
+class RetryingModel:
     """A model that is asked again where that may help."""
 
     def __init__(
         self,
-        model: Model,
-        patience: Patience,
+        model: ChatModel,
+        patience: RetryPolicy,
         *,
         sleep: Sleep = asyncio.sleep,
         chance: Callable[[], float] = random.random,
@@ -112,7 +112,7 @@ class Retried:
     def name(self) -> str:
         return self._model.name
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: ChatRequest) -> ChatResponse:
         """Ask until an answer fits, each time with what was wrong with the last.
 
         All answers together use no more than two of the greatest length would, which is what a
@@ -140,10 +140,10 @@ class Retried:
     async def close(self) -> None:
         await self._model.close()
 
-    async def _one(self, question: Question, before: Usage) -> Answer:
+    async def _one(self, question: ChatRequest, before: Usage) -> ChatResponse:
         """Return an answer that counts what the ones before it cost."""
         try:
-            answer = await patiently(
+            answer = await with_retries(
                 lambda: self._model.answer(question),
                 self._patience,
                 sleep=self._sleep,
@@ -154,7 +154,7 @@ class Retried:
             error.usage += before
             raise
 
-    def _fitting(self, question: Question, answer: Answer) -> Answer:
+    def _fitting(self, question: ChatRequest, answer: ChatResponse) -> ChatResponse:
         """Return the answer as plain JSON.
 
         Raises:
@@ -169,14 +169,14 @@ class Retried:
             )
         if answer.refused:
             raise ValueError("a refusal in place of an answer")
-        text = fit.plain(answer.text)
-        fit.check(text, question.schema)
+        text = validate.plain(answer.text)
+        validate.check(text, question.schema)
         return replace(answer, text=text)
 
-    def _bad(self, question: Question, error: ValueError, spent: Usage) -> BadTurn:
+    def _bad(self, question: ChatRequest, error: ValueError, spent: Usage) -> BadTurn:
         return BadTurn(
             f"model `{self.name}` answered `{question.prompt}` {spent.calls} times with something "
-            f"that does not fit: {fit.reason(error)}",
+            f"that does not fit: {validate.reason(error)}",
             spent,
         )
 
@@ -185,10 +185,12 @@ def _given_up(busy: ModelBusy, why: str) -> ModelBusy:
     return ModelBusy(f"{busy}; {why}: run the same again later", busy.retry_after)
 
 
-def _again(question: Question, answer: Answer, error: ValueError) -> Question:
+def _again(question: ChatRequest, answer: ChatResponse, error: ValueError) -> ChatRequest:
     """Return the question with the answer's beginning and what is wrong with it."""
-    wrong = f"That does not fit: {fit.reason(error)}. Answer again, with the JSON object alone."
+    wrong = (
+        f"That does not fit: {validate.reason(error)}. Answer again, with the JSON object alone."
+    )
     # Providers refuse an empty message.
     shown = answer.text[:MOST_SHOWN].strip() or "(no answer)"
-    more = (Said("assistant", shown), Said("user", wrong))
+    more = (ChatMessage("assistant", shown), ChatMessage("user", wrong))
     return replace(question, messages=(*question.messages, *more))

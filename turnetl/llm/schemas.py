@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from turnetl.llm.chat import Schema
+from turnetl.llm.chat import ResponseSchema
 
 _BEYOND_STRICT = frozenset({"default", "minLength", "maxLength", "uniqueItems", "$defs"})
 """What OpenAI's strict mode refuses."""
@@ -29,9 +29,9 @@ _OPENAPI = ("type", "description", "format", "nullable", "minItems", "maxItems",
 
 
 @cache
-def of(model: type[BaseModel]) -> Schema:
+def of(model: type[BaseModel]) -> ResponseSchema:
     """Return the model's schema, built once."""
-    return Schema(model.__name__, model.model_json_schema(), model)
+    return ResponseSchema(model.__name__, model.model_json_schema(), model)
 
 
 def strict(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,28 +6,28 @@ them over the same shared things: a journal's keys, a price and a pause belong t
 
 from dataclasses import dataclass
 
-from turnetl.llm.budget import Budget, Budgeted
-from turnetl.llm.chat import Model
-from turnetl.llm.journal import Journal, Journaled
-from turnetl.llm.limiter import Limited, Limiter
-from turnetl.llm.meter import Meter, Metered
-from turnetl.llm.retry import Patience, Retried
+from turnetl.llm.budget import Budget, BudgetedModel
+from turnetl.llm.chat import ChatModel
+from turnetl.llm.journal import Journal, JournaledModel
+from turnetl.llm.limiter import LimitedModel, Limiter
+from turnetl.llm.meter import Meter, MeteredModel
+from turnetl.llm.retry import RetryingModel, RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class ModelStack:
     """What all models of a process share, opened once. None leaves its wrapper out."""
 
     journal: Journal | None
     budget: Budget | None
-    patience: Patience
+    patience: RetryPolicy
     limiter: Limiter
     meter: Meter | None
     parameters: str = ""
     """What is said to every model in every call: another word on it is another question."""
 
 
-def stacked(base: Model, shared: Shared) -> Model:
+def wrap(base: ChatModel, shared: ModelStack) -> ChatModel:
     """Return the model with all that stands around it.
 
     Args:
@@ -37,13 +37,13 @@ def stacked(base: Model, shared: Shared) -> Model:
     Raises:
         BadUsage: the budget is one of money, and the model's price is not known.
     """
-    model = Metered(base, shared.meter) if shared.meter is not None else base
-    model = Retried(Limited(model, shared.limiter), shared.patience)
+    model = MeteredModel(base, shared.meter) if shared.meter is not None else base
+    model = RetryingModel(LimitedModel(model, shared.limiter), shared.patience)
     if shared.budget is not None:
-        model = Budgeted(model, shared.budget)
+        model = BudgetedModel(model, shared.budget)
     if shared.journal is None:
         return model
-    return Journaled(
+    return JournaledModel(
         model,
         shared.journal,
         parameters=shared.parameters,

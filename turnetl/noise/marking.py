@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import polars as pl
 
 from turnetl import schema
-from turnetl.noise import shape
-from turnetl.noise.rule import Rule
+from turnetl.noise import features
+from turnetl.noise.rule import NoiseRule
 from turnetl.noise.rules import RULES
 
 
-def mark(turns: pl.LazyFrame, rules: Sequence[Rule] = RULES) -> pl.LazyFrame:
+def mark(turns: pl.LazyFrame, rules: Sequence[NoiseRule] = RULES) -> pl.LazyFrame:
     """Return all rows, in their order, with `noise`: the first rule that matches, or null.
 
     Args:
@@ -20,19 +20,19 @@ def mark(turns: pl.LazyFrame, rules: Sequence[Rule] = RULES) -> pl.LazyFrame:
     """
     named = [pl.when(rule.when).then(pl.lit(rule.name)) for rule in rules]
     noise = pl.coalesce(*named, pl.lit(None, pl.String)).alias("noise")
-    return shape.add(turns).with_columns(noise).drop(shape.NAMES)
+    return features.add(turns).with_columns(noise).drop(features.NAMES)
 
 
-def versions(rules: Sequence[Rule] = RULES) -> tuple[str, ...]:
+def versions(rules: Sequence[NoiseRule] = RULES) -> tuple[str, ...]:
     """Return what decides the marks: the recipe of each rule, in order."""
     return tuple(rule.recipe for rule in rules)
 
 
-def columns(rules: Sequence[Rule] = RULES) -> tuple[str, ...]:
+def columns(rules: Sequence[NoiseRule] = RULES) -> tuple[str, ...]:
     """Return the columns of `schema.TURNS` that `mark` reads, in the table's order.
 
     Of `tools` and the columns of texts the built-in rules ask only how many there are.
     """
     named = {name for rule in rules for name in rule.when.meta.root_names()}
-    read = shape.made_of([*named, *shape.NAMES])
+    read = features.made_of([*named, *features.NAMES])
     return tuple(name for name in schema.TURNS.polars.names() if name in read)

@@ -1,6 +1,6 @@
 """Where regular expressions of a person's own rules match.
 
-`turnetl.patterns` bounds how large they are; here is bounded how much of a text they read.
+`turnetl.regex_check` bounds how large they are; here is bounded how much of a text they read.
 """
 
 from collections.abc import Mapping, Sequence

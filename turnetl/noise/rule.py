@@ -8,7 +8,7 @@ from turnetl import ids
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class NoiseRule:
     """One kind of noise. A changed expression needs a higher version: tables are made anew."""
 
     name: str

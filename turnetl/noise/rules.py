@@ -13,9 +13,8 @@ that read it.
 
 import polars as pl
 
-from turnetl.noise import prompts, words
-from turnetl.noise.rule import Rule
-from turnetl.noise.shape import (
+from turnetl.noise import machine_prompts, vocabulary
+from turnetl.noise.features import (
     answered_briefly,
     asked,
     brief,
@@ -26,6 +25,7 @@ from turnetl.noise.shape import (
     silent,
     waits,
 )
+from turnetl.noise.rule import NoiseRule
 
 _OFTEN = 5
 
@@ -36,8 +36,8 @@ _same_again = (
 _got_further = pl.col("user_text").filter(~(silent | failed)).implode()
 
 
-def _rule(name: str, version: int, why: str, when: pl.Expr, *, on: bool = True) -> Rule:
-    return Rule(name, version, why, when.fill_null(value=False), on=on)
+def _rule(name: str, version: int, why: str, when: pl.Expr, *, on: bool = True) -> NoiseRule:
+    return NoiseRule(name, version, why, when.fill_null(value=False), on=on)
 
 
 COPY = _rule(
@@ -60,37 +60,37 @@ SUGGESTION = _rule(
     "suggestion",
     2,
     "The harness asks the model what the person may type next.",
-    asked.str.contains(prompts.SUGGESTION),
+    asked.str.contains(machine_prompts.SUGGESTION),
 )
 TITLE = _rule(
     "title",
     2,
     "The harness asks for a title, a topic or a branch name of a conversation.",
-    asked.str.contains(prompts.TITLE) & answered_briefly,
+    asked.str.contains(machine_prompts.TITLE) & answered_briefly,
 )
 WARM_UP = _rule(
     "warm_up",
     1,
     "The harness opens the connection before the person has said anything.",
-    asked.str.contains(prompts.WARM_UP),
+    asked.str.contains(machine_prompts.WARM_UP),
 )
 HARNESS = _rule(
     "harness",
     2,
     "A program wrote the prompt: a summary for a list, a compaction, a nudge to go on, a hook.",
-    asked.str.contains(prompts.HARNESS),
+    asked.str.contains(machine_prompts.HARNESS),
 )
 HEARTBEAT = _rule(
     "heartbeat",
     1,
     "A clock woke the agent, and there was nothing to do.",
-    said.str.contains(prompts.HEARTBEAT),
+    said.str.contains(machine_prompts.HEARTBEAT),
 )
 CLIENT_COMMAND = _rule(
     "client_command",
     1,
     "A command that the client carries out by itself: /clear, /model, /login, exit.",
-    brief.str.contains(prompts.CLIENT_COMMAND),
+    brief.str.contains(machine_prompts.CLIENT_COMMAND),
 )
 PROVIDER_ERROR = _rule(
     "provider_error",
@@ -118,21 +118,21 @@ ACKNOWLEDGEMENT = _rule(
     ~waits
     & (
         (
-            brief.str.contains(words.ACKNOWLEDGED)
-            & brief.str.contains(words.SAYS_YES)
-            & ~brief.str.contains(words.ASKS)
+            brief.str.contains(vocabulary.ACKNOWLEDGED)
+            & brief.str.contains(vocabulary.SAYS_YES)
+            & ~brief.str.contains(vocabulary.ASKS)
         )
-        | brief.str.contains(words.WORDLESS)
+        | brief.str.contains(vocabulary.WORDLESS)
     ),
 )
 GREETING = _rule(
     "greeting",
     1,
     "A hello, a goodbye or a test that got no work done.",
-    brief.str.contains(words.GREETING) & brief.str.contains(words.SAYS_HELLO),
+    brief.str.contains(vocabulary.GREETING) & brief.str.contains(vocabulary.SAYS_HELLO),
 )
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[NoiseRule, ...] = (
     COPY,
     REPEAT,
     SUGGESTION,
@@ -173,7 +173,7 @@ TALK = _rule(
     on=False,
 )
 
-ON_DEMAND: tuple[Rule, ...] = (SUBAGENT, SCHEDULED, TALK)
+ON_DEMAND: tuple[NoiseRule, ...] = (SUBAGENT, SCHEDULED, TALK)
 """These mark only if a person asks for them."""
 
 EMPTY = _rule(

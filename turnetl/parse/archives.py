@@ -10,12 +10,12 @@ from pathlib import Path
 
 from turnetl.errors import BadArchive
 from turnetl.formats.base import Format
-from turnetl.lake import Lake, Origin, archive_digests
-from turnetl.parse import refusals, sources
+from turnetl.lake import ArchiveMetadata, Lake, archive_digests
+from turnetl.parse import problems, sources
+from turnetl.parse.archive_job import Held, ParseOptions, Work, unchanged
 from turnetl.parse.batches import Placed, batches, read
 from turnetl.parse.grouping import Grouping
 from turnetl.parse.report import ArchiveReport, ParseReport
-from turnetl.parse.single import Held, Run, Work, unchanged
 from turnetl.parse.sources import Bounds, Seen
 from turnetl.parse.table import Redacts
 from turnetl.parse.workers import side_by_side
@@ -52,7 +52,7 @@ def archives(
         Stop: the lake cannot be written.
     """
     told = known.name if known is not None else None
-    run = Run(lake, redactor, redactor.version, grouping, told, bounds, dry_run)
+    run = ParseOptions(lake, redactor, redactor.version, grouping, told, bounds, dry_run)
     archive_of = {digest: path for path, digest in zip(paths, archive_digests(paths), strict=True)}
     held = _held(tuple(archive_of), lake, dry_run=dry_run)
     found = [_decided(archive_of[of.digest], of, run) for of in held]
@@ -90,23 +90,23 @@ def _said(digest: str, files: Sequence[Path], lake: Lake) -> Held:
     return Held(digest, tuple(files), lake.origin(files[-1]) if files else None)
 
 
-def _decided(path: Path, held: Held, run: Run) -> ArchiveReport | Work:
+def _decided(path: Path, held: Held, run: ParseOptions) -> ArchiveReport | Work:
     """Return what can be said of an archive without opening it, or the work it makes."""
     try:
         seen = sources.look(path)
     except BadArchive as error:
-        return refusals.refused(path, error)
+        return problems.refused(path, error)
     if held.origin is not None and _is_same(held.origin, seen, run):
         return unchanged(seen, held.origin)
     return Work(seen, held)
 
 
-def _is_same(origin: Origin, seen: Seen, run: Run) -> bool:
+def _is_same(origin: ArchiveMetadata, seen: Seen, run: ParseOptions) -> bool:
     return (seen.size, seen.mtime_ns) == (origin.size, origin.mtime_ns) and run.agrees(origin)
 
 
 def _reports(
-    found: Sequence[ArchiveReport | Work], run: Run, jobs: int
+    found: Sequence[ArchiveReport | Work], run: ParseOptions, jobs: int
 ) -> Generator[tuple[int, ArchiveReport], None, None]:
     """Yield what became of each archive, with its place."""
     works: list[Placed] = []

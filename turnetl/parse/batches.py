@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from turnetl.errors import BadArchive, Stop
+from turnetl.errors import BadArchive, Fatal
 from turnetl.lake import shown
-from turnetl.parse import refusals
+from turnetl.parse import problems
+from turnetl.parse.archive_job import Heard, ParseOptions, Work, clean, clean_all, hear, keep, make
 from turnetl.parse.report import ArchiveReport
-from turnetl.parse.single import Heard, Run, Work, clean, clean_all, hear, keep, make
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ _ENOUGH = 16 << 20
 it would get the search for secrets ready twice as often, a sixth of all time."""
 _SELDOM = (20_000, 20, 50)
 """Python's own are 700, 10, 10: with them a fifth of the time goes into looking."""
-_STEPS: tuple[Callable[[Work, Any, Run], Any], ...] = (hear, clean, make, keep)
+_STEPS: tuple[Callable[[Work, Any, ParseOptions], Any], ...] = (hear, clean, make, keep)
 
 
 def batches(works: Iterable[Placed]) -> Iterator[tuple[Placed, ...]]:
@@ -37,7 +37,7 @@ def batches(works: Iterable[Placed]) -> Iterator[tuple[Placed, ...]]:
         yield tuple(_some(left))
 
 
-def read(works: Sequence[Work], run: Run) -> list[ArchiveReport]:
+def read(works: Sequence[Work], run: ParseOptions) -> list[ArchiveReport]:
     """Bring turns files up to date. Nothing in an archive can make it raise, or stop the others.
 
     Raises:
@@ -54,7 +54,7 @@ def read(works: Sequence[Work], run: Run) -> list[ArchiveReport]:
     return so_far
 
 
-def _all_cleaned(so_far: list[Any], run: Run) -> bool:
+def _all_cleaned(so_far: list[Any], run: ParseOptions) -> bool:
     """Clean all that was heard at once; return False if that fails, and clean none."""
     places = [at for at, one in enumerate(so_far) if isinstance(one, Heard)]
     try:
@@ -84,18 +84,20 @@ def _some(left: deque[Placed]) -> Iterator[Placed]:
         yield left.popleft()
 
 
-def _taken(step: Callable[[Work, Any, Run], Any], work: Work, before: Any, run: Run) -> Any:
+def _taken(
+    step: Callable[[Work, Any, ParseOptions], Any], work: Work, before: Any, run: ParseOptions
+) -> Any:
     """Take a step, or return the report of an archive that cannot take it."""
     path = work.seen.path
     try:
         return step(work, before, run)
     except BadArchive as error:
-        return refusals.refused(path, error)
-    except Stop:
+        return problems.refused(path, error)
+    except Fatal:
         raise
     except MemoryError:
-        return refusals.refused(path, refusals.too_much(path))
+        return problems.refused(path, problems.too_much(path))
     except Exception as error:
         # One archive must not stop ten thousand others.
         log.debug("archive not read", exc_info=True, extra={"archive": shown(path)})
-        return refusals.refused(path, refusals.not_foreseen(path, error))
+        return problems.refused(path, problems.not_foreseen(path, error))

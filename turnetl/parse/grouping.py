@@ -10,8 +10,8 @@ from pathlib import Path
 
 from turnetl import ids
 from turnetl.model import GroupId
-from turnetl.parse import groupnames
-from turnetl.parse.groupmap import Entry, names_of, read_map
+from turnetl.parse import group_names
+from turnetl.parse.group_map import Entry, names_of, read_map
 from turnetl.parse.projects import project, root, user
 
 _SHOWN = 4
@@ -32,7 +32,7 @@ class Grouping:
     @property
     def is_fixed(self) -> bool:
         """Say whether all archives go to one group that the person named."""
-        return self.explicit is not None and groupnames.is_fixed(self.explicit)
+        return self.explicit is not None and group_names.is_fixed(self.explicit)
 
     def group(self, cwd: str | None, format: str, archive: str) -> GroupId:  # noqa: A002  {format}
         """Return the group of an archive. Touches no disk; the same in, the same out.
@@ -43,7 +43,7 @@ class Grouping:
             archive: its path, from the root.
         """
         named = self.named(cwd, format, archive)
-        return named or groupnames.bounded(ids.group_id(project(cwd)))
+        return named or group_names.bounded(ids.group_id(project(cwd)))
 
     def named(self, cwd: str | None, format: str, archive: str) -> GroupId | None:  # noqa: A002
         """Return the group that a person named for an archive like this, or None by default."""
@@ -56,7 +56,7 @@ class Grouping:
             "user": user(cwd) or self.user,
             "host": self.host,
         }
-        return groupnames.fill(said, values)
+        return group_names.fill(said, values)
 
     def joins_on_purpose(self, cwd: str | None, format: str, archive: str) -> bool:  # noqa: A002
         """Say whether a fixed name or the map file leads an archive like this to its group."""
@@ -102,7 +102,7 @@ def grouping(template: str | None, map_file: Path | None, *, user: str, host: st
         BadUsage: an unknown placeholder, or a file that makes no sense; says where and what to do.
     """
     if template is not None:
-        groupnames.check(template, "--group")
+        group_names.check(template, "--group")
     exceptions = read_map(map_file) if map_file is not None else ()
     return Grouping(template, user, host, exceptions)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl.errors import BadArchive
-from turnetl.parse import refusals, stores
-from turnetl.parse.packed import Ending, is_packed, unpacked
+from turnetl.parse import problems, stores
+from turnetl.parse.compression import Ending, is_packed, unpacked
 from turnetl.parse.report import Problem
 
 HEAD = 2 << 20
@@ -65,7 +65,7 @@ def look(path: Path) -> Seen:
     try:
         status = path.stat()
     except OSError as error:
-        raise refusals.unreadable(path, error) from error
+        raise problems.unreadable(path, error) from error
     _check(path, status.st_mode)
     members = stores.members(path)
     if members is None:
@@ -107,8 +107,8 @@ def content(path: Path, data: bytes, bounds: Bounds) -> Content:
         return Content(data, None)
     made = unpacked(data, bounds.unpacked)
     if made.ending is Ending.MORE:
-        raise refusals.too_large(path, bounds.unpacked)
-    problem = refusals.incomplete(path, made.ending, len(made.data))
+        raise problems.too_large(path, bounds.unpacked)
+    problem = problems.incomplete(path, made.ending, len(made.data))
     if problem is not None and not made.data:
         raise BadArchive(problem.reason, problem.message)
     return Content(made.data, problem)
@@ -116,9 +116,9 @@ def content(path: Path, data: bytes, bounds: Bounds) -> Content:
 
 def _check(path: Path, mode: int) -> None:
     if stat.S_ISDIR(mode):
-        raise refusals.unreadable(path, IsADirectoryError())
+        raise problems.unreadable(path, IsADirectoryError())
     if not stat.S_ISREG(mode):
-        raise refusals.no_file(path)
+        raise problems.no_file(path)
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -137,7 +137,7 @@ def _read(path: Path, size: int) -> bytes:
             _check(path, os.fstat(file.fileno()).st_mode)
             return file.read(size)
     except OSError as error:
-        raise refusals.unreadable(path, error) from error
+        raise problems.unreadable(path, error) from error
 
 
 def _still_there(files: Iterable[tuple[Path, int]]) -> Iterable[tuple[Path, int]]:

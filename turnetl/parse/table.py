@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from turnetl import ids, schema
-from turnetl.formats.base import RawTurn, Reading, ToolUse
+from turnetl.formats.base import ParsedArchive, RawTurn, ToolUse
 from turnetl.lake import arrow_schema
 from turnetl.model import GroupId
 from turnetl.parse import excerpts
@@ -79,7 +79,7 @@ class Redacted:
     cwd: str | None
 
 
-def texts(reading: Reading) -> list[str]:
+def texts(reading: ParsedArchive) -> list[str]:
     """Return all that may hold speech or paths: what `redacted` wants back without secrets."""
     found = [reading.cwd or ""]
     for turn in reading.turns:
@@ -87,7 +87,7 @@ def texts(reading: Reading) -> list[str]:
     return found + _names(reading)
 
 
-def redacted(reading: Reading, clean: Sequence[str], cuts: Sequence[int]) -> Redacted:
+def redacted(reading: ParsedArchive, clean: Sequence[str], cuts: Sequence[int]) -> Redacted:
     """Put the texts of `texts` back without secrets.
 
     Args:
@@ -130,7 +130,7 @@ def rows(redacted: Redacted, format_name: str, group: GroupId, archive: str) -> 
 
 def _texts(turn: RawTurn) -> list[str]:
     """Return all that may hold speech or paths, in the order of `_without`."""
-    found = [turn.user_text, _joined(turn.said), turn.cwd or "", turn.git_branch or ""]
+    found = [turn.user_text, _joined(turn.assistant_texts), turn.cwd or "", turn.git_branch or ""]
     found += turn.steering
     found += turn.answers
     found += turn.subagents
@@ -154,7 +154,7 @@ def _without(turn: RawTurn, clean: Sequence[str]) -> RawTurn:
     return replace(
         turn,
         user_text=clean[0],
-        said=[clean[1]],
+        assistant_texts=[clean[1]],
         cwd=clean[2],
         git_branch=clean[3],
         steering=lists[0],
@@ -164,7 +164,7 @@ def _without(turn: RawTurn, clean: Sequence[str]) -> RawTurn:
     )
 
 
-def _names(reading: Reading) -> list[str]:
+def _names(reading: ParsedArchive) -> list[str]:
     """Return what is no speech, each once: nothing forbids an archive to have text there."""
     found = {name for turn in reading.turns for name in _NAMES(turn)}
     found.update(tool.name for turn in reading.turns for tool in turn.tools)
@@ -208,10 +208,10 @@ def _batch(
     tools = [tool for turn in turns for tool in turn.tools]
     calls = [cut(one_line(tool.input), *CALL) for tool in tools]
     outcomes = [excerpts.outcome(tool) for tool in tools]
-    assistant = [_joined(turn.said) for turn in turns]
+    assistant = [_joined(turn.assistant_texts) for turn in turns]
     usage = [turn.usage.values() for turn in turns]
     values: dict[str, Iterable[Any]] = {
-        "turn_id": ids.turn_ids(group, format_name, [turn.native for turn in turns]),
+        "turn_id": ids.turn_ids(group, format_name, [turn.native_id for turn in turns]),
         "group_id": [group] * len(turns),
         "format": [format_name] * len(turns),
         "user_text": [turn.user_text for turn in turns],

@@ -15,11 +15,11 @@ from multiprocessing.connection import Connection, wait
 from types import FrameType
 from typing import NoReturn
 
-from turnetl.errors import Stop
-from turnetl.parse import refusals
+from turnetl.errors import Fatal
+from turnetl.parse import problems
+from turnetl.parse.archive_job import ParseOptions, Work
 from turnetl.parse.batches import Placed, batches, read
 from turnetl.parse.report import ArchiveReport
-from turnetl.parse.single import Run, Work
 
 _PATIENCE = 2.0
 """Seconds for a process to take its unfinished file away when it is stopped."""
@@ -28,7 +28,7 @@ Batches = deque[tuple[Placed, ...]]
 
 
 def side_by_side(
-    works: Sequence[Placed], run: Run, jobs: int
+    works: Sequence[Placed], run: ParseOptions, jobs: int
 ) -> Iterator[tuple[int, ArchiveReport]]:
     """Yield what became of each archive, in the order in which they are done.
 
@@ -52,7 +52,7 @@ def side_by_side(
 class _Worker:
     """A process that reads what it is handed."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: ParseOptions) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, run), daemon=True)
@@ -76,7 +76,7 @@ class _Worker:
         except (EOFError, OSError):
             yield from self._death(left)
             return
-        if isinstance(said, Stop):
+        if isinstance(said, Fatal):
             raise said
         self._started = True
         yield from zip((at for at, _ in self._batch), said, strict=True)
@@ -108,7 +108,7 @@ class _Worker:
         Which of several it died of cannot be known before it happens again.
         """
         if not self._started:
-            raise Stop(
+            raise Fatal(
                 "no process could be started to read archives side by side; run with --jobs 1"
             )
         self.is_done = self.died = True
@@ -116,11 +116,11 @@ class _Worker:
             left.extendleft((placed,) for placed in reversed(self._batch))
             return
         for at, work in self._batch:
-            yield at, refusals.refused(work.seen.path, refusals.killed(work.seen.path))
+            yield at, problems.refused(work.seen.path, problems.killed(work.seen.path))
 
 
 @contextmanager
-def _workers(run: Run, number: int) -> Iterator[list[_Worker]]:
+def _workers(run: ParseOptions, number: int) -> Iterator[list[_Worker]]:
     """Start processes; whatever happens, none of them is left."""
     workers: list[_Worker] = []
     try:
@@ -148,7 +148,7 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(pipe: Connection, run: Run) -> None:
+def _serve(pipe: Connection, run: ParseOptions) -> None:
     """Read what comes, until nothing can come any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
@@ -160,10 +160,10 @@ def _serve(pipe: Connection, run: Run) -> None:
             pipe.send(_said(pipe.recv(), run))
 
 
-def _said(works: Sequence[Work], run: Run) -> Sequence[ArchiveReport] | Stop:
+def _said(works: Sequence[Work], run: ParseOptions) -> Sequence[ArchiveReport] | Fatal:
     try:
         return read(works, run)
-    except Stop as error:
+    except Fatal as error:
         return error
 
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Protocol
 
 from turnetl.redact.columns import column
-from turnetl.redact.needs import needs
-from turnetl.redact.rule import Rule
+from turnetl.redact.required_literals import needs
+from turnetl.redact.rule import SecretRule
 from turnetl.redact.search import search_for
 
 LONG = 8 << 10
@@ -23,14 +23,14 @@ LONG = 8 << 10
 class Matches(Protocol):
     """What finds the matches in one text."""
 
-    rules: list[Rule]
+    rules: list[SecretRule]
     """Those that may match."""
 
-    def first(self, rule: Rule, at: int) -> re.Match[bytes] | None:
+    def first(self, rule: SecretRule, at: int) -> re.Match[bytes] | None:
         """Return the first match that begins at `at` or behind it."""
 
 
-def matches(data: bytes, rules: Iterable[Rule], long: int = LONG) -> Matches:
+def matches(data: bytes, rules: Iterable[SecretRule], long: int = LONG) -> Matches:
     """Return what finds the matches of the rules in a text, which is long from so many bytes on."""
     if len(data) >= long:
         try:
@@ -42,16 +42,16 @@ def matches(data: bytes, rules: Iterable[Rule], long: int = LONG) -> Matches:
 
 
 class _Plain:
-    def __init__(self, data: bytes, rules: Iterable[Rule]) -> None:
+    def __init__(self, data: bytes, rules: Iterable[SecretRule]) -> None:
         self._data = data
         self.rules = possible(data, rules)
 
-    def first(self, rule: Rule, at: int) -> re.Match[bytes] | None:
+    def first(self, rule: SecretRule, at: int) -> re.Match[bytes] | None:
         return rule.compiled.search(self._data, at)
 
 
 class _Placed:
-    def __init__(self, data: bytes, rules: tuple[Rule, ...]) -> None:
+    def __init__(self, data: bytes, rules: tuple[SecretRule, ...]) -> None:
         search = search_for(rules)
         self._data = data
         self._places: dict[str, array[int]] = {rule.pattern: array("Q") for rule in rules}
@@ -64,7 +64,7 @@ class _Placed:
         self._blind = {rule.pattern for rule in search.blind}
         self.rules = [rule for rule in rules if rule.pattern in self._reach.keys() | self._blind]
 
-    def first(self, rule: Rule, at: int) -> re.Match[bytes] | None:
+    def first(self, rule: SecretRule, at: int) -> re.Match[bytes] | None:
         if rule.pattern in self._blind:
             return rule.compiled.search(self._data, at)
         places, reach = self._places[rule.pattern], self._reach[rule.pattern]
@@ -77,7 +77,7 @@ class _Placed:
         return None
 
 
-def possible(data: bytes, rules: Iterable[Rule]) -> list[Rule]:
+def possible(data: bytes, rules: Iterable[SecretRule]) -> list[SecretRule]:
     """Return the rules that may fit one text, because what they need is in it."""
     small = data.lower()
     return [rule for rule in rules if _has_any(small, _needed(rule.pattern))]

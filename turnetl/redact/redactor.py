@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 from turnetl import ids
 from turnetl.redact import plausible
-from turnetl.redact.known import Known
+from turnetl.redact.exact_match import Known
 from turnetl.redact.matches import matches
-from turnetl.redact.personal import NAMES, PERSONAL, named
-from turnetl.redact.rules import RULES, Rule
+from turnetl.redact.pii import NAMES, PERSONAL, named
+from turnetl.redact.prefilter import holding, suspects
+from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import Scanner
-from turnetl.redact.seams import SHAPE, over_seams
 from turnetl.redact.spans import Span, merged
-from turnetl.redact.suspects import holding, suspects
+from turnetl.redact.split_secrets import SHAPE, over_seams
 
 _VERSION = "3"
 """Goes up with every change of what is cut that neither a rule nor the scanner's release shows."""
@@ -57,7 +57,7 @@ class Redactor:
 
         Args:
             key: of the digests; with another key the same secret has another name.
-            personal: also cut what names a person: see `turnetl.redact.personal`.
+            personal: also cut what names a person: see `turnetl.redact.pii`.
         """
         self._key = key
         self._personal = personal
@@ -86,7 +86,7 @@ class Redactor:
         """Return what `redact` says of the texts of each archive: one look at all is quicker."""
         found = self._suspects([*chain.from_iterable(archives)])
         starts = list(accumulate(map(len, archives), initial=0))
-        of_each: list[dict[int, list[Rule]]] = [{} for _ in archives]
+        of_each: list[dict[int, list[SecretRule]]] = [{} for _ in archives]
         for at, rules in found.items():
             archive = bisect_right(starts, at) - 1
             of_each[archive][at - starts[archive]] = rules
@@ -99,7 +99,7 @@ class Redactor:
     def _cut(
         self,
         texts: list[str],
-        found: Mapping[int, Iterable[Rule]],
+        found: Mapping[int, Iterable[SecretRule]],
         looked_at: dict[str, _Clean],
     ) -> tuple[list[str], list[int]]:
         """Cut out what is found in the suspects among the texts, and wherever else it stands.
@@ -118,14 +118,14 @@ class Redactor:
         self._cut_known(clean, counts, secrets)
         return clean, counts
 
-    def _suspects(self, texts: list[str]) -> dict[int, list[Rule]]:
+    def _suspects(self, texts: list[str]) -> dict[int, list[SecretRule]]:
         found = suspects(texts, self._scanner, shapes=[SHAPE])
         for index, rules in named(texts).items() if self._personal else ():
             found.setdefault(index, []).extend(rules)
         return found
 
     def _clean(
-        self, text: str, rules: Iterable[Rule], secrets: dict[bytes, str]
+        self, text: str, rules: Iterable[SecretRule], secrets: dict[bytes, str]
     ) -> tuple[str, int]:
         """Cut until nothing is found any more; `rules` are those that the first look needs."""
         data = text.encode("utf-8", "surrogatepass")
@@ -153,7 +153,7 @@ class Redactor:
             clean[index], more = self._clean(without, self._rules, {})
             counts[index] += len(spans) + more
 
-    def _all(self, data: bytes, rules: Iterable[Rule]) -> Iterator[Span]:
+    def _all(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
         yield from self._native(data)
         yield from self._ours(data, rules)
 
@@ -170,7 +170,7 @@ class Redactor:
         if elsewhere:
             yield from Known(elsewhere).spans(data)
 
-    def _ours(self, data: bytes, rules: Iterable[Rule]) -> Iterator[Span]:
+    def _ours(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
         here = matches(data, rules)
         for rule in here.rules:
             at = 0
@@ -207,13 +207,13 @@ def _short(rule_id: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name).strip("-") or "secret"
 
 
-def _is_one(rule: Rule, data: bytes, start: int, end: int) -> bool:
+def _is_one(rule: SecretRule, data: bytes, start: int, end: int) -> bool:
     if rule.starts_a_word and _IN_A_WORD.search(data[max(0, start - 2) : start]):
         return False
     return rule.plausible(data[start:end].decode("utf-8", "replace"))
 
 
-def _before(rule: Rule, data: bytes, start: int) -> int:
+def _before(rule: SecretRule, data: bytes, start: int) -> int:
     """Return how many bytes before `start` the rule claims."""
     if rule.before is None:
         return 0

@@ -7,7 +7,7 @@ from functools import cached_property
 
 
 @dataclass(frozen=True)
-class Rule:
+class SecretRule:
     """A secret by the words around it or by its own form. The last group that matched is it.
 
     Patterns keep to what both regex engines know: no look-around, no back-reference.

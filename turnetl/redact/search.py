@@ -7,15 +7,15 @@ from itertools import groupby
 
 import polars as pl
 
-from turnetl.redact.needs import SIGHT, needs
-from turnetl.redact.rule import Rule
+from turnetl.redact.required_literals import SIGHT, needs
+from turnetl.redact.rule import SecretRule
 
 
 @dataclass(frozen=True, slots=True)
 class Sought:
     """A rule, and what it needs that begins in one way."""
 
-    rule: Rule
+    rule: SecretRule
     texts: tuple[bytes, ...]
     reach: int
     """Bytes that may stand before it in a match."""
@@ -29,7 +29,7 @@ class Search:
     """What some rules need; no other text of these begins with one of them."""
     by_sight: Mapping[bytes, list[Sought]]
     """These rules, by how what they need begins."""
-    blind: list[Rule]
+    blind: list[SecretRule]
     """The other rules, for which nothing can be searched."""
 
     def hits(self, texts: pl.Series) -> Iterator[tuple[int, list[int]]]:
@@ -49,7 +49,7 @@ class Search:
 
 
 @lru_cache(maxsize=64)
-def search_for(rules: tuple[Rule, ...]) -> Search:
+def search_for(rules: tuple[SecretRule, ...]) -> Search:
     """Return the search for these rules."""
     by_sight: dict[bytes, list[Sought]] = {}
     texts: set[str] = set()

@@ -31,9 +31,11 @@ def table(report: BackfillReport, search: str) -> RenderableType:
     parts: list[RenderableType] = []
     if report.parsed.archives:
         parts += [parsed.table(report.parsed), ingested.table(report.ingested)]
-    if report.ingested.questions:
+    if report.ingested.sample_questions:
         parts += ["", "Ask it something:"]
-        parts += [_line(f'  {search} "{question}"') for question in report.ingested.questions]
+        parts += [
+            _line(f'  {search} "{question}"') for question in report.ingested.sample_questions
+        ]
     return Group(*parts)
 
 

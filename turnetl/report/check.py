@@ -7,12 +7,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.llm.checked import Checked
+from turnetl.llm.check_result import CheckResult
 from turnetl.model import Usage
 from turnetl.report import costs
 
 
-def table(found: Sequence[Checked]) -> RenderableType:
+def table(found: Sequence[CheckResult]) -> RenderableType:
     """One row a kind of call."""
     models = sorted({one.model for one in found})
     shown = Table(
@@ -34,7 +34,7 @@ def table(found: Sequence[Checked]) -> RenderableType:
     return shown
 
 
-def as_json(found: Sequence[Checked]) -> dict[str, Any]:
+def as_json(found: Sequence[CheckResult]) -> dict[str, Any]:
     return {
         "fits": all(one.fits for one in found),
         "models": sorted({one.model for one in found}),
@@ -52,16 +52,16 @@ def as_json(found: Sequence[Checked]) -> dict[str, Any]:
     }
 
 
-def sentences(found: Sequence[Checked]) -> list[str]:
+def sentences(found: Sequence[CheckResult]) -> list[str]:
     """What cannot be done."""
     return [f"`{one.prompt}`: {one.problem}" for one in found if not one.fits]
 
 
-def exit_code(found: Sequence[Checked]) -> int:
+def exit_code(found: Sequence[CheckResult]) -> int:
     return 0 if all(one.fits for one in found) else 1
 
 
-def _caption(found: Sequence[Checked], models: Sequence[str]) -> str:
+def _caption(found: Sequence[CheckResult], models: Sequence[str]) -> str:
     who = "`" + "`, `".join(models) + "`"
     able = sum(one.fits for one in found)
     if able == len(found):
@@ -71,7 +71,7 @@ def _caption(found: Sequence[Checked], models: Sequence[str]) -> str:
     return f"{who} can do {able} of {len(found)} kinds of calls: name another model for the rest"
 
 
-def _total(found: Sequence[Checked]) -> Usage:
+def _total(found: Sequence[CheckResult]) -> Usage:
     return sum((one.usage for one in found), Usage())
 
 

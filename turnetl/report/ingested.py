@@ -7,7 +7,7 @@ from rich.table import Table
 
 from turnetl.ingest.plan import NO_TIME
 from turnetl.ingest.report import GroupReport, IngestReport
-from turnetl.report import costs, standing
+from turnetl.report import costs, status
 
 _SET_ASIDE = 3
 """Exit code: done, but turns were set aside."""
@@ -25,8 +25,8 @@ def table(report: IngestReport) -> RenderableType:
         shown.add_column(name, justify="right")
     shown.add_column("not in the graph, and why", overflow="fold")
     for of in report.groups:
-        held = standing.held(of)
-        why = standing.why_not(of) + _left_out(of)
+        held = status.held(of)
+        why = status.why_not(of) + _left_out(of)
         shown.add_row(of.group, f"{of.turns:,}", f"{of.committed:,}", *held, why)
     return Group(shown, costs.table(report.model)) if report.model else shown
 
@@ -48,8 +48,8 @@ def as_json(report: IngestReport) -> dict[str, Any]:
 def sentences(report: IngestReport) -> list[str]:
     """What was set aside, what a person should look at, and why groups were not finished."""
     whole = [report.error] if report.error else []
-    whole += [said for of in report.groups for said in standing.of_group(of) + _retiring(of)]
-    whole += standing.stopped(report.groups)
+    whole += [said for of in report.groups for said in status.of_group(of) + _retiring(of)]
+    whole += status.stopped(report.groups)
     if costs.total(report.model).cost is None:
         whole.append(costs.UNKNOWN)
     return whole
@@ -76,12 +76,12 @@ def is_failure(code: int) -> bool:
 
 def _group_json(of: GroupReport) -> dict[str, Any]:
     return {
-        **standing.as_json(of),
+        **status.as_json(of),
         "turns": of.turns,
         "committed": of.committed,
         "skipped": of.skipped,
-        "left_out": dict(of.left_out or {}),
-        "retiring": dict(of.retiring or {}),
+        "discarded": dict(of.discarded or {}),
+        "invalidating": dict(of.invalidating or {}),
     }
 
 
@@ -95,13 +95,13 @@ def _model_json(report: IngestReport) -> dict[str, Any]:
 
 def _left_out(of: GroupReport) -> str:
     """Return a line for what nobody would look for."""
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in (of.left_out or {}).items())
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in (of.discarded or {}).items())
     return f"\n(left out of turns: {reasons})" if reasons else ""
 
 
 def _retiring(of: GroupReport) -> list[str]:
     """Say which turns retired so many facts that it may be a mistake, those with most first."""
-    turns = sorted((of.retiring or {}).items(), key=lambda turn: (-turn[1], turn[0]))
+    turns = sorted((of.invalidating or {}).items(), key=lambda turn: (-turn[1], turn[0]))
     told = [
         f"group `{of.group}`: turn {turn} retired {facts:,} facts; see whether it should have"
         for turn, facts in turns[:_SHOWN]

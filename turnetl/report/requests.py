@@ -8,24 +8,24 @@ from rich.console import Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
-from turnetl.extraction.request import Request
+from turnetl.extraction.preview import RequestPreview
 
 
-def text(found: Sequence[Request]) -> RenderableType:
+def text(found: Sequence[RequestPreview]) -> RenderableType:
     """Every message of every request, as the model would read it."""
     if not found:
         return Text("No turn is ready, or none of them would be shown to a model.")
     return Group(*(line for request in found for line in _lines(request)), Text(_caption(found)))
 
 
-def as_json(found: Sequence[Request]) -> dict[str, Any]:
+def as_json(found: Sequence[RequestPreview]) -> dict[str, Any]:
     return {
         "requests": [asdict(request) for request in found],
         "tokens": sum(request.tokens for request in found if not request.is_known),
     }
 
 
-def _lines(request: Request) -> Iterator[RenderableType]:
+def _lines(request: RequestPreview) -> Iterator[RenderableType]:
     yield Rule()
     yield _whole(f"turn {request.turn_id}, {request.prompt}, to {request.model}")
     yield Text(_about(request), style="dim")
@@ -39,7 +39,7 @@ def _whole(text: str) -> Text:
     return Text(text, no_wrap=True, overflow="ignore")
 
 
-def _about(request: Request) -> str:
+def _about(request: RequestPreview) -> str:
     said = [f"about {request.tokens:,} tokens"]
     if request.schema:
         said.append(f"answered as {request.schema} in at most {request.max_tokens:,}")
@@ -50,7 +50,7 @@ def _about(request: Request) -> str:
     return "; ".join(said)
 
 
-def _caption(found: Sequence[Request]) -> str:
+def _caption(found: Sequence[RequestPreview]) -> str:
     new = [request for request in found if not request.is_known]
     turns = len({request.turn_id for request in found})
     return (

@@ -8,14 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.errors import BadUsage
-from turnetl.extraction.catalog import Entry
+from turnetl.extraction.catalog import CatalogEntry
 
 _DIGITS = 8
 """Of a digest."""
 _GRADES = {"error": "red", "warning": "yellow"}
 
 
-def table(entries: Sequence[Entry]) -> RenderableType:
+def table(entries: Sequence[CatalogEntry]) -> RenderableType:
     """A row a template; below them what they hide."""
     shown = Table()
     shown.add_column("template", no_wrap=True)
@@ -29,7 +29,7 @@ def table(entries: Sequence[Entry]) -> RenderableType:
     return Group(shown, *hidden, Text(_caption(entries)))
 
 
-def text(entry: Entry) -> str:
+def text(entry: CatalogEntry) -> str:
     """Return the very text that a model gets of it.
 
     Raises:
@@ -41,7 +41,7 @@ def text(entry: Entry) -> str:
     raise BadUsage(f"template `{entry.path or entry.name}` {why}")
 
 
-def findings(entries: Sequence[Entry]) -> RenderableType:
+def findings(entries: Sequence[CatalogEntry]) -> RenderableType:
     """A line for each thing that is wrong; one that says how much was looked at."""
     lines = [
         _line(
@@ -55,12 +55,12 @@ def findings(entries: Sequence[Entry]) -> RenderableType:
     return Group(*lines, Text(_judgement(entries)))
 
 
-def exit_code(entries: Sequence[Entry]) -> int:
+def exit_code(entries: Sequence[CatalogEntry]) -> int:
     """Return 1 if one of them is not used as it was meant."""
     return int(any(entry.is_broken for entry in entries))
 
 
-def as_json(entries: Sequence[Entry]) -> dict[str, Any]:
+def as_json(entries: Sequence[CatalogEntry]) -> dict[str, Any]:
     return {"templates": [_json(entry) for entry in entries]}
 
 
@@ -69,7 +69,7 @@ def _line(*parts: str | tuple[str, str]) -> Text:
     return Text.assemble(*parts, no_wrap=True, overflow="ignore")
 
 
-def _json(entry: Entry) -> dict[str, Any]:
+def _json(entry: CatalogEntry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "path": str(entry.path) if entry.path is not None else None,
@@ -84,7 +84,7 @@ def _json(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _row(entry: Entry) -> tuple[str, ...]:
+def _row(entry: CatalogEntry) -> tuple[str, ...]:
     tokens = f"{entry.tokens_a_turn:,}" if entry.told else ""
     used = ", ".join(entry.used_for) or "-"
     place = entry.place or "nowhere"
@@ -92,7 +92,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
     return (entry.name, place + broken, entry.digest[:_DIGITS], tokens, used)
 
 
-def _caption(entries: Sequence[Entry]) -> str:
+def _caption(entries: Sequence[CatalogEntry]) -> str:
     broken = sum(entry.is_broken for entry in entries)
     said = "Tokens are estimates. `turnetl templates show NAME` prints what a model is told"
     if not broken:
@@ -100,7 +100,7 @@ def _caption(entries: Sequence[Entry]) -> str:
     return f"{said}; `turnetl templates check` says what is wrong with {broken} of them."
 
 
-def _judgement(entries: Sequence[Entry]) -> str:
+def _judgement(entries: Sequence[CatalogEntry]) -> str:
     grades = [finding.grade for entry in entries for finding in entry.findings]
     counted = ", ".join(
         f"{grades.count(grade)} {grade}{'' if grades.count(grade) == 1 else 's'}"

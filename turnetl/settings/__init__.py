@@ -5,14 +5,14 @@ Order: what is handed in, then the environment (`TURNETL_*`, nested names with `
 secrets are never printed.
 """
 
-from turnetl.settings.reading import CONFIG_NAME, ENV, from_process, read
+from turnetl.settings.model import ExtractorName, Settings
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
     ModelSettings,
     NoiseSettings,
 )
-from turnetl.settings.whole import ExtractorName, Settings
+from turnetl.settings.sources import CONFIG_NAME, ENV, from_process, read
 
 __all__ = [
     "CONFIG_NAME",

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from turnetl.settings import amounts
+from turnetl.settings import units
 
 Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]
 EmbedderName = Literal["local", "openai-compatible"]
@@ -41,7 +41,7 @@ class ModelSettings(BaseModel):
     """Of an OpenAI-compatible server, up to and with `/v1`."""
     model: str | None = None
     api_key: SecretStr | None = None
-    at_once: int = Field(default=8, ge=1)
+    concurrency: int = Field(default=8, ge=1)
     """Calls in flight, over all groups."""
     models: dict[str, str] = Field(default_factory=dict)
     """Other models of the same provider for some prompts, by the beginning of the prompt's name:
@@ -78,9 +78,9 @@ class BudgetSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tokens: Annotated[int | None, BeforeValidator(amounts.tokens)] = Field(default=None, gt=0)
+    tokens: Annotated[int | None, BeforeValidator(units.tokens)] = Field(default=None, gt=0)
     """Of prompts and answers; also `200k`."""
-    money: Annotated[float | None, BeforeValidator(amounts.money)] = Field(
+    money: Annotated[float | None, BeforeValidator(units.money)] = Field(
         default=None, gt=0, allow_inf_nan=False
     )
     """US dollars; also `5usd`."""

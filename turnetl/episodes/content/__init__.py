@@ -10,7 +10,7 @@ from turnetl.episodes.content.commands import COMMANDS, ERRORS, OTHERS, REFUSED,
 from turnetl.episodes.content.diffs import DIFFS
 from turnetl.episodes.content.json import JSON
 from turnetl.episodes.content.logs import LOGS
-from turnetl.episodes.content.shown import FOUND, SHOWN, UNREAD, WRITTEN
+from turnetl.episodes.content.tool_output import FOUND, SHOWN, UNREAD, WRITTEN
 from turnetl.episodes.content.traces import TRACES
 
 __all__ = ["BLOCKS", "OUTCOMES", "TEXTS", "UNREAD", "Kind", "kind_of", "shortened"]

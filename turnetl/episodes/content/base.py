@@ -17,7 +17,7 @@ TEXTS = pl.Schema(
         "cwd": pl.String,
     }
 )
-"""What a kind may look at: the text; whose it is (a role of `turnetl.episodes.tools`, or `code`);
+"""What a kind may look at: the text; its role (of `turnetl.episodes.tool_roles`, or `code`);
 whether the call failed; the folder that the turn stands in, with no slash at its end, or blank."""
 
 LINE = 240

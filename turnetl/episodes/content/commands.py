@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from turnetl.episodes.content import lines
+from turnetl.episodes.content import output_lines
 from turnetl.episodes.content.base import FAILED, ROLE, TEXT, Kind, cut, joined, on_one_line, tidy
 from turnetl.episodes.content.base import lines as lines_of
 
@@ -17,7 +17,7 @@ _REPORT, _OTHER = 1500, 300
 _REJECTED = "The user doesn't want to "
 _LAUNCHED, _AGENT = "Async agent launched", r"agentId: ([0-9A-Za-z-]+)"
 _REFUSED = "tool use rejected by the user"
-_FAILED, _ENDED = lines.whole(lines.FAILURE), lines.whole(lines.TOTAL)
+_FAILED, _ENDED = output_lines.whole(output_lines.FAILURE), output_lines.whole(output_lines.TOTAL)
 _SAYS_LITTLE = r"\(cached\)|no test files|(?-u:\b)(?:INFO|DEBUG|TRACE)(?-u:\b)"
 
 
@@ -26,7 +26,7 @@ def _ran() -> pl.Expr:
 
 
 def _why() -> pl.Expr:
-    weak = lines_of(TEXT, lines.whole(lines.ERROR)).list.head(_ERRORS)
+    weak = lines_of(TEXT, output_lines.whole(output_lines.ERROR)).list.head(_ERRORS)
     return pl.coalesce(_told(_failures(), weak, _ends_of_totals()), tidy(_first()))
 
 

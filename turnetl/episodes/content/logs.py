@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from turnetl.episodes.content import lines
+from turnetl.episodes.content import output_lines
 from turnetl.episodes.content.base import TEXT, Kind, joined
 from turnetl.episodes.content.base import lines as lines_of
 
@@ -41,7 +41,7 @@ def _shortened() -> pl.Expr:
         pl.element().str.replace(_TIME, "")
     )
     first = errors.list.unique(maintain_order=True).list.head(_ERRORS)
-    totals = lines_of(TEXT, lines.whole(lines.TOTAL)).list.tail(2)
+    totals = lines_of(TEXT, output_lines.whole(output_lines.TOTAL)).list.tail(2)
     return joined(
         pl.concat_list("log: " + said.list.join(", ")).list.concat(first).list.concat(totals)
     )

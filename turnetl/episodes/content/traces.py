@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from turnetl.episodes.content import lines
+from turnetl.episodes.content import output_lines
 from turnetl.episodes.content.base import CWD, TEXT, Kind, joined
 from turnetl.episodes.content.base import lines as lines_of
 
@@ -45,8 +45,10 @@ def _shortened() -> pl.Expr:
     said = pl.element().str.replace(_FRAMES_BEFORE, "").str.strip_chars()
     raised = TEXT.str.extract_all(_RAISED).list.eval(said).list.unique(maintain_order=True)
     ends = raised.list.head(1).list.concat(raised.list.tail(_MESSAGES - 1))
-    totals = lines_of(TEXT, lines.whole(lines.TOTAL)).list.tail(_TOTALS)
-    wrong = lines_of(TEXT, lines.whole(lines.FAILURE)).list.eval(_no_frame(pl.element()))
+    totals = lines_of(TEXT, output_lines.whole(output_lines.TOTAL)).list.tail(_TOTALS)
+    wrong = lines_of(TEXT, output_lines.whole(output_lines.FAILURE)).list.eval(
+        _no_frame(pl.element())
+    )
     where = _innermost().list.eval("at " + _place(pl.element()))
     return joined(pl.concat_list(ends, wrong.list.head(_FAILURES), where, totals))
 

@@ -4,6 +4,6 @@ Both ask through Graphiti's building blocks.
 """
 
 from turnetl.extraction.llm.extractor import Extracted, LlmExtractor, Part
-from turnetl.extraction.llm.matching import Gate
+from turnetl.extraction.llm.resolve import Gate
 
 __all__ = ["Extracted", "Gate", "LlmExtractor", "Part"]

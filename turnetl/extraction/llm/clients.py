@@ -3,16 +3,16 @@
 from graphiti_core.graphiti_types import GraphitiClients
 from graphiti_core.tracer import NoOpTracer
 
-from turnetl.graph.mirror.seams import MirrorDriver
-from turnetl.llm.chat import Model
-from turnetl.llm.graphiti import NoReranker, TurnEmbedder, TurnModel
+from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
+from turnetl.llm.chat import ChatModel
+from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
 
 
 class Clients:
     """For one question or several, of one turn."""
 
-    def __init__(self, model: Model, embedder: TurnEmbedder, driver: MirrorDriver) -> None:
-        self.model = TurnModel(model)
+    def __init__(self, model: ChatModel, embedder: GraphitiEmbedder, driver: MirrorDriver) -> None:
+        self.model = GraphitiModel(model)
         self._driver = driver
         self.bundle = GraphitiClients(
             driver=driver,

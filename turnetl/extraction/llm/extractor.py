@@ -18,21 +18,21 @@ from importlib.metadata import version
 from weakref import WeakKeyDictionary
 
 from turnetl import ids
-from turnetl.extraction.llm import outcome, shown, signatures
-from turnetl.extraction.llm.asking import Passage
+from turnetl.extraction.llm import graphiti_patch, mapping, prompt_context
 from turnetl.extraction.llm.background import Background
+from turnetl.extraction.llm.calls import Passage
 from turnetl.extraction.llm.clients import Clients
-from turnetl.extraction.llm.matching import Gate, Matching
-from turnetl.extraction.llm.reading import Halve, Named, Reader, Said
+from turnetl.extraction.llm.extract import Halve, Named, Reader, Said
+from turnetl.extraction.llm.resolve import Gate, Matching
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.steering import Steer, Steering
+from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
 from turnetl.graph.mirror.candidates import Candidates
-from turnetl.graph.mirror.draft import Draft, DraftCandidates
-from turnetl.graph.mirror.group import Group
-from turnetl.graph.mirror.seams import MirrorDriver
-from turnetl.llm.chat import Model
-from turnetl.llm.graphiti import TurnEmbedder
+from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
+from turnetl.llm.chat import ChatModel
+from turnetl.llm.graphiti import GraphitiEmbedder
 from turnetl.llm.port import Embedder
 from turnetl.model import Episode, GroupId, Usage, Vector
 
@@ -66,10 +66,10 @@ class LlmExtractor:
 
     def __init__(
         self,
-        model: Model,
+        model: ChatModel,
         embedder: Embedder,
         *,
-        steering: Steering,
+        steering: PromptConfigs,
         ontology: Ontology = CODING,
         gate: Gate | None = None,
         halve: Halve | None = None,
@@ -92,10 +92,10 @@ class LlmExtractor:
         self._ontology = ontology
         self._gate = gate
         self._parameters = parameters
-        signatures.remember()
-        self._reader = Reader(model, TurnEmbedder(embedder), ontology, halve)
+        graphiti_patch.remember()
+        self._reader = Reader(model, GraphitiEmbedder(embedder), ontology, halve)
         self._background = Background()
-        self._candidates: WeakKeyDictionary[Group, Candidates] = WeakKeyDictionary()
+        self._candidates: WeakKeyDictionary[MirrorGroup, Candidates] = WeakKeyDictionary()
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
         return ids.digest(
@@ -123,13 +123,13 @@ class LlmExtractor:
         self,
         episode: Episode,  # noqa: ARG002 - its passages are in what was extracted
         extracted: Extracted,
-        group: Group,
+        group: MirrorGroup,
         *,
         now: datetime,
     ) -> Resolved:
-        embedder = TurnEmbedder(self._embedder)
-        draft = Draft(group)
-        candidates = DraftCandidates(draft, self._of(group))
+        embedder = GraphitiEmbedder(self._embedder)
+        draft = Overlay(group)
+        candidates = OverlayCandidates(draft, self._of(group))
         mentions, told = [], []
         usage = Usage()
         for part in extracted.parts:
@@ -141,21 +141,21 @@ class LlmExtractor:
             said, vectors = await part.said
             _remember(embedder, vectors)
             nodes, edges = await matching.facts(said, nodes, keys)
-            resolved = outcome.resolved(nodes, edges, draft, known=embedder.known, now=now)
+            resolved = mapping.resolved(nodes, edges, draft, known=embedder.known, now=now)
             await _take(draft, resolved, embedder)
             mentions.append(resolved.mentions)
             told.append((part.named, said))
             usage += part.named.usage + said.usage + matching.usage
-        return replace(outcome.of_draft(draft, mentions), usage=usage, left_out=_left_out(told))
+        return replace(mapping.of_draft(draft, mentions), usage=usage, discarded=_left_out(told))
 
-    async def _begun(self, passage: Passage, steer: Steer) -> Part:
+    async def _begun(self, passage: Passage, steer: PromptConfig) -> Part:
         named = await self._reader.names(passage, steer)
         said = self._background.begin(self._said(passage, named, steer))
         vectors = await self._vectors(one.name for one in named.entities)
         return Part(passage, named, vectors, said)
 
     async def _said(
-        self, passage: Passage, named: Named, steer: Steer
+        self, passage: Passage, named: Named, steer: PromptConfig
     ) -> tuple[Said, Mapping[str, Vector]]:
         said = await self._reader.says(passage, named.entities, steer)
         texts = [*(one.name for one in said.endpoints), *(one.text for one in said.facts)]
@@ -165,7 +165,7 @@ class LlmExtractor:
         once = list(dict.fromkeys(texts))
         return dict(zip(once, await self._embedder.embed(once) if once else (), strict=True))
 
-    def _of(self, group: Group) -> Candidates:
+    def _of(self, group: MirrorGroup) -> Candidates:
         if group not in self._candidates:
             self._candidates[group] = Candidates(group)
         return self._candidates[group]
@@ -177,12 +177,12 @@ def _graphiti() -> str:
 
 
 def _passages(episode: Episode, context: Sequence[Episode], *, whole: bool) -> Iterator[Passage]:
-    for number, told in enumerate(shown.told(episode)):
-        before = shown.before(episode, number, context, whole=whole)
+    for number, told in enumerate(prompt_context.told(episode)):
+        before = prompt_context.before(episode, number, context, whole=whole)
         yield Passage(told, before, ids.part_id(episode.turn_id, number))
 
 
-def _remember(embedder: TurnEmbedder, vectors: Mapping[str, Vector]) -> None:
+def _remember(embedder: GraphitiEmbedder, vectors: Mapping[str, Vector]) -> None:
     for text, vector in vectors.items():
         embedder.remember(text, vector)
 
@@ -192,12 +192,12 @@ def _left_out(told: Iterable[tuple[Named, Said]]) -> Mapping[str, int]:
     reasons: dict[str, str] = {}
     gone = 0
     for named, said in told:
-        reasons |= {**named.left_out, **said.left_out}
+        reasons |= {**named.discarded, **said.discarded}
         gone += said.gone
     return {**Counter(reasons.values()), **({_GONE: gone} if gone else {})}
 
 
-async def _take(draft: Draft, said: Resolved, embedder: TurnEmbedder) -> None:
+async def _take(draft: Overlay, said: Resolved, embedder: GraphitiEmbedder) -> None:
     """Take in what a part says; what was not embedded on the way is embedded now."""
     names = [one.name for one in said.entities if one.embedding is None]
     texts = [one.text for one in said.facts if one.embedding is None]

@@ -12,7 +12,7 @@ from graphiti_core.nodes import EntityNode, EpisodicNode
 from graphiti_core.prompts.models import Message
 from pydantic import BaseModel, Field
 
-from turnetl.llm.graphiti import TurnModel
+from turnetl.llm.graphiti import GraphitiModel
 
 _MOST = 30
 """Hints of a pass: a model that finds more has begun to invent."""
@@ -37,7 +37,7 @@ class MissedFacts(BaseModel):
 
 
 async def entities(
-    model: TurnModel,
+    model: GraphitiModel,
     told: EpisodicNode,
     before: Sequence[EpisodicNode],
     named: Sequence[EntityNode],
@@ -62,7 +62,7 @@ async def entities(
 
 
 async def facts(
-    model: TurnModel,
+    model: GraphitiModel,
     told: EpisodicNode,
     before: Sequence[EpisodicNode],
     named: Sequence[EntityNode],

@@ -7,10 +7,10 @@ from functools import cache
 
 from turnetl import ids
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.structural import lexicon, runs, words, work
-from turnetl.extraction.structural.said import CONCEPT, FILE, Found, Said, Success, Thing
-from turnetl.extraction.structural.scene import NOBODY, Scene, scene
-from turnetl.graph.mirror.group import Group
+from turnetl.extraction.structural import command_results, lexicon, statements, tool_use
+from turnetl.extraction.structural.findings import CONCEPT, FILE, Found, Said, Success, Thing
+from turnetl.extraction.structural.turn_context import NOBODY, Scene, scene
+from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId
 
 _VERSION = "structural 2"
@@ -32,7 +32,7 @@ class StructuralExtractor:
         return read(episode, context)
 
     async def resolve(
-        self, episode: Episode, extracted: Found, group: Group, *, now: datetime
+        self, episode: Episode, extracted: Found, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
         """Give things and sentences their keys; end the failures that a success is the end of.
 
@@ -67,7 +67,7 @@ def _recipe() -> str:
 def read(episode: Episode, context: Sequence[Episode]) -> Found:
     """Read one turn, bounded."""
     seen = scene(episode.turn)
-    run, successes = runs.ran(seen)
+    run, successes = command_results.ran(seen)
     said = _bounded([*_spoken(seen, context), *run])
     spoken_of = [thing for one in said for thing in (one.source, one.target)]
     things = dict.fromkeys(spoken_of)
@@ -78,12 +78,12 @@ def read(episode: Episode, context: Sequence[Episode]) -> Found:
 
 
 def _spoken(seen: Scene, context: Sequence[Episode]) -> Iterator[Said]:
-    yield from words.asked(seen, context)
-    yield from words.answered(seen)
-    yield from words.decided(seen)
-    yield from work.written(seen)
-    yield from words.explained(seen)
-    yield from work.used(seen)
+    yield from statements.asked(seen, context)
+    yield from statements.answered(seen)
+    yield from statements.decided(seen)
+    yield from tool_use.written(seen)
+    yield from statements.explained(seen)
+    yield from tool_use.used(seen)
 
 
 def _bounded(said: Iterable[Said]) -> list[Said]:
@@ -114,7 +114,7 @@ def _key(group: GroupId, thing: Thing) -> str:
 
 
 def _entity(
-    episode: Episode, thing: Thing, uuid: str, group: Group, now: datetime
+    episode: Episode, thing: Thing, uuid: str, group: MirrorGroup, now: datetime
 ) -> Entity | None:
     """Return the entity if it is new or has a label more than before; else None."""
     labels = {thing.label} | ({thing.second_label} if thing.second_label else set())
@@ -148,7 +148,7 @@ def _fact(episode: Episode, said: Said, keys: Mapping[Thing, str], now: datetime
 
 
 def _ended(
-    episode: Episode, successes: Iterable[Success], group: Group, now: datetime
+    episode: Episode, successes: Iterable[Success], group: MirrorGroup, now: datetime
 ) -> list[Fact]:
     """Return the open failures of earlier turns that a success of this one is the end of."""
     ended: dict[str, Fact] = {}
@@ -160,10 +160,10 @@ def _ended(
     return list(ended.values())
 
 
-def _is_over(fact: Fact, success: Success, group: Group) -> bool:
+def _is_over(fact: Fact, success: Success, group: MirrorGroup) -> bool:
     # History may arrive late: what failed afterwards is not mended by it.
     if fact.valid_at is not None and fact.valid_at > success.at:
         return False
     target = group.entity(fact.target)
     test = target.name if target is not None and CONCEPT in target.labels else ""
-    return runs.covers(success.line, str(fact.attributes.get("line", "")), test)
+    return command_results.covers(success.line, str(fact.attributes.get("line", "")), test)

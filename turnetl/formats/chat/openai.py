@@ -5,10 +5,10 @@ rows `{"role", "content"}`, which are one conversation together; pairs of answer
 preferred.
 """
 
-from turnetl.formats.base import Opening, Reading
+from turnetl.formats.base import ParsedArchive, Probe
+from turnetl.formats.chat.detect import Look
 from turnetl.formats.chat.reader import read
-from turnetl.formats.chat.sight import Look
-from turnetl.formats.chat.speakers import OPENAI
+from turnetl.formats.chat.roles import OPENAI
 
 _LOOK = Look("role", frozenset(OPENAI), ("content", "tool_calls", "function_call"), rows=True)
 
@@ -18,8 +18,8 @@ class OpenAIConversations:
     title = "chats as OpenAI's messages (JSON, JSONL)"
     version = 2
 
-    def sniff(self, opening: Opening) -> bool:
+    def sniff(self, opening: Probe) -> bool:
         return _LOOK.is_seen_in(opening)
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> ParsedArchive:
         return read(data)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 
-from turnetl.formats.base import Counts, Place, Reading
-from turnetl.formats.chat.names import name_growing, name_whole
+from turnetl.formats.base import Counts, ParsedArchive, Place
+from turnetl.formats.chat.conversation import Talk
 from turnetl.formats.chat.rows import (
     LISTS,
     ROWS,
@@ -18,7 +18,7 @@ from turnetl.formats.chat.rows import (
     name_of,
     pieces_of,
 )
-from turnetl.formats.chat.talk import Talk
+from turnetl.formats.chat.session_names import name_growing, name_whole
 from turnetl.formats.kit.documents import document, is_document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.lines import without_mark
@@ -27,7 +27,7 @@ from turnetl.formats.kit.times import stamp
 _LIST = re.compile(rf'"({"|".join(LISTS)})"\s*:\s*\['.encode())
 
 
-def read(data: bytes) -> Reading:
+def read(data: bytes) -> ParsedArchive:
     """Read a whole archive."""
     if not is_document(data):
         # Who writes lines ends each of them; what has one line without an end was saved as a whole.
@@ -76,7 +76,7 @@ class _Reader:
             talk.say(message, at)
         return None if talk.turns else "preamble"
 
-    def reading(self) -> Reading:
+    def reading(self) -> ParsedArchive:
         self._end()
         alone = self.may_grow and len(self._written) == 1 and not self._rows
         growing = [*self._rows.values(), *(self._written if alone else [])]
@@ -88,7 +88,7 @@ class _Reader:
         conversations = [*self._written, *self._rows.values()]
         turns = [turn for one in conversations for turn in one.talk.turns]
         self.counts.turns = len(turns)
-        return Reading(turns, self.counts, None)
+        return ParsedArchive(turns, self.counts, None)
 
     def _row(self, row: Row, place: Place) -> str | None:
         named = row.conversation_id if row.conversation_id is not None else row.session_id

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from turnetl.formats.chat.speakers import SPEAKERS, Speaker
+from turnetl.formats.chat.roles import SPEAKERS, Speaker
 from turnetl.formats.kit.rows import Rows
 
 _Name = str | int | None

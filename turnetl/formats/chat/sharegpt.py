@@ -3,10 +3,10 @@
 One a line, one an element of an array, or a document of one.
 """
 
-from turnetl.formats.base import Opening, Reading
+from turnetl.formats.base import ParsedArchive, Probe
+from turnetl.formats.chat.detect import Look
 from turnetl.formats.chat.reader import read
-from turnetl.formats.chat.sight import Look
-from turnetl.formats.chat.speakers import SHAREGPT
+from turnetl.formats.chat.roles import SHAREGPT
 
 _LOOK = Look("from", frozenset(SHAREGPT), ("value", "content", "text", "arguments"))
 
@@ -16,8 +16,8 @@ class ShareGPT:
     title = "chats as ShareGPT's conversations (JSON, JSONL)"
     version = 2
 
-    def sniff(self, opening: Opening) -> bool:
+    def sniff(self, opening: Probe) -> bool:
         return _LOOK.is_seen_in(opening)
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> ParsedArchive:
         return read(data)

@@ -7,7 +7,7 @@ conversation.
 from collections.abc import Mapping
 from typing import Any
 
-from turnetl.formats.base import Opening, Reading
+from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.claude.rows import ROWS
 from turnetl.formats.claude.turns import SPEAKING, Reader
 from turnetl.formats.kit.jsonl import read_lines
@@ -25,11 +25,11 @@ class ClaudeCode:
     title = "Claude Code sessions, 1.0 to 2.1 (JSONL)"
     version = 3
 
-    def sniff(self, opening: Opening) -> bool:
+    def sniff(self, opening: Probe) -> bool:
         """Know the archive by the first row that is one of Claude Code's."""
         return any(_is_row(row) and not _is_of_another(row) for row in opening.rows)
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> ParsedArchive:
         reader = Reader()
         read_lines(data, ROWS, reader.take, reader.counts)
         return reader.reading()

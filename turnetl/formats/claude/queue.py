@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from turnetl.formats.claude.words import machine
+from turnetl.formats.claude.machine_text import machine
 
 _MID_TURN = "absorbed_mid_turn"
 _ABSORBED = (None, _MID_TURN)

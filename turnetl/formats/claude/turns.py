@@ -6,13 +6,13 @@ File order is the order: timestamps go backwards, and parents may lie in other f
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from turnetl.formats.base import Counts, Place, RawTurn, Reading, ToolUse, moment
-from turnetl.formats.claude import words
-from turnetl.formats.claude.launches import Launches
-from turnetl.formats.claude.people import is_by_machine, is_typed, text_of
+from turnetl.formats.base import Counts, ParsedArchive, Place, RawTurn, ToolUse, moment
+from turnetl.formats.claude import machine_text
+from turnetl.formats.claude.authorship import is_by_machine, is_typed, text_of
 from turnetl.formats.claude.queue import Queue
 from turnetl.formats.claude.rows import Attachment, Block, Message, Row, blocks_of, flat, loose
 from turnetl.formats.claude.sessions import Sessions
+from turnetl.formats.claude.skill_calls import Launches
 from turnetl.formats.kit.calls import call, compact
 from turnetl.formats.kit.sessions import name_sessions
 from turnetl.model import ClosedBy, SessionId
@@ -61,10 +61,10 @@ class Reader:
             self._leave(row, row.content)
         return _SILENT.get(row.type or "", "other")
 
-    def reading(self) -> Reading:
+    def reading(self) -> ParsedArchive:
         self.counts.turns = len(self.turns)
         name_sessions(self.turns, self.sessions.last)
-        return Reading(self.turns, self.counts, self.cwd)
+        return ParsedArchive(self.turns, self.counts, self.cwd)
 
     def _spoken(self, row: Row, place: Place) -> str | None:
         if row.message is None or row.message.content is None:
@@ -113,8 +113,8 @@ class Reader:
         return self._steer([said], row, place) if said else "queue"
 
     def _steer(self, texts: list[str], row: Row, place: Place) -> str | None:
-        said = [text for text in map(words.without_context, texts) if text.strip()]
-        said = [text for text in said if words.machine(text) is None]
+        said = [text for text in map(machine_text.without_context, texts) if text.strip()]
+        said = [text for text in said if machine_text.machine(text) is None]
         self.counts.steering += len(said)
         turn = self.sessions.turn(row)
         if not said:
@@ -138,8 +138,8 @@ class Reader:
         for block in blocks:
             if block.type == "tool_use":
                 self._use(turn, block)
-            elif block.type == "text" and (text := block.text) and words.is_said(text):
-                turn.said.append(text)
+            elif block.type == "text" and (text := block.text) and machine_text.is_said(text):
+                turn.assistant_texts.append(text)
         self._bill(turn, row, message)
         return None
 
@@ -183,7 +183,7 @@ class Reader:
             return "meta"
         if is_by_machine(row):
             return "notification"
-        spoken = [block for block in blocks if not words.is_interrupt(block.text or "")]
+        spoken = [block for block in blocks if not machine_text.is_interrupt(block.text or "")]
         if len(spoken) == len(blocks):
             return self._words(row, text_of(blocks), place)
         reason = self._close(row, place, ClosedBy.INTERRUPTED, "preamble")
@@ -193,11 +193,11 @@ class Reader:
     def _words(self, row: Row, text: str, place: Place) -> str | None:
         if not text:
             return "no_words"
-        if self.launches.announced(words.command(text)):
+        if self.launches.announced(machine_text.command(text)):
             return "launch"
-        said = words.slash(text)
+        said = machine_text.slash(text)
         self.queue.come(said)
-        if reason := words.machine(said):
+        if reason := machine_text.machine(said):
             return self._machine(row, place, said, reason)
         self._prompt(row, said, place)
         return None
@@ -211,7 +211,7 @@ class Reader:
     def _leave(self, row: Row, text: str) -> None:
         """End the turn if this is the local command by which a person left."""
         turn = self.sessions.turn(row)
-        if turn is not None and turn.closed_by is None and words.is_leaving(text):
+        if turn is not None and turn.closed_by is None and machine_text.is_leaving(text):
             turn.closed_by = ClosedBy.SESSION_END
 
     def _close(self, row: Row, place: Place, by: ClosedBy, reason: str) -> str | None:
@@ -233,31 +233,31 @@ class Reader:
                 said += self._result(block, time)
             elif block.type == "text" and block.text and not row.is_meta:
                 texts.append(block.text)
-        if any(self.launches.announced(words.command(text)) for text in texts):
+        if any(self.launches.announced(machine_text.command(text)) for text in texts):
             texts.clear()
         if not said and row.user_feedback and row.user_feedback.strip():
             said.append(row.user_feedback)
         self.counts.answers += len(said)
         if texts:
-            self._steer([text for text in texts if not words.is_interrupt(text)], row, place)
+            self._steer([text for text in texts if not machine_text.is_interrupt(text)], row, place)
         if turn is None:
             return "preamble"
         turn.answers += said
-        if any(map(words.is_interrupt, texts)):
+        if any(map(machine_text.is_interrupt, texts)):
             turn.closed_by = ClosedBy.INTERRUPTED
         self._touch(turn, row, place)
         return None
 
     def _result(self, block: Block, time: datetime | None) -> list[str]:
         """Give the outcome to its call; return what a person said in it, if anything."""
-        outcome = words.without_context(flat(block.content))
+        outcome = machine_text.without_context(flat(block.content))
         is_error = block.is_error is True
         tool = self.uses.get(block.tool_use_id or "")
         if tool is not None:
-            tool.outcome = words.plain_error(outcome)
+            tool.outcome = machine_text.plain_error(outcome)
             tool.is_error = is_error
             tool.ended_at = time
-        answer = words.answer(outcome, is_error=is_error)
+        answer = machine_text.answer(outcome, is_error=is_error)
         return [] if answer is None else [answer]
 
     def _prompt(self, row: Row, text: str, place: Place) -> None:
@@ -268,7 +268,7 @@ class Reader:
             before.closed_by = ClosedBy.NEXT_PROMPT
         ordinal = self.sessions.length(session)
         turn = RawTurn(
-            native=row.uuid or "",
+            native_id=row.uuid or "",
             session_id=SessionId(session),
             ordinal=ordinal,
             user_text=text,

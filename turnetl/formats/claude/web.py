@@ -1,6 +1,6 @@
 """The export of claude.ai/code: the rows of a Claude Code session as one document."""
 
-from turnetl.formats.base import Opening, Reading
+from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.claude.rows import ROWS
 from turnetl.formats.claude.turns import SPEAKING, Reader
 from turnetl.formats.kit.documents import document, read_elements
@@ -13,12 +13,12 @@ class ClaudeWeb:
     title = "sessions exported from claude.ai/code (JSON)"
     version = 2
 
-    def sniff(self, opening: Opening) -> bool:
+    def sniff(self, opening: Probe) -> bool:
         """Know the archive by its list of Claude Code's rows."""
         rows = opening.first.each(_ROWS)
         return any(row.get("type") in SPEAKING or "sessionId" in row for row in rows)
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> ParsedArchive:
         reader = Reader()
         read_elements(data, document(data, _ROWS), ROWS, reader.take, reader.counts)
         return reader.reading()

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from turnetl.formats.base import Counts, Place, RawTurn, ToolUse, moment
-from turnetl.formats.codex import tools, words
+from turnetl.formats.codex import authorship, tools
+from turnetl.formats.codex.assistant_text import Said
 from turnetl.formats.codex.rows import Item, Row, Usage
-from turnetl.formats.codex.said import Said
 from turnetl.formats.codex.sessions import Sessions, is_unique
 from turnetl.formats.codex.tasks import Task
 from turnetl.model import ClosedBy, SessionId
@@ -48,7 +48,7 @@ class Conversation:
     def fresh(self) -> RawTurn | None:
         """The turn that goes on, if the agent has done nothing in it."""
         turn = self.turn
-        acted = turn is None or turn.said or turn.tools or turn.closed_by is not None
+        acted = turn is None or turn.assistant_texts or turn.tools or turn.closed_by is not None
         return None if acted else turn
 
     def see(self, item: Item) -> None:
@@ -88,7 +88,7 @@ class Conversation:
         self, row: Row, text: str, place: Place, *, image: bool = False, turn_id: str | None = None
     ) -> str | None:
         """Start a turn, and end the one before it."""
-        text = words.request(text) or (words.IMAGE if image else "")
+        text = authorship.request(text) or (authorship.IMAGE if image else "")
         if not text:
             return "no_words"
         before = self.turn
@@ -98,7 +98,7 @@ class Conversation:
         self.counts.steering += self.task.hear()
         turn = RawTurn("", SessionId(""), 0, text, place.line, place.line, place.start, place.end)
         self.turns.append(turn)
-        self._said, self._news = Said(turn.said), True
+        self._said, self._news = Said(turn.assistant_texts), True
         # A bare row has no time of its own: it is not older than what was dated last.
         bare = (self._dated or self.sessions.start) if row.payload is None else None
         self._written = moment(row.timestamp) or bare
@@ -109,10 +109,10 @@ class Conversation:
     def name(self, turn_id: str | None) -> None:
         """Give the last prompt the id of its task, if it has none and the id is one for all."""
         turn = self.turn
-        if turn is None or turn.native or turn_id is None or not is_unique(turn_id):
+        if turn is None or turn.native_id or turn_id is None or not is_unique(turn_id):
             return
         count, self._named[turn_id] = self._named[turn_id], self._named[turn_id] + 1
-        turn.native = f"{turn_id}:{count}" if count else turn_id
+        turn.native_id = f"{turn_id}:{count}" if count else turn_id
         turn.prompt_id = turn_id
         self._locate(turn, turn_id)
 

@@ -4,7 +4,7 @@ That CLI wrote the whole session anew under a new name and a new id whenever it 
 nothing. What stays the same is how the session begins.
 """
 
-from turnetl.formats.base import Opening, Reading, moment
+from turnetl.formats.base import ParsedArchive, Probe, moment
 from turnetl.formats.codex.rows import ROWS
 from turnetl.formats.codex.turns import Prompts, Reader
 from turnetl.formats.kit.documents import Document, document, read_elements
@@ -18,14 +18,14 @@ class CodexDocument:
     title = "rollouts of the first Codex CLI (JSON)"
     version = 2
 
-    def sniff(self, opening: Opening) -> bool:
+    def sniff(self, opening: Probe) -> bool:
         """Know the archive by its session and its items."""
         session, items = opening.first.get("session"), opening.first.get(_ITEMS)
         if not isinstance(session, dict) or not {"id", "timestamp"} <= session.keys():
             return False
         return isinstance(items, list) and all(_is_item(item) for item in items[:1])
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> ParsedArchive:
         parts = document(data, _ITEMS)
         reader = Reader(Prompts.MESSAGES)
         session = ROWS.read(parts.fields.get("session", b""))

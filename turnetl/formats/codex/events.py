@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from turnetl.formats.base import Place
-from turnetl.formats.codex import words
+from turnetl.formats.codex import authorship
+from turnetl.formats.codex.assistant_text import EVENT
 from turnetl.formats.codex.conversation import Conversation
 from turnetl.formats.codex.rows import Item, Row, shows_image, texts
-from turnetl.formats.codex.said import EVENT
 from turnetl.formats.codex.sessions import instant
 from turnetl.model import ClosedBy
 
@@ -16,7 +16,7 @@ Taker = Callable[[Conversation, Row, Item, Place], str | None]
 def user_message(talk: Conversation, row: Row, event: Item, place: Place) -> str | None:
     """Take a prompt; what the program itself said is none."""
     text = event.message or ""
-    if reason := words.machine(text, event.kind):
+    if reason := authorship.machine(text, event.kind):
         return reason
     return talk.prompt(row, text, place, image=bool(event.images or event.local_images))
 
@@ -25,7 +25,7 @@ def user_item(talk: Conversation, row: Row, event: Item, place: Place) -> str | 
     """Take a prompt as the newest versions write it."""
     content = event.item.content if event.item is not None else None
     text = "\n\n".join(texts(content))
-    if reason := words.machine(text):
+    if reason := authorship.machine(text):
         return reason
     return talk.prompt(row, text, place, image=shows_image(content), turn_id=event.turn_id)
 

@@ -7,7 +7,7 @@ such events are told by the words themselves.
 from collections.abc import Mapping
 from typing import Any
 
-from turnetl.formats.base import Opening, Reading
+from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.codex.rows import ROWS
 from turnetl.formats.codex.turns import Prompts, Reader
 from turnetl.formats.kit.jsonl import read_lines
@@ -27,11 +27,11 @@ class Codex:
     title = "Codex CLI rollouts, with and without the envelope (JSONL)"
     version = 2
 
-    def sniff(self, opening: Opening) -> bool:
+    def sniff(self, opening: Probe) -> bool:
         """Know the archive by the first row that is one of Codex's, or by how it begins."""
         return _is_header(opening.first) or any(map(_is_row, opening.rows))
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> ParsedArchive:
         reader = Reader(Prompts.of(data))
         read_lines(data, ROWS, reader.take, reader.counts)
         return reader.reading()

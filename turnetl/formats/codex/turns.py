@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
-from turnetl.formats.base import Counts, Place, Reading, moment
-from turnetl.formats.codex import events, tools, words
+from turnetl.formats.base import Counts, ParsedArchive, Place, moment
+from turnetl.formats.codex import authorship, events, tools
+from turnetl.formats.codex.assistant_text import ITEM
 from turnetl.formats.codex.conversation import Conversation
 from turnetl.formats.codex.rows import Item, Row, shows_image, texts
-from turnetl.formats.codex.said import ITEM
 from turnetl.formats.kit.sessions import name_sessions
 
 
@@ -51,11 +51,11 @@ class Reader:
             return self._item(row, item, place)
         return self._around(row, item, place)
 
-    def reading(self) -> Reading:
+    def reading(self) -> ParsedArchive:
         self.talk.finish()
         self.counts.turns = len(self.talk.turns)
         name_sessions(self.talk.turns, self.talk.sessions.own)
-        return Reading(self.talk.turns, self.counts, self.talk.cwd)
+        return ParsedArchive(self.talk.turns, self.counts, self.talk.cwd)
 
     def _session(self, meta: Item) -> str:
         self.talk.sessions.enter(meta)
@@ -102,24 +102,28 @@ class Reader:
         return {"reasoning": "thinking", "": "state"}.get(kind, "other")
 
     def _message(self, row: Row, item: Item, place: Place) -> str | None:
-        found = [text for text in texts(item.content) if not words.is_image_tag(text)]
+        found = [text for text in texts(item.content) if not authorship.is_image_tag(text)]
         if item.role == "assistant":
             return self.talk.answer(row, "\n\n".join(found), ITEM, place)
         if item.role != "user":
             return "system"
         self._look_around(found)
-        injected = [word for word in map(words.machine, found) if word is not None]
+        injected = [word for word in map(authorship.machine, found) if word is not None]
         # A bare row is older than all events: it stands for itself though the rest has them.
         told = row.payload is not None and self.prompts is not Prompts.MESSAGES
         if told or (injected and len(injected) == len(found)):
             return injected[0] if injected else "repeated"
-        human = [text for text in found if text.strip() and words.machine(text) is None]
+        human = [text for text in found if text.strip() and authorship.machine(text) is None]
         return self.talk.prompt(row, "\n\n".join(human), place, image=shows_image(item.content))
 
     def _look_around(self, found: list[str]) -> None:
         """Learn the folder from what the model is told, where nothing else tells it."""
         if self.talk.known.cwd is None:
-            told = (words.folder(text) for text in found if words.machine(text) == "environment")
+            told = (
+                authorship.folder(text)
+                for text in found
+                if authorship.machine(text) == "environment"
+            )
             self.talk.see(Item(cwd=next((folder for folder in told if folder), None)))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from turnetl.formats.base import Counts, Opening, Place, Reading
+from turnetl.formats.base import Counts, ParsedArchive, Place, Probe
 from turnetl.formats.gemini.history import History
 from turnetl.formats.gemini.rows import KINDS, ROWS, Row, Update
 from turnetl.formats.gemini.turns import Reader
@@ -24,7 +24,7 @@ class GeminiJson:
     title = "Gemini CLI sessions up to 0.39 (JSON)"
     version = 2
 
-    def sniff(self, opening: Opening) -> bool:
+    def sniff(self, opening: Probe) -> bool:
         """Know the archive by its head and the messages in it; one cut off by its head alone."""
         head = opening.first
         if len(opening.rows) != 1 or not isinstance(head.get("sessionId"), str):
@@ -37,7 +37,7 @@ class GeminiJson:
         known = first.get("type") in KINDS and isinstance(first.get("id"), str)
         return known and not any(map(_is_of_another, head.each(_MESSAGES)))
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> ParsedArchive:
         parts = document(data, _MESSAGES)
         rows, counts = _Rows(), Counts()
         read_elements(data, parts, ROWS, rows.take, counts)
@@ -52,11 +52,11 @@ class GeminiJsonl:
     title = "Gemini CLI sessions since 0.40 (JSONL)"
     version = 2
 
-    def sniff(self, opening: Opening) -> bool:
+    def sniff(self, opening: Probe) -> bool:
         """Know the archive by a session's head, or a line that only Gemini CLI writes."""
         return any(map(_is_line, opening.rows))
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> ParsedArchive:
         rows, counts = _Rows(), Counts()
         read_lines(data, ROWS, rows.take, counts)
         return _reading(rows, History(), counts, grows=True)
@@ -91,7 +91,9 @@ class _Rows:
                 counts.skipped[reason] += lines
 
 
-def _reading(rows: _Rows, history: History, counts: Counts, *, grows: bool = False) -> Reading:
+def _reading(
+    rows: _Rows, history: History, counts: Counts, *, grows: bool = False
+) -> ParsedArchive:
     """Make the turns of all rows; `grows`: the archive is written line by line."""
     for number, (row, place) in enumerate(rows.rows):
         history.take(number, row, place)
@@ -105,7 +107,7 @@ def _reading(rows: _Rows, history: History, counts: Counts, *, grows: bool = Fal
     for turn in reader.turns:
         turn.cwd = history.folders.get(turn.session_id)
     name_sessions(reader.turns, None)
-    return Reading(reader.turns, counts, next(iter(history.folders.values()), None))
+    return ParsedArchive(reader.turns, counts, next(iter(history.folders.values()), None))
 
 
 def _head(fields: Mapping[str, bytes]) -> Row | None:

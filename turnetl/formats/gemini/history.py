@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from turnetl.formats.base import Place
-from turnetl.formats.gemini import words
+from turnetl.formats.gemini import authorship
 from turnetl.formats.gemini.rows import KINDS, NOTICES, SPOKEN, Row, Update, texts_of
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -34,7 +34,7 @@ class Message:
     """Of the first writing."""
     end: Place
     """Of the last writing."""
-    native: str
+    native_id: str
     """Empty where neither message nor session has an id."""
     session: str
     is_sidechain: bool
@@ -108,7 +108,7 @@ class History:
             self._fresh.clear()
             return
         if row.type == "user":
-            self._work_in(words.workspace(row))
+            self._work_in(authorship.workspace(row))
         message = Message(row, number, place, place, native, self._session, self._is_sidechain)
         self.messages.append(message)
         self._known[key] = message
@@ -168,7 +168,7 @@ def _is_written_anew(one: Message) -> bool:
     """Say whether only the client, writing its history once more, writes a message like this."""
     if one.row.type == "user":
         led = any(text.startswith(_CONTEXT) for text in texts_of(one.row.content))
-        return led and bool(words.written(one.row.content)[0])
+        return led and bool(authorship.written(one.row.content)[0])
     return one.row.type in SPOKEN
 
 
@@ -178,5 +178,5 @@ def _keys(row: Row) -> list[str]:
         return []
     texts = (_UNSEEN.sub("", text).strip() for text in texts_of(row.content))
     kind = "user" if row.type == "user" else "model"
-    said = (text for text in texts if text and words.machine(text) is None)
-    return [f"{kind}:{text}" for text in said if not words.is_canned(text)]
+    said = (text for text in texts if text and authorship.machine(text) is None)
+    return [f"{kind}:{text}" for text in said if not authorship.is_canned(text)]

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import msgspec
 
-from turnetl.formats.base import Counts, Opening, Place, RawTurn, Reading, ToolUse, moment
-from turnetl.formats.gemini import words
+from turnetl.formats.base import Counts, ParsedArchive, Place, Probe, RawTurn, ToolUse, moment
+from turnetl.formats.gemini import authorship
 from turnetl.formats.kit.calls import call, compact
 from turnetl.formats.kit.jsonl import read_lines
-from turnetl.formats.kit.opening import Glimpse
+from turnetl.formats.kit.probe import Glimpse
 from turnetl.formats.kit.rows import Rows
 from turnetl.formats.kit.sessions import name_sessions
 from turnetl.model import ClosedBy, SessionId
@@ -51,11 +51,11 @@ class GeminiStream:
     title = "Gemini CLI runs printed with --output-format stream-json (JSONL)"
     version = 2
 
-    def sniff(self, opening: Opening) -> bool:
+    def sniff(self, opening: Probe) -> bool:
         """Know the archive by an event that only Gemini CLI prints."""
         return any(map(_is_event, opening.rows))
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> ParsedArchive:
         reader = _Reader()
         read_lines(data, _EVENTS, reader.take, reader.counts)
         return reader.reading()
@@ -105,12 +105,12 @@ class _Reader:
         _touch(self.turn, event, place)
         return self._worked(self.turn, event, goes_on=was_speaking)
 
-    def reading(self) -> Reading:
+    def reading(self) -> ParsedArchive:
         for turn in self.turns:
-            turn.said = [text for text in turn.said if text.strip()]
+            turn.assistant_texts = [text for text in turn.assistant_texts if text.strip()]
         self.counts.turns = len(self.turns)
         name_sessions(self.turns, self.session or None)
-        return Reading(self.turns, self.counts, None)
+        return ParsedArchive(self.turns, self.counts, None)
 
     def _init(self, event: _Event) -> str:
         """Start a run; one before it that has no result broke off."""
@@ -123,13 +123,13 @@ class _Reader:
         return "init"
 
     def _user(self, event: _Event, place: Place) -> str | None:
-        text, reason = words.written(event.content)
+        text, reason = authorship.written(event.content)
         if not text:
             return reason
         if self.turn is not None and self.turn.closed_by is not ClosedBy.INTERRUPTED:
             self.turn.closed_by = ClosedBy.NEXT_PROMPT
         self.turn = RawTurn(
-            native=self._native(event),
+            native_id=self._native(event),
             session_id=SessionId(self.session),
             ordinal=0,
             user_text=text,
@@ -169,10 +169,10 @@ class _Reader:
         if event.role != "assistant" or event.content is None:
             return "other"
         self.is_speaking = event.delta is True
-        if goes_on and self.is_speaking and turn.said:
-            turn.said[-1] += event.content
+        if goes_on and self.is_speaking and turn.assistant_texts:
+            turn.assistant_texts[-1] += event.content
         else:
-            turn.said.append(event.content)
+            turn.assistant_texts.append(event.content)
         return None
 
     def _use(self, turn: RawTurn, event: _Event) -> None:

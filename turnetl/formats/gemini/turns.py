@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from turnetl.formats.base import Counts, RawTurn, ToolUse, moment
-from turnetl.formats.gemini import words
+from turnetl.formats.gemini import authorship
 from turnetl.formats.gemini.history import Message
 from turnetl.formats.gemini.outcomes import FAILED, outcome_of, response_text, responses_in
 from turnetl.formats.gemini.rows import (
@@ -66,10 +66,10 @@ class Reader:
             given = [self._respond(response, row.timestamp) for response in responses]
             steered = self._steer(message)
             return None if steered or any(given) else "result"
-        text, reason = words.prompt(row)
+        text, reason = authorship.prompt(row)
         if not text:
             return reason
-        if row.display_content is None and words.is_command(text):
+        if row.display_content is None and authorship.is_command(text):
             return self._command(message, text)
         self._prompt(message, text)
         return None
@@ -84,7 +84,7 @@ class Reader:
         return True
 
     def _steer(self, message: Message) -> bool:
-        said = words.steering(message.row.content)
+        said = authorship.steering(message.row.content)
         self.counts.steering += len(said)
         if self.turns and said:
             self.turns[-1].steering += said
@@ -94,12 +94,12 @@ class Reader:
     def _command(self, message: Message, text: str) -> str:
         self.command = message, text
         turn = self.turns[-1] if self.turns else None
-        if turn is not None and turn.closed_by is None and words.is_leaving(text):
+        if turn is not None and turn.closed_by is None and authorship.is_leaving(text):
             turn.closed_by = ClosedBy.SESSION_END
         return "local_command"
 
     def _notice(self, message: Message) -> str | None:
-        if not self.turns or not words.is_interrupt(message.row):
+        if not self.turns or not authorship.is_interrupt(message.row):
             return message.row.type
         self._touch(self.turns[-1], message)
         self.turns[-1].closed_by = ClosedBy.INTERRUPTED
@@ -109,7 +109,7 @@ class Reader:
         row = message.row
         calls = [call for call in calls_of(row) if call.id is None or call.id not in self.uses]
         texts = texts_of(row.content) + texts_of(row.parts)
-        said = [text for text in texts if not words.is_canned(text)]
+        said = [text for text in texts if not authorship.is_canned(text)]
         is_made_up = _is_made_up(row, said, calls)
         if self.command is not None and not is_made_up:
             self.note(self.command[0].number, None)
@@ -132,7 +132,7 @@ class Reader:
         row = message.row
         self._touch(turn, message)
         turn.model = row.model or turn.model
-        turn.said += said
+        turn.assistant_texts += said
         for one in calls:
             self._use(turn, one)
         if calls and all(one.status == _CANCELLED for one in calls):
@@ -154,7 +154,7 @@ class Reader:
             self.uses[one.id] = tool
             if one.result is None and one.status not in FAILED:
                 self.open_uses[one.id] = tool
-        if (said := words.answer(one.name, one.args, outcome)) is not None:
+        if (said := authorship.answer(one.name, one.args, outcome)) is not None:
             self.counts.answers += 1
             turn.answers.append(said)
 
@@ -169,7 +169,7 @@ class Reader:
         if self.turns and self.turns[-1].closed_by is not ClosedBy.INTERRUPTED:
             self.turns[-1].closed_by = ClosedBy.NEXT_PROMPT
         turn = RawTurn(
-            native=message.native,
+            native_id=message.native_id,
             session_id=SessionId(message.session),
             ordinal=0,
             user_text=text,

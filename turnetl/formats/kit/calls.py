@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from turnetl.formats.kit.gists import changed, gist
+from turnetl.formats.kit.diff_summary import changed, gist
 from turnetl.formats.kit.patches import in_short, is_patch
 
 _PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")

@@ -12,11 +12,11 @@ from typing import TypeVar
 
 import msgspec
 
-from turnetl.formats.kit.apart import UNREADABLE, is_whole, object_of, whole_characters
+from turnetl.formats.kit.json_scanner import Scan
 from turnetl.formats.kit.lines import lines, without_mark
 from turnetl.formats.kit.places import Counts, Place
 from turnetl.formats.kit.rows import Rows
-from turnetl.formats.kit.scan import Scan
+from turnetl.formats.kit.shallow_json import UNREADABLE, is_whole, object_of, whole_characters
 
 _LINES = 64
 _SIGHT = 64

@@ -2,7 +2,7 @@
 
 import re
 
-from turnetl.formats.kit.gists import gist
+from turnetl.formats.kit.diff_summary import gist
 
 _BEGIN = "*** Begin Patch"
 _APPLY = re.compile(r"\s*(?:cd \S+ && )?apply_patch\b[^\n]*\n")

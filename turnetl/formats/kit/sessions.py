@@ -22,7 +22,7 @@ def name_sessions(turns: Sequence[RawTurn], session: str | None) -> None:
             turn.session_id = SessionId(session)
         turn.ordinal = lengths[turn.session_id]
         lengths[turn.session_id] += 1
-        turn.native = turn.native or f"{turn.session_id}:{turn.ordinal}"
+        turn.native_id = turn.native_id or f"{turn.session_id}:{turn.ordinal}"
 
 
 def derived(*texts: str) -> str:

@@ -5,17 +5,17 @@ Both say the same of a session, and give the same turns.
 
 import re
 
-from turnetl.formats.base import Opening, Reading
-from turnetl.formats.kit.apart import UNREADABLE, object_of
+from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.kit.documents import Document, count_elements, document, places
+from turnetl.formats.kit.json_sequence import pieces
 from turnetl.formats.kit.lines import without_mark, without_words
-from turnetl.formats.kit.sequence import pieces
-from turnetl.formats.opencode.collected import Collected
+from turnetl.formats.kit.shallow_json import UNREADABLE, object_of
+from turnetl.formats.opencode.assemble import Collected
+from turnetl.formats.opencode.detect import is_export, is_message, is_part, is_session
 from turnetl.formats.opencode.messages import message
 from turnetl.formats.opencode.rows import ELEMENTS, SESSIONS, Element, Info, Part, Session
-from turnetl.formats.opencode.second import SECONDS, Second, as_first
-from turnetl.formats.opencode.signs import is_export, is_message, is_part, is_session
 from turnetl.formats.opencode.store import read_files
+from turnetl.formats.opencode.v2 import SECONDS, Second, as_first
 
 _GREETING = b"Exporting session: "
 """Goes to the terminal before the export; some shells write it into the file."""
@@ -28,14 +28,14 @@ class OpenCode:
     title = "OpenCode sessions: exported, or its store (JSON)"
     version = 2
 
-    def sniff(self, opening: Opening) -> bool:
+    def sniff(self, opening: Probe) -> bool:
         """Know an export by its session, the store by any of its files."""
         opening = opening.behind(_GREETING)
         if is_export(opening.first):
             return True
         return any(is_session(row) or is_message(row) or is_part(row) for row in opening.rows)
 
-    def read(self, data: bytes) -> Reading:
+    def read(self, data: bytes) -> ParsedArchive:
         data = without_words(without_mark(data), _GREETING)
         collected = Collected()
         if _is_export(data):
@@ -49,7 +49,7 @@ class OpenCode:
         return reading
 
 
-def _counted(data: bytes, parts: Document, collected: Collected, *, between: str) -> Reading:
+def _counted(data: bytes, parts: Document, collected: Collected, *, between: str) -> ParsedArchive:
     reading = collected.reading()
     became = collected.verdicts
     verdicts = ((place, became.get(place.start, "other")) for place in collected.places)

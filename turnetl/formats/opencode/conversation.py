@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from turnetl.formats.base import Counts, Place, RawTurn
-from turnetl.formats.opencode import acts, words
+from turnetl.formats.opencode import assistant_metadata, authorship
 from turnetl.formats.opencode.messages import Message, folder, when
 from turnetl.formats.opencode.rows import Info, Part, Session
 from turnetl.model import ClosedBy, SessionId
@@ -93,14 +93,14 @@ class Conversation:
     def _owner(self, message: Message) -> _Owner:
         turn = self.turns[-1] if self.turns else None
         parts = message.pieces
-        text = words.prompt(parts)
+        text = authorship.prompt(parts)
         if text is None:
-            reason = words.machine(parts)
+            reason = authorship.machine(parts)
             self._skip(message, reason)
             self._was_cut = self._was_cut or any(part.overflow for part in parts)
             return reason if reason == "shell" else turn
         was_cut, self._was_cut = self._was_cut, False
-        if turn is not None and was_cut and words.is_repeated(text, turn.user_text):
+        if turn is not None and was_cut and authorship.is_repeated(text, turn.user_text):
             self._skip(message, "repeated")
             return turn
         return self._prompt(message, text)
@@ -109,7 +109,7 @@ class Conversation:
         info, place, session = message.info, message.place, self.session
         of = info.session_id or session.id or ""
         turn = RawTurn(
-            native=_native(info, of),
+            native_id=_native(info, of),
             session_id=SessionId(of),
             ordinal=len(self.turns),
             user_text=text,
@@ -120,7 +120,7 @@ class Conversation:
             prompt_id=info.id,
             parent_session_id=session.fork.session_id if session.fork is not None else None,
             started_at=message.created,
-            model=acts.model(info),
+            model=assistant_metadata.model(info),
             cwd=session.directory or folder(session.location),
             app_version=session.version,
         )
@@ -146,7 +146,7 @@ class Conversation:
         if not isinstance(turn, RawTurn):
             self._skip(message, turn or "preamble")
         elif info.summary is True or info.role == "compaction":
-            acts.bill(message, turn)
+            assistant_metadata.bill(message, turn)
             self._skip(message, "compaction")
         elif info.role == "assistant":
             self._say(message, turn)
@@ -161,15 +161,15 @@ class Conversation:
         info = message.info
         self._touch(turn, message)
         self._note(message.place, None)
-        turn.model = acts.model(info) or turn.model
+        turn.model = assistant_metadata.model(info) or turn.model
         for part, place in message.parts:
             self._note(place, self._piece(part, turn))
-        acts.bill(message, turn)
-        turn.closed_by = acts.ended_by(info, message.pieces)
+        assistant_metadata.bill(message, turn)
+        turn.closed_by = assistant_metadata.ended_by(info, message.pieces)
 
     def _piece(self, part: Part, turn: RawTurn) -> str | None:
         if part.type == "tool":
-            acts.use(part, turn, self.counts)
+            assistant_metadata.use(part, turn, self.counts)
             return None
         if part.type != "text":
             return _SILENT.get(part.type or "", "other")
@@ -177,7 +177,7 @@ class Conversation:
             return "synthetic"
         if not part.text or not part.text.strip():
             return "no_words"
-        turn.said.append(part.text)
+        turn.assistant_texts.append(part.text)
         return None
 
 

@@ -5,7 +5,7 @@ import msgspec
 from turnetl.formats.base import Place
 from turnetl.formats.kit.documents import Document, places
 from turnetl.formats.kit.rows import Rows
-from turnetl.formats.opencode.collected import Collected
+from turnetl.formats.opencode.assemble import Collected
 from turnetl.formats.opencode.messages import message
 from turnetl.formats.opencode.rows import INFOS, PARTS, SESSIONS, Info, Part, Session
 

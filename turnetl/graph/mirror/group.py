@@ -42,7 +42,7 @@ class Things(Protocol):
         ...
 
 
-class Group:
+class MirrorGroup:
     """Entities, facts and the order of the committed turns of one group, as the graph holds them.
 
     Nothing in here asks the database. `apply` is to be called only after the commit succeeded, and

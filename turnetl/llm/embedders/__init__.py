@@ -2,6 +2,6 @@
 
 from turnetl.llm.embedders.cached import CachedEmbedder
 from turnetl.llm.embedders.local import WordLlamaEmbedder
-from turnetl.llm.embedders.opened import EMBEDDERS, open_embedder
+from turnetl.llm.embedders.registry import EMBEDDERS, open_embedder
 
 __all__ = ["EMBEDDERS", "CachedEmbedder", "WordLlamaEmbedder", "open_embedder"]

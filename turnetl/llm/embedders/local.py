@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from turnetl.errors import Stop
+from turnetl.errors import Fatal
 from turnetl.llm.vectors import packed
 from turnetl.model import Vector
 
@@ -77,5 +77,5 @@ class _Model:
 def _folder() -> Path:
     spec = find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise Stop(f"the package `{_PACKAGE}` is missing: install turnetl's dependencies again")
+        raise Fatal(f"the package `{_PACKAGE}` is missing: install turnetl's dependencies again")
     return Path(spec.submodule_search_locations[0])

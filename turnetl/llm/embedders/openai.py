@@ -14,7 +14,7 @@ from turnetl.errors import ModelBusy, ModelRefused
 from turnetl.llm.chat import below, count, dig
 from turnetl.llm.http import Endpoint, Timeouts
 from turnetl.llm.meter import Meter, estimated
-from turnetl.llm.retry import Patience, Sleep, patiently
+from turnetl.llm.retry import RetryPolicy, Sleep, with_retries
 from turnetl.llm.vectors import packed
 from turnetl.model import Usage, Vector
 
@@ -42,7 +42,7 @@ class OpenAiEmbedder:
         *,
         dimensions: int | None = None,
         timeouts: Timeouts | None = None,
-        patience: Patience | None = None,
+        patience: RetryPolicy | None = None,
         meter: Meter | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
@@ -51,7 +51,7 @@ class OpenAiEmbedder:
         self._api_key = api_key
         self._dimensions = dimensions
         self._timeouts = timeouts or Timeouts()
-        self._patience = patience or Patience()
+        self._patience = patience or RetryPolicy()
         self._meter = meter
         self._sleep = sleep
         self._endpoint = self._opened()
@@ -110,7 +110,7 @@ class OpenAiEmbedder:
         async def once() -> list[Vector]:
             return self._read(await self._counted(endpoint, body), len(texts))
 
-        return await patiently(once, self._patience, sleep=self._sleep)
+        return await with_retries(once, self._patience, sleep=self._sleep)
 
     async def _counted(self, endpoint: Endpoint, body: dict[str, Any]) -> dict[str, Any]:
         began, tokens = time.perf_counter(), 0

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from turnetl.llm.journal import trouble
+from turnetl.llm.journal import errors
 from turnetl.llm.journal.rows import COLUMNS, READ, TABLE, Row
 
 FORM = 2
@@ -150,7 +150,7 @@ def _write_ahead(connection: sqlite3.Connection, wait: float) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if not trouble.is_busy(error) or time.monotonic() > until:
+            if not errors.is_busy(error) or time.monotonic() > until:
                 raise
             time.sleep(_PAUSE)
         else:
@@ -163,9 +163,9 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if _is_empty(connection):
         return
     if _number(connection, "application_id") != _OURS:
-        raise trouble.foreign(path)
+        raise errors.foreign(path)
     if (form := _number(connection, "user_version")) != FORM:
-        raise trouble.other_form(path, form, FORM)
+        raise errors.other_form(path, form, FORM)
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:

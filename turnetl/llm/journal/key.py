@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from turnetl import ids
-from turnetl.llm.chat import Question
+from turnetl.llm.chat import ChatRequest
 
 _FORM = "journal/1"
 
 
-def key_of(model_name: str, question: Question, parameters: str = "") -> str:
+def key_of(model_name: str, question: ChatRequest, parameters: str = "") -> str:
     """Return 32 hex digits: the same for the same question on every machine and in every run.
 
     Not part of it: the name of the prompt, the pydantic class that checks the answer, and the order
@@ -23,12 +23,12 @@ def key_of(model_name: str, question: Question, parameters: str = "") -> str:
     return ids.digest(_FORM, *said, *_asked(question))
 
 
-def size_of(question: Question) -> int:
+def size_of(question: ChatRequest) -> int:
     """Return the characters of what is said."""
     return sum(len(said.text) for said in question.messages)
 
 
-def _asked(question: Question) -> Iterator[str | bytes]:
+def _asked(question: ChatRequest) -> Iterator[str | bytes]:
     yield question.schema.name if question.schema is not None else ""
     yield question.schema.canonical if question.schema is not None else b""
     for said in question.messages:

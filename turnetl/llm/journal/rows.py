@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from turnetl import ids
-from turnetl.llm.chat import Answer, Question
+from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal.key import size_of
 
 TABLE = """
@@ -45,12 +45,12 @@ class Row:
     key: str
     values: tuple[Any, ...]
     """In the order of `TABLE`."""
-    answer: Answer
+    answer: ChatResponse
     """As it will be found."""
     kept_at: datetime
 
 
-def row_of(key: str, question: Question, model: str, answer: Answer, now: datetime) -> Row:
+def row_of(key: str, question: ChatRequest, model: str, answer: ChatResponse, now: datetime) -> Row:
     said, figures = answer.text.encode("utf-8", "surrogatepass"), _figures(answer)
     names = (_plain(question.prompt), _plain(model))
     values = (key, *names, time_said(now), size_of(question), *figures, 0)
@@ -58,13 +58,13 @@ def row_of(key: str, question: Question, model: str, answer: Answer, now: dateti
     return Row(key, (*values, _mark(key, said, figures), said), kept, now)
 
 
-def answer_of(key: str, read: Sequence[Any]) -> Answer | None:
+def answer_of(key: str, read: Sequence[Any]) -> ChatResponse | None:
     """Return the answer of a row with the columns of `READ`; None if it is not as it was kept."""
     said, mark, _, *figures = read
     if not isinstance(said, bytes) or mark != _mark(key, said, figures):
         return None
     calls, prompt, completion, cached, seconds, cost, cut = figures
-    return Answer(
+    return ChatResponse(
         text=said.decode("utf-8", "surrogatepass"),
         prompt_tokens=prompt,
         completion_tokens=completion,
@@ -90,7 +90,7 @@ def time_of(said: str | None) -> datetime | None:
         return None
 
 
-def _figures(answer: Answer) -> tuple[int, int, int, int, float, float | None, int]:
+def _figures(answer: ChatResponse) -> tuple[int, int, int, int, float, float | None, int]:
     return (
         _count(answer.calls),
         _count(answer.prompt_tokens),

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from turnetl.errors import BadUsage, JournalRefused
-from turnetl.llm.chat import Answer, Question
-from turnetl.llm.journal import account, trouble
-from turnetl.llm.journal.account import Pruned, Stats
+from turnetl.llm.chat import ChatRequest, ChatResponse
+from turnetl.llm.journal import errors, stats
 from turnetl.llm.journal.file import File
 from turnetl.llm.journal.rows import Row, answer_of, row_of
+from turnetl.llm.journal.stats import Pruned, Stats
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class Journal:
         self._unreadable: set[str] = set()
         self._uses: Counter[str] = Counter()
 
-    def find(self, key: str) -> Answer | None:
+    def find(self, key: str) -> ChatResponse | None:
         """Return the answer with its first cost; None if it is not there or cannot be read.
 
         Raises:
@@ -82,7 +82,7 @@ class Journal:
         if len(self._uses) >= _USES:
             self._thread.submit(self._count_uses)
 
-    def keep(self, key: str, question: Question, model_name: str, answer: Answer) -> None:
+    def keep(self, key: str, question: ChatRequest, model_name: str, answer: ChatResponse) -> None:
         """Write the answer, whole or not at all. One that is there already stays.
 
         Raises:
@@ -90,19 +90,21 @@ class Journal:
         """
         self._write(row_of(key, question, model_name, answer, self._clock()))
 
-    async def found(self, key: str) -> Answer | None:
+    async def found(self, key: str) -> ChatResponse | None:
         """Do as `find`, without keeping others from their work."""
         if self._file is None:
             await self._apart(self._opened)
         try:
             return self._find(key, patiently=False)
-        except trouble.FAILURES as error:
+        except errors.FAILURES as error:
             # Whoever has it locked may take long: that is waited for elsewhere. What else is
             # wrong will be wrong again, and is told then.
             log.debug("journal not read at once", exc_info=error)
         return await self._apart(self._find_at_last, key)
 
-    async def kept(self, key: str, question: Question, model_name: str, answer: Answer) -> None:
+    async def kept(
+        self, key: str, question: ChatRequest, model_name: str, answer: ChatResponse
+    ) -> None:
         """Do as `keep`, without keeping others from their work; hold what cannot be written."""
         row = row_of(key, question, model_name, answer, self._clock())
         # It is written even if whoever waits is cancelled: it is paid for.
@@ -118,11 +120,11 @@ class Journal:
         if not self._proved:
             await self._apart(self._prove)
         if (left := _free(self.path.parent)) < self._room:
-            raise trouble.no_room(self.path, left)
+            raise errors.no_room(self.path, left)
 
     def distrust(self, key: str, prompt: str) -> None:
         """Take an answer that was found for none: the next one for this key replaces it."""
-        log.warning(trouble.unreadable_row(self.path, prompt))
+        log.warning(errors.unreadable_row(self.path, prompt))
         self._unreadable.add(key)
 
     def stats(self) -> Stats:
@@ -134,7 +136,7 @@ class Journal:
         if not self.path.exists():
             return Stats(self.path)
         with self._told():
-            return account.stats(self._opened().writing, self.path)
+            return stats.stats(self._opened().writing, self.path)
 
     def prune(
         self,
@@ -160,9 +162,9 @@ class Journal:
             raise BadUsage("say which answers to prune: by age, by model, or all")
         if not self.path.exists():
             return Pruned(self.path, 0, 0, 0, dry_run)
-        chosen = account.Chosen(older_than, model)
+        chosen = stats.Chosen(older_than, model)
         with self._told():
-            return account.prune(self._opened().writing, self.path, chosen, dry_run=dry_run)
+            return stats.prune(self._opened().writing, self.path, chosen, dry_run=dry_run)
 
     def close(self) -> None:
         """Write what is held, if that is possible now, and let go of the file. Safe to repeat."""
@@ -205,12 +207,12 @@ class Journal:
         if self._trouble is not None:
             raise self._trouble
 
-    def _find_at_last(self, key: str) -> Answer | None:
+    def _find_at_last(self, key: str) -> ChatResponse | None:
         self._go_on()
         with self._troubling():
             return self.find(key)
 
-    def _find(self, key: str, *, patiently: bool) -> Answer | None:
+    def _find(self, key: str, *, patiently: bool) -> ChatResponse | None:
         if key in self._held:
             return self._held[key].answer
         read = self._opened().find(key, patiently=patiently)
@@ -226,7 +228,7 @@ class Journal:
         try:
             if uses:
                 self._opened().count(uses)
-        except (JournalRefused, *trouble.FAILURES) as error:
+        except (JournalRefused, *errors.FAILURES) as error:
             log.info("uses of the journal not counted", exc_info=error)
 
     def _write(self, row: Row) -> None:
@@ -249,13 +251,13 @@ class Journal:
                 self._write(self._held[key])
                 del self._held[key]
         except JournalRefused as error:
-            log.warning(trouble.not_kept(len(self._held), error))
+            log.warning(errors.not_kept(len(self._held), error))
 
     def _apart(self, work: Callable[..., T], *given: Any) -> "asyncio.Future[T]":
         return asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
 
     def _told(self) -> AbstractContextManager[None]:
-        return trouble.told(self.path, self._wait)
+        return errors.told(self.path, self._wait)
 
 
 def _free(folder: Path) -> float:

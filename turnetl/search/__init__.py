@@ -1,0 +1,1 @@
+"""Search over the graph: which turns answer a query, best first."""
