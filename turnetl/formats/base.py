@@ -19,10 +19,10 @@ from turnetl.model import ClosedBy, SessionId
 __all__ = [
     "Counts",
     "Format",
-    "Probe",
-    "Place",
-    "RawTurn",
     "ParsedArchive",
+    "Place",
+    "Probe",
+    "RawTurn",
     "ToolUse",
     "moment",
 ]

@@ -14,9 +14,9 @@ from turnetl.lake.parquet import arrow_schema, unwritable
 from turnetl.lake.values import as_episode, as_turn
 
 __all__ = [
+    "ArchiveMetadata",
     "Batch",
     "Lake",
-    "ArchiveMetadata",
     "TurnFile",
     "archive_digest",
     "archive_digests",
