@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests import real
-from turnetl import app
+from turnetl import pipeline
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.lake import Lake
@@ -35,8 +35,8 @@ def main() -> None:
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(lake=Path(folder))
-        app.parse_archives(given.archives, settings)
-        app.filter_turns(settings)
+        pipeline.parse_archives(given.archives, settings)
+        pipeline.filter_turns(settings)
         lake = Lake(settings.lake)
         for group in lake.groups():
             kept = [e for e in lake.episodes(group) if e.noise is None and e.turn.started_at]

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.commit import Graph, opened, server_cpu
 from tests import real
-from turnetl import app, ids
+from turnetl import ids, pipeline
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
@@ -68,8 +68,8 @@ class Meter:
 def kept(archives: Path, folder: Path) -> list[Episode]:
     """Return the kept episodes of these archives, as of one group."""
     settings = Settings(lake=folder, group=GROUP)
-    app.parse_archives([str(archives)], settings)
-    app.filter_turns(settings)
+    pipeline.parse_archives([str(archives)], settings)
+    pipeline.filter_turns(settings)
     found = Lake(folder).episodes(GROUP)
     return [one for one in found if one.noise is None and one.turn.started_at is not None]
 

@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests import real
-from turnetl import app
+from turnetl import pipeline
 from turnetl.lake import Lake
 from turnetl.model import Episode
 from turnetl.settings import Settings
@@ -83,7 +83,7 @@ def main() -> None:
 
 async def build(settings: Settings, archives: Path) -> None:
     projects = [str(archives / project) for project in PROJECTS]
-    await app.backfill(projects, settings, app.RunOptions(), lambda: datetime.now(UTC))  # noqa: TID251
+    await pipeline.backfill(projects, settings, pipeline.RunOptions(), lambda: datetime.now(UTC))  # noqa: TID251
 
 
 def questions() -> Iterator[Question]:
@@ -144,7 +144,7 @@ async def by_search(
     places = []
     start = time.process_time()
     for question in asked:
-        hits = await app.find(question.text, settings, limit=DEPTHS[-1])
+        hits = await pipeline.find(question.text, settings, limit=DEPTHS[-1])
         found = (at for at, hit in enumerate(hits) if prompts[hit.turn_id] in question.prompts)
         places.append(next(found, NOWHERE))
     return Answers("turnetl search", places, (time.process_time() - start) / len(asked))

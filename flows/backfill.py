@@ -21,7 +21,7 @@ from prefect.tasks import exponential_backoff
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from flows.warnings import each_once
-from turnetl import app, wiring
+from turnetl import pipeline, wiring
 from turnetl.clock import now, utc
 from turnetl.episodes import FilterReport
 from turnetl.errors import BadUsage, Retryable, TurnetlError
@@ -111,7 +111,7 @@ async def backfill(
             quiet_minutes=quiet,
             budget=_budget(budget),
         )
-        limits = app.RunOptions(
+        limits = pipeline.RunOptions(
             since=utc(since),
             until=utc(until),
             limit=limit,
@@ -119,14 +119,16 @@ async def backfill(
             preprocessing=preprocessing,
             reflexion=reflexion,
         )
-        once = app.for_run(settings, limits)
+        once = pipeline.for_run(settings, limits)
         with each_once():
             wiring.check(once, preprocessing)
             parsed = await _parsed(_absolute(archives), settings, format or None, batch_size)
             if not parsed.groups:
                 return _ended(parsed, FilterReport(()), IngestReport(None, ()))
             filtered = await filter_turns(
-                lambda: app.filter_turns(once, parsed.groups, by_hand=preprocessing is not None)
+                lambda: pipeline.filter_turns(
+                    once, parsed.groups, by_hand=preprocessing is not None
+                )
             )
             async with _slots(model_slots, settings.llm.concurrency):
                 ingested = await _ingested(once, replace(limits, groups=parsed.groups))
@@ -206,7 +208,7 @@ async def _parsed(
     """Parse batch by batch: one that is killed is done again, and no other."""
 
     def parse(batch: Sequence[str]) -> ParseReport:
-        return app.parse_archives(batch, settings, format_name=format_name)
+        return pipeline.parse_archives(batch, settings, format_name=format_name)
 
     found = expand(archives)
     report = ParseReport(not_found=found.problems)
@@ -225,22 +227,22 @@ def _batches(archives: Sequence[str], size: int) -> Iterator[Sequence[str]]:
         yield archives[start : start + size]
 
 
-async def _ingested(settings: Settings, limits: app.RunOptions) -> IngestReport:
+async def _ingested(settings: Settings, limits: pipeline.RunOptions) -> IngestReport:
     """Ingest groups side by side in this one process: an embedded graph has one opener."""
-    run = app.new_run(settings, now)
+    run = pipeline.new_run(settings, now)
     at_once = asyncio.Semaphore(settings.group_concurrency)
     with wiring.shared(settings, now) as around:
         async with wiring.tools(settings, around) as tools:
 
             async def ingest(group: GroupId) -> GroupReport:
-                return await app.ingest_group(group, tools, limits, run, settings)
+                return await pipeline.ingest_group(group, tools, limits, run, settings)
 
             async def one(group: GroupId) -> GroupReport:
                 async with at_once:
                     return await ingest_group(group, ingest)
 
-            reports = await app.all_of(one(GroupId(group)) for group in limits.groups)
-    return app.accounted(IngestReport(run.run_id, tuple(reports)), around)
+            reports = await pipeline.all_of(one(GroupId(group)) for group in limits.groups)
+    return pipeline.accounted(IngestReport(run.run_id, tuple(reports)), around)
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.archives import row, talk, write
 from tests.cli.command import Ran, here, turnetl
-from turnetl import app, wiring
+from turnetl import pipeline, wiring
 from turnetl.settings import NoiseSettings, Settings
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -146,7 +146,7 @@ def test_a_changed_rule_of_ones_own_is_applied(shop: Path) -> None:
     settings = Settings(lake=shop / "data/lake", noise=NoiseSettings(rules=own))
     for word, rules in (("lunch", ["acknowledgement", "lunch"]), ("supper", ["acknowledgement"])):
         own.write_text(OWN.replace("(?i)lunch", word))
-        (group,) = app.filter_turns(settings).groups
+        (group,) = pipeline.filter_turns(settings).groups
         assert not group.skipped
         assert [marked.rule for marked in group.noise] == rules
 
@@ -180,7 +180,7 @@ def test_a_rule_that_is_kept_is_explained_by_what_it_would_mark(once: Path) -> N
 def test_a_rule_that_another_one_forestalls_is_explained_by_itself(shop: Path) -> None:
     own = write(shop / "own.toml", [OWN.replace("(?i)lunch", ".")])
     settings = Settings(lake=shop / "data/lake", noise=NoiseSettings(rules=own))
-    (group,) = app.explain(settings, "lunch").groups
+    (group,) = pipeline.explain(settings, "lunch").groups
     assert (group.turns, group.named) == (4, 2)
 
 
@@ -195,7 +195,7 @@ def test_the_rules_are_listed_for_people_and_programs(once: Path) -> None:
 def test_every_rule_that_is_listed_can_be_explained(once: Path) -> None:
     settings = Settings(lake=once / "data/lake")
     for rule in wiring.rules(settings):
-        told = app.explain(settings, rule.name)
+        told = pipeline.explain(settings, rule.name)
         assert (told.rule.why, told.on) == (rule.why, rule.on)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from turnetl import app
+from turnetl import pipeline
 from turnetl.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -22,8 +22,8 @@ ANSWERS = {
 async def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     settings = Settings(lake=tmp_path_factory.mktemp("lake"))
     archives = [str(ROOT / "data" / "archives")]
-    await app.backfill(
-        archives, settings, app.RunOptions(), lambda: datetime(2026, 6, 1, tzinfo=UTC)
+    await pipeline.backfill(
+        archives, settings, pipeline.RunOptions(), lambda: datetime(2026, 6, 1, tzinfo=UTC)
     )
     return settings
 
@@ -35,5 +35,5 @@ def test_the_readme_proposes_these() -> None:
 
 @pytest.mark.parametrize("question", ANSWERS)
 async def test_the_first_hit_is_the_turn_that_knows(settings: Settings, question: str) -> None:
-    first = (await app.find(question, settings, limit=1))[0]
+    first = (await pipeline.find(question, settings, limit=1))[0]
     assert (Path(first.archive).name, first.first_line) == ANSWERS[question]

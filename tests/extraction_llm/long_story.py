@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.builders import GROUP
-from turnetl import app, ids
+from turnetl import ids, pipeline
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
@@ -35,8 +35,8 @@ _LONGEST = 6_000
 def turns(archives: Path, lake: Path, size: int) -> list[Episode]:
     """Return so many turns, oldest first; told again, with other names, until there are enough."""
     settings = Settings(lake=lake, group=GROUP)
-    app.parse_archives([str(archives)], settings)
-    app.filter_turns(settings)
+    pipeline.parse_archives([str(archives)], settings)
+    pipeline.filter_turns(settings)
     kept = [
         one
         for one in Lake(lake).episodes(GROUP)

@@ -16,7 +16,7 @@ from tests.extraction_llm import story
 from tests.extraction_llm.canned import Canned
 from tests.servers.provider import KEY, Provider
 from tests.servers.toy import ToyEmbedder
-from turnetl import app, wiring
+from turnetl import pipeline, wiring
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
@@ -175,11 +175,11 @@ async def test_the_next_turns_of_a_lake_are_shown_and_nothing_is_written(
         ),
         extraction=ExtractionConfig(preprocessing_prompt=TOLD),
     )
-    app.parse_archives([str(real.SAMPLES)], settings)
-    app.filter_turns(settings)
+    pipeline.parse_archives([str(real.SAMPLES)], settings)
+    pipeline.filter_turns(settings)
     before = files(tmp_path)
-    one = await app.requests(settings, app.RunOptions(), lambda: NOW)
-    two = await app.requests(settings, app.RunOptions(limit=2), lambda: NOW)
+    one = await pipeline.requests(settings, pipeline.RunOptions(), lambda: NOW)
+    two = await pipeline.requests(settings, pipeline.RunOptions(limit=2), lambda: NOW)
     assert TOLD in str(one[0].messages)
     assert {request.turn_id for request in one} < {request.turn_id for request in two}
     assert provider.asked == []
@@ -193,4 +193,4 @@ def files(folder: Path) -> list[Path]:
 async def test_structure_has_no_requests_to_show(tmp_path: Path) -> None:
     settings = Settings(lake=tmp_path, extractor="structural")
     with pytest.raises(BadUsage, match="asks no model"):
-        await app.requests(settings, app.RunOptions(), lambda: NOW)
+        await pipeline.requests(settings, pipeline.RunOptions(), lambda: NOW)

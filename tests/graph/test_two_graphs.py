@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.real import SAMPLES
-from turnetl import app, wiring
+from turnetl import pipeline, wiring
 from turnetl.model import GroupContents, Receipt
 from turnetl.search.search import Hit
 from turnetl.settings import Settings
@@ -43,11 +43,11 @@ async def test_the_same_archives_make_the_same_graph_in_both(
 
 async def filled(lake: Path, graph: str) -> Filled:
     settings = Settings(lake=lake, graph=graph)
-    done = await app.backfill([str(SAMPLES)], settings, app.RunOptions(), lambda: NOW)
+    done = await pipeline.backfill([str(SAMPLES)], settings, pipeline.RunOptions(), lambda: NOW)
     assert done.ingested.exit_code == 0
     async with wiring.store(settings, write=False) as store:
         groups = [await store.load(group) for group in await store.groups()]
-    return Filled(groups, [list(await app.find(one, settings)) for one in QUESTIONS])
+    return Filled(groups, [list(await pipeline.find(one, settings)) for one in QUESTIONS])
 
 
 def said(group: GroupContents) -> list[Receipt]:

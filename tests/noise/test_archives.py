@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tests import real
-from turnetl import app
+from turnetl import pipeline
 from turnetl.settings import Settings
 
 THANKS = r"(?i)^(?:oh, i see\. |great|perfect|i see|that's [a-z]+)?[,!.]*\s*thank"
@@ -23,8 +23,8 @@ LOOKED_AT = {
 def marks(archives: Path, lake: Path) -> pl.DataFrame:
     """Return `noise` and `user_text` of every turn of the archives that a rule speaks against."""
     settings = Settings(lake=lake, jobs=1)
-    app.parse_archives([str(archives)], settings)
-    app.filter_turns(settings)
+    pipeline.parse_archives([str(archives)], settings)
+    pipeline.filter_turns(settings)
     turns = pl.scan_parquet(lake / "episodes" / "*.parquet").select("noise", "user_text")
     return turns.drop_nulls("noise").collect()
 

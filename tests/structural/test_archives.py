@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tests import real
-from turnetl import app
+from turnetl import pipeline
 from turnetl.extraction.structural.extractor import read
 from turnetl.extraction.structural.findings import Found
 from turnetl.lake import Lake
@@ -24,8 +24,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Found]]:
     """What each kept turn says, by group."""
     settings = Settings(lake=tmp_path_factory.mktemp("lake"))
     folders = ["entireio__cli", "randlee__claude-history", "uzaxirr__raze"]
-    app.parse_archives([str(real.ARCHIVES / folder) for folder in folders], settings)
-    app.filter_turns(settings)
+    pipeline.parse_archives([str(real.ARCHIVES / folder) for folder in folders], settings)
+    pipeline.filter_turns(settings)
     lake = Lake(settings.lake)
     return {
         group: [read(episode, ()) for episode in lake.episodes(group) if episode.noise is None]

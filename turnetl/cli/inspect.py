@@ -14,7 +14,7 @@ from turnetl.clock import now, utc
 
 def status(*, groups: Groups = (), quiet: Quiet = None, common: Common = COMMON) -> int:
     """Say per group what is in the graph, what waits, and why."""
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import status as shown
 
     settings = common.settings(quiet_minutes=quiet)
@@ -65,7 +65,7 @@ def search(
         until: only turns that started before this time.
         limit: at most so many turns.
     """
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import search_hits as shown
 
     found = console.finished(

@@ -21,7 +21,7 @@ app = App(
 @app.command
 def stats(*, common: Common = COMMON) -> int:
     """Say what the journal holds, by prompt and model, and what it saved."""
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import journal as shown
 
     held = turnetl.journal_stats(common.settings(), now)
@@ -48,7 +48,7 @@ def prune(
     """
     if older_than is None and model is None and not everything:
         raise BadUsage("say which answers: --older-than DAYS, --model NAME, or --all")
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import journal as shown
 
     gone = turnetl.journal_prune(

@@ -12,7 +12,7 @@ app = App(name="model", help="The language model, before a run.", group=WITH_A_M
 @app.command
 def check(*, asked: Asked = ASKED, common: Common = COMMON) -> int:
     """Ask the model one question of each kind that a run asks: what can it not do?"""
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import check as shown
 
     settings, limits = common.settings(**asked.settings), asked.limits()

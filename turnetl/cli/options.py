@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 from turnetl.clock import now, utc
 
 if TYPE_CHECKING:  # importing these costs a second, and `--help` must not pay it
-    from turnetl.app import RunOptions
+    from turnetl.pipeline import RunOptions
     from turnetl.settings import Settings
 
 WITH_A_MODEL = Group("With a model", sort_key=3)
@@ -144,8 +144,8 @@ class Which:
         asked: "Asked | None" = None,
         retry: bool = False,
     ) -> "RunOptions":
-        from turnetl.app import RunOptions
         from turnetl.ingest import assumed_time
+        from turnetl.pipeline import RunOptions
 
         return RunOptions(
             groups=groups,
@@ -184,7 +184,7 @@ class Asked:
         return {"budget": budget(self.budget)}
 
     def limits(self) -> "RunOptions":
-        from turnetl.app import RunOptions
+        from turnetl.pipeline import RunOptions
 
         return RunOptions(preprocessing=self.preprocessing, reflexion=self.reflexion)
 

@@ -42,7 +42,7 @@ def backfill(
     common: Common = COMMON,
 ) -> int:
     """Parse, filter and ingest archives: the main job. What was done before is not done again."""
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import backfill as shown
 
     settings = noise.over(which.settings(common, **how.settings, **asked.settings))
@@ -77,7 +77,7 @@ def parse(
     Args:
         dry_run: Write nothing; say what would be read, and which groups it would go to.
     """
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import parsed as shown
 
     settings = common.settings(**how.settings)
@@ -105,7 +105,7 @@ def filter_(
         explain: Write nothing; say what this rule marks by itself, on or off, and show some of it.
         examples: With --explain: at most so many turns [default: 5].
     """
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
 
     settings = noise.over(common.settings())
     if explain is not None:
@@ -129,7 +129,7 @@ def ingest(
     retry: Annotated[bool, Parameter(parse=False)] = False,
 ) -> int:
     """Ingest what is left of the groups; `retry` is given by the command of that name."""
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import ingested as shown
 
     settings = which.settings(common, **asked.settings)
@@ -149,7 +149,7 @@ def _asked(
     """Show the account, and what a model would be asked first: of one turn if no limit is said."""
     from rich.console import Group
 
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import ingested
     from turnetl.report import requests as shown
 
@@ -168,7 +168,7 @@ def _asked(
 def _explain(
     settings: "Settings", rule: str, groups: tuple[str, ...], examples: int, common: Common
 ) -> int:
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import rule_examples as shown
 
     with console.progress(as_json=common.json) as progress:

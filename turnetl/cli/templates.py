@@ -19,7 +19,7 @@ app = App(
 @app.command(name="list")
 def list_(*, common: Common = COMMON) -> int:
     """List the templates and ontologies, where each comes from, what it costs, who uses it."""
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import templates as shown
 
     entries = turnetl.templates(common.settings())
@@ -34,7 +34,7 @@ def show(name: str, /, *, common: Common = COMMON) -> int:
     Args:
         name: as `turnetl templates list` has it.
     """
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import templates as shown
 
     (entry,) = turnetl.templates(common.settings(), (name,))
@@ -46,7 +46,7 @@ def show(name: str, /, *, common: Common = COMMON) -> int:
 @app.command
 def check(*names: Name, common: Common = COMMON) -> int:
     """Say what is wrong with templates and ontologies; exit code 1 if one cannot be used."""
-    from turnetl import app as turnetl
+    from turnetl import pipeline as turnetl
     from turnetl.report import templates as shown
 
     entries = turnetl.templates(common.settings(), names)

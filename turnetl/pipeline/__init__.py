@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from turnetl import episodes, wiring
-from turnetl.app.graph import accounted, all_of, find, ingest, ingest_group, status
-from turnetl.app.model import check_model, journal_prune, journal_stats, templates
-from turnetl.app.requests import requests
-from turnetl.app.tables import explain, filter_turns, parse_archives
 from turnetl.ingest.report import IngestReport
 from turnetl.lake import Lake
+from turnetl.pipeline.groups import accounted, all_of, find, ingest, ingest_group, status
+from turnetl.pipeline.models import check_model, journal_prune, journal_stats, templates
+from turnetl.pipeline.previews import requests
+from turnetl.pipeline.tables import explain, filter_turns, parse_archives
 from turnetl.progress import Progress, silent
 from turnetl.report.backfill import BackfillReport
 from turnetl.run_options import Clock, RunOptions, for_run, has_work, new_run

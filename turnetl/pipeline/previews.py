@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from turnetl import wiring
-from turnetl.app.tokens import tokens
 from turnetl.errors import BadUsage
 from turnetl.extraction.preview import RequestPreview
 from turnetl.ingest import group as ingesting
 from turnetl.lake import Lake
 from turnetl.model import Episode
+from turnetl.pipeline.tokens import tokens
 from turnetl.run_options import Clock, RunOptions, chosen, for_run, scope_of
 from turnetl.settings import Settings
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from turnetl import wiring
-from turnetl.app.tokens import tokens
 from turnetl.extraction.catalog import CatalogEntry, catalog, chosen
 from turnetl.llm.check_result import CheckResult
 from turnetl.llm.journal import Pruned, Stats
 from turnetl.llm.retry import RetryPolicy
+from turnetl.pipeline.tokens import tokens
 from turnetl.run_options import Clock, RunOptions, for_run
 from turnetl.settings import Settings
 
