@@ -10,7 +10,7 @@ import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, turn
-from tests.extraction_llm.story import SAID
+from tests.extraction.sample_turns import SAID
 from tests.servers.provider import Provider
 from tests.servers.toy import ToyEmbedder
 from turnetl.episodes import episodes

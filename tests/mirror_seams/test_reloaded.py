@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.builders import GROUP, START
-from tests.extraction_llm import long_story
+from tests.extraction import long_sample_turns
 from tests.real import SAMPLES
 from tests.servers import touchy
 from tests.servers.provider import Provider
@@ -33,7 +33,7 @@ FAILING = 5
 
 
 @dataclass
-class Comparing(long_story.Watched):
+class Comparing(long_sample_turns.Watched):
     """Before every so many turns it loads the group, and compares it with the one that grew."""
 
     store: GraphStore | None = None
@@ -77,7 +77,7 @@ class Failing:
 
 @pytest.fixture
 def turns(tmp_path: Path) -> list[Episode]:
-    return long_story.turns(SAMPLES, tmp_path / "lake", TURNS)
+    return long_sample_turns.turns(SAMPLES, tmp_path / "lake", TURNS)
 
 
 async def test_a_group_loaded_again_decides_as_the_one_that_grew(
@@ -97,7 +97,7 @@ async def test_commits_that_fail_and_runs_that_end_leave_no_trace(
     half = TURNS // 2
     await ingested(Failing(store), extractor(model), turns[:half], tmp_path)
     anew = await ingested(Failing(store), extractor(model), turns, tmp_path, start=half)
-    async with long_story.opened(f"ladybug://{tmp_path / 'other.lbug'}") as other:
+    async with long_sample_turns.opened(f"ladybug://{tmp_path / 'other.lbug'}") as other:
         at_once = await ingested(other, extractor(model), turns, tmp_path)
     assert timeless(anew) == timeless(at_once)
 
@@ -144,7 +144,9 @@ async def ingested(
     store: Any, asks: Any, turns: Sequence[Episode], folder: Path, *, start: int = 0
 ) -> GroupContents:
     embedder = WordLlamaEmbedder()
-    return await long_story.ingested(store, asks, embedder, turns, folder / "aside", start=start)
+    return await long_sample_turns.ingested(
+        store, asks, embedder, turns, folder / "aside", start=start
+    )
 
 
 def extractor(model: ChatModel) -> LlmExtractor:

@@ -20,7 +20,7 @@ from graphiti_core.utils.maintenance import edge_operations, node_operations
 
 from tests import builders
 from tests.builders import GROUP, START
-from tests.extraction_llm import story
+from tests.extraction import sample_turns
 from tests.servers.toy import ToyEmbedder
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
@@ -192,7 +192,7 @@ async def test_what_is_applied_is_found() -> None:
     forget: dict[str, Vector] = {}
     MirrorDriver.of(group, candidates, forget.__setitem__)
     newer = next(iter((await group_of(["ledger.py"], [])).entities))
-    await story.apply(group, builders.episode(), Resolved((newer,), (), ()), ToyEmbedder())
+    await sample_turns.apply(group, builders.episode(), Resolved((newer,), (), ()), ToyEmbedder())
     driver = MirrorDriver.of(group, candidates, forget.__setitem__)
     found = await node_similarity_search(
         driver, await vector("ledger.py"), NO_FILTER, [GROUP], 1, 0.9

@@ -21,7 +21,7 @@ from graphiti_core.search.search_utils import (
 )
 
 from tests.builders import GROUP
-from tests.extraction_llm import long_story
+from tests.extraction import long_sample_turns
 from tests.real import SAMPLES
 from tests.servers import touchy
 from tests.servers.neo4j_server import Neo4jServer
@@ -89,10 +89,10 @@ async def test_candidates_are_those_that_the_database_finds(
 async def committed(neo4j: Neo4jServer, model: ChatModel, folder: Path) -> GroupContents:
     store = await open_graph(neo4j.url, user="", password="")
     await store.prepare()
-    turns = long_story.turns(SAMPLES, folder / "lake", TURNS)
+    turns = long_sample_turns.turns(SAMPLES, folder / "lake", TURNS)
     embedder = WordLlamaEmbedder()
     asks = LlmExtractor(model, embedder, steering=always(None))
-    contents = await long_story.ingested(store, asks, embedder, turns, folder / "aside")
+    contents = await long_sample_turns.ingested(store, asks, embedder, turns, folder / "aside")
     await store.close()
     return contents
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from turnetl import wiring
 from turnetl.errors import BadUsage
-from turnetl.extraction.preview import RequestPreview
+from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingest import group as ingesting
 from turnetl.lake import Lake
 from turnetl.model import Episode
@@ -24,7 +24,7 @@ async def requests(
     Raises:
         BadUsage: no model is asked, or it is not fully named.
     """
-    from turnetl.extraction.request_preview import requests as of  # noqa: PLC0415 - brings graphiti
+    from turnetl.extraction.preview_builder import requests as of  # noqa: PLC0415 - brings graphiti
 
     once = for_run(settings, limits)
     if once.extractor_name == "structural":

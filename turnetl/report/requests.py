@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
-from turnetl.extraction.preview import RequestPreview
+from turnetl.extraction.request_preview import RequestPreview
 
 
 def text(found: Sequence[RequestPreview]) -> RenderableType:

@@ -15,7 +15,7 @@ from graphiti_core.utils.maintenance.dedup_helpers import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.extraction_llm.canned import Canned
+from tests.extraction.canned_model import Canned
 from tests.servers.toy import ToyEmbedder
 from turnetl import ids
 from turnetl.extraction.llm import LlmExtractor

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.extraction_llm import story
+from tests.extraction import sample_turns
 from tests.servers.provider import Asked, Provider
 from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn
@@ -24,16 +24,16 @@ def in_parts(of: Episode, *parts: str) -> Episode:
 
 def long_turn(*places: int) -> Episode:
     """The turns of the story at these places, as parts of the first."""
-    turns = story.episodes()
+    turns = sample_turns.episodes()
     return in_parts(turns[places[0]], *(turns[place].text for place in places))
 
 
 async def resolved(
     model: ChatModel, embedder: ToyEmbedder, turns: list[Episode], group: MirrorGroup | None = None
 ) -> tuple[MirrorGroup, list[Resolved]]:
-    group = group or story.empty_group()
+    group = group or sample_turns.empty_group()
     asks = LlmExtractor(model, embedder, steering=always(None))
-    return group, await story.take_in(asks, turns, group, embedder)
+    return group, await sample_turns.take_in(asks, turns, group, embedder)
 
 
 def names(group: MirrorGroup) -> dict[str, str]:
@@ -59,7 +59,7 @@ def shown_before(asked: Asked) -> str:
 async def test_a_turn_in_parts_makes_what_as_many_turns_would(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
-    turns = story.episodes()
+    turns = sample_turns.episodes()
     apart, _ = await resolved(model, embedder, turns[:4])
     together, _ = await resolved(model, embedder, [long_turn(0, 1, 2, 3)])
     assert said(together) == said(apart)
@@ -72,7 +72,7 @@ async def test_a_turn_in_parts_makes_what_as_many_turns_would(
 async def test_a_turn_in_parts_that_meets_a_group_makes_what_as_many_turns_would(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
-    turns = story.episodes()
+    turns = sample_turns.episodes()
     apart, _ = await resolved(model, embedder, turns)
     together, _ = await resolved(model, embedder, [turns[0], turns[1]])
     await resolved(model, embedder, [long_turn(2, 3, 4, 5)], together)
@@ -120,17 +120,17 @@ async def test_what_is_asked_about_a_part_shows_that_part(
     await resolved(model, embedder, [turn])
     (asked,) = provider.prompts("entity_resolutions")
     assert "pytest-q" in str(asked.messages)
-    assert story.SAID[5] in str(asked.messages)
+    assert sample_turns.SAID[5] in str(asked.messages)
     assert len(provider.prompts("extracted_entities")) == 2
 
 
 async def test_each_part_is_read_once_and_shown_what_came_before_it(
     model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
-    turns = story.episodes()
+    turns = sample_turns.episodes()
     await resolved(model, embedder, [turns[0], long_turn(1, 2, 3)])
     before = [shown_before(asked) for asked in provider.prompts("edges")]
-    said = [[at for at, said in enumerate(story.SAID) if said in one] for one in before]
+    said = [[at for at, said in enumerate(sample_turns.SAID) if said in one] for one in before]
     # Facts are asked about while the next part's things are: in any order.
     assert sorted(said) == [[], [0], [0, 1], [0, 1, 2]]
     assert len(provider.prompts("extracted_entities")) == 4
@@ -139,7 +139,7 @@ async def test_each_part_is_read_once_and_shown_what_came_before_it(
 async def test_of_a_long_turn_before_only_beginning_and_end_are_shown(
     model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
-    turns = story.episodes()
+    turns = sample_turns.episodes()
     middle = "middle " * 3000
     long = in_parts(turns[0], f"user: Begin. {middle}", middle, f"{middle} The end.")
     asks = LlmExtractor(model, embedder, steering=always(None))
@@ -166,22 +166,22 @@ async def test_a_part_that_cannot_be_read_fails_the_turn(
     asks = LlmExtractor(model, embedder, steering=always(None))
     provider.texts = ['{"extracted_entities": []}', *["no"] * 4]
     with pytest.raises(BadTurn):
-        await story.take_in(asks, [turn], story.empty_group(), embedder)
+        await sample_turns.take_in(asks, [turn], sample_turns.empty_group(), embedder)
     await asks.close()
-    assert any(story.SAID[1] in str(asked.messages) for asked in provider.asked)
+    assert any(sample_turns.SAID[1] in str(asked.messages) for asked in provider.asked)
 
 
 async def test_resolving_a_long_turn_leaves_the_group_as_it_is(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
-    group, _ = await resolved(model, embedder, story.episodes()[:2])
+    group, _ = await resolved(model, embedder, sample_turns.episodes()[:2])
     asks = LlmExtractor(model, embedder, steering=always(None))
     turn = long_turn(2, 3, 4)
     extracted = await asks.extract(turn, [])
     held = list(group.entities), list(group.facts)
-    first = await asks.resolve(turn, extracted, group, now=story.NOW)
+    first = await asks.resolve(turn, extracted, group, now=sample_turns.NOW)
     assert (list(group.entities), list(group.facts)) == held
-    again = await asks.resolve(turn, extracted, group, now=story.NOW)
+    again = await asks.resolve(turn, extracted, group, now=sample_turns.NOW)
     assert replace(again, usage=first.usage) == first
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.extraction_llm import story
-from tests.extraction_llm.canned import Canned, shown
+from tests.extraction import sample_turns
+from tests.extraction.canned_model import Canned, shown
 from tests.servers.toy import ToyEmbedder
 from turnetl import clock
 from turnetl.episodes.chunking import halves
 from turnetl.errors import BadTurn, TooLong
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
+from turnetl.extraction.preview_builder import requests
 from turnetl.extraction.prompt_config import always
-from turnetl.extraction.request_preview import requests
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel, ChatRequest
 from turnetl.llm.journal import Journal, JournaledModel
@@ -31,8 +31,8 @@ CUT = Usage(calls=1, prompt_tokens=100, completion_tokens=10)
 
 def long_turn(times: int = 4) -> Episode:
     """The story as one part, each turn of it a paragraph."""
-    text = "\n\n".join([said.text for said in story.episodes()] * times)
-    return replace(story.episodes()[0], text=text, parts=(text,))
+    text = "\n\n".join([said.text for said in sample_turns.episodes()] * times)
+    return replace(sample_turns.episodes()[0], text=text, parts=(text,))
 
 
 def only(characters: int, *prompts: str) -> Canned:
@@ -57,9 +57,9 @@ def current(question: ChatRequest) -> str:
 async def read(
     model: ChatModel, turn: Episode, group: MirrorGroup | None = None
 ) -> tuple[MirrorGroup, Resolved]:
-    group = group or story.empty_group()
+    group = group or sample_turns.empty_group()
     asks = reader(model, ToyEmbedder())
-    (result,) = await story.take_in(asks, [turn], group, ToyEmbedder())
+    (result,) = await sample_turns.take_in(asks, [turn], group, ToyEmbedder())
     return group, result
 
 
@@ -119,8 +119,8 @@ async def test_questions_that_did_not_fit_are_counted_too() -> None:
 
 
 async def test_things_that_cannot_be_matched_at_once_are_matched_in_halves() -> None:
-    group, _ = await read(Canned(), story.episodes()[0])
-    turn = replace(story.episodes()[5], parts=("`pytest 7` and `cart` and `lite`.",))
+    group, _ = await read(Canned(), sample_turns.episodes()[0])
+    turn = replace(sample_turns.episodes()[5], parts=("`pytest 7` and `cart` and `lite`.",))
     plain = Canned()
     together, _ = await read(plain, turn, await grown())
     (asked,) = plain.prompts("dedupe_nodes.nodes")
@@ -152,8 +152,8 @@ async def test_what_was_missed_is_asked_about_in_pieces_too() -> None:
         Canned(say), ToyEmbedder(), steering=always("Look.", reflexion=1), halve=halves
     )
     whole, _ = await read(Canned(), long_turn())
-    group = story.empty_group()
-    await story.take_in(asks, [long_turn()], group, ToyEmbedder())
+    group = sample_turns.empty_group()
+    await sample_turns.take_in(asks, [long_turn()], group, ToyEmbedder())
     assert said(group) == said(whole)
     assert {prompt for prompt, length in asked if length <= 1000} == {
         "reflexion.entities",
@@ -167,7 +167,7 @@ async def test_a_thing_that_is_not_matched_with_all_of_the_text_is_matched_with_
             raise TooLong("it does not fit", CUT)
 
     text = f"`pytest 7` is told. {'It is long. ' * 400}"
-    turn = replace(story.episodes()[5], parts=(text,))
+    turn = replace(sample_turns.episodes()[5], parts=(text,))
     together, _ = await read(Canned(), turn, await grown())
     model = Canned(say)
     apart, result = await read(model, turn, await grown())
@@ -182,7 +182,7 @@ async def test_a_thing_that_is_not_matched_with_all_of_the_text_is_matched_with_
 async def test_things_that_cannot_be_summed_up_at_once_are_summed_up_in_halves() -> None:
     long = " ".join(["sqlite is slow"] * 140)
     names = ("cart.py", "sqlite", "pytest -q")
-    turn = replace(story.episodes()[5], parts=("`cart.py` uses `sqlite`. `pytest -q` is.",))
+    turn = replace(sample_turns.episodes()[5], parts=("`cart.py` uses `sqlite`. `pytest -q` is.",))
 
     async def known() -> MirrorGroup:
         group = await grown()
@@ -206,7 +206,7 @@ async def test_things_that_cannot_be_summed_up_at_once_are_summed_up_in_halves()
 
 
 async def grown() -> MirrorGroup:
-    group, _ = await read(Canned(), story.episodes()[0])
+    group, _ = await read(Canned(), sample_turns.episodes()[0])
     return group
 
 

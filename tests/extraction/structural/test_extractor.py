@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests import builders
 from tests.builders import tool
-from tests.structural.conftest import Shop
+from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.extraction.structural.extractor import read
@@ -32,12 +32,12 @@ def test_it_is_an_extractor() -> None:
     assert extractor.recipe(builders.GROUP) == StructuralExtractor().recipe(builders.GROUP)
 
 
-async def test_the_same_turn_twice_is_the_same(shop: Shop) -> None:
+async def test_the_same_turn_twice_is_the_same(shop: ShopGroup) -> None:
     first = await shop.resolve(tools=CALLS)
     assert await shop.resolve(tools=CALLS) == first
 
 
-async def test_the_order_of_calls_does_not_matter_to_keys(shop: Shop) -> None:
+async def test_the_order_of_calls_does_not_matter_to_keys(shop: ShopGroup) -> None:
     first = await shop.resolve(tools=CALLS)
     for seed in range(5):
         mixed = random.Random(seed).sample(CALLS, len(CALLS))  # noqa: S311, any order does
@@ -46,16 +46,16 @@ async def test_the_order_of_calls_does_not_matter_to_keys(shop: Shop) -> None:
         assert other.mentions == first.mentions
 
 
-async def test_a_known_entity_is_not_written_again(shop: Shop) -> None:
-    first = await shop.say("a", tools=CALLS)
-    second = await shop.say("b", tools=CALLS)
+async def test_a_known_entity_is_not_written_again(shop: ShopGroup) -> None:
+    first = await shop.ingest("a", tools=CALLS)
+    second = await shop.ingest("b", tools=CALLS)
     assert first.entities
     assert second.entities == ()
     assert second.mentions == first.mentions
 
 
-async def test_a_known_entity_gains_a_label_and_keeps_the_rest(shop: Shop) -> None:
-    first = await shop.say("a", tools=(tool("Bash", "pytest", "ok"),))
+async def test_a_known_entity_gains_a_label_and_keeps_the_rest(shop: ShopGroup) -> None:
+    first = await shop.ingest("a", tools=(tool("Bash", "pytest", "ok"),))
     [known] = [entity for entity in first.entities if entity.name == "pytest"]
     assert known.labels == ("Command", "Tool")
     less = replace(known, labels=("Command",), summary="runs the tests", embedding=None)
@@ -65,31 +65,31 @@ async def test_a_known_entity_gains_a_label_and_keeps_the_rest(shop: Shop) -> No
     assert again == replace(less, labels=("Command", "Tool"))
 
 
-async def test_ends_of_every_fact_are_there(shop: Shop) -> None:
-    resolved = await shop.say(tools=CALLS, git_branch="ann/fix")
+async def test_ends_of_every_fact_are_there(shop: ShopGroup) -> None:
+    resolved = await shop.ingest(tools=CALLS, git_branch="ann/fix")
     there = {entity.uuid for entity in shop.group.entities}
     assert resolved.facts
     assert {end for fact in resolved.facts for end in (fact.source, fact.target)} <= there
     assert all(fact.source != fact.target for fact in resolved.facts)
 
 
-async def test_a_turn_that_names_nothing_still_has_its_two_sentences(shop: Shop) -> None:
-    await shop.say(user_text="hello there, how are you", assistant_text="I am well.", cwd=None)
+async def test_a_turn_that_names_nothing_still_has_its_two_sentences(shop: ShopGroup) -> None:
+    await shop.ingest(user_text="hello there, how are you", assistant_text="I am well.", cwd=None)
     assert len(shop.texts("ASKED")) == len(shop.texts("ANSWERED")) == 1
 
 
-async def test_an_empty_turn_says_nothing(shop: Shop) -> None:
+async def test_an_empty_turn_says_nothing(shop: ShopGroup) -> None:
     resolved = await shop.resolve(user_text="", assistant_text="", git_branch=None)
     assert resolved.facts == ()
 
 
-async def test_a_call_of_nothing_names_nothing(shop: Shop) -> None:
+async def test_a_call_of_nothing_names_nothing(shop: ShopGroup) -> None:
     names = ["Skill", "WebSearch", "Bash", "Edit", "mcp__ __x"]
-    await shop.say(tools=tuple(tool(name, " ") for name in names))
+    await shop.ingest(tools=tuple(tool(name, " ") for name in names))
     assert [entity.name for entity in shop.group.entities if not entity.name.strip()] == []
 
 
-async def test_bounds_hold_whatever_a_turn_holds(shop: Shop) -> None:
+async def test_bounds_hold_whatever_a_turn_holds(shop: ShopGroup) -> None:
     many = tuple(tool("Edit", f"src/module_{n}.py :: - a + b") for n in range(300))
     failed = tuple(
         tool("Bash", f"tool{n} build", f"ValueError: number {n} is bad", is_error=True)
@@ -185,8 +185,8 @@ TURNS = st.fixed_dictionaries(
 
 @given(fields=TURNS)
 async def test_nothing_is_raised_whatever_a_turn_says(fields: dict[str, Any]) -> None:
-    shop = Shop()
-    resolved = await shop.say(**fields)
+    shop = ShopGroup()
+    resolved = await shop.ingest(**fields)
     said = [*(fact.text for fact in resolved.facts), *(entity.name for entity in resolved.entities)]
     assert [text for text in said if not text.strip() or CONTROL.search(text)] == []
     assert [fact for fact in resolved.facts if not isinstance(fact.valid_at, datetime)] == []

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests import builders
-from tests.extraction_llm import story
-from tests.extraction_llm.canned import Canned
+from tests.extraction import sample_turns
+from tests.extraction.canned_model import Canned
 from tests.servers.toy import ToyEmbedder
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always
@@ -50,9 +50,9 @@ def named(*names: str, kind: int = 0) -> dict[str, Any]:
 
 
 async def grown() -> MirrorGroup:
-    group = story.empty_group()
+    group = sample_turns.empty_group()
     asks = LlmExtractor(Canned(), ToyEmbedder(), steering=always(None))
-    await story.take_in(asks, story.episodes()[:4], group, ToyEmbedder())
+    await sample_turns.take_in(asks, sample_turns.episodes()[:4], group, ToyEmbedder())
     return group
 
 
@@ -60,7 +60,7 @@ async def after(answers: Answers) -> tuple[MirrorGroup, MirrorGroup]:
     """Return the group before and after a turn that is answered so."""
     group, before = await grown(), await grown()
     asks = LlmExtractor(Canned(says(answers)), ToyEmbedder(), steering=always("Look."))
-    await story.take_in(asks, story.episodes()[4:5], group, ToyEmbedder())
+    await sample_turns.take_in(asks, sample_turns.episodes()[4:5], group, ToyEmbedder())
     return before, group
 
 
@@ -157,8 +157,8 @@ async def test_names_that_no_fact_and_no_thing_should_have_are_left_out_and_coun
         ToyEmbedder(),
         steering=always("Look."),
     )
-    group = story.empty_group()
-    (result,) = await story.take_in(asks, story.episodes()[:1], group, ToyEmbedder())
+    group = sample_turns.empty_group()
+    (result,) = await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
     names = {one.uuid: one.name for one in group.entities}
     assert sorted(names.values()) == ["cart.py", "sqlite"]
     assert [(names[f.source], f.text, names[f.target]) for f in group.facts] == [
@@ -185,8 +185,8 @@ async def test_a_fact_that_lost_an_end_hangs_on_no_name_that_is_only_part_of_a_w
         ToyEmbedder(),
         steering=always("Look."),
     )
-    group = story.empty_group()
-    (result,) = await story.take_in(asks, story.episodes()[:1], group, ToyEmbedder())
+    group = sample_turns.empty_group()
+    (result,) = await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
     names = {one.uuid: one.name for one in group.entities}
     assert [(names[f.source], f.text) for f in group.facts] == [
         ("go", "The user wants Go, not sqlite")
@@ -210,8 +210,8 @@ async def test_dates_of_a_fact(
 ) -> None:
     answers = {NODES: named("a.py", "b.py"), EDGES: {"edges": [edge(**said)]}}
     asks = LlmExtractor(Canned(says(answers)), ToyEmbedder(), steering=always(None))
-    group = story.empty_group()
-    await story.take_in(asks, story.episodes()[:1], group, ToyEmbedder())
+    group = sample_turns.empty_group()
+    await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
     (fact,) = group.facts
     assert (fact.valid_at, fact.invalid_at) == tuple(map(_moment, dates))
 
@@ -228,8 +228,8 @@ async def test_without_instructions_every_name_stays_as_with_graphiti() -> None:
         ToyEmbedder(),
         steering=always(None),
     )
-    group = story.empty_group()
-    (result,) = await story.take_in(asks, story.episodes()[:1], group, ToyEmbedder())
+    group = sample_turns.empty_group()
+    (result,) = await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
     assert {one.name for one in group.entities} == {"user", "line 12"}
     assert result.discarded == {}
 
@@ -302,7 +302,7 @@ async def test_no_answer_fails_a_commit(
     asks = LlmExtractor(
         Canned(say), ToyEmbedder(), steering=always("Look." if instructed else None)
     )
-    run = IngestRun("run-1", "here:1", lambda: story.NOW, timedelta(seconds=60), 3)
+    run = IngestRun("run-1", "here:1", lambda: sample_turns.NOW, timedelta(seconds=60), 3)
     group = turns[0].turn.group_id
     pipeline = Pipeline(store, asks, ToyEmbedder(), Quarantine(tmp_path, group), run)
     done = await pipeline.ingest(group, turns, {one.turn_id: () for one in turns}, lambda _: None)

@@ -12,17 +12,17 @@ import pytest
 from rich.console import Console
 
 from tests import real
-from tests.extraction_llm import story
-from tests.extraction_llm.canned import Canned
+from tests.extraction import sample_turns
+from tests.extraction.canned_model import Canned
 from tests.servers.provider import KEY, Provider
 from tests.servers.toy import ToyEmbedder
 from turnetl import pipeline, wiring
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.preview import RequestPreview
+from turnetl.extraction.preview_builder import STAND_IN, requests
 from turnetl.extraction.prompt_config import always
-from turnetl.extraction.request_preview import STAND_IN, requests
+from turnetl.extraction.request_preview import RequestPreview
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.models import open_model, open_models
@@ -47,7 +47,7 @@ def reader(model: ChatModel, embedder: Embedder) -> LlmExtractor:
 
 
 async def shown(asked: ChatModel, journal: Journal | None = None) -> tuple[RequestPreview, ...]:
-    turn = story.episodes()[0]
+    turn = sample_turns.episodes()[0]
     return await requests(turn, [], reader, asked, journal=journal, estimate=len)
 
 
@@ -69,7 +69,7 @@ async def test_they_are_the_very_requests_that_a_run_sends(
     )
     (first, second) = await shown(bare)
     await bare.close()
-    extracted = await reader(model, ToyEmbedder()).extract(story.episodes()[0], [])
+    extracted = await reader(model, ToyEmbedder()).extract(sample_turns.episodes()[0], [])
     for part in extracted.parts:
         await part.said
     assert first.body == provider.asked[0].body
@@ -94,7 +94,7 @@ async def test_what_follows_an_unknown_answer_says_so() -> None:
 async def test_answers_of_the_journal_take_the_place_of_stand_ins(journal: Journal) -> None:
     canned = Canned()
     model = JournaledModel(canned, journal)
-    extracted = await reader(model, ToyEmbedder()).extract(story.episodes()[0], [])
+    extracted = await reader(model, ToyEmbedder()).extract(sample_turns.episodes()[0], [])
     for part in extracted.parts:
         await part.said
     first, second = await shown(canned, journal)
@@ -111,9 +111,9 @@ async def test_what_a_model_answered_that_thought_otherwise_is_another_answer(
 ) -> None:
     canned = Canned()
     model = JournaledModel(canned, journal, parameters="high")
-    await reader(model, ToyEmbedder()).extract(story.episodes()[0], [])
+    await reader(model, ToyEmbedder()).extract(sample_turns.episodes()[0], [])
     first, *_ = await requests(
-        story.episodes()[0],
+        sample_turns.episodes()[0],
         [],
         reader,
         canned,

@@ -1,11 +1,8 @@
-"""Turns read and resolved against a small group in memory."""
+"""A group in memory that turns are extracted into with the structural extractor."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
-
-import pytest
 
 from tests import builders
 from turnetl.extraction.port import Resolved
@@ -17,21 +14,21 @@ NOW = datetime(2026, 3, 3, tzinfo=UTC)
 
 
 @dataclass
-class Shop:
-    """The group `shop`, and what each turn did to it."""
+class ShopGroup:
+    """The group `shop` in memory, and the turns ingested into it."""
 
     group: MirrorGroup = field(default_factory=builders.empty_group)
     turns: list[Episode] = field(default_factory=list)
 
     async def resolve(self, native: str = "p0", **fields: Any) -> Resolved:
-        """Extract and resolve a turn, changing nothing."""
+        """Extract and resolve a turn without changing the group."""
         episode = builders.episode(native, **fields)
         extractor = StructuralExtractor()
-        found = await extractor.extract(episode, self.turns[-3:])
-        return await extractor.resolve(episode, found, self.group, now=NOW)
+        extracted = await extractor.extract(episode, self.turns[-3:])
+        return await extractor.resolve(episode, extracted, self.group, now=NOW)
 
-    async def say(self, native: str = "p0", **fields: Any) -> Resolved:
-        """Extract and resolve a turn, and make what it did part of the group."""
+    async def ingest(self, native: str = "p0", **fields: Any) -> Resolved:
+        """Extract and resolve a turn, and apply the result to the group."""
         episode = builders.episode(native, **fields)
         resolved = await self.resolve(native, **fields)
         change = builders.change(episode, resolved.entities, resolved.facts)
@@ -52,18 +49,3 @@ class Shop:
         entity = self.group.entity(uuid)
         assert entity is not None
         return entity.name
-
-
-@pytest.fixture
-def shop() -> Shop:
-    return Shop()
-
-
-@pytest.fixture
-def read() -> Callable[..., Any]:
-    async def one(**fields: Any) -> Shop:
-        shop = Shop()
-        await shop.say(**fields)
-        return shop
-
-    return one

@@ -1,14 +1,14 @@
 """Read the story and print what was asked and what came of it: a process of its own.
 
-python -m tests.extraction_llm.told
+python -m tests.extraction.extraction_dump
 """
 
 import asyncio
 import sys
 from typing import Any
 
-from tests.extraction_llm import story
-from tests.extraction_llm.canned import Canned
+from tests.extraction import sample_turns
+from tests.extraction.canned_model import Canned
 from tests.servers import touchy
 from tests.servers.toy import ToyEmbedder
 from turnetl.episodes.chunking import halves
@@ -35,9 +35,12 @@ async def told() -> list[str]:
     asks = LlmExtractor(
         model, ToyEmbedder(), steering=always("Look for what broke.", reflexion=1), halve=halves
     )
-    group = story.empty_group()
-    await story.take_in(
-        asks, [*story.episodes(), *story.episodes(story.SAID * 2)[6:]], group, ToyEmbedder()
+    group = sample_turns.empty_group()
+    await sample_turns.take_in(
+        asks,
+        [*sample_turns.episodes(), *sample_turns.episodes(sample_turns.SAID * 2)[6:]],
+        group,
+        ToyEmbedder(),
     )
     asked = sorted(f"{question.prompt} {key_of('m', question)}" for question in model.asked)
     return [*asked, *map(str, group.entities), *map(str, group.facts)]

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def told(seed: int) -> list[str]:
     """Return what a process asks and makes of the story whose sets have another order."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.extraction_llm.told"],
+        [sys.executable, "-m", "tests.extraction.extraction_dump"],
         cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": str(seed)},  # noqa: TID251 - handed on
         capture_output=True,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.extraction_llm import story
-from tests.extraction_llm.canned import Canned, Say, shown
+from tests.extraction import sample_turns
+from tests.extraction.canned_model import Canned, Say, shown
 from tests.servers.toy import ToyEmbedder
 from turnetl.extraction.config import Mode
 from turnetl.extraction.llm import LlmExtractor
@@ -55,9 +55,9 @@ def missed(*names: str) -> dict[str, Any]:
 
 
 async def read(model: Canned, *, passes: int, mode: Mode = "prepend") -> MirrorGroup:
-    group = story.empty_group()
+    group = sample_turns.empty_group()
     asks = LlmExtractor(model, ToyEmbedder(), steering=always(TOLD, mode=mode, reflexion=passes))
-    await story.take_in(asks, story.episodes()[:1], group, ToyEmbedder())
+    await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
     return group
 
 
@@ -185,7 +185,9 @@ async def test_a_hint_that_did_not_help_is_not_given_again() -> None:
 async def test_what_reflexion_costs_is_counted_for_the_turn() -> None:
     model = Canned(scripted(missed_things=[missed("postgres")], missed_facts=[missed("x")]))
     asks = LlmExtractor(model, ToyEmbedder(), steering=always(TOLD, reflexion=1))
-    (result,) = await story.take_in(asks, story.episodes()[:1], story.empty_group(), ToyEmbedder())
+    (result,) = await sample_turns.take_in(
+        asks, sample_turns.episodes()[:1], sample_turns.empty_group(), ToyEmbedder()
+    )
     assert result.usage.calls == len(model.asked) == 6
 
 

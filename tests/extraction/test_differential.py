@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 from graphiti_core import Graphiti
 
-from tests.extraction_llm import side_by_side, story
-from tests.extraction_llm.side_by_side import Told, add_episodes, bodies, fields_of, upstream
+from tests.extraction import sample_turns, upstream_comparison
+from tests.extraction.upstream_comparison import Told, add_episodes, bodies, fields_of, upstream
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider
 from tests.servers.toy import ToyEmbedder
@@ -31,11 +31,11 @@ async def graphiti(
 async def test_the_same_answers_make_the_same_graph(
     graphiti: Graphiti, neo4j: Neo4jServer, model: ChatModel, embedder: ToyEmbedder
 ) -> None:
-    turns = story.episodes()
+    turns = sample_turns.episodes()
     keys = await add_episodes(graphiti, turns, ontology.CODING, "Look closely.")
     asks = LlmExtractor(model, embedder, steering=always("Look closely."))
     ours = await told(asks, embedder)
-    assert ours == await side_by_side.of_graphiti(graphiti, neo4j, keys)
+    assert ours == await upstream_comparison.of_graphiti(graphiti, neo4j, keys)
     assert any(fact.expired for fact in ours.facts)
 
 
@@ -43,7 +43,7 @@ async def test_without_preprocessing_every_request_is_graphitis_own(
     graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     """All but the one that asks when a fact was true: ours has the turn's time."""
-    turns = story.episodes([*story.SAID, *much_of_one_thing()])
+    turns = sample_turns.episodes([*sample_turns.SAID, *much_of_one_thing()])
     await add_episodes(graphiti, turns, ontology.NONE, None)
     dating = {"valid_at", "invalid_at"}
     upstream = [asked for asked in provider.asked if fields_of(asked) != dating]
@@ -72,7 +72,7 @@ def much_of_one_thing() -> list[str]:
 async def test_a_turn_costs_no_more_calls_than_with_graphiti(
     graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
-    await add_episodes(graphiti, story.episodes(), ontology.CODING, None)
+    await add_episodes(graphiti, sample_turns.episodes(), ontology.CODING, None)
     upstream = len(provider.asked)
     provider.asked.clear()
     await told(LlmExtractor(model, embedder, steering=always(None)), embedder)
@@ -81,15 +81,17 @@ async def test_a_turn_costs_no_more_calls_than_with_graphiti(
 
 async def told(asks: LlmExtractor, embedder: ToyEmbedder, episodes: Sequence[Episode] = ()) -> Told:
     """Put the story through ours."""
-    turns, group = list(episodes) or story.episodes(), story.empty_group()
-    results = await story.take_in(asks, turns, group, embedder)
+    turns, group = list(episodes) or sample_turns.episodes(), sample_turns.empty_group()
+    results = await sample_turns.take_in(asks, turns, group, embedder)
     pairs = [
         (turn.turn_id, thing)
         for turn, result in zip(turns, results, strict=True)
         for thing in result.mentions
     ]
     assert not any(result.discarded for result in results)
-    return side_by_side.told(group.entities, group.facts, pairs, side_by_side.numbered(turns))
+    return upstream_comparison.told(
+        group.entities, group.facts, pairs, upstream_comparison.numbered(turns)
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 from graphiti_core.utils.maintenance import edge_operations, node_operations
 
 from tests.builders import GROUP
-from tests.extraction_llm import story
+from tests.extraction import sample_turns
 from tests.servers.provider import Fault, Provider
 from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn, ModelRefused
@@ -30,8 +30,8 @@ def extractor(
 
 
 async def told(model: ChatModel, embedder: ToyEmbedder) -> MirrorGroup:
-    group = story.empty_group()
-    await story.take_in(extractor(model, embedder), story.episodes(), group, embedder)
+    group = sample_turns.empty_group()
+    await sample_turns.take_in(extractor(model, embedder), sample_turns.episodes(), group, embedder)
     return group
 
 
@@ -64,7 +64,7 @@ async def test_a_thing_in_other_letters_is_the_same_thing(
 
 
 async def test_a_fact_said_again_names_both_turns(model: ChatModel, embedder: ToyEmbedder) -> None:
-    turns = [episode.turn_id for episode in story.episodes()]
+    turns = [episode.turn_id for episode in sample_turns.episodes()]
     group = await told(model, embedder)
     assert the(group, "pytest -q failed with KeyError").turns == (turns[0], turns[1])
 
@@ -77,7 +77,7 @@ async def test_a_fact_without_a_date_has_its_turns_and_no_call_asks_for_one(
     assert dated is not None
     assert dated.date().isoformat() == "2026-03-01"
     undated = the(group, "KeyError was caused by cart.py")
-    assert undated.valid_at == undated.reference_time == story.episodes()[1].turn.started_at
+    assert undated.valid_at == undated.reference_time == sample_turns.episodes()[1].turn.started_at
     assert not [asked for asked in provider.prompts("valid_at") if "edges" not in str(asked.body)]
 
 
@@ -85,8 +85,8 @@ async def test_what_is_no_longer_so_is_retired_at_the_turn_that_says_so(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     fact = the(await told(model, embedder), "cart.py uses sqlite")
-    assert fact.invalid_at == story.episodes()[3].turn.started_at
-    assert fact.expired_at == story.NOW
+    assert fact.invalid_at == sample_turns.episodes()[3].turn.started_at
+    assert fact.expired_at == sample_turns.NOW
 
 
 async def test_an_end_that_only_a_fact_names_is_a_thing_too(
@@ -103,8 +103,8 @@ async def test_what_is_written_has_the_time_that_was_handed_in(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     group = await told(model, embedder)
-    assert {entity.created_at for entity in group.entities} == {story.NOW}
-    assert {fact.created_at for fact in group.facts} == {story.NOW}
+    assert {entity.created_at for entity in group.entities} == {sample_turns.NOW}
+    assert {fact.created_at for fact in group.facts} == {sample_turns.NOW}
 
 
 async def test_a_turn_done_again_gives_the_same(model: ChatModel, embedder: ToyEmbedder) -> None:
@@ -117,22 +117,22 @@ async def test_a_turn_done_again_gives_the_same(model: ChatModel, embedder: ToyE
 async def test_resolving_changes_neither_the_group_nor_what_was_extracted(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
-    turns = story.episodes()
-    group = story.empty_group()
+    turns = sample_turns.episodes()
+    group = sample_turns.empty_group()
     both = extractor(model, embedder)
-    await story.take_in(both, turns[:3], group, embedder)
+    await sample_turns.take_in(both, turns[:3], group, embedder)
     held = list(group.entities), list(group.facts)
     extracted = await both.extract(turns[3], turns[:3])
-    first = await both.resolve(turns[3], extracted, group, now=story.NOW)
+    first = await both.resolve(turns[3], extracted, group, now=sample_turns.NOW)
     assert (list(group.entities), list(group.facts)) == held
-    second = await both.resolve(turns[3], extracted, group, now=story.NOW)
+    second = await both.resolve(turns[3], extracted, group, now=sample_turns.NOW)
     assert replace(second, usage=first.usage) == first
 
 
 async def test_extraction_may_run_ahead(model: ChatModel, embedder: ToyEmbedder) -> None:
-    turns = story.episodes()
+    turns = sample_turns.episodes()
     both = extractor(model, embedder)
-    group = story.empty_group()
+    group = sample_turns.empty_group()
     ahead = await asyncio.gather(
         *(
             both.extract(
@@ -143,8 +143,8 @@ async def test_extraction_may_run_ahead(model: ChatModel, embedder: ToyEmbedder)
         )
     )
     for turn, extracted in zip(turns, ahead, strict=True):
-        resolved = await both.resolve(turn, extracted, group, now=story.NOW)
-        await story.apply(group, turn, resolved, embedder)
+        resolved = await both.resolve(turn, extracted, group, now=sample_turns.NOW)
+        await sample_turns.apply(group, turn, resolved, embedder)
     assert list(group.facts) == list((await told(model, embedder)).facts)
 
 
@@ -164,28 +164,28 @@ async def test_the_model_is_shown_the_turns_before_in_the_session(
 ) -> None:
     await told(model, embedder)
     shown = [asked.messages[1][1].split("CURRENT")[0] for asked in provider.prompts("edges")]
-    assert [sum(said in text for said in story.SAID) for text in shown] == [0, 1, 2, 3, 0, 1]
+    assert [sum(said in text for said in sample_turns.SAID) for text in shown] == [0, 1, 2, 3, 0, 1]
 
 
 async def test_calls_and_tokens_are_counted_for_their_turn(
     model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
-    group = story.empty_group()
-    turns = story.episodes()
-    results = await story.take_in(extractor(model, embedder), turns, group, embedder)
+    group = sample_turns.empty_group()
+    turns = sample_turns.episodes()
+    results = await sample_turns.take_in(extractor(model, embedder), turns, group, embedder)
     assert sum(result.usage.calls for result in results) == len(provider.asked)
     assert provider.asked
     assert all(result.usage.prompt_tokens == 100 * result.usage.calls for result in results)
 
 
 async def test_a_vector_is_made_once_and_handed_on(model: ChatModel, embedder: ToyEmbedder) -> None:
-    turns = story.episodes()
-    group = story.empty_group()
+    turns = sample_turns.episodes()
+    group = sample_turns.empty_group()
     both = extractor(model, embedder)
-    await story.take_in(both, turns[:1], group, embedder)
+    await sample_turns.take_in(both, turns[:1], group, embedder)
     embedder.embedded.clear()
     extracted = await both.extract(turns[1], turns[:1])
-    resolved = await both.resolve(turns[1], extracted, group, now=story.NOW)
+    resolved = await both.resolve(turns[1], extracted, group, now=sample_turns.NOW)
     assert resolved.facts
     assert all(fact.embedding is not None for fact in resolved.facts)
     assert len(embedder.embedded) == len(set(embedder.embedded))
@@ -196,7 +196,7 @@ async def test_an_answer_that_never_fits_sets_the_turn_aside(
 ) -> None:
     provider.texts = ["no", "still no"]
     with pytest.raises(BadTurn):
-        await extractor(model, embedder).extract(story.episodes()[0], [])
+        await extractor(model, embedder).extract(sample_turns.episodes()[0], [])
 
 
 async def test_a_wrong_key_stops_the_run(
@@ -204,13 +204,13 @@ async def test_a_wrong_key_stops_the_run(
 ) -> None:
     provider.faults = [Fault(401)]
     with pytest.raises(ModelRefused):
-        await extractor(model, embedder).extract(story.episodes()[0], [])
+        await extractor(model, embedder).extract(sample_turns.episodes()[0], [])
 
 
 async def test_a_group_is_let_go_of_after_its_run(model: ChatModel, embedder: ToyEmbedder) -> None:
     asks = extractor(model, embedder)
-    group = story.empty_group()
-    await story.take_in(asks, story.episodes()[:1], group, embedder)
+    group = sample_turns.empty_group()
+    await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, embedder)
     seen = weakref.ref(group)
     del group
     gc.collect()

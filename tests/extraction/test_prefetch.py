@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from typing_extensions import override
 
-from tests.extraction_llm import story
-from tests.extraction_llm.canned import Canned
+from tests.extraction import sample_turns
+from tests.extraction.canned_model import Canned
 from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor
@@ -39,20 +39,22 @@ def extractor(model: Canned, embedder: ToyEmbedder | None = None) -> LlmExtracto
 
 
 async def grown(turns: int) -> MirrorGroup:
-    group = story.empty_group()
-    await story.take_in(extractor(Canned()), story.episodes()[:turns], group, ToyEmbedder())
+    group = sample_turns.empty_group()
+    await sample_turns.take_in(
+        extractor(Canned()), sample_turns.episodes()[:turns], group, ToyEmbedder()
+    )
     return group
 
 
 async def test_things_are_matched_while_facts_are_in_the_air() -> None:
     group = await grown(5)
-    turn = replace(story.episodes()[5], parts=("`cart` uses `lite`.",))
+    turn = replace(sample_turns.episodes()[5], parts=("`cart` uses `lite`.",))
     model = Canned()
     model.holds[EDGES] = asyncio.Event()
     matched = model.arrived.setdefault(DEDUPE, asyncio.Event())
     asks = extractor(model)
     extracted = await asks.extract(turn, [])
-    resolving = asyncio.create_task(asks.resolve(turn, extracted, group, now=story.NOW))
+    resolving = asyncio.create_task(asks.resolve(turn, extracted, group, now=sample_turns.NOW))
     await asyncio.wait_for(matched.wait(), 10)
     assert not resolving.done()
     model.holds[EDGES].set()
@@ -66,9 +68,11 @@ async def test_facts_that_cannot_be_read_fail_the_turn_that_waits_for_them() -> 
             raise BadTurn("no")
 
     asks = extractor(Canned(say))
-    extracted = await asks.extract(story.episodes()[0], [])
+    extracted = await asks.extract(sample_turns.episodes()[0], [])
     with pytest.raises(BadTurn):
-        await asks.resolve(story.episodes()[0], extracted, story.empty_group(), now=story.NOW)
+        await asks.resolve(
+            sample_turns.episodes()[0], extracted, sample_turns.empty_group(), now=sample_turns.NOW
+        )
 
 
 async def test_facts_that_nobody_waits_for_are_still_answered_and_may_fail_in_silence() -> None:
@@ -77,7 +81,7 @@ async def test_facts_that_nobody_waits_for_are_still_answered_and_may_fail_in_si
             raise BadTurn("no")
 
     model = Canned(say)
-    await extractor(model).extract(story.episodes()[0], [])
+    await extractor(model).extract(sample_turns.episodes()[0], [])
     await asyncio.wait_for(model.arrived.setdefault(EDGES, asyncio.Event()).wait(), 10)
 
 
@@ -85,7 +89,7 @@ async def test_closing_breaks_off_what_is_in_the_air() -> None:
     model = Canned()
     model.holds[EDGES] = asyncio.Event()
     asks = extractor(model)
-    extracted = await asks.extract(story.episodes()[0], [])
+    extracted = await asks.extract(sample_turns.episodes()[0], [])
     await asks.close()
     assert all(part.said.cancelled() for part in extracted.parts)
     await asks.close()
@@ -94,25 +98,25 @@ async def test_closing_breaks_off_what_is_in_the_air() -> None:
 async def test_names_and_facts_are_embedded_in_one_request_each_before_they_are_matched() -> None:
     embedder = Embedded()
     asks = extractor(Canned(), embedder)
-    turn = story.episodes()[0]
+    turn = sample_turns.episodes()[0]
     extracted = await asks.extract(turn, [])
     for part in extracted.parts:
         await part.said
     assert len(embedder.requests) == 2
-    await asks.resolve(turn, extracted, story.empty_group(), now=story.NOW)
+    await asks.resolve(turn, extracted, sample_turns.empty_group(), now=sample_turns.NOW)
     assert len(embedder.requests) == 2
 
 
 async def test_things_that_no_fact_is_about_are_summed_up_while_facts_are_looked_at() -> None:
     group = await grown(5)
     said = "`checkout flow` matters. `cart.py` uses `redis`."
-    turn = replace(story.episodes()[5], parts=(said,))
+    turn = replace(sample_turns.episodes()[5], parts=(said,))
     model = Canned()
     model.holds[RESOLVE] = asyncio.Event()
     summed_up = model.arrived.setdefault(SUMMARIES, asyncio.Event())
     asks = extractor(model)
     extracted = await asks.extract(turn, [])
-    resolving = asyncio.create_task(asks.resolve(turn, extracted, group, now=story.NOW))
+    resolving = asyncio.create_task(asks.resolve(turn, extracted, group, now=sample_turns.NOW))
     await asyncio.wait_for(summed_up.wait(), 10)
     model.holds[RESOLVE].set()
     summaries = {one.name: one.summary for one in (await resolving).entities}
@@ -127,8 +131,10 @@ async def test_things_that_may_need_it_too_are_summed_up_with_them_in_one_questi
     long = " ".join(["sqlite is slow"] * 140)
     known = next(one for one in group.entities if one.name == "sqlite")
     group.put([replace(known, summary=long)], ())
-    turn = replace(story.episodes()[5], parts=("`checkout flow` and `cart.py` uses `sqlite`.",))
+    turn = replace(
+        sample_turns.episodes()[5], parts=("`checkout flow` and `cart.py` uses `sqlite`.",)
+    )
     model = Canned()
     asks = extractor(model)
-    await asks.resolve(turn, await asks.extract(turn, []), group, now=story.NOW)
+    await asks.resolve(turn, await asks.extract(turn, []), group, now=sample_turns.NOW)
     assert len(model.prompts(SUMMARIES)) == 1

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.extraction_llm import story
-from tests.extraction_llm.canned import Canned
+from tests.extraction import sample_turns
+from tests.extraction.canned_model import Canned
 from tests.servers.toy import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor
@@ -24,7 +24,9 @@ NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
 DEDUPE, RESOLVE = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"
 SUMMARIES = "extract_nodes.extract_summaries_batch"
 ALL = (NODES, EDGES, DEDUPE, RESOLVE, SUMMARIES)
-TURNS = story.episodes((*story.SAID[:5], "`checkout flow` is. `pytest-q` uses `sqlite`."))
+TURNS = sample_turns.episodes(
+    (*sample_turns.SAID[:5], "`checkout flow` is. `pytest-q` uses `sqlite`.")
+)
 GROUP = TURNS[0].turn.group_id
 
 
@@ -38,7 +40,7 @@ async def graph(tmp_path: Path) -> AsyncIterator[GraphStore]:
 
 async def ingested(graph: GraphStore, lake: Path, model: Canned) -> IngestProgress:
     asks = LlmExtractor(model, ToyEmbedder(), steering=always("Look for what broke."))
-    run = IngestRun("run-1", "here:1", lambda: story.NOW, timedelta(seconds=60), prefetch=3)
+    run = IngestRun("run-1", "here:1", lambda: sample_turns.NOW, timedelta(seconds=60), prefetch=3)
     pipeline = Pipeline(graph, asks, ToyEmbedder(), Quarantine(lake, GROUP), run)
     there = {receipt.turn_id for receipt in await graph.receipts(GROUP)}
     context = {turn.turn_id: () for turn in TURNS if turn.turn_id not in there}

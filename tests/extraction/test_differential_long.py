@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.extraction_llm import long_story, side_by_side
-from tests.extraction_llm.side_by_side import Told, add_episodes, numbered, of_graphiti, upstream
+from tests.extraction import long_sample_turns, upstream_comparison
+from tests.extraction.upstream_comparison import Told, add_episodes, numbered, of_graphiti, upstream
 from tests.real import SAMPLES
 from tests.servers import answers, touchy
 from tests.servers.neo4j_server import Neo4jServer
@@ -33,7 +33,7 @@ MOST_RETIRED_OTHERWISE = 0.03
 
 @pytest.fixture(scope="module")
 def turns(tmp_path_factory: pytest.TempPathFactory) -> list[Episode]:
-    return long_story.turns(SAMPLES, tmp_path_factory.mktemp("lake"), TURNS)
+    return long_sample_turns.turns(SAMPLES, tmp_path_factory.mktemp("lake"), TURNS)
 
 
 async def test_doubles_known_by_their_letters_make_the_same_graph(
@@ -41,7 +41,7 @@ async def test_doubles_known_by_their_letters_make_the_same_graph(
 ) -> None:
     provider.answers = {**answers.ANSWERS, **touchy.FINDING}
     theirs = await through_add_episode(neo4j, provider, turns)
-    async with long_story.opened(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
+    async with long_sample_turns.opened(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
         _, ours = await through_ours(store, model, turns, tmp_path)
     assert ours == theirs
     assert ours.facts.total() > 5 * TURNS
@@ -53,9 +53,9 @@ async def test_a_model_that_minds_every_candidate_makes_the_same_graph_but_for_s
     provider.answers = touchy.ANSWERS
     theirs = await through_add_episode(neo4j, provider, turns)
     neo4j.clear()
-    async with long_story.opened(neo4j.url) as store:
+    async with long_sample_turns.opened(neo4j.url) as store:
         served, ours = await through_ours(store, model, turns, tmp_path / "served")
-    async with long_story.opened(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
+    async with long_sample_turns.opened(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
         embedded, _ = await through_ours(store, model, turns, tmp_path / "embedded")
     assert (served.entities, served.facts) == (embedded.entities, embedded.facts)
     assert ours.things == theirs.things
@@ -80,11 +80,11 @@ async def through_ours(
     store: GraphStore, model: ChatModel, turns: Sequence[Episode], folder: Path
 ) -> tuple[GroupContents, Told]:
     embedder = WordLlamaEmbedder()
-    asks = long_story.Watched(LlmExtractor(model, embedder, steering=always(None)))
-    contents = await long_story.ingested(store, asks, embedder, turns, folder)
+    asks = long_sample_turns.Watched(LlmExtractor(model, embedder, steering=always(None)))
+    contents = await long_sample_turns.ingested(store, asks, embedder, turns, folder)
     assert not any(one.discarded for one in asks.resolved.values())
     facts, keys = contents.facts, numbered(turns)
-    return contents, side_by_side.told(contents.entities, facts, asks.mentions, keys)
+    return contents, upstream_comparison.told(contents.entities, facts, asks.mentions, keys)
 
 
 @pytest.fixture(autouse=True)

@@ -1,13 +1,13 @@
 import pytest
 
 from tests.builders import START, tool
-from tests.structural.conftest import Shop
+from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.extraction.structural import decisions, prose
 from turnetl.model import ClosedBy
 
 
-async def test_a_turn_says_what_was_asked_and_what_came_of_it(shop: Shop) -> None:
-    await shop.say(
+async def test_a_turn_says_what_was_asked_and_what_came_of_it(shop: ShopGroup) -> None:
+    await shop.ingest(
         user_text="Why does the checkout test fail?",
         assistant_text="Let me look.\n\nNow let me run the tests:\n\nThe fixture forgot an item.",
     )
@@ -15,30 +15,30 @@ async def test_a_turn_says_what_was_asked_and_what_came_of_it(shop: Shop) -> Non
     assert shop.texts("ANSWERED") == ["The agent answered: The fixture forgot an item."]
 
 
-async def test_facts_carry_the_turn_and_its_time(shop: Shop) -> None:
-    resolved = await shop.say("a")
+async def test_facts_carry_the_turn_and_its_time(shop: ShopGroup) -> None:
+    resolved = await shop.ingest("a")
     assert {fact.reference_time for fact in resolved.facts} == {START}
     assert {fact.turns for fact in resolved.facts} == {(shop.turns[0].turn_id,)}
 
 
-async def test_an_interrupted_turn_says_so(shop: Shop) -> None:
-    await shop.say(user_text="Drop the cache", assistant_text="", closed_by=ClosedBy.INTERRUPTED)
+async def test_an_interrupted_turn_says_so(shop: ShopGroup) -> None:
+    await shop.ingest(user_text="Drop the cache", assistant_text="", closed_by=ClosedBy.INTERRUPTED)
     assert shop.texts("ASKED") == [
         "The user asked: Drop the cache (interrupted before it was done)"
     ]
     assert shop.texts("ANSWERED") == []
 
 
-async def test_a_bare_yes_says_what_it_says_yes_to(shop: Shop) -> None:
-    await shop.say("a", assistant_text="All is done. Should I push the branch?")
-    await shop.say("b", user_text="yes")
+async def test_a_bare_yes_says_what_it_says_yes_to(shop: ShopGroup) -> None:
+    await shop.ingest("a", assistant_text="All is done. Should I push the branch?")
+    await shop.ingest("b", user_text="yes")
     assert shop.texts("ASKED")[-1] == (
         "The user asked: yes (to the question: Should I push the branch?)"
     )
 
 
-async def test_words_in_passing_are_kept(shop: Shop) -> None:
-    await shop.say(steering=("and log the new session id",))
+async def test_words_in_passing_are_kept(shop: ShopGroup) -> None:
+    await shop.ingest(steering=("and log the new session id",))
     assert shop.texts("STEERED") == [
         "While the agent worked, the user said: and log the new session id"
     ]
@@ -72,16 +72,16 @@ def test_a_question_a_maybe_and_a_step_are_no_decisions(sentence: str) -> None:
     assert decisions.of_agent(sentence) == []
 
 
-async def test_a_decision_is_a_thing_with_its_reason(shop: Shop) -> None:
-    await shop.say(assistant_text="We'll use uuid5 because a second run finds the same keys.")
+async def test_a_decision_is_a_thing_with_its_reason(shop: ShopGroup) -> None:
+    await shop.ingest(assistant_text="We'll use uuid5 because a second run finds the same keys.")
     assert shop.names("Decision") == ["We'll use uuid5 because a second run finds the same keys"]
     assert shop.texts("DECIDED") == [
         "The agent decided: We'll use uuid5 because a second run finds the same keys."
     ]
 
 
-async def test_an_answer_to_a_question_is_the_persons_decision(shop: Shop) -> None:
-    await shop.say(answers=('"Which store?"="SQLite", "Which port?"="8080"',))
+async def test_an_answer_to_a_question_is_the_persons_decision(shop: ShopGroup) -> None:
+    await shop.ingest(answers=('"Which store?"="SQLite", "Which port?"="8080"',))
     assert sorted(shop.texts("DECIDED")) == [
         "Asked “Which port?” the user answered: 8080",
         "Asked “Which store?” the user answered: SQLite",
@@ -89,16 +89,16 @@ async def test_an_answer_to_a_question_is_the_persons_decision(shop: Shop) -> No
 
 
 @pytest.mark.parametrize("answer", ["..", "…!", " _ ", '"Which store?"=".."'])
-async def test_an_answer_without_a_word_decides_nothing(answer: str, shop: Shop) -> None:
-    await shop.say(answers=(answer,))
+async def test_an_answer_without_a_word_decides_nothing(answer: str, shop: ShopGroup) -> None:
+    await shop.ingest(answers=(answer,))
     assert shop.names("Decision") == []
 
 
 async def test_a_refusal_with_a_comment_is_a_decision_and_with_a_question_is_not(
-    shop: Shop,
+    shop: ShopGroup,
 ) -> None:
-    await shop.say("a", answers=("use the logging framework, not print",))
-    await shop.say("b", answers=("why would that be empty?",))
+    await shop.ingest("a", answers=("use the logging framework, not print",))
+    await shop.ingest("b", answers=("why would that be empty?",))
     assert shop.texts("DECIDED") == [
         "The user stopped a step and said: use the logging framework, not print"
     ]
@@ -120,13 +120,15 @@ def test_a_comment_that_asks_back_decides_nothing(comment: str, asks: bool) -> N
     assert decisions.is_question(comment) is asks
 
 
-async def test_an_accepted_plan_is_a_decision(shop: Shop) -> None:
-    await shop.say(user_text="Implement the following plan:\n\n# Plan: One log a worktree\n\nText.")
+async def test_an_accepted_plan_is_a_decision(shop: ShopGroup) -> None:
+    await shop.ingest(
+        user_text="Implement the following plan:\n\n# Plan: One log a worktree\n\nText."
+    )
     assert shop.names("Decision") == ["Plan: One log a worktree"]
 
 
-async def test_names_in_backticks_that_recur_are_concepts(shop: Shop) -> None:
-    await shop.say(
+async def test_names_in_backticks_that_recur_are_concepts(shop: ShopGroup) -> None:
+    await shop.ingest(
         user_text="what does applyDiscount do?",
         assistant_text="`OrderTotal` calls it. `OrderTotal` is `true` in `1.2.3` and `once_only`.",
         git_branch="ann/fix-cart",
@@ -134,13 +136,13 @@ async def test_names_in_backticks_that_recur_are_concepts(shop: Shop) -> None:
     assert set(shop.names("Concept")) == {"shop", "applyDiscount", "OrderTotal", "ann/fix-cart"}
 
 
-async def test_a_trunk_branch_is_no_concept(shop: Shop) -> None:
-    await shop.say(git_branch="main")
+async def test_a_trunk_branch_is_no_concept(shop: ShopGroup) -> None:
+    await shop.ingest(git_branch="main")
     assert "main" not in shop.names("Concept")
 
 
-async def test_a_file_in_backticks_is_a_file_and_no_concept(shop: Shop) -> None:
-    await shop.say(
+async def test_a_file_in_backticks_is_a_file_and_no_concept(shop: ShopGroup) -> None:
+    await shop.ingest(
         assistant_text="See `src/cart.py`. And `src/cart.py` again.", tools=(tool("Read", "x.py"),)
     )
     assert "src/cart.py" in shop.names("File")

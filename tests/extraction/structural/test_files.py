@@ -1,7 +1,7 @@
 import pytest
 
 from tests.builders import tool
-from tests.structural.conftest import Shop
+from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.extraction.structural.files import project
 
 HERE = project("shop", "/home/dev/shop", "main")
@@ -85,10 +85,10 @@ def test_what_no_author_would_name_has_no_name(path: str) -> None:
     assert HERE.file(path) is None
 
 
-async def test_the_same_file_in_three_turns_is_one_node(shop: Shop) -> None:
-    await shop.say("a", tools=(tool("Read", "/home/dev/shop/src/cart.py"),))
-    await shop.say("b", tools=(tool("Edit", "src/cart.py :: - x = 1 + x = 2"),))
-    await shop.say(
+async def test_the_same_file_in_three_turns_is_one_node(shop: ShopGroup) -> None:
+    await shop.ingest("a", tools=(tool("Read", "/home/dev/shop/src/cart.py"),))
+    await shop.ingest("b", tools=(tool("Edit", "src/cart.py :: - x = 1 + x = 2"),))
+    await shop.ingest(
         "c",
         cwd="/home/dev/shop/.worktrees/fix",
         tools=(tool("Write", "/home/dev/shop/.worktrees/fix/src/cart.py"),),
@@ -96,8 +96,8 @@ async def test_the_same_file_in_three_turns_is_one_node(shop: Shop) -> None:
     assert shop.names("File") == ["src/cart.py"]
 
 
-async def test_an_edit_says_what_the_answer_says_of_the_file(shop: Shop) -> None:
-    await shop.say(
+async def test_an_edit_says_what_the_answer_says_of_the_file(shop: ShopGroup) -> None:
+    await shop.ingest(
         user_text="Make totals include tax",
         assistant_text="Let me look.\n\nI updated `cart.py` so that totals include the tax.",
         tools=(tool("Edit", "/home/dev/shop/src/cart.py :: - a + b"),),
@@ -106,8 +106,8 @@ async def test_an_edit_says_what_the_answer_says_of_the_file(shop: Shop) -> None
     assert text == "`src/cart.py` was edited: I updated `cart.py` so that totals include the tax."
 
 
-async def test_an_edit_nobody_speaks_of_says_what_was_asked_and_what_came(shop: Shop) -> None:
-    await shop.say(
+async def test_an_edit_nobody_speaks_of_says_what_was_asked_and_what_came(shop: ShopGroup) -> None:
+    await shop.ingest(
         user_text="Make totals include tax",
         assistant_text="",
         tools=(tool("Edit", "/home/dev/shop/src/cart.py :: - return net + return net * TAX"),),
@@ -117,7 +117,7 @@ async def test_an_edit_nobody_speaks_of_says_what_was_asked_and_what_came(shop: 
     assert "return net * TAX" in text
 
 
-async def test_an_edit_that_failed_is_no_edit(shop: Shop) -> None:
+async def test_an_edit_that_failed_is_no_edit(shop: ShopGroup) -> None:
     refused = tool("Edit", "src/cart.py", "String to replace not found", is_error=True)
-    await shop.say(tools=(refused,))
+    await shop.ingest(tools=(refused,))
     assert shop.texts("MODIFIED") == []

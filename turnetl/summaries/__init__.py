@@ -1,1 +1,0 @@
-"""Summaries of entities and sessions will live here; nothing does yet."""
