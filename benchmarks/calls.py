@@ -2,7 +2,7 @@
 
     python -m benchmarks.calls [--calls 2000] [--minutes 2]
 
-The provider is a process of its own. Questions are as long as those of a turn, each another one,
+The provider is a process of its own. Requests are as long as those of a turn, each another one,
 and answers name six facts; the stack is the one that a run has: journal on disk, budget of tokens
 and money, retry, limiter of requests and tokens, meter, HTTP. CPU is this process's, of all its
 threads. Then a provider that takes 600 requests in any minute and answers 429 beyond them is asked
@@ -42,7 +42,7 @@ REQUESTS = 600
 AT_ONCE = 16
 WARM = 100
 CHARACTERS = 12_000
-"""Of a question: those of a turn of two thousand characters, with three before it."""
+"""Of a request: those of a turn of two thousand characters, with three before it."""
 
 Ask = Callable[[ChatModel, ChatRequest], Awaitable[object]]
 
@@ -55,7 +55,7 @@ class Spent:
     wall: float
 
 
-def question(number: int) -> ChatRequest:
+def request(number: int) -> ChatRequest:
     words = " ".join(f"word{number}x{at}" for at in range(CHARACTERS // 12))
     facts = " ".join(f"`cart{number}.py` uses `sqlite{at}`." for at in range(6))
     told = f"{words[:CHARACTERS]}\n<CURRENT_MESSAGE>\n{facts}\n</CURRENT_MESSAGE>\n"
@@ -78,17 +78,17 @@ def shared(folder: Path, requests: int = 10**6) -> Iterator[ModelStack]:
 
 
 async def asked(model: ChatModel, numbers: range) -> Spent:
-    """Ask all questions, so many at once as the model bears."""
-    questions = [question(number) for number in numbers]
+    """Ask all requests, so many at once as the model bears."""
+    requests = [request(number) for number in numbers]
     cpu, wall = time.process_time(), time.perf_counter()
-    left = iter(questions)
+    left = iter(requests)
 
     async def some() -> None:
         for one in left:
-            await model.answer(one)
+            await model.complete(one)
 
     await asyncio.gather(*(some() for _ in range(AT_ONCE)))
-    share = 1e3 / len(questions)
+    share = 1e3 / len(requests)
     return Spent((time.process_time() - cpu) * share, (time.perf_counter() - wall) * share)
 
 

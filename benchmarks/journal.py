@@ -38,8 +38,8 @@ class Canned:
 
     name = "openai/canned"
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:  # noqa: ARG002 - whatever is asked
-        return ChatResponse(TEXT, 4_000, 250, cut=False, cost=0.001)
+    async def complete(self, request: ChatRequest) -> ChatResponse:  # noqa: ARG002 - whatever is asked
+        return ChatResponse(TEXT, 4_000, 250, truncated=False, cost=0.001)
 
     async def close(self) -> None: ...
 
@@ -54,7 +54,7 @@ class Measured:
     """Milliseconds that the loop did nothing else, at the most."""
 
 
-def question(number: int) -> ChatRequest:
+def request(number: int) -> ChatRequest:
     words = (
         ChatMessage("system", "You extract. " * 100),
         ChatMessage("user", f"{number} " + "turn " * 3_000),
@@ -63,8 +63,8 @@ def question(number: int) -> ChatRequest:
 
 
 async def measured(answer: Callable[[ChatRequest], Awaitable[ChatResponse]]) -> Measured:
-    """Ask all questions, some at once."""
-    asked, free, longest = [question(n) for n in range(CALLS)], asyncio.Semaphore(AT_ONCE), 0.0
+    """Ask all requests, some at once."""
+    asked, free, longest = [request(n) for n in range(CALLS)], asyncio.Semaphore(AT_ONCE), 0.0
 
     async def watch() -> None:
         nonlocal longest
@@ -95,7 +95,7 @@ def cpu_seconds() -> float:
 
 
 def fill(journal: Journal) -> None:
-    answer = ChatResponse(TEXT, 4_000, 250, cut=False, cost=0.001)
+    answer = ChatResponse(TEXT, 4_000, 250, truncated=False, cost=0.001)
     small = ChatRequest("dedupe_nodes.nodes", (ChatMessage("user", "?"),), None, 100)
     for number in range(HELD):
         journal.keep(f"{number:032x}", small, Canned.name, answer)
@@ -103,11 +103,11 @@ def fill(journal: Journal) -> None:
 
 async def run(folder: Path) -> list[bool]:
     path = folder / "journal.sqlite"
-    bare = await measured(Canned().answer)
+    bare = await measured(Canned().complete)
     journal = Journal(path, clock=now)
     fill(journal)
-    kept = await measured(JournaledModel(Canned(), journal).answer)
-    found = await measured(JournaledModel(Canned(), journal).answer)
+    kept = await measured(JournaledModel(Canned(), journal).complete)
+    found = await measured(JournaledModel(Canned(), journal).complete)
     journal.close()
     journal = Journal(path, clock=now)
     began = time.perf_counter()

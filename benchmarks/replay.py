@@ -66,10 +66,10 @@ class Counting:
     def name(self) -> str:
         return self.inner.name
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
-        answer = await self.inner.answer(question)
-        self.calls[question.prompt] += 1
-        self.said += [*(one.text for one in question.messages), answer.text]
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        answer = await self.inner.complete(request)
+        self.calls[request.prompt_name] += 1
+        self.said += [*(one.text for one in request.messages), answer.text]
         return answer
 
     async def close(self) -> None:

@@ -28,28 +28,28 @@ class Canned:
         return "canned/canned"
 
     def prompts(self, name: str) -> list[ChatRequest]:
-        return [question for question in self.asked if question.prompt == name]
+        return [request for request in self.asked if request.prompt_name == name]
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
-        self.asked.append(question)
-        self.arrived.setdefault(question.prompt, asyncio.Event()).set()
-        if question.prompt in self.holds:
-            await self.holds[question.prompt].wait()
-        said = self._say(question) if self._say is not None else None
-        text = said if isinstance(said, str) else json.dumps(said or _canned(question))
-        return ChatResponse(text, prompt_tokens=100, completion_tokens=10, cut=False)
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        self.asked.append(request)
+        self.arrived.setdefault(request.prompt_name, asyncio.Event()).set()
+        if request.prompt_name in self.holds:
+            await self.holds[request.prompt_name].wait()
+        said = self._say(request) if self._say is not None else None
+        text = said if isinstance(said, str) else json.dumps(said or _canned(request))
+        return ChatResponse(text, prompt_tokens=100, completion_tokens=10, truncated=False)
 
     async def close(self) -> None:
         """Nothing was opened."""
 
 
-def shown(question: ChatRequest) -> str:
-    """Return all that the question says."""
-    return "\n".join(said.text for said in question.messages)
+def shown(request: ChatRequest) -> str:
+    """Return all that the request says."""
+    return "\n".join(said.text for said in request.messages)
 
 
-def _canned(question: ChatRequest) -> dict[str, Any]:
-    assert question.schema is not None
-    fields = question.schema.json["properties"]
-    prompt = next(said.text for said in question.messages if said.role == "user")
+def _canned(request: ChatRequest) -> dict[str, Any]:
+    assert request.schema is not None
+    fields = request.schema.json["properties"]
+    prompt = next(said.text for said in request.messages if said.role == "user")
     return next((answer(prompt) for name, answer in ANSWERS.items() if name in fields), {})

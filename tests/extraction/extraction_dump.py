@@ -22,7 +22,7 @@ def say(question: ChatRequest) -> dict[str, Any]:
     """Answer by digests of all that is shown: what differs by a hair is answered otherwise."""
     assert question.schema is not None
     fields = question.schema.json["properties"]
-    if question.prompt.startswith("reflexion."):
+    if question.prompt_name.startswith("reflexion."):
         return {"missed_entities": ["orders.py"], "missed_facts": ["orders.py is slow"]}
     return next(
         of(question.messages[-1].text) for name, of in touchy.ANSWERS.items() if name in fields
@@ -42,7 +42,7 @@ async def told() -> list[str]:
         group,
         ToyEmbedder(),
     )
-    asked = sorted(f"{question.prompt} {key_of('m', question)}" for question in model.asked)
+    asked = sorted(f"{question.prompt_name} {key_of('m', question)}" for question in model.asked)
     return [*asked, *map(str, group.entities), *map(str, group.facts)]
 
 

@@ -85,8 +85,8 @@ async def test_a_run_that_is_cancelled_while_a_model_thinks_leaves_nothing_and_g
 
 def fails(*prompts: str, about: str) -> Callable[[ChatRequest], None]:
     def say(question: ChatRequest) -> None:
-        if question.prompt in prompts and about in question.messages[-1].text:
-            raise BadTurn(f"no answer to {question.prompt}")
+        if question.prompt_name in prompts and about in question.messages[-1].text:
+            raise BadTurn(f"no answer to {question.prompt_name}")
 
     return say
 

@@ -32,7 +32,7 @@ Answers = Mapping[str, Any]
 
 
 def says(answers: Answers) -> Callable[[ChatRequest], str | None]:
-    return lambda q: json.dumps(answers[q.prompt]) if q.prompt in answers else None
+    return lambda q: json.dumps(answers[q.prompt_name]) if q.prompt_name in answers else None
 
 
 def edge(source: str = "a.py", target: str = "b.py", **fields: Any) -> dict[str, Any]:
@@ -297,7 +297,7 @@ async def test_no_answer_fails_a_commit(
     def say(question: ChatRequest) -> str | None:
         text = question.messages[-1].text.split("CURRENT")[-1]
         said = next((one for told, one in shown.items() if told in text), answers[0])
-        return json.dumps(said[question.prompt]) if question.prompt in said else None
+        return json.dumps(said[question.prompt_name]) if question.prompt_name in said else None
 
     asks = LlmExtractor(
         Canned(say), ToyEmbedder(), steering=always("Look." if instructed else None)

@@ -39,7 +39,7 @@ def only(characters: int, *prompts: str) -> Canned:
     """A model that takes texts of so many characters."""
 
     def say(question: ChatRequest) -> None:
-        if question.prompt in prompts and len(current(question)) > characters:
+        if question.prompt_name in prompts and len(current(question)) > characters:
             raise TooLong("the answer was cut", CUT)
 
     return Canned(say)
@@ -127,7 +127,7 @@ async def test_things_that_cannot_be_matched_at_once_are_matched_in_halves() -> 
     assert asked_about(asked) > 1
 
     def say(question: ChatRequest) -> None:
-        if question.prompt == "dedupe_nodes.nodes" and asked_about(question) > 1:
+        if question.prompt_name == "dedupe_nodes.nodes" and asked_about(question) > 1:
             raise TooLong("the answer was cut", CUT)
 
     apart, _ = await read(Canned(say), turn, group)
@@ -140,10 +140,10 @@ async def test_what_was_missed_is_asked_about_in_pieces_too() -> None:
     asked: list[tuple[str, int]] = []
 
     def say(question: ChatRequest) -> str | None:
-        if not question.prompt.startswith("reflexion."):
+        if not question.prompt_name.startswith("reflexion."):
             return None
         text = shown(question).split("<TEXT>\n")[1].split("\n</TEXT>")[0]
-        asked.append((question.prompt, len(text)))
+        asked.append((question.prompt_name, len(text)))
         if len(text) > 1000:
             raise TooLong("the answer was cut", CUT)
         return json.dumps({"missed_entities": [], "missed_facts": []})
@@ -163,7 +163,7 @@ async def test_what_was_missed_is_asked_about_in_pieces_too() -> None:
 
 async def test_a_thing_that_is_not_matched_with_all_of_the_text_is_matched_with_less() -> None:
     def say(question: ChatRequest) -> None:
-        if question.prompt == "dedupe_nodes.nodes" and len(current(question)) > 1600:
+        if question.prompt_name == "dedupe_nodes.nodes" and len(current(question)) > 1600:
             raise TooLong("it does not fit", CUT)
 
     text = f"`pytest 7` is told. {'It is long. ' * 400}"
@@ -190,7 +190,7 @@ async def test_things_that_cannot_be_summed_up_at_once_are_summed_up_in_halves()
         return group
 
     def say(question: ChatRequest) -> str | None:
-        if question.prompt != SUMMARIES:
+        if question.prompt_name != SUMMARIES:
             return None
         if len(current(question)) > 1600 or shown(question).count('"summary"') > 1:
             raise TooLong("the answer was cut", CUT)

@@ -64,7 +64,7 @@ async def test_things_are_matched_while_facts_are_in_the_air() -> None:
 
 async def test_facts_that_cannot_be_read_fail_the_turn_that_waits_for_them() -> None:
     def say(question: ChatRequest) -> None:
-        if question.prompt == EDGES:
+        if question.prompt_name == EDGES:
             raise BadTurn("no")
 
     asks = extractor(Canned(say))
@@ -77,7 +77,7 @@ async def test_facts_that_cannot_be_read_fail_the_turn_that_waits_for_them() -> 
 
 async def test_facts_that_nobody_waits_for_are_still_answered_and_may_fail_in_silence() -> None:
     def say(question: ChatRequest) -> None:
-        if question.prompt == EDGES:
+        if question.prompt_name == EDGES:
             raise BadTurn("no")
 
     model = Canned(say)

@@ -38,8 +38,8 @@ def scripted(**answers: list[dict[str, Any]]) -> Say:
     }
 
     def say(question: ChatRequest) -> str | None:
-        left = by_prompt.get(question.prompt, [])
-        if not left and question.prompt in {MISSED_THINGS, MISSED_FACTS}:
+        left = by_prompt.get(question.prompt_name, [])
+        if not left and question.prompt_name in {MISSED_THINGS, MISSED_FACTS}:
             return json.dumps(missed())
         return json.dumps(left.pop(0)) if left else None
 
@@ -68,7 +68,7 @@ def names(group: MirrorGroup) -> set[str]:
 async def test_without_a_pass_nothing_is_asked_about_what_was_missed() -> None:
     model = Canned()
     await read(model, passes=0)
-    assert [question.prompt for question in model.asked] == [NODES, EDGES]
+    assert [question.prompt_name for question in model.asked] == [NODES, EDGES]
 
 
 async def test_what_was_missed_becomes_a_hint_of_another_reading() -> None:

@@ -45,7 +45,7 @@ A_CALL = 110
 
 @dataclass
 class Watched:
-    """Lets questions through, and keeps in mind what must be left for any of them."""
+    """Lets requests through, and keeps in mind what must be left for any of them."""
 
     model: ChatModel
     calls: int | None = None
@@ -56,13 +56,13 @@ class Watched:
     def name(self) -> str:
         return self.model.name
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         if self.calls == 0:
             raise Exhausted("the budget is used up")
         self.calls = self.calls and self.calls - 1
-        shortest = replace(question, max_tokens=2_048)
+        shortest = replace(request, max_tokens=2_048)
         self.most = max(self.most, worst(shortest, None).tokens)
-        return await self.model.answer(question)
+        return await self.model.complete(request)
 
     async def close(self) -> None:
         await self.model.close()

@@ -1,4 +1,4 @@
-"""Questions, a model that counts them, and a program that asks through a journal, to be killed."""
+"""Requests, a model that counts them, and a program that asks through a journal, to be killed."""
 
 import asyncio
 import sqlite3
@@ -20,14 +20,16 @@ def clock() -> datetime:
     return NOON
 
 
-def question(said: str = "Who spoke?", prompt: str = "extract_nodes.extract_text") -> ChatRequest:
+def request(said: str = "Who spoke?", prompt: str = "extract_nodes.extract_text") -> ChatRequest:
     return ChatRequest(
         prompt, (ChatMessage("system", "You extract."), ChatMessage("user", said)), None, 100
     )
 
 
 def answer(said: str = "{}", cost: float | None = 0.25) -> ChatResponse:
-    return ChatResponse(said, 100, 10, cut=False, cached_tokens=40, calls=2, seconds=1.5, cost=cost)
+    return ChatResponse(
+        said, 100, 10, truncated=False, cached_tokens=40, calls=2, seconds=1.5, cost=cost
+    )
 
 
 @contextmanager
@@ -40,24 +42,24 @@ def locked(path: Path) -> Iterator[sqlite3.Connection]:
 
 @dataclass
 class Counted:
-    """A model that says which question it was asked, once it may."""
+    """A model that says which request it was asked, once it may."""
 
     name: str = NAME
     gate: asyncio.Event | None = None
     """Answers wait for it."""
     fails: list[Exception] = field(default_factory=list)
-    """Raised first, one a question."""
+    """Raised first, one a request."""
     gives: Callable[[ChatRequest], ChatResponse] = lambda asked: answer(
         f'{{"to": {len(asked.messages)}}}'
     )
     asked: list[ChatRequest] = field(default_factory=list)
     arrived: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
-    """Released with every question."""
+    """Released with every request."""
     broken_off: int = 0
     closed: bool = False
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
-        self.asked.append(question)
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        self.asked.append(request)
         self.arrived.release()
         try:
             await (self.gate.wait() if self.gate else asyncio.sleep(0))
@@ -66,19 +68,19 @@ class Counted:
             raise
         if self.fails:
             raise self.fails.pop(0)
-        return self.gives(question)
+        return self.gives(request)
 
     async def close(self) -> None:
         self.closed = True
 
 
 async def main(path: str, first: str, last: str, end: str) -> None:
-    """Ask the questions `first` to `last`, say each when its answer is here, and wait or end."""
+    """Ask the requests `first` to `last`, say each when its answer is here, and wait or end."""
     journal = Journal(Path(path), clock=clock)
     model = Counted()
     asks = JournaledModel(model, journal)
     for number in range(int(first), int(last)):
-        await asks.answer(question(f"number {number}"))
+        await asks.complete(request(f"number {number}"))
         _say(str(number))
     _say(f"asked {len(model.asked)}")
     if end == "wait":

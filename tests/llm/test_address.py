@@ -50,10 +50,10 @@ async def test_user_and_password_of_a_url_are_sent_and_never_said(
     caplog.set_level(logging.DEBUG)
     url = url_with_password(provider, "openai")
     model = open_model("openai-compatible", model="m", base_url=url)
-    await model.answer(ASKED)
+    await model.complete(ASKED)
     provider.faults = [Fault(503)]
     with pytest.raises(ModelBusy) as busy:
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     await model.close()
     sent = b64encode(f"bob:{PASSWORD}".encode()).decode()
     assert provider.asked[0].headers["Authorization"] == f"Basic {sent}"
@@ -67,6 +67,6 @@ async def test_user_and_password_of_a_url_are_sent_and_never_said(
 async def test_a_key_is_sent_whatever_stands_in_the_url(provider: Provider) -> None:
     url = url_with_password(provider, "openai")
     model = open_model("openai", model="m", base_url=url, api_key=KEY)
-    await model.answer(ASKED)
+    await model.complete(ASKED)
     await model.close()
     assert provider.asked[0].headers["Authorization"] == f"Bearer {KEY}"

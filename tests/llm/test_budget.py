@@ -37,7 +37,7 @@ class Call:
 
 @dataclass
 class Canned:
-    """Answers question `n` as call `n` says."""
+    """Answers request `n` as call `n` says."""
 
     calls: list[Call]
     name: str = NAME
@@ -46,11 +46,11 @@ class Canned:
     asked: list[int] = field(default_factory=list)
     longest: list[int] = field(default_factory=list)
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
-        number = int(question.prompt)
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        number = int(request.prompt_name)
         call = self.calls[number]
         self.asked.append(number)
-        self.longest.append(question.max_tokens)
+        self.longest.append(request.max_tokens)
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         try:
@@ -60,14 +60,14 @@ class Canned:
             self.under_way -= 1
         if call.fails:
             raise ModelBusy("busy")
-        answer = int(call.share * 2 * question.max_tokens)
-        prompt = int(call.share * (reserve(question) - 2 * question.max_tokens))
-        return ChatResponse("{}", prompt, answer, cut=False)
+        answer = int(call.share * 2 * request.max_tokens)
+        prompt = int(call.share * (reserve(request) - 2 * request.max_tokens))
+        return ChatResponse("{}", prompt, answer, truncated=False)
 
     async def close(self) -> None: ...
 
 
-def question(number: int, call: Call) -> ChatRequest:
+def request(number: int, call: Call) -> ChatRequest:
     return ChatRequest(str(number), (ChatMessage("user", "Who? " * 20),), None, call.max_tokens)
 
 
@@ -103,7 +103,7 @@ async def run(
     async def ask(number: int, call: Call) -> None:
         async with free:
             try:
-                await model.answer(question(number, call))
+                await model.complete(request(number, call))
                 done.answered.append(number)
             except Exhausted as error:
                 done.exhausted.append(str(error))
@@ -157,20 +157,20 @@ async def test_nothing_is_under_way_when_the_run_is_stopped_and_nothing_is_asked
     if done.exhausted:
         used = done.meter.total
         shortest = [replace(call, max_tokens=min(call.max_tokens, 2048)) for call in calls]
-        reserves = [reserve(question(number, call)) for number, call in enumerate(shortest)]
+        reserves = [reserve(request(number, call)) for number, call in enumerate(shortest)]
         assert used.prompt_tokens + used.completion_tokens + max(reserves) > tokens
 
 
 async def test_a_call_that_does_not_fit_yet_waits_for_those_under_way() -> None:
     calls = [Call(share=0.1, pauses=3) for _ in range(10)]
-    done = await run(calls, tokens=2 * reserve(question(0, calls[0])))
+    done = await run(calls, tokens=2 * reserve(request(0, calls[0])))
     assert len(done.answered) == 10
     assert done.model.most == 2
 
 
 async def test_towards_the_end_answers_may_be_shorter() -> None:
     long, short = Call(max_tokens=16_000), Call(max_tokens=4_000)
-    done = await run([long, long], tokens=reserve(question(0, short)) + 100)
+    done = await run([long, long], tokens=reserve(request(0, short)) + 100)
     assert done.answered == [0, 1]
     assert done.model.longest == [4_000, 2_048]
 
@@ -187,12 +187,12 @@ async def test_towards_the_end_answers_may_be_shorter() -> None:
 async def test_no_turn_is_to_blame_for_an_answer_that_the_budget_cut_short(
     said: str, tokens: int, error: type[Exception]
 ) -> None:
-    long = question(0, Call(max_tokens=16_000))
+    long = request(0, Call(max_tokens=16_000))
     meter = Meter(PRICES)
     model = RetryingModel(MeteredModel(Babbling([said]), meter), RetryPolicy())
     budgeted = BudgetedModel(model, Budget(tokens, None, meter, PRICES))
     with pytest.raises(error) as stopped:
-        await budgeted.answer(long)
+        await budgeted.complete(long)
     used = meter.total
     assert used.prompt_tokens + used.completion_tokens <= tokens
     assert ("larger budget" in str(stopped.value)) == (error is Exhausted)
@@ -200,18 +200,18 @@ async def test_no_turn_is_to_blame_for_an_answer_that_the_budget_cut_short(
 
 async def test_a_call_that_failed_gives_back_what_was_set_aside() -> None:
     calls = [Call(fails=True)] * 5 + [Call()]
-    done = await run(calls, tokens=reserve(question(0, Call())))
+    done = await run(calls, tokens=reserve(request(0, Call())))
     assert done.answered == [5]
 
 
 async def test_a_call_that_is_given_up_gives_back_what_was_set_aside() -> None:
     calls = [Call(pauses=1000), Call()]
     canned, meter = Canned(calls), Meter(PRICES)
-    budget = Budget(reserve(question(0, calls[0])), None, meter, PRICES)
+    budget = Budget(reserve(request(0, calls[0])), None, meter, PRICES)
     model = BudgetedModel(MeteredModel(canned, meter), budget)
-    first = asyncio.create_task(model.answer(question(0, calls[0])))
-    waits = asyncio.create_task(model.answer(question(1, calls[1])))
-    given_up = asyncio.create_task(model.answer(question(1, calls[1])))
+    first = asyncio.create_task(model.complete(request(0, calls[0])))
+    waits = asyncio.create_task(model.complete(request(1, calls[1])))
+    given_up = asyncio.create_task(model.complete(request(1, calls[1])))
     for _ in range(10):
         await asyncio.sleep(0)
     for task in (given_up, first):
@@ -232,7 +232,7 @@ async def test_what_is_spent_and_what_the_next_call_may_take_stand_in_the_senten
     used = done.meter.total
     assert f"{used.prompt_tokens + used.completion_tokens:,} of 10,000 tokens" in said
     assert f"${used.cost:,.4f} of $0.0200" in said
-    assert f"up to {reserve(question(0, calls[0])):,} tokens" in said
+    assert f"up to {reserve(request(0, calls[0])):,} tokens" in said
     assert "the same command goes on from there" in said
 
 
@@ -262,7 +262,7 @@ async def test_a_budget_of_tokens_needs_no_price() -> None:
     meter = Meter(Prices())
     canned = Canned([Call()], name="canned/new")
     model = BudgetedModel(MeteredModel(canned, meter), Budget(100_000, None, meter, Prices()))
-    assert (await model.answer(question(0, Call()))).cost is None
+    assert (await model.complete(request(0, Call()))).cost is None
 
 
 async def test_a_model_that_costs_nothing_is_asked_whatever_the_budget_of_money() -> None:
@@ -272,7 +272,7 @@ async def test_a_model_that_costs_nothing_is_asked_whatever_the_budget_of_money(
         MeteredModel(Canned([Call()]), meter), Budget(None, 0.000001, meter, prices)
     )
     for _ in range(3):
-        await model.answer(question(0, Call()))
+        await model.complete(request(0, Call()))
     assert meter.total.cost == 0
 
 
@@ -285,11 +285,11 @@ async def test_one_budget_holds_for_all_models_of_a_run() -> None:
         return BudgetedModel(MeteredModel(Canned([Call(share=1.0)] * 9, name=name), meter), budget)
 
     dear, cheap = budgeted("canned/dear"), budgeted(NAME)
-    await dear.answer(question(0, Call()))
+    await dear.complete(request(0, Call()))
     with pytest.raises(Exhausted):
-        await dear.answer(question(0, Call()))
+        await dear.complete(request(0, Call()))
     with pytest.raises(Exhausted):
-        await cheap.answer(question(0, Call()))
+        await cheap.complete(request(0, Call()))
 
 
 @dataclass
@@ -300,12 +300,12 @@ class Babbling:
     name: str = NAME
     said: int = 0
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         text = self.texts[self.said % len(self.texts)]
         self.said += 1
-        prompt = sum(len(said.text) + 16 for said in question.messages)
-        cut = text[: question.max_tokens]
-        return ChatResponse(cut, prompt + 500, len(cut), cut=cut != text)
+        prompt = sum(len(said.text) + 16 for said in request.messages)
+        cut = text[: request.max_tokens]
+        return ChatResponse(cut, prompt + 500, len(cut), truncated=cut != text)
 
     async def close(self) -> None: ...
 
@@ -365,6 +365,6 @@ async def test_what_is_set_aside_is_enough_however_often_a_question_is_asked(
     meter = Meter(PRICES)
     babbling = Babbling([text[:longest] for text in texts])
     with suppress(BadTurn):
-        await RetryingModel(MeteredModel(babbling, meter), RetryPolicy(asks=asks)).answer(asked)
+        await RetryingModel(MeteredModel(babbling, meter), RetryPolicy(asks=asks)).complete(asked)
     used = meter.total
     assert used.prompt_tokens + used.completion_tokens <= reserve(asked)

@@ -94,7 +94,7 @@ async def test_patience_ends(provider: Provider) -> None:
 
 async def test_a_server_that_hangs_is_asked_three_times(provider: Provider) -> None:
     provider.faults = [Fault(way="hangs")] * 7
-    used = embedder(provider, timeouts=Timeouts(answer=0.1), patience=RetryPolicy(attempts=7))
+    used = embedder(provider, timeouts=Timeouts(total=0.1), patience=RetryPolicy(attempts=7))
     with pytest.raises(ModelBusy, match="asked 3 times"):
         await used.embed(["a"])
     await used.close()

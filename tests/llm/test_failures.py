@@ -30,7 +30,7 @@ async def bare(request: pytest.FixtureRequest, provider: Provider) -> AsyncItera
         model="canned",
         base_url=provider.base_url(request.param),
         api_key=KEY,
-        timeouts=Timeouts(answer=5, connect=5),
+        timeouts=Timeouts(total=5, connect=5),
     )
     yield opened
     await opened.close()
@@ -40,7 +40,7 @@ async def fails(model: ChatModel, provider: Provider, fault: Fault) -> TurnetlEr
     """Return the error that the fault becomes."""
     provider.faults = [fault]
     with pytest.raises(TurnetlError) as failed:
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     assert len(provider.asked) == 1, "one attempt a call"
     assert KEY not in str(failed.value)
     return failed.value
@@ -90,7 +90,7 @@ async def test_an_answer_with_a_remark_is_an_answer(provider: Provider, opens: O
     choice = {"message": {"content": "{}"}, "finish_reason": "stop"}
     body = json.dumps({"choices": [choice], "error": {"message": "deprecated"}})
     provider.faults = [Fault(body=body)]
-    assert (await opens(Timeouts()).answer(ASKED)).text == "{}"
+    assert (await opens(Timeouts()).complete(ASKED)).text == "{}"
 
 
 async def test_what_a_server_says_of_one_field_is_told(bare: ChatModel, provider: Provider) -> None:
@@ -107,21 +107,21 @@ async def test_what_servers_without_keys_are_told_is_not_cut_out_of_words(
     model = open_model("openai-compatible", model="m", base_url=url, api_key="none")
     provider.faults = [Fault(503, said("none of the workers is free"))]
     with pytest.raises(ModelBusy, match="none of the workers"):
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     await model.close()
 
 
 async def test_nobody_there_is_busy() -> None:
     model = open_model("openai-compatible", model="m", base_url="http://127.0.0.1:1/v1")
     with pytest.raises(ModelBusy, match=r"127\.0\.0\.1"):
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     await model.close()
 
 
 async def test_a_provider_that_hangs_is_left_after_the_timeout(
     provider: Provider, opens: Opens
 ) -> None:
-    error = await fails(opens(Timeouts(answer=0.2)), provider, Fault(way="hangs"))
+    error = await fails(opens(Timeouts(total=0.2)), provider, Fault(way="hangs"))
     assert type(error) is ModelBusy
     assert error.hung
     assert "within 0.2 s" in str(error)
@@ -142,7 +142,7 @@ async def test_a_proxy_that_is_none_stops_the_run_in_plain_words(
     monkeypatch.setenv("ALL_PROXY", proxy)
     model = opens(Timeouts())
     with pytest.raises(ModelRefused, match=r"no connection can be opened: .*[Pp]rox") as refused:
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     assert "pa55" not in str(refused.value)
 
 
@@ -266,19 +266,19 @@ async def test_a_call_that_is_cancelled_leaves_the_model_usable(
 ) -> None:
     provider.hold = threading.Event()
     model = opens(Timeouts())
-    asking = asyncio.create_task(model.answer(ASKED))
+    asking = asyncio.create_task(model.complete(ASKED))
     await asyncio.to_thread(provider.arrived.acquire)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
     provider.hold.set()
-    assert (await model.answer(ASKED)).text
+    assert (await model.complete(ASKED)).text
 
 
 async def test_a_model_may_be_closed_while_it_is_asked(provider: Provider, opens: Opens) -> None:
     provider.hold = threading.Event()
     model = opens(Timeouts())
-    asking = asyncio.create_task(model.answer(ASKED))
+    asking = asyncio.create_task(model.complete(ASKED))
     await asyncio.to_thread(provider.arrived.acquire)
     await model.close()
     provider.hold.set()

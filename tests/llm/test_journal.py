@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.journals import NAME, NOON, answer, clock, question
+from tests.llm.journals import NAME, NOON, answer, clock, request
 from turnetl.errors import BadUsage
 from turnetl.llm.chat import ChatResponse
 from turnetl.llm.journal import Journal, Kept, Pruned, key_of
 from turnetl.model import Usage
 
-KEY = key_of(NAME, question())
+KEY = key_of(NAME, request())
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def journal(path: Path) -> Iterator[Journal]:
 
 
 def keep(journal: Journal, number: int, said: str = "{}", prompt: str = "p", to: str = NAME) -> str:
-    asked = question(f"number {number}", prompt)
+    asked = request(f"number {number}", prompt)
     key = key_of(to, asked)
     journal.keep(key, asked, to, answer(said))
     return key
@@ -46,27 +46,27 @@ def test_nothing_is_made_before_it_is_needed(path: Path) -> None:
 
 def test_what_was_kept_is_found_with_what_it_cost(journal: Journal) -> None:
     assert journal.find(KEY) is None
-    journal.keep(KEY, question(), NAME, answer('{"a": "ä"}'))
-    assert journal.find(KEY) == replace(answer('{"a": "ä"}'), journaled=True)
+    journal.keep(KEY, request(), NAME, answer('{"a": "ä"}'))
+    assert journal.find(KEY) == replace(answer('{"a": "ä"}'), from_journal=True)
 
 
 def test_what_was_kept_is_found_by_the_next_run(journal: Journal, path: Path) -> None:
-    journal.keep(KEY, question(), NAME, answer())
+    journal.keep(KEY, request(), NAME, answer())
     journal.close()
     with closing(Journal(path, clock=clock)) as again:
-        assert again.find(KEY) == replace(answer(), journaled=True)
+        assert again.find(KEY) == replace(answer(), from_journal=True)
 
 
 def test_a_closed_journal_is_one_file(journal: Journal, path: Path) -> None:
-    journal.keep(KEY, question(), NAME, answer())
+    journal.keep(KEY, request(), NAME, answer())
     journal.close()
     journal.close()
     assert [file.name for file in path.parent.iterdir()] == ["journal.sqlite"]
 
 
 def test_the_first_answer_stays(journal: Journal) -> None:
-    journal.keep(KEY, question(), NAME, answer('{"a": 1}'))
-    journal.keep(KEY, question(), NAME, answer('{"a": 2}'))
+    journal.keep(KEY, request(), NAME, answer('{"a": 1}'))
+    journal.keep(KEY, request(), NAME, answer('{"a": 2}'))
     found = journal.find(KEY)
     assert found is not None
     assert found.text == '{"a": 1}'
@@ -75,29 +75,29 @@ def test_the_first_answer_stays(journal: Journal) -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        ChatResponse("\x00 \ud800 \U0001f600", 0, 0, cut=False),
-        ChatResponse("", 0, 0, cut=False, cost=None),
-        ChatResponse("{}", 1, 1, cut=False, seconds=3, cost=1),
-        ChatResponse("{}", -5, 2**60, cut=False, cost=-0.0),
-        ChatResponse("x" * 5_000_000, 1, 1, cut=False),
+        ChatResponse("\x00 \ud800 \U0001f600", 0, 0, truncated=False),
+        ChatResponse("", 0, 0, truncated=False, cost=None),
+        ChatResponse("{}", 1, 1, truncated=False, seconds=3, cost=1),
+        ChatResponse("{}", -5, 2**60, truncated=False, cost=-0.0),
+        ChatResponse("x" * 5_000_000, 1, 1, truncated=False),
     ],
 )
 def test_whatever_was_answered_is_found_as_it_was(journal: Journal, odd: ChatResponse) -> None:
-    journal.keep(KEY, question(), NAME, odd)
-    assert journal.find(KEY) == replace(odd, journaled=True)
+    journal.keep(KEY, request(), NAME, odd)
+    assert journal.find(KEY) == replace(odd, from_journal=True)
 
 
 @pytest.mark.parametrize(
     "figures",
     [
-        ChatResponse("{}", 10**30, -(10**30), cut=False),
-        ChatResponse("{}", 1, 1, cut=False, seconds=float("nan"), cost=float("inf")),
+        ChatResponse("{}", 10**30, -(10**30), truncated=False),
+        ChatResponse("{}", 1, 1, truncated=False, seconds=float("nan"), cost=float("inf")),
     ],
 )
 def test_figures_that_nothing_can_hold_lose_no_answer(
     journal: Journal, figures: ChatResponse
 ) -> None:
-    journal.keep(KEY, question(), NAME, figures)
+    journal.keep(KEY, request(), NAME, figures)
     found = journal.find(KEY)
     assert found is not None
     assert found.text == "{}"
@@ -106,13 +106,13 @@ def test_figures_that_nothing_can_hold_lose_no_answer(
 
 
 def test_the_question_itself_is_not_kept(journal: Journal, path: Path) -> None:
-    secret = "what only the question says"
-    asked = question(secret)
+    secret = "what only the request says"
+    asked = request(secret)
     journal.keep(key_of(NAME, asked), asked, NAME, answer())
     journal.close()
     assert secret.encode() not in path.read_bytes()
     with closing(sqlite3.connect(path)) as seen:
-        assert seen.execute("SELECT asked FROM answers").fetchone() == (39,)
+        assert seen.execute("SELECT asked FROM answers").fetchone() == (38,)
 
 
 def test_stats_say_what_was_paid_by_prompt_and_by_model(journal: Journal) -> None:
@@ -141,7 +141,7 @@ def test_stats_say_what_was_used_again_and_saved(journal: Journal, path: Path) -
 
 def test_a_cost_that_is_not_known_makes_no_sum(journal: Journal) -> None:
     keep(journal, 1)
-    journal.keep(KEY, question(), NAME, answer(cost=None))
+    journal.keep(KEY, request(), NAME, answer(cost=None))
     total = journal.stats().total
     assert (total.usage.cost, total.usage.prompt_tokens, total.saved) == (None, 200, 0)
     journal.use(KEY)

@@ -1,4 +1,4 @@
-"""When two questions are the same."""
+"""When two requests are the same."""
 
 import json
 import random
@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tests.llm.journals import NAME, question
+from tests.llm.journals import NAME, request
 from turnetl.llm.chat import ChatMessage, ChatRequest, ResponseSchema
 from turnetl.llm.journal import key_of
 
@@ -70,7 +70,7 @@ def test_the_order_of_a_schemas_keys_does_not_matter(
 @given(QUESTIONS)
 def test_what_no_provider_sees_does_not_matter(asked: ChatRequest) -> None:
     schema = asked.schema and ResponseSchema(asked.schema.name, asked.schema.json, Form)
-    same = replace(asked, prompt="another.name", schema=schema)
+    same = replace(asked, prompt_name="another.name", schema=schema)
     assert key_of(NAME, same) == key_of(NAME, asked)
 
 
@@ -87,23 +87,21 @@ def test_the_order_of_a_schemas_lists_matters() -> None:
         ResponseSchema("F", {"required": ["a", "b"]}),
         ResponseSchema("F", {"required": ["b", "a"]}),
     )
-    asked = question()
+    asked = request()
     assert key_of(NAME, replace(asked, schema=one)) != key_of(NAME, replace(asked, schema=other))
 
 
 def test_a_word_that_moves_to_the_next_message_makes_another_question() -> None:
     one = (ChatMessage("user", "ab"), ChatMessage("user", "c"))
     other = (ChatMessage("user", "a"), ChatMessage("user", "bc"))
-    asked = question()
+    asked = request()
     assert key_of(NAME, replace(asked, messages=one)) != key_of(
         NAME, replace(asked, messages=other)
     )
 
 
 def test_a_key_is_the_same_in_every_version_and_on_every_machine() -> None:
-    asked = replace(
-        question(), schema=ResponseSchema("Form", {"type": "object", "required": ["a"]})
-    )
+    asked = replace(request(), schema=ResponseSchema("Form", {"type": "object", "required": ["a"]}))
     assert key_of(NAME, asked) == "9ccd2ace6f029de4f350e2e0caecf52f"
 
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.llm.journals import NAME, Counted, answer, clock, locked, question
+from tests.llm.journals import NAME, Counted, answer, clock, locked, request
 from turnetl.errors import Fatal, JournalRefused
 from turnetl.llm.chat import ChatResponse
 from turnetl.llm.journal import Journal, JournaledModel, key_of
@@ -47,7 +47,7 @@ def full(path: Path) -> Path:
 def filled(path: Path) -> None:
     with closing(Journal(path, clock=clock)) as journal:
         for number in range(ROWS):
-            asked = question(f"number {number}")
+            asked = request(f"number {number}")
             journal.keep(key_of(NAME, asked), asked, NAME, answer(said(number)))
 
 
@@ -56,7 +56,7 @@ def said(number: int) -> str:
 
 
 def key(number: int) -> str:
-    return key_of(NAME, question(f"number {number}"))
+    return key_of(NAME, request(f"number {number}"))
 
 
 def change(path: Path, statement: str, *values: object) -> None:
@@ -86,7 +86,7 @@ async def test_a_torn_file_stops_the_run_before_anything_is_paid(full: Path) -> 
     before, model = bytes_of(full), Counted()
     journal = Journal(full, clock=clock)
     with pytest.raises(Fatal) as refused:
-        await JournaledModel(model, journal).answer(question("number 1"))
+        await JournaledModel(model, journal).complete(request("number 1"))
     assert f"journal `{full}` is damaged" in str(refused.value)
     assert "move it and its `-wal` and `-shm` away" in str(refused.value)
     journal.close()
@@ -98,11 +98,11 @@ async def test_a_file_that_is_torn_while_it_is_open_stops_the_run(full: Path) ->
     model = Counted()
     with closing(Journal(full, clock=clock)) as journal:
         asks = JournaledModel(model, journal)
-        assert (await asks.answer(question("number 1"))).journaled
+        assert (await asks.complete(request("number 1"))).from_journal
         torn(full)
         for number in (20, 21):
             with pytest.raises(JournalRefused, match="is damaged"):
-                await asks.answer(question(f"number {number}"))
+                await asks.complete(request(f"number {number}"))
     assert model.asked == []
 
 
@@ -127,7 +127,7 @@ async def test_a_text_file_in_its_place_stops_the_run_and_stays(path: Path) -> N
         closing(Journal(path, clock=clock)) as journal,
         pytest.raises(JournalRefused, match=r"damaged \(file is not a database\): move it"),
     ):
-        await JournaledModel(model, journal).answer(question())
+        await JournaledModel(model, journal).complete(request())
     assert (model.asked, bytes_of(path)) == ([], before)
 
 
@@ -139,7 +139,7 @@ async def test_another_programs_database_is_left_alone(path: Path) -> None:
         closing(Journal(path, clock=clock)) as journal,
         pytest.raises(JournalRefused, match="no journal of turnetl's: move it away"),
     ):
-        await JournaledModel(Counted(), journal).answer(question())
+        await JournaledModel(Counted(), journal).complete(request())
     assert bytes_of(path) == before
 
 
@@ -149,7 +149,7 @@ async def test_a_journal_of_another_form_is_left_alone(full: Path) -> None:
         closing(Journal(full, clock=clock)) as journal,
         pytest.raises(JournalRefused, match="has form 7, this turnetl knows form 2"),
     ):
-        await JournaledModel(Counted(), journal).answer(question())
+        await JournaledModel(Counted(), journal).complete(request())
 
 
 def test_a_folder_in_its_place_is_told(path: Path) -> None:
@@ -197,7 +197,7 @@ async def test_an_answer_that_is_not_as_it_was_kept_is_asked_for_and_replaced(
     with closing(Journal(full, clock=clock)) as journal:
         asks = JournaledModel(model, journal)
         for number in (0, 1, 1):
-            await asks.answer(question(f"number {number}"))
+            await asks.complete(request(f"number {number}"))
         assert len(model.asked) == 1
     assert "cannot be read; it is asked for again" in caplog.text
     with closing(Journal(full, clock=clock)) as again:
@@ -231,27 +231,27 @@ async def test_an_answer_that_could_not_be_kept_is_used_and_no_other_is_paid(ful
     model = Counted()
     with closing(Journal(full, clock=clock, wait=0.05)) as journal:
         asks = JournaledModel(model, journal)
-        await asks.answer(question("first"))
+        await asks.complete(request("first"))
         with locked(full):
-            second = await asks.answer(question("second"))
-            assert not second.journaled
+            second = await asks.complete(request("second"))
+            assert not second.from_journal
             with pytest.raises(JournalRefused, match=r"locked by another program for 0\.05 s"):
-                await asks.answer(question("third"))
+                await asks.complete(request("third"))
             # What is known is still answered, the one in hand too.
-            assert (await asks.answer(question("first"))).journaled
-            assert (await asks.answer(question("second"))).text == second.text
+            assert (await asks.complete(request("first"))).from_journal
+            assert (await asks.complete(request("second"))).text == second.text
     assert [asked.messages[1].text for asked in model.asked] == ["first", "second"]
 
 
 async def test_an_answer_in_hand_is_written_at_the_end_if_that_is_possible(full: Path) -> None:
     with closing(Journal(full, clock=clock, wait=0.05)) as journal:
         asks = JournaledModel(Counted(), journal)
-        await asks.answer(question("first"))
+        await asks.complete(request("first"))
         with locked(full):
-            await asks.answer(question("second"))
+            await asks.complete(request("second"))
     model = Counted()
     with closing(Journal(full, clock=clock)) as again:
-        assert (await JournaledModel(model, again).answer(question("second"))).journaled
+        assert (await JournaledModel(model, again).complete(request("second"))).from_journal
     assert model.asked == []
 
 
@@ -260,9 +260,9 @@ async def test_what_is_lost_at_the_end_is_told(
 ) -> None:
     journal = Journal(full, clock=clock, wait=0.05)
     asks = JournaledModel(Counted(), journal)
-    await asks.answer(question("first"))
+    await asks.complete(request("first"))
     with locked(full):
-        await asks.answer(question("second"))
+        await asks.complete(request("second"))
         journal.close()
     assert (
         f"1 answer is paid for and not kept, and asked for again if needed: journal `{full}`"
@@ -276,7 +276,7 @@ async def test_a_journal_locked_from_the_start_stops_the_run_before_it_is_paid(f
         asks = JournaledModel(model, journal)
         for _ in range(2):
             with pytest.raises(JournalRefused, match="end what has it open and run again"):
-                await asks.answer(question())
+                await asks.complete(request())
     assert model.asked == []
 
 
@@ -284,11 +284,11 @@ async def test_a_short_lock_is_waited_for(full: Path) -> None:
     model = Counted()
     with closing(Journal(full, clock=clock, wait=60)) as journal:
         asks = JournaledModel(model, journal)
-        await asks.answer(question("first"))
+        await asks.complete(request("first"))
         with locked(full) as other:
             model.gives = lambda _: unlocked(other)
-            await asks.answer(question("second"))
-        assert journal.find(key_of(NAME, question("second"))) is not None
+            await asks.complete(request("second"))
+        assert journal.find(key_of(NAME, request("second"))) is not None
 
 
 async def test_a_disk_that_is_nearly_full_stops_the_run_before_it_is_paid(path: Path) -> None:
@@ -297,7 +297,7 @@ async def test_a_disk_that_is_nearly_full_stops_the_run_before_it_is_paid(path: 
         closing(Journal(path, clock=clock, room=1 << 62)) as journal,
         pytest.raises(JournalRefused, match="answers could be paid for and not kept; make room"),
     ):
-        await JournaledModel(model, journal).answer(question())
+        await JournaledModel(model, journal).complete(request())
     assert model.asked == []
 
 
@@ -321,7 +321,7 @@ def test_a_full_disk_uses_the_answer_in_hand_and_stops_before_the_next(full: Pat
 
 
 def limited(path: Path, size: int) -> "subprocess.CompletedProcess[str]":
-    """Ask questions in a process that may write no file longer than that."""
+    """Ask requests in a process that may write no file longer than that."""
     return subprocess.run(
         [sys.executable, "-c", LIMITED, str(size), str(path), str(ROWS), "1000", "end"],
         capture_output=True,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from tests.llm.journals import NAME, Counted, answer, clock, locked, question
+from tests.llm.journals import NAME, Counted, answer, clock, locked, request
 from turnetl.errors import BadTurn, ModelBusy, TooLong
 from turnetl.llm.chat import ChatRequest, ResponseSchema
 from turnetl.llm.journal import Journal, JournaledModel, key_of
@@ -29,31 +29,31 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 async def test_a_question_is_asked_once_and_its_first_cost_is_told_again(journal: Journal) -> None:
     model = Counted()
     asks = JournaledModel(model, journal)
-    first = await asks.answer(question())
-    again = await asks.answer(question())
-    assert not first.journaled
-    assert again == replace(first, journaled=True)
+    first = await asks.complete(request())
+    again = await asks.complete(request())
+    assert not first.from_journal
+    assert again == replace(first, from_journal=True)
     assert again.usage == first.usage
     assert (len(model.asked), journal.answered) == (1, 1)
 
 
 async def test_an_answer_is_kept_before_it_is_used(journal: Journal) -> None:
-    await JournaledModel(Counted(), journal).answer(question())
+    await JournaledModel(Counted(), journal).complete(request())
     with closing(Journal(journal.path, clock=clock)) as seen:
-        assert seen.find(key_of(NAME, question())) is not None
+        assert seen.find(key_of(NAME, request())) is not None
 
 
 async def test_another_model_is_asked_itself(journal: Journal) -> None:
     small, large = Counted(), Counted(name="openai/large")
-    await JournaledModel(small, journal).answer(question())
-    await JournaledModel(large, journal).answer(question())
+    await JournaledModel(small, journal).complete(request())
+    await JournaledModel(large, journal).complete(request())
     assert (len(small.asked), len(large.asked)) == (1, 1)
 
 
 async def test_a_model_that_thinks_more_is_asked_itself(journal: Journal) -> None:
     model = Counted()
     for effort in ("low", "high", "low"):
-        await JournaledModel(model, journal, parameters=effort).answer(question())
+        await JournaledModel(model, journal, parameters=effort).complete(request())
     assert len(model.asked) == 2
 
 
@@ -68,31 +68,31 @@ async def test_it_has_the_models_name_and_closes_it(journal: Journal) -> None:
 async def test_a_question_in_the_air_is_joined(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal)
-    askers = [asyncio.create_task(asks.answer(question())) for _ in range(5)]
+    askers = [asyncio.create_task(asks.complete(request())) for _ in range(5)]
     await model.arrived.acquire()
     gate(model).set()
     answers = await asyncio.gather(*askers)
     assert len(model.asked) == 1
-    assert sorted(given.journaled for given in answers) == [False, True, True, True, True]
+    assert sorted(given.from_journal for given in answers) == [False, True, True, True, True]
     assert len({given.text for given in answers}) == 1
 
 
 async def test_different_questions_are_in_the_air_together(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal)
-    askers = [asyncio.create_task(asks.answer(question(str(at)))) for at in range(5)]
+    askers = [asyncio.create_task(asks.complete(request(str(at)))) for at in range(5)]
     for _ in askers:
         await model.arrived.acquire()
     gate(model).set()
-    assert not any(given.journaled for given in await asyncio.gather(*askers))
+    assert not any(given.from_journal for given in await asyncio.gather(*askers))
 
 
 async def test_whoever_joined_gets_the_answer_when_the_first_is_cancelled(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal)
-    first = asyncio.create_task(asks.answer(question()))
+    first = asyncio.create_task(asks.complete(request()))
     await model.arrived.acquire()
-    second = asyncio.create_task(asks.answer(question()))
+    second = asyncio.create_task(asks.complete(request()))
     await asyncio.sleep(0.01)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -105,13 +105,13 @@ async def test_whoever_joined_gets_the_answer_when_the_first_is_cancelled(journa
 async def test_one_who_joined_may_go(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal)
-    first = asyncio.create_task(asks.answer(question()))
+    first = asyncio.create_task(asks.complete(request()))
     await model.arrived.acquire()
-    second = asyncio.create_task(asks.answer(question()))
+    second = asyncio.create_task(asks.complete(request()))
     await asyncio.sleep(0.01)
     second.cancel()
     gate(model).set()
-    assert not (await first).journaled
+    assert not (await first).from_journal
 
 
 async def test_a_call_that_nobody_waits_for_is_kept_when_it_comes(journal: Journal) -> None:
@@ -120,7 +120,7 @@ async def test_a_call_that_nobody_waits_for_is_kept_when_it_comes(journal: Journ
     await left_alone(asks, model)
     gate(model).set()
     await asks.close()
-    assert (await asks.answer(question())).journaled
+    assert (await asks.complete(request())).from_journal
     assert len(model.asked) == 1
 
 
@@ -128,10 +128,10 @@ async def test_a_call_that_nobody_waits_for_is_joined_by_who_asks_next(journal: 
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal)
     await left_alone(asks, model)
-    again = asyncio.create_task(asks.answer(question()))
+    again = asyncio.create_task(asks.complete(request()))
     await asyncio.sleep(0.01)
     gate(model).set()
-    assert (await again).journaled
+    assert (await again).from_journal
     assert len(model.asked) == 1
 
 
@@ -183,17 +183,17 @@ async def test_an_error_is_not_kept(journal: Journal) -> None:
     model = Counted(fails=[ModelBusy("later"), BadTurn("no")])
     asks = JournaledModel(model, journal)
     with pytest.raises(ModelBusy):
-        await asks.answer(question())
+        await asks.complete(request())
     with pytest.raises(BadTurn):
-        await asks.answer(question())
-    assert not (await asks.answer(question())).journaled
+        await asks.complete(request())
+    assert not (await asks.complete(request())).from_journal
     assert len(model.asked) == 3
 
 
 async def test_all_who_joined_hear_of_the_failure(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event(), fails=[BadTurn("no")])
     asks = JournaledModel(model, journal)
-    askers = [asyncio.create_task(asks.answer(question())) for _ in range(3)]
+    askers = [asyncio.create_task(asks.complete(request())) for _ in range(3)]
     await model.arrived.acquire()
     gate(model).set()
     heard = await asyncio.gather(*askers, return_exceptions=True)
@@ -201,26 +201,26 @@ async def test_all_who_joined_hear_of_the_failure(journal: Journal) -> None:
     assert len(model.asked) == 1
 
 
-@pytest.mark.parametrize("lack", [{"cut": True}, {"refused": True}])
+@pytest.mark.parametrize("lack", [{"truncated": True}, {"refused": True}])
 async def test_what_is_no_whole_answer_is_handed_on_and_not_kept(
     journal: Journal, lack: dict[str, bool]
 ) -> None:
     model = Counted(gives=lambda _: replace(answer(), **lack))  # type: ignore[arg-type]
     asks = JournaledModel(model, journal)
-    assert await asks.answer(question()) == replace(answer(), **lack)  # type: ignore[arg-type]
-    assert not (await asks.answer(question())).journaled
+    assert await asks.complete(request()) == replace(answer(), **lack)  # type: ignore[arg-type]
+    assert not (await asks.complete(request())).from_journal
     assert len(model.asked) == 2
 
 
 async def test_an_answer_that_does_not_fit_any_more_is_asked_for_and_replaced(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = replace(question(), schema=ResponseSchema("Form", {"type": "object"}, Form))
+    asked = replace(request(), schema=ResponseSchema("Form", {"type": "object"}, Form))
     journal.keep(key_of(NAME, asked), asked, NAME, answer('{"names": [1]}'))
     model = Counted(gives=lambda _: answer('{"names": []}'))
     asks = JournaledModel(model, journal)
-    assert (await asks.answer(asked)).text == '{"names": []}'
-    assert (await asks.answer(asked)).journaled
+    assert (await asks.complete(asked)).text == '{"names": []}'
+    assert (await asks.complete(asked)).from_journal
     assert (len(model.asked), journal.answered) == (1, 1)
     assert "it is asked for again" in caplog.text
     with closing(Journal(journal.path, clock=clock)) as seen:
@@ -233,11 +233,11 @@ async def test_that_an_answer_was_too_long_is_known_to_the_next_run(journal: Jou
     spent = Usage(calls=2, prompt_tokens=100, completion_tokens=16_384, cost=None, seconds=9.5)
     model = Counted(fails=[TooLong("cut", spent)])
     with pytest.raises(TooLong, match="cut"):
-        await JournaledModel(model, journal).answer(question())
+        await JournaledModel(model, journal).complete(request())
     with closing(Journal(journal.path, clock=clock)) as seen:
         for _ in range(2):
             with pytest.raises(TooLong, match="says the journal") as again:
-                await JournaledModel(model, seen).answer(question())
+                await JournaledModel(model, seen).complete(request())
             assert again.value.usage == spent
         assert seen.answered == 2
     assert len(model.asked) == 1
@@ -248,8 +248,8 @@ async def test_a_question_that_did_not_fit_has_cost_nothing_and_is_not_kept(
 ) -> None:
     model = Counted(fails=[TooLong("no room")])
     with pytest.raises(TooLong):
-        await JournaledModel(model, journal).answer(question())
-    assert not (await JournaledModel(model, journal).answer(question())).journaled
+        await JournaledModel(model, journal).complete(request())
+    assert not (await JournaledModel(model, journal).complete(request())).from_journal
 
 
 async def test_an_answer_is_kept_though_its_call_is_broken_off_while_it_is_written(
@@ -257,10 +257,10 @@ async def test_an_answer_is_kept_though_its_call_is_broken_off_while_it_is_writt
 ) -> None:
     model = Counted()
     asks = JournaledModel(model, journal, grace=0)
-    await asks.answer(question("to open it"))
+    await asks.complete(request("to open it"))
     with locked(journal.path) as other:
-        slow = asyncio.create_task(asks.answer(question("slow")))
-        last = asyncio.create_task(asks.answer(question("last")))
+        slow = asyncio.create_task(asks.complete(request("slow")))
+        last = asyncio.create_task(asks.complete(request("last")))
         for _ in range(3):
             await model.arrived.acquire()
         await asyncio.sleep(0.01)
@@ -280,8 +280,8 @@ def gate(model: Counted) -> asyncio.Event:
 async def left_alone(
     asks: JournaledModel, model: Counted, asked: ChatRequest | None = None
 ) -> None:
-    """Ask, and go away while the question is in the air."""
-    asker = asyncio.create_task(asks.answer(asked or question()))
+    """Ask, and go away while the request is in the air."""
+    asker = asyncio.create_task(asks.complete(asked or request()))
     await model.arrived.acquire()
     asker.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -34,27 +34,27 @@ class Counting:
     concurrency: int = 0
     most_at_once: int = 0
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         await asyncio.sleep(self.travel())
         self.concurrency += 1
         self.most_at_once = max(self.most_at_once, self.concurrency)
         try:
-            return await self._answer(question)
+            return await self._answer(request)
         finally:
             self.concurrency -= 1
 
-    async def _answer(self, question: ChatRequest) -> ChatResponse:
+    async def _answer(self, request: ChatRequest) -> ChatResponse:
         now = virtual.now()
-        self.arrived.append((now, question.prompt))
+        self.arrived.append((now, request.prompt_name))
         while self.taken and self.taken[0][0] <= now - MINUTE:
             self.taken.popleft()
-        tokens = len(question.messages[0].text) // 4 + 50
+        tokens = len(request.messages[0].text) // 4 + 50
         if self._is_over(tokens):
             self.refused += 1
             raise ModelBusy("too many", self.taken[0][0] + MINUTE - now)
         self.taken.append((now, tokens))
         await asyncio.sleep(self.seconds())
-        return ChatResponse("{}", tokens - 50, 50, cut=False)
+        return ChatResponse("{}", tokens - 50, 50, truncated=False)
 
     def _is_over(self, tokens: int) -> bool:
         if self.requests is not None and len(self.taken) >= self.requests:
@@ -66,7 +66,7 @@ class Counting:
         pass
 
 
-def question(name: object = "p", characters: int = 400) -> ChatRequest:
+def request(name: object = "p", characters: int = 400) -> ChatRequest:
     return ChatRequest(str(name), (ChatMessage("user", "x" * characters),), None, 1000)
 
 
@@ -81,7 +81,7 @@ def sent(provider: Counting, limits: Callable[[], Limiter], calls: list[ChatRequ
 
     async def main() -> float:
         model = LimitedModel(provider, limits())
-        await asyncio.gather(*(model.answer(call) for call in calls), return_exceptions=True)
+        await asyncio.gather(*(model.complete(call) for call in calls), return_exceptions=True)
         return virtual.now()
 
     return virtual.run(main())
@@ -99,7 +99,7 @@ def test_nearly_all_of_a_minutes_requests_are_used_and_none_is_too_many(
         travel=lambda: dice.uniform(0.0, 0.5),
     )
     minutes = 6 if requests < 1000 else 3
-    calls = [question() for _ in range(requests * minutes)]
+    calls = [request() for _ in range(requests * minutes)]
     sent(provider, lambda: limiter(requests), calls)
     assert provider.refused == 0
     if requests > 1:
@@ -110,7 +110,7 @@ def test_nearly_all_of_a_minutes_requests_are_used_and_none_is_too_many(
 
 def test_requests_leave_evenly_after_a_first_few() -> None:
     provider = Counting(600)
-    sent(provider, lambda: limiter(600), [question() for _ in range(600)])
+    sent(provider, lambda: limiter(600), [request() for _ in range(600)])
     for second in range(58):
         within = sum(second <= at < second + 1 for at, _ in provider.arrived)
         assert within <= (70 if second == 0 else 11)
@@ -121,10 +121,10 @@ def test_a_lull_is_made_up_for_within_the_limit() -> None:
 
     async def main() -> None:
         model = LimitedModel(provider, limiter(60))
-        await asyncio.gather(*(model.answer(question()) for _ in range(30)))
+        await asyncio.gather(*(model.complete(request()) for _ in range(30)))
         await asyncio.sleep(200)
         began = virtual.now()
-        await asyncio.gather(*(model.answer(question()) for _ in range(6)))
+        await asyncio.gather(*(model.complete(request()) for _ in range(6)))
         assert virtual.now() - began == 1.0
 
     virtual.run(main())
@@ -134,7 +134,7 @@ def test_a_lull_is_made_up_for_within_the_limit() -> None:
 def test_nearly_all_of_a_minutes_tokens_are_used_and_none_is_too_many() -> None:
     dice = random.Random(1)  # noqa: S311 - as above
     provider = Counting(tokens=100_000, seconds=lambda: dice.uniform(0.1, 3.0))
-    calls = [question(characters=dice.randint(400, 12_000)) for _ in range(400)]
+    calls = [request(characters=dice.randint(400, 12_000)) for _ in range(400)]
     sent(provider, lambda: limiter(tokens=100_000, concurrency=8), calls)
     first, last = provider.arrived[0][0], provider.arrived[-1][0]
     used = sum(len(call.messages[0].text) // 4 + 50 for call in calls)
@@ -144,7 +144,7 @@ def test_nearly_all_of_a_minutes_tokens_are_used_and_none_is_too_many() -> None:
 
 def test_a_question_beyond_a_minutes_tokens_waits_for_all_others_and_is_sent() -> None:
     provider = Counting()
-    calls = [question("a"), question("big", 100_000), question("b")]
+    calls = [request("a"), request("big", 100_000), request("b")]
     seconds = sent(provider, lambda: limiter(tokens=10_000), calls)
     assert [name for _, name in provider.arrived] == ["a", "big", "b"]
     assert seconds < 3 * MINUTE
@@ -152,7 +152,7 @@ def test_a_question_beyond_a_minutes_tokens_waits_for_all_others_and_is_sent() -
 
 def test_no_more_calls_are_in_flight_than_allowed_and_never_fewer() -> None:
     provider = Counting()
-    seconds = sent(provider, lambda: limiter(concurrency=4), [question() for _ in range(20)])
+    seconds = sent(provider, lambda: limiter(concurrency=4), [request() for _ in range(20)])
     assert provider.most_at_once == 4
     assert seconds == 5.0
 
@@ -160,7 +160,7 @@ def test_no_more_calls_are_in_flight_than_allowed_and_never_fewer() -> None:
 @pytest.mark.parametrize("limits", [{"requests": 30}, {"tokens": 3_000}, {"concurrency": 2}])
 def test_who_comes_first_is_served_first(limits: dict[str, int]) -> None:
     provider = Counting()
-    sent(provider, lambda: limiter(**limits), [question(n) for n in range(50)])
+    sent(provider, lambda: limiter(**limits), [request(n) for n in range(50)])
     assert [name for _, name in provider.arrived] == [str(n) for n in range(50)]
 
 
@@ -170,8 +170,8 @@ def test_a_wait_that_the_provider_asks_for_holds_all_calls_of_that_model_and_no_
     async def main() -> None:
         shared = limiter(concurrency=1)
         model, small = LimitedModel(provider, shared), LimitedModel(other, shared)
-        calls = [model.answer(question(n)) for n in range(5)]
-        calls += [small.answer(question(n)) for n in range(5)]
+        calls = [model.complete(request(n)) for n in range(5)]
+        calls += [small.complete(request(n)) for n in range(5)]
         done = await asyncio.gather(*calls, return_exceptions=True)
         assert [type(one) for one in done].count(ModelBusy) == 1
 
@@ -186,7 +186,7 @@ def test_a_longer_wait_than_patience_holds_nobody_and_sends_nothing() -> None:
 
     async def main() -> list[Any]:
         model = LimitedModel(provider, limiter(concurrency=1))
-        calls = [model.answer(question(n)) for n in range(9)]
+        calls = [model.complete(request(n)) for n in range(9)]
         return await asyncio.gather(*calls, return_exceptions=True)
 
     errors = virtual.run(main())
@@ -197,15 +197,15 @@ def test_a_longer_wait_than_patience_holds_nobody_and_sends_nothing() -> None:
 
 def test_a_refused_model_is_not_asked_again_by_others() -> None:
     class Refusing(Counting):
-        async def _answer(self, question: ChatRequest) -> ChatResponse:
-            self.arrived.append((0.0, question.prompt))
+        async def _answer(self, request: ChatRequest) -> ChatResponse:
+            self.arrived.append((0.0, request.prompt_name))
             raise ModelRefused("no credit")
 
     provider = Refusing()
 
     async def main() -> list[Any]:
         model = LimitedModel(provider, limiter(concurrency=1))
-        calls = [model.answer(question(n)) for n in range(9)]
+        calls = [model.complete(request(n)) for n in range(9)]
         return await asyncio.gather(*calls, return_exceptions=True)
 
     assert {str(error) for error in virtual.run(main())} == {"no credit"}
@@ -220,7 +220,7 @@ def test_a_cancelled_call_leaves_its_place_to_the_next(limits: dict[str, int], w
 
         async def main() -> float:
             model = LimitedModel(provider, limiter(**limits))
-            tasks = [asyncio.create_task(model.answer(question(n))) for n in range(30)]
+            tasks = [asyncio.create_task(model.complete(request(n))) for n in range(30)]
             await asyncio.sleep(0.5)
             if cancelled is not None:
                 tasks[15 + cancelled].cancel()
@@ -241,8 +241,8 @@ def test_a_call_that_is_cancelled_in_flight_frees_its_place() -> None:
 
     async def main() -> None:
         model = LimitedModel(provider, limiter(concurrency=1))
-        hung = asyncio.create_task(model.answer(question()))
-        next_one = asyncio.create_task(model.answer(question()))
+        hung = asyncio.create_task(model.complete(request()))
+        next_one = asyncio.create_task(model.complete(request()))
         await asyncio.sleep(5)
         hung.cancel()
         await next_one
@@ -254,6 +254,6 @@ def test_a_call_that_is_cancelled_in_flight_frees_its_place() -> None:
 def test_estimates_of_tokens_learn_from_answers() -> None:
     """A provider whose tokens are shorter than thought: soon no request is one too many."""
     provider = Counting(tokens=20_000)
-    calls = [question(characters=100) for _ in range(600)]
+    calls = [request(characters=100) for _ in range(600)]
     sent(provider, lambda: limiter(tokens=20_000, concurrency=4), calls)
     assert provider.refused == 0

@@ -16,7 +16,7 @@ from turnetl.llm.retry import RetryingModel, RetryPolicy
 from turnetl.model import Usage
 
 PRICES = Prices(({"canned/model": Price(input=1.0, cached_input=0.5, output=10.0)},))
-ANSWER = ChatResponse('{"names": []}', 1_000_000, 100_000, cut=False, cached_tokens=400_000)
+ANSWER = ChatResponse('{"names": []}', 1_000_000, 100_000, truncated=False, cached_tokens=400_000)
 COST = 0.6 * 1.0 + 0.4 * 0.5 + 0.1 * 10.0
 
 
@@ -31,7 +31,7 @@ class Canned:
         self.name = name
         self._answers: Iterator[ChatResponse | TurnetlError] = iter(answers)
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:  # noqa: ARG002 - a model's
+    async def complete(self, request: ChatRequest) -> ChatResponse:  # noqa: ARG002 - a model's
         answer = next(self._answers)
         await asyncio.sleep(0)
         if isinstance(answer, TurnetlError):
@@ -48,14 +48,14 @@ def metered(model: Canned, prices: Prices = PRICES) -> tuple[MeteredModel, Meter
     return MeteredModel(model, meter), meter
 
 
-def question(prompt: str) -> ChatRequest:
+def request(prompt: str) -> ChatRequest:
     schema = ResponseSchema("Form", Form.model_json_schema(), Form)
     return ChatRequest(prompt, (ChatMessage("user", "Who?"),), schema, 100)
 
 
 async def test_an_answer_knows_its_seconds_and_its_cost() -> None:
     model, meter = metered(Canned(ANSWER))
-    answer = await model.answer(question("extract"))
+    answer = await model.complete(request("extract"))
     assert answer == replace(ANSWER, seconds=0.5, cost=answer.cost)
     assert answer.cost == pytest.approx(COST)
     assert meter.total == answer.usage
@@ -63,7 +63,9 @@ async def test_an_answer_knows_its_seconds_and_its_cost() -> None:
 
 async def test_calls_are_summed_by_prompt_in_the_order_of_names() -> None:
     model, meter = metered(Canned(*[ANSWER] * 3))
-    answers = [await model.answer(question(prompt)) for prompt in ("resolve", "extract", "resolve")]
+    answers = [
+        await model.complete(request(prompt)) for prompt in ("resolve", "extract", "resolve")
+    ]
     assert list(meter.by_prompt()) == ["extract", "resolve"]
     assert meter.by_prompt()["resolve"].calls == 2
     assert meter.by_prompt()["resolve"].prompt_tokens == 2_000_000
@@ -75,16 +77,16 @@ async def test_attempts_that_fail_are_counted_with_their_seconds() -> None:
     model, meter = metered(Canned(ModelBusy("busy"), BadTurn("no"), ANSWER))
     for _ in range(2):
         with pytest.raises(TurnetlError):
-            await model.answer(question("extract"))
+            await model.complete(request("extract"))
     assert meter.total == Usage(calls=2, seconds=1.0)
-    await model.answer(question("extract"))
+    await model.complete(request("extract"))
     assert meter.total.calls == 3
     assert meter.total.cost == pytest.approx(COST)
 
 
 async def test_a_call_that_is_given_up_is_counted() -> None:
     model, meter = metered(Canned(ANSWER))
-    task = asyncio.create_task(model.answer(question("extract")))
+    task = asyncio.create_task(model.complete(request("extract")))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -93,11 +95,11 @@ async def test_a_call_that_is_given_up_is_counted() -> None:
 
 
 async def test_a_question_asked_again_costs_the_turn_what_both_answers_cost() -> None:
-    right = ChatResponse(ANSWER.text, 100, 10, cut=False, cached_tokens=40)
+    right = ChatResponse(ANSWER.text, 100, 10, truncated=False, cached_tokens=40)
     wrong = replace(right, text="[]")
     model, meter = metered(Canned(wrong, ModelBusy("busy", 0), right))
     retried = RetryingModel(model, RetryPolicy(attempts=2, first_wait=0))
-    answer = await retried.answer(question("extract"))
+    answer = await retried.complete(request("extract"))
     assert answer.cost == meter.total.cost
     assert answer.prompt_tokens == meter.total.prompt_tokens
     assert meter.total.calls == 3
@@ -105,9 +107,9 @@ async def test_a_question_asked_again_costs_the_turn_what_both_answers_cost() ->
 
 async def test_without_a_price_tokens_are_counted_and_the_cost_is_not_known() -> None:
     model, meter = metered(Canned(ANSWER, ANSWER, name="canned/other"))
-    first = await model.answer(question("extract"))
+    first = await model.complete(request("extract"))
     assert first.cost is None
-    both = await RetryingModel(model, RetryPolicy()).answer(question("extract"))
+    both = await RetryingModel(model, RetryPolicy()).complete(request("extract"))
     assert both.cost is None
     assert meter.total.prompt_tokens == 2_000_000
     assert meter.total.cost is None
@@ -115,16 +117,16 @@ async def test_without_a_price_tokens_are_counted_and_the_cost_is_not_known() ->
 
 async def test_a_model_without_a_price_leaves_what_others_cost_known_by_prompt() -> None:
     meter = Meter(PRICES)
-    await MeteredModel(Canned(ANSWER), meter).answer(question("extract"))
-    await MeteredModel(Canned(ANSWER, name="canned/other"), meter).answer(question("resolve"))
+    await MeteredModel(Canned(ANSWER), meter).complete(request("extract"))
+    await MeteredModel(Canned(ANSWER, name="canned/other"), meter).complete(request("resolve"))
     costs = {prompt: usage.cost for prompt, usage in meter.by_prompt().items()}
     assert costs == {"extract": pytest.approx(COST), "resolve": None}
 
 
 @pytest.mark.parametrize("said", [(0, 30), (500, 0)])
 async def test_half_of_what_was_used_is_not_taken_for_all(said: tuple[int, int]) -> None:
-    model, meter = metered(Canned(ChatResponse('{"names": []}', *said, cut=False)))
-    await model.answer(question("extract"))
+    model, meter = metered(Canned(ChatResponse('{"names": []}', *said, truncated=False)))
+    await model.complete(request("extract"))
     used = meter.total
     assert min(used.prompt_tokens, used.completion_tokens) > 0
     assert said[0] in (0, used.prompt_tokens)
@@ -132,9 +134,9 @@ async def test_half_of_what_was_used_is_not_taken_for_all(said: tuple[int, int])
 
 
 async def test_tokens_that_a_provider_says_nothing_of_are_estimated() -> None:
-    silent = ChatResponse('{"names": []}', 0, 0, cut=False)
+    silent = ChatResponse('{"names": []}', 0, 0, truncated=False)
     model, meter = metered(Canned(silent))
-    long = replace(question("extract"), messages=(ChatMessage("user", "word " * 1000),))
-    answer = await model.answer(long)
+    long = replace(request("extract"), messages=(ChatMessage("user", "word " * 1000),))
+    answer = await model.complete(long)
     assert 1000 <= meter.total.prompt_tokens <= 5000
     assert meter.total.completion_tokens == answer.completion_tokens > 0

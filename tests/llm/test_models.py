@@ -17,7 +17,7 @@ from turnetl.llm.models import PROVIDERS, open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 
 ASKED = ChatRequest(
-    prompt="extract_edges.edge",
+    prompt_name="extract_edges.edge",
     messages=(
         ChatMessage("system", "You extract facts."),
         ChatMessage("user", "<CURRENT_MESSAGE>\n`cart.py` uses `sqlite`.\n</CURRENT_MESSAGE>\n"),
@@ -35,7 +35,7 @@ async def model(request: pytest.FixtureRequest, provider: Provider) -> AsyncIter
         model="canned",
         base_url=provider.base_url(request.param),
         api_key=KEY,
-        timeouts=Timeouts(answer=5, connect=5),
+        timeouts=Timeouts(total=5, connect=5),
     )
     opened = RetryingModel(base, RetryPolicy(attempts=3, first_wait=0, longest_wait=5, asks=2))
     yield opened
@@ -43,22 +43,22 @@ async def model(request: pytest.FixtureRequest, provider: Provider) -> AsyncIter
 
 
 async def test_an_answer_comes_back_with_its_tokens(model: ChatModel) -> None:
-    answer = await model.answer(ASKED)
+    answer = await model.complete(ASKED)
     assert ExtractedEdges.model_validate_json(answer.text).edges[0].relation_type == "USES"
-    assert (answer.prompt_tokens, answer.completion_tokens, answer.cut) == (100, 10, False)
+    assert (answer.prompt_tokens, answer.completion_tokens, answer.truncated) == (100, 10, False)
 
 
 async def test_instructions_and_words_arrive_as_they_were_given(
     model: ChatModel, provider: Provider
 ) -> None:
-    await model.answer(ASKED)
+    await model.complete(ASKED)
     assert provider.asked[0].messages == [(said.role, said.text) for said in ASKED.messages]
 
 
 async def test_the_key_travels_in_a_header_and_nowhere_else(
     model: ChatModel, provider: Provider
 ) -> None:
-    await model.answer(ASKED)
+    await model.complete(ASKED)
     asked = provider.asked[0]
     assert [name for name, value in asked.headers.items() if KEY in value]
     assert KEY not in asked.path
@@ -69,7 +69,7 @@ async def test_an_earlier_answer_can_be_shown_to_the_model(
     model: ChatModel, provider: Provider
 ) -> None:
     more = (*ASKED.messages, ChatMessage("assistant", "no"), ChatMessage("user", "again"))
-    await model.answer(ChatRequest("p", more, ASKED.schema, 1000))
+    await model.complete(ChatRequest("p", more, ASKED.schema, 1000))
     roles = [role for role, _ in provider.asked[0].messages]
     assert roles in (
         ["system", "user", "assistant", "user"],
@@ -82,14 +82,14 @@ async def test_a_busy_provider_is_asked_again(
     model: ChatModel, provider: Provider, status: int
 ) -> None:
     provider.faults = [Fault(status), Fault(status)]
-    await model.answer(ASKED)
+    await model.complete(ASKED)
     assert len(provider.asked) == 3
 
 
 async def test_patience_ends(model: ChatModel, provider: Provider) -> None:
     provider.faults = [Fault(503) for _ in range(9)]
     with pytest.raises(ModelBusy, match="busy"):
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     assert len(provider.asked) == 3
 
 
@@ -99,7 +99,7 @@ async def test_what_a_person_must_mend_stops_at_once(
 ) -> None:
     provider.faults = [Fault(status)]
     with pytest.raises(ModelRefused, match=str(status)):
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     assert len(provider.asked) == 1
 
 
@@ -107,7 +107,7 @@ async def test_an_answer_without_content_is_asked_for_again(
     model: ChatModel, provider: Provider
 ) -> None:
     provider.faults = [Fault(200, '{"choices": [], "content": null, "candidates": 3}')]
-    assert (await model.answer(ASKED)).calls == 2
+    assert (await model.complete(ASKED)).calls == 2
     assert provider.asked[1].messages[2][1] == "(no answer)"
 
 
@@ -115,7 +115,7 @@ async def test_no_more_calls_are_in_flight_than_allowed(provider: Provider) -> N
     provider.hold = threading.Event()
     base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
     model = LimitedModel(base, Limiter(None, None, 2))
-    asking = [asyncio.create_task(model.answer(ASKED)) for _ in range(6)]
+    asking = [asyncio.create_task(model.complete(ASKED)) for _ in range(6)]
     for _ in range(2):
         await asyncio.to_thread(provider.arrived.acquire)
     provider.hold.set()

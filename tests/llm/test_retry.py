@@ -39,8 +39,8 @@ class Scripted:
     asked: list[ChatRequest] = field(default_factory=list)
     at: list[float] = field(default_factory=list)
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
-        self.asked.append(question)
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        self.asked.append(request)
         self.at.append(asyncio.get_running_loop().time())
         said = self.says[min(len(self.asked), len(self.says)) - 1]
         if isinstance(said, Exception):
@@ -53,7 +53,7 @@ class Scripted:
 
 def ask(model: Scripted, patience: RetryPolicy | None = None, chance: float = 1.0) -> ChatResponse:
     retried = RetryingModel(model, patience or RetryPolicy(), chance=lambda: chance)
-    return virtual.run(retried.answer(ASKED))
+    return virtual.run(retried.complete(ASKED))
 
 
 def waits(model: Scripted) -> list[float]:
@@ -244,7 +244,7 @@ def test_a_call_that_is_cancelled_while_it_waits_asks_no_more() -> None:
 
     async def cancelled() -> None:
         asking = asyncio.create_task(
-            RetryingModel(model, RetryPolicy(), chance=lambda: 1.0).answer(ASKED)
+            RetryingModel(model, RetryPolicy(), chance=lambda: 1.0).complete(ASKED)
         )
         await asyncio.sleep(2)
         asking.cancel()

@@ -88,12 +88,12 @@ async def test_a_server_with_less_room_is_asked_for_less_from_then_on(
     provider.faults = [Fault(400, json.dumps({"error": {"message": words, "code": 400}}))] * 3
     told = (ChatMessage("system", "s " * 2_000), *ASKED.messages[1:])
     asked = replace(ASKED, messages=told, max_tokens=16_384)
-    together = asyncio.gather(*(model.answer(asked) for _ in range(3)))
+    together = asyncio.gather(*(model.complete(asked) for _ in range(3)))
     for _ in range(3):
         await asyncio.to_thread(provider.arrived.acquire)
     provider.hold.set()
     await together
-    await model.answer(asked)
+    await model.complete(asked)
     most = [one.body["max_tokens"] for one in provider.asked]
     assert most[:3] == [16_384] * 3
     assert len(most) == 7
@@ -106,5 +106,5 @@ async def test_a_question_that_no_answer_has_room_beside_is_too_long(
     words = OF_BOTH[0].replace("1000 in", "8100 in")
     provider.faults = [Fault(400, json.dumps({"error": {"message": words}}))]
     with pytest.raises(TooLong):
-        await opens(Timeouts()).answer(ASKED)
+        await opens(Timeouts()).complete(ASKED)
     assert len(provider.asked) == 1

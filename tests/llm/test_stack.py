@@ -61,15 +61,15 @@ async def test_every_attempt_is_metered_and_only_what_fits_is_kept(
     provider.texts = ["Sure!", Words("I will not.", "refused")]
     around = shared(journal)
     async with opened(provider, around, name) as model:
-        answer = await model.answer(ASKED)
-        again = await model.answer(ASKED)
+        answer = await model.complete(ASKED)
+        again = await model.complete(ASKED)
     assert len(provider.asked) == 5
     assert around.meter is not None
     assert around.meter.total.calls == 5
     assert answer.calls == 3, "those that were answered"
     assert answer.prompt_tokens == around.meter.total.prompt_tokens == 300
     assert answer.cost == around.meter.total.cost
-    assert (again.text, again.journaled) == (answer.text, True)
+    assert (again.text, again.from_journal) == (answer.text, True)
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
@@ -79,8 +79,8 @@ async def test_answers_that_do_not_fit_are_never_kept(
     provider.texts = ["no", '{"edges": 1}', Words("I will not.", "refused")]
     async with opened(provider, shared(journal), name) as model:
         with pytest.raises(BadTurn, match="3 times"):
-            await model.answer(ASKED)
-        assert not (await model.answer(ASKED)).journaled
+            await model.complete(ASKED)
+        assert not (await model.complete(ASKED)).from_journal
     assert len(provider.asked) == 4
 
 
@@ -91,9 +91,9 @@ async def test_a_cut_answer_is_too_long_and_paid_for_once(
     provider.texts = [Words('{"edges": [', "cut")]
     async with opened(provider, shared(journal), name) as model:
         with pytest.raises(TooLong) as long:
-            await model.answer(ASKED)
+            await model.complete(ASKED)
         with pytest.raises(TooLong, match="says the journal") as again:
-            await model.answer(ASKED)
+            await model.complete(ASKED)
     assert len(provider.asked) == 1
     assert long.value.usage.completion_tokens == 10
     assert long.value.usage.cost
@@ -106,19 +106,19 @@ async def test_a_question_that_is_too_long_costs_nothing_and_is_not_kept(
     provider.faults = [Fault(400, '{"error": {"code": "context_length_exceeded"}}')]
     async with opened(provider, shared(journal)) as model:
         with pytest.raises(TooLong):
-            await model.answer(ASKED)
-        assert not (await model.answer(ASKED)).journaled
+            await model.complete(ASKED)
+        assert not (await model.complete(ASKED)).from_journal
 
 
 async def test_a_budget_is_asked_for_what_is_not_in_the_journal_only(
     provider: Provider, journal: Journal
 ) -> None:
     async with opened(provider, shared(journal)) as model:
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     async with opened(provider, shared(journal, tokens=1)) as model:
-        assert (await model.answer(ASKED)).journaled
+        assert (await model.complete(ASKED)).from_journal
         with pytest.raises(Exhausted):
-            await model.answer(replace(ASKED, max_tokens=999))
+            await model.complete(replace(ASKED, max_tokens=999))
     assert len(provider.asked) == 1
 
 
@@ -130,7 +130,7 @@ async def test_wrong_answers_never_take_more_than_the_budget(
     provider.texts = [Words("no", prompt_tokens=700, completion_tokens=900)] * 3
     async with opened(provider, around) as model:
         with pytest.raises(BadTurn):
-            await model.answer(ASKED)
+            await model.complete(ASKED)
     assert around.meter is not None
     used = around.meter.total
     assert used.prompt_tokens + used.completion_tokens <= most
@@ -143,25 +143,25 @@ async def test_a_patient_model_is_metered_also_where_it_gives_up(
     around = shared(journal)
     async with opened(provider, around) as model:
         with pytest.raises(ModelBusy):
-            await model.answer(ASKED)
+            await model.complete(ASKED)
     assert around.meter is not None
-    assert around.meter.by_prompt()[ASKED.prompt].calls == 3
+    assert around.meter.by_prompt()[ASKED.prompt_name].calls == 3
 
 
 @dataclass
 class Slow:
-    """Answers after two seconds; a question called `busy` is refused the first time."""
+    """Answers after two seconds; a request called `busy` is refused the first time."""
 
     name: str = "canned/m"
     asked: list[tuple[float, str]] = field(default_factory=list)
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
-        first = question.prompt not in [prompt for _, prompt in self.asked]
-        self.asked.append((virtual.now(), question.prompt))
-        if question.prompt == "busy" and first:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        first = request.prompt_name not in [prompt for _, prompt in self.asked]
+        self.asked.append((virtual.now(), request.prompt_name))
+        if request.prompt_name == "busy" and first:
             raise ModelBusy("busy")
         await asyncio.sleep(2)
-        return ChatResponse("{}", 100, 10, cut=False)
+        return ChatResponse("{}", 100, 10, truncated=False)
 
     async def close(self) -> None:
         pass
@@ -175,15 +175,15 @@ def asked(prompts: list[str], patience: RetryPolicy) -> tuple[Slow, list[ChatRes
         limiter = Limiter(None, None, 1, clock=virtual.now)
         meter = Meter(PRICES, clock=virtual.now)
         model = wrap(slow, ModelStack(None, None, patience, limiter, meter))
-        questions = [ChatRequest(prompt, (), None, 1000) for prompt in prompts]
-        return await asyncio.gather(*map(model.answer, questions))
+        requests = [ChatRequest(prompt, (), None, 1000) for prompt in prompts]
+        return await asyncio.gather(*map(model.complete, requests))
 
     return slow, virtual.run(main())
 
 
 @dataclass
 class Fickle:
-    """To each question it is busy, then says something else, then answers; always after a while."""
+    """To each request it is busy, then says something else, then answers; always after a while."""
 
     name: str = "canned/m"
     asked: Counter[str] = field(default_factory=Counter)
@@ -193,20 +193,20 @@ class Fickle:
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once one does."""
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
-        self.asked[question.prompt] += 1
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        self.asked[request.prompt_name] += 1
         for _ in range(3):
             await asyncio.sleep(0)
         if self.gate is not None:
             self.waiting.set()
             await self.gate.wait()
-        match self.asked[question.prompt]:
+        match self.asked[request.prompt_name]:
             case 1:
                 raise ModelBusy("busy")
             case 2:
-                return ChatResponse("Sure!", 100, 10, cut=False)
-        self.answered[question.prompt] += 1
-        return ChatResponse("{}", 100, 10, cut=False)
+                return ChatResponse("Sure!", 100, 10, truncated=False)
+        self.answered[request.prompt_name] += 1
+        return ChatResponse("{}", 100, 10, truncated=False)
 
     async def close(self) -> None:
         pass
@@ -229,9 +229,9 @@ async def test_a_call_that_is_cancelled_at_any_step_holds_nothing_and_is_paid_fo
 ) -> None:
     fickle, around = Fickle(), one_at_a_time(journal)
     model = wrap(fickle, around)
-    await model.answer(told("to open the journal"))
+    await model.complete(told("to open the journal"))
     before = asyncio.all_tasks()
-    one, two = (asyncio.create_task(model.answer(told(name))) for name in "ab")
+    one, two = (asyncio.create_task(model.complete(told(name))) for name in "ab")
     for _ in range(step):
         await asyncio.sleep(0)
     one.cancel()
@@ -240,8 +240,8 @@ async def test_a_call_that_is_cancelled_at_any_step_holds_nothing_and_is_paid_fo
         await model.close()
     assert asyncio.all_tasks() == before
     again = wrap(fickle, around)
-    assert (await again.answer(told("b"))).journaled
-    await again.answer(told("a"))
+    assert (await again.complete(told("b"))).from_journal
+    await again.complete(told("a"))
     assert fickle.answered == {"to open the journal": 1, "a": 1, "b": 1}
 
 
@@ -252,7 +252,7 @@ async def test_a_run_that_ends_at_any_step_leaves_no_call_behind_and_pays_once(
     fickle, around = Fickle(), one_at_a_time(journal)
     model = wrap(fickle, around)
     before = asyncio.all_tasks()
-    askers = [asyncio.create_task(model.answer(told(name))) for name in "abc"]
+    askers = [asyncio.create_task(model.complete(told(name))) for name in "abc"]
     for _ in range(step):
         await asyncio.sleep(0)
     for asker in askers:
@@ -262,14 +262,14 @@ async def test_a_run_that_ends_at_any_step_leaves_no_call_behind_and_pays_once(
     assert asyncio.all_tasks() == before
     again = wrap(fickle, around)
     for name in "abc":
-        await again.answer(told(name))
+        await again.complete(told(name))
     assert fickle.answered == {"a": 1, "b": 1, "c": 1}
 
 
 async def test_what_waits_for_its_turn_when_a_run_ends_is_never_sent(journal: Journal) -> None:
     fickle = Fickle(asked=Counter(abc=2), gate=asyncio.Event())
     model = wrap(fickle, one_at_a_time(journal))
-    askers = [asyncio.create_task(model.answer(told(name))) for name in ("abc", "b", "c")]
+    askers = [asyncio.create_task(model.complete(told(name))) for name in ("abc", "b", "c")]
     await fickle.waiting.wait()
     for asker in askers:
         asker.cancel()
@@ -279,7 +279,7 @@ async def test_what_waits_for_its_turn_when_a_run_ends_is_never_sent(journal: Jo
     fickle.gate.set()
     await closing_it
     assert fickle.asked == {"abc": 3}
-    assert (await wrap(fickle, one_at_a_time(journal)).answer(told("abc"))).journaled
+    assert (await wrap(fickle, one_at_a_time(journal)).complete(told("abc"))).from_journal
 
 
 def test_the_seconds_of_an_answer_leave_out_the_wait_for_a_place() -> None:

@@ -1,4 +1,4 @@
-"""What a model does not want beside a question: learnt from its refusal, once."""
+"""What a model does not want beside a request: learnt from its refusal, once."""
 
 import json
 from typing import Any
@@ -27,12 +27,12 @@ def refusing(words: str, status: int = 400) -> Fault:
 
 
 async def bodies(provider: Provider, wire: str, name: str) -> list[dict[str, Any]]:
-    """Return what is sent for two questions, and for what is asked again."""
+    """Return what is sent for two requests, and for what is asked again."""
     base = open_model(wire, model=name, base_url=provider.base_url(wire), api_key=KEY)
     model = RetryingModel(base, RetryPolicy(attempts=4, first_wait=0))
     try:
-        await model.answer(ASKED)
-        await model.answer(ASKED)
+        await model.complete(ASKED)
+        await model.complete(ASKED)
     finally:
         await model.close()
     return [asked.body for asked in provider.asked]

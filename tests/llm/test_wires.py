@@ -17,7 +17,7 @@ SHORT, LONG = "You extract facts.", "You extract facts. " * 300
 SAID = '{"edges": []}'
 
 
-def question(system: str = SHORT) -> ChatRequest:
+def request(system: str = SHORT) -> ChatRequest:
     messages = (ChatMessage("system", system), ChatMessage("user", "`cart.py` uses `sqlite`."))
     return ChatRequest("extract_edges.edge", messages, schemas.of(ExtractedEdges), 16384)
 
@@ -49,15 +49,15 @@ def openai_says(message: dict[str, Any], ended: str = "stop", **usage: Any) -> d
 def test_openais_models_are_told_to_think_as_little_as_they_can(
     model: str, effort: str | None
 ) -> None:
-    assert OpenAi(model).body(question()).get("reasoning_effort") == effort
+    assert OpenAi(model).request_body(request()).get("reasoning_effort") == effort
 
 
 def test_an_effort_that_a_person_chose_is_sent_as_it_is() -> None:
-    assert OpenAi("gpt-6-luna", effort="high").body(question())["reasoning_effort"] == "high"
-    assert Anthropic("claude-sonnet-5", effort="max").body(question())["output_config"][
+    assert OpenAi("gpt-6-luna", effort="high").request_body(request())["reasoning_effort"] == "high"
+    assert Anthropic("claude-sonnet-5", effort="max").request_body(request())["output_config"][
         "effort"
     ] == ("max")
-    thinking = Gemini("gemini-3-flash", effort="high").body(question())["generationConfig"]
+    thinking = Gemini("gemini-3-flash", effort="high").request_body(request())["generationConfig"]
     assert thinking["thinkingConfig"] == {"thinkingLevel": "high"}
 
 
@@ -65,39 +65,39 @@ def test_an_effort_that_a_person_chose_is_sent_as_it_is() -> None:
     "model", ["gpt-5", "openai/gpt-5.1-mini", "o3", "anthropic/claude-opus-4.8", "claude-sonnet-5"]
 )
 def test_models_that_refuse_a_temperature_are_given_none(model: str) -> None:
-    assert "temperature" not in compatible(model).body(question())
+    assert "temperature" not in compatible(model).request_body(request())
 
 
 @pytest.mark.parametrize("model", ["qwen3:8b", "gpt-oss-120b", "gpt-4.1", "olmo-2"])
 def test_other_models_are_asked_for_their_likeliest_answer(model: str) -> None:
-    assert compatible(model).body(question())["temperature"] == 0
+    assert compatible(model).request_body(request())["temperature"] == 0
 
 
 def test_the_limit_of_tokens_has_the_name_that_the_model_knows() -> None:
-    assert OpenAi("gpt-4.1").body(question())["max_completion_tokens"] == 16384
-    assert compatible("openai/gpt-5-mini").body(question())["max_completion_tokens"] == 16384
-    assert compatible("qwen3:8b").body(question())["max_tokens"] == 16384
-    assert "max_tokens" not in OpenAi("gpt-4.1").body(question())
+    assert OpenAi("gpt-4.1").request_body(request())["max_completion_tokens"] == 16384
+    assert compatible("openai/gpt-5-mini").request_body(request())["max_completion_tokens"] == 16384
+    assert compatible("qwen3:8b").request_body(request())["max_tokens"] == 16384
+    assert "max_tokens" not in OpenAi("gpt-4.1").request_body(request())
 
 
 def test_openai_holds_answers_to_the_schema() -> None:
-    form = OpenAi("gpt-4.1").body(question())["response_format"]["json_schema"]
+    form = OpenAi("gpt-4.1").request_body(request())["response_format"]["json_schema"]
     assert form["strict"] is True
     assert form["schema"]["additionalProperties"] is False
 
 
 def test_other_servers_get_the_schema_as_it_was_written() -> None:
-    form = compatible("m").body(question())["response_format"]["json_schema"]
+    form = compatible("m").request_body(request())["response_format"]["json_schema"]
     assert form == {"name": "ExtractedEdges", "schema": ExtractedEdges.model_json_schema()}
 
 
 def test_openais_newest_models_keep_nothing_but_long_instructions() -> None:
-    short, long = (OpenAi("gpt-6-luna").body(question(system)) for system in (SHORT, LONG))
+    short, long = (OpenAi("gpt-6-luna").request_body(request(system)) for system in (SHORT, LONG))
     assert short["prompt_cache_options"] == {"mode": "explicit"}
     assert short["messages"][0]["content"] == SHORT
     assert long["messages"][0]["content"][0]["text"] == LONG
     assert "prompt_cache_breakpoint" in long["messages"][0]["content"][0]
-    assert "prompt_cache_options" not in OpenAi("gpt-4.1").body(question(LONG))
+    assert "prompt_cache_options" not in OpenAi("gpt-4.1").request_body(request(LONG))
 
 
 @pytest.mark.parametrize(
@@ -115,23 +115,23 @@ def test_openais_newest_models_keep_nothing_but_long_instructions() -> None:
     ],
 )
 def test_newer_claudes_get_a_form_and_older_ones_a_tool(model: str, takes_a_form: bool) -> None:
-    body = Anthropic(model).body(question())
+    body = Anthropic(model).request_body(request())
     assert ("format" in body.get("output_config", {})) is takes_a_form
     assert ("tool_choice" in body) is not takes_a_form
 
 
 @pytest.mark.parametrize("model", ["claude-haiku-4-5", "claude-sonnet-4-6"])
 def test_claudes_that_do_not_think_unasked_are_told_nothing_about_it(model: str) -> None:
-    assert "effort" not in Anthropic(model).body(question())["output_config"]
+    assert "effort" not in Anthropic(model).request_body(request())["output_config"]
 
 
 def test_claudes_that_think_unasked_are_told_to_think_little() -> None:
-    assert Anthropic("claude-opus-5-5").body(question())["output_config"]["effort"] == "low"
+    assert Anthropic("claude-opus-5-5").request_body(request())["output_config"]["effort"] == "low"
 
 
 def test_claude_keeps_long_instructions() -> None:
-    assert Anthropic("claude-sonnet-5").body(question())["system"] == SHORT
-    [part] = Anthropic("claude-sonnet-5").body(question(LONG))["system"]
+    assert Anthropic("claude-sonnet-5").request_body(request())["system"] == SHORT
+    [part] = Anthropic("claude-sonnet-5").request_body(request(LONG))["system"]
     assert part["cache_control"] == {"type": "ephemeral"}
 
 
@@ -154,7 +154,7 @@ def test_a_base_url_for_anthropic_may_end_with_its_version() -> None:
 def test_geminis_are_told_to_think_as_little_as_they_can(
     model: str, thinking: object, temperature: object
 ) -> None:
-    settings = Gemini(model).body(question())["generationConfig"]
+    settings = Gemini(model).request_body(request())["generationConfig"]
     assert settings.get("thinkingConfig") == thinking
     assert settings.get("temperature") == temperature
 
@@ -177,21 +177,26 @@ def test_geminis_name_may_have_its_folder_before_it() -> None:
     ],
 )
 def test_an_answer_is_found_wherever_servers_put_it(message: dict[str, Any]) -> None:
-    assert compatible("m").answer(openai_says(message)).text == SAID
+    assert compatible("m").parse_response(openai_says(message)).text == SAID
 
 
 @pytest.mark.parametrize(
     "message", [{"content": None}, {"reasoning_content": "Let me see."}, {"content": 3}, {}]
 )
 def test_thoughts_are_no_answer(message: dict[str, Any]) -> None:
-    assert compatible("m").answer(openai_says(message)).text == ""
+    assert compatible("m").parse_response(openai_says(message)).text == ""
 
 
 @pytest.mark.parametrize("body", [{}, {"choices": []}, {"content": 1}, {"candidates": [{}]}])
 @pytest.mark.parametrize("wire", [OpenAi("m"), Anthropic("m"), Gemini("m"), compatible("m")])
 def test_an_answer_with_nothing_in_it_is_empty(wire: ProviderAdapter, body: dict[str, Any]) -> None:
-    answer = wire.answer(body)
-    assert (answer.text, answer.prompt_tokens, answer.cut, answer.refused) == ("", 0, False, False)
+    answer = wire.parse_response(body)
+    assert (answer.text, answer.prompt_tokens, answer.truncated, answer.refused) == (
+        "",
+        0,
+        False,
+        False,
+    )
 
 
 ANYTHING = st.recursive(
@@ -222,21 +227,23 @@ BODIES = st.fixed_dictionaries(
 def test_whatever_is_answered_is_read_as_an_answer(
     wire: ProviderAdapter, body: dict[str, Any]
 ) -> None:
-    answer = wire.answer(body)
+    answer = wire.parse_response(body)
     assert isinstance(answer.text, str)
     assert isinstance(answer.prompt_tokens + answer.completion_tokens + answer.cached_tokens, int)
 
 
 @pytest.mark.parametrize("tokens", [-7, "7", True, 10**30, float("nan"), float("inf"), None, [7]])
 def test_what_cannot_be_a_number_of_tokens_is_none(tokens: object) -> None:
-    answer = compatible("m").answer(
+    answer = compatible("m").parse_response(
         openai_says({}, prompt_tokens=tokens, completion_tokens=tokens, total_tokens=tokens)
     )
     assert (answer.prompt_tokens, answer.completion_tokens) == (0, 0)
 
 
 def test_tokens_may_be_counted_with_a_point() -> None:
-    answer = compatible("m").answer(openai_says({}, prompt_tokens=7.0, completion_tokens=3.0))
+    answer = compatible("m").parse_response(
+        openai_says({}, prompt_tokens=7.0, completion_tokens=3.0)
+    )
     assert (answer.prompt_tokens, answer.completion_tokens) == (7, 3)
 
 
@@ -258,15 +265,19 @@ def test_all_that_was_generated_is_counted() -> None:
     wire = compatible("m")
     within = openai_says({}, prompt_tokens=100, completion_tokens=30, total_tokens=130)
     beside = openai_says({}, prompt_tokens=100, completion_tokens=10, total_tokens=130)
-    assert wire.answer(within).completion_tokens == wire.answer(beside).completion_tokens == 30
+    assert (
+        wire.parse_response(within).completion_tokens
+        == wire.parse_response(beside).completion_tokens
+        == 30
+    )
     thought = {"usageMetadata": {"candidatesTokenCount": 7, "thoughtsTokenCount": 3}}
-    assert Gemini("m").answer(thought).completion_tokens == 10
+    assert Gemini("m").parse_response(thought).completion_tokens == 10
 
 
 @pytest.mark.parametrize("wire", [OpenAi("m"), Anthropic("m"), Gemini("m")])
 def test_where_nothing_is_said_of_a_cache_nothing_was_cached(wire: ProviderAdapter) -> None:
     usage = {"prompt_tokens": 9, "input_tokens": 9, "promptTokenCount": 9}
-    answer = wire.answer({"usage": usage, "usageMetadata": usage})
+    answer = wire.parse_response({"usage": usage, "usageMetadata": usage})
     assert (answer.prompt_tokens, answer.cached_tokens) == (9, 0)
 
 
@@ -297,7 +308,7 @@ def test_where_nothing_is_said_of_a_cache_nothing_was_cached(wire: ProviderAdapt
 def test_what_was_read_before_is_part_of_the_prompt(
     wire: ProviderAdapter, usage: dict[str, Any]
 ) -> None:
-    answer = wire.answer(usage)
+    answer = wire.parse_response(usage)
     assert (answer.prompt_tokens, answer.cached_tokens) == (100, 40)
 
 
@@ -314,7 +325,7 @@ def test_what_was_read_before_is_part_of_the_prompt(
     ],
 )
 def test_a_refusal_is_told_from_an_answer(wire: ProviderAdapter, body: dict[str, Any]) -> None:
-    assert wire.answer(body).refused
+    assert wire.parse_response(body).refused
 
 
 @pytest.mark.parametrize(
@@ -327,27 +338,27 @@ def test_a_refusal_is_told_from_an_answer(wire: ProviderAdapter, body: dict[str,
     ],
 )
 def test_a_cut_answer_is_told_from_a_whole_one(wire: ProviderAdapter, body: dict[str, Any]) -> None:
-    assert wire.answer(body).cut
+    assert wire.parse_response(body).truncated
 
 
 def test_claudes_thoughts_are_passed_over() -> None:
     content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": SAID}]
-    assert Anthropic("m").answer({"content": content}).text == SAID
+    assert Anthropic("m").parse_response({"content": content}).text == SAID
 
 
 @pytest.mark.parametrize("given", [{"edges": []}, SAID])
 def test_what_a_tool_is_called_with_is_the_answer(given: object) -> None:
     content = [{"type": "text", "text": "Here."}, {"type": "tool_use", "input": given}]
-    assert Anthropic("m").answer({"content": content}).text == SAID
+    assert Anthropic("m").parse_response({"content": content}).text == SAID
 
 
 def test_a_question_without_a_form_is_asked_too() -> None:
     plain = ChatRequest("p", (ChatMessage("user", "hello"),), None, 100)
-    assert compatible("m").body(plain)["response_format"] == {"type": "json_object"}
-    assert "tools" not in Anthropic("m").body(plain)
-    assert "system" not in Anthropic("m").body(plain)
-    assert "systemInstruction" not in Gemini("m").body(plain)
-    assert "responseSchema" not in Gemini("m").body(plain)["generationConfig"]
+    assert compatible("m").request_body(plain)["response_format"] == {"type": "json_object"}
+    assert "tools" not in Anthropic("m").request_body(plain)
+    assert "system" not in Anthropic("m").request_body(plain)
+    assert "systemInstruction" not in Gemini("m").request_body(plain)
+    assert "responseSchema" not in Gemini("m").request_body(plain)["generationConfig"]
 
 
 def test_every_form_of_graphitis_stays_under_anthropics_limits() -> None:

@@ -39,9 +39,9 @@ async def test_a_server_that_takes_no_schema_is_asked_in_words(
     provider.faults = [refusal]
     provider.texts = [GOOD, GOOD]
     with pytest.raises(ModelBusy) as busy:
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     assert busy.value.retry_after == 0
-    assert (await model.answer(ASKED)).text == GOOD
+    assert (await model.complete(ASKED)).text == GOOD
     await model.close()
     again = provider.asked[1]
     assert again.body["response_format"] == {"type": "json_object"}
@@ -55,9 +55,9 @@ async def test_a_server_that_ignores_the_schema_is_told_it_in_words_too(
 ) -> None:
     model = served(provider)
     provider.texts = ["Sure! cart.py uses sqlite.", "It uses sqlite.", GOOD]
-    assert (await model.answer(ASKED)).text == "Sure! cart.py uses sqlite."
+    assert (await model.complete(ASKED)).text == "Sure! cart.py uses sqlite."
     for _ in range(2):
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     await model.close()
     told = ["JSON Schema" in asked.messages[1][1] for asked in provider.asked]
     assert told == [False, False, True], "one answer may be an accident"
@@ -68,7 +68,7 @@ async def test_a_first_slip_does_not_make_every_question_longer(provider: Provid
     model = served(provider)
     provider.texts = ["oops", GOOD, "oops", "oops", GOOD]
     for _ in range(5):
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     await model.close()
     assert not any("JSON Schema" in asked.messages[1][1] for asked in provider.asked)
 
@@ -77,7 +77,7 @@ async def test_a_server_that_knows_schemas_may_slip(provider: Provider) -> None:
     model = served(provider)
     provider.texts = [f"```json\n{GOOD}\n```", "oops", '{"other": 1}', GOOD]
     for _ in range(4):
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     await model.close()
     assert len({asked.messages[1][1] for asked in provider.asked}) == 1
 
@@ -86,11 +86,11 @@ async def test_another_refusal_of_the_question_stays_one(provider: Provider) -> 
     model = served(provider)
     provider.faults = [Fault(400, '{"error": {"message": "no such voice"}}'), NO_SCHEMA, NO_SCHEMA]
     with pytest.raises(BadTurn, match="no such voice"):
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     with pytest.raises(ModelBusy):
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     with pytest.raises(BadTurn, match="unavailable"):
-        await model.answer(ASKED)
+        await model.complete(ASKED)
     await model.close()
 
 

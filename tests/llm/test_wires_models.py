@@ -24,15 +24,15 @@ class Named:
         self.name = name
         self.closed = 0
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
-        return ChatResponse(self.name, len(question.prompt), 1, cut=False)
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        return ChatResponse(self.name, len(request.prompt_name), 1, truncated=False)
 
     async def close(self) -> None:
         self.closed += 1
 
 
 async def who(model: ChatModel, prompt: str) -> str:
-    return (await model.answer(ChatRequest(prompt, (), None, 1))).text
+    return (await model.complete(ChatRequest(prompt, (), None, 1))).text
 
 
 async def test_the_longest_beginning_wins() -> None:

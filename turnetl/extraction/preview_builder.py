@@ -30,7 +30,7 @@ _STAND_INS: Mapping[str, Any] = {
 
 @runtime_checkable
 class _Written(Protocol):
-    def body(self, question: ChatRequest) -> Mapping[str, Any]: ...
+    def request_body(self, request: ChatRequest) -> Mapping[str, Any]: ...
 
 
 async def requests(
@@ -52,7 +52,7 @@ async def requests(
         asked: the model of a run, bare; it is not asked.
         journal: what was answered already.
         estimate: tokens of a text.
-        parameters: what the model is told in every call, beside the question.
+        parameters: what the model is told in every call, beside the request.
     """
     overheard = _Overheard(asked, journal, parameters)
     extractor = read(overheard, _NoEmbedder())
@@ -62,17 +62,17 @@ async def requests(
     return tuple(
         RequestPreview(
             turn_id=episode.turn_id,
-            prompt=question.prompt,
-            model=_one(asked, question).name,
-            messages=question.messages,
-            schema=question.schema.name if question.schema else "",
-            tokens=estimate("\n".join(said.text for said in question.messages)),
-            max_tokens=question.max_tokens,
-            body=_body(_one(asked, question), question),
+            prompt=request.prompt_name,
+            model=_one(asked, request).name,
+            messages=request.messages,
+            schema=request.schema.name if request.schema else "",
+            tokens=estimate("\n".join(said.text for said in request.messages)),
+            max_tokens=request.max_tokens,
+            body=_body(_one(asked, request), request),
             is_known=known,
-            has_stand_in=any(STAND_IN in said.text for said in question.messages),
+            has_stand_in=any(STAND_IN in said.text for said in request.messages),
         )
-        for question, known in overheard.heard
+        for request, known in overheard.heard
     )
 
 
@@ -84,29 +84,29 @@ class _Overheard:
         self._parameters = parameters
         self._journal = journal
         self.heard: list[tuple[ChatRequest, bool]] = []
-        """Questions, and whether their answers are known."""
+        """Requests, and whether their answers are known."""
 
     @property
     def name(self) -> str:
         return self._asked.name
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         place = len(self.heard)
-        self.heard.append((question, False))
-        found = await self._found(question)
-        self.heard[place] = (question, found is not None)
-        if found is not None and found.cut:
-            raise TooLong(f"the answer to `{question.prompt}` was cut")
-        return found or ChatResponse(_stand_in(question), 0, 0, cut=False)
+        self.heard.append((request, False))
+        found = await self._found(request)
+        self.heard[place] = (request, found is not None)
+        if found is not None and found.truncated:
+            raise TooLong(f"the answer to `{request.prompt_name}` was cut")
+        return found or ChatResponse(_stand_in(request), 0, 0, truncated=False)
 
     async def close(self) -> None:
         """Nothing was opened."""
 
-    async def _found(self, question: ChatRequest) -> ChatResponse | None:
+    async def _found(self, request: ChatRequest) -> ChatResponse | None:
         if self._journal is None:
             return None
-        name = _one(self._asked, question).name
-        return await self._journal.found(key_of(name, question, self._parameters))
+        name = _one(self._asked, request).name
+        return await self._journal.found(key_of(name, request, self._parameters))
 
 
 class _NoEmbedder:
@@ -122,14 +122,14 @@ class _NoEmbedder:
         """Nothing was opened."""
 
 
-def _one(asked: ChatModel, question: ChatRequest) -> ChatModel:
-    return asked.of(question.prompt) if isinstance(asked, PerPrompt) else asked
+def _one(asked: ChatModel, request: ChatRequest) -> ChatModel:
+    return asked.of(request.prompt_name) if isinstance(asked, PerPrompt) else asked
 
 
-def _body(asked: ChatModel, question: ChatRequest) -> Mapping[str, Any] | None:
-    return asked.body(question) if isinstance(asked, _Written) else None
+def _body(asked: ChatModel, request: ChatRequest) -> Mapping[str, Any] | None:
+    return asked.request_body(request) if isinstance(asked, _Written) else None
 
 
-def _stand_in(question: ChatRequest) -> str:
-    fields = question.schema.json.get("properties", {}) if question.schema else {}
+def _stand_in(request: ChatRequest) -> str:
+    fields = request.schema.json.get("properties", {}) if request.schema else {}
     return json.dumps({name: _STAND_INS.get(name, []) for name in fields})

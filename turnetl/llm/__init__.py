@@ -1,6 +1,6 @@
 """Models: language models and embedders, and Graphiti's client classes in front of them.
 
-    chat                a question, an answer, and `Model`, the seam that all below is behind
+    chat                a request, an answer, and `Model`, the seam that all below is behind
     models              from a provider's name to a model; several by prompt as one
     openai, anthropic, gemini, schemas
                         wires: what is sent to each provider, and read from it
@@ -8,7 +8,7 @@
                         connections are beneath
     room, unwanted, in_words
                         what is learnt from a server's refusals: how long an answer may be, what it
-                        does not want beside a question, that the form must be told in words
+                        does not want beside a request, that the form must be told in words
     stack               what stands around every call: journal, budget (and reserve), retry (and
                         fit, whether an answer is what was asked for), limiter, meter (and prices)
     graphiti            the model and the embedder as Graphiti calls them; mended is what its

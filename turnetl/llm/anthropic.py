@@ -40,25 +40,25 @@ class Anthropic:
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"anthropic-version": _VERSION} | ({"x-api-key": api_key} if api_key else {})
 
-    def body(self, question: ChatRequest) -> dict[str, Any]:
-        system = "\n\n".join(said.text for said in question.messages if said.role == "system")
+    def request_body(self, request: ChatRequest) -> dict[str, Any]:
+        system = "\n\n".join(said.text for said in request.messages if said.role == "system")
         body: dict[str, Any] = {
             "model": self.model,
-            "max_tokens": question.max_tokens,
+            "max_tokens": request.max_tokens,
             "messages": [
                 {"role": said.role, "content": said.text}
-                for said in question.messages
+                for said in request.messages
                 if said.role != "system"
             ],
         }
         if system:
             body["system"] = _marked(system)
         if _TAKES_A_FORM.search(self.model):
-            return body | self._output(question.schema)
-        body["max_tokens"] = min(question.max_tokens, _MOST_OF_OLD)
-        return body | _tool(question.schema)
+            return body | self._output(request.schema)
+        body["max_tokens"] = min(request.max_tokens, _MOST_OF_OLD)
+        return body | _tool(request.schema)
 
-    def answer(self, body: Mapping[str, Any]) -> ChatResponse:
+    def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
         content, usage = dig(body, "content"), dig(body, "usage")
         cached = count(dig(usage, "cache_read_input_tokens"))
         written = count(dig(usage, "cache_creation_input_tokens"))
@@ -66,7 +66,7 @@ class Anthropic:
             text=_said(content if isinstance(content, list) else []),
             prompt_tokens=count(dig(usage, "input_tokens")) + written + cached,
             completion_tokens=count(dig(usage, "output_tokens")),
-            cut=dig(body, "stop_reason") in _CUT,
+            truncated=dig(body, "stop_reason") in _CUT,
             cached_tokens=cached,
             refused=dig(body, "stop_reason") == "refusal",
         )

@@ -147,20 +147,20 @@ class BudgetedModel:
     def name(self) -> str:
         return self._model.name
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         """Ask once there is room for it.
 
         Raises:
             Exhausted: there is none and will be none.
         """
-        async with self._budget.reserved(reserves(question, self._price)) as reserve:
+        async with self._budget.reserved(reserves(request, self._price)) as reserve:
             try:
-                return await self._model.answer(replace(question, max_tokens=reserve.longest))
+                return await self._model.complete(replace(request, max_tokens=reserve.longest))
             except BadTurn as error:
-                if reserve.longest == question.max_tokens:
+                if reserve.longest == request.max_tokens:
                     raise
                 # It might have come to something, had there been more left.
-                raise self._budget.stop(worst(question, self._price)) from error
+                raise self._budget.stop(worst(request, self._price)) from error
 
     async def close(self) -> None:
         await self._model.close()

@@ -1,4 +1,4 @@
-"""A call to a language model: a question with a schema, an answer with its price.
+"""A call to a language model: a request with a schema, an answer with its price.
 
 `ChatModel` is the seam that everything around a call stands behind: what wraps a model is a model.
 """
@@ -32,7 +32,7 @@ class ResponseSchema:
 
     name: str
     json: Mapping[str, Any]
-    form: type[BaseModel] | None = field(default=None, compare=False, repr=False)
+    response_model: type[BaseModel] | None = field(default=None, compare=False, repr=False)
     """What an answer is checked with."""
 
     @cached_property
@@ -48,9 +48,9 @@ class ResponseSchema:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One call. Holds neither clock nor random key: the same question is the same value."""
+    """One call. Holds neither clock nor random key: the same request is the same value."""
 
-    prompt: str
+    prompt_name: str
     """Which of Graphiti's prompts it is."""
     messages: tuple[ChatMessage, ...]
     schema: ResponseSchema | None
@@ -64,7 +64,7 @@ class ChatResponse:
     text: str
     prompt_tokens: int
     completion_tokens: int
-    cut: bool
+    truncated: bool
     """The answer stopped at the limit of tokens."""
     cached_tokens: int = 0
     """Of the prompt, those that the provider had read before and asks less for."""
@@ -76,7 +76,7 @@ class ChatResponse:
     """Until the answer was there, waiting before the call left out."""
     cost: float | None = 0.0
     """US dollars; None where no price is known."""
-    journaled: bool = False
+    from_journal: bool = False
     """Out of the journal: nothing was paid for it now."""
 
     @property
@@ -90,7 +90,7 @@ class ChatResponse:
             seconds=self.seconds,
         )
 
-    def costing(self, usage: Usage) -> "ChatResponse":
+    def with_usage(self, usage: Usage) -> "ChatResponse":
         """Return the same answer, as what all attempts at it used together."""
         return replace(
             self,
@@ -111,13 +111,13 @@ class ChatModel(Protocol):
         """Provider and model: part of a group's recipe."""
         ...
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         """Ask once.
 
         Raises:
             ModelRefused: a person must act first: a key, credit, the model's name.
             ModelBusy: no answer after some patience.
-            BadTurn: this question cannot be answered, others can.
+            BadTurn: this request cannot be answered, others can.
         """
         ...
 
@@ -126,7 +126,7 @@ class ChatModel(Protocol):
 
 
 class ProviderAdapter(Protocol):
-    """A provider's format: how a question is sent and an answer read. Pure."""
+    """A provider's format: how a request is sent and an answer read. Pure."""
 
     @property
     def provider(self) -> str: ...
@@ -138,9 +138,9 @@ class ProviderAdapter(Protocol):
 
     def headers(self, api_key: str | None) -> dict[str, str]: ...
 
-    def body(self, question: ChatRequest) -> dict[str, Any]: ...
+    def request_body(self, request: ChatRequest) -> dict[str, Any]: ...
 
-    def answer(self, body: Mapping[str, Any]) -> ChatResponse:
+    def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
         """Read a successful response. What it lacks is empty; nothing is raised."""
         ...
 

@@ -15,7 +15,7 @@ from turnetl.errors import ModelRefused
 class Timeouts:
     """How long a call may take. Seconds."""
 
-    answer: float = 120.0
+    total: float = 120.0
     """From the first byte sent to the last one read."""
     connect: float = 10.0
 

@@ -1,6 +1,6 @@
 """How long an answer may be of a model that has less room than is asked for.
 
-Many servers refuse a question if it and the longest answer asked for do not fit their context
+Many servers refuse a request if it and the longest answer asked for do not fit their context
 together, or if that answer is longer than the model can give. They say how much would fit: it is
 learnt from that, once a model.
 """
@@ -12,11 +12,11 @@ from turnetl.errors import TooLong
 from turnetl.llm.chat import ChatRequest
 
 _LEAST = 1_000
-"""Tokens of an answer: with less room, it is the question that is too long."""
+"""Tokens of an answer: with less room, it is the request that is too long."""
 _MARGIN = 1.1
-"""Of a question's tokens: others may have more in a character."""
+"""Of a request's tokens: others may have more in a character."""
 _AROUND = 100
-"""Tokens that a server puts around a question."""
+"""Tokens that a server puts around a request."""
 
 _ANSWER = re.compile(
     r"at most (\d+) (?:completion|output) tokens|max_tokens: \d+ > (\d+)"
@@ -42,27 +42,27 @@ class Room:
         self._a_character = 0.0
         """Tokens."""
 
-    def fitted(self, question: ChatRequest) -> ChatRequest:
-        """Return the question with no longer an answer than there is room for.
+    def fitted(self, request: ChatRequest) -> ChatRequest:
+        """Return the request with no longer an answer than there is room for.
 
         Raises:
             TooLong: there is too little.
         """
-        most = question.max_tokens
+        most = request.max_tokens
         if self._answer is not None:
             most = min(most, self._answer)
         if self._context is not None:
-            left = self._context - self._tokens(question)
+            left = self._context - self._tokens(request)
             if left < min(_LEAST, most):
                 raise TooLong(
-                    f"a question of about {self._tokens(question):,} tokens leaves no room for an "
+                    f"a request of about {self._tokens(request):,} tokens leaves no room for an "
                     f"answer in the model's {self._context:,}"
                 )
             most = min(most, left)
-        return question if most == question.max_tokens else replace(question, max_tokens=most)
+        return request if most == request.max_tokens else replace(request, max_tokens=most)
 
     def learn(self, words: str, asked: ChatRequest) -> bool:
-        """Return whether the question may be asked again, for a shorter answer.
+        """Return whether the request may be asked again, for a shorter answer.
 
         Args:
             words: in which the provider said that it does not fit.
@@ -81,12 +81,12 @@ class Room:
             self._a_character = max(self._a_character, a_character)
         return self.fitted(asked).max_tokens < asked.max_tokens
 
-    def _tokens(self, question: ChatRequest) -> int:
-        return int(_characters(question) * self._a_character) + _AROUND
+    def _tokens(self, request: ChatRequest) -> int:
+        return int(_characters(request) * self._a_character) + _AROUND
 
 
-def _characters(question: ChatRequest) -> int:
-    return sum(len(said.text) for said in question.messages)
+def _characters(request: ChatRequest) -> int:
+    return sum(len(said.text) for said in request.messages)
 
 
 def _number(pattern: re.Pattern[str], words: str) -> int | None:

@@ -8,7 +8,7 @@ from turnetl.llm.prices import Price
 from turnetl.model import Usage
 
 _ASKS = 2
-"""How often a question may be asked with the longest answers; with shorter ones, more often."""
+"""How often a request may be asked with the longest answers; with shorter ones, more often."""
 _SHORTEST = 2_048
 """Tokens that an answer may have at least: hardly one needs as many."""
 _WRONG = 700
@@ -30,40 +30,40 @@ class Reserve:
     """Tokens that its answer may have."""
 
 
-def worst(question: ChatRequest, price: Price | None) -> Reserve:
-    """Return what a question may use at worst: asked again, with the longest answers.
+def worst(request: ChatRequest, price: Price | None) -> Reserve:
+    """Return what a request may use at worst: asked again, with the longest answers.
 
     `retry.Retried` keeps to it: before it asks again, it asks `bears_another`.
     """
-    usage = longest(question, _ASKS)
-    return Reserve(tokens_of(usage), price.of(usage) if price else 0.0, question.max_tokens)
+    usage = longest(request, _ASKS)
+    return Reserve(tokens_of(usage), price.of(usage) if price else 0.0, request.max_tokens)
 
 
-def bears_another(question: ChatRequest, spent: Usage, again: ChatRequest) -> bool:
-    """Whether `again` may be asked, too, within what was set aside for the question."""
-    whole, one = longest(question, _ASKS), longest(again, 1)
+def bears_another(request: ChatRequest, spent: Usage, again: ChatRequest) -> bool:
+    """Whether `again` may be asked, too, within what was set aside for the request."""
+    whole, one = longest(request, _ASKS), longest(again, 1)
     return (
         spent.prompt_tokens + one.prompt_tokens <= whole.prompt_tokens
         and spent.completion_tokens + one.completion_tokens <= whole.completion_tokens
     )
 
 
-def longest(question: ChatRequest, asks: int) -> Usage:
+def longest(request: ChatRequest, asks: int) -> Usage:
     """Return what so many answers of the greatest length would use, each shown with the next."""
-    prompt, answer = _prompt(question), question.max_tokens
+    prompt, answer = _prompt(request), request.max_tokens
     return Usage(
         prompt_tokens=sum(prompt + ask * (answer + _WRONG) for ask in range(asks)),
         completion_tokens=asks * answer,
     )
 
 
-def reserves(question: ChatRequest, price: Price | None) -> Iterator[Reserve]:
-    """Yield what the question may use at worst, then with shorter and shorter answers."""
-    most = question.max_tokens
-    yield worst(question, price)
+def reserves(request: ChatRequest, price: Price | None) -> Iterator[Reserve]:
+    """Yield what the request may use at worst, then with shorter and shorter answers."""
+    most = request.max_tokens
+    yield worst(request, price)
     while most > _SHORTEST:
         most = max(most // 2, _SHORTEST)
-        yield worst(replace(question, max_tokens=most), price)
+        yield worst(replace(request, max_tokens=most), price)
 
 
 def tokens_of(usage: Usage) -> int:
@@ -71,13 +71,13 @@ def tokens_of(usage: Usage) -> int:
     return usage.prompt_tokens + usage.completion_tokens
 
 
-def _prompt(question: ChatRequest) -> int:
+def _prompt(request: ChatRequest) -> int:
     """Return a bound on the tokens of a prompt: none is shorter than a byte.
 
     Prose has four bytes a token, but lists of digits and random letters have hardly more than one.
     A schema is sent as the answer's form, and to some servers in words too.
     """
-    texts = [said.text for said in question.messages]
-    form = question.schema.written if question.schema is not None else ""
+    texts = [said.text for said in request.messages]
+    form = request.schema.written if request.schema is not None else ""
     size = sum(len(text.encode("utf-8", "replace")) for text in (*texts, form, form))
     return size + _A_MESSAGE * len(texts) + _A_CALL

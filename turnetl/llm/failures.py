@@ -71,9 +71,9 @@ def error(said: Said, where: str, *, settings: str) -> TurnetlError:
     if remedy := _remedy(said):
         return ModelRefused(f"{where}: {remedy.format(settings=settings)} ({said})")
     if _is_too_long(said):
-        return TooLong(f"{where}: the question is too long ({said})", words=said.words)
+        return TooLong(f"{where}: the request is too long ({said})", words=said.words)
     if said.status in _OF_THE_QUESTION:
-        return BadTurn(f"{where} does not take this question ({said})", words=said.words)
+        return BadTurn(f"{where} does not take this request ({said})", words=said.words)
     return ModelBusy(f"{where} is busy ({said})", said.wait)
 
 
@@ -104,7 +104,7 @@ _BUSY = (
     HTTPStatus.TOO_MANY_REQUESTS,
 )
 _OF_THE_QUESTION = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-"""Whatever else is refused is refused to every question."""
+"""Whatever else is refused is refused to every request."""
 _A_FAILURE = re.compile(r"[45]\d\d")
 _TOMORROW = "the quota of a day is used up; go on tomorrow, or name another model"
 _CREDIT = re.compile(
@@ -120,7 +120,7 @@ _TOO_LONG = re.compile(
     r"|input token count|too many (input |prompt )?tokens|reduce the length",
     re.IGNORECASE,
 )
-"""How OpenAI, Anthropic, Gemini, vLLM and llama.cpp say it; with 429, where a question is beyond a
+"""How OpenAI, Anthropic, Gemini, vLLM and llama.cpp say it; with 429, where a request is beyond a
 whole minute's tokens."""
 _MAY_BE_TOO_LONG = (HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS)
 _REFUSING = (HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS)

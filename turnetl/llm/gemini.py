@@ -37,28 +37,28 @@ class Gemini:
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"x-goog-api-key": api_key} if api_key else {}
 
-    def body(self, question: ChatRequest) -> dict[str, Any]:
-        settings: dict[str, Any] = {"maxOutputTokens": question.max_tokens}
+    def request_body(self, request: ChatRequest) -> dict[str, Any]:
+        settings: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
         if (1,) <= _version(self.model) < (3,):
             # Later ones go round in circles with any but their own.
             settings["temperature"] = 0
         if thinking := self._thinking():
             settings["thinkingConfig"] = thinking
-        if question.schema is not None:
+        if request.schema is not None:
             settings["responseMimeType"] = "application/json"
-            settings["responseSchema"] = openapi(question.schema.json)
+            settings["responseSchema"] = openapi(request.schema.json)
         body = {
             "contents": [
                 {"role": _ROLES[said.role], "parts": [{"text": said.text}]}
-                for said in question.messages
+                for said in request.messages
                 if said.role != "system"
             ],
             "generationConfig": settings,
         }
-        system = [{"text": said.text} for said in question.messages if said.role == "system"]
+        system = [{"text": said.text} for said in request.messages if said.role == "system"]
         return body | ({"systemInstruction": {"parts": system}} if system else {})
 
-    def answer(self, body: Mapping[str, Any]) -> ChatResponse:
+    def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
         parts, usage = dig(body, "candidates", 0, "content", "parts"), dig(body, "usageMetadata")
         ended = dig(body, "candidates", 0, "finishReason")
         return ChatResponse(
@@ -70,7 +70,7 @@ class Gemini:
             prompt_tokens=count(dig(usage, "promptTokenCount")),
             completion_tokens=count(dig(usage, "candidatesTokenCount"))
             + count(dig(usage, "thoughtsTokenCount")),
-            cut=ended == "MAX_TOKENS",
+            truncated=ended == "MAX_TOKENS",
             cached_tokens=count(dig(usage, "cachedContentTokenCount")),
             refused=ended in _REFUSED or bool(dig(body, "promptFeedback", "blockReason")),
         )

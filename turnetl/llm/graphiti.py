@@ -54,14 +54,14 @@ class GraphitiModel(LLMClient):
         """Return the answer as parsed JSON that fits `response_model`."""
         self._apply_attribute_extraction_preamble(messages, attribute_extraction)
         messages[0].content += get_extraction_language_instruction(group_id)
-        question = ChatRequest(
-            prompt=prompt_name or "",
+        request = ChatRequest(
+            prompt_name=prompt_name or "",
             messages=tuple(ChatMessage(_role(m.role), clean(m.content)) for m in messages),
             schema=schemas.of(response_model) if response_model is not None else None,
             max_tokens=max_tokens or self.max_tokens,
         )
         try:
-            return await self._answer(question)
+            return await self._answer(request)
         except TurnetlError as error:
             self._failure = self._failure or error
             raise
@@ -70,9 +70,9 @@ class GraphitiModel(LLMClient):
     async def _generate_response(self, *_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError("Graphiti calls generate_response only")
 
-    async def _answer(self, question: ChatRequest) -> dict[str, Any]:
+    async def _answer(self, request: ChatRequest) -> dict[str, Any]:
         try:
-            answer = await self._asked.answer(question)
+            answer = await self._asked.complete(request)
             self.usage += answer.usage
             said: dict[str, Any] = sanitized(validate.parsed(answer.text))
         except BadTurn as error:
@@ -80,7 +80,7 @@ class GraphitiModel(LLMClient):
             raise
         except ValueError as error:
             raise BadTurn(
-                f"model `{self._asked.name}` answered `{question.prompt}` with something that "
+                f"model `{self._asked.name}` answered `{request.prompt_name}` with something that "
                 f"does not fit: {validate.reason(error)}"
             ) from error
         return said

@@ -54,33 +54,33 @@ class HttpModel:
     def name(self) -> str:
         return f"{self._wire.provider}/{self._wire.model}"
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         """Ask once.
 
         Raises:
             ModelBusy: also where it has too little room for so long an answer, or does not take
-                something said beside the question; asked at once again, it is asked otherwise.
+                something said beside the request; asked at once again, it is asked otherwise.
             ModelRefused, TooLong, BadTurn: as a model does.
         """
-        began, asked = time.perf_counter(), self._room.fitted(question)
-        sent = self._unwanted.without(self._wire.body(asked))
+        began, asked = time.perf_counter(), self._room.fitted(request)
+        sent = self._unwanted.without(self._wire.request_body(asked))
         try:
             answered = await self._endpoint.ask(sent)
         except BadTurn as error:
             if self._has_learnt(error, asked, sent):
                 raise ModelBusy(str(error), retry_after=0) from error
             raise
-        return replace(self._wire.answer(answered), seconds=time.perf_counter() - began)
+        return replace(self._wire.parse_response(answered), seconds=time.perf_counter() - began)
 
-    def body(self, question: ChatRequest) -> Mapping[str, Any]:
+    def request_body(self, request: ChatRequest) -> Mapping[str, Any]:
         """Return what would be sent now."""
-        return self._unwanted.without(self._wire.body(self._room.fitted(question)))
+        return self._unwanted.without(self._wire.request_body(self._room.fitted(request)))
 
     async def close(self) -> None:
         await self._endpoint.close()
 
     def _has_learnt(self, error: BadTurn, asked: ChatRequest, sent: Mapping[str, Any]) -> bool:
-        """Whether the question may be asked again, in another way."""
+        """Whether the request may be asked again, in another way."""
         if isinstance(error, TooLong):
             return self._room.learn(error.words, asked)
         if name := self._unwanted.learn(error.words, sent):
@@ -137,14 +137,14 @@ class Endpoint:
     async def _post(self, body: bytes) -> "_Response":
         try:
             async with (
-                asyncio.timeout(self._timeouts.answer),
+                asyncio.timeout(self._timeouts.total),
                 self._connections.post(self._url, body) as response,
             ):
                 return _Response(
                     response.status_code, response.headers, await self._whole(response)
                 )
         except TimeoutError as error:
-            waited = f"{self._timeouts.answer:g} s"
+            waited = f"{self._timeouts.total:g} s"
             raise ModelBusy(f"{self._where} did not answer within {waited}", hung=True) from error
         except httpx.HTTPError as error:
             what = str(error) or type(error).__name__

@@ -34,7 +34,7 @@ class Limiter:
 
         Args:
             requests_per_minute: in any 60 s; None for no limit.
-            tokens_per_minute: of questions and answers; None for no limit.
+            tokens_per_minute: of requests and answers; None for no limit.
             at_once: calls in flight.
             longest_wait: seconds; a provider that asks for more is not asked until then.
             clock: seconds, from anywhere, never backwards.
@@ -133,11 +133,11 @@ class LimitedModel:
     def name(self) -> str:
         return self._model.name
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
-        characters = sum(len(said.text) for said in question.messages)
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        characters = sum(len(said.text) for said in request.messages)
         async with self._limiter.call(self.name, characters) as taken:
             try:
-                answer = await self._model.answer(question)
+                answer = await self._model.complete(request)
             except ModelBusy as busy:
                 if busy.retry_after is not None:
                     self._limiter.pause(self.name, busy.retry_after)

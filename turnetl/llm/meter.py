@@ -57,30 +57,30 @@ class MeteredModel:
     def name(self) -> str:
         return self._model.name
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         began = self._meter.clock()
         try:
-            answer = await self._model.answer(question)
+            answer = await self._model.complete(request)
         except BaseException:
             # What the provider asks for an answer that never came is not known.
             usage = Usage(calls=1, seconds=self._meter.clock() - began)
-            self._meter.add(question.prompt, usage)
+            self._meter.add(request.prompt_name, usage)
             raise
-        answer = replace(_counted(question, answer), seconds=self._meter.clock() - began)
+        answer = replace(_counted(request, answer), seconds=self._meter.clock() - began)
         answer = replace(answer, cost=self._price.of(answer.usage) if self._price else None)
-        self._meter.add(question.prompt, answer.usage)
+        self._meter.add(request.prompt_name, answer.usage)
         return answer
 
     async def close(self) -> None:
         await self._model.close()
 
 
-def _counted(question: ChatRequest, answer: ChatResponse) -> ChatResponse:
+def _counted(request: ChatRequest, answer: ChatResponse) -> ChatResponse:
     """Return the answer with estimates where the provider says nothing of tokens.
 
     A budget would never end otherwise.
     """
-    prompt = (said.text for said in question.messages)
+    prompt = (said.text for said in request.messages)
     return replace(
         answer,
         prompt_tokens=answer.prompt_tokens or estimated(*prompt),

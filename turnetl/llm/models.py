@@ -63,9 +63,9 @@ class PerPrompt:
         told = ", ".join(f"{prefix}={others[prefix]}" for prefix in sorted(others))
         return f"{self._default.name} ({told})"
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         """Ask the model for this prompt, once; raises what it raises."""
-        return await self.of(question.prompt).answer(question)
+        return await self.of(request.prompt_name).complete(request)
 
     def of(self, prompt: str) -> ChatModel:
         fitting = (m for prefix, m in self._by_prefix.items() if prompt.startswith(prefix))

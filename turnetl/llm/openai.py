@@ -26,7 +26,7 @@ class OpenAiCompatible:
     """llama.cpp, vLLM, Ollama, gateways: `base_url` goes up to and with `/v1`.
 
     The schema goes as pydantic writes it, as Graphiti sends it: these servers take the whole of
-    JSON Schema, or none of it, which is no matter of dialect. Where a question has no schema,
+    JSON Schema, or none of it, which is no matter of dialect. Where a request has no schema,
     any JSON object is asked for.
     """
 
@@ -41,32 +41,32 @@ class OpenAiCompatible:
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"Authorization": f"Bearer {api_key}"} if api_key else {}
 
-    def body(self, question: ChatRequest) -> dict[str, Any]:
+    def request_body(self, request: ChatRequest) -> dict[str, Any]:
         thinks = _thinks(self.model)
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": said.role, "content": said.text} for said in question.messages],
+            "messages": [{"role": said.role, "content": said.text} for said in request.messages],
             # Of models that think, the old name is refused.
-            "max_completion_tokens" if thinks else "max_tokens": question.max_tokens,
+            "max_completion_tokens" if thinks else "max_tokens": request.max_tokens,
             "response_format": {"type": "json_object"},
         }
         if not _OWN_TEMPERATURE.match(self.model):
             body["temperature"] = 0
         if self.effort is not None:
             body["reasoning_effort"] = self.effort
-        if question.schema is not None:
-            form = {"name": question.schema.name, "schema": question.schema.json}
+        if request.schema is not None:
+            form = {"name": request.schema.name, "schema": request.schema.json}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
 
-    def answer(self, body: Mapping[str, Any]) -> ChatResponse:
+    def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
         message, usage = dig(body, "choices", 0, "message"), dig(body, "usage")
         ended = dig(body, "choices", 0, "finish_reason")
         return ChatResponse(
             text=_said(message),
             prompt_tokens=count(dig(usage, "prompt_tokens")),
             completion_tokens=_completion(usage),
-            cut=ended == "length",
+            truncated=ended == "length",
             cached_tokens=count(
                 dig(usage, "prompt_tokens_details", "cached_tokens")
                 or dig(usage, "prompt_cache_hit_tokens")
@@ -86,19 +86,19 @@ class OpenAi(OpenAiCompatible):
     base_url: str = BASE_URL
     provider: str = "openai"
 
-    def body(self, question: ChatRequest) -> dict[str, Any]:
-        body = super().body(question)
+    def request_body(self, request: ChatRequest) -> dict[str, Any]:
+        body = super().request_body(request)
         body.pop("max_tokens", None)
-        body["max_completion_tokens"] = question.max_tokens
+        body["max_completion_tokens"] = request.max_tokens
         if effort := self.effort or _least_effort(self.model):
             body["reasoning_effort"] = effort
         if _version(self.model) >= (5, 6):
             # These charge a quarter more for prompts they keep, and by default keep all: ours
             # differ early on, and are read once.
             body["prompt_cache_options"] = {"mode": "explicit"}
-            body["messages"] = [_marked(said) for said in question.messages]
-        if question.schema is not None:
-            form = {"name": question.schema.name, "schema": strict(question.schema.json)}
+            body["messages"] = [_marked(said) for said in request.messages]
+        if request.schema is not None:
+            form = {"name": request.schema.name, "schema": strict(request.schema.json)}
             body["response_format"]["json_schema"] = form | {"strict": True}
         return body
 

@@ -1,4 +1,4 @@
-"""What was begun in the last minute: requests, and the tokens of questions and answers."""
+"""What was begun in the last minute: requests, and the tokens of requests and answers."""
 
 import math
 from collections import deque
@@ -48,7 +48,7 @@ class Requests:
 
 
 class Tokens:
-    """When a question of a size may begin: by an estimate that learns from answers."""
+    """When a request of a size may begin: by an estimate that learns from answers."""
 
     def __init__(self, per_minute: int | None) -> None:
         self._most = per_minute

@@ -41,7 +41,7 @@ class RetryPolicy:
     longest_wait: float = 60.0
     """If a provider asks for more, the run ends and may go on later."""
     asks: int = 5
-    """At most so many answers to one question, until one fits."""
+    """At most so many answers to one request, until one fits."""
 
 
 async def with_retries(
@@ -112,7 +112,7 @@ class RetryingModel:
     def name(self) -> str:
         return self._model.name
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         """Ask until an answer fits, each time with what was wrong with the last.
 
         All answers together use no more than two of the greatest length would, which is what a
@@ -120,63 +120,63 @@ class RetryingModel:
 
         Raises:
             ModelRefused, ModelBusy: as the model, the latter after some patience.
-            TooLong: question or answer did not fit; asking again would give the same.
+            TooLong: request or answer did not fit; asking again would give the same.
             BadTurn: no answer fits. Its usage is what they cost, as TooLong's.
         """
-        spent, asked = Usage(), question
+        spent, asked = Usage(), request
         for ask in range(1, self._patience.asks + 1):
             answer = await self._one(asked, spent)
             spent = answer.usage
             try:
-                return self._fitting(question, answer)
+                return self._fitting(request, answer)
             except ValueError as error:
-                again = _again(question, answer, error)
-                if ask == self._patience.asks or not bears_another(question, spent, again):
-                    raise self._bad(question, error, spent) from error
-                log.info("asking again", extra={"prompt": question.prompt})
+                again = _again(request, answer, error)
+                if ask == self._patience.asks or not bears_another(request, spent, again):
+                    raise self._bad(request, error, spent) from error
+                log.info("asking again", extra={"prompt": request.prompt_name})
                 asked = again
         raise AssertionError("unreachable: the last ask returns or raises")
 
     async def close(self) -> None:
         await self._model.close()
 
-    async def _one(self, question: ChatRequest, before: Usage) -> ChatResponse:
+    async def _one(self, request: ChatRequest, before: Usage) -> ChatResponse:
         """Return an answer that counts what the ones before it cost."""
         try:
             answer = await with_retries(
-                lambda: self._model.answer(question),
+                lambda: self._model.complete(request),
                 self._patience,
                 sleep=self._sleep,
                 chance=self._chance,
             )
-            return answer.costing(answer.usage + before)
+            return answer.with_usage(answer.usage + before)
         except BadTurn as error:
             error.usage += before
             raise
 
-    def _fitting(self, question: ChatRequest, answer: ChatResponse) -> ChatResponse:
+    def _fitting(self, request: ChatRequest, answer: ChatResponse) -> ChatResponse:
         """Return the answer as plain JSON.
 
         Raises:
             TooLong: it was cut.
             ValueError: it does not fit; says why.
         """
-        if answer.cut:
+        if answer.truncated:
             raise TooLong(
-                f"model `{self.name}`: the answer to `{question.prompt}` was cut after "
+                f"model `{self.name}`: the answer to `{request.prompt_name}` was cut after "
                 f"{answer.completion_tokens:,} tokens",
                 answer.usage,
             )
         if answer.refused:
             raise ValueError("a refusal in place of an answer")
         text = validate.plain(answer.text)
-        validate.check(text, question.schema)
+        validate.check(text, request.schema)
         return replace(answer, text=text)
 
-    def _bad(self, question: ChatRequest, error: ValueError, spent: Usage) -> BadTurn:
+    def _bad(self, request: ChatRequest, error: ValueError, spent: Usage) -> BadTurn:
         return BadTurn(
-            f"model `{self.name}` answered `{question.prompt}` {spent.calls} times with something "
-            f"that does not fit: {validate.reason(error)}",
+            f"model `{self.name}` answered `{request.prompt_name}` {spent.calls} times with "
+            f"something that does not fit: {validate.reason(error)}",
             spent,
         )
 
@@ -185,12 +185,12 @@ def _given_up(busy: ModelBusy, why: str) -> ModelBusy:
     return ModelBusy(f"{busy}; {why}: run the same again later", busy.retry_after)
 
 
-def _again(question: ChatRequest, answer: ChatResponse, error: ValueError) -> ChatRequest:
-    """Return the question with the answer's beginning and what is wrong with it."""
+def _again(request: ChatRequest, answer: ChatResponse, error: ValueError) -> ChatRequest:
+    """Return the request with the answer's beginning and what is wrong with it."""
     wrong = (
         f"That does not fit: {validate.reason(error)}. Answer again, with the JSON object alone."
     )
     # Providers refuse an empty message.
     shown = answer.text[:MOST_SHOWN].strip() or "(no answer)"
     more = (ChatMessage("assistant", shown), ChatMessage("user", wrong))
-    return replace(question, messages=(*question.messages, *more))
+    return replace(request, messages=(*request.messages, *more))

@@ -31,7 +31,7 @@ class SchemaInPrompt:
     """A model whose server is told the form of the answer as servers are, until that fails.
 
     It has failed when the server refuses to be given a schema, or when the first answers, two of
-    them, are nothing like what was asked for. From then on the form stands in the question, too.
+    them, are nothing like what was asked for. From then on the form stands in the request, too.
     """
 
     def __init__(self, model: HttpModel) -> None:
@@ -47,7 +47,7 @@ class SchemaInPrompt:
     def name(self) -> str:
         return self._model.name
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         """Ask once.
 
         Raises:
@@ -55,11 +55,11 @@ class SchemaInPrompt:
                 words.
             ModelRefused, BadTurn: as the model.
         """
-        if question.schema is None:
-            return await self._model.answer(question)
-        asked = self._asked(question, question.schema)
+        if request.schema is None:
+            return await self._model.complete(request)
+        asked = self._asked(request, request.schema)
         try:
-            answer = await self._model.answer(asked)
+            answer = await self._model.complete(asked)
         except (BadTurn, ModelBusy) as error:
             # Some say 500 to it.
             if asked.schema is None or not _says_no(error):
@@ -67,29 +67,35 @@ class SchemaInPrompt:
             self._asks_form, self._says = False, True
             log.warning("model `%s` takes no schema; it is told in words", self.name)
             raise ModelBusy(str(error), retry_after=0) from error
-        self._learn(answer, question.schema)
+        self._learn(answer, request.schema)
         return answer
 
-    def body(self, question: ChatRequest) -> Mapping[str, Any]:
+    def request_body(self, request: ChatRequest) -> Mapping[str, Any]:
         """Return what would be sent now."""
-        asked = self._asked(question, question.schema) if question.schema else question
-        return self._model.body(asked)
+        asked = self._asked(request, request.schema) if request.schema else request
+        return self._model.request_body(asked)
 
     async def close(self) -> None:
         await self._model.close()
 
-    def _asked(self, question: ChatRequest, schema: ResponseSchema) -> ChatRequest:
+    def _asked(self, request: ChatRequest, schema: ResponseSchema) -> ChatRequest:
         if not self._says:
-            return question
+            return request
         return replace(
-            question,
-            messages=_told(question.messages, schema),
+            request,
+            messages=_told(request.messages, schema),
             schema=schema if self._asks_form else None,
         )
 
     def _learn(self, answer: ChatResponse, schema: ResponseSchema) -> None:
         """Judge by the first answer that fits, or by two that do not."""
-        if self._knows_schemas or self._says or answer.cut or answer.refused or not answer.text:
+        if (
+            self._knows_schemas
+            or self._says
+            or answer.truncated
+            or answer.refused
+            or not answer.text
+        ):
             return
         if _is_like(answer.text, schema):
             self._knows_schemas = True

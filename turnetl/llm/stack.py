@@ -24,7 +24,7 @@ class ModelStack:
     limiter: Limiter
     meter: Meter | None
     parameters: str = ""
-    """What is said to every model in every call: another word on it is another question."""
+    """What is said to every model in every call: another word on it is another request."""
 
 
 def wrap(base: ChatModel, shared: ModelStack) -> ChatModel:

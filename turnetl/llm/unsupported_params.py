@@ -1,4 +1,4 @@
-"""What is said beside a question and a model does not want: learnt from its refusals.
+"""What is said beside a request and a model does not want: learnt from its refusals.
 
 Which models take a temperature, an effort, or the one name or the other for the longest answer is
 known by their names. Behind a name that a person gave, as of a deployment, may be any.

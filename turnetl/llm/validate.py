@@ -56,8 +56,8 @@ def check(text: str, schema: ResponseSchema | None) -> None:
     """
     found = parsed(text)
     _bounded(found)
-    if schema is not None and schema.form is not None:
-        schema.form.model_validate(found)
+    if schema is not None and schema.response_model is not None:
+        schema.response_model.model_validate(found)
 
 
 def reason(error: ValueError) -> str:

@@ -86,7 +86,7 @@ def model(settings: Settings, around: ModelStack | None = None) -> ChatModel:
         base_url=chosen.base_url,
         api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
         effort=chosen.effort,
-        timeouts=Timeouts(answer=chosen.timeout_seconds),
+        timeouts=Timeouts(total=chosen.timeout_seconds),
         around=partial(wrap, shared=around) if around is not None else _alone,
     )
 

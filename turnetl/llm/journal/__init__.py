@@ -1,4 +1,4 @@
-"""What models answered, by what they were asked: a question is paid for once, whatever dies."""
+"""What models answered, by what they were asked: a request is paid for once, whatever dies."""
 
 from turnetl.llm.journal.key import key_of
 from turnetl.llm.journal.model import JournaledModel

@@ -22,7 +22,7 @@ _GRACE = 30.0
 class JournaledModel:
     """A model that looks into a journal before it asks, and writes there before it answers.
 
-    A question that is in the air is joined. A call goes on when whoever began it is gone: it is
+    A request that is in the air is joined. A call goes on when whoever began it is gone: it is
     paid for, and whoever asks next finds its answer. That an answer was too long is kept as well.
     """
 
@@ -40,7 +40,7 @@ class JournaledModel:
         Args:
             model: asked for what is not in the journal.
             journal: of all models of the process; closed by whoever opened it, after this.
-            parameters: what the model is told in every call, beside the question.
+            parameters: what the model is told in every call, beside the request.
             grace: seconds that `close` waits for answers which nobody waits for any more.
             is_sent: whether the call that a task makes has left; `close` waits for no other.
         """
@@ -55,7 +55,7 @@ class JournaledModel:
     def name(self) -> str:
         return self._model.name
 
-    async def answer(self, question: ChatRequest) -> ChatResponse:
+    async def complete(self, request: ChatRequest) -> ChatResponse:
         """Ask once, if it was not asked before. What cost nothing now is `journaled`.
 
         Raises:
@@ -63,17 +63,17 @@ class JournaledModel:
             TooLong: as the model, or as it did before; with what that cost.
             ModelRefused, ModelBusy, BadTurn, Exhausted: as the model. Not kept.
         """
-        key = key_of(self.name, question, self._parameters)
+        key = key_of(self.name, request, self._parameters)
         if key not in self._air:
-            found = await self._found(key, question)
+            found = await self._found(key, request)
             if found is not None:
                 return found
         joined = key in self._air
         if not joined:
-            self._begin(key, question)
+            self._begin(key, request)
         # The call is shared: whoever is cancelled takes it from nobody.
         answer = await asyncio.shield(self._air[key])
-        return replace(answer, journaled=True) if joined else answer
+        return replace(answer, from_journal=True) if joined else answer
 
     async def close(self) -> None:
         """Wait a while for answers on their way: they are paid for. Then break off, and close."""
@@ -91,41 +91,41 @@ class JournaledModel:
             log.warning(waited, self._grace, f"{len(self._air):,}")
             await asyncio.wait(self._air.values(), timeout=self._grace)
 
-    async def _found(self, key: str, question: ChatRequest) -> ChatResponse | None:
+    async def _found(self, key: str, request: ChatRequest) -> ChatResponse | None:
         found = await self._journal.found(key)
         if found is None:
             return None
-        if not found.cut and not _fits(found, question):
+        if not found.truncated and not _fits(found, request):
             # Kept by a version that was content with less, perhaps.
-            self._journal.distrust(key, question.prompt)
+            self._journal.distrust(key, request.prompt_name)
             return None
         self._journal.use(key)
         # Else a run that finds everything would let nothing else run, not even a lease's renewal.
         await asyncio.sleep(0)
-        if found.cut:
+        if found.truncated:
             raise TooLong(
-                f"model `{self.name}`: the answer to `{question.prompt}` was cut after "
+                f"model `{self.name}`: the answer to `{request.prompt_name}` was cut after "
                 f"{found.completion_tokens:,} tokens, says the journal",
                 found.usage,
             )
         return found
 
-    def _begin(self, key: str, question: ChatRequest) -> None:
-        call = asyncio.create_task(self._asked(key, question))
+    def _begin(self, key: str, request: ChatRequest) -> None:
+        call = asyncio.create_task(self._asked(key, request))
         self._air[key] = call
         call.add_done_callback(lambda done: self._landed(key, done))
 
-    async def _asked(self, key: str, question: ChatRequest) -> ChatResponse:
+    async def _asked(self, key: str, request: ChatRequest) -> ChatResponse:
         await self._journal.check()
         try:
-            answer = await self._model.answer(question)
+            answer = await self._model.complete(request)
         except TooLong as error:
-            # A question that did not even fit has cost nothing.
+            # A request that did not even fit has cost nothing.
             if error.usage.calls:
-                await self._journal.kept(key, question, self.name, _cut(error.usage))
+                await self._journal.kept(key, request, self.name, _cut(error.usage))
             raise
-        if not (answer.cut or answer.refused):
-            await self._journal.kept(key, question, self.name, answer)
+        if not (answer.truncated or answer.refused):
+            await self._journal.kept(key, request, self.name, answer)
         return answer
 
     def _landed(self, key: str, call: asyncio.Task[ChatResponse]) -> None:
@@ -135,9 +135,9 @@ class JournaledModel:
             call.exception()
 
 
-def _fits(answer: ChatResponse, question: ChatRequest) -> bool:
+def _fits(answer: ChatResponse, request: ChatRequest) -> bool:
     try:
-        validate.check(answer.text, question.schema)
+        validate.check(answer.text, request.schema)
     except ValueError:
         return False
     return True
@@ -145,7 +145,7 @@ def _fits(answer: ChatResponse, question: ChatRequest) -> bool:
 
 def _cut(usage: Usage) -> ChatResponse:
     """Return what is kept of an answer that was too long: what it cost."""
-    return ChatResponse("", 0, 0, cut=True).costing(usage)
+    return ChatResponse("", 0, 0, truncated=True).with_usage(usage)
 
 
 async def _broken_off(calls: Iterable["asyncio.Task[ChatResponse]"]) -> None:

@@ -40,21 +40,21 @@ _MOST = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is kept of a call; not the question itself, only its digest and size."""
+    """What is kept of a call; not the request itself, only its digest and size."""
 
     key: str
     values: tuple[Any, ...]
     """In the order of `TABLE`."""
-    answer: ChatResponse
+    complete: ChatResponse
     """As it will be found."""
     kept_at: datetime
 
 
-def row_of(key: str, question: ChatRequest, model: str, answer: ChatResponse, now: datetime) -> Row:
+def row_of(key: str, request: ChatRequest, model: str, answer: ChatResponse, now: datetime) -> Row:
     said, figures = answer.text.encode("utf-8", "surrogatepass"), _figures(answer)
-    names = (_plain(question.prompt), _plain(model))
-    values = (key, *names, time_said(now), size_of(question), *figures, 0)
-    kept = replace(answer, journaled=True)
+    names = (_plain(request.prompt_name), _plain(model))
+    values = (key, *names, time_said(now), size_of(request), *figures, 0)
+    kept = replace(answer, from_journal=True)
     return Row(key, (*values, _mark(key, said, figures), said), kept, now)
 
 
@@ -68,12 +68,12 @@ def answer_of(key: str, read: Sequence[Any]) -> ChatResponse | None:
         text=said.decode("utf-8", "surrogatepass"),
         prompt_tokens=prompt,
         completion_tokens=completion,
-        cut=bool(cut),
+        truncated=bool(cut),
         cached_tokens=cached,
         calls=calls,
         seconds=seconds,
         cost=cost,
-        journaled=True,
+        from_journal=True,
     )
 
 
@@ -98,7 +98,7 @@ def _figures(answer: ChatResponse) -> tuple[int, int, int, int, float, float | N
         _count(answer.cached_tokens),
         _number(answer.seconds),
         None if answer.cost is None else _number(answer.cost),
-        int(answer.cut),
+        int(answer.truncated),
     )
 
 

@@ -82,13 +82,13 @@ class Journal:
         if len(self._uses) >= _USES:
             self._thread.submit(self._count_uses)
 
-    def keep(self, key: str, question: ChatRequest, model_name: str, answer: ChatResponse) -> None:
+    def keep(self, key: str, request: ChatRequest, model_name: str, answer: ChatResponse) -> None:
         """Write the answer, whole or not at all. One that is there already stays.
 
         Raises:
             JournalRefused: it cannot be written.
         """
-        self._write(row_of(key, question, model_name, answer, self._clock()))
+        self._write(row_of(key, request, model_name, answer, self._clock()))
 
     async def found(self, key: str) -> ChatResponse | None:
         """Do as `find`, without keeping others from their work."""
@@ -103,10 +103,10 @@ class Journal:
         return await self._apart(self._find_at_last, key)
 
     async def kept(
-        self, key: str, question: ChatRequest, model_name: str, answer: ChatResponse
+        self, key: str, request: ChatRequest, model_name: str, answer: ChatResponse
     ) -> None:
         """Do as `keep`, without keeping others from their work; hold what cannot be written."""
-        row = row_of(key, question, model_name, answer, self._clock())
+        row = row_of(key, request, model_name, answer, self._clock())
         # It is written even if whoever waits is cancelled: it is paid for.
         await asyncio.shield(self._apart(self._write_or_hold, row))
 
@@ -214,7 +214,7 @@ class Journal:
 
     def _find(self, key: str, *, patiently: bool) -> ChatResponse | None:
         if key in self._held:
-            return self._held[key].answer
+            return self._held[key].complete
         read = self._opened().find(key, patiently=patiently)
         if read is None or key in self._unreadable:
             return None
