@@ -18,10 +18,10 @@ test: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 fast: $(VENV)/.ready
-	$(BIN)/pytest -m "not neo4j and not prefect"
+	$(BIN)/pytest -n auto -m "not neo4j and not prefect"
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks

@@ -19,7 +19,30 @@ from turnetl.llm.retry import RetryingModel, RetryPolicy
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
+# Every process of a parallel run must use one server of each kind.
+SERVERS = ("neo4j", "prefect")
+
 GRAPHS = ["ladybug", pytest.param("neo4j", marks=pytest.mark.neo4j)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Group the tests for `--dist loadgroup`: one group per server, one per other file.
+
+    A group runs in one process: a server starts once per run, a module's fixtures once. The
+    groups that need a server are the longest and come first.
+    """
+    groups = {item: _group(item) for item in items}
+    for item, group in groups.items():
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: groups[item] not in SERVERS)
+
+
+def _group(item: pytest.Item) -> str:
+    for server in SERVERS:
+        if item.get_closest_marker(server):
+            return server
+    return str(item.path.relative_to(item.config.rootpath))
 
 
 @pytest.fixture(scope="session")

@@ -101,7 +101,7 @@ def test_a_secret_in_base64_is_cut_out(redactor: Redactor) -> None:
     [
         f"commit {sha1(b'x', usedforsecurity=False).hexdigest()}",
         f"sha256:{sha256(b'x').hexdigest()}",
-        f'{{"promptId": "{uuid4()}", "uuid": "{uuid4()}"}}',
+        pytest.param(f'{{"promptId": "{uuid4()}", "uuid": "{uuid4()}"}}', id="UUIDs"),
         f"requirements==1.0 --hash=sha256:{sha256(b'y').hexdigest()}",
         f"cache key: {sha1(b'k', usedforsecurity=False).hexdigest()}",
         "apiKey: PostgresAPIKey,",
