@@ -88,7 +88,7 @@ def measure(name: str, lakes: Path) -> list[Cost]:
 
 def said(folder: Path) -> str:
     lake = Lake(folder)
-    calls = pl.col("tools").list.len().mean().alias("calls")
+    calls = pl.col("tool_calls").list.len().mean().alias("calls")
     rows = lake.scan_turns(ONE).select(pl.len(), pl.col("chars").mean(), calls).collect()
     turns, chars, held = rows.row(0)
     paths = lake.turn_paths(ONE)
@@ -163,7 +163,7 @@ def varied(of: pl.DataFrame, copy: int, archive: int) -> pl.DataFrame:
     names = ["turn_id", "session_id", "prompt_id", "parent_session_id", "content_hash"]
     day = timedelta(days=copy, seconds=7 * copy)
     call = pl.element().struct
-    outcome = worded(call.field("outcome"), copy).alias("outcome")
+    outcome = worded(call.field("result"), copy).alias("result")
     call_at = (call.field("ended_at") + day).alias("ended_at")
     tool = call.with_fields(worded(call.field("input"), copy).alias("input"), outcome, call_at)
     return of.with_columns(
@@ -171,7 +171,7 @@ def varied(of: pl.DataFrame, copy: int, archive: int) -> pl.DataFrame:
         pl.col("started_at", "ended_at") + day,
         worded(pl.col("user_text"), copy),
         worded(pl.col("assistant_text"), copy),
-        pl.col("tools").list.eval(tool),
+        pl.col("tool_calls").list.eval(tool),
         pl.col("archive") + f"-{archive}",
         group_id=pl.lit(ONE),
     )

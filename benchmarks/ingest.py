@@ -85,7 +85,7 @@ def _varied(one: Episode, group: GroupId, around: int) -> Episode:
     of, later = one.turn, timedelta(days=400 * around)
     started = (of.started_at or datetime.min.replace(tzinfo=UTC)) + later
     tools = tuple(
-        replace(tool, input=tool.input.replace("/", f"/v{around}_", 1)) for tool in of.tools
+        replace(tool, input=tool.input.replace("/", f"/v{around}_", 1)) for tool in of.tool_calls
     )
     turn = replace(
         of,
@@ -94,7 +94,7 @@ def _varied(one: Episode, group: GroupId, around: int) -> Episode:
         session_id=SessionId(f"{of.session_id} {around}"),
         started_at=started,
         ended_at=of.ended_at and of.ended_at + later,
-        tools=tools,
+        tool_calls=tools,
     )
     return replace(one, turn=turn)
 

@@ -176,7 +176,7 @@ def agree(work: Work, paths: Sequence[Path]) -> bool:
 def told(folder: Path) -> pl.DataFrame:
     """Return what a person would compare, in one order."""
     frames = [pl.read_parquet(path) for path in sorted(folder.rglob("*.parquet"))]
-    calls = pl.col("tools").list.eval(pl.element().struct.field("name"))
+    calls = pl.col("tool_calls").list.eval(pl.element().struct.field("name"))
     return (
         pl.concat(frames)
         .sort("archive", "first_byte")

@@ -155,12 +155,12 @@ def take(found: list[Json], calls: dict[str, Json], row: Json, result: Json) -> 
         content = "\n".join(piece.get("text") or f"[{piece['type']}]" for piece in content)
     call = calls.get(result.get("tool_use_id", ""))
     if call is not None:
-        call["outcome"] = without_tags(content)
+        call["result"] = without_tags(content)
         call["is_error"] = bool(result.get("is_error"))
         call["ended_at"] = time(row)
     said = content.partition("the user said:\n")[2] if result.get("is_error") else ""
     if said and found:
-        found[-1]["answers"].append(said.partition("\n\nNote: The user's")[0].strip())
+        found[-1]["user_answers"].append(said.partition("\n\nNote: The user's")[0].strip())
 
 
 def without_tags(text: str) -> str:
@@ -189,9 +189,9 @@ def begin(prompt: str, row: Json, before: Json | None) -> Json:
         "user_text": prompt,
         "said": [],
         "steering": [],
-        "answers": [],
-        "tools": [],
-        "subagents": [],
+        "user_answers": [],
+        "tool_calls": [],
+        "subagent_prompts": [],
         "usage": {},
         "closed_by": None,
         "chars": len(prompt),
@@ -206,11 +206,11 @@ def assistant(turn: Json, calls: dict[str, Json], message: Json, blocks: list[Js
             turn["said"].append(block["text"])
         elif block["type"] == "tool_use":
             tool = call(block)
-            turn["tools"].append(tool)
+            turn["tool_calls"].append(tool)
             turn["chars"] += len(json.dumps(block["input"]))
             calls[block["id"]] = tool
             if block["name"] in ("Task", "Agent"):
-                turn["subagents"].append(block["input"].get("prompt", ""))
+                turn["subagent_prompts"].append(block["input"].get("prompt", ""))
     usage = message.get("usage") or {}
     tokens = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
     before = turn["usage"].get(message.get("id"), (0, 0))
@@ -223,7 +223,7 @@ def call(block: Json) -> Json:
     return {
         "name": block["name"],
         "input": cut(" ".join(line.split()), 600, 200),
-        "outcome": "",
+        "result": "",
         "is_error": False,
         "ended_at": None,
     }
@@ -245,13 +245,17 @@ def time(row: Json) -> datetime | None:
 def finished(turn: Json) -> Json:
     usage = turn.pop("usage").values()
     turn["assistant_text"] = "\n\n".join(turn.pop("said"))
-    turn["chars"] += len(turn["assistant_text"]) + sum(len(of["outcome"]) for of in turn["tools"])
-    for tool in turn["tools"]:
-        tool["outcome"] = cut(tool["outcome"], 1200, 800)
+    turn["chars"] += len(turn["assistant_text"]) + sum(
+        len(of["result"]) for of in turn["tool_calls"]
+    )
+    for tool in turn["tool_calls"]:
+        tool["result"] = cut(tool["result"], 1200, 800)
     turn["input_tokens"] = sum(given for given, _ in usage)
     turn["output_tokens"] = sum(made for _, made in usage)
     turn["closed"] = turn["closed_by"] is not None
-    content = json.dumps([turn["user_text"], turn["assistant_text"], turn["tools"]], default=str)
+    content = json.dumps(
+        [turn["user_text"], turn["assistant_text"], turn["tool_calls"]], default=str
+    )
     turn["content_hash"] = hashlib.sha256(content.encode()).hexdigest()[:32]
     return turn
 

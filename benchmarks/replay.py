@@ -148,7 +148,7 @@ def named(line: str) -> set[str]:
 
 def raw(turn: Turn) -> str:
     """Return the turn as its archive has it."""
-    tools = (f"{tool.name} {tool.input}\n{tool.outcome}" for tool in turn.tools)
+    tools = (f"{tool.name} {tool.input}\n{tool.result}" for tool in turn.tool_calls)
     return "\n".join([turn.user_text, turn.assistant_text, *tools])
 
 

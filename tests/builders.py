@@ -28,7 +28,7 @@ GROUP = GroupId("shop")
 
 
 def tool(name: str, call: str, outcome: str = "", *, is_error: bool = False) -> ToolCall:
-    return ToolCall(name=name, input=call, outcome=outcome, is_error=is_error, ended_at=START)
+    return ToolCall(name=name, input=call, result=outcome, is_error=is_error, ended_at=START)
 
 
 def turn(native: str = "p0", **fields: Any) -> Turn:
@@ -48,9 +48,9 @@ def turn(native: str = "p0", **fields: Any) -> Turn:
         user_text="Why does the checkout test fail?",
         assistant_text="The cart was empty because the fixture forgot an item.",
         steering=(),
-        answers=(),
-        tools=(),
-        subagents=(),
+        user_answers=(),
+        tool_calls=(),
+        subagent_prompts=(),
         model="claude-opus-4",
         cwd="/home/dev/shop",
         git_branch="main",
@@ -69,7 +69,7 @@ def turn(native: str = "p0", **fields: Any) -> Turn:
         content_hash="",
     )
     whole = replace(whole, **fields)
-    said = ids.digest(whole.user_text, whole.assistant_text, repr(whole.tools))
+    said = ids.digest(whole.user_text, whole.assistant_text, repr(whole.tool_calls))
     return replace(whole, content_hash=said)
 
 

@@ -37,7 +37,7 @@ class ToolCall:
     name: str
     input: str
     """The call as one line: the command, the path, or compact JSON."""
-    outcome: str
+    result: str
     """Head and tail of what the tool gave back, and from between them lines about failures."""
     is_error: bool
     ended_at: datetime | None
@@ -60,9 +60,9 @@ class Turn:
     user_text: str
     assistant_text: str
     steering: tuple[str, ...]
-    answers: tuple[str, ...]
-    tools: tuple[ToolCall, ...]
-    subagents: tuple[str, ...]
+    user_answers: tuple[str, ...]
+    tool_calls: tuple[ToolCall, ...]
+    subagent_prompts: tuple[str, ...]
     model: str | None
     cwd: str | None
     git_branch: str | None

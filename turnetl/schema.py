@@ -14,7 +14,7 @@ TOOL = pl.Struct(
     {
         "name": pl.String,
         "input": pl.String,
-        "outcome": pl.String,
+        "result": pl.String,
         "is_error": pl.Boolean,
         "ended_at": TIME,
     }
@@ -58,9 +58,11 @@ TURNS = Table(
         Column("user_text", pl.String, "the prompt, redacted"),
         Column("assistant_text", pl.String, "the answers, joined by blank lines, redacted"),
         Column("steering", TEXTS, "what the person said while the agent worked, in order"),
-        Column("answers", TEXTS, "what the person said inside tool results, in order"),
-        Column("tools", pl.List(TOOL), "calls in order; of long outcomes head, tail and failures"),
-        Column("subagents", TEXTS, "prompts given to subagents, in order"),
+        Column("user_answers", TEXTS, "what the person said inside tool results, in order"),
+        Column(
+            "tool_calls", pl.List(TOOL), "calls in order; of long outcomes head, tail and failures"
+        ),
+        Column("subagent_prompts", TEXTS, "prompts given to subagents, in order"),
         Column("model", pl.String, "last seen in the turn; null if none"),
         Column("cwd", pl.String, "last seen in the turn, redacted; null if none"),
         Column("git_branch", pl.String, "last seen in the turn, redacted; null if none"),

@@ -55,7 +55,7 @@ def test_each_file_holds_the_turns_and_the_words_that_it_should(report: parse.Pa
         str(Path(of.archive).relative_to(ARCHIVES).with_suffix("")): (
             of.counts.turns,
             of.counts.steering,
-            of.counts.answers,
+            of.counts.user_answers,
             of.counts.glued_lines,
         )
         for of in report.archives
@@ -93,7 +93,7 @@ def test_every_turn_has_a_time_in_the_spring_of_2026_and_an_answer(lake: Lake) -
 @pytest.mark.usefixtures("report")
 def test_commands_fail_and_pass_later_in_the_same_session(lake: Lake) -> None:
     for turn in _session(_turns(lake, "bookshop"), "bookshop/2026-03-03-checkout")[:2]:
-        tests = [call.is_error for call in turn.tools if "pytest" in call.input]
+        tests = [call.is_error for call in turn.tool_calls if "pytest" in call.input]
         assert tests == [True, False]
 
 
@@ -106,7 +106,7 @@ def test_the_stopped_rewrite_is_an_interrupted_turn(lake: Lake) -> None:
 @pytest.mark.usefixtures("report")
 def test_both_kinds_of_subagent_belong_to_the_turn_that_asked_for_them(lake: Lake) -> None:
     asked = [*_turns(lake, "bookshop"), *_turns(lake, "shoebox")]
-    files = [Path(turn.archive).name for turn in asked for _ in turn.subagents]
+    files = [Path(turn.archive).name for turn in asked for _ in turn.subagent_prompts]
     assert files == ["2026-03-24-payments.jsonl", "2026-02-21-first-steps.jsonl"]
 
 

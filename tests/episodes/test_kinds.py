@@ -22,7 +22,7 @@ CODE = "```python\nprint(1)\n```\n"
 
 def kind(*calls: ToolCall, **fields: Any) -> str:
     said: dict[str, Any] = {"user_text": "Go on.", "assistant_text": "Done.", **fields}
-    row = frames.turns(turn(tools=calls, **said)).select(classify.KIND.alias("kind"))
+    row = frames.turns(turn(tool_calls=calls, **said)).select(classify.KIND.alias("kind"))
     return str(row.collect().item())
 
 
@@ -117,7 +117,7 @@ def test_a_config_may_name_the_kinds_that_there_are_and_no_others() -> None:
 
 
 def test_the_table_has_the_kind_of_every_turn() -> None:
-    table = episodes(frames.turns(turn("a"), turn("b", tools=(FAILED, FAILED))))
+    table = episodes(frames.turns(turn("a"), turn("b", tool_calls=(FAILED, FAILED))))
     assert dict(table.select("prompt_id", "kind").iter_rows()) == {
         "a": classify.CONVERSATIONAL,
         "b": classify.ERROR_HEAVY,

@@ -34,7 +34,7 @@ def some_turns() -> list[Turn]:
             started_at=None if at % 7 == 0 else START + timedelta(minutes=at),
             user_text=said,
             assistant_text="Sure." if said == "ok" else "Done. " * at,
-            tools=calls,
+            tool_calls=calls,
             archive=f"{session}.jsonl",
             chars=100 * at,
         )
@@ -45,7 +45,15 @@ def some_turns() -> list[Turn]:
 
 
 def vars_of(of: Turn) -> dict[str, Any]:
-    names = ["session_id", "ordinal", "started_at", "user_text", "assistant_text", "tools", "chars"]
+    names = [
+        "session_id",
+        "ordinal",
+        "started_at",
+        "user_text",
+        "assistant_text",
+        "tool_calls",
+        "chars",
+    ]
     return {"native": of.prompt_id, **{name: getattr(of, name) for name in names}}
 
 
@@ -114,11 +122,13 @@ def test_what_waited_on_disk_is_gone_afterwards_also_if_nobody_reads_on(tmp_path
 
 @ROOMS
 def test_a_rule_of_a_persons_own_sees_what_was_called(tmp_path: Path, room: int) -> None:
-    called = pl.col("tools").list.eval(pl.element().struct.field("input") == "make 1").list.any()
+    called = (
+        pl.col("tool_calls").list.eval(pl.element().struct.field("input") == "make 1").list.any()
+    )
     rule = NoiseRule("made", 1, "For this test.", called, definition="tools: make 1")
     rows = in_slices(batches(some_turns(), 7), [rule], tmp_path, room=room)
     found = pl.concat(rows).filter(pl.col("noise") == "made")
-    expected = [of for of in some_turns() if "make 1" in [call.input for call in of.tools]]
+    expected = [of for of in some_turns() if "make 1" in [call.input for call in of.tool_calls]]
     assert set(found["turn_id"]) == {of.turn_id for of in expected} != set()
 
 

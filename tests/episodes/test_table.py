@@ -64,8 +64,8 @@ def test_turns_without_a_time_stand_last_in_the_order_of_their_archive() -> None
 
 def test_the_same_turns_give_the_same_rows_whichever_archive_is_read_first() -> None:
     turns = [
-        at(0, "p0", archive="a.jsonl", tools=(tool("Bash", "ls"), tool("Bash", "pytest"))),
-        at(0, "p0", archive="b.jsonl", tools=(tool("Bash", "ls"), tool("Bash", "pytest"))),
+        at(0, "p0", archive="a.jsonl", tool_calls=(tool("Bash", "ls"), tool("Bash", "pytest"))),
+        at(0, "p0", archive="b.jsonl", tool_calls=(tool("Bash", "ls"), tool("Bash", "pytest"))),
         at(1, "p1", archive="a.jsonl", user_text="ok", assistant_text="Good."),
         at(1, "p2", archive="c.jsonl", session_id="s2", user_text="ok", assistant_text="Good."),
     ]
@@ -82,7 +82,7 @@ def test_noise_is_marked_and_stays() -> None:
 
 def test_a_turn_of_which_nothing_is_left_is_noise_and_no_empty_episode() -> None:
     listed = (tool("TodoWrite", "[]", "ok"),)
-    blank = at(0, "p0", user_text="", assistant_text="", tools=listed)
+    blank = at(0, "p0", user_text="", assistant_text="", tool_calls=listed)
     assert made(blank).select("noise", "text").rows() == [("empty", "")]
     table = made(at(0, "p0", user_text="ok", assistant_text=""), at(1, "p1"))
     assert "empty" not in table["noise"].to_list()
@@ -99,7 +99,7 @@ def test_lengths_are_those_of_the_turn_and_of_the_text() -> None:
 def test_a_text_leaves_out_what_the_patterns_for_its_group_and_kind_match() -> None:
     failed = tool("Bash", "make", "exit 2", is_error=True)
     turns = [
-        at(number, name, assistant_text="Loud. Soft.", tools=(failed,) * (name == "failed"))
+        at(number, name, assistant_text="Loud. Soft.", tool_calls=(failed,) * (name == "failed"))
         for number, name in enumerate(("first", "failed", "last"))
     ]
     special = {

@@ -18,7 +18,7 @@ def text(patterns: Sequence[str] = (), **fields: Any) -> str:
 
 
 def line(call: ToolCall, **fields: Any) -> str:
-    return text(tools=(call,), **fields).partition("\n\ntools: ")[2]
+    return text(tool_calls=(call,), **fields).partition("\n\ntools: ")[2]
 
 
 def test_a_turn_reads_as_the_messages_of_a_conversation() -> None:
@@ -26,8 +26,11 @@ def test_a_turn_reads_as_the_messages_of_a_conversation() -> None:
         user_text="Mend the cart",
         assistant_text="Done.",
         steering=("and the basket", "in Rust"),
-        answers=("use Postgres",),
-        tools=(tool("Read", "/home/dev/shop/cart.py", "..."), tool("Bash", "make", "2 passed")),
+        user_answers=("use Postgres",),
+        tool_calls=(
+            tool("Read", "/home/dev/shop/cart.py", "..."),
+            tool("Bash", "make", "2 passed"),
+        ),
     )
     assert whole == (
         "user: Mend the cart\n\nassistant: Done.\n\nuser: and the basket\n\nuser: in Rust"
@@ -53,7 +56,7 @@ WORDS = [
 def test_the_persons_words_are_whole(words: str) -> None:
     assert words.strip() in text(user_text=words)
     assert words.strip() in text(steering=(words,))
-    assert words.strip() in text(answers=(words,))
+    assert words.strip() in text(user_answers=(words,))
 
 
 def test_colours_are_gone() -> None:
@@ -81,7 +84,7 @@ def test_of_a_progress_bar_the_end_is_kept() -> None:
 
 
 def test_lines_that_repeat_are_told_once() -> None:
-    assert text(tools=(tool("Bash", "make"),) * 3).count("tools: Bash make") == 1
+    assert text(tool_calls=(tool("Bash", "make"),) * 3).count("tools: Bash make") == 1
     failing = "E   KeyError: 'cart'\n" * 9
     told = line(tool("Bash", "pytest", failing, is_error=True))
     assert told == "Bash pytest -> failed: E KeyError: 'cart'"
@@ -135,7 +138,7 @@ def test_the_folder_of_the_turn_is_left_out() -> None:
 
 
 def test_the_lists_an_agent_keeps_for_itself_are_not_told() -> None:
-    assert text(tools=(tool("TodoWrite", '{"todos":[]}', "ok"),)) == "user: Q\n\nassistant: A"
+    assert text(tool_calls=(tool("TodoWrite", '{"todos":[]}', "ok"),)) == "user: Q\n\nassistant: A"
 
 
 def test_of_a_long_call_both_ends_are_kept() -> None:
@@ -166,9 +169,9 @@ def test_what_patterns_match_is_left_out_but_never_of_the_persons_words() -> Non
     turn_with = {
         "user_text": noisy,
         "steering": (noisy,),
-        "answers": (noisy,),
+        "user_answers": (noisy,),
         "assistant_text": f"Done.\n{noisy}",
-        "tools": (tool("Bash", "echo DEBUG x; make", f"{noisy}2 passed"),),
+        "tool_calls": (tool("Bash", "echo DEBUG x; make", f"{noisy}2 passed"),),
     }
     told = text(patterns=(r"(?m)^DEBUG.*\n", "echo [^;]*; "), **turn_with)
     assert told == (
@@ -184,7 +187,7 @@ def test_patterns_read_so_much_of_a_text_that_none_takes_forever() -> None:
 
 def test_a_call_that_is_made_again_is_told_once_with_all_that_came_of_it() -> None:
     makes = [tool("Bash", "make", said) for said in ("1 failed", "", "1 failed", "2 passed")]
-    told = text(tools=(makes[0], tool("Edit", "a.py"), *makes[1:]))
+    told = text(tool_calls=(makes[0], tool("Edit", "a.py"), *makes[1:]))
     assert told.endswith("tools: Bash make -> 1 failed, then done, then 2 passed\ntools: Edit a.py")
 
 
@@ -194,7 +197,7 @@ def test_of_a_call_made_many_times_the_first_outcomes_and_the_last_are_told() ->
 
 
 def line_of_many(*calls: ToolCall) -> str:
-    return text(tools=calls).partition("\n\ntools: ")[2]
+    return text(tool_calls=calls).partition("\n\ntools: ")[2]
 
 
 LONG_BLOCK = "def total(cart):\n" + "    add(cart)\n" * 40
@@ -286,7 +289,7 @@ def many_sided(n: int) -> Turn:
     calls = tuple(tool(NAMES[one.role], "make", one.text, is_error=one.failed) for one in some)
     blocks = "\n\n".join(f"```\n{one.text}\n```" for one in SAMPLES[n : n + n % 2])
     return turn(
-        f"p{n}", tools=calls, assistant_text=f"So:\n{blocks}", cwd=None if n % 5 else "/a/b"
+        f"p{n}", tool_calls=calls, assistant_text=f"So:\n{blocks}", cwd=None if n % 5 else "/a/b"
     )
 
 

@@ -50,7 +50,7 @@ def sessions(reading: ParsedArchive) -> list[list[str]]:
 
 
 def used(turn: RawTurn) -> list[tuple[str, str, str]]:
-    return [(tool.name, tool.input, tool.outcome) for tool in turn.tools]
+    return [(tool.name, tool.input, tool.result) for tool in turn.tool_calls]
 
 
 def test_every_line_is_a_conversation_of_its_own() -> None:
@@ -114,7 +114,7 @@ def test_calls_without_keys_get_their_outcomes_in_order_and_nothing_is_lost() ->
         ("read", '{"path": "b.txt', '{"stdout":"","exit_code":1}'),
         ("tool", "", "nobody asked"),
     ]
-    assert [tool.is_error for tool in turn.tools] == [False, True, False]
+    assert [tool.is_error for tool in turn.tool_calls] == [False, True, False]
     assert turn.assistant_texts == ["I cannot say more."]
     assert openai("tools.jsonl").counts.tool_uses == 6
 
@@ -163,7 +163,7 @@ def test_outcomes_among_a_persons_words_are_no_prompt_and_the_words_are_steering
     reading = openai("blocks.jsonl")
     (turn,) = reading.turns
     assert used(turn) == [("bash", "pytest", "1 failed")]
-    assert turn.tools[0].is_error
+    assert turn.tool_calls[0].is_error
     assert turn.steering == ["only the first one matters"]
     assert turn.assistant_texts == ["Let me see.", "The fixture is empty."]
 

@@ -35,8 +35,8 @@ def test_a_message_that_spans_lines_is_billed_once_at_its_last_figures() -> None
 
 
 def test_outcomes_find_their_calls_though_results_come_between_the_lines_of_a_message() -> None:
-    tools = only(read("streaming.jsonl")).tools
-    assert [(tool.name, tool.input, tool.outcome, tool.is_error) for tool in tools] == [
+    tools = only(read("streaming.jsonl")).tool_calls
+    assert [(tool.name, tool.input, tool.result, tool.is_error) for tool in tools] == [
         ("Bash", "pytest -q", "1 failed", True),
         ("Read", "/home/dev/shop/cart.py", "def cart(): ...", False),
     ]
@@ -60,8 +60,8 @@ def test_subagents_inside_the_file_are_counted_and_are_no_turns() -> None:
     reading = read("sidechain_inline.jsonl")
     turn = only(reading)
     assert reading.counts.sidechain_rows == 4
-    assert [tool.name for tool in turn.tools] == ["Task"]
-    assert turn.subagents == ["Read cart.py and report."]
+    assert [tool.name for tool in turn.tool_calls] == ["Task"]
+    assert turn.subagent_prompts == ["Read cart.py and report."]
     assert turn.assistant_texts == ["cart.py is a stub."]
 
 
@@ -88,12 +88,12 @@ def test_words_typed_while_the_agent_works_belong_to_the_turn() -> None:
 
 def test_words_inside_tool_results_are_answers_and_a_bare_refusal_is_none() -> None:
     reading = read("answers.jsonl")
-    assert only(reading).answers == ["use Decimal, not float", '"How many digits?"="two"']
-    assert reading.counts.answers == 2
+    assert only(reading).user_answers == ["use Decimal, not float", '"How many digits?"="two"']
+    assert reading.counts.user_answers == 2
 
 
 def test_an_edit_is_its_path_and_the_first_line_that_changed() -> None:
-    edit = only(read("answers.jsonl")).tools[0]
+    edit = only(read("answers.jsonl")).tool_calls[0]
     assert edit.input == "/home/dev/shop/cart.py :: - return 0 + return 1"
 
 
@@ -166,7 +166,7 @@ def test_a_field_of_a_wrong_type_is_missing_and_the_rest_of_the_row_counts() -> 
     first, second = reading.turns
     assert (first.started_at, first.cwd) == (None, "/home/dev/shop")
     assert first.assistant_texts == ["bare text"]
-    assert [(tool.name, tool.input) for tool in first.tools] == [("Bash", "ls")]
+    assert [(tool.name, tool.input) for tool in first.tool_calls] == [("Bash", "ls")]
     assert list(first.usage.values()) == [(0, 3)]
     assert second.user_text == "A half ? character."
     assert reading.counts.bad_lines == 0
@@ -275,7 +275,7 @@ def test_words_that_came_with_a_rejection_are_an_answer_wherever_they_stand() ->
         },
     ]
     data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-    assert only(ClaudeCode().read(data)).answers == ["not it"]
+    assert only(ClaudeCode().read(data)).user_answers == ["not it"]
 
 
 def test_commands_and_skills_that_the_model_calls_are_no_prompts() -> None:
@@ -322,7 +322,7 @@ def test_a_message_that_comes_back_as_a_prompt_does_not_steer_too() -> None:
 
 
 def test_the_words_of_a_refusal_are_an_answer_however_they_are_introduced() -> None:
-    assert read("refusals.jsonl").turns[0].answers == ["smaller steps", '"Cents?"="yes"']
+    assert read("refusals.jsonl").turns[0].user_answers == ["smaller steps", '"Cents?"="yes"']
 
 
 def test_words_behind_an_interrupt_are_a_prompt_and_the_interrupt_ends_the_turn_before() -> None:
@@ -388,7 +388,7 @@ def test_what_a_failed_tool_prints_is_no_answer() -> None:
         {"type": "user", "uuid": "u1", "message": {"content": "Read the log."}},
         {"type": "user", "uuid": "u2", "message": {"content": [failed]}},
     ]
-    assert only(ClaudeCode().read("\n".join(map(json.dumps, rows)).encode())).answers == []
+    assert only(ClaudeCode().read("\n".join(map(json.dumps, rows)).encode())).user_answers == []
 
 
 def test_what_is_dequeued_into_the_running_turn_steers_it_and_what_is_meta_does_not() -> None:

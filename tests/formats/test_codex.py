@@ -45,7 +45,7 @@ def prompt(text: str) -> tuple[str, dict[str, Any]]:
 
 def tool_of(call: dict[str, Any], *after: tuple[str, dict[str, Any]]) -> ToolUse:
     (turn,) = rollout(prompt("x"), ("response_item", {"call_id": "1"} | call), *after).turns
-    (tool,) = turn.tools
+    (tool,) = turn.tool_calls
     return tool
 
 
@@ -53,7 +53,7 @@ def came_of(output: object) -> tuple[str, bool]:
     call: dict[str, Any] = {"type": "function_call", "name": "shell", "arguments": "{}"}
     came = {"type": "function_call_output", "call_id": "1", "output": output}
     tool = tool_of(call, ("response_item", came))
-    return tool.outcome, tool.is_error
+    return tool.result, tool.is_error
 
 
 def test_what_is_written_twice_is_said_once() -> None:
@@ -67,12 +67,12 @@ def test_what_is_written_twice_is_said_once() -> None:
 
 def test_calls_side_by_side_find_their_outcomes() -> None:
     looked, mended = read("twice.jsonl").turns
-    assert [(tool.name, tool.input, tool.outcome, tool.is_error) for tool in looked.tools] == [
+    assert [(tool.name, tool.input, tool.result, tool.is_error) for tool in looked.tool_calls] == [
         ("exec_command", "pytest -q", "Exit code 1\n1 failed", True),
         ("shell", "cat cart.py", "def total(): return 0\n", False),
     ]
-    assert [tool.ended_at for tool in looked.tools] == [at(9, 0, 15), at(9, 0, 14)]
-    assert [tool.input for tool in mended.tools] == ["cart.py :: - return 0 + return total"]
+    assert [tool.ended_at for tool in looked.tool_calls] == [at(9, 0, 15), at(9, 0, 14)]
+    assert [tool.input for tool in mended.tool_calls] == ["cart.py :: - return 0 + return total"]
 
 
 def test_a_request_is_billed_once_though_it_is_reported_again() -> None:
@@ -123,14 +123,14 @@ def test_a_prompt_that_stands_before_the_begin_of_its_task_is_that_tasks_prompt(
 
 def test_answers_to_the_agents_questions_belong_to_the_turn() -> None:
     reading = read("steering.jsonl")
-    assert reading.counts.answers == 1
-    assert reading.turns[0].answers == ["pytest; user_note: no fixtures"]
+    assert reading.counts.user_answers == 1
+    assert reading.turns[0].user_answers == ["pytest; user_note: no fixtures"]
 
 
 def test_an_abort_interrupts_the_turn_and_the_next_prompt_leaves_it_so() -> None:
     _, _, deployed, last = read("steering.jsonl").turns
     assert deployed.closed_by is ClosedBy.INTERRUPTED
-    assert [(tool.outcome, tool.is_error) for tool in deployed.tools] == [
+    assert [(tool.result, tool.is_error) for tool in deployed.tool_calls] == [
         ("aborted by user after 4.0s", True)
     ]
     assert last.closed_by is None
@@ -145,7 +145,7 @@ def test_bare_items_are_told_by_their_words_and_dated_by_their_session() -> None
         datetime(2025, 8, 9, 15, 19, 15, tzinfo=UTC)
     }
     assert (first.git_branch, first.cwd, reading.cwd) == ("dev", "/home/dev/shop", "/home/dev/shop")
-    assert [(tool.name, tool.input, tool.outcome, tool.is_error) for tool in first.tools] == [
+    assert [(tool.name, tool.input, tool.result, tool.is_error) for tool in first.tool_calls] == [
         ("shell", "pytest -q", "Exit code 1\n1 failed", True),
         ("local_shell", "git status", "clean", False),
     ]
@@ -181,7 +181,9 @@ def test_a_fork_repeats_its_parents_turns_under_their_ids_and_at_their_times() -
     assert [turn.native_id for turn in forked[:2]] == [turn.native_id for turn in told]
     assert [turn.session_id for turn in forked[:2]] == [PARENT, PARENT]
     assert [turn.started_at for turn in forked[:2]] == [at(9, 0, 10), at(9, 1, 0)]
-    assert [(turn.ended_at, turn.tools[0].ended_at) for turn in forked[:2]] == [(None, None)] * 2
+    assert [(turn.ended_at, turn.tool_calls[0].ended_at) for turn in forked[:2]] == [
+        (None, None)
+    ] * 2
 
 
 def test_what_a_fork_adds_is_its_own() -> None:
@@ -229,7 +231,7 @@ def test_a_prompt_is_what_was_asked_without_what_the_editor_put_before_it() -> N
 
 def test_every_kind_of_call_is_one() -> None:
     turn = read("resumed.jsonl").turns[0]
-    assert [(tool.name, tool.input, tool.outcome, tool.is_error) for tool in turn.tools] == [
+    assert [(tool.name, tool.input, tool.result, tool.is_error) for tool in turn.tool_calls] == [
         ("web_search", "cart total", "", False),
         (
             "spawn_agent",
@@ -241,7 +243,7 @@ def test_every_kind_of_call_is_one() -> None:
         ("tool_search", '{"query":"prices"}', '[{"name":"prices"}]', False),
         ("image_generation", "A cart", "[image]", False),
     ]
-    assert turn.subagents == ["Look for callers"]
+    assert turn.subagent_prompts == ["Look for callers"]
 
 
 def test_a_review_is_said_once_with_its_findings() -> None:
@@ -263,7 +265,7 @@ def test_the_newest_rollouts_have_items_in_place_of_events() -> None:
         "Here is a plan.\n\n<proposed_plan>\n1. Tests\n</proposed_plan>"
     ]
     assert plan.usage == {"resp_1": (7, 3)}
-    assert [(tool.outcome, tool.is_error) for tool in plan.tools] == [
+    assert [(tool.result, tool.is_error) for tool in plan.tool_calls] == [
         ("cart.py\n[input_image]", True)
     ]
     assert shorter.closed_by is ClosedBy.INTERRUPTED
@@ -297,8 +299,8 @@ def test_the_first_cli_wrote_one_document_and_a_new_one_for_every_step() -> None
     assert texts(late) == ["Say hi", "Again"]
     assert early.turns[0].native_id == late.turns[0].native_id
     assert early.turns[0].session_id == late.turns[0].session_id
-    assert late.turns[0].tools[0].outcome == "hi\n"
-    assert [(tool.input, tool.is_error) for tool in late.turns[1].tools] == [("rm -r x", True)]
+    assert late.turns[0].tool_calls[0].result == "hi\n"
+    assert [(tool.input, tool.is_error) for tool in late.turns[1].tool_calls] == [("rm -r x", True)]
     assert late.turns[0].started_at == datetime(2025, 4, 20, 10, 3, 5, tzinfo=UTC)
 
 
@@ -378,7 +380,7 @@ def test_an_event_of_a_commands_end_completes_the_call() -> None:
     call: dict[str, Any] = {"type": "function_call", "name": "shell", "arguments": "{}"}
     ended = {"type": "exec_command_end", "call_id": "1", "exit_code": 3, "aggregated_output": "no"}
     tool = tool_of(call, ("event_msg", ended))
-    assert (tool.outcome, tool.is_error) == ("no", True)
+    assert (tool.result, tool.is_error) == ("no", True)
 
 
 def test_a_kind_of_call_that_nobody_has_seen_is_a_call() -> None:

@@ -54,7 +54,7 @@ def prompts(reading: ParsedArchive) -> list[str]:
 
 
 def outcomes(turn: RawTurn) -> list[tuple[str, str, str, bool]]:
-    return [(tool.name, tool.input, tool.outcome, tool.is_error) for tool in turn.tools]
+    return [(tool.name, tool.input, tool.result, tool.is_error) for tool in turn.tool_calls]
 
 
 def lines(*rows: dict[str, Any]) -> ParsedArchive:
@@ -86,7 +86,7 @@ def test_outcomes_are_found_inside_the_message_that_called() -> None:
             True,
         ),
     ]
-    assert [tool.ended_at for tool in first.tools] == [
+    assert [tool.ended_at for tool in first.tool_calls] == [
         datetime(2026, 3, 2, 9, 0, second, tzinfo=UTC) for second in (9, 7, 8)
     ]
     assert outcomes(second) == [
@@ -234,15 +234,15 @@ def test_words_behind_the_files_that_a_prompt_refers_to_are_the_persons() -> Non
 
 def test_what_a_person_answers_and_says_with_a_rejection_is_kept() -> None:
     reading = read("answers.json")
-    assert only(reading).answers == [
+    assert only(reading).user_answers == [
         '"Which store?"="Redis", "Why?"="it is there already"',
         "smaller steps, please",
     ]
-    assert reading.counts.answers == 2
+    assert reading.counts.user_answers == 2
 
 
 def test_the_prompt_given_to_a_subagent_is_kept() -> None:
-    assert only(read("answers.json")).subagents == ["Find every use of the store."]
+    assert only(read("answers.json")).subagent_prompts == ["Find every use of the store."]
 
 
 def test_turns_that_broke_off_are_kept_and_say_so() -> None:
@@ -253,7 +253,7 @@ def test_turns_that_broke_off_are_kept_and_say_so() -> None:
         ("And again.", ClosedBy.NEXT_PROMPT),
         ("Last one.", ClosedBy.INTERRUPTED),
     ]
-    assert reading.turns[0].tools[0].is_error
+    assert reading.turns[0].tool_calls[0].is_error
     assert reading.turns[2].assistant_texts == ["Still here."]
 
 
@@ -283,8 +283,8 @@ def test_the_last_writing_of_a_message_counts_in_the_place_of_the_first() -> Non
 
 
 def test_an_outcome_that_only_the_clients_message_carries_finds_its_call() -> None:
-    tool = read("steering.jsonl").turns[0].tools[0]
-    assert tool.outcome == "done"
+    tool = read("steering.jsonl").turns[0].tool_calls[0]
+    assert tool.result == "done"
     assert tool.ended_at == datetime(2026, 3, 2, 9, 0, 9, tzinfo=UTC)
 
 
@@ -305,7 +305,7 @@ def test_a_history_written_anew_under_other_ids_gives_no_turn_twice() -> None:
         ("continue", ["Step two."]),
         ("continue", ["Step three."]),
     ]
-    assert reading.turns[0].tools[0].outcome == "a = 1"
+    assert reading.turns[0].tool_calls[0].result == "a = 1"
     assert reading.counts.skipped["copy"] == 4
 
 
@@ -410,7 +410,7 @@ def test_a_head_with_a_name_that_no_text_can_hold_is_read_all_the_same() -> None
 def test_the_path_of_an_older_release_is_the_call() -> None:
     calls = [{"id": "c1", "name": "read_file", "args": {"absolute_path": "/home/dev/a.py"}}]
     turn = only(lines(user("u1", "Read it."), spoken("g1", "", model="m", toolCalls=calls)))
-    assert [tool.input for tool in turn.tools] == ["/home/dev/a.py"]
+    assert [tool.input for tool in turn.tool_calls] == ["/home/dev/a.py"]
 
 
 def test_several_sessions_in_one_archive_keep_their_own_folders_and_ordinals() -> None:

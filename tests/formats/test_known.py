@@ -151,7 +151,7 @@ def accounted(reading: ParsedArchive) -> bool:
 
 
 def _times(turn: RawTurn) -> list[datetime | None]:
-    return [turn.started_at, turn.ended_at, *(tool.ended_at for tool in turn.tools)]
+    return [turn.started_at, turn.ended_at, *(tool.ended_at for tool in turn.tool_calls)]
 
 
 def _imported_by(room: str) -> Iterator[str]:

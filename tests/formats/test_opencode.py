@@ -56,14 +56,14 @@ def test_a_turn_is_what_a_person_wrote_without_what_the_client_adds() -> None:
 def test_all_answers_to_a_prompt_are_its_turn_and_thinking_is_not_kept() -> None:
     turn = read("export.json").turns[0]
     assert turn.assistant_texts == ["I look at both files.", "The total is a sum now."]
-    assert [(use.name, use.input, use.is_error) for use in turn.tools] == [
+    assert [(use.name, use.input, use.is_error) for use in turn.tool_calls] == [
         ("read", "/home/dev/shop/src/cart.py", False),
         ("bash", "pytest -q", False),
         ("edit", "src/cart.py :: - return 0 + return sum(items)", True),
         ("edit", "src/cart.py :: - return 0 + return sum(items)", False),
     ]
-    assert turn.tools[2].outcome == "oldString not found in content"
-    assert turn.tools[1].ended_at == datetime(2025, 11, 24, 18, 46, 41, 520_000, tzinfo=UTC)
+    assert turn.tool_calls[2].result == "oldString not found in content"
+    assert turn.tool_calls[1].ended_at == datetime(2025, 11, 24, 18, 46, 41, 520_000, tzinfo=UTC)
 
 
 def test_a_turn_knows_its_times_its_session_and_what_it_was_made_with() -> None:
@@ -89,8 +89,11 @@ def test_a_message_of_several_steps_is_billed_for_each() -> None:
 
 def test_what_a_person_says_to_a_question_or_with_a_rejection_is_an_answer() -> None:
     reading = read("export.json")
-    assert reading.turns[1].answers == ['"Which currency?"="EUR, two decimals"', "use make clean"]
-    assert reading.counts.answers == 2
+    assert reading.turns[1].user_answers == [
+        '"Which currency?"="EUR, two decimals"',
+        "use make clean",
+    ]
+    assert reading.counts.user_answers == 2
 
 
 @pytest.mark.parametrize(
@@ -111,12 +114,12 @@ def test_what_a_person_says_to_a_question_or_with_a_rejection_is_an_answer() -> 
 )
 def test_a_person_who_says_nothing_answers_nothing(state: dict[str, Any]) -> None:
     data = export(message("user", text("Go.")), message("assistant", tool(**state)))
-    assert OpenCode().read(data).counts.answers == 0
+    assert OpenCode().read(data).counts.user_answers == 0
 
 
 def test_a_subagents_prompt_is_kept_and_its_session_has_no_turns_of_a_person() -> None:
     prompt = "Find every place that formats a price."
-    assert read("export.json").turns[1].subagents == [prompt]
+    assert read("export.json").turns[1].subagent_prompts == [prompt]
     reading = read("subagent.json")
     assert reading.turns == []
     assert (reading.counts.sidechain_rows, reading.counts.tool_uses) == (3, 1)
@@ -125,7 +128,7 @@ def test_a_subagents_prompt_is_kept_and_its_session_has_no_turns_of_a_person() -
 def test_a_command_that_a_person_runs_in_the_shell_is_no_turn_and_in_none() -> None:
     reading = read("store.json")
     assert reading.counts.skipped["shell"] == 6
-    assert "ls" not in [use.input for turn in reading.turns for use in turn.tools]
+    assert "ls" not in [use.input for turn in reading.turns for use in turn.tool_calls]
     assert reading.counts.tool_uses == 10
 
 
@@ -134,14 +137,14 @@ def test_a_command_in_the_shell_is_known_though_its_answer_names_no_message() ->
     prompt = message("user", text("Go."), id="msg_1")
     ran = message("assistant", tool(status="completed", output="src"))
     reading = OpenCode().read(export(prompt, message("user", shell), ran))
-    assert only(reading).tools == []
+    assert only(reading).tool_calls == []
     assert reading.counts.tool_uses == 1
 
 
 def test_a_turn_that_was_aborted_is_interrupted_and_its_call_waits() -> None:
     turn = read("export.json").turns[-1]
     assert turn.closed_by is ClosedBy.INTERRUPTED
-    assert turn.tools[0].ended_at is None
+    assert turn.tool_calls[0].ended_at is None
 
 
 @pytest.mark.parametrize(
@@ -202,7 +205,7 @@ def test_a_command_for_a_subagent_is_a_turn_and_its_result_is_none() -> None:
     turn = read("commands.json").turns[1]
     assert turn.user_text == "/review\n\nReview the last commit."
     assert turn.assistant_texts == ["The review found nothing."]
-    assert turn.subagents == ["Review the last commit."]
+    assert turn.subagent_prompts == ["Review the last commit."]
 
 
 def test_what_was_reverted_was_said_and_what_the_model_never_saw_is_no_prompt() -> None:
@@ -220,7 +223,7 @@ def test_a_prompt_typed_while_the_agent_works_is_a_turn_of_its_own() -> None:
 
 def test_answers_find_their_prompt_in_any_order_and_others_the_one_before_them() -> None:
     first, second = read("out_of_order.json").turns
-    assert [use.input for use in first.tools] == ["pytest --durations=5"]
+    assert [use.input for use in first.tool_calls] == ["pytest --durations=5"]
     assert second.assistant_texts == ["Faster, and the marker stays.", "P.S. 3 s now."]
 
 
@@ -265,7 +268,7 @@ def test_messages_of_before_mid_2025_are_read_as_later_ones() -> None:
     turn = only(read("store_2025.json"))
     assert turn.assistant_texts == ["There is one.", "And one in tests."]
     assert (turn.model, turn.cwd) == ("claude-sonnet-4", "/home/dev/shop")
-    assert [(use.name, use.outcome, use.is_error) for use in turn.tools] == [
+    assert [(use.name, use.result, use.is_error) for use in turn.tool_calls] == [
         ("grep", "routes.py:1", False),
         ("read", "An error occurred: no such file", True),
         ("bash", "", False),
@@ -279,7 +282,7 @@ def test_messages_of_opencode_2_are_read_as_those_before() -> None:
         "Sort the imports.",
         ["I sort them.", "Sorted."],
     )
-    assert [(use.name, use.outcome, use.is_error) for use in first.tools] == [
+    assert [(use.name, use.result, use.is_error) for use in first.tool_calls] == [
         ("bash", "Fixed 2.", False),
         ("bash", "Not allowed.", True),
     ]

@@ -177,9 +177,9 @@ def test_a_last_turn_is_open_until_nothing_was_written_for_a_while() -> None:
 @pytest.mark.parametrize(
     "broken",
     [
-        {"tools": (DONE, WAITS)},
-        {"tools": (WAITS, DONE)},
-        {"assistant_text": "", "tools": (WAITS,)},
+        {"tool_calls": (DONE, WAITS)},
+        {"tool_calls": (WAITS, DONE)},
+        {"assistant_text": "", "tool_calls": (WAITS,)},
         {"assistant_text": ""},
     ],
 )
@@ -193,10 +193,10 @@ def test_an_agent_that_crashed_in_the_middle_leaves_a_turn_that_ends_as_interrup
 @pytest.mark.parametrize(
     "whole",
     [
-        {"tools": (DONE,)},
-        {"assistant_text": "", "tools": (DONE,)},
+        {"tool_calls": (DONE,)},
+        {"assistant_text": "", "tool_calls": (DONE,)},
         # An outcome without a word is one all the same: the call has an end.
-        {"tools": (replace(WAITS, ended_at=START),)},
+        {"tool_calls": (replace(WAITS, ended_at=START),)},
     ],
 )
 def test_silence_after_a_step_that_was_finished_is_no_crash(whole: dict[str, Any]) -> None:

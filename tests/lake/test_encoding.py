@@ -15,7 +15,9 @@ from turnetl.lake.encoding import HAS_ARRO3, KEY, by_arro3, by_pyarrow, encoded
 
 Writer = Callable[[pa.Table, str], memoryview]
 TURN = builders.turn(
-    "full", steering=("and the tests",), tools=(builders.tool("Bash", "pytest -q", "1 failed"),)
+    "full",
+    steering=("and the tests",),
+    tool_calls=(builders.tool("Bash", "pytest -q", "1 failed"),),
 )
 BARE = builders.turn("bare", started_at=None, ended_at=None, closed_by=None, model=None)
 SAID = '{"archive":"/home/dev/café.jsonl"}'
@@ -59,4 +61,4 @@ def test_lists_are_named_as_parquet_wants_it(write: Writer) -> None:
     columns = pq.ParquetFile(BytesIO(write(table(1), SAID))).schema
     paths = [columns.column(at).path for at in range(len(columns))]
     assert "steering.list.element" in paths
-    assert "tools.list.element.outcome" in paths
+    assert "tool_calls.list.element.result" in paths

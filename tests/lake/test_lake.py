@@ -53,9 +53,9 @@ def origin(archive: str = "s1.jsonl", group: GroupId = SHOP) -> ArchiveMetadata:
 FULL = builders.turn(
     "full",
     steering=("and the tests",),
-    answers=("two digits",),
-    subagents=("Read it.",),
-    tools=(builders.tool("Bash", "pytest -q", "1 failed", is_error=True),),
+    user_answers=("two digits",),
+    subagent_prompts=("Read it.",),
+    tool_calls=(builders.tool("Bash", "pytest -q", "1 failed", is_error=True),),
 )
 BARE = builders.turn(
     "bare", started_at=None, ended_at=None, closed=False, closed_by=None, cwd=None, model=None

@@ -45,7 +45,7 @@ def turns(draw: st.DrawFn) -> list[Turn]:
             closed_by=draw(st.sampled_from([None, *ClosedBy])),
             closed=draw(st.booleans()),
             agent_id=draw(st.sampled_from([None, "a1"])),
-            tools=draw(st.sampled_from([(), (tool("Bash", "ls"),)])),
+            tool_calls=draw(st.sampled_from([(), (tool("Bash", "ls"),)])),
             steering=draw(st.sampled_from([(), ("no",)])),
         )
         for number in range(draw(st.integers(0, 12)))
@@ -84,7 +84,7 @@ def test_a_changed_rule_touches_only_what_it_marked_or_marks(
 @settings(max_examples=60, deadline=None)
 def test_what_got_work_done_is_a_copy_or_is_kept(of: list[Turn]) -> None:
     for one, mark in zip(of, marked(frames.turns(*of)), strict=True):
-        assert mark in (None, "copy") or not (one.tools or one.steering)
+        assert mark in (None, "copy") or not (one.tool_calls or one.steering)
 
 
 @given(turns())
@@ -127,7 +127,7 @@ def several() -> list[Turn]:
         turn("p0"),
         turn("p1", session_id="s2"),
         turn("p2", user_text="ok", assistant_text="Well.", started_at=START + timedelta(hours=1)),
-        turn("p3", agent_id="a1", tools=(tool("Bash", "ls"),), started_at=None),
+        turn("p3", agent_id="a1", tool_calls=(tool("Bash", "ls"),), started_at=None),
     ]
 
 
@@ -141,7 +141,7 @@ def test_the_columns_that_are_named_are_enough() -> None:
 
 def test_of_calls_and_texts_it_is_enough_to_know_how_many_there_are() -> None:
     frame = frames.turns(*several())
-    counted = frame.with_columns(pl.col("tools").list.eval(pl.lit(value=True)))
+    counted = frame.with_columns(pl.col("tool_calls").list.eval(pl.lit(value=True)))
     assert marked(counted) == marked(frame)
 
 

@@ -65,12 +65,12 @@ def test_of_a_list_one_pattern_is_enough(reads: Reads) -> None:
         ("archive = 'old-laptop/'", {"archive": "old-laptop/s1.jsonl"}),
         ("app_version = '^1\\.'", {"app_version": "1.0.3"}),
         ("steering = 'basket'", {"steering": ("no", "the basket")}),
-        ("answers = 'basket'", {"answers": ("the basket",)}),
-        ("subagents = 'basket'", {"subagents": ("look for baskets",)}),
-        ("tools.name = '^Fetch$'", {"tools": (tool("Bash", "ls"), tool("Fetch", "x"))}),
-        ("tools.input = 'basket'", {"tools": (tool("Bash", "ls basket"),)}),
-        ("tools.outcome = 'basket'", {"tools": (tool("Bash", "ls", "basket.py"),)}),
-        ("worked = true", {"tools": (tool("Bash", "ls"),)}),
+        ("user_answers = 'basket'", {"user_answers": ("the basket",)}),
+        ("subagent_prompts = 'basket'", {"subagent_prompts": ("look for baskets",)}),
+        ("tool_calls.name = '^Fetch$'", {"tool_calls": (tool("Bash", "ls"), tool("Fetch", "x"))}),
+        ("tool_calls.input = 'basket'", {"tool_calls": (tool("Bash", "ls basket"),)}),
+        ("tool_calls.result = 'basket'", {"tool_calls": (tool("Bash", "ls", "basket.py"),)}),
+        ("worked = true", {"tool_calls": (tool("Bash", "ls"),)}),
         ("not.user_text = 'checkout'", {"user_text": "Where?"}),
         ("not.model = 'opus'", {"model": None}),
     ],
@@ -84,28 +84,28 @@ def test_every_kind_of_column_can_be_searched(
 
 
 def test_a_barred_call_may_be_any_of_the_turn(reads: Reads) -> None:
-    rules = reads(rule("not.tools.name = '^Bash$'"))
-    with_it = turn("p1", tools=(tool("Edit", "a.py"), tool("Bash", "ls")))
-    without = turn("p2", tools=(tool("Edit", "a.py"),))
+    rules = reads(rule("not.tool_calls.name = '^Bash$'"))
+    with_it = turn("p1", tool_calls=(tool("Edit", "a.py"), tool("Bash", "ls")))
+    without = turn("p2", tool_calls=(tool("Edit", "a.py"),))
     assert marks(rules, turn(), with_it, without) == ["mine", None, "mine"]
 
 
 def test_columns_of_texts_are_all_named_in_the_table() -> None:
     assert set(patterns.columns()) <= set(schema.TURNS.polars.names())
-    texts = {"user_text", "assistant_text", "cwd", "git_branch", "steering", "subagents"}
+    texts = {"user_text", "assistant_text", "cwd", "git_branch", "steering", "subagent_prompts"}
     assert texts <= set(patterns.columns())
 
 
 def test_all_that_is_said_of_calls_is_said_of_one_call(reads: Reads) -> None:
-    rules = reads(rule("tools.name = '^Bash$'\ntools.input = 'deploy'"))
-    one = turn(tools=(tool("Bash", "make deploy"),))
-    two = turn("p1", tools=(tool("Bash", "ls"), tool("Edit", "deploy.py")))
+    rules = reads(rule("tool_calls.name = '^Bash$'\ntool_calls.input = 'deploy'"))
+    one = turn(tool_calls=(tool("Bash", "make deploy"),))
+    two = turn("p1", tool_calls=(tool("Bash", "ls"), tool("Edit", "deploy.py")))
     assert marks(rules, one, two) == ["mine", None]
 
 
 def test_a_rule_that_names_no_work_leaves_work_alone(reads: Reads) -> None:
     rules = reads(rule("user_text = 'checkout'\nworked = false"))
-    worked = turn("p1", tools=(tool("Bash", "ls"),))
+    worked = turn("p1", tool_calls=(tool("Bash", "ls"),))
     steered = turn("p2", steering=("the basket",))
     assert marks(rules, turn(), worked, steered) == ["mine", None, None]
 
@@ -140,7 +140,7 @@ def test_rules_keep_the_order_of_the_file(reads: Reads) -> None:
 
 
 def test_no_turns_give_no_marks(reads: Reads) -> None:
-    rules = reads(rule("tools.name = 'a'\nsteering = 'b'\nuser_text = 'c'\nnot.cwd = 'd'"))
+    rules = reads(rule("tool_calls.name = 'a'\nsteering = 'b'\nuser_text = 'c'\nnot.cwd = 'd'"))
     assert noise.mark(pl.LazyFrame(schema=schema.TURNS.polars), rules).collect().height == 0
 
 
@@ -150,10 +150,10 @@ def test_the_sample_file_says_what_it_does() -> None:
     assert [one.on for one in rules] == [True, True, True, False]
     turns = [
         turn("p0", user_text="Release v1.2", git_branch="hotfix/7"),
-        turn("p1", user_text="fix the typo in line 3", tools=(tool("Edit", "a.md"),)),
-        turn("p2", user_text="fix the typo in line 3", tools=(tool("Bash", "sed -i a.md"),)),
-        turn("p3", tools=(tool("get_forecast", "Oslo"),)),
-        turn("p4", tools=(tool("get_forecast", "Oslo"), tool("Edit", "a.md"))),
+        turn("p1", user_text="fix the typo in line 3", tool_calls=(tool("Edit", "a.md"),)),
+        turn("p2", user_text="fix the typo in line 3", tool_calls=(tool("Bash", "sed -i a.md"),)),
+        turn("p3", tool_calls=(tool("get_forecast", "Oslo"),)),
+        turn("p4", tool_calls=(tool("get_forecast", "Oslo"), tool("Edit", "a.md"))),
         turn("p5", cwd="/home/dev/scratch/a"),
     ]
     assert marks(rules, *turns) == ["release_bot", "spelling", None, "weather", None, "scratch"]
@@ -174,10 +174,10 @@ WRONG = {
     "[rules.empty]\nwhy = 'a'\nuser_text = 'a'\n": ["`empty`", "choose another"],
     rule(""): ["`mine`", "every turn"],
     rule("on = 'no'\nuser_text = 'a'"): ["`mine`", "on"],
-    rule("prompt = 'a'"): ["`prompt`", "`user_text`", "`tools.input`", "`worked`"],
+    rule("prompt = 'a'"): ["`prompt`", "`user_text`", "`tool_calls.input`", "`worked`"],
     rule("chars = 'a'"): ["`chars`", "`user_text`"],
-    rule("tools = 'a'"): ["`tools`", "`tools.name`"],
-    rule("tools.is_error = 'a'"): ["`tools.is_error`", "`tools.outcome`"],
+    rule("tool_calls = 'a'"): ["`tool_calls`", "`tool_calls.name`"],
+    rule("tool_calls.is_error = 'a'"): ["`tool_calls.is_error`", "`tool_calls.result`"],
     rule("not = 'a'"): ["`not`", "not.user_text"],
     rule("not.prompt = 'a'"): ["`not`", "`prompt`", "`user_text`"],
     rule("user_text = 7"): ["`user_text`", "in quotes"],

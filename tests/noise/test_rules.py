@@ -123,20 +123,20 @@ CAUGHT = [
 ]
 SPARED = [
     said("What does [SUGGESTION MODE: mean in these logs?", ANSWER),
-    said("[SUGGESTION MODE: Suggest what to type.]", "run the tests", tools=DID),
+    said("[SUGGESTION MODE: Suggest what to type.]", "run the tests", tool_calls=DID),
     # Titles that a person wants.
-    said("Write a title component for the conversation view", "Done.", tools=DID),
+    said("Write a title component for the conversation view", "Done.", tool_calls=DID),
     said("Give the page a better title", ANSWER),
     said("Give me a title for the chat page", "Talk"),
     said("Write a title for the conversation view, and why", ANSWER * 5),
     # Words that programs use too.
-    said("Warmup", "Done.", tools=DID),
+    said("Warmup", "Done.", tool_calls=DID),
     said("Warm up the cache before the first request", ANSWER),
-    said("Summarize this part of a conversation", "Done.", tools=DID),
+    said("Summarize this part of a conversation", "Done.", tool_calls=DID),
     said("Please summarize this part of a conversation with the customer", ANSWER),
     said("Why does it say `Stop hook feedback:`?", ANSWER),
     said("<environment_context>a</environment_context>\n\nMend the cart", ANSWER),
-    said("Read HEARTBEAT.md if it exists.", "HEARTBEAT_OK", tools=DID),
+    said("Read HEARTBEAT.md if it exists.", "HEARTBEAT_OK", tool_calls=DID),
     said("What does HEARTBEAT_OK mean?", "HEARTBEAT_OK means that there is nothing to do."),
     said("/compact keep the names of the tables", "Done."),
     said("/review", "Two things are wrong in it."),
@@ -144,7 +144,7 @@ SPARED = [
     said("exit code 3, why?", "The cart was empty."),
     # An answer that tells of an error, and prompts that say something though none came.
     said("Why does it fail?", "The log says `API Error: 529`: the provider was overloaded."),
-    said("Mend the cart", "API Error: 529", tools=DID),
+    said("Mend the cart", "API Error: 529", tool_calls=DID),
     said("What does it mean?", "429 means that too many requests were made. " * 30),
     said(LONG, "API Error: 529 overloaded_error"),
     said("no, use postgres", "API Error: 529 overloaded_error"),
@@ -157,20 +157,20 @@ SPARED = [
     said("nein, nimm Postgres", **INTERRUPTED),
     said("不要用 sqlite", **INTERRUPTED),
     said("请修复购物车，使它永远不会是空的，并写一个测试", **INTERRUPTED),
-    said("Mend the cart", tools=DID, **INTERRUPTED),
+    said("Mend the cart", tool_calls=DID, **INTERRUPTED),
     said("Mend the cart", "I will look", **INTERRUPTED),
     said("Mend the cart", steering=("no, the basket",), **INTERRUPTED),
     said(LONG),
     said("don't touch the cart"),
-    said("Mend the cart", tools=DID),
-    said("Mend the cart", answers=("use Postgres",)),
-    said("Mend the cart", subagents=("look for carts",)),
+    said("Mend the cart", tool_calls=DID),
+    said("Mend the cart", user_answers=("use Postgres",)),
+    said("Mend the cart", subagent_prompts=("look for carts",)),
     # What only waits.
     said("Mend the cart", **OPEN),
     said("ok", **OPEN),
     said("", **OPEN),
     # Short words that decide, choose or ask, or that got work done.
-    said("yes", "Done.", tools=DID),
+    said("yes", "Done.", tool_calls=DID),
     said("continue", ANSWER * 4),
     said("ok, but use Postgres", "Will do."),
     said("yes, drop the table", "Will do."),
@@ -244,7 +244,7 @@ def test_a_retry_with_the_same_answer_is_a_repeat() -> None:
 
 @pytest.mark.parametrize("first", [said(LONG, **INTERRUPTED), said(LONG, "API Error: 529")])
 def test_what_got_nowhere_is_a_repeat_of_the_same_words_that_did(first: Turn) -> None:
-    assert marks(first, later("p1", LONG, tools=DID)) == ["repeat", None]
+    assert marks(first, later("p1", LONG, tool_calls=DID)) == ["repeat", None]
     assert marks(first, later("p1", LONG, ANSWER, session_id="s2")) == ["repeat", None]
 
 
@@ -258,7 +258,9 @@ def test_a_retry_that_still_waits_is_no_repeat_yet() -> None:
 
 
 def test_the_same_command_given_twice_is_work_done_twice() -> None:
-    assert marks(said("run the tests", tools=DID), later("p1", "run the tests", tools=DID)) == [
+    assert marks(
+        said("run the tests", tool_calls=DID), later("p1", "run the tests", tool_calls=DID)
+    ) == [
         None,
         None,
     ]
@@ -288,17 +290,17 @@ def test_the_conversations_of_agents_are_marked_on_demand() -> None:
 
 def test_words_that_open_five_sessions_are_marked_on_demand() -> None:
     daily = [
-        later(f"p{n}", "Check the inbox", f"{n} letters", session_id=f"s{n}", tools=DID)
+        later(f"p{n}", "Check the inbox", f"{n} letters", session_id=f"s{n}", tool_calls=DID)
         for n in range(5)
     ]
-    once = later("q0", "Check the outbox", "none", session_id="s9", tools=DID)
+    once = later("q0", "Check the outbox", "none", session_id="s9", tool_calls=DID)
     assert set(marks(*daily, once)) == {None}
     assert asked_for("scheduled", *daily, once) == ["scheduled"] * 5 + [None]
     assert set(asked_for("scheduled", *daily[:4], once)) == {None}
 
 
 def test_talk_without_a_tool_is_marked_on_demand() -> None:
-    turns = said(LONG, ANSWER), later("p1", LONG, tools=DID), later("p2", "Why?", **OPEN)
+    turns = said(LONG, ANSWER), later("p1", LONG, tool_calls=DID), later("p2", "Why?", **OPEN)
     assert asked_for("talk", *turns) == ["talk", None, None]
 
 
@@ -313,7 +315,7 @@ def test_rules_have_names_of_their_own_and_say_why() -> None:
 def test_rules_answer_yes_or_no_of_every_turn() -> None:
     nullable = ("started_at", "closed_by", "agent_id", "model", "cwd")
     nothing: dict[str, Any] = dict.fromkeys(nullable)
-    turns = [turn(**nothing), said("", **nothing), said("ok", "ok"), said("ok", tools=DID)]
+    turns = [turn(**nothing), said("", **nothing), said("ok", "ok"), said("ok", tool_calls=DID)]
     frame = features.add(frames.turns(*turns))
     asked = frame.select(rule.when.alias(rule.name) for rule in (*RULES, *ON_DEMAND)).collect()
     assert set(asked.dtypes) == {pl.Boolean}

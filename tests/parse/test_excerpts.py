@@ -3,15 +3,15 @@
 import pytest
 
 from turnetl.formats.base import ToolUse
-from turnetl.parse.excerpts import HEAD, TAIL, outcome
+from turnetl.parse.excerpts import HEAD, TAIL, result
 
 DOTS = "dot dot dot\n" * 2000
 
 
 def kept(text: str, name: str = "Bash") -> str:
     tool = ToolUse(name, "make")
-    tool.outcome = text
-    return outcome(tool)
+    tool.result = text
+    return result(tool)
 
 
 def test_a_short_outcome_is_kept_whole() -> None:

@@ -78,7 +78,7 @@ def told(lake: Lake) -> list[tuple[str, str, int, int]]:
             said.turn.user_text,
             said.turn.assistant_text,
             len(said.turn.steering),
-            len(said.turn.tools),
+            len(said.turn.tool_calls),
         )
         for said in lake.episodes(SHOP)
     ]

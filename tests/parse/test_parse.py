@@ -312,10 +312,10 @@ def test_no_secret_reaches_the_table_even_where_an_outcome_is_cut(
     turn = only_turn(lake)
     assert secret[:6] not in repr(turn)
     assert turn.steering == ("and [cut] too",)
-    assert turn.answers == ("not [cut]",)
-    assert turn.subagents == ("Use [cut]",)
+    assert turn.user_answers == ("not [cut]",)
+    assert turn.subagent_prompts == ("Use [cut]",)
     assert (turn.cwd, turn.git_branch) == ("/srv/[cut]", "fix-[cut]")
-    assert [tool.input for tool in turn.tools][::2] == [
+    assert [tool.input for tool in turn.tool_calls][::2] == [
         "echo [cut]",
         "/[cut].py :: - a + key = [cut]",
     ]
@@ -342,12 +342,12 @@ def test_long_texts_are_cut_to_head_and_tail_and_say_how_much_is_gone(
     path.write_text("".join(rows))
     run(lake, path)
     turn = only_turn(lake)
-    (tool,) = turn.tools
+    (tool,) = turn.tool_calls
     assert tool.input.startswith("echo start echo x;")
     assert tool.input.endswith("echo end")
     assert "\n" not in tool.input
-    assert tool.outcome.endswith("the error stands here")
-    assert f"[... {len(outcome) - 2000} characters left out ...]" in tool.outcome
+    assert tool.result.endswith("the error stands here")
+    assert f"[... {len(outcome) - 2000} characters left out ...]" in tool.result
     assert turn.chars == len("Go.") + len(json.dumps({"command": command})) - 1 + len(outcome)
 
 

@@ -43,13 +43,15 @@ _BROKE = (
     r"|(?-u:\b[1-9][0-9]* failed\b)"
 )
 
-_NAME, _OUTCOME = (pl.element().struct.field(name) for name in ("name", "outcome"))
+_NAME, _OUTCOME = (pl.element().struct.field(name) for name in ("name", "result"))
 _BROKEN = pl.element().struct.field("is_error") | (
     _NAME.str.contains(tool_roles.RUNS) & _OUTCOME.str.contains(_BROKE)
 )
-_CALLS = pl.col("tools").list.len()
-_FAILED = pl.col("tools").list.eval(_BROKEN.cast(pl.UInt32)).list.sum()
-_EDITED = pl.col("tools").list.eval(_NAME.str.contains(tool_roles.EDITS).cast(pl.UInt32)).list.sum()
+_CALLS = pl.col("tool_calls").list.len()
+_FAILED = pl.col("tool_calls").list.eval(_BROKEN.cast(pl.UInt32)).list.sum()
+_EDITED = (
+    pl.col("tool_calls").list.eval(_NAME.str.contains(tool_roles.EDITS).cast(pl.UInt32)).list.sum()
+)
 _SAID = pl.col("user_text").str.head(_READ) + "\n" + pl.col("assistant_text").str.head(_READ)
 _FENCES = _SAID.str.count_matches(_FENCED)
 _OUTSIDE = _SAID.str.replace_all(_FENCED, "").str.len_chars()

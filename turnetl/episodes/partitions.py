@@ -60,9 +60,9 @@ def deciding(rules: Sequence[NoiseRule]) -> list[pl.Expr]:
     """
     names = {*ordering.KEYS, *noise.columns(rules)}
     own = {name for rule in rules if rule.definition for name in rule.when.meta.root_names()}
-    number = pl.col("tools").list.eval(pl.element().struct.field("is_error"))
+    number = pl.col("tool_calls").list.eval(pl.element().struct.field("is_error"))
     return [
-        number if name == "tools" and "tools" not in own else pl.col(name)
+        number if name == "tool_calls" and "tool_calls" not in own else pl.col(name)
         for name in schema.TURNS.polars
         if name in names
     ]

@@ -34,7 +34,7 @@ def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
         _message("user", pl.col("user_text")),
         _message("assistant", text_cleaning.prose(pl.col("assistant_text"))),
         _messages("user", "steering"),
-        _messages("user", "answers"),
+        _messages("user", "user_answers"),
         pl.col("calls").list.eval("tools: " + pl.element()).list.join("\n"),
     )
     said = messages.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")

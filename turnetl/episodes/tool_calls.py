@@ -17,13 +17,13 @@ def lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     """Return `calls`, one list a turn: its calls in order, each once with all that came of it.
 
     Args:
-        turns: columns `tools` and `here`, the folder that the turn stands in.
+        turns: columns `tool_calls` and `here`, the folder that the turn stands in.
         patterns: what they match of calls and outcomes is left out.
     """
-    rows = turns.select("here", "tools").with_row_index()
-    calls = rows.explode("tools").drop_nulls("tools").unnest("tools")
+    rows = turns.select("here", "tool_calls").with_row_index()
+    calls = rows.explode("tool_calls").drop_nulls("tool_calls").unnest("tool_calls")
     asked = calls.filter(~pl.col("name").is_in(tool_roles.BOOKKEEPING)).with_columns(
-        text_cleaning.without(pl.col("input", "outcome"), patterns)
+        text_cleaning.without(pl.col("input", "result"), patterns)
     )
     # One step after the other: what an expression uses twice, it works out twice.
     told = text_cleaning.inputs(asked).with_columns(tool_roles.role())

@@ -11,7 +11,7 @@ def shortened(calls: pl.DataFrame) -> pl.Series:
     Args:
         calls: columns `role`, `outcome`, `is_error`, `here`; one row a call.
     """
-    texts = calls.select(text="outcome", role="role", failed="is_error", cwd="here")
+    texts = calls.select(text="result", role="role", failed="is_error", cwd="here")
     # Most of all text is only shown: it goes before any pattern reads it.
     read = pl.when(content.UNREAD).then(pl.lit("")).otherwise("text").alias("text")
     kept = content.shortened(text_cleaning.outputs(texts.with_columns(read)), content.OUTCOMES)

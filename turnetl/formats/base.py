@@ -35,7 +35,7 @@ class ToolUse:
     name: str
     input: str
     """Command, path with the gist of a change, or compact JSON; may span lines."""
-    outcome: str = ""
+    result: str = ""
     """Whole."""
     is_error: bool = False
     ended_at: datetime | None = None
@@ -62,9 +62,9 @@ class RawTurn:
     assistant_texts: list[str] = field(default_factory=list)
     """What the agent said, a text each."""
     steering: list[str] = field(default_factory=list)
-    answers: list[str] = field(default_factory=list)
-    tools: list[ToolUse] = field(default_factory=list)
-    subagents: list[str] = field(default_factory=list)
+    user_answers: list[str] = field(default_factory=list)
+    tool_calls: list[ToolUse] = field(default_factory=list)
+    subagent_prompts: list[str] = field(default_factory=list)
     model: str | None = None
     cwd: str | None = None
     git_branch: str | None = None
@@ -78,8 +78,8 @@ class RawTurn:
     @property
     def chars(self) -> int:
         """Of the whole turn: prompt, answers, tool inputs and outcomes, steering; no thinking."""
-        spoken = (self.user_text, *self.assistant_texts, *self.steering, *self.answers)
-        outcomes = sum(len(tool.outcome) for tool in self.tools)
+        spoken = (self.user_text, *self.assistant_texts, *self.steering, *self.user_answers)
+        outcomes = sum(len(tool.result) for tool in self.tool_calls)
         return sum(map(len, spoken)) + self.input_chars + outcomes
 
 

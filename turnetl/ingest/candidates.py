@@ -70,7 +70,7 @@ def over(rows: pl.LazyFrame, quiet_since: datetime) -> pl.LazyFrame:
 
 def _broke_off() -> pl.Expr:
     call = pl.element().struct
-    waits = (call.field("outcome") == "") & call.field("ended_at").is_null()
+    waits = (call.field("result") == "") & call.field("ended_at").is_null()
     silent = pl.col("assistant_text").str.strip_chars() == ""
-    idle = pl.col("tools").list.len() == 0
-    return pl.col("tools").list.eval(waits).list.any() | (silent & idle)
+    idle = pl.col("tool_calls").list.len() == 0
+    return pl.col("tool_calls").list.eval(waits).list.any() | (silent & idle)

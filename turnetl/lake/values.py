@@ -17,9 +17,9 @@ def as_turn(row: Mapping[str, Any]) -> Turn:
         "started_at": _utc(row["started_at"]),
         "ended_at": _utc(row["ended_at"]),
         "steering": tuple(row["steering"]),
-        "answers": tuple(row["answers"]),
-        "subagents": tuple(row["subagents"]),
-        "tools": tuple(_as_call(tool) for tool in row["tools"]),
+        "user_answers": tuple(row["user_answers"]),
+        "subagent_prompts": tuple(row["subagent_prompts"]),
+        "tool_calls": tuple(_as_call(tool) for tool in row["tool_calls"]),
         "closed_by": ClosedBy(closed_by) if closed_by else None,
     }
     return Turn(**fields)

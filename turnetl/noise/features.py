@@ -75,7 +75,9 @@ def _is(what: pl.Expr) -> pl.Expr:
     return what.fill_null(value=False)
 
 
-_nothing_done = _none("tools") & _none("subagents") & _none("steering") & _none("answers")
+_nothing_done = (
+    _none("tool_calls") & _none("subagent_prompts") & _none("steering") & _none("user_answers")
+)
 _decides = _unheard.str.contains(DECIDES) & ~_unheard.str.contains(ACKNOWLEDGED)
 _STAGES: tuple[dict[str, pl.Expr], ...] = (
     {"noise:idle": _is(_nothing_done)},

@@ -15,8 +15,8 @@ VERSION = 1
 READ = 20_000
 """Characters of a text, from its beginning: rules need no more, and a pattern made to be slow takes
 seconds over them."""
-CALLS = ("name", "input", "outcome")
-"""What may be named of `tools`."""
+CALLS = ("name", "input", "result")
+"""What may be named of `tool_calls`."""
 
 
 def columns() -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def matches(column: str, patterns: Sequence[str]) -> pl.Expr:
 def called(said: Mapping[str, Sequence[str]]) -> pl.Expr:
     """Return whether there is a call in which, of each part named, one pattern is found."""
     parts = [_found(pl.element().struct.field(name), said[name]) for name in said]
-    return pl.col("tools").list.eval(pl.all_horizontal(parts)).list.any()
+    return pl.col("tool_calls").list.eval(pl.all_horizontal(parts)).list.any()
 
 
 def _found(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:

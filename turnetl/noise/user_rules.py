@@ -56,7 +56,7 @@ class _Said(msgspec.Struct):
 
 
 _Columns = dict[str, list[str]]
-"""The patterns of each column named; of a call's parts as `tools.name` and so on."""
+"""The patterns of each column named; of a call's parts as `tool_calls.name` and so on."""
 
 
 def _file(path: Path) -> _File:
@@ -111,11 +111,11 @@ def _said(row: Mapping[str, Any], where: str) -> _Said:
 
 
 def _columns(row: Mapping[str, Any], where: str) -> _Columns:
-    calls = row.get("tools", {})
+    calls = row.get("tool_calls", {})
     if not isinstance(calls, dict):
-        raise BadUsage(f"{where}: `tools` has parts; write {_listed(_calls())}")
-    flat = {name: row[name] for name in row if name != "tools"}
-    flat |= {f"tools.{part}": calls[part] for part in calls}
+        raise BadUsage(f"{where}: `tool_calls` has parts; write {_listed(_calls())}")
+    flat = {name: row[name] for name in row if name != "tool_calls"}
+    flat |= {f"tool_calls.{part}": calls[part] for part in calls}
     known = (*patterns.columns(), *_calls())
     unknown = [name for name in flat if name not in known]
     if unknown:
@@ -156,15 +156,15 @@ def _one(name: str, searched: Sequence[str]) -> pl.Expr:
 
 
 def _is_call(name: str) -> bool:
-    return name.startswith("tools.")
+    return name.startswith("tool_calls.")
 
 
 def _part(name: str) -> str:
-    return name.removeprefix("tools.")
+    return name.removeprefix("tool_calls.")
 
 
 def _calls() -> tuple[str, ...]:
-    return tuple(f"tools.{part}" for part in patterns.CALLS)
+    return tuple(f"tool_calls.{part}" for part in patterns.CALLS)
 
 
 def _listed(names: Sequence[str]) -> str:

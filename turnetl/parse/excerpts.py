@@ -21,9 +21,9 @@ _READS = ("read", "grep", "glob", "ls", "list_directory", "read_file", "read_man
 """Tools that show files: what fails there is code."""
 
 
-def outcome(tool: ToolUse) -> str:
+def result(tool: ToolUse) -> str:
     """Return what is kept, and how many characters were left out."""
-    text = tool.outcome
+    text = tool.result
     between = len(text) - HEAD - TAIL
     if between <= 0:
         return text

@@ -132,25 +132,27 @@ def _texts(turn: RawTurn) -> list[str]:
     """Return all that may hold speech or paths, in the order of `_without`."""
     found = [turn.user_text, _joined(turn.assistant_texts), turn.cwd or "", turn.git_branch or ""]
     found += turn.steering
-    found += turn.answers
-    found += turn.subagents
-    if turn.tools:
-        found += [tool.input for tool in turn.tools]
-        found += [tool.outcome for tool in turn.tools]
+    found += turn.user_answers
+    found += turn.subagent_prompts
+    if turn.tool_calls:
+        found += [tool.input for tool in turn.tool_calls]
+        found += [tool.result for tool in turn.tool_calls]
     return found
 
 
 def _lists(turn: RawTurn) -> int:
     """Return how many texts there are in the lists of a turn."""
-    beside = len(turn.steering) + len(turn.answers) + len(turn.subagents)
-    return beside + 2 * len(turn.tools)
+    beside = len(turn.steering) + len(turn.user_answers) + len(turn.subagent_prompts)
+    return beside + 2 * len(turn.tool_calls)
 
 
 def _without(turn: RawTurn, clean: Sequence[str]) -> RawTurn:
     """Return the turn with the texts of `_texts` as they are without secrets."""
     rest = iter(clean[4:])
-    lists = [[next(rest) for _ in of] for of in (turn.steering, turn.answers, turn.subagents)]
-    called = [replace(tool, input=next(rest)) for tool in turn.tools]
+    lists = [
+        [next(rest) for _ in of] for of in (turn.steering, turn.user_answers, turn.subagent_prompts)
+    ]
+    called = [replace(tool, input=next(rest)) for tool in turn.tool_calls]
     return replace(
         turn,
         user_text=clean[0],
@@ -158,23 +160,23 @@ def _without(turn: RawTurn, clean: Sequence[str]) -> RawTurn:
         cwd=clean[2],
         git_branch=clean[3],
         steering=lists[0],
-        answers=lists[1],
-        subagents=lists[2],
-        tools=[replace(tool, outcome=next(rest)) for tool in called],
+        user_answers=lists[1],
+        subagent_prompts=lists[2],
+        tool_calls=[replace(tool, result=next(rest)) for tool in called],
     )
 
 
 def _names(reading: ParsedArchive) -> list[str]:
     """Return what is no speech, each once: nothing forbids an archive to have text there."""
     found = {name for turn in reading.turns for name in _NAMES(turn)}
-    found.update(tool.name for turn in reading.turns for tool in turn.tools)
+    found.update(tool.name for turn in reading.turns for tool in turn.tool_calls)
     return sorted(name for name in found if name)
 
 
 def _renamed(turn: RawTurn, named: Mapping[str, str]) -> RawTurn:
     names = zip(_NAMED, (named.get(name, name) for name in _NAMES(turn)), strict=True)
-    tools = [replace(tool, name=named.get(tool.name, tool.name)) for tool in turn.tools]
-    return replace(turn, tools=tools, **dict(names))
+    tools = [replace(tool, name=named.get(tool.name, tool.name)) for tool in turn.tool_calls]
+    return replace(turn, tool_calls=tools, **dict(names))
 
 
 def _joined(said: Sequence[str]) -> str:
@@ -205,9 +207,9 @@ def _batch(
 ) -> pa.RecordBatch:
     """Return the rows of some turns of an archive; `of_all` is its format, group and path."""
     format_name, group, archive = of_all
-    tools = [tool for turn in turns for tool in turn.tools]
+    tools = [tool for turn in turns for tool in turn.tool_calls]
     calls = [cut(one_line(tool.input), *CALL) for tool in tools]
-    outcomes = [excerpts.outcome(tool) for tool in tools]
+    outcomes = [excerpts.result(tool) for tool in tools]
     assistant = [_joined(turn.assistant_texts) for turn in turns]
     usage = [turn.usage.values() for turn in turns]
     values: dict[str, Iterable[Any]] = {
@@ -229,9 +231,11 @@ def _batch(
     }
     lists = {
         "steering": _list_of(_TEXTS, [turn.steering for turn in turns]),
-        "answers": _list_of(_TEXTS, [turn.answers for turn in turns]),
-        "subagents": _list_of(_TEXTS, [turn.subagents for turn in turns]),
-        "tools": _nested([turn.tools for turn in turns], _structs(tools, calls, outcomes)),
+        "user_answers": _list_of(_TEXTS, [turn.user_answers for turn in turns]),
+        "subagent_prompts": _list_of(_TEXTS, [turn.subagent_prompts for turn in turns]),
+        "tool_calls": _nested(
+            [turn.tool_calls for turn in turns], _structs(tools, calls, outcomes)
+        ),
     }
     columns = arrow_schema(schema.TURNS)
     arrays = [
@@ -258,11 +262,11 @@ def _structs(
     values: dict[str, Sequence[Any]] = {
         "name": [tool.name for tool in tools],
         "input": calls,
-        "outcome": outcomes,
+        "result": outcomes,
         "is_error": [tool.is_error for tool in tools],
         "ended_at": [tool.ended_at for tool in tools],
     }
-    fields = list(arrow_schema(schema.TURNS).field("tools").type.value_type)
+    fields = list(arrow_schema(schema.TURNS).field("tool_calls").type.value_type)
     arrays = [pa.array(values[field.name], field.type) for field in fields]
     return pa.StructArray.from_arrays(arrays, fields=fields)
 
@@ -277,10 +281,10 @@ def _content_hashes(
     found = []
     at = 0
     for turn, answer in zip(turns, assistant, strict=True):
-        said = turn.user_text, answer, turn.steering, turn.answers, turn.subagents
+        said = turn.user_text, answer, turn.steering, turn.user_answers, turn.subagent_prompts
         did = [
             (tool.name, calls[place], outcomes[place], tool.is_error)
-            for place, tool in enumerate(turn.tools, at)
+            for place, tool in enumerate(turn.tool_calls, at)
         ]
         at += len(did)
         found.append(ids.digest(_encode((said, did))))

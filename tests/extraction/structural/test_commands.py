@@ -55,18 +55,18 @@ def test_small_change_of_the_shell_is_no_command(shell: str) -> None:
 
 async def test_the_agents_own_tools_are_no_nodes(shop: ShopGroup) -> None:
     names = ["Read", "Grep", "Glob", "TodoWrite", "Task", "Bash"]
-    await shop.ingest(tools=tuple(tool(name, "{}") for name in names))
+    await shop.ingest(tool_calls=tuple(tool(name, "{}") for name in names))
     assert shop.names("Tool") == shop.names("Command") == []
 
 
 async def test_a_command_with_a_verb_belongs_to_its_program(shop: ShopGroup) -> None:
-    await shop.ingest(tools=(tool("Bash", "git push origin main", "done"),))
+    await shop.ingest(tool_calls=(tool("Bash", "git push origin main", "done"),))
     assert (shop.names("Tool"), shop.names("Command")) == (["git"], ["git push"])
     assert shop.texts("RAN") == ["`git push origin main` was run"]
 
 
 async def test_a_failed_command_names_its_error_and_where(shop: ShopGroup) -> None:
-    await shop.ingest(tools=(tool("Bash", "pytest -q", KEY_ERROR, is_error=True),))
+    await shop.ingest(tool_calls=(tool("Bash", "pytest -q", KEY_ERROR, is_error=True),))
     assert shop.texts("FAILED_WITH") == [
         "`pytest -q` failed with `KeyError: 'price'` in `tests/test_cart.py`"
     ]
@@ -75,27 +75,29 @@ async def test_a_failed_command_names_its_error_and_where(shop: ShopGroup) -> No
 
 
 async def test_a_test_run_behind_a_pipe_fails_though_the_call_did_not(shop: ShopGroup) -> None:
-    await shop.ingest(tools=(tool("Bash", "go test ./... | tail", "--- FAIL: TestCart (0.1s)"),))
+    await shop.ingest(
+        tool_calls=(tool("Bash", "go test ./... | tail", "--- FAIL: TestCart (0.1s)"),)
+    )
     assert shop.texts("FAILED_WITH") == ["`go test ./...` failed in `TestCart`"]
     assert shop.texts("RAN") == []
 
 
 async def test_what_a_reader_prints_is_no_failure(shop: ShopGroup) -> None:
-    await shop.ingest(tools=(tool("Bash", "cat log.txt; git log", KEY_ERROR),))
+    await shop.ingest(tool_calls=(tool("Bash", "cat log.txt; git log", KEY_ERROR),))
     assert shop.names("Error") == []
 
 
 async def test_a_call_the_person_refused_is_no_failure(shop: ShopGroup) -> None:
     said = "The user doesn't want to proceed with this tool use. error: no"
-    await shop.ingest(tools=(tool("Bash", "git push", said, is_error=True),))
+    await shop.ingest(tool_calls=(tool("Bash", "git push", said, is_error=True),))
     assert shop.names("Error") == shop.names("Command") == []
 
 
 async def test_a_later_success_ends_the_failure(shop: ShopGroup) -> None:
-    await shop.ingest("a", tools=(tool("Bash", "pytest -q", KEY_ERROR, is_error=True),))
+    await shop.ingest("a", tool_calls=(tool("Bash", "pytest -q", KEY_ERROR, is_error=True),))
     later = START + timedelta(days=1)
     passed = replace(tool("Bash", "pytest", "3 passed"), ended_at=later)
-    resolved = await shop.ingest("b", started_at=later, tools=(passed,))
+    resolved = await shop.ingest("b", started_at=later, tool_calls=(passed,))
     [failure] = shop.facts("FAILED_WITH")
     assert (failure.invalid_at, failure.expired_at) == (later, NOW)
     assert failure in resolved.facts
@@ -103,18 +105,18 @@ async def test_a_later_success_ends_the_failure(shop: ShopGroup) -> None:
 
 async def test_a_success_of_something_narrower_ends_nothing(shop: ShopGroup) -> None:
     failed = tool("Bash", "go test ./...", "--- FAIL: TestCart (0.1s)", is_error=True)
-    await shop.ingest("a", tools=(failed,))
-    await shop.ingest("b", tools=(tool("Bash", "go test ./... -run TestTax", "ok"),))
+    await shop.ingest("a", tool_calls=(failed,))
+    await shop.ingest("b", tool_calls=(tool("Bash", "go test ./... -run TestTax", "ok"),))
     assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [None]
-    await shop.ingest("c", tools=(tool("Bash", "go test ./... -run TestCart", "ok"),))
+    await shop.ingest("c", tool_calls=(tool("Bash", "go test ./... -run TestCart", "ok"),))
     assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [START]
 
 
 async def test_a_success_before_the_failure_that_arrives_late_ends_nothing(shop: ShopGroup) -> None:
-    await shop.ingest("b", tools=(tool("Bash", "pytest", KEY_ERROR, is_error=True),))
+    await shop.ingest("b", tool_calls=(tool("Bash", "pytest", KEY_ERROR, is_error=True),))
     before = START - timedelta(days=1)
     passed = replace(tool("Bash", "pytest", "3 passed"), ended_at=before)
-    await shop.ingest("a", started_at=before, tools=(passed,))
+    await shop.ingest("a", started_at=before, tool_calls=(passed,))
     assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [None]
 
 
@@ -123,20 +125,20 @@ async def test_a_failure_mended_in_the_same_turn_is_over_when_it_is_written(
 ) -> None:
     later = START + timedelta(minutes=1)
     passed = replace(tool("Bash", "pytest", "3 passed"), ended_at=later)
-    await shop.ingest(tools=(tool("Bash", "pytest", KEY_ERROR, is_error=True), passed))
+    await shop.ingest(tool_calls=(tool("Bash", "pytest", KEY_ERROR, is_error=True), passed))
     [failure] = shop.facts("FAILED_WITH")
     assert (failure.valid_at, failure.invalid_at) == (START, later)
 
 
 async def test_a_commit_says_its_message(shop: ShopGroup) -> None:
     call = "git commit -m \"$(cat <<'EOF'\nAdd tax to totals\n\nMore words\nEOF\n)\""
-    await shop.ingest(tools=(tool("Bash", call),))
+    await shop.ingest(tool_calls=(tool("Bash", call),))
     assert shop.texts("RECORDED") == ["Committed: Add tax to totals"]
 
 
 async def test_packages_come_from_install_commands_without_versions(shop: ShopGroup) -> None:
     calls = ["uv add 'httpx>=0.28' -r more.txt", "npm install --save-dev @types/node@20 .", "ls"]
-    await shop.ingest(tools=tuple(tool("Bash", call) for call in calls))
+    await shop.ingest(tool_calls=tuple(tool("Bash", call) for call in calls))
     assert shop.names("Package") == ["@types/node", "httpx"]
     assert "`httpx` was added as a dependency with `uv add 'httpx>=0.28' -r more.txt`" in (
         shop.texts("ADDED")
@@ -145,18 +147,18 @@ async def test_packages_come_from_install_commands_without_versions(shop: ShopGr
 
 async def test_packages_that_failed_to_install_are_none(shop: ShopGroup) -> None:
     failed = tool("Bash", "pip install htpx", "ERROR: No matching distribution", is_error=True)
-    await shop.ingest(tools=(failed,))
+    await shop.ingest(tool_calls=(failed,))
     assert shop.names("Package") == []
 
 
 async def test_packages_come_from_a_line_in_a_manifest(shop: ShopGroup) -> None:
-    await shop.ingest(tools=(tool("Edit", 'pyproject.toml :: - x + "polars>=1.2",'),))
+    await shop.ingest(tool_calls=(tool("Edit", 'pyproject.toml :: - x + "polars>=1.2",'),))
     assert shop.names("Package") == ["polars"]
 
 
 async def test_servers_skills_and_sites_are_tools(shop: ShopGroup) -> None:
     await shop.ingest(
-        tools=(
+        tool_calls=(
             tool("mcp__linear-server__get_issue", '{"id":"ENT-98"}'),
             tool("Skill", '{"skill":"reviewer"}'),
             tool("WebFetch", '{"url":"https://docs.rs/serde/latest","prompt":"How to rename?"}'),

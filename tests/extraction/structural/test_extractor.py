@@ -33,40 +33,40 @@ def test_it_is_an_extractor() -> None:
 
 
 async def test_the_same_turn_twice_is_the_same(shop: ShopGroup) -> None:
-    first = await shop.resolve(tools=CALLS)
-    assert await shop.resolve(tools=CALLS) == first
+    first = await shop.resolve(tool_calls=CALLS)
+    assert await shop.resolve(tool_calls=CALLS) == first
 
 
 async def test_the_order_of_calls_does_not_matter_to_keys(shop: ShopGroup) -> None:
-    first = await shop.resolve(tools=CALLS)
+    first = await shop.resolve(tool_calls=CALLS)
     for seed in range(5):
         mixed = random.Random(seed).sample(CALLS, len(CALLS))  # noqa: S311, any order does
-        other = await shop.resolve(tools=tuple(mixed))
+        other = await shop.resolve(tool_calls=tuple(mixed))
         assert {fact.uuid for fact in other.facts} == {fact.uuid for fact in first.facts}
         assert other.mentions == first.mentions
 
 
 async def test_a_known_entity_is_not_written_again(shop: ShopGroup) -> None:
-    first = await shop.ingest("a", tools=CALLS)
-    second = await shop.ingest("b", tools=CALLS)
+    first = await shop.ingest("a", tool_calls=CALLS)
+    second = await shop.ingest("b", tool_calls=CALLS)
     assert first.entities
     assert second.entities == ()
     assert second.mentions == first.mentions
 
 
 async def test_a_known_entity_gains_a_label_and_keeps_the_rest(shop: ShopGroup) -> None:
-    first = await shop.ingest("a", tools=(tool("Bash", "pytest", "ok"),))
+    first = await shop.ingest("a", tool_calls=(tool("Bash", "pytest", "ok"),))
     [known] = [entity for entity in first.entities if entity.name == "pytest"]
     assert known.labels == ("Command", "Tool")
     less = replace(known, labels=("Command",), summary="runs the tests", embedding=None)
     earlier = builders.episode("older recipe")
     shop.group.apply(builders.change(earlier, [less]), builders.receipt(earlier))
-    [again] = (await shop.resolve("b", tools=(tool("Bash", "pytest", "ok"),))).entities
+    [again] = (await shop.resolve("b", tool_calls=(tool("Bash", "pytest", "ok"),))).entities
     assert again == replace(less, labels=("Command", "Tool"))
 
 
 async def test_ends_of_every_fact_are_there(shop: ShopGroup) -> None:
-    resolved = await shop.ingest(tools=CALLS, git_branch="ann/fix")
+    resolved = await shop.ingest(tool_calls=CALLS, git_branch="ann/fix")
     there = {entity.uuid for entity in shop.group.entities}
     assert resolved.facts
     assert {end for fact in resolved.facts for end in (fact.source, fact.target)} <= there
@@ -85,7 +85,7 @@ async def test_an_empty_turn_says_nothing(shop: ShopGroup) -> None:
 
 async def test_a_call_of_nothing_names_nothing(shop: ShopGroup) -> None:
     names = ["Skill", "WebSearch", "Bash", "Edit", "mcp__ __x"]
-    await shop.ingest(tools=tuple(tool(name, " ") for name in names))
+    await shop.ingest(tool_calls=tuple(tool(name, " ") for name in names))
     assert [entity.name for entity in shop.group.entities if not entity.name.strip()] == []
 
 
@@ -98,7 +98,7 @@ async def test_bounds_hold_whatever_a_turn_holds(shop: ShopGroup) -> None:
     answer = " ".join(
         f"The bug is in `thing_{n}` because of it. Also `thing_{n}`." for n in range(500)
     )
-    resolved = await shop.resolve(tools=many + failed, assistant_text=answer)
+    resolved = await shop.resolve(tool_calls=many + failed, assistant_text=answer)
     assert len(resolved.mentions) <= 40
     assert len(resolved.entities) <= 40
     assert len(resolved.facts) <= 40
@@ -138,9 +138,9 @@ def test_megabytes_in_every_field_are_read(text: str) -> None:
             user_text=text,
             assistant_text=text,
             steering=(text,),
-            answers=(text,),
-            subagents=(text,),
-            tools=calls,
+            user_answers=(text,),
+            subagent_prompts=(text,),
+            tool_calls=calls,
         ),
         (),
     )
@@ -173,9 +173,9 @@ TURNS = st.fixed_dictionaries(
         "user_text": WORDS,
         "assistant_text": WORDS,
         "steering": MANY,
-        "answers": MANY,
-        "subagents": MANY,
-        "tools": st.lists(TOOLS, max_size=5).map(tuple),
+        "user_answers": MANY,
+        "subagent_prompts": MANY,
+        "tool_calls": st.lists(TOOLS, max_size=5).map(tuple),
         "cwd": st.none() | WORDS,
         "git_branch": st.none() | WORDS,
         "ended_at": TIMES,

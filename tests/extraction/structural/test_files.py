@@ -86,12 +86,12 @@ def test_what_no_author_would_name_has_no_name(path: str) -> None:
 
 
 async def test_the_same_file_in_three_turns_is_one_node(shop: ShopGroup) -> None:
-    await shop.ingest("a", tools=(tool("Read", "/home/dev/shop/src/cart.py"),))
-    await shop.ingest("b", tools=(tool("Edit", "src/cart.py :: - x = 1 + x = 2"),))
+    await shop.ingest("a", tool_calls=(tool("Read", "/home/dev/shop/src/cart.py"),))
+    await shop.ingest("b", tool_calls=(tool("Edit", "src/cart.py :: - x = 1 + x = 2"),))
     await shop.ingest(
         "c",
         cwd="/home/dev/shop/.worktrees/fix",
-        tools=(tool("Write", "/home/dev/shop/.worktrees/fix/src/cart.py"),),
+        tool_calls=(tool("Write", "/home/dev/shop/.worktrees/fix/src/cart.py"),),
     )
     assert shop.names("File") == ["src/cart.py"]
 
@@ -100,7 +100,7 @@ async def test_an_edit_says_what_the_answer_says_of_the_file(shop: ShopGroup) ->
     await shop.ingest(
         user_text="Make totals include tax",
         assistant_text="Let me look.\n\nI updated `cart.py` so that totals include the tax.",
-        tools=(tool("Edit", "/home/dev/shop/src/cart.py :: - a + b"),),
+        tool_calls=(tool("Edit", "/home/dev/shop/src/cart.py :: - a + b"),),
     )
     [text] = shop.texts("MODIFIED")
     assert text == "`src/cart.py` was edited: I updated `cart.py` so that totals include the tax."
@@ -110,7 +110,7 @@ async def test_an_edit_nobody_speaks_of_says_what_was_asked_and_what_came(shop: 
     await shop.ingest(
         user_text="Make totals include tax",
         assistant_text="",
-        tools=(tool("Edit", "/home/dev/shop/src/cart.py :: - return net + return net * TAX"),),
+        tool_calls=(tool("Edit", "/home/dev/shop/src/cart.py :: - return net + return net * TAX"),),
     )
     [text] = shop.texts("MODIFIED")
     assert "`src/cart.py` was edited when asked: Make totals include tax" in text
@@ -119,5 +119,5 @@ async def test_an_edit_nobody_speaks_of_says_what_was_asked_and_what_came(shop: 
 
 async def test_an_edit_that_failed_is_no_edit(shop: ShopGroup) -> None:
     refused = tool("Edit", "src/cart.py", "String to replace not found", is_error=True)
-    await shop.ingest(tools=(refused,))
+    await shop.ingest(tool_calls=(refused,))
     assert shop.texts("MODIFIED") == []

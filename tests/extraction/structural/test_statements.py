@@ -81,7 +81,7 @@ async def test_a_decision_is_a_thing_with_its_reason(shop: ShopGroup) -> None:
 
 
 async def test_an_answer_to_a_question_is_the_persons_decision(shop: ShopGroup) -> None:
-    await shop.ingest(answers=('"Which store?"="SQLite", "Which port?"="8080"',))
+    await shop.ingest(user_answers=('"Which store?"="SQLite", "Which port?"="8080"',))
     assert sorted(shop.texts("DECIDED")) == [
         "Asked “Which port?” the user answered: 8080",
         "Asked “Which store?” the user answered: SQLite",
@@ -90,15 +90,15 @@ async def test_an_answer_to_a_question_is_the_persons_decision(shop: ShopGroup) 
 
 @pytest.mark.parametrize("answer", ["..", "…!", " _ ", '"Which store?"=".."'])
 async def test_an_answer_without_a_word_decides_nothing(answer: str, shop: ShopGroup) -> None:
-    await shop.ingest(answers=(answer,))
+    await shop.ingest(user_answers=(answer,))
     assert shop.names("Decision") == []
 
 
 async def test_a_refusal_with_a_comment_is_a_decision_and_with_a_question_is_not(
     shop: ShopGroup,
 ) -> None:
-    await shop.ingest("a", answers=("use the logging framework, not print",))
-    await shop.ingest("b", answers=("why would that be empty?",))
+    await shop.ingest("a", user_answers=("use the logging framework, not print",))
+    await shop.ingest("b", user_answers=("why would that be empty?",))
     assert shop.texts("DECIDED") == [
         "The user stopped a step and said: use the logging framework, not print"
     ]
@@ -143,7 +143,8 @@ async def test_a_trunk_branch_is_no_concept(shop: ShopGroup) -> None:
 
 async def test_a_file_in_backticks_is_a_file_and_no_concept(shop: ShopGroup) -> None:
     await shop.ingest(
-        assistant_text="See `src/cart.py`. And `src/cart.py` again.", tools=(tool("Read", "x.py"),)
+        assistant_text="See `src/cart.py`. And `src/cart.py` again.",
+        tool_calls=(tool("Read", "x.py"),),
     )
     assert "src/cart.py" in shop.names("File")
     assert "src/cart.py" not in shop.names("Concept")

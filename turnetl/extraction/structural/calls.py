@@ -36,7 +36,7 @@ class Call:
     @property
     def refused(self) -> bool:
         """Whether the call never happened: the person said no, or the tool itself would not."""
-        return self.of.is_error and bool(_REFUSED.match(self.of.outcome[:300]))
+        return self.of.is_error and bool(_REFUSED.match(self.of.result[:300]))
 
 
 _KINDS = {

@@ -105,7 +105,7 @@ def _blamed(named: list[Command], call: Call) -> Command | None:
 def _found(command: Command, call: Call) -> tuple[Failure, ...]:
     if not call.of.is_error and not command.tests:
         return ()
-    return tuple(failures.failures(call.of.outcome, is_error=call.of.is_error))
+    return tuple(failures.failures(call.of.result, is_error=call.of.is_error))
 
 
 def _thing(command: Command) -> Thing:

@@ -45,7 +45,7 @@ def asked(scene: Scene, context: Sequence[Episode]) -> Iterator[Said]:
     for words in _in_passing(scene):
         text = f"While the agent worked, the user said: {words}"
         yield Said(_STEERED, scene.hub, "STEERED", scene.subject, text, at)
-    for prompt in turn.subagents[:_MOST_DELEGATED]:
+    for prompt in turn.subagent_prompts[:_MOST_DELEGATED]:
         task = prose.shorten(prose.gist(prompt), 220)
         if task:
             text = f"A subagent was asked: {task}"
@@ -59,7 +59,7 @@ def _in_passing(scene: Scene) -> Iterator[str]:
     """Yield steering, and what was said instead of a yes when it asks rather than decides."""
     for words in (
         *_typed(scene.turn.steering)[:_MOST_STEERED],
-        *scene.turn.answers[:_MOST_STEERED],
+        *scene.turn.user_answers[:_MOST_STEERED],
     ):
         said = prose.gist(words)
         if said and (words in scene.turn.steering or decisions.is_question(words)):
@@ -93,7 +93,7 @@ def decided(scene: Scene) -> Iterator[Said]:
     plan = decisions.plan(turn.user_text)
     if plan:
         yield _decision(scene, f"Plan: {plan}", f"The user accepted the plan: {plan}", plan)
-    for answer in turn.answers:
+    for answer in turn.user_answers:
         for question, said in decisions.answered(answer):
             name = f"{question} {said}" if question else said
             text = f"Asked “{question}” the user answered: {said}" if question else ""

@@ -73,7 +73,7 @@ class Scene:
 
 def scene(turn: Turn) -> Scene:
     where = project(turn.group_id, turn.cwd, turn.git_branch)
-    calls = tuple(read_calls(turn.tools))
+    calls = tuple(read_calls(turn.tool_calls))
     edited = _files(where, calls, _WRITES)
     seen = _seen(where, calls, turn, edited)
     named = _concepts(turn, calls, (*edited, *seen))
@@ -136,8 +136,8 @@ def _whole(name: str, opened: tuple[str, ...], where: Project, calls: Iterable[C
     if meant or name in opened:
         return meant or name
     for call in calls:
-        place = call.of.outcome.find(f"/{name}", 0, _LISTED)
-        if place > 0 and (front := _FRONT.search(call.of.outcome[max(0, place - 200) : place])):
+        place = call.of.result.find(f"/{name}", 0, _LISTED)
+        if place > 0 and (front := _FRONT.search(call.of.result[max(0, place - 200) : place])):
             return where.file(f"{front.group()}/{name}") or name
     return name
 

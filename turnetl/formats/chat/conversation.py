@@ -93,7 +93,7 @@ class Talk:
         for one in asked:
             arguments = one.arguments
             tool = ToolUse(one.name, call(message_content.decoded(arguments)))
-            turn.tools.append(tool)
+            turn.tool_calls.append(tool)
             turn.input_chars += len(arguments if isinstance(arguments, str) else compact(arguments))
             self._waiting.append((one.key, tool))
 
@@ -124,7 +124,7 @@ class Talk:
 
     def _tell(self, tool: ToolUse, outcome: str, message: Message, *, is_error: bool) -> None:
         self._told = True
-        tool.outcome, tool.is_error, tool.ended_at = outcome, is_error, stamp(message.time)
+        tool.result, tool.is_error, tool.ended_at = outcome, is_error, stamp(message.time)
 
     def _called(self, turn: RawTurn, key: object, message: Message) -> ToolUse:
         """Return the waiting call that an outcome names, else the first that fits.
@@ -136,7 +136,7 @@ class Talk:
         if at is not None:
             return self._waiting.pop(at)[1]
         tool = ToolUse(message.name or message.role or message.sender or "", "")
-        turn.tools.append(tool)
+        turn.tool_calls.append(tool)
         return tool
 
     def _where(self, key: object, message: Message) -> int | None:

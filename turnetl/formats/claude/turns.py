@@ -154,14 +154,14 @@ class Reader:
     def _use(self, turn: RawTurn, block: Block) -> None:
         self.counts.tool_uses += 1
         tool = ToolUse(block.name or "", call(block.input))
-        turn.tools.append(tool)
+        turn.tool_calls.append(tool)
         self.launches.call(tool)
         turn.input_chars += len(compact(block.input))
         if block.id is not None:
             self.uses[block.id] = tool
         if tool.name in _SUBAGENTS and isinstance(block.input, dict):
             prompt = block.input.get("prompt")
-            turn.subagents += [prompt] if isinstance(prompt, str) else []
+            turn.subagent_prompts += [prompt] if isinstance(prompt, str) else []
 
     def _bill(self, turn: RawTurn, row: Row, message: Message) -> None:
         """Count an API message once, though it spans lines that repeat its usage, growing."""
@@ -237,12 +237,12 @@ class Reader:
             texts.clear()
         if not said and row.user_feedback and row.user_feedback.strip():
             said.append(row.user_feedback)
-        self.counts.answers += len(said)
+        self.counts.user_answers += len(said)
         if texts:
             self._steer([text for text in texts if not machine_text.is_interrupt(text)], row, place)
         if turn is None:
             return "preamble"
-        turn.answers += said
+        turn.user_answers += said
         if any(map(machine_text.is_interrupt, texts)):
             turn.closed_by = ClosedBy.INTERRUPTED
         self._touch(turn, row, place)
@@ -254,7 +254,7 @@ class Reader:
         is_error = block.is_error is True
         tool = self.uses.get(block.tool_use_id or "")
         if tool is not None:
-            tool.outcome = machine_text.plain_error(outcome)
+            tool.result = machine_text.plain_error(outcome)
             tool.is_error = is_error
             tool.ended_at = time
         answer = machine_text.answer(outcome, is_error=is_error)

@@ -48,7 +48,9 @@ class Conversation:
     def fresh(self) -> RawTurn | None:
         """The turn that goes on, if the agent has done nothing in it."""
         turn = self.turn
-        acted = turn is None or turn.assistant_texts or turn.tools or turn.closed_by is not None
+        acted = (
+            turn is None or turn.assistant_texts or turn.tool_calls or turn.closed_by is not None
+        )
         return None if acted else turn
 
     def see(self, item: Item) -> None:
@@ -140,25 +142,25 @@ class Conversation:
         if turn is None:
             return "preamble"
         tool, size = tools.use(item)
-        turn.tools.append(tool)
+        turn.tool_calls.append(tool)
         turn.input_chars += size
         turn.closed_by = None
         if (key := item.call_id or item.id) is not None:
             self._calls[key] = tool
         prompt = tools.subagent(item)
-        turn.subagents += [prompt] if prompt is not None else []
+        turn.subagent_prompts += [prompt] if prompt is not None else []
         return self.touch(row, place)
 
-    def outcome(self, row: Row, item: Item, place: Place) -> str | None:
+    def result(self, row: Row, item: Item, place: Place) -> str | None:
         """Take what came of a call, and what a person answered by way of it."""
         tool = self._calls.get(item.call_id or item.id or "")
         if tool is not None and self.turn is not None:
-            tool.outcome, failed = tools.outcome(item)
+            tool.result, failed = tools.outcome(item)
             tool.is_error = tool.is_error or failed
             tool.ended_at = self.time(row)
             answer = tools.answer(tool, item)
-            self.turn.answers += [answer] if answer is not None else []
-            self.counts.answers += answer is not None
+            self.turn.user_answers += [answer] if answer is not None else []
+            self.counts.user_answers += answer is not None
         return self.touch(row, place)
 
     def call_ended(self, row: Row, event: Item, place: Place) -> str | None:

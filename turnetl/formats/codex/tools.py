@@ -50,7 +50,7 @@ def use(item: Item) -> tuple[ToolUse, int]:
     size = len(given) if isinstance(given, str) else len(compact(given))
     tool = ToolUse(_name(item), _line(given))
     if item.type == "image_generation_call" and item.result:
-        tool.outcome = "[image]"
+        tool.result = "[image]"
     return tool, size
 
 
@@ -87,7 +87,7 @@ def ended(tool: ToolUse, event: Item) -> None:
     failed = event.exit_code not in {None, 0} or event.success is False or event.status in _BADLY
     failed = failed or "Err" in result or (isinstance(done, dict) and done.get("isError") is True)
     tool.is_error = tool.is_error or failed
-    tool.outcome = tool.outcome or event.aggregated_output or _text(result.get("Err")) or ""
+    tool.result = tool.result or event.aggregated_output or _text(result.get("Err")) or ""
 
 
 def _given(item: Item) -> Any:

@@ -98,7 +98,7 @@ class Reader:
         if tools.is_call(kind):
             return self.talk.call(row, item, place)
         if tools.is_outcome(kind):
-            return self.talk.outcome(row, item, place)
+            return self.talk.result(row, item, place)
         return {"reasoning": "thinking", "": "state"}.get(kind, "other")
 
     def _message(self, row: Row, item: Item, place: Place) -> str | None:

@@ -177,7 +177,7 @@ class _Reader:
 
     def _use(self, turn: RawTurn, event: _Event) -> None:
         tool = ToolUse(event.tool_name or "", call(event.parameters))
-        turn.tools.append(tool)
+        turn.tool_calls.append(tool)
         turn.input_chars += len(compact(event.parameters))
         if event.tool_id is not None:
             self.uses[event.tool_id] = tool
@@ -187,7 +187,7 @@ class _Reader:
         if tool is None:
             return "other"
         tool.is_error = event.status == "error"
-        tool.outcome = _text(event.output) or _fault(event.error)
+        tool.result = _text(event.output) or _fault(event.error)
         tool.ended_at = moment(event.timestamp)
         return None
 

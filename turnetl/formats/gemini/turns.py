@@ -79,7 +79,7 @@ class Reader:
         use = self.open_uses.pop(response.id or "", None)
         if use is None:
             return False
-        use.outcome, use.is_error = response_text(response)
+        use.result, use.is_error = response_text(response)
         use.ended_at = moment(timestamp)
         return True
 
@@ -146,17 +146,17 @@ class Reader:
     def _use(self, turn: RawTurn, one: ToolCall) -> None:
         outcome, failed = outcome_of(one)
         tool = ToolUse(one.name or "", call(one.args), outcome, failed, moment(one.timestamp))
-        turn.tools.append(tool)
+        turn.tool_calls.append(tool)
         turn.ended_at = _latest(turn.ended_at, tool.ended_at)
         turn.input_chars += len(compact(one.args))
-        turn.subagents += _task(one)
+        turn.subagent_prompts += _task(one)
         if one.id is not None:
             self.uses[one.id] = tool
             if one.result is None and one.status not in FAILED:
                 self.open_uses[one.id] = tool
         if (said := authorship.answer(one.name, one.args, outcome)) is not None:
-            self.counts.answers += 1
-            turn.answers.append(said)
+            self.counts.user_answers += 1
+            turn.user_answers.append(said)
 
     def _touch(self, turn: RawTurn, message: Message) -> None:
         turn.last_line = max(turn.last_line, message.end.last_line)

@@ -30,7 +30,7 @@ class Counts:
     """Lines that gave nothing to a turn, by reason."""
     turns: int = 0
     steering: int = 0
-    answers: int = 0
+    user_answers: int = 0
     sidechain_rows: int = 0
     tool_uses: int = 0
     bad_lines: int = 0

@@ -19,19 +19,19 @@ def use(part: Part, turn: RawTurn, counts: Counts) -> None:
     tool = ToolUse(
         name=part.tool or part.name or "",
         input=call(state.input),
-        outcome=_outcome(state),
+        result=_outcome(state),
         is_error=state.status == "error",
         ended_at=when(state.time.end) if state.time is not None else None,
     )
-    turn.tools.append(tool)
+    turn.tool_calls.append(tool)
     turn.input_chars += len(compact(state.input)) if state.input is not None else 0
     counts.tool_uses += 1
     if (said := authorship.answer(state)) is not None:
-        turn.answers.append(said)
-        counts.answers += 1
+        turn.user_answers.append(said)
+        counts.user_answers += 1
     if tool.name in _SUBAGENTS and isinstance(state.input, dict):
         prompt = state.input.get("prompt")
-        turn.subagents += [prompt] if isinstance(prompt, str) else []
+        turn.subagent_prompts += [prompt] if isinstance(prompt, str) else []
 
 
 def bill(message: Message, turn: RawTurn) -> None:
