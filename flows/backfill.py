@@ -22,6 +22,7 @@ from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from flows.warnings import each_once
 from turnetl import pipeline, wiring
+from turnetl.backfill_report import BackfillReport
 from turnetl.clock import now, utc
 from turnetl.episodes import FilterReport
 from turnetl.errors import BadUsage, Retryable, TurnetlError
@@ -32,8 +33,7 @@ from turnetl.model import GroupId
 from turnetl.parse import Outcome, ParseReport, expand
 from turnetl.parse.name_collisions import with_joined
 from turnetl.report import backfill as shown
-from turnetl.report.backfill import BackfillReport
-from turnetl.report.ingested import is_failure
+from turnetl.report.ingest import is_failure
 from turnetl.report.status import without_time
 from turnetl.settings import ExtractorName, Settings, from_process, units
 
@@ -127,7 +127,7 @@ async def backfill(
                 return _ended(parsed, FilterReport(()), IngestReport(None, ()))
             filtered = await filter_turns(
                 lambda: pipeline.filter_turns(
-                    once, parsed.groups, by_hand=preprocessing is not None
+                    once, parsed.groups, one_off=preprocessing is not None
                 )
             )
             async with _slots(model_slots, settings.llm.concurrency):

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from turnetl.console import once
+from turnetl.console import unique_messages
 
 _WHO = tuple(f"turnetl.extraction.{name}" for name in ("preprocessor", "steering", "templates"))
 
@@ -12,7 +12,7 @@ _WHO = tuple(f"turnetl.extraction.{name}" for name in ("preprocessor", "steering
 @contextmanager
 def each_once() -> Iterator[None]:
     """Let every warning about templates through once, until this ends."""
-    is_new = once()
+    is_new = unique_messages()
     loggers = [logging.getLogger(name) for name in _WHO]
     for logger in loggers:
         logger.addFilter(is_new)

@@ -46,13 +46,13 @@ def run(app: App, arguments: Sequence[str]) -> int:
     return code
 
 
-def say(sentences: Iterable[str]) -> None:
+def print_messages(sentences: Iterable[str]) -> None:
     """Tell a person."""
     for sentence in sentences:
         print(f"turnetl: {sentence}", file=sys.stderr)
 
 
-def out(table: Any, values: dict[str, Any], *, as_json: bool) -> None:
+def print_result(table: Any, values: dict[str, Any], *, as_json: bool) -> None:
     """Give the result: what rich can show, a text as it is, or the values as one JSON object."""
     if as_json or isinstance(table, str):
         print(json.dumps(values, ensure_ascii=False) if as_json else table)
@@ -63,19 +63,19 @@ def out(table: Any, values: dict[str, Any], *, as_json: bool) -> None:
 
 
 @contextmanager
-def progress(*, as_json: bool) -> Iterator["Progress"]:
+def show_progress(*, as_json: bool) -> Iterator["Progress"]:
     """Show bars on standard error, on a terminal; say nothing elsewhere or with --json."""
     from turnetl.progress import silent
-    from turnetl.report.bars import Bars
+    from turnetl.report.progress_bars import ProgressBars
 
     if as_json or not sys.stderr.isatty():
         yield silent
         return
-    with Bars() as bars:
+    with ProgressBars() as bars:
         yield bars.step
 
 
-def finished(work: Coroutine[Any, Any, T]) -> T:
+def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Do the work and return what came of it.
 
     Who stops it once lets it end what is paid for; who stops it twice does not.
@@ -112,7 +112,7 @@ def version() -> str:
     return metadata.version("turnetl")
 
 
-def once() -> "Callable[[LogRecord], bool]":
+def unique_messages() -> "Callable[[LogRecord], bool]":
     """Return a filter that lets each message of a log through once."""
     said: set[str] = set()
 
@@ -185,7 +185,7 @@ def _misunderstood(error: CycloptsError) -> str:
 
 
 def _failed(message: str, code: int, *, as_json: bool) -> int:
-    say([message])
+    print_messages([message])
     if as_json:
         print(json.dumps({"error": message, "exit_code": code}))
     return code
@@ -196,7 +196,7 @@ def _hear_warnings() -> None:
     import logging
 
     handler = logging.StreamHandler()
-    handler.addFilter(once())
+    handler.addFilter(unique_messages())
     handler.setFormatter(logging.Formatter("turnetl: %(message)s"))
     logging.getLogger("turnetl").addHandler(handler)
     logging.getLogger().addHandler(logging.NullHandler())

@@ -13,7 +13,7 @@ def row(kind: str, content: object, native: str, at: datetime | None = None, **f
     return json.dumps(base | time | {"message": {"role": kind, "content": content}} | fields)
 
 
-def talk(*prompts: str, session: str = "s1", at: datetime | None = None) -> list[str]:
+def conversation(*prompts: str, session: str = "s1", at: datetime | None = None) -> list[str]:
     """A prompt and an answer each; all at the same time, or without any."""
     return [
         said
@@ -25,19 +25,19 @@ def talk(*prompts: str, session: str = "s1", at: datetime | None = None) -> list
     ]
 
 
-def call(native: str, name: str, at: datetime | None = None, **values: str) -> str:
+def tool_call(native: str, name: str, at: datetime | None = None, **values: str) -> str:
     """A row in which the agent calls a tool."""
     use = {"type": "tool_use", "id": f"call-{native}", "name": name, "input": values}
     return row("assistant", [use], native, at)
 
 
-def outcome(native: str, of: str, text: str, at: datetime | None = None) -> str:
+def tool_result(native: str, of: str, text: str, at: datetime | None = None) -> str:
     """A row with what the call of the row `of` gave back."""
     result = {"type": "tool_result", "tool_use_id": f"call-{of}", "content": text}
     return row("user", [result], native, at)
 
 
-def write(path: Path, rows: list[str]) -> Path:
+def write_archive(path: Path, rows: list[str]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{one}\n" for one in rows))
     return path

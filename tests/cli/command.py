@@ -21,54 +21,59 @@ SAMPLES = ROOT / "data" / "archives"
 
 
 @dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
+class CommandResult:
+    exit_code: int
+    stdout: str
+    stderr: str
 
     @property
     def json(self) -> dict[str, Any]:
-        values = json.loads(self.out)
+        values = json.loads(self.stdout)
         assert isinstance(values, dict)
         return values
 
     @property
-    def said(self) -> list[str]:
+    def messages(self) -> list[str]:
         """The sentences meant for a person."""
-        return [line for line in self.err.splitlines() if line.startswith("turnetl: ")]
+        return [text for text in self.stderr.splitlines() if text.startswith("turnetl: ")]
 
 
-def turnetl(*arguments: str | Path, folder: Path, **environment: str) -> Ran:
+def turnetl_process(*arguments: str | Path, folder: Path, **environment: str) -> CommandResult:
     """Run the command in `folder`, a process of its own, with settings only from `environment`."""
     ran = subprocess.run(
-        line(*arguments),
+        command_line(*arguments),
         capture_output=True,
         text=True,
         check=False,
         cwd=folder,
-        env=clean(folder) | environment,
+        env=clean_environment(folder) | environment,
     )
     assert "Traceback" not in ran.stderr, ran.stderr
-    return Ran(ran.returncode, ran.stdout, ran.stderr)
+    return CommandResult(ran.returncode, ran.stdout, ran.stderr)
 
 
-def here(*arguments: str | Path, folder: Path, **environment: str) -> Ran:
+def run_in_process(*arguments: str | Path, folder: Path, **environment: str) -> CommandResult:
     """Run the same in this process: it costs a second less, and sees no process begin or end."""
     out, err = StringIO(), StringIO()
-    around = (chdir(folder), _set(clean(folder) | environment), _signals(), _loggers())
+    around = (
+        chdir(folder),
+        _environment(clean_environment(folder) | environment),
+        _signal_handlers(),
+        _log_handlers(),
+    )
     with ExitStack() as stack:
         for one in (*around, redirect_stdout(out), redirect_stderr(err)):
             stack.enter_context(one)
         code = console.run(cli.app, [str(argument) for argument in arguments])
     assert "not foreseen" not in err.getvalue(), err.getvalue()
-    return Ran(code, out.getvalue(), err.getvalue())
+    return CommandResult(code, out.getvalue(), err.getvalue())
 
 
-def line(*arguments: str | Path) -> list[str]:
+def command_line(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "turnetl.cli", *map(str, arguments)]
 
 
-def clean(home: Path) -> dict[str, str]:
+def clean_environment(home: Path) -> dict[str, str]:
     """This process's environment without any setting, and with another home."""
     ours = ("TURNETL_", "NEO4J_")
     there = {name: value for name, value in os.environ.items() if not name.startswith(ours)}  # noqa: TID251 - handed on
@@ -77,12 +82,12 @@ def clean(home: Path) -> dict[str, str]:
     return there | {"HOME": str(home), "XDG_CACHE_HOME": cache, "PYTHONPATH": str(ROOT)}
 
 
-def _set(environment: dict[str, str]) -> Any:
+def _environment(environment: dict[str, str]) -> Any:
     return patch.dict(os.environ, environment, clear=True)  # noqa: TID251 - the command reads it
 
 
 @contextmanager
-def _signals() -> Iterator[None]:
+def _signal_handlers() -> Iterator[None]:
     """Leave the answers to signals as they were."""
     names = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
     before = {name: signal.getsignal(name) for name in names}
@@ -94,7 +99,7 @@ def _signals() -> Iterator[None]:
 
 
 @contextmanager
-def _loggers() -> Iterator[None]:
+def _log_handlers() -> Iterator[None]:
     """Leave those who hear our warnings as they were."""
     loggers = (logging.getLogger("turnetl"), logging.getLogger())
     before = [list(logger.handlers) for logger in loggers]

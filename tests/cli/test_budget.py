@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Ran, here
-from tests.cli.talks import archive, named
+from tests.cli.command import CommandResult, run_in_process
+from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.provider import Provider
 
 TURNS = 8
@@ -15,19 +15,21 @@ PRICES = '"openai-compatible/canned" = { input = 1000, output = 1000 }\n'
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    archive(tmp_path / "a.jsonl", TURNS)
+    write_session(tmp_path / "a.jsonl", TURNS)
     (tmp_path / ".graphiti").mkdir()
     (tmp_path / ".graphiti" / "prices.toml").write_text(PRICES)
     return tmp_path
 
 
-def backfill(folder: Path, provider: Provider, *options: str) -> Ran:
-    return here("backfill", "a.jsonl", *options, "--json", folder=folder, **named(provider))
+def backfill(folder: Path, provider: Provider, *options: str) -> CommandResult:
+    return run_in_process(
+        "backfill", "a.jsonl", *options, "--json", folder=folder, **model_environment(provider)
+    )
 
 
-def worst(ran: Ran) -> int:
+def worst(ran: CommandResult) -> int:
     """Return the tokens that the next call may take, out of what the run said."""
-    (said,) = (one for one in ran.said if "budget" in one)
+    (said,) = (one for one in ran.messages if "budget" in one)
     return int(said.partition("up to ")[2].split()[0].replace(",", ""))
 
 
@@ -35,52 +37,56 @@ def test_a_run_stops_at_its_budget_and_the_same_command_goes_on(
     folder: Path, provider: Provider, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     other = tmp_path_factory.mktemp("at_once")
-    archive(other / "a.jsonl", TURNS)
+    write_session(other / "a.jsonl", TURNS)
     assert backfill(other, provider).json["committed"] == TURNS
     needed, provider.asked = len(provider.asked), []
     runs = [backfill(folder, provider, "--budget", "1 token")]
     assert provider.asked == []
-    while runs[-1].code == 4:
+    while runs[-1].exit_code == 4:
         assert runs[-1].json["quarantined"] == 0
         runs.append(backfill(folder, provider, "--budget", f"{worst(runs[-1]) + 800} tokens"))
     assert len(runs) > 2
-    assert runs[-1].code == 0
+    assert runs[-1].exit_code == 0
     assert sum(ran.json["committed"] for ran in runs) == TURNS
     assert len(provider.asked) == needed
 
 
 def test_a_budget_of_money_is_kept_and_told(folder: Path, provider: Provider) -> None:
     stopped = backfill(folder, provider, "--budget", "2usd")
-    assert stopped.code == 4
-    assert any("$" in said and "budget" in said for said in stopped.said)
+    assert stopped.exit_code == 4
+    assert any("$" in said and "budget" in said for said in stopped.messages)
     assert stopped.json["model"]["cost"] <= 2
     whole = backfill(folder, provider, "--budget", "1000usd").json
     assert (whole["pending"], whole["model"]["calls"] > 0) == (0, True)
     assert whole["model"]["cost"] == pytest.approx(0.11 * whole["model"]["calls"])
-    spent = here("status", "--json", folder=folder, **named(provider)).json["usage"]
+    spent = run_in_process("status", "--json", folder=folder, **model_environment(provider)).json[
+        "usage"
+    ]
     assert spent["cost"] == pytest.approx(whole["model"]["cost"] + stopped.json["model"]["cost"])
 
 
 def test_a_budget_of_the_settings_holds_unless_another_is_said(
     folder: Path, provider: Provider
 ) -> None:
-    settings = named(provider, BUDGET__TOKENS="10")
-    stopped = here("backfill", "a.jsonl", folder=folder, **settings)
-    assert (stopped.code, provider.asked) == (4, [])
-    done = here("backfill", "a.jsonl", "--budget", "none", folder=folder, **settings)
-    assert done.code == 0
+    settings = model_environment(provider, BUDGET__TOKENS="10")
+    stopped = run_in_process("backfill", "a.jsonl", folder=folder, **settings)
+    assert (stopped.exit_code, provider.asked) == (4, [])
+    done = run_in_process("backfill", "a.jsonl", "--budget", "none", folder=folder, **settings)
+    assert done.exit_code == 0
 
 
 def test_a_model_without_a_price_has_no_budget_of_money(folder: Path, provider: Provider) -> None:
     (folder / ".graphiti" / "prices.toml").unlink()
-    refused = here("backfill", "a.jsonl", "--budget", "5usd", folder=folder, **named(provider))
-    assert (refused.code, len(refused.said), provider.asked) == (2, 1, [])
-    assert '"openai-compatible/canned" = ' in refused.err
+    refused = run_in_process(
+        "backfill", "a.jsonl", "--budget", "5usd", folder=folder, **model_environment(provider)
+    )
+    assert (refused.exit_code, len(refused.messages), provider.asked) == (2, 1, [])
+    assert '"openai-compatible/canned" = ' in refused.stderr
     assert not (folder / "data").exists()
 
 
 def test_a_broken_price_file_is_named_with_its_line(folder: Path, provider: Provider) -> None:
     (folder / ".graphiti" / "prices.toml").write_text(PRICES + '"x/y" = { input = "much" }\n')
-    refused = here("backfill", "a.jsonl", folder=folder, **named(provider))
-    assert (refused.code, len(refused.said), provider.asked) == (2, 1, [])
-    assert "line 2" in refused.err
+    refused = run_in_process("backfill", "a.jsonl", folder=folder, **model_environment(provider))
+    assert (refused.exit_code, len(refused.messages), provider.asked) == (2, 1, [])
+    assert "line 2" in refused.stderr

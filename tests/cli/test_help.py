@@ -8,7 +8,7 @@ import sys
 import pytest
 from pydantic import BaseModel
 
-from tests.cli.command import ROOT, here, turnetl
+from tests.cli.command import ROOT, run_in_process, turnetl_process
 from turnetl import cli
 from turnetl.settings import Settings
 
@@ -46,7 +46,7 @@ SETTING = re.compile(r"TURNETL_[A-Z_]+")
 
 
 def test_help_names_every_command() -> None:
-    said = turnetl("--help", folder=ROOT).out
+    said = turnetl_process("--help", folder=ROOT).stdout
     assert [name for name in COMMANDS if f" {name} " not in said] == []
 
 
@@ -62,7 +62,7 @@ def test_what_the_readme_tells_to_type_is_understood(typed: str) -> None:
 
 
 def test_every_option_of_a_run_with_a_model_stands_in_the_readme() -> None:
-    said = turnetl("ingest", "--help", folder=ROOT).out
+    said = turnetl_process("ingest", "--help", folder=ROOT).stdout
     options = set(re.findall(r"--[a-z][a-z-]+", said)) - {"--help"}
     assert [option for option in sorted(options) if option not in README] == []
 
@@ -117,9 +117,9 @@ def test_asking_for_help_imports_nothing_heavy(command: tuple[str, ...]) -> None
     ],
 )
 def test_wrong_usage_is_one_sentence_and_exit_code_two(wrong: tuple[str, ...]) -> None:
-    ran = turnetl(*wrong, folder=ROOT)
-    assert ran.code == 2
-    assert len(ran.said) == 1
+    ran = turnetl_process(*wrong, folder=ROOT)
+    assert ran.exit_code == 2
+    assert len(ran.messages) == 1
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,6 @@ def test_wrong_usage_is_one_sentence_and_exit_code_two(wrong: tuple[str, ...]) -
 def test_what_is_not_understood_is_named_with_what_may_be_meant(
     wrong: tuple[str, ...], said: str
 ) -> None:
-    ran = here(*wrong, folder=ROOT)
-    assert (ran.code, len(ran.said)) == (2, 1)
-    assert ran.said[0].endswith(said)
+    ran = run_in_process(*wrong, folder=ROOT)
+    assert (ran.exit_code, len(ran.messages)) == (2, 1)
+    assert ran.messages[0].endswith(said)

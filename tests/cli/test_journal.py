@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import clean, here, line, turnetl
-from tests.cli.talks import archive, named
+from tests.cli.command import clean_environment, command_line, run_in_process, turnetl_process
+from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.provider import Provider
 
 TURNS = 6
@@ -19,7 +19,7 @@ TURNS = 6
 
 @pytest.fixture
 def talk(tmp_path: Path) -> Path:
-    return archive(tmp_path / "archives" / "a.jsonl", TURNS)
+    return write_session(tmp_path / "archives" / "a.jsonl", TURNS)
 
 
 def questions(provider: Provider) -> Counter[str]:
@@ -41,9 +41,9 @@ def kept(folder: Path) -> int:
 
 def starting(*arguments: str | Path, folder: Path, provider: Provider) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        line(*arguments),
+        command_line(*arguments),
         cwd=folder,
-        env=clean(folder) | named(provider),
+        env=clean_environment(folder) | model_environment(provider),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -53,11 +53,15 @@ def starting(*arguments: str | Path, folder: Path, provider: Provider) -> "subpr
 def test_an_emptied_graph_is_filled_again_without_a_call(
     talk: Path, provider: Provider, tmp_path: Path
 ) -> None:
-    first = here("backfill", talk, "--json", folder=tmp_path, **named(provider))
+    first = run_in_process(
+        "backfill", talk, "--json", folder=tmp_path, **model_environment(provider)
+    )
     asked = len(provider.asked)
     elsewhere = ("--graph", f"ladybug://{tmp_path / 'other.lbug'}")
-    again = here("ingest", *elsewhere, "--json", folder=tmp_path, **named(provider))
-    assert (again.code, again.json["committed"]) == (0, TURNS)
+    again = run_in_process(
+        "ingest", *elsewhere, "--json", folder=tmp_path, **model_environment(provider)
+    )
+    assert (again.exit_code, again.json["committed"]) == (0, TURNS)
     assert len(provider.asked) == asked
     assert again.json["model"]["journaled"] == first.json["model"]["calls"] == asked
     assert again.json["model"]["calls"] == 0
@@ -71,16 +75,18 @@ def test_an_emptied_graph_is_filled_again_without_a_call(
 def test_without_a_journal_everything_is_asked_again(
     talk: Path, provider: Provider, tmp_path: Path
 ) -> None:
-    settings = named(provider, JOURNAL="0")
-    here("backfill", talk, folder=tmp_path, **settings)
+    settings = model_environment(provider, JOURNAL="0")
+    run_in_process("backfill", talk, folder=tmp_path, **settings)
     asked = len(provider.asked)
-    here("ingest", "--graph", f"ladybug://{tmp_path / 'other.lbug'}", folder=tmp_path, **settings)
+    run_in_process(
+        "ingest", "--graph", f"ladybug://{tmp_path / 'other.lbug'}", folder=tmp_path, **settings
+    )
     assert len(provider.asked) == 2 * asked
     assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
 
 
 def test_a_run_without_a_model_makes_no_journal(talk: Path, tmp_path: Path) -> None:
-    assert here("backfill", talk, folder=tmp_path).code == 0
+    assert run_in_process("backfill", talk, folder=tmp_path).exit_code == 0
     assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
 
 
@@ -99,8 +105,10 @@ def test_what_a_killed_run_kept_is_not_paid_for_again(
     provider.hold.set()
     provider.hold = None
     before, asked = kept(tmp_path), len(provider.asked)
-    finished = turnetl("backfill", talk, "--json", folder=tmp_path, **named(provider))
-    assert (finished.code, finished.json["pending"]) == (0, 0)
+    finished = turnetl_process(
+        "backfill", talk, "--json", folder=tmp_path, **model_environment(provider)
+    )
+    assert (finished.exit_code, finished.json["pending"]) == (0, 0)
     assert len(provider.asked) - asked == len(questions(provider)) - before
     assert before >= TURNS
 
@@ -121,7 +129,7 @@ def test_a_run_that_is_stopped_politely_keeps_what_is_in_the_air(
     assert running.returncode == 130, said + more
     assert "answers that are paid for" in said
     assert "what is done stays" in more
-    turnetl("backfill", talk, folder=tmp_path, **named(provider))
+    turnetl_process("backfill", talk, folder=tmp_path, **model_environment(provider))
     # The one that was being sent as the stop struck may be lost.
     assert sum(count - 1 for count in questions(provider).values()) <= 1
 
@@ -130,11 +138,11 @@ def test_two_runs_on_two_groups_at_once_share_one_journal(
     provider: Provider, tmp_path: Path
 ) -> None:
     """Each has a graph file of its own: Ladybug allows one process a file."""
-    archive(tmp_path / "one.jsonl", TURNS)
-    archive(tmp_path / "two.jsonl", TURNS, session="s2")
+    write_session(tmp_path / "one.jsonl", TURNS)
+    write_session(tmp_path / "two.jsonl", TURNS, session="s2")
     for name in ("one", "two"):
-        here("parse", f"{name}.jsonl", "--group", name, folder=tmp_path)
-    here("filter", folder=tmp_path)
+        run_in_process("parse", f"{name}.jsonl", "--group", name, folder=tmp_path)
+    run_in_process("filter", folder=tmp_path)
     runs = [
         starting(
             *("ingest", "--group", name, "--graph", f"ladybug://{tmp_path / name}.lbug"),
@@ -146,35 +154,35 @@ def test_two_runs_on_two_groups_at_once_share_one_journal(
     for run in runs:
         _, said = run.communicate(timeout=120)
         assert run.returncode == 0, said
-    held = here("journal", "stats", "--json", folder=tmp_path)
+    held = run_in_process("journal", "stats", "--json", folder=tmp_path)
     assert held.json["answers"] == len(questions(provider))
 
 
 def test_the_journal_says_what_it_holds_and_lets_go_of_what_is_named(
     talk: Path, provider: Provider, tmp_path: Path
 ) -> None:
-    here("backfill", talk, folder=tmp_path, **named(provider))
+    run_in_process("backfill", talk, folder=tmp_path, **model_environment(provider))
     asked = len(provider.asked)
-    held = here("journal", "stats", "--json", folder=tmp_path).json
+    held = run_in_process("journal", "stats", "--json", folder=tmp_path).json
     assert (held["answers"], list(held["by_model"])) == (asked, ["openai-compatible/canned"])
     for which, goes in ((("--model", "other"), 0), (("--older-than", "1"), 0), (("--all",), asked)):
-        said = here("journal", "prune", *which, "--dry-run", "--json", folder=tmp_path)
-        assert (said.code, said.json["answers"]) == (0, goes)
-    assert here("journal", "stats", "--json", folder=tmp_path).json["answers"] == asked
-    assert here("journal", "prune", "--model", "canned", folder=tmp_path).code == 0
-    assert here("journal", "stats", "--json", folder=tmp_path).json["answers"] == 0
+        said = run_in_process("journal", "prune", *which, "--dry-run", "--json", folder=tmp_path)
+        assert (said.exit_code, said.json["answers"]) == (0, goes)
+    assert run_in_process("journal", "stats", "--json", folder=tmp_path).json["answers"] == asked
+    assert run_in_process("journal", "prune", "--model", "canned", folder=tmp_path).exit_code == 0
+    assert run_in_process("journal", "stats", "--json", folder=tmp_path).json["answers"] == 0
 
 
 def test_asking_for_a_journal_that_is_not_there_makes_none(tmp_path: Path) -> None:
-    assert here("journal", "stats", folder=tmp_path).code == 0
-    assert here("journal", "prune", "--all", folder=tmp_path).code == 0
+    assert run_in_process("journal", "stats", folder=tmp_path).exit_code == 0
+    assert run_in_process("journal", "prune", "--all", folder=tmp_path).exit_code == 0
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("wrong", [(), ("--older-than", "soon"), ("--older-than", "-1")])
 def test_pruning_needs_to_know_what(wrong: tuple[str, ...], tmp_path: Path) -> None:
-    ran = here("journal", "prune", *wrong, folder=tmp_path)
-    assert (ran.code, len(ran.said)) == (2, 1)
+    ran = run_in_process("journal", "prune", *wrong, folder=tmp_path)
+    assert (ran.exit_code, len(ran.messages)) == (2, 1)
 
 
 def test_a_damaged_journal_stops_a_run_before_anything_is_paid_for(
@@ -183,9 +191,9 @@ def test_a_damaged_journal_stops_a_run_before_anything_is_paid_for(
     journal = tmp_path / "data" / "lake" / "journal.sqlite"
     journal.parent.mkdir(parents=True)
     journal.write_bytes(b"no database at all, whatever its name says" * 100)
-    ran = here("backfill", talk, folder=tmp_path, **named(provider))
-    assert ran.code == 1
-    assert any("journal.sqlite" in said for said in ran.said)
+    ran = run_in_process("backfill", talk, folder=tmp_path, **model_environment(provider))
+    assert ran.exit_code == 1
+    assert any("journal.sqlite" in said for said in ran.messages)
     assert provider.asked == []
-    again = here("journal", "stats", folder=tmp_path)
-    assert (again.code, len(again.said)) == (1, 1)
+    again = run_in_process("journal", "stats", folder=tmp_path)
+    assert (again.exit_code, len(again.messages)) == (1, 1)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.archives import talk, write
-from tests.cli.command import ROOT, clean, line
+from tests.cli.archives import conversation, write_archive
+from tests.cli.command import ROOT, clean_environment, command_line
 
 STOPS = [signal.SIGINT, signal.SIGTERM]
 IN_POLARS = """
@@ -53,11 +53,14 @@ def test_a_stop_in_the_midst_of_polars_waits_until_polars_is_done(stops: signal.
 def test_a_backfill_stops_while_it_still_reads(stops: signal.Signals, tmp_path: Path) -> None:
     """Not only once all is read: that may take minutes."""
     for number in range(3000):
-        write(tmp_path / "archives" / f"{number}.jsonl", talk("add a cart", session=str(number)))
+        write_archive(
+            tmp_path / "archives" / f"{number}.jsonl",
+            conversation("add a cart", session=str(number)),
+        )
     running = subprocess.Popen(
-        line("backfill", "archives"),
+        command_line("backfill", "archives"),
         cwd=tmp_path,
-        env=clean(tmp_path),
+        env=clean_environment(tmp_path),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

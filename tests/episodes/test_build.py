@@ -183,11 +183,11 @@ def test_a_table_made_by_hand_is_taken_as_it_is_until_the_next_filter_without_su
 ) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0", assistant_text="Done."))
-    by_hand = Filters(rules=(no_done("done"),), by_hand=True)
-    episodes.build(lake, [GROUP], filters=by_hand)
+    one_off = Filters(rules=(no_done("done"),), one_off=True)
+    episodes.build(lake, [GROUP], filters=one_off)
     assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP))
     assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP), Filters(patterns=("x",)))
-    assert episodes.build(lake, [GROUP], filters=by_hand).groups[0].skipped
+    assert episodes.build(lake, [GROUP], filters=one_off).groups[0].skipped
     (report,) = episodes.build(lake, [GROUP]).groups
     assert (report.skipped, report.kept) == (False, 1)
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP), Filters(patterns=("x",)))
@@ -196,7 +196,7 @@ def test_a_table_made_by_hand_is_taken_as_it_is_until_the_next_filter_without_su
 def test_a_table_made_by_hand_is_outdated_when_its_turns_change(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0"))
-    episodes.build(lake, [GROUP], filters=Filters(rules=(), by_hand=True))
+    episodes.build(lake, [GROUP], filters=Filters(rules=(), one_off=True))
     put(lake, "a.jsonl", at(0, "p0"), at(1, "p1"), sha256="grown")
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP))
 
@@ -205,7 +205,7 @@ def test_words_said_by_hand_count_also_if_the_settings_said_the_same_before(tmp_
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0"))
     episodes.build(lake, [GROUP])
-    episodes.build(lake, [GROUP], filters=Filters(by_hand=True))
+    episodes.build(lake, [GROUP], filters=Filters(one_off=True))
     assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP), Filters(rules=()))
 
 

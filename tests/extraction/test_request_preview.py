@@ -28,7 +28,7 @@ from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.models import open_model, open_models
 from turnetl.llm.port import Embedder
 from turnetl.model import GroupId
-from turnetl.report import requests as report
+from turnetl.report import request_previews as report
 from turnetl.settings import ModelSettings, Settings
 
 TOLD = "Look for what broke."

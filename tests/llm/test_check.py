@@ -21,7 +21,7 @@ from turnetl.llm.prices import Price, Prices
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Usage
-from turnetl.report import check as report
+from turnetl.report import model_check as report
 
 KINDS = [
     "extract_nodes.extract_message",

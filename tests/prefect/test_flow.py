@@ -12,8 +12,8 @@ from prefect import State
 from prefect.states import Failed
 
 from flows.backfill import backfill, ingest_group, may_pass
-from tests.cli.archives import talk, write
-from tests.cli.talks import named
+from tests.cli.archives import conversation, write_archive
+from tests.cli.provider_setup import model_environment
 from tests.prefect.conftest import ROOT
 from tests.servers.provider import Provider
 from turnetl.errors import BadTurn, GraphBusy, GraphRefused
@@ -78,7 +78,10 @@ async def test_a_broken_line_is_no_reason_to_fail(archives: Path, tmp_path: Path
 
 async def test_turns_without_a_time_fail_the_run_until_they_are_given_one(tmp_path: Path) -> None:
     archives, lake = tmp_path / "archives", tmp_path / "lake"
-    write(archives / "timeless.jsonl", talk("add a cart to the shop", "test the cart of the shop"))
+    write_archive(
+        archives / "timeless.jsonl",
+        conversation("add a cart to the shop", "test the cart of the shop"),
+    )
     state = await _run(archives, lake)
     assert state.is_failed()
     assert "--assume-time" in (state.message or "")
@@ -102,8 +105,10 @@ async def test_groups_can_be_templates_with_exceptions(archives: Path, tmp_path:
 
 async def test_noise_and_redaction_are_as_the_config_says(tmp_path: Path) -> None:
     archives, config = tmp_path / "archives", tmp_path / "config.json"
-    said = talk("thanks", "mail ada.l@till-example.org", at=datetime(2026, 3, 2, tzinfo=UTC))
-    write(archives / "shop.jsonl", said)
+    said = conversation(
+        "thanks", "mail ada.l@till-example.org", at=datetime(2026, 3, 2, tzinfo=UTC)
+    )
+    write_archive(archives / "shop.jsonl", said)
     chosen = {"noise": {"drop": ["talk"], "keep": ["acknowledgement"]}, "redact_personal": True}
     config.write_text(json.dumps({"turnetl": chosen}))
     done = await (await _run(archives, tmp_path / "lake", config=str(config))).aresult()
@@ -156,7 +161,7 @@ def _report(*, error: str | None = None, again: bool = False) -> GroupReport:
 async def test_a_model_is_asked_as_the_parameters_say_and_a_budget_that_is_used_up_fails_the_run(
     archives: Path, tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in named(provider).items():
+    for name, value in model_environment(provider).items():
         monkeypatch.setenv(name, value)
     once = {"preprocessing": "Look at the colours only.", "reflexion": 0}
     stopped = await _run(archives, tmp_path / "lake", **once, budget=["1 token"])

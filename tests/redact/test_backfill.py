@@ -78,9 +78,9 @@ def test_no_secret_is_sent_to_a_model(planter: Planter, provider: Provider, tmp_
         "TURNETL_LLM__API_KEY": KEY,
     }
     archive = tmp_path / "archives" / "claude.jsonl"
-    ran = command.turnetl("backfill", archive, "--limit", "3", folder=tmp_path, **model)
+    ran = command.turnetl_process("backfill", archive, "--limit", "3", folder=tmp_path, **model)
     asked = [json.dumps(one.body, ensure_ascii=False) for one in provider.asked]
-    assert ran.code == 0
+    assert ran.exit_code == 0
     assert any("[REDACTED:" in body for body in asked)
     assert_none(
         planter.secrets, [*asked, *(text for one in provider.asked for _, text in one.messages)]
@@ -92,7 +92,7 @@ def run(folder: Path, graph: str) -> Iterator[str]:
     archives = ("archives", "--assume-time", "2026-03-01T00:00:00Z", "--graph", graph)
     ran = logged("backfill", *archives, "--json", folder=folder)
     assert ran.json["committed"] > len(ARCHIVES) * 8
-    yield from (ran.out, ran.err)
+    yield from (ran.stdout, ran.stderr)
     for arguments in (
         ("backfill", *archives),
         ("parse", "archives", "--dry-run", "--json"),
@@ -101,20 +101,20 @@ def run(folder: Path, graph: str) -> Iterator[str]:
         ("search", "what is the token", "--graph", graph, "--json"),
     ):
         ran = logged(*arguments, folder=folder)
-        yield from (ran.out, ran.err)
+        yield from (ran.stdout, ran.stderr)
     yield (folder / "log.txt").read_text(encoding="utf-8")
 
 
-def logged(*arguments: str, folder: Path) -> command.Ran:
+def logged(*arguments: str, folder: Path) -> command.CommandResult:
     ran = subprocess.run(
         [sys.executable, "-c", LOGGED, str(folder / "log.txt"), *arguments],
         capture_output=True,
         text=True,
         check=False,
         cwd=folder,
-        env=command.clean(folder),
+        env=command.clean_environment(folder),
     )
-    return command.Ran(ran.returncode, ran.stdout, ran.stderr)
+    return command.CommandResult(ran.returncode, ran.stdout, ran.stderr)
 
 
 def written(folder: Path, pattern: str = "*") -> list[str]:

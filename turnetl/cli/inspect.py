@@ -8,42 +8,54 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.options import COMMON, JSON, NOISE, Common, Groups, Noise, Quiet
+from turnetl.cli.options import (
+    JSON_HELP,
+    NO_COMMON,
+    NO_NOISE,
+    CommonOptions,
+    GroupNames,
+    NoiseOptions,
+    QuietMinutes,
+)
 from turnetl.clock import now, utc
 
 
-def status(*, groups: Groups = (), quiet: Quiet = None, common: Common = COMMON) -> int:
+def status(
+    *, groups: GroupNames = (), quiet: QuietMinutes = None, common: CommonOptions = NO_COMMON
+) -> int:
     """Say per group what is in the graph, what waits, and why."""
     from turnetl import pipeline as turnetl
     from turnetl.report import status as shown
 
     settings = common.settings(quiet_minutes=quiet)
-    report = console.finished(turnetl.status(settings, turnetl.RunOptions(groups), now))
-    console.say(shown.sentences(report))
-    console.out(shown.table(report), shown.all_json(report), as_json=common.json)
+    report = console.run_async(turnetl.status(settings, turnetl.RunOptions(groups), now))
+    console.print_messages(shown.sentences(report))
+    console.print_result(shown.table(report), shown.all_json(report), as_json=common.json)
     return console.DONE
 
 
 def formats_(
-    *, as_json: Annotated[bool, Parameter(name="--json", negative="", help=JSON)] = False
+    *, as_json: Annotated[bool, Parameter(name="--json", negative="", help=JSON_HELP)] = False
 ) -> int:
     """List the kinds of archives that turnetl reads."""
     from turnetl import formats
     from turnetl.report import formats as shown
 
-    console.out(shown.table(formats.KNOWN), shown.as_json(formats.KNOWN), as_json=as_json)
+    console.print_result(shown.table(formats.KNOWN), shown.as_json(formats.KNOWN), as_json=as_json)
     return console.DONE
 
 
-def rules_(*, noise: Noise = NOISE, common: Common = COMMON) -> int:
+def rules_(*, noise: NoiseOptions = NO_NOISE, common: CommonOptions = NO_COMMON) -> int:
     """List the noise rules, your own among them, and whether they mark turns today."""
     from turnetl import wiring
-    from turnetl.report import rule_examples as shown
+    from turnetl.report import noise_rules as shown
 
     settings = noise.over(common.settings())
     known = wiring.rules(settings)
     on = wiring.filters(settings).on
-    console.out(shown.rules_table(known, on), shown.rules_json(known, on), as_json=common.json)
+    console.print_result(
+        shown.rules_table(known, on), shown.rules_json(known, on), as_json=common.json
+    )
     return console.DONE
 
 
@@ -51,11 +63,11 @@ def search(
     query: str,
     /,
     *,
-    groups: Groups = (),
+    groups: GroupNames = (),
     since: datetime | None = None,
     until: datetime | None = None,
     limit: Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = 10,
-    common: Common = COMMON,
+    common: CommonOptions = NO_COMMON,
 ) -> int:
     """Find the turns that answer a question, with their facts, files and lines.
 
@@ -68,7 +80,7 @@ def search(
     from turnetl import pipeline as turnetl
     from turnetl.report import search_hits as shown
 
-    found = console.finished(
+    found = console.run_async(
         turnetl.find(
             query,
             common.settings(),
@@ -78,5 +90,5 @@ def search(
             limit=limit,
         )
     )
-    console.out(shown.table(found, Path.cwd()), shown.as_json(found), as_json=common.json)
+    console.print_result(shown.table(found, Path.cwd()), shown.as_json(found), as_json=common.json)
     return console.DONE

@@ -7,25 +7,25 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.options import COMMON, WITH_A_MODEL, Common
+from turnetl.cli.options import MODEL_COMMANDS, NO_COMMON, CommonOptions
 from turnetl.clock import now
 from turnetl.errors import BadUsage
 
 app = App(
     name="journal",
     help="What models answered, kept so that nothing is paid for twice.",
-    group=WITH_A_MODEL,
+    group=MODEL_COMMANDS,
 )
 
 
 @app.command
-def stats(*, common: Common = COMMON) -> int:
+def stats(*, common: CommonOptions = NO_COMMON) -> int:
     """Say what the journal holds, by prompt and model, and what it saved."""
     from turnetl import pipeline as turnetl
     from turnetl.report import journal as shown
 
     held = turnetl.journal_stats(common.settings(), now)
-    console.out(shown.table(held), shown.as_json(held), as_json=common.json)
+    console.print_result(shown.table(held), shown.as_json(held), as_json=common.json)
     return console.DONE
 
 
@@ -36,7 +36,7 @@ def prune(
     model: str | None = None,
     everything: Annotated[bool, Parameter(name="--all", negative="")] = False,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
-    common: Common = COMMON,
+    common: CommonOptions = NO_COMMON,
 ) -> int:
     """Take answers out of the journal. What is in a graph stays; asking again costs again.
 
@@ -59,5 +59,5 @@ def prune(
         everything=everything,
         dry_run=dry_run,
     )
-    console.out(shown.pruned(gone), shown.pruned_json(gone), as_json=common.json)
+    console.print_result(shown.pruned(gone), shown.pruned_json(gone), as_json=common.json)
     return console.DONE

@@ -15,21 +15,21 @@ if TYPE_CHECKING:  # importing these costs a second, and `--help` must not pay i
     from turnetl.pipeline import RunOptions
     from turnetl.settings import Settings
 
-WITH_A_MODEL = Group("With a model", sort_key=3)
+MODEL_COMMANDS = Group("With a model", sort_key=3)
 _REPEATED = Parameter(negative="", show_default=False)
-JSON = "One JSON object on standard output."
-Archives = Annotated[list[str], Parameter(negative="", help="Files, folders or globs.")]
-Extractor = Annotated[
+JSON_HELP = "One JSON object on standard output."
+ArchivePaths = Annotated[list[str], Parameter(negative="", help="Files, folders or globs.")]
+ExtractorOption = Annotated[
     Literal["structural", "llm", "hybrid"] | None,
     Parameter(help="What finds entities and facts [default: llm if a model is set]."),
 ]
-Groups = Annotated[
+GroupNames = Annotated[
     tuple[str, ...],
     Parameter(
         name="--group", negative="", show_default=False, help="Only this group; may be repeated."
     ),
 ]
-Quiet = Annotated[
+QuietMinutes = Annotated[
     float | None,
     Parameter(
         name="--quiet",
@@ -40,7 +40,7 @@ Quiet = Annotated[
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Common:
+class CommonOptions:
     """What every command takes."""
 
     lake: Path | None = None
@@ -49,7 +49,7 @@ class Common:
     "ladybug:///path/file.lbug or bolt://user:password@host:7687 [env: TURNETL_GRAPH]."
     config: Path | None = None
     "JSON config [default: ./graphiti.config.json, then ~/.graphiti/]."
-    json: Annotated[bool, Parameter(negative="", help=JSON)] = False
+    json: Annotated[bool, Parameter(negative="", help=JSON_HELP)] = False
 
     def settings(self, **given: Any) -> "Settings":
         from turnetl.settings import from_process
@@ -66,7 +66,7 @@ class Common:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class How:
+class ArchiveOptions:
     """How archives are read, and where their turns go."""
 
     group: str | None = None
@@ -93,7 +93,7 @@ class How:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Noise:
+class NoiseOptions:
     """Which rules mark turns as noise, for this run; added to what the settings say."""
 
     keep: Annotated[tuple[str, ...], _REPEATED] = ()
@@ -104,13 +104,13 @@ class Noise:
     "TOML file with rules of your own."
 
     @property
-    def by_hand(self) -> bool:
+    def one_off(self) -> bool:
         """Whether anything was said."""
         return bool(self.keep or self.drop or self.rules)
 
     def over(self, settings: "Settings") -> "Settings":
         """Return the settings with what was said."""
-        if not self.by_hand:
+        if not self.one_off:
             return settings
         noise = settings.noise.also(self.keep, self.drop, self.rules)
         return settings.model_copy(update={"noise": noise})
@@ -118,30 +118,30 @@ class Noise:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Which:
+class SelectionOptions:
     """Which turns to take, and with what."""
 
-    extractor: Extractor = None
+    extractor: ExtractorOption = None
     since: datetime | None = None
     "Only turns that started at this time or later (UTC if no zone is given)."
     until: datetime | None = None
     "Only turns that started before this time."
     limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None
     "At most so many turns of each group."
-    quiet: Quiet = None
+    quiet: QuietMinutes = None
     assume_time: str | None = None
     "For turns without any time: an ISO time (UTC if no zone is given), or mtime: the archive's."
     dry_run: Annotated[bool, Parameter(negative="")] = False
     "Write nothing to the graph and call no model; say what waits, and show what would be asked."
 
-    def settings(self, common: Common, **given: Any) -> "Settings":
+    def settings(self, common: CommonOptions, **given: Any) -> "Settings":
         return common.settings(extractor=self.extractor, quiet_minutes=self.quiet, **given)
 
     def limits(
         self,
         groups: tuple[str, ...] = (),
         *,
-        asked: "Asked | None" = None,
+        asked: "ExtractionOptions | None" = None,
         retry: bool = False,
     ) -> "RunOptions":
         from turnetl.ingest import assumed_time
@@ -164,7 +164,7 @@ class Which:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Asked:
+class ExtractionOptions:
     """How a model is asked, in this run."""
 
     preprocessing: str | None = None
@@ -189,4 +189,10 @@ class Asked:
         return RunOptions(preprocessing=self.preprocessing, reflexion=self.reflexion)
 
 
-COMMON, HOW, WHICH, NOISE, ASKED = Common(), How(), Which(), Noise(), Asked()
+NO_COMMON, NO_ARCHIVE, NO_SELECTION, NO_NOISE, NO_EXTRACTION = (
+    CommonOptions(),
+    ArchiveOptions(),
+    SelectionOptions(),
+    NoiseOptions(),
+    ExtractionOptions(),
+)

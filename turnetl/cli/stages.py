@@ -9,18 +9,18 @@ from cyclopts.validators import Number
 
 from turnetl import console
 from turnetl.cli.options import (
-    ASKED,
-    COMMON,
-    HOW,
-    NOISE,
-    WHICH,
-    Archives,
-    Asked,
-    Common,
-    Groups,
-    How,
-    Noise,
-    Which,
+    NO_ARCHIVE,
+    NO_COMMON,
+    NO_EXTRACTION,
+    NO_NOISE,
+    NO_SELECTION,
+    ArchiveOptions,
+    ArchivePaths,
+    CommonOptions,
+    ExtractionOptions,
+    GroupNames,
+    NoiseOptions,
+    SelectionOptions,
 )
 from turnetl.clock import now
 from turnetl.errors import BadUsage
@@ -32,14 +32,14 @@ if TYPE_CHECKING:  # importing it costs a second, and `--help` must not pay it
 
 
 def backfill(
-    archives: Archives,
+    archives: ArchivePaths,
     /,
     *,
-    how: How = HOW,
-    which: Which = WHICH,
-    asked: Asked = ASKED,
-    noise: Noise = NOISE,
-    common: Common = COMMON,
+    how: ArchiveOptions = NO_ARCHIVE,
+    which: SelectionOptions = NO_SELECTION,
+    asked: ExtractionOptions = NO_EXTRACTION,
+    noise: NoiseOptions = NO_NOISE,
+    common: CommonOptions = NO_COMMON,
 ) -> int:
     """Parse, filter and ingest archives: the main job. What was done before is not done again."""
     from turnetl import pipeline as turnetl
@@ -47,30 +47,32 @@ def backfill(
 
     settings = noise.over(which.settings(common, **how.settings, **asked.settings))
     limits = which.limits(asked=asked)
-    with console.progress(as_json=common.json) as progress:
-        report = console.finished(
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(
             turnetl.backfill(
                 archives,
                 settings,
                 limits,
                 now,
                 format_name=how.format,
-                by_hand=noise.by_hand,
+                one_off=noise.one_off,
                 progress=progress,
             )
         )
-    console.say(shown.sentences(report))
-    console.out(shown.table(report, common.search()), shown.as_json(report), as_json=common.json)
+    console.print_messages(shown.sentences(report))
+    console.print_result(
+        shown.table(report, common.search()), shown.as_json(report), as_json=common.json
+    )
     return shown.exit_code(report)
 
 
 def parse(
-    archives: Archives,
+    archives: ArchivePaths,
     /,
     *,
-    how: How = HOW,
+    how: ArchiveOptions = NO_ARCHIVE,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
-    common: Common = COMMON,
+    common: CommonOptions = NO_COMMON,
 ) -> int:
     """Read archives into turn tables. Those that did not change are not opened.
 
@@ -78,26 +80,26 @@ def parse(
         dry_run: Write nothing; say what would be read, and which groups it would go to.
     """
     from turnetl import pipeline as turnetl
-    from turnetl.report import parsed as shown
+    from turnetl.report import parse as shown
 
     settings = common.settings(**how.settings)
-    with console.progress(as_json=common.json) as progress:
+    with console.show_progress(as_json=common.json) as progress:
         report = turnetl.parse_archives(
             archives, settings, format_name=how.format, dry_run=dry_run, progress=progress
         )
-    console.say(shown.sentences(report))
+    console.print_messages(shown.sentences(report))
     table = shown.proposed(report) if dry_run else shown.table(report)
-    console.out(table, shown.whole_json(report), as_json=common.json)
+    console.print_result(table, shown.whole_json(report), as_json=common.json)
     return shown.exit_code(report)
 
 
 def filter_(
     *,
-    groups: Groups = (),
-    noise: Noise = NOISE,
+    groups: GroupNames = (),
+    noise: NoiseOptions = NO_NOISE,
     explain: str | None = None,
     examples: Annotated[int | None, Parameter(validator=Number(gte=0))] = None,
-    common: Common = COMMON,
+    common: CommonOptions = NO_COMMON,
 ) -> int:
     """Mark the noise in the turn tables and render the rest as episodes.
 
@@ -112,66 +114,66 @@ def filter_(
         return _explain(settings, explain, groups, 5 if examples is None else examples, common)
     if examples is not None:
         raise BadUsage("--examples goes with --explain RULE; `turnetl rules` lists the rules")
-    from turnetl.report import filtered as shown
+    from turnetl.report import filter as shown
 
-    with console.progress(as_json=common.json) as progress:
-        report = turnetl.filter_turns(settings, groups, by_hand=noise.by_hand, progress=progress)
-    console.out(shown.table(report), shown.as_json(report), as_json=common.json)
+    with console.show_progress(as_json=common.json) as progress:
+        report = turnetl.filter_turns(settings, groups, one_off=noise.one_off, progress=progress)
+    console.print_result(shown.table(report), shown.as_json(report), as_json=common.json)
     return console.DONE
 
 
 def ingest(
     *,
-    groups: Groups = (),
-    which: Which = WHICH,
-    asked: Asked = ASKED,
-    common: Common = COMMON,
+    groups: GroupNames = (),
+    which: SelectionOptions = NO_SELECTION,
+    asked: ExtractionOptions = NO_EXTRACTION,
+    common: CommonOptions = NO_COMMON,
     retry: Annotated[bool, Parameter(parse=False)] = False,
 ) -> int:
     """Ingest what is left of the groups; `retry` is given by the command of that name."""
     from turnetl import pipeline as turnetl
-    from turnetl.report import ingested as shown
+    from turnetl.report import ingest as shown
 
     settings = which.settings(common, **asked.settings)
     limits = which.limits(groups, asked=asked, retry=retry)
-    with console.progress(as_json=common.json) as progress:
-        report = console.finished(turnetl.ingest(settings, limits, now, progress=progress))
-    console.say(shown.sentences(report))
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(turnetl.ingest(settings, limits, now, progress=progress))
+    console.print_messages(shown.sentences(report))
     if limits.dry_run:
         return _asked(report, settings, limits, common)
-    console.out(shown.table(report), shown.as_json(report), as_json=common.json)
+    console.print_result(shown.table(report), shown.as_json(report), as_json=common.json)
     return shown.exit_code(report)
 
 
 def _asked(
-    report: "IngestReport", settings: "Settings", limits: "RunOptions", common: Common
+    report: "IngestReport", settings: "Settings", limits: "RunOptions", common: CommonOptions
 ) -> int:
     """Show the account, and what a model would be asked first: of one turn if no limit is said."""
     from rich.console import Group
 
     from turnetl import pipeline as turnetl
-    from turnetl.report import ingested
-    from turnetl.report import requests as shown
+    from turnetl.report import ingest
+    from turnetl.report import request_previews as shown
 
     ready = tuple(of.group for of in report.groups if turnetl.has_work(of, limits))
     if settings.extractor_name == "structural":
-        console.say(["no model would be asked: the extractor is `structural`"])
+        console.print_messages(["no model would be asked: the extractor is `structural`"])
         ready = ()
     of_some = replace(limits, groups=ready if limits.limit else ready[:1])
-    found = console.finished(turnetl.requests(settings, of_some, now)) if ready else ()
-    both = Group(ingested.table(report), shown.text(found)) if ready else ingested.table(report)
-    values = ingested.as_json(report) | shown.as_json(found)
-    console.out(both, values, as_json=common.json)
-    return ingested.exit_code(report)
+    found = console.run_async(turnetl.requests(settings, of_some, now)) if ready else ()
+    both = Group(ingest.table(report), shown.text(found)) if ready else ingest.table(report)
+    values = ingest.as_json(report) | shown.as_json(found)
+    console.print_result(both, values, as_json=common.json)
+    return ingest.exit_code(report)
 
 
 def _explain(
-    settings: "Settings", rule: str, groups: tuple[str, ...], examples: int, common: Common
+    settings: "Settings", rule: str, groups: tuple[str, ...], examples: int, common: CommonOptions
 ) -> int:
     from turnetl import pipeline as turnetl
-    from turnetl.report import rule_examples as shown
+    from turnetl.report import noise_rules as shown
 
-    with console.progress(as_json=common.json) as progress:
+    with console.show_progress(as_json=common.json) as progress:
         found = turnetl.explain(settings, rule, groups, examples=examples, progress=progress)
-    console.out(shown.table(found, Path.cwd()), shown.as_json(found), as_json=common.json)
+    console.print_result(shown.table(found, Path.cwd()), shown.as_json(found), as_json=common.json)
     return console.DONE

@@ -5,30 +5,30 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from turnetl import console
-from turnetl.cli.options import COMMON, WITH_A_MODEL, Common
+from turnetl.cli.options import MODEL_COMMANDS, NO_COMMON, CommonOptions
 
 Name = Annotated[str, Parameter(help="Only these; all if none is named.")]
 
 app = App(
     name="templates",
     help="What steers the model: which files there are, and which win.",
-    group=WITH_A_MODEL,
+    group=MODEL_COMMANDS,
 )
 
 
 @app.command(name="list")
-def list_(*, common: Common = COMMON) -> int:
+def list_(*, common: CommonOptions = NO_COMMON) -> int:
     """List the templates and ontologies, where each comes from, what it costs, who uses it."""
     from turnetl import pipeline as turnetl
     from turnetl.report import templates as shown
 
     entries = turnetl.templates(common.settings())
-    console.out(shown.table(entries), shown.as_json(entries), as_json=common.json)
+    console.print_result(shown.table(entries), shown.as_json(entries), as_json=common.json)
     return console.DONE
 
 
 @app.command
-def show(name: str, /, *, common: Common = COMMON) -> int:
+def show(name: str, /, *, common: CommonOptions = NO_COMMON) -> int:
     """Print the very text that a model gets of a template or an ontology.
 
     Args:
@@ -39,16 +39,16 @@ def show(name: str, /, *, common: Common = COMMON) -> int:
 
     (entry,) = turnetl.templates(common.settings(), (name,))
     text = shown.text(entry)
-    console.out(text, shown.as_json((entry,)), as_json=common.json)
+    console.print_result(text, shown.as_json((entry,)), as_json=common.json)
     return console.DONE
 
 
 @app.command
-def check(*names: Name, common: Common = COMMON) -> int:
+def check(*names: Name, common: CommonOptions = NO_COMMON) -> int:
     """Say what is wrong with templates and ontologies; exit code 1 if one cannot be used."""
     from turnetl import pipeline as turnetl
     from turnetl.report import templates as shown
 
     entries = turnetl.templates(common.settings(), names)
-    console.out(shown.findings(entries), shown.as_json(entries), as_json=common.json)
+    console.print_result(shown.findings(entries), shown.as_json(entries), as_json=common.json)
     return shown.exit_code(entries)

@@ -36,7 +36,7 @@ _MADE_FROM = "turnetl.made_from"
 """Of the turns, of our own code, and of what a person decided."""
 _TURNS = "turnetl.turns"
 """Of the turns and of our own code."""
-_BY_HAND = "turnetl.by_hand"
+_ONE_OFF = "turnetl.one_off"
 _REPORT = "turnetl.report"
 _COUNTED = ("noise", "copies", "chars_before", "chars_after", "tokens")
 
@@ -83,7 +83,7 @@ def is_current(
     hand.
     """
     known = lake.episodes_metadata(group) or {}
-    if known.get(_BY_HAND) and known.get(_TURNS) == _turns(files):
+    if known.get(_ONE_OFF) and known.get(_TURNS) == _turns(files):
         return True
     return known.get(_MADE_FROM) == _made_from(group, files, filters)
 
@@ -103,9 +103,9 @@ def _group(lake: Lake, group: GroupId, filters: Filters, *, force: bool) -> Filt
         return count(group, pl.concat(counted))
 
     def said() -> dict[str, str]:
-        by_hand = {_BY_HAND: "yes"} if filters.by_hand else {}
+        one_off = {_ONE_OFF: "yes"} if filters.one_off else {}
         told = {_MADE_FROM: made_from, _TURNS: _turns(files), _REPORT: as_text(report())}
-        return told | by_hand
+        return told | one_off
 
     turns = in_slices(lake.turn_batches(group), filters.rules, lake.episodes_folder)
     with closing(turns):
@@ -125,9 +125,9 @@ def _finished(
 
 def _made_from(group: GroupId, files: Sequence[TurnFile], filters: Filters) -> str:
     """Return the digest of all that decides what a table says."""
-    by_hand = "by hand" if filters.by_hand else ""
+    one_off = "by hand" if filters.one_off else ""
     decided = (*noise.versions(filters.rules), *filters.said(group))
-    return ids.digest(_turns(files), by_hand, *decided)
+    return ids.digest(_turns(files), one_off, *decided)
 
 
 def _turns(files: Sequence[TurnFile]) -> str:

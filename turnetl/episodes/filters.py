@@ -23,7 +23,7 @@ class Filters:
     special: Mapping[tuple[GroupId, str], tuple[str, ...]] = field(default_factory=dict)
     """The patterns of turns of a group and kind, where they may be others than `patterns`. What is
     said of a group is said of all its kinds; `ALL` stands for the other groups."""
-    by_hand: bool = False
+    one_off: bool = False
     """Said for this run on the command line, not by the settings: the next ingest takes the tables
     as they are, and the next filter or backfill without such words makes them anew."""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from turnetl import episodes, wiring
+from turnetl.backfill_report import BackfillReport
 from turnetl.ingest.report import IngestReport
 from turnetl.lake import Lake
 from turnetl.pipeline.groups import accounted, all_of, find, ingest, ingest_group, status
@@ -14,7 +15,6 @@ from turnetl.pipeline.models import check_model, journal_prune, journal_stats, t
 from turnetl.pipeline.previews import requests
 from turnetl.pipeline.tables import explain, filter_turns, parse_archives
 from turnetl.progress import Progress, silent
-from turnetl.report.backfill import BackfillReport
 from turnetl.run_options import Clock, RunOptions, for_run, has_work, new_run
 from turnetl.settings import Settings
 
@@ -48,7 +48,7 @@ async def backfill(
     clock: Clock,
     *,
     format_name: str | None = None,
-    by_hand: bool = False,
+    one_off: bool = False,
     progress: Progress = silent,
 ) -> BackfillReport:
     """Parse, filter and ingest: the main job. The arguments are those of the three stages."""
@@ -58,8 +58,8 @@ async def backfill(
     if not parsed.groups:
         return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
     emptied = Lake(settings.lake).emptied()
-    by_hand = by_hand or limits.preprocessing is not None
-    filtered = filter_turns(once, [*parsed.groups, *emptied], by_hand=by_hand, progress=progress)
+    one_off = one_off or limits.preprocessing is not None
+    filtered = filter_turns(once, [*parsed.groups, *emptied], one_off=one_off, progress=progress)
     ingested = await ingest(
         settings, replace(limits, groups=parsed.groups), clock, progress=progress
     )

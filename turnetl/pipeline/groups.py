@@ -18,7 +18,7 @@ from turnetl.lake import Lake, TurnFile
 from turnetl.llm.stack import ModelStack
 from turnetl.model import GroupId
 from turnetl.progress import Progress, Step, silent
-from turnetl.report.sample_questions import questions
+from turnetl.report.sample_queries import sample_queries
 from turnetl.run_options import Clock, RunOptions, chosen, for_run, has_work, new_run, scope_of
 from turnetl.search.search import Hit, search
 from turnetl.settings import Settings
@@ -179,4 +179,4 @@ async def _questions(reports: Sequence[GroupReport], store: GraphStore) -> tuple
     grown = [of for of in reports if of.committed and of.counts and of.counts.facts <= _SMALL]
     if not grown:
         return ()
-    return questions(await store.load(max(grown, key=lambda of: of.committed).group))
+    return sample_queries(await store.load(max(grown, key=lambda of: of.committed).group))

@@ -48,7 +48,7 @@ def filter_turns(
     settings: Settings,
     groups: Sequence[str] = (),
     *,
-    by_hand: bool = False,
+    one_off: bool = False,
     progress: Progress = silent,
 ) -> episodes.FilterReport:
     """Mark and render the turns of the groups, of all groups if none is named.
@@ -56,14 +56,14 @@ def filter_turns(
     Args:
         settings: where the lake is, which rules mark, and the template with its patterns.
         groups: as they are or as a project's name.
-        by_hand: the rules are said for this run alone; the next ingest takes what they make.
+        one_off: the rules are said for this run alone; the next ingest takes what they make.
         progress: told after each group.
     """
     lake = Lake(settings.lake)
     return episodes.build(
         lake,
         chosen(lake.groups(), groups),
-        filters=wiring.filters(settings, by_hand=by_hand),
+        filters=wiring.filters(settings, one_off=one_off),
         progress=lambda done, total: progress(Step("filter", "groups", done, total)),
     )
 

@@ -1,24 +1,14 @@
 """What a whole backfill did, and what to type next."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.episodes import FilterReport
-from turnetl.ingest.report import IngestReport
-from turnetl.parse import ParseReport
-from turnetl.report import filtered, ingested, parsed
-
-
-@dataclass(frozen=True, slots=True)
-class BackfillReport:
-    """What each of the three stages did."""
-
-    parsed: ParseReport
-    filtered: FilterReport
-    ingested: IngestReport
+from turnetl.backfill_report import BackfillReport
+from turnetl.report import filter as filtered
+from turnetl.report import ingest as ingested
+from turnetl.report import parse as parsed
 
 
 def table(report: BackfillReport, search: str) -> RenderableType:

@@ -55,12 +55,12 @@ def redactor(settings: Settings) -> Redactor:
     return Redactor(personal=settings.redact_personal)
 
 
-def filters(settings: Settings, *, by_hand: bool = False) -> Filters:
+def filters(settings: Settings, *, one_off: bool = False) -> Filters:
     """Return which turns are noise, and what texts leave out.
 
     Args:
         settings: rules by name, a file of rules, and the template with its patterns.
-        by_hand: said for this run alone.
+        one_off: said for this run alone.
 
     Raises:
         BadUsage: a rule that is not there, a file of rules or a template that makes no sense.
@@ -70,7 +70,7 @@ def filters(settings: Settings, *, by_hand: bool = False) -> Filters:
         rules=noise.chosen(chosen.keep, chosen.drop, _own_rules(settings)),
         patterns=steering.of(ALL).noise_patterns,
         special=_special(steering, (ALL, *map(GroupId, settings.extraction.groups))),
-        by_hand=by_hand,
+        one_off=one_off,
     )
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import SAMPLES, here
+from tests.cli.command import SAMPLES, run_in_process
 from tests.servers.provider import KEY, Fault, Provider
 
 ARCHIVE = SAMPLES / "shoebox" / "2026-04-19-heic.jsonl"
@@ -25,12 +25,12 @@ def test_a_model_that_is_named_is_asked_and_the_second_time_not_again(
     extractor: str, provider: Provider, graph_url: str, tmp_path: Path
 ) -> None:
     command = ("backfill", ARCHIVE, "--extractor", extractor, "--graph", graph_url, "--json")
-    first = here(*command, folder=tmp_path, **named(provider))
+    first = run_in_process(*command, folder=tmp_path, **named(provider))
     asked = len(provider.asked)
-    assert (first.code, first.json["committed"]) == (0, 3)
+    assert (first.exit_code, first.json["committed"]) == (0, 3)
     assert asked > 0
     assert any("Decisions" in text for one in provider.asked for _, text in one.messages)
-    again = here(*command, folder=tmp_path, **named(provider))
+    again = run_in_process(*command, folder=tmp_path, **named(provider))
     assert (again.json["committed"], again.json["skipped"]) == (0, 3)
     assert len(provider.asked) == asked
 
@@ -39,26 +39,31 @@ def test_a_key_that_is_refused_stops_the_run_and_every_turn_waits(
     provider: Provider, tmp_path: Path
 ) -> None:
     provider.faults += [Fault(401)] * 20
-    ran = here("backfill", ARCHIVE, "--json", folder=tmp_path, **named(provider))
-    assert ran.code == 1
+    ran = run_in_process("backfill", ARCHIVE, "--json", folder=tmp_path, **named(provider))
+    assert ran.exit_code == 1
     assert (ran.json["committed"], ran.json["quarantined"], ran.json["pending"]) == (0, 0, 3)
-    assert KEY not in ran.out + ran.err
+    assert KEY not in ran.stdout + ran.stderr
 
 
 def test_the_status_of_a_model_that_is_not_fully_named_is_told_all_the_same(
     tmp_path: Path,
 ) -> None:
-    here("backfill", ARCHIVE, folder=tmp_path)
-    said = here("status", "--json", folder=tmp_path, TURNETL_LLM__PROVIDER="openai")
-    assert (said.code, said.json["committed"]) == (0, 3)
+    run_in_process("backfill", ARCHIVE, folder=tmp_path)
+    said = run_in_process("status", "--json", folder=tmp_path, TURNETL_LLM__PROVIDER="openai")
+    assert (said.exit_code, said.json["committed"]) == (0, 3)
 
 
 def test_some_prompts_go_to_other_models_and_each_is_named_in_the_journal(
     provider: Provider, tmp_path: Path
 ) -> None:
     settings = {"TURNETL_LLM__MODELS": "extract_edges=tiny"}
-    assert here("backfill", ARCHIVE, folder=tmp_path, **named(provider), **settings).code == 0
+    assert (
+        run_in_process(
+            "backfill", ARCHIVE, folder=tmp_path, **named(provider), **settings
+        ).exit_code
+        == 0
+    )
     models = {field: {one.body["model"] for one in provider.prompts(field)} for field in FIELDS}
     assert models == {"extracted_entities": {"canned"}, "edges": {"tiny"}}
-    held = here("journal", "stats", "--json", folder=tmp_path).json["by_model"]
+    held = run_in_process("journal", "stats", "--json", folder=tmp_path).json["by_model"]
     assert set(held) == {"openai-compatible/canned", "openai-compatible/tiny"}

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from turnetl.progress import Step
 
 
-class Bars:
+class ProgressBars:
     """Shows steps as they come."""
 
     def __init__(self) -> None:

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.cli.archives import row, talk, write
-from tests.cli.command import SAMPLES, here
+from tests.cli.archives import conversation, row, write_archive
+from tests.cli.command import SAMPLES, run_in_process
 from turnetl import formats
 
 BOOKSHOP, SHOEBOX = SAMPLES / "bookshop", SAMPLES / "shoebox"
 
 
 def groups(folder: Path, *options: str | Path) -> list[str]:
-    ran = here("parse", SAMPLES, *options, "--dry-run", "--json", folder=folder)
-    assert ran.code == 0, ran.err
+    ran = run_in_process("parse", SAMPLES, *options, "--dry-run", "--json", folder=folder)
+    assert ran.exit_code == 0, ran.stderr
     found: list[str] = ran.json["groups"]
     return found
 
@@ -42,20 +42,22 @@ def test_groups_are_settings_too(tmp_path: Path) -> None:
 def test_projects_that_share_a_group_by_their_names_alone_are_told_of(tmp_path: Path) -> None:
     for of in ("acme", "globex"):
         folder = f"/srv/{of}/api"
-        write(tmp_path / f"{of}.jsonl", [row("user", "add a cart", of, sessionId=of, cwd=folder)])
+        write_archive(
+            tmp_path / f"{of}.jsonl", [row("user", "add a cart", of, sessionId=of, cwd=folder)]
+        )
     command = ("parse", tmp_path, "--json")
     for ran in (
-        here(*command, "--dry-run", folder=tmp_path),
-        here(*command, folder=tmp_path),
+        run_in_process(*command, "--dry-run", folder=tmp_path),
+        run_in_process(*command, folder=tmp_path),
     ):
         assert ran.json["joined"] == [
             {"group": "api", "folders": ["/srv/acme/api", "/srv/globex/api"]}
         ]
-        assert ["--group-map" in said for said in ran.said] == [True]
+        assert ["--group-map" in said for said in ran.messages] == [True]
     # Nobody is told every night.
-    assert here(*command, folder=tmp_path).said == []
-    meant = here(*command, "--group", "all", "--dry-run", folder=tmp_path)
-    assert (meant.said, meant.json["joined"]) == ([], [])
+    assert run_in_process(*command, folder=tmp_path).messages == []
+    meant = run_in_process(*command, "--group", "all", "--dry-run", folder=tmp_path)
+    assert (meant.messages, meant.json["joined"]) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -73,61 +75,70 @@ def test_projects_that_share_a_group_by_their_names_alone_are_told_of(tmp_path: 
 def test_an_option_that_makes_no_sense_is_wrong_usage_and_nothing_is_written(
     command: str, wrong: tuple[str, str], tmp_path: Path
 ) -> None:
-    ran = here(command, SAMPLES, *wrong, folder=tmp_path)
-    assert (ran.code, len(ran.said)) == (2, 1)
+    ran = run_in_process(command, SAMPLES, *wrong, folder=tmp_path)
+    assert (ran.exit_code, len(ran.messages)) == (2, 1)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_format_that_is_not_known_is_told_with_those_that_are(tmp_path: Path) -> None:
-    (said,) = here("parse", SAMPLES, "--format", "clay_tablets", folder=tmp_path).said
+    (said,) = run_in_process("parse", SAMPLES, "--format", "clay_tablets", folder=tmp_path).messages
     assert [one.name for one in formats.KNOWN if one.name not in said] == []
 
 
 def test_a_format_that_is_named_is_taken_whatever_the_archive_looks_like(tmp_path: Path) -> None:
     bare = '{"type": "user", "message": {"content": "add a cart"}}'
-    unknown = write(tmp_path / "odd.jsonl", [bare])
-    assert here("parse", unknown, "--json", folder=tmp_path).json["archives"]["unknown"] == 1
-    named = here("parse", unknown, "--format", "claude_code", "--json", folder=tmp_path)
+    unknown = write_archive(tmp_path / "odd.jsonl", [bare])
+    assert (
+        run_in_process("parse", unknown, "--json", folder=tmp_path).json["archives"]["unknown"] == 1
+    )
+    named = run_in_process("parse", unknown, "--format", "claude_code", "--json", folder=tmp_path)
     assert named.json["archives"]["new"] == 1
     assert named.json["files"][0]["format"] == "claude_code"
 
 
 def test_a_named_format_that_reads_nothing_is_said_and_nothing_is_written(tmp_path: Path) -> None:
-    ran = here("parse", SHOEBOX, "--format", "codex", "--json", folder=tmp_path)
-    assert (ran.code, ran.json["groups"]) == (1, [])
+    ran = run_in_process("parse", SHOEBOX, "--format", "codex", "--json", folder=tmp_path)
+    assert (ran.exit_code, ran.json["groups"]) == (1, [])
     assert {problem["reason"] for problem in ran.json["problems"]} == {"format"}
     assert not list(tmp_path.rglob("*.parquet"))
 
 
 def test_files_that_no_format_knows_are_summed_up_by_folder_and_ending(tmp_path: Path) -> None:
     for number in range(12):
-        write(tmp_path / "todos" / f"{number:02}.json", ['{"to": "do"}'])
-    write(tmp_path / "history.jsonl", ['{"display": "hi"}'])
-    write(tmp_path / "talk.jsonl", talk("add a cart"))
-    ran = here("parse", tmp_path, "--json", folder=tmp_path)
-    assert ran.code == 0
-    assert len(ran.said) == 3
-    assert "13 files" in ran.said[0]
-    assert f"12 `{tmp_path}/todos/*.json`: `00.json`, `01.json`, `02.json` ..." in ran.said[1]
-    assert f"1 `{tmp_path}/*.jsonl`: `history.jsonl`" in ran.said[2]
+        write_archive(tmp_path / "todos" / f"{number:02}.json", ['{"to": "do"}'])
+    write_archive(tmp_path / "history.jsonl", ['{"display": "hi"}'])
+    write_archive(tmp_path / "talk.jsonl", conversation("add a cart"))
+    ran = run_in_process("parse", tmp_path, "--json", folder=tmp_path)
+    assert ran.exit_code == 0
+    assert len(ran.messages) == 3
+    assert "13 files" in ran.messages[0]
+    assert f"12 `{tmp_path}/todos/*.json`: `00.json`, `01.json`, `02.json` ..." in ran.messages[1]
+    assert f"1 `{tmp_path}/*.jsonl`: `history.jsonl`" in ran.messages[2]
     assert len(ran.json["problems"]) == 13
 
 
 def test_what_can_hold_no_turn_fails_no_run_but_alone(tmp_path: Path) -> None:
-    write(tmp_path / "all" / "talk.jsonl", talk("add a cart"))
+    write_archive(tmp_path / "all" / "talk.jsonl", conversation("add a cart"))
     (tmp_path / "all" / "empty.jsonl").touch()
     (tmp_path / "all" / "link.jsonl").symlink_to(tmp_path / "nowhere")
-    ran = here("parse", tmp_path / "all", "--json", folder=tmp_path)
-    assert (ran.code, len(ran.said)) == (0, 2)
+    ran = run_in_process("parse", tmp_path / "all", "--json", folder=tmp_path)
+    assert (ran.exit_code, len(ran.messages)) == (0, 2)
     assert [problem["reason"] for problem in ran.json["problems"]] == ["no_file", "empty"]
     (tmp_path / "all" / "talk.jsonl").unlink()
-    assert here("parse", tmp_path / "all", "--lake", "other", folder=tmp_path).code == 1
+    assert (
+        run_in_process("parse", tmp_path / "all", "--lake", "other", folder=tmp_path).exit_code == 1
+    )
 
 
 def test_as_many_jobs_as_one_likes_give_the_same_tables(tmp_path: Path) -> None:
     one, three = tmp_path / "one", tmp_path / "three"
     for lake, jobs in ((one, "1"), (three, "3")):
-        assert here("parse", SAMPLES, "--lake", lake, "--jobs", jobs, folder=tmp_path).code == 0
+        assert (
+            run_in_process(
+                "parse", SAMPLES, "--lake", lake, "--jobs", jobs, folder=tmp_path
+            ).exit_code
+            == 0
+        )
 
     def tables(lake: Path) -> dict[Path, bytes]:
         return {path.relative_to(lake): path.read_bytes() for path in lake.rglob("*.parquet")}
@@ -139,16 +150,18 @@ def test_as_many_jobs_as_one_likes_give_the_same_tables(tmp_path: Path) -> None:
 def test_a_dry_run_says_what_would_be_read_and_writes_nothing(tmp_path: Path) -> None:
     archives, lake = tmp_path / "archives", tmp_path / "lake"
     for name in ("same", "grows"):
-        write(archives / f"{name}.jsonl", talk("add a cart", session=name))
+        write_archive(archives / f"{name}.jsonl", conversation("add a cart", session=name))
     command = ("parse", archives, "--lake", lake)
-    assert here(*command, "--dry-run", folder=tmp_path).code == 0
+    assert run_in_process(*command, "--dry-run", folder=tmp_path).exit_code == 0
     assert not lake.exists()
-    here(*command, folder=tmp_path)
+    run_in_process(*command, folder=tmp_path)
     before = {path: path.stat().st_mtime_ns for path in lake.rglob("*")}
-    write(archives / "grows.jsonl", talk("add a cart", "test the cart", session="grows"))
-    write(archives / "new.jsonl", talk("ship the cart", session="new"))
-    write(archives / "notes.jsonl", ["bread, milk"])
-    ran = here(*command, "--dry-run", "--json", folder=tmp_path)
+    write_archive(
+        archives / "grows.jsonl", conversation("add a cart", "test the cart", session="grows")
+    )
+    write_archive(archives / "new.jsonl", conversation("ship the cart", session="new"))
+    write_archive(archives / "notes.jsonl", ["bread, milk"])
+    ran = run_in_process(*command, "--dry-run", "--json", folder=tmp_path)
     files = {Path(of["archive"]).stem: (of["outcome"], of["group"]) for of in ran.json["files"]}
     assert files == {
         "same": ("unchanged", "shop"),
@@ -157,16 +170,16 @@ def test_a_dry_run_says_what_would_be_read_and_writes_nothing(tmp_path: Path) ->
         "notes": ("unknown", None),
     }
     assert {path: path.stat().st_mtime_ns for path in lake.rglob("*")} == before
-    shown = here(*command, "--dry-run", folder=tmp_path).out
+    shown = run_in_process(*command, "--dry-run", folder=tmp_path).stdout
     assert "1 changed, 1 new, 1 unchanged" in " ".join(shown.split())
     assert "nothing was written" in shown
 
 
 def test_every_line_is_accounted_for_in_each_archive_and_in_all(tmp_path: Path) -> None:
-    crooked = write(
+    crooked = write_archive(
         tmp_path / "crooked.jsonl",
         [
-            *talk("add a cart"),
+            *conversation("add a cart"),
             '{"type": "user", "mess',
             "",
             row("user", "one", "g1", sessionId="s1") + row("assistant", "two", "g2"),
@@ -175,7 +188,7 @@ def test_every_line_is_accounted_for_in_each_archive_and_in_all(tmp_path: Path) 
             "3",
         ],
     )
-    said = here("parse", crooked, BOOKSHOP, "--json", folder=tmp_path).json
+    said = run_in_process("parse", crooked, BOOKSHOP, "--json", folder=tmp_path).json
     for of in (said["read"], *said["files"]):
         assert of["lines"] == of["used"] + sum(of["skipped"].values())
     lines = {of["archive"]: of["lines"] for of in said["files"]}
@@ -192,9 +205,9 @@ def physical(archive: Path) -> int:
 
 def test_an_archive_that_did_not_change_keeps_its_account(tmp_path: Path) -> None:
     def files() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = here("parse", SHOEBOX, "--json", folder=tmp_path).json[
-            "files"
-        ]
+        found: list[dict[str, Any]] = run_in_process(
+            "parse", SHOEBOX, "--json", folder=tmp_path
+        ).json["files"]
         return [{name: of[name] for name in of if name != "outcome"} for of in found]
 
     assert files() == files()

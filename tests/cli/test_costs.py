@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import SAMPLES, Ran, here
+from tests.cli.command import SAMPLES, CommandResult, run_in_process
 from tests.servers.provider import KEY, Provider
 
 BOTH = (
@@ -30,9 +30,9 @@ def price(folder: Path, said: str = PRICED) -> None:
     (folder / ".graphiti" / "prices.toml").write_text(said)
 
 
-def backfill(provider: Provider, folder: Path, *more: str) -> Ran:
+def backfill(provider: Provider, folder: Path, *more: str) -> CommandResult:
     folder.mkdir(exist_ok=True)
-    return here("backfill", *BOTH, *more, folder=folder, **named(provider))
+    return run_in_process("backfill", *BOTH, *more, folder=folder, **named(provider))
 
 
 def test_a_budget_stops_with_four_and_the_same_command_goes_on_and_pays_nothing_twice(
@@ -44,14 +44,14 @@ def test_a_budget_stops_with_four_and_the_same_command_goes_on_and_pays_nothing_
     codes, tokens = [4], 1_000
     while codes[-1] == 4:
         ran = backfill(provider, tmp_path / "budget", "--budget", f"{tokens} tokens", "--json")
-        codes.append(ran.code)
+        codes.append(ran.exit_code)
         assert ran.json["quarantined"] == 0
-        if ran.code == 4:
-            (least,) = set(re.findall(r"may take up to ([\d,]+) tokens", ran.err))
+        if ran.exit_code == 4:
+            (least,) = set(re.findall(r"may take up to ([\d,]+) tokens", ran.stderr))
             tokens = int(least.replace(",", "")) + 2_000
     assert (codes[-1], codes.count(4) > 2) == (0, True)
     assert len(provider.asked) == calls
-    said = here("status", "--json", folder=tmp_path / "budget", **named(provider)).json
+    said = run_in_process("status", "--json", folder=tmp_path / "budget", **named(provider)).json
     assert said["committed"] == whole["committed"]
     assert said["usage"]["calls"] == calls
 
@@ -60,12 +60,12 @@ def test_a_budget_of_money_asks_for_a_price_first_and_no_call_is_made(
     provider: Provider, tmp_path: Path
 ) -> None:
     ran = backfill(provider, tmp_path, "--budget", "$5")
-    assert ran.code == 2
-    assert '"openai-compatible/canned" = {' in ran.err
-    assert str(tmp_path / ".graphiti" / "prices.toml") in ran.err
+    assert ran.exit_code == 2
+    assert '"openai-compatible/canned" = {' in ran.stderr
+    assert str(tmp_path / ".graphiti" / "prices.toml") in ran.stderr
     assert provider.asked == []
     price(tmp_path)
-    assert backfill(provider, tmp_path, "--budget", "$5").code == 0
+    assert backfill(provider, tmp_path, "--budget", "$5").exit_code == 0
 
 
 def test_the_account_names_every_prompt_and_the_sum(provider: Provider, tmp_path: Path) -> None:
@@ -81,10 +81,10 @@ def test_the_account_names_every_prompt_and_the_sum(provider: Provider, tmp_path
 
 def test_without_a_price_the_cost_is_said_to_be_unknown(provider: Provider, tmp_path: Path) -> None:
     ran = backfill(provider, tmp_path)
-    assert ran.code == 0
-    assert "cost: unknown" in ran.out
-    assert "has no price" in ran.err
-    said = here("status", "--json", folder=tmp_path, **named(provider)).json
+    assert ran.exit_code == 0
+    assert "cost: unknown" in ran.stdout
+    assert "has no price" in ran.stderr
+    said = run_in_process("status", "--json", folder=tmp_path, **named(provider)).json
     assert said["usage"]["cost"] is None
     assert said["usage"]["prompt_tokens"] > 0
 
@@ -100,8 +100,8 @@ def test_what_an_embedder_was_asked_stands_in_the_account_and_in_no_budget(
         "TURNETL_EMBEDDER__MODEL": "e",
     }
     more = ("--extractor", extractor, "--budget", "$0.30", "--json")
-    ran = here("backfill", *BOTH, *more, folder=tmp_path, **named(provider), **embedder)
-    assert ran.code == 0
+    ran = run_in_process("backfill", *BOTH, *more, folder=tmp_path, **named(provider), **embedder)
+    assert ran.exit_code == 0
     asked = [one for one in provider.asked if one.path.endswith("/embeddings")]
     texts = sum(len(one.body["input"]) for one in asked)
     counted = ran.json["model"]["by_prompt"]["embeddings"]
@@ -116,8 +116,8 @@ def test_a_price_file_that_makes_no_sense_is_named_with_its_line(
 ) -> None:
     price(tmp_path, PRICED.replace("0.40", "-1"))
     ran = backfill(provider, tmp_path)
-    assert ran.code == 2
-    assert "prices.toml`, line 1, `openai-compatible/canned`: -1.0 is no price" in ran.err
+    assert ran.exit_code == 2
+    assert "prices.toml`, line 1, `openai-compatible/canned`: -1.0 is no price" in ran.stderr
     assert provider.asked == []
 
 

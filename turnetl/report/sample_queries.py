@@ -10,7 +10,7 @@ _CHOICE = re.compile(r"^(?:I|we) (?:decided|chose|picked|went)(?: on| for| with)
 _LONGEST = 70
 
 
-def questions(contents: GroupContents) -> tuple[str, ...]:
+def sample_queries(contents: GroupContents) -> tuple[str, ...]:
     """Return a question about a decision, an error and a file, of those that are there."""
     found = (
         next(_asked(contents, "Decision", _why), None),

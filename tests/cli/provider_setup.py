@@ -3,13 +3,13 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.cli.archives import talk, write
+from tests.cli.archives import conversation, write_archive
 from tests.servers.provider import KEY, Provider
 
-BEGUN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+SESSION_START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-def archive(path: Path, turns: int, *, session: str = "s1") -> Path:
+def write_session(path: Path, turns: int, *, session: str = "s1") -> Path:
     """Write a session of so many turns, all of them over; each names two things and a fact."""
     said = [
         f"Look again at the shop, please: `part{number}.py` uses `sqlite`."
@@ -18,12 +18,14 @@ def archive(path: Path, turns: int, *, session: str = "s1") -> Path:
     rows = [
         row
         for number, prompt in enumerate(said)
-        for row in talk(prompt, session=f"{session}-{number}", at=BEGUN + timedelta(hours=number))
+        for row in conversation(
+            prompt, session=f"{session}-{number}", at=SESSION_START + timedelta(hours=number)
+        )
     ]
-    return write(path, rows)
+    return write_archive(path, rows)
 
 
-def named(provider: Provider, **more: str) -> dict[str, str]:
+def model_environment(provider: Provider, **more: str) -> dict[str, str]:
     """Return the environment that names the canned model, and what else is said of it."""
     return {
         "TURNETL_LLM__PROVIDER": "openai-compatible",

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from turnetl.episodes import FilteredGroup, FilterReport, NoiseCount
 from turnetl.model import GroupId
-from turnetl.report import filtered
+from turnetl.report import filter as filtered
 
 
 def group(name: str, *noise: NoiseCount, kept: int = 3, chars: int = 1_000) -> FilteredGroup:
@@ -55,7 +55,7 @@ def test_json_has_the_numbers_of_the_table() -> None:
     by_json = [
         row
         for of in said["groups"]
-        for row in ([of[name] for name in filtered.Row._fields], [*of["kept"].values()])
+        for row in ([of[name] for name in filtered.FilterCounts._fields], [*of["kept"].values()])
     ]
     assert [row for row in by_json if row not in rows] == []
     assert said["noise"] == {
@@ -70,7 +70,7 @@ def test_what_the_groups_and_their_rules_save_adds_up() -> None:
         marked = of["noise"].values()
         for name in ("turns", "chars_before", "chars_after", "tokens_saved"):
             assert of[name] == of["kept"][name] + sum(row[name] for row in marked)
-    for name in filtered.Row._fields:
+    for name in filtered.FilterCounts._fields:
         assert said[name] == sum(of[name] for of in said["groups"])
     assert said["tokens_saved"] == 320 + 410
 

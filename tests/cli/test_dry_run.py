@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import here
-from tests.cli.talks import archive, named
+from tests.cli.command import run_in_process
+from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.answers import ANSWERS
 from tests.servers.provider import Fault, Provider
 
@@ -22,8 +22,8 @@ KINDS_OF_CALLS = {
 
 
 def test_a_model_that_can_do_all_is_said_to(provider: Provider, tmp_path: Path) -> None:
-    ran = here("model", "check", "--json", folder=tmp_path, **named(provider))
-    assert (ran.code, ran.json["fits"]) == (0, True)
+    ran = run_in_process("model", "check", "--json", folder=tmp_path, **model_environment(provider))
+    assert (ran.exit_code, ran.json["fits"]) == (0, True)
     assert {one["prompt"] for one in ran.json["checks"]} >= KINDS_OF_CALLS
     assert list(tmp_path.iterdir()) == []
 
@@ -32,11 +32,11 @@ def test_a_model_that_cannot_is_told_what_and_ends_with_one(
     provider: Provider, tmp_path: Path
 ) -> None:
     provider.answers = {**ANSWERS, "duplicate_facts": lambda _: {"prose": "I would say so."}}
-    ran = here("model", "check", folder=tmp_path, **named(provider))
-    assert ran.code == 1
-    assert any("dedupe_edges.resolve_edge" in said for said in ran.said)
+    ran = run_in_process("model", "check", folder=tmp_path, **model_environment(provider))
+    assert ran.exit_code == 1
+    assert any("dedupe_edges.resolve_edge" in said for said in ran.messages)
     asked = len(provider.asked)
-    here("model", "check", folder=tmp_path, **named(provider))
+    run_in_process("model", "check", folder=tmp_path, **model_environment(provider))
     assert len(provider.asked) == 2 * asked
 
 
@@ -44,7 +44,9 @@ def test_who_waits_for_a_check_does_not_wait_for_five_answers_of_a_kind(
     provider: Provider, tmp_path: Path
 ) -> None:
     provider.texts = ["Sure, here is what I found."] * 100
-    checks = here("model", "check", "--json", folder=tmp_path, **named(provider)).json["checks"]
+    checks = run_in_process(
+        "model", "check", "--json", folder=tmp_path, **model_environment(provider)
+    ).json["checks"]
     assert max(one["calls"] for one in checks) == 3
     assert all("not JSON" in one["problem"] for one in checks)
 
@@ -53,8 +55,8 @@ def test_a_server_that_ignores_schemas_passes_once_it_is_told_them_in_words(
     provider: Provider, tmp_path: Path
 ) -> None:
     provider.texts = ["Sure, here is what I found."] * 2
-    ran = here("model", "check", "--json", folder=tmp_path, **named(provider))
-    assert (ran.code, ran.json["fits"]) == (0, True)
+    ran = run_in_process("model", "check", "--json", folder=tmp_path, **model_environment(provider))
+    assert (ran.exit_code, ran.json["fits"]) == (0, True)
 
 
 def test_a_deployment_that_minds_three_things_is_asked_without_them(
@@ -66,9 +68,9 @@ def test_a_deployment_that_minds_three_things_is_asked_without_them(
         "max_tokens: 16384 > 8192, which is the maximum allowed number of output tokens",
     )
     provider.faults = [Fault(400, json.dumps({"error": {"message": one}})) for one in minds]
-    ran = here("model", "check", "--json", folder=tmp_path, **named(provider))
-    assert (ran.code, ran.json["fits"]) == (0, True)
-    assert [said.split("` ")[-2] for said in ran.said if "does not take" in said] == [
+    ran = run_in_process("model", "check", "--json", folder=tmp_path, **model_environment(provider))
+    assert (ran.exit_code, ran.json["fits"]) == (0, True)
+    assert [said.split("` ")[-2] for said in ran.messages if "does not take" in said] == [
         "does not take `temperature",
         "does not take `max_tokens",
     ]
@@ -78,7 +80,7 @@ def test_passes_of_reflexion_are_checked_if_there_are_any(
     provider: Provider, tmp_path: Path
 ) -> None:
     command = ("model", "check", "--reflexion", "1", "--json")
-    checks = here(*command, folder=tmp_path, **named(provider)).json["checks"]
+    checks = run_in_process(*command, folder=tmp_path, **model_environment(provider)).json["checks"]
     assert {"reflexion.entities", "reflexion.facts"} <= {one["prompt"] for one in checks}
 
 
@@ -94,9 +96,11 @@ def test_passes_of_reflexion_are_checked_if_there_are_any(
 def test_a_model_that_is_named_wrongly_is_told_in_a_sentence(
     settings: Mapping[str, str], says: str, code: int, provider: Provider, tmp_path: Path
 ) -> None:
-    ran = here("model", "check", folder=tmp_path, **named(provider, **settings))
-    assert ran.code == code
-    assert says in ran.said[-1]
+    ran = run_in_process(
+        "model", "check", folder=tmp_path, **model_environment(provider, **settings)
+    )
+    assert ran.exit_code == code
+    assert says in ran.messages[-1]
 
 
 @pytest.mark.parametrize(
@@ -107,48 +111,50 @@ def test_a_provider_that_refuses_is_told_in_a_sentence(
     status: int, says: str, provider: Provider, tmp_path: Path
 ) -> None:
     provider.faults += [Fault(status)] * 40
-    ran = here("model", "check", folder=tmp_path, **named(provider))
-    assert (ran.code, len(ran.said)) == (1, 1)
-    assert says in ran.err
+    ran = run_in_process("model", "check", folder=tmp_path, **model_environment(provider))
+    assert (ran.exit_code, len(ran.messages)) == (1, 1)
+    assert says in ran.stderr
 
 
 def test_a_dry_run_shows_the_very_requests_and_sends_none(
     provider: Provider, tmp_path: Path
 ) -> None:
-    archive(tmp_path / "a.jsonl", 3)
-    here("parse", "a.jsonl", folder=tmp_path)
-    here("filter", folder=tmp_path)
+    write_session(tmp_path / "a.jsonl", 3)
+    run_in_process("parse", "a.jsonl", folder=tmp_path)
+    run_in_process("filter", folder=tmp_path)
     dry = ("ingest", "--dry-run", "--json")
-    shown = here(*dry, "--limit", "2", folder=tmp_path, **named(provider)).json
+    shown = run_in_process(
+        *dry, "--limit", "2", folder=tmp_path, **model_environment(provider)
+    ).json
     assert (provider.asked, shown["pending"]) == ([], 3)
     assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
-    one = here(*dry, folder=tmp_path, **named(provider)).json["requests"]
+    one = run_in_process(*dry, folder=tmp_path, **model_environment(provider)).json["requests"]
     assert one == shown["requests"][: len(one)]
     assert 0 < len(one) < len(shown["requests"])
-    here("ingest", folder=tmp_path, **named(provider))
+    run_in_process("ingest", folder=tmp_path, **model_environment(provider))
     first = [[said["text"] for said in request["messages"]] for request in one]
     sent = [[text for _, text in asked.messages] for asked in provider.asked]
     assert first[0] in sent
 
 
 def test_a_dry_run_reads_as_the_model_would(provider: Provider, tmp_path: Path) -> None:
-    archive(tmp_path / "a.jsonl", 1)
-    here("parse", "a.jsonl", folder=tmp_path)
-    here("filter", folder=tmp_path)
+    write_session(tmp_path / "a.jsonl", 1)
+    run_in_process("parse", "a.jsonl", folder=tmp_path)
+    run_in_process("filter", folder=tmp_path)
     said = "Look at the colours, " * 20
     command = ("ingest", "--dry-run", "--preprocessing", said)
-    shown = here(*command, folder=tmp_path, **named(provider))
-    assert shown.code == 0
-    assert said.strip() in shown.out
+    shown = run_in_process(*command, folder=tmp_path, **model_environment(provider))
+    assert shown.exit_code == 0
+    assert said.strip() in shown.stdout
 
 
 def test_a_dry_run_without_a_model_says_that_none_is_asked(tmp_path: Path) -> None:
-    archive(tmp_path / "a.jsonl", 1)
-    here("parse", "a.jsonl", folder=tmp_path)
-    here("filter", folder=tmp_path)
-    ran = here("ingest", "--dry-run", "--json", folder=tmp_path)
-    assert (ran.code, ran.json["requests"], ran.json["pending"]) == (0, [], 1)
-    assert ["no model" in said for said in ran.said] == [True]
+    write_session(tmp_path / "a.jsonl", 1)
+    run_in_process("parse", "a.jsonl", folder=tmp_path)
+    run_in_process("filter", folder=tmp_path)
+    ran = run_in_process("ingest", "--dry-run", "--json", folder=tmp_path)
+    assert (ran.exit_code, ran.json["requests"], ran.json["pending"]) == (0, [], 1)
+    assert ["no model" in said for said in ran.messages] == [True]
 
 
 def test_templates_are_listed_with_the_one_that_wins(tmp_path: Path) -> None:
@@ -156,49 +162,57 @@ def test_templates_are_listed_with_the_one_that_wins(tmp_path: Path) -> None:
     mine.parent.mkdir(parents=True)
     mine.write_text("Look for each Decision.")
     home = str(tmp_path / "home")
-    entries = here("templates", "list", "--json", folder=tmp_path, HOME=home).json["templates"]
+    entries = run_in_process("templates", "list", "--json", folder=tmp_path, HOME=home).json[
+        "templates"
+    ]
     (ours,) = (one for one in entries if one["name"] == mine.name)
     assert (ours["path"], ours["from"], ours["used_for"]) == (str(mine), "project", ["all turns"])
     assert [Path(path).name for path in ours["hides"]] == [mine.name]
-    assert here("templates", "show", mine.name, folder=tmp_path).out == "Look for each Decision.\n"
+    assert (
+        run_in_process("templates", "show", mine.name, folder=tmp_path).stdout
+        == "Look for each Decision.\n"
+    )
 
 
 def test_a_broken_template_fails_the_check_and_no_other_does(tmp_path: Path) -> None:
-    assert here("templates", "check", folder=tmp_path).code == 0
+    assert run_in_process("templates", "check", folder=tmp_path).exit_code == 0
     broken = tmp_path / ".graphiti" / "templates" / "broken.md"
     broken.parent.mkdir(parents=True)
     broken.write_text("---\nname: broken\nLook.")
-    ran = here("templates", "check", folder=tmp_path)
-    assert ran.code == 1
-    assert "broken.md" in ran.out
-    assert here("templates", "check", "default-session-turn.md", folder=tmp_path).code == 0
-    assert here("templates", "check", "broken.md", folder=tmp_path).code == 1
+    ran = run_in_process("templates", "check", folder=tmp_path)
+    assert ran.exit_code == 1
+    assert "broken.md" in ran.stdout
+    assert (
+        run_in_process("templates", "check", "default-session-turn.md", folder=tmp_path).exit_code
+        == 0
+    )
+    assert run_in_process("templates", "check", "broken.md", folder=tmp_path).exit_code == 1
 
 
 @pytest.mark.parametrize("command", ["show", "check"])
 def test_a_template_that_is_not_there_is_refused_with_those_that_are(
     command: str, tmp_path: Path
 ) -> None:
-    ran = here("templates", command, "nope.md", folder=tmp_path)
-    assert (ran.code, len(ran.said)) == (2, 1)
-    assert "default-session-turn.md" in ran.err
+    ran = run_in_process("templates", command, "nope.md", folder=tmp_path)
+    assert (ran.exit_code, len(ran.messages)) == (2, 1)
+    assert "default-session-turn.md" in ran.stderr
 
 
 def test_another_ontology_reaches_the_model_and_makes_turns_stale(
     provider: Provider, tmp_path: Path
 ) -> None:
-    archive(tmp_path / "a.jsonl", 1)
-    here("backfill", "a.jsonl", folder=tmp_path, **named(provider))
+    write_session(tmp_path / "a.jsonl", 1)
+    run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
     own = tmp_path / ".graphiti" / "templates" / "ontology" / "garden.toml"
     own.parent.mkdir(parents=True)
     own.write_text('[things]\nPlant = "What grows in a bed."\n\n[facts]\nGROWS_IN = "A plant."\n')
     config = tmp_path / "graphiti.config.json"
     config.write_text(json.dumps({"extraction": {"ontology": "garden.toml"}}))
-    status = here("status", "--json", folder=tmp_path, **named(provider)).json
+    status = run_in_process("status", "--json", folder=tmp_path, **model_environment(provider)).json
     assert status["groups"][0]["stale_reasons"] == {"extracted_otherwise": 1}
     provider.asked = []
     elsewhere = f"ladybug://{tmp_path / 'other.lbug'}"
-    here("ingest", "--graph", elsewhere, folder=tmp_path, **named(provider))
+    run_in_process("ingest", "--graph", elsewhere, folder=tmp_path, **model_environment(provider))
     texts = [text for asked in provider.asked for _, text in asked.messages]
     assert any("What grows in a bed." in text for text in texts)
 
@@ -207,7 +221,9 @@ def test_an_embedder_that_does_not_answer_is_found_out_before_a_run(
     provider: Provider, tmp_path: Path
 ) -> None:
     nowhere = {"PROVIDER": "openai-compatible", "MODEL": "m", "BASE_URL": "http://127.0.0.1:9/v1"}
-    settings = named(provider, **{f"EMBEDDER__{name}": value for name, value in nowhere.items()})
-    ran = here("model", "check", "--json", folder=tmp_path, **settings)
-    assert ran.code == 1
+    settings = model_environment(
+        provider, **{f"EMBEDDER__{name}": value for name, value in nowhere.items()}
+    )
+    ran = run_in_process("model", "check", "--json", folder=tmp_path, **settings)
+    assert ran.exit_code == 1
     assert [one["prompt"] for one in ran.json["checks"] if not one["fits"]] == ["embeddings"]

@@ -13,7 +13,7 @@ from turnetl.episodes import FilteredGroup, FilterReport
 _NUMBERS = ("turns", "chars before", "after", "tokens", "tokens saved")
 
 
-class Row(NamedTuple):
+class FilterCounts(NamedTuple):
     """A line of the table; tokens are estimates."""
 
     turns: int
@@ -51,35 +51,39 @@ def _add(shown: Table, name: str, groups: Sequence[FilteredGroup]) -> None:
         shown.add_row(Text(f"  {rule}"), *_cells(row))
 
 
-def _cells(row: Row) -> Iterator[str]:
+def _cells(row: FilterCounts) -> Iterator[str]:
     return (f"{number:,}" for number in row)
 
 
-def _all(groups: Sequence[FilteredGroup]) -> Row:
+def _all(groups: Sequence[FilteredGroup]) -> FilterCounts:
     return _sum([_kept(groups), *_noise(groups).values()])
 
 
-def _kept(groups: Sequence[FilteredGroup]) -> Row:
+def _kept(groups: Sequence[FilteredGroup]) -> FilterCounts:
     return _sum(
         [
-            Row(group.kept, group.kept_chars, group.chars_after, group.tokens, group.kept_saved)
+            FilterCounts(
+                group.kept, group.kept_chars, group.chars_after, group.tokens, group.kept_saved
+            )
             for group in groups
         ]
     )
 
 
-def _noise(groups: Sequence[FilteredGroup]) -> dict[str, Row]:
+def _noise(groups: Sequence[FilteredGroup]) -> dict[str, FilterCounts]:
     """Return what each rule marked, by its name; of a turn that is noise nothing is sent."""
-    found: dict[str, Row] = {}
+    found: dict[str, FilterCounts] = {}
     for group in groups:
         for marked in group.noise:
-            row = Row(marked.turns, marked.chars, 0, 0, group.in_tokens(marked.chars))
+            row = FilterCounts(marked.turns, marked.chars, 0, 0, group.in_tokens(marked.chars))
             found[marked.rule] = _sum([found.get(marked.rule, _sum([])), row])
     return dict(sorted(found.items()))
 
 
-def _sum(rows: Sequence[Row]) -> Row:
-    return Row(*(sum(column) for column in zip(Row(0, 0, 0, 0, 0), *rows, strict=True)))
+def _sum(rows: Sequence[FilterCounts]) -> FilterCounts:
+    return FilterCounts(
+        *(sum(column) for column in zip(FilterCounts(0, 0, 0, 0, 0), *rows, strict=True))
+    )
 
 
 def _group_json(group: FilteredGroup) -> dict[str, Any]:

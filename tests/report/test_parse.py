@@ -5,7 +5,7 @@ from rich.console import Console
 from turnetl.formats.base import Counts
 from turnetl.model import GroupId
 from turnetl.parse import ArchiveReport, Outcome, ParseReport
-from turnetl.report import parsed
+from turnetl.report import parse
 
 
 def archive(name: str, group: str | None, folder: str | None = None) -> ArchiveReport:
@@ -17,7 +17,7 @@ def archive(name: str, group: str | None, folder: str | None = None) -> ArchiveR
 def shown(*archives: ArchiveReport) -> str:
     console = Console(width=120)
     with console.capture() as captured:
-        console.print(parsed.proposed(ParseReport(archives, dry_run=True)))
+        console.print(parse.proposed(ParseReport(archives, dry_run=True)))
     return captured.get()
 
 

@@ -1,0 +1,16 @@
+"""The report of a whole backfill: one report per stage."""
+
+from dataclasses import dataclass
+
+from turnetl.episodes import FilterReport
+from turnetl.ingest.report import IngestReport
+from turnetl.parse import ParseReport
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillReport:
+    """The reports of the three stages."""
+
+    parsed: ParseReport
+    filtered: FilterReport
+    ingested: IngestReport
