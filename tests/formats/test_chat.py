@@ -11,6 +11,7 @@ from turnetl import formats
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.chat import OpenAIConversations, ShareGPT
 from turnetl.model import ClosedBy
+from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives"
 OPENAI = OpenAIConversations()
@@ -72,7 +73,11 @@ def test_a_prompt_without_an_answer_is_a_turn_also_before_another_prompt() -> No
 
 
 def test_a_conversation_in_which_nobody_asks_gives_no_turn() -> None:
-    assert openai("lines.jsonl").counts.skipped == {"blank": 1, "preamble": 1, "no_messages": 1}
+    assert openai("lines.jsonl").counts.skipped == {
+        SkipReason.BLANK: 1,
+        SkipReason.PREAMBLE: 1,
+        SkipReason.NO_MESSAGES: 1,
+    }
 
 
 def test_every_element_of_an_array_is_a_conversation_of_its_own() -> None:
@@ -127,7 +132,7 @@ def test_rows_are_one_conversation_together() -> None:
         ("Bash", "ls", '{"stdout":"page.html","exit_code":0}'),
     ]
     assert reading.turns[0].assistant_texts == ["I start with the page.", "There is a button now."]
-    assert reading.counts.skipped == {"system": 1, "preamble": 1}
+    assert reading.counts.skipped == {SkipReason.SYSTEM: 1, SkipReason.PREAMBLE: 1}
 
 
 def test_rows_may_stand_in_an_array() -> None:
@@ -304,7 +309,7 @@ def test_a_stray_row_among_many_makes_no_other_format() -> None:
     many = lines(*rows[:7], stray, *rows[7:])
     assert formats.sniff(many) is not None
     assert formats.sniff(lines(rows[0], stray)) is None
-    assert OPENAI.read(many).counts.skipped == {"no_messages": 1}
+    assert OPENAI.read(many).counts.skipped == {SkipReason.NO_MESSAGES: 1}
 
 
 @pytest.mark.parametrize("odd", [None, 7, "x", ["x"], [None], {"role": 3}, [[]], [{"role": "x"}]])

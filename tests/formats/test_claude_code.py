@@ -12,6 +12,7 @@ from turnetl import formats
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.claude import ClaudeCode, ClaudeWeb, machine_text
 from turnetl.model import ClosedBy
+from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives"
 
@@ -103,11 +104,11 @@ def test_a_slash_command_is_a_turn_only_if_it_calls_the_model() -> None:
     assert turn.user_text == "/pr for the cart fix"
     assert turn.assistant_texts == ["Title: mend the cart", "The review is done."]
     assert reading.counts.skipped == {
-        "meta": 2,
-        "local_command": 4,
-        "shell": 2,
-        "notification": 1,
-        "system": 1,
+        SkipReason.META: 2,
+        SkipReason.LOCAL_COMMAND: 4,
+        SkipReason.SHELL_COMMAND: 2,
+        SkipReason.NOTIFICATION: 1,
+        SkipReason.SYSTEM: 1,
     }
 
 
@@ -152,7 +153,11 @@ def test_glued_broken_and_blank_lines_are_told_apart_and_cost_no_turn() -> None:
     ]
     assert (counts.bad_lines, counts.glued_lines, counts.blank_lines) == (3, 1, 2)
     assert counts.first_broken_line == 5
-    assert counts.skipped == {"broken": 2, "blank": 2, "no_object": 2}
+    assert counts.skipped == {
+        SkipReason.INVALID_JSON: 2,
+        SkipReason.BLANK: 2,
+        SkipReason.NOT_AN_OBJECT: 2,
+    }
 
 
 def test_lines_are_cut_at_line_feeds_only() -> None:
@@ -177,8 +182,8 @@ def test_rows_before_the_first_prompt_and_rows_written_twice_are_no_part_of_a_tu
     turn = only(reading)
     assert turn.assistant_texts == ["Going on."]
     assert (turn.app_version, turn.git_branch) == ("2.1.12", "main")
-    assert reading.counts.skipped["preamble"] == 3
-    assert reading.counts.skipped["repeated"] == 1
+    assert reading.counts.skipped[SkipReason.PREAMBLE] == 3
+    assert reading.counts.skipped[SkipReason.DUPLICATE] == 1
     assert reading.counts.steering == 1
 
 
@@ -254,7 +259,7 @@ def test_words_that_name_another_author_than_a_person_start_no_turn() -> None:
         "Add a cart to the shop.",
         "/review the cart",
     ]
-    assert reading.counts.skipped["notification"] == 2
+    assert reading.counts.skipped[SkipReason.NOTIFICATION] == 2
     assert reading.turns[0].assistant_texts == ["Working.", "Done.", "Good."]
 
 
@@ -287,7 +292,7 @@ def test_commands_and_skills_that_the_model_calls_are_no_prompts() -> None:
     ]
     assert reading.turns[0].assistant_texts == ["The list is made."]
     assert reading.turns[0].steering == []
-    assert reading.counts.skipped["launch"] == 2
+    assert reading.counts.skipped[SkipReason.SKILL_CALL] == 2
 
 
 def test_announcements_beside_a_result_are_no_steering() -> None:
@@ -340,7 +345,7 @@ def test_who_writes_of_an_interrupt_does_not_interrupt() -> None:
 def test_hooks_and_other_sessions_speak_in_the_turn_that_goes_on() -> None:
     reading = read("refusals.jsonl")
     assert reading.turns[1].assistant_texts == ["Left.", "Committed.", "Noted."]
-    assert reading.counts.skipped == {"feedback": 1, "notification": 1}
+    assert reading.counts.skipped == {SkipReason.HOOK_FEEDBACK: 1, SkipReason.NOTIFICATION: 1}
 
 
 @pytest.mark.parametrize(

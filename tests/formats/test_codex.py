@@ -12,6 +12,7 @@ from turnetl.formats.base import ParsedArchive, RawTurn, ToolUse
 from turnetl.formats.codex import Codex, CodexDocument
 from turnetl.formats.kit.probe import Probe
 from turnetl.model import ClosedBy
+from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives"
 PARENT = "019cadc6-9a80-7abc-8000-000000000001"
@@ -253,7 +254,13 @@ def test_a_review_is_said_once_with_its_findings() -> None:
 
 def test_what_is_no_turn_says_why() -> None:
     skipped = read("resumed.jsonl").counts.skipped
-    assert {"compaction", "shell", "review", "warning", "instructions"} <= skipped.keys()
+    assert {
+        SkipReason.COMPACTION,
+        SkipReason.SHELL_COMMAND,
+        SkipReason.REVIEW,
+        SkipReason.WARNING,
+        SkipReason.INSTRUCTIONS,
+    } <= skipped.keys()
 
 
 def test_the_newest_rollouts_have_items_in_place_of_events() -> None:

@@ -13,6 +13,7 @@ from tests.formats import test_known as contract
 from turnetl import formats
 from turnetl.formats.base import Format, Probe
 from turnetl.model import ClosedBy
+from turnetl.skip_reasons import SkipReason
 
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PROMISES = [
@@ -68,7 +69,12 @@ def test_the_format_that_is_shown_reads_its_sample(jot: Format, sample: Path) ->
         ["Two of them, both in the cart."],
     )
     assert (first.closed_by, second.closed_by) == (ClosedBy.NEXT_PROMPT, None)
-    assert reading.counts.skipped == {"preamble": 1, "other": 1, "blank": 1, "broken": 1}
+    assert reading.counts.skipped == {
+        SkipReason.PREAMBLE: 1,
+        SkipReason.OTHER: 1,
+        SkipReason.BLANK: 1,
+        SkipReason.INVALID_JSON: 1,
+    }
 
 
 def test_everything_that_the_page_names_is_there() -> None:

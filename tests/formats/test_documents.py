@@ -7,6 +7,7 @@ from turnetl.formats.base import Counts, Place, Probe
 from turnetl.formats.kit.documents import document, is_document, read_elements
 from turnetl.formats.kit.rows import Rows
 from turnetl.formats.kit.shallow_json import whole_characters
+from turnetl.skip_reasons import SkipReason
 
 
 class Row(msgspec.Struct):
@@ -49,7 +50,11 @@ def test_what_stands_behind_the_end_of_a_document_is_broken(key: str | None) -> 
     read_elements(data, parts, Rows(Row), lambda row, _: taken.append(row), counts)
     assert [row.a for row in taken] == [1]
     assert parts.broken_at == data.index(b"and")
-    assert (counts.bad_lines, counts.skipped["broken"], counts.first_broken_line) == (1, 2, 4)
+    assert (
+        counts.bad_lines,
+        counts.skipped[SkipReason.INVALID_JSON],
+        counts.first_broken_line,
+    ) == (1, 2, 4)
 
 
 def test_elements_know_their_lines_and_bytes() -> None:

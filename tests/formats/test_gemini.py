@@ -15,6 +15,7 @@ from turnetl import formats
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.gemini import GeminiJson, GeminiJsonl
 from turnetl.model import ClosedBy
+from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives"
 SESSION = "11112222-3333-4444-8555-666677770001"
@@ -98,7 +99,7 @@ def test_the_nudge_to_go_on_is_no_prompt_and_what_follows_belongs_to_the_turn_be
     reading = read("session.json")
     assert prompts(reading) == ["Why does the checkout test fail?", "Mend it."]
     assert reading.turns[0].assistant_texts == ["Let me look at it.", "The cart was empty."]
-    assert reading.counts.skipped["nudge"] == 6
+    assert reading.counts.skipped[SkipReason.AUTO_PROMPT] == 6
 
 
 def test_thoughts_are_not_kept_whether_beside_the_words_or_among_them() -> None:
@@ -171,14 +172,16 @@ def test_what_the_client_puts_around_the_words_is_not_part_of_the_prompt() -> No
 
 def test_what_a_machine_wrote_under_role_user_is_skipped_for_its_reason() -> None:
     skipped = read("prompts.json").counts.skipped
-    assert {reason: skipped[reason] // 6 for reason in skipped if reason != "envelope"} == {
-        "context": 2,
-        "preamble": 1,
-        "shell": 1,
-        "local_command": 3,
-        "result": 1,
-        "compaction": 1,
-        "nudge": 1,
+    assert {
+        reason: skipped[reason] // 6 for reason in skipped if reason != SkipReason.ENVELOPE
+    } == {
+        SkipReason.CONTEXT: 2,
+        SkipReason.PREAMBLE: 1,
+        SkipReason.SHELL_COMMAND: 1,
+        SkipReason.LOCAL_COMMAND: 3,
+        SkipReason.TOOL_RESULT: 1,
+        SkipReason.COMPACTION: 1,
+        SkipReason.AUTO_PROMPT: 1,
     }
 
 
@@ -198,7 +201,7 @@ def test_a_command_that_only_the_client_answers_is_no_turn() -> None:
         user("u4", "/quit"),
     )
     assert prompts(reading) == ["Draw."]
-    assert reading.counts.skipped["local_command"] == 2
+    assert reading.counts.skipped[SkipReason.LOCAL_COMMAND] == 2
 
 
 def test_words_before_a_call_that_was_refused_leave_the_turn_broken_off() -> None:
@@ -259,8 +262,12 @@ def test_turns_that_broke_off_are_kept_and_say_so() -> None:
 
 def test_notices_and_kinds_of_later_releases_give_no_turn() -> None:
     skipped = read("interrupted.json").counts.skipped
-    assert (skipped["info"], skipped["error"], skipped["other"]) == (6, 6, 6)
-    assert read("warning.json").counts.skipped["warning"] == 6
+    assert (skipped[SkipReason.INFO], skipped[SkipReason.ERROR], skipped[SkipReason.OTHER]) == (
+        6,
+        6,
+        6,
+    )
+    assert read("warning.json").counts.skipped[SkipReason.WARNING] == 6
 
 
 @pytest.mark.parametrize("name", ["subagent.json", "subagent.jsonl"])
@@ -278,7 +285,7 @@ def test_the_last_writing_of_a_message_counts_in_the_place_of_the_first() -> Non
     assert list(first.usage.values()) == [(900, 20), (950, 6)]
     assert outcomes(first) == [("list_directory", '{"dir_path":"."}', "README.md", False)]
     assert (first.first_line, first.last_line, second.first_line) == (3, 10, 11)
-    assert reading.counts.skipped["rewritten"] == 2
+    assert reading.counts.skipped[SkipReason.SUPERSEDED] == 2
     assert reading.counts.tool_uses == 1
 
 
@@ -306,7 +313,7 @@ def test_a_history_written_anew_under_other_ids_gives_no_turn_twice() -> None:
         ("continue", ["Step three."]),
     ]
     assert reading.turns[0].tool_calls[0].result == "a = 1"
-    assert reading.counts.skipped["copy"] == 4
+    assert reading.counts.skipped[SkipReason.COPY] == 4
 
 
 def test_a_history_written_anew_message_by_message_gives_no_turn_twice() -> None:
@@ -372,7 +379,7 @@ def test_what_was_rewound_was_said_all_the_same() -> None:
         ("Draw a till.", ClosedBy.NEXT_PROMPT),
         ("Draw nothing.", None),
     ]
-    assert reading.counts.skipped["rewind"] == 2
+    assert reading.counts.skipped[SkipReason.REWIND] == 2
     assert reading.cwd == "/home/dev/shop"
 
 
@@ -398,7 +405,7 @@ def test_crooked_lines_are_mended_and_counted() -> None:
     assert prompts(reading) == ["Glued?", "Numbers as text", "No id, no time"]
     assert (counts.bad_lines, counts.glued_lines, counts.blank_lines) == (2, 1, 1)
     assert list(reading.turns[1].usage.values()) == [(12, 3)]
-    assert counts.skipped["preamble"] == 1
+    assert counts.skipped[SkipReason.PREAMBLE] == 1
     assert counts.tool_uses == 1
 
 
@@ -459,7 +466,11 @@ def test_a_result_ends_the_turn_and_bills_the_run() -> None:
 
 def test_what_the_client_prints_besides_is_counted_as_broken() -> None:
     counts = read("run.jsonl").counts
-    assert (counts.bad_lines, counts.skipped["broken"], counts.first_broken_line) == (1, 1, 1)
+    assert (
+        counts.bad_lines,
+        counts.skipped[SkipReason.INVALID_JSON],
+        counts.first_broken_line,
+    ) == (1, 1, 1)
 
 
 def test_each_run_is_a_session_and_one_without_a_result_broke_off() -> None:
@@ -485,7 +496,7 @@ def test_a_session_gone_on_with_in_another_run_has_other_ids_there() -> None:
 def test_events_before_the_first_prompt_belong_to_no_turn() -> None:
     reading = read("slice.jsonl")
     assert only(reading).assistant_texts == ["Nothing."]
-    assert reading.counts.skipped == {"preamble": 3, "other": 1}
+    assert reading.counts.skipped == {SkipReason.PREAMBLE: 3, SkipReason.OTHER: 1}
     assert reading.counts.tool_uses == 1
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from turnetl import formats
 from turnetl.formats.base import Format, ParsedArchive, RawTurn
+from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives"
 SAMPLES = [
@@ -147,6 +148,7 @@ def test_formats_do_not_import_each_other(room: str) -> None:
 
 def accounted(reading: ParsedArchive) -> bool:
     counts = reading.counts
+    assert all(isinstance(reason, SkipReason) for reason in counts.skipped)
     return counts.lines == counts.used + sum(counts.skipped.values())
 
 

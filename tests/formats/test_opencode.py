@@ -12,6 +12,7 @@ from turnetl import formats
 from turnetl.formats.base import ParsedArchive, Probe, RawTurn
 from turnetl.formats.opencode import OpenCode
 from turnetl.model import ClosedBy
+from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives" / "opencode"
 
@@ -127,7 +128,7 @@ def test_a_subagents_prompt_is_kept_and_its_session_has_no_turns_of_a_person() -
 
 def test_a_command_that_a_person_runs_in_the_shell_is_no_turn_and_in_none() -> None:
     reading = read("store.json")
-    assert reading.counts.skipped["shell"] == 6
+    assert reading.counts.skipped[SkipReason.SHELL_COMMAND] == 6
     assert "ls" not in [use.input for turn in reading.turns for use in turn.tool_calls]
     assert reading.counts.tool_uses == 10
 
@@ -192,7 +193,7 @@ def test_a_prompt_that_comes_again_after_a_compaction_is_one_turn() -> None:
     reading = read("compaction.json")
     assert [turn.user_text for turn in reading.turns][1:] == ["Look at this."]
     assert reading.turns[1].assistant_texts == ["The bill is 12 EUR."]
-    assert reading.counts.skipped["repeated"] > 0
+    assert reading.counts.skipped[SkipReason.DUPLICATE] > 0
 
 
 def test_the_same_words_typed_twice_are_two_turns() -> None:
@@ -230,7 +231,7 @@ def test_answers_find_their_prompt_in_any_order_and_others_the_one_before_them()
 def test_answers_before_the_first_prompt_are_a_preamble() -> None:
     reading = OpenCode().read(export(message("assistant", tool(status="completed", output=""))))
     assert reading.turns == []
-    assert (reading.counts.skipped["preamble"], reading.counts.tool_uses) == (1, 1)
+    assert (reading.counts.skipped[SkipReason.PREAMBLE], reading.counts.tool_uses) == (1, 1)
 
 
 def test_what_a_terminal_says_before_an_export_is_passed_over() -> None:
@@ -250,7 +251,7 @@ def test_fields_of_another_type_count_as_missing_and_the_rest_is_read() -> None:
     assert first.started_at == datetime(2025, 11, 25, 14, 13, 21, tzinfo=UTC)
     assert first.cwd == "/home/dev/theme"
     assert (second.user_text, second.started_at) == ("And now?", None)
-    assert read("crooked.json").counts.skipped["repeated"] > 0
+    assert read("crooked.json").counts.skipped[SkipReason.DUPLICATE] > 0
 
 
 def test_a_store_with_broken_files_gives_what_the_others_hold() -> None:
@@ -260,8 +261,8 @@ def test_a_store_with_broken_files_gives_what_the_others_hold() -> None:
     assert (second.session_id, second.user_text) == ("ses_0010", "Of a session whose file is gone.")
     counts = reading.counts
     assert (counts.bad_lines, counts.blank_lines, counts.tool_uses) == (2, 1, 2)
-    assert counts.skipped["broken"] == 3
-    assert counts.skipped["orphan"] == 20
+    assert counts.skipped[SkipReason.INVALID_JSON] == 3
+    assert counts.skipped[SkipReason.ORPHAN] == 20
 
 
 def test_messages_of_before_mid_2025_are_read_as_later_ones() -> None:

@@ -17,6 +17,7 @@ from turnetl.episodes import build, episodes
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.parse.grouping import Grouping
+from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives"
 SHOP = GroupId("shop")
@@ -121,7 +122,7 @@ def test_a_slice_that_ends_within_a_turn_loses_to_one_that_has_it_whole(tmp_path
 
 def test_rows_before_a_slices_first_prompt_are_counted_and_in_no_turn(tmp_path: Path) -> None:
     report = parsed(Lake(tmp_path / "lake"), written(tmp_path / "1.jsonl", ROWS[5:]))
-    assert report.read.skipped["preamble"] == 3
+    assert report.read.skipped[SkipReason.PREAMBLE] == 3
     assert (report.read.turns, report.read.steering) == (1, 2)
 
 

@@ -18,6 +18,7 @@ from turnetl.formats.base import Format
 from turnetl.lake import Lake
 from turnetl.model import GroupId, Turn
 from turnetl.redact import Redactor
+from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives"
 SHOP = GroupId("shop")
@@ -48,14 +49,14 @@ def only_prompt(lake: Lake, folder: Path, data: str | bytes) -> str:
 def test_a_broken_line_costs_itself_and_is_counted(lake: Lake, tmp_path: Path) -> None:
     report, turns = read(lake, tmp_path, talk() + '{"type": "user", oh}\n' + talk("Push.", "p1"))
     assert [turn.user_text for turn in turns] == ["Mend the cart.", "Push."]
-    assert report.read.skipped["broken"] == 1
+    assert report.read.skipped[SkipReason.INVALID_JSON] == 1
     assert report.problems[0].line == 3
 
 
 def test_a_truncated_line_in_the_middle_is_broken(lake: Lake, tmp_path: Path) -> None:
     report, turns = read(lake, tmp_path, talk()[:-9] + "\n" + talk("Push.", "p1"))
     assert [turn.user_text for turn in turns] == ["Mend the cart.", "Push."]
-    assert report.read.skipped["broken"] == 1
+    assert report.read.skipped[SkipReason.INVALID_JSON] == 1
 
 
 def test_glued_lines_are_read_and_counted(lake: Lake, tmp_path: Path) -> None:

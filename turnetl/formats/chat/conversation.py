@@ -11,6 +11,7 @@ from turnetl.formats.chat.rows import Message
 from turnetl.formats.kit.calls import call, compact
 from turnetl.formats.kit.times import stamp
 from turnetl.model import ClosedBy, SessionId
+from turnetl.skip_reasons import SkipReason
 
 _NOBODY = SessionId("")
 
@@ -29,20 +30,20 @@ class Talk:
     _told: bool = False
     """Whether an outcome came since the last call."""
 
-    def say(self, message: Message, place: Place) -> str | None:
+    def say(self, message: Message, place: Place) -> SkipReason | None:
         """Take a message; return the reason if it gave nothing to a turn."""
         speaker = message.speaker
         if speaker is Speaker.PERSON and message_content.is_prompt(message):
             self._prompt(message, place)
             return None
         if speaker is None or speaker is Speaker.SYSTEM:
-            return "system" if speaker else "other"
+            return SkipReason.SYSTEM if speaker else SkipReason.OTHER
         asked = (message_content.called if speaker is Speaker.CALL else message_content.calls)(
             message
         )
         self.counts.tool_uses += len(asked)
         if not self.turns:
-            return "preamble"
+            return SkipReason.PREAMBLE
         turn = self.turns[-1]
         self._touch(turn, message, place)
         if speaker is Speaker.MODEL:

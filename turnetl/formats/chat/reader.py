@@ -23,6 +23,7 @@ from turnetl.formats.kit.documents import document, is_document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.lines import without_mark
 from turnetl.formats.kit.times import stamp
+from turnetl.skip_reasons import SkipReason
 
 _LIST = re.compile(rf'"({"|".join(LISTS)})"\s*:\s*\['.encode())
 
@@ -63,18 +64,18 @@ class _Reader:
     _rows: dict[str, _Conversation] = field(default_factory=dict)
     """Those whose messages are rows, by the id that the rows name."""
 
-    def take(self, row: Row, place: Place) -> str | None:
+    def take(self, row: Row, place: Place) -> SkipReason | None:
         """Take a message or a conversation; return the reason if it gave nothing to a turn."""
         if row.role or row.sender:
             return self._row(row, place)
         messages = messages_of(row)
         if not messages:
-            return "no_messages"
+            return SkipReason.NO_MESSAGES
         talk = Talk(self.counts, stamp(row.time), row.model)
         self._written.append(_Conversation(name_of(row), talk, messages))
         for message, at in zip(messages, self._places(place, len(messages)), strict=True):
             talk.say(message, at)
-        return None if talk.turns else "preamble"
+        return None if talk.turns else SkipReason.PREAMBLE
 
     def reading(self) -> ParsedArchive:
         self._end()
@@ -90,7 +91,7 @@ class _Reader:
         self.counts.turns = len(turns)
         return ParsedArchive(turns, self.counts, None)
 
-    def _row(self, row: Row, place: Place) -> str | None:
+    def _row(self, row: Row, place: Place) -> SkipReason | None:
         named = row.conversation_id if row.conversation_id is not None else row.session_id
         key = "" if named is None else str(named)
         found = self._rows.get(key)

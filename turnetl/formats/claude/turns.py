@@ -16,13 +16,14 @@ from turnetl.formats.claude.skill_calls import Launches
 from turnetl.formats.kit.calls import call, compact
 from turnetl.formats.kit.sessions import name_sessions
 from turnetl.model import ClosedBy, SessionId
+from turnetl.skip_reasons import SkipReason
 
 SPEAKING = ("user", "assistant")
 _SILENT = {
-    "progress": "progress",
-    "file-history-snapshot": "snapshot",
-    "summary": "summary",
-    "system": "system",
+    "progress": SkipReason.PROGRESS,
+    "file-history-snapshot": SkipReason.SNAPSHOT,
+    "summary": SkipReason.SUMMARY,
+    "system": SkipReason.SYSTEM,
 }
 _SYNTHETIC = "<synthetic>"
 _SUBAGENTS = ("Task", "Agent")
@@ -45,7 +46,7 @@ class Reader:
     queue: Queue = field(default_factory=Queue)
     launches: Launches = field(default_factory=Launches)
 
-    def take(self, row: Row, place: Place) -> str | None:
+    def take(self, row: Row, place: Place) -> SkipReason | None:
         """Take what the row holds; return the reason if that is nothing for a turn."""
         self.cwd = self.cwd or row.cwd
         if row.is_sidechain or row.parent_tool_use_id:
@@ -59,18 +60,18 @@ class Reader:
             return self._attached(row, row.attachment, place)
         if row.type == "system" and isinstance(row.content, str):
             self._leave(row, row.content)
-        return _SILENT.get(row.type or "", "other")
+        return _SILENT.get(row.type or "", SkipReason.OTHER)
 
     def reading(self) -> ParsedArchive:
         self.counts.turns = len(self.turns)
         name_sessions(self.turns, self.sessions.last)
         return ParsedArchive(self.turns, self.counts, self.cwd)
 
-    def _spoken(self, row: Row, place: Place) -> str | None:
+    def _spoken(self, row: Row, place: Place) -> SkipReason | None:
         if row.message is None or row.message.content is None:
-            return "no_message"
+            return SkipReason.EMPTY_MESSAGE
         if self._is_repeated(row):
-            return "repeated"
+            return SkipReason.DUPLICATE
         if row.type == "assistant":
             return self._assistant(row, row.message, place)
         return self._user(row, row.message, place)
@@ -82,12 +83,12 @@ class Reader:
         self.seen.add(row.uuid)
         return known
 
-    def _sidechain(self, row: Row) -> str:
+    def _sidechain(self, row: Row) -> SkipReason:
         self.counts.sidechain_rows += 1
         if row.type == "assistant" and row.message is not None:
             uses = [block for block in blocks_of(row.message.content) if block.type == "tool_use"]
             self.counts.tool_uses += len(uses)
-        return "sidechain"
+        return SkipReason.SIDECHAIN
 
     def _touch(self, turn: RawTurn, row: Row, place: Place) -> None:
         turn.last_line, turn.last_byte = place.last_line, place.end
@@ -96,42 +97,42 @@ class Reader:
         turn.git_branch = row.git_branch or turn.git_branch
         turn.app_version = row.version or turn.app_version
 
-    def _queued(self, row: Row, place: Place) -> str | None:
+    def _queued(self, row: Row, place: Place) -> SkipReason | None:
         """Follow the queue of messages typed while the agent works: what leaves it is said."""
         blocks = loose(row.content)
         text = None if blocks is None else text_of(blocks)
         said = self.queue.follow(row.operation, text, row.reason, row.command_uuid)
-        return self._steer([said], row, place) if said else "queue"
+        return self._steer([said], row, place) if said else SkipReason.QUEUE
 
-    def _attached(self, row: Row, given: Attachment, place: Place) -> str | None:
+    def _attached(self, row: Row, given: Attachment, place: Place) -> SkipReason | None:
         """Take the words of a person that reached the agent in its work; skip all else."""
         if not is_typed(given):
-            return "attachment"
+            return SkipReason.ATTACHMENT
         if self._is_repeated(row):
-            return "repeated"
+            return SkipReason.DUPLICATE
         said = self.queue.attach(text_of(blocks_of(given.prompt)), given.source_uuid)
-        return self._steer([said], row, place) if said else "queue"
+        return self._steer([said], row, place) if said else SkipReason.QUEUE
 
-    def _steer(self, texts: list[str], row: Row, place: Place) -> str | None:
+    def _steer(self, texts: list[str], row: Row, place: Place) -> SkipReason | None:
         said = [text for text in map(machine_text.without_context, texts) if text.strip()]
         said = [text for text in said if machine_text.machine(text) is None]
         self.counts.steering += len(said)
         turn = self.sessions.turn(row)
         if not said:
-            return "queue"
+            return SkipReason.QUEUE
         if turn is None:
-            return "preamble"
+            return SkipReason.PREAMBLE
         turn.steering += said
         self._touch(turn, row, place)
         return None
 
-    def _assistant(self, row: Row, message: Message, place: Place) -> str | None:
+    def _assistant(self, row: Row, message: Message, place: Place) -> SkipReason | None:
         turn = self.sessions.turn(row)
         blocks = blocks_of(message.content)
         self.launches.speak(message.id)
         if turn is None or message.model == _SYNTHETIC or row.is_api_error_message:
             self.counts.tool_uses += sum(block.type == "tool_use" for block in blocks)
-            return "preamble" if turn is None else self._synthetic(turn, row, place)
+            return SkipReason.PREAMBLE if turn is None else self._synthetic(turn, row, place)
         self._touch(turn, row, place)
         turn.closed_by = None
         turn.model = message.model or turn.model
@@ -143,10 +144,10 @@ class Reader:
         self._bill(turn, row, message)
         return None
 
-    def _synthetic(self, turn: RawTurn, row: Row, place: Place) -> str | None:
+    def _synthetic(self, turn: RawTurn, row: Row, place: Place) -> SkipReason | None:
         """Words that the client put into the model's mouth; an API error ended the turn."""
         if not row.is_api_error_message:
-            return "synthetic"
+            return SkipReason.SYNTHETIC
         self._touch(turn, row, place)
         turn.closed_by = ClosedBy.INTERRUPTED
         return None
@@ -173,28 +174,28 @@ class Reader:
         given = message.usage.input_tokens or 0, message.usage.output_tokens or 0
         usage[key] = max(before[0], given[0]), max(before[1], given[1])
 
-    def _user(self, row: Row, message: Message, place: Place) -> str | None:
+    def _user(self, row: Row, message: Message, place: Place) -> SkipReason | None:
         if row.is_compact_summary or row.is_visible_in_transcript_only:
-            return "compaction"
+            return SkipReason.COMPACTION
         blocks = blocks_of(message.content)
         if any(block.type == "tool_result" for block in blocks):
             return self._results(row, blocks, place)
         if row.is_meta or row.turn_companion:
-            return "meta"
+            return SkipReason.META
         if is_by_machine(row):
-            return "notification"
+            return SkipReason.NOTIFICATION
         spoken = [block for block in blocks if not machine_text.is_interrupt(block.text or "")]
         if len(spoken) == len(blocks):
             return self._words(row, text_of(blocks), place)
-        reason = self._close(row, place, ClosedBy.INTERRUPTED, "preamble")
+        reason = self._close(row, place, ClosedBy.INTERRUPTED, SkipReason.PREAMBLE)
         text = text_of([block for block in spoken if block.type == "text"])
         return self._words(row, text, place) if text else reason
 
-    def _words(self, row: Row, text: str, place: Place) -> str | None:
+    def _words(self, row: Row, text: str, place: Place) -> SkipReason | None:
         if not text:
-            return "no_words"
+            return SkipReason.NO_TEXT
         if self.launches.announced(machine_text.command(text)):
-            return "launch"
+            return SkipReason.SKILL_CALL
         said = machine_text.slash(text)
         self.queue.come(said)
         if reason := machine_text.machine(said):
@@ -202,7 +203,7 @@ class Reader:
         self._prompt(row, said, place)
         return None
 
-    def _machine(self, row: Row, place: Place, text: str, reason: str) -> str | None:
+    def _machine(self, row: Row, place: Place, text: str, reason: SkipReason) -> SkipReason | None:
         if reason == "hook":
             return self._close(row, place, ClosedBy.INTERRUPTED, reason)
         self._leave(row, text)
@@ -214,7 +215,7 @@ class Reader:
         if turn is not None and turn.closed_by is None and machine_text.is_leaving(text):
             turn.closed_by = ClosedBy.SESSION_END
 
-    def _close(self, row: Row, place: Place, by: ClosedBy, reason: str) -> str | None:
+    def _close(self, row: Row, place: Place, by: ClosedBy, reason: SkipReason) -> SkipReason | None:
         turn = self.sessions.turn(row)
         if turn is None:
             return reason
@@ -223,7 +224,7 @@ class Reader:
         turn.closed_by = by
         return None
 
-    def _results(self, row: Row, blocks: list[Block], place: Place) -> str | None:
+    def _results(self, row: Row, blocks: list[Block], place: Place) -> SkipReason | None:
         turn = self.sessions.turn(row)
         time = moment(row.timestamp)
         said: list[str] = []
@@ -241,7 +242,7 @@ class Reader:
         if texts:
             self._steer([text for text in texts if not machine_text.is_interrupt(text)], row, place)
         if turn is None:
-            return "preamble"
+            return SkipReason.PREAMBLE
         turn.user_answers += said
         if any(map(machine_text.is_interrupt, texts)):
             turn.closed_by = ClosedBy.INTERRUPTED

@@ -5,40 +5,59 @@ The signs are those that Codex itself tells its own words by, from the first ver
 
 import re
 
-_TAGGED = (
-    ("# agents.md instructions", "</instructions>", "instructions"),
-    ("<user_instructions>", "</user_instructions>", "instructions"),
-    ("<environment_context>", "</environment_context>", "environment"),
-    ("<permissions", ">", "instructions"),
-    ("<collaboration_mode>", "</collaboration_mode>", "instructions"),
-    ("<skill>", "</skill>", "skill"),
-    ("<skills_instructions>", "</skills_instructions>", "skill"),
-    ("<recommended_plugins>", "</recommended_plugins>", "skill"),
-    ("<user_shell_command>", "</user_shell_command>", "shell"),
-    ("<turn_aborted>", "</turn_aborted>", "interrupt"),
-    ("<subagent_notification>", "</subagent_notification>", "notification"),
-    ("<agent_message_board_notification>", "</agent_message_board_notification>", "notification"),
-    ("<user_action>", "</user_action>", "review"),
-    ("<hook_prompt ", "</hook_prompt>", "hook"),
-    ("<codex_internal_context", "</codex_internal_context>", "goal"),
-    ("<goal_context>", "</goal_context>", "goal"),
-    ("<extension_context>", "</extension_context>", "extension"),
-)
+from turnetl.skip_reasons import SkipReason
+
+_TAGS = {
+    SkipReason.INSTRUCTIONS: (
+        ("# agents.md instructions", "</instructions>"),
+        ("<user_instructions>", "</user_instructions>"),
+        ("<permissions", ">"),
+        ("<collaboration_mode>", "</collaboration_mode>"),
+    ),
+    SkipReason.ENVIRONMENT: (("<environment_context>", "</environment_context>"),),
+    SkipReason.SKILL: (
+        ("<skill>", "</skill>"),
+        ("<skills_instructions>", "</skills_instructions>"),
+        ("<recommended_plugins>", "</recommended_plugins>"),
+    ),
+    SkipReason.SHELL_COMMAND: (("<user_shell_command>", "</user_shell_command>"),),
+    SkipReason.INTERRUPT: (("<turn_aborted>", "</turn_aborted>"),),
+    SkipReason.NOTIFICATION: (
+        ("<subagent_notification>", "</subagent_notification>"),
+        ("<agent_message_board_notification>", "</agent_message_board_notification>"),
+    ),
+    SkipReason.REVIEW: (("<user_action>", "</user_action>"),),
+    SkipReason.HOOK: (("<hook_prompt ", "</hook_prompt>"),),
+    SkipReason.GOAL: (
+        ("<codex_internal_context", "</codex_internal_context>"),
+        ("<goal_context>", "</goal_context>"),
+    ),
+    SkipReason.EXTENSION: (("<extension_context>", "</extension_context>"),),
+}
+"""The tags around the text that the client inserts, by reason: how it starts and how it ends."""
+_TAGGED = [(start, end, reason) for reason, tags in _TAGS.items() for start, end in tags]
 _ENDS = tuple(end for _, end, _ in _TAGGED if end != ">")
 _EXTERNAL = re.compile(r"<external_([^>\s]+)>.*</external_\1>", re.DOTALL)
-_BEGINNINGS = (
-    ("Warning: The maximum number of unified exec processes you can keep open is", "warning"),
-    ("Warning: Your account was flagged for potentially high-risk cyber activity", "warning"),
-    ("Warning: apply_patch was requested via ", "warning"),
-    ("Another language model started to solve this problem and produced a summary", "compaction"),
-    ("You were originally given instructions from a user over one or more turns", "compaction"),
-    ("You have exceeded the maximum number of tokens, please stop coding", "compaction"),
-)
-_WHOLE = {
-    "Start Summarization": "compaction",
-    "No, don't do that \u2014 keep going though.": "rejection",
+_PREFIXES = {
+    SkipReason.WARNING: (
+        "Warning: The maximum number of unified exec processes you can keep open is",
+        "Warning: Your account was flagged for potentially high-risk cyber activity",
+        "Warning: apply_patch was requested via ",
+    ),
+    SkipReason.COMPACTION: (
+        "Another language model started to solve this problem and produced a summary",
+        "You were originally given instructions from a user over one or more turns",
+        "You have exceeded the maximum number of tokens, please stop coding",
+    ),
 }
-_KINDS = {"user_instructions": "instructions", "environment_context": "environment"}
+_WHOLE = {
+    "Start Summarization": SkipReason.COMPACTION,
+    "No, don't do that \u2014 keep going though.": SkipReason.REJECTION,
+}
+_KINDS = {
+    "user_instructions": SkipReason.INSTRUCTIONS,
+    "environment_context": SkipReason.ENVIRONMENT,
+}
 _REQUEST = re.compile(r"^#+ My request for Codex:[ \t]*", re.MULTILINE)
 _AROUND = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 _IMAGE = re.compile(r"\s*(?:<image(?: name=[^>]*)?>|</image>)\s*")
@@ -46,7 +65,7 @@ _FOLDER = re.compile(r"<cwd>(.+?)</cwd>|^Current working directory: (.+?)$", re.
 IMAGE = "[image]"
 
 
-def machine(text: str, kind: str | None = None) -> str | None:
+def machine(text: str, kind: str | None = None) -> SkipReason | None:
     """Return in a word what part of the program wrote these words, or None if a person did.
 
     Args:
@@ -58,18 +77,17 @@ def machine(text: str, kind: str | None = None) -> str | None:
         return _KINDS[kind]
     if text[:1] in {"<", "#"}:
         return _tagged(text)
-    return _WHOLE.get(text) or next(
-        (word for sign, word in _BEGINNINGS if text.startswith(sign)), None
-    )
+    prefixed = (reason for reason, prefixes in _PREFIXES.items() if text.startswith(prefixes))
+    return _WHOLE.get(text) or next(prefixed, None)
 
 
-def _tagged(text: str) -> str | None:
+def _tagged(text: str) -> SkipReason | None:
     """Return what the tags around a text say; several pieces may stand behind each other."""
     head, tail = text[:40].lower(), text[-60:].lower()
-    for start, end, word in _TAGGED:
+    for start, end, reason in _TAGGED:
         if head.startswith(start) and (tail.endswith(end) or tail.endswith(_ENDS)):
-            return word
-    return "external" if _EXTERNAL.fullmatch(text) else None
+            return reason
+    return SkipReason.EXTERNAL if _EXTERNAL.fullmatch(text) else None
 
 
 def request(text: str) -> str:

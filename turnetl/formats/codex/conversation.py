@@ -11,6 +11,7 @@ from turnetl.formats.codex.rows import Item, Row, Usage
 from turnetl.formats.codex.sessions import Sessions, is_unique
 from turnetl.formats.codex.tasks import Task
 from turnetl.model import ClosedBy, SessionId
+from turnetl.skip_reasons import SkipReason
 
 
 @dataclass(slots=True)
@@ -62,11 +63,11 @@ class Conversation:
         known.git = item.git or known.git
         known.cli_version = item.cli_version or known.cli_version
 
-    def touch(self, row: Row, place: Place) -> str | None:
+    def touch(self, row: Row, place: Place) -> SkipReason | None:
         """Let the turn reach as far as this row."""
         turn, known = self.turn, self.known
         if turn is None:
-            return "preamble"
+            return SkipReason.PREAMBLE
         turn.last_line, turn.last_byte = place.last_line, place.end
         turn.ended_at = self.time(row) or turn.ended_at
         if self._news:
@@ -88,11 +89,11 @@ class Conversation:
 
     def prompt(
         self, row: Row, text: str, place: Place, *, image: bool = False, turn_id: str | None = None
-    ) -> str | None:
+    ) -> SkipReason | None:
         """Start a turn, and end the one before it."""
         text = authorship.request(text) or (authorship.IMAGE if image else "")
         if not text:
-            return "no_words"
+            return SkipReason.NO_TEXT
         before = self.turn
         if before is not None and before.closed_by is not ClosedBy.INTERRUPTED:
             before.closed_by = ClosedBy.NEXT_PROMPT
@@ -118,29 +119,29 @@ class Conversation:
         turn.prompt_id = turn_id
         self._locate(turn, turn_id)
 
-    def answer(self, row: Row, text: str, way: str, place: Place) -> str | None:
+    def answer(self, row: Row, text: str, way: str, place: Place) -> SkipReason | None:
         """Take what the agent said."""
         turn = self.turn
         if turn is None:
-            return "preamble"
+            return SkipReason.PREAMBLE
         if not text.strip():
-            return "no_words"
+            return SkipReason.NO_TEXT
         new = self._said.hear(text, way, place.line)
         turn.closed_by = None if new else turn.closed_by
         self.touch(row, place)
-        return None if new else "repeated"
+        return None if new else SkipReason.DUPLICATE
 
-    def beside(self, row: Row, text: str, place: Place) -> str | None:
+    def beside(self, row: Row, text: str, place: Place) -> SkipReason | None:
         """Take what may be part of what the agent says besides."""
         self._said.add_beside(text)
         return self.touch(row, place)
 
-    def call(self, row: Row, item: Item, place: Place) -> str | None:
+    def call(self, row: Row, item: Item, place: Place) -> SkipReason | None:
         """Take a call of a tool."""
         self.counts.tool_uses += 1
         turn = self.turn
         if turn is None:
-            return "preamble"
+            return SkipReason.PREAMBLE
         tool, size = tools.use(item)
         turn.tool_calls.append(tool)
         turn.input_chars += size
@@ -151,7 +152,7 @@ class Conversation:
         turn.subagent_prompts += [prompt] if prompt is not None else []
         return self.touch(row, place)
 
-    def result(self, row: Row, item: Item, place: Place) -> str | None:
+    def result(self, row: Row, item: Item, place: Place) -> SkipReason | None:
         """Take what came of a call, and what a person answered by way of it."""
         tool = self._calls.get(item.call_id or item.id or "")
         if tool is not None and self.turn is not None:
@@ -163,11 +164,11 @@ class Conversation:
             self.counts.user_answers += answer is not None
         return self.touch(row, place)
 
-    def call_ended(self, row: Row, event: Item, place: Place) -> str | None:
+    def call_ended(self, row: Row, event: Item, place: Place) -> SkipReason | None:
         """Take an event that tells of the end of a call."""
         tool = self._calls.get(event.call_id or event.id or "")
         if tool is None:
-            return "event"
+            return SkipReason.EVENT
         tools.ended(tool, event)
         return self.touch(row, place)
 
@@ -176,11 +177,11 @@ class Conversation:
         before, self._billed = self._billed, total or self._billed
         return total is not None and total == before
 
-    def bill(self, request: str | None, usage: Usage) -> str | None:
+    def bill(self, request: str | None, usage: Usage) -> SkipReason | None:
         """Count the tokens of a request."""
         turn = self.turn
         if turn is None:
-            return "preamble"
+            return SkipReason.PREAMBLE
         key = request or f"request {len(turn.usage)}"
         turn.usage[key] = usage.input_tokens or 0, usage.output_tokens or 0
         return None

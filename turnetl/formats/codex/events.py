@@ -9,11 +9,12 @@ from turnetl.formats.codex.conversation import Conversation
 from turnetl.formats.codex.rows import Item, Row, shows_image, texts
 from turnetl.formats.codex.sessions import instant
 from turnetl.model import ClosedBy
+from turnetl.skip_reasons import SkipReason
 
-Taker = Callable[[Conversation, Row, Item, Place], str | None]
+Taker = Callable[[Conversation, Row, Item, Place], SkipReason | None]
 
 
-def user_message(talk: Conversation, row: Row, event: Item, place: Place) -> str | None:
+def user_message(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
     """Take a prompt; what the program itself said is none."""
     text = event.message or ""
     if reason := authorship.machine(text, event.kind):
@@ -21,7 +22,7 @@ def user_message(talk: Conversation, row: Row, event: Item, place: Place) -> str
     return talk.prompt(row, text, place, image=bool(event.images or event.local_images))
 
 
-def user_item(talk: Conversation, row: Row, event: Item, place: Place) -> str | None:
+def user_item(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
     """Take a prompt as the newest versions write it."""
     content = event.item.content if event.item is not None else None
     text = "\n\n".join(texts(content))
@@ -30,11 +31,11 @@ def user_item(talk: Conversation, row: Row, event: Item, place: Place) -> str | 
     return talk.prompt(row, text, place, image=shows_image(content), turn_id=event.turn_id)
 
 
-def _agent_message(talk: Conversation, row: Row, event: Item, place: Place) -> str | None:
+def _agent_message(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
     return talk.answer(row, event.message or "", EVENT, place)
 
 
-def _item_completed(talk: Conversation, row: Row, event: Item, place: Place) -> str | None:
+def _item_completed(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
     item = event.item or Item()
     if item.type == "AgentMessage":
         return talk.answer(row, "\n\n".join(texts(item.content)), EVENT, place)
@@ -43,27 +44,27 @@ def _item_completed(talk: Conversation, row: Row, event: Item, place: Place) -> 
     return talk.call_ended(row, item, place)
 
 
-def _reviewed(talk: Conversation, row: Row, event: Item, place: Place) -> str | None:
+def _reviewed(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
     review = event.review_output
     found = [] if review is None else review.findings or []
     explained = "" if review is None else review.overall_explanation or ""
     parts = [explained, *(str(one.get("body") or one.get("title") or "") for one in found)]
     taken = [talk.beside(row, part, place) for part in parts if part.strip()]
-    return taken[0] if taken else "event"
+    return taken[0] if taken else SkipReason.EVENT
 
 
-def _began(talk: Conversation, _row: Row, event: Item, _place: Place) -> str | None:
+def _began(talk: Conversation, _row: Row, event: Item, _place: Place) -> SkipReason | None:
     talk.task.begin(event.turn_id)
     if talk.fresh is not None:
         talk.name(talk.task.turn_id)
-    return "task"
+    return SkipReason.TASK
 
 
-def _ended(talk: Conversation, row: Row, event: Item, place: Place) -> str | None:
+def _ended(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
     talk.task.end()
     turn = talk.turn
     if turn is None:
-        return "preamble"
+        return SkipReason.PREAMBLE
     aborted = event.type == "turn_aborted" and event.reason != "review_ended"
     failed = aborted or event.error is not None
     turn.closed_by = ClosedBy.INTERRUPTED if failed else ClosedBy.SESSION_END
@@ -72,12 +73,12 @@ def _ended(talk: Conversation, row: Row, event: Item, place: Place) -> str | Non
     return None
 
 
-def _tokens(talk: Conversation, _row: Row, event: Item, _place: Place) -> str | None:
+def _tokens(talk: Conversation, _row: Row, event: Item, _place: Place) -> SkipReason | None:
     """Count a request once: its report comes again whenever the limits change."""
     last = event.info.last_token_usage if event.info is not None else None
     total = event.info.total_token_usage if event.info is not None else None
     if last is None or talk.billed_already(total):
-        return "tokens"
+        return SkipReason.TOKEN_USAGE
     return talk.bill(None, last)
 
 

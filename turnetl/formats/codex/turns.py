@@ -9,6 +9,7 @@ from turnetl.formats.codex.assistant_text import ITEM
 from turnetl.formats.codex.conversation import Conversation
 from turnetl.formats.codex.rows import Item, Row, shows_image, texts
 from turnetl.formats.kit.sessions import name_sessions
+from turnetl.skip_reasons import SkipReason
 
 
 class Prompts(Enum):
@@ -36,7 +37,7 @@ class Reader:
     def counts(self) -> Counts:
         return self.talk.counts
 
-    def take(self, row: Row, place: Place) -> str | None:
+    def take(self, row: Row, place: Place) -> SkipReason | None:
         """Take what the row holds; return the reason if that is nothing for a turn."""
         item = row if row.payload is None else row.payload
         if _is_session(row):
@@ -57,39 +58,39 @@ class Reader:
         name_sessions(self.talk.turns, self.talk.sessions.own)
         return ParsedArchive(self.talk.turns, self.counts, self.talk.cwd)
 
-    def _session(self, meta: Item) -> str:
+    def _session(self, meta: Item) -> SkipReason:
         self.talk.sessions.enter(meta)
         self.talk.see(meta)
         if self.talk.sessions.is_subagent:
             self.counts.sidechain_rows += 1
-            return "sidechain"
-        return "session"
+            return SkipReason.SIDECHAIN
+        return SkipReason.SESSION_METADATA
 
-    def _sidechain(self, item: Item) -> str:
+    def _sidechain(self, item: Item) -> SkipReason:
         """Count a row of a subagent's own session: nobody but another agent speaks in it."""
         self.counts.sidechain_rows += 1
         self.counts.tool_uses += tools.is_call(item.type or "")
-        return "sidechain"
+        return SkipReason.SIDECHAIN
 
-    def _around(self, row: Row, item: Item, place: Place) -> str | None:
+    def _around(self, row: Row, item: Item, place: Place) -> SkipReason | None:
         if row.type == "token_usage_record" and item.usage is not None:
             return self.talk.bill(item.response_id, item.usage)
         if row.type != "turn_context":
-            return "compaction" if row.type == "compacted" else "context"
+            return SkipReason.COMPACTION if row.type == "compacted" else SkipReason.CONTEXT
         self.talk.see(item)
         if self.talk.fresh is None:
-            return "context"
+            return SkipReason.CONTEXT
         self.talk.name(item.turn_id)
         return self.talk.touch(row, place)
 
-    def _event(self, row: Row, event: Item, place: Place) -> str | None:
+    def _event(self, row: Row, event: Item, place: Place) -> SkipReason | None:
         written = event.item is not None and event.item.type == "UserMessage"
         if written and self.prompts is Prompts.ITEMS:
             return events.user_item(self.talk, row, event, place)
         taker = events.EVENTS.get(event.type or "")
-        return taker(self.talk, row, event, place) if taker is not None else "event"
+        return taker(self.talk, row, event, place) if taker is not None else SkipReason.EVENT
 
-    def _item(self, row: Row, item: Item, place: Place) -> str | None:
+    def _item(self, row: Row, item: Item, place: Place) -> SkipReason | None:
         kind = item.type or ""
         if row.payload is None and row.timestamp is None:
             self.talk.date(row)
@@ -99,20 +100,20 @@ class Reader:
             return self.talk.call(row, item, place)
         if tools.is_outcome(kind):
             return self.talk.result(row, item, place)
-        return {"reasoning": "thinking", "": "state"}.get(kind, "other")
+        return {"reasoning": SkipReason.REASONING, "": SkipReason.STATE}.get(kind, SkipReason.OTHER)
 
-    def _message(self, row: Row, item: Item, place: Place) -> str | None:
+    def _message(self, row: Row, item: Item, place: Place) -> SkipReason | None:
         found = [text for text in texts(item.content) if not authorship.is_image_tag(text)]
         if item.role == "assistant":
             return self.talk.answer(row, "\n\n".join(found), ITEM, place)
         if item.role != "user":
-            return "system"
+            return SkipReason.SYSTEM
         self._look_around(found)
         injected = [word for word in map(authorship.machine, found) if word is not None]
         # A bare row is older than all events: it stands for itself though the rest has them.
         told = row.payload is not None and self.prompts is not Prompts.MESSAGES
         if told or (injected and len(injected) == len(found)):
-            return injected[0] if injected else "repeated"
+            return injected[0] if injected else SkipReason.DUPLICATE
         human = [text for text in found if text.strip() and authorship.machine(text) is None]
         return self.talk.prompt(row, "\n\n".join(human), place, image=shows_image(item.content))
 
@@ -122,7 +123,7 @@ class Reader:
             told = (
                 authorship.folder(text)
                 for text in found
-                if authorship.machine(text) == "environment"
+                if authorship.machine(text) == SkipReason.ENVIRONMENT
             )
             self.talk.see(Item(cwd=next((folder for folder in told if folder), None)))
 

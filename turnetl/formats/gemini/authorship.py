@@ -11,21 +11,22 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.gemini.rows import Content, Row, parts_of, texts_of
+from turnetl.skip_reasons import SkipReason
 
 _NUDGE = "System: Please continue."
 _MACHINE = (
-    ("System: Potential loop detected.", "nudge"),
-    ("<session_context>", "context"),
-    ("<hook_context>", "context"),
-    ("This is the Gemini CLI. We are setting up the context for our chat", "context"),
-    ("- **Workspace Directories:**", "context"),
-    ("Here is the user's editor context as a JSON object", "context"),
-    ("Here is a summary of changes in the user's editor context", "context"),
-    ("User has manually exited Plan Mode.", "context"),
-    ("I ran the following shell command:\n", "shell"),
-    ("Background execution update:\n<background_output>", "notification"),
-    ("<state_snapshot>", "compaction"),
-    ("[Function Response: ", "result"),
+    ("System: Potential loop detected.", SkipReason.AUTO_PROMPT),
+    ("<session_context>", SkipReason.CONTEXT),
+    ("<hook_context>", SkipReason.CONTEXT),
+    ("This is the Gemini CLI. We are setting up the context for our chat", SkipReason.CONTEXT),
+    ("- **Workspace Directories:**", SkipReason.CONTEXT),
+    ("Here is the user's editor context as a JSON object", SkipReason.CONTEXT),
+    ("Here is a summary of changes in the user's editor context", SkipReason.CONTEXT),
+    ("User has manually exited Plan Mode.", SkipReason.CONTEXT),
+    ("I ran the following shell command:\n", SkipReason.SHELL_COMMAND),
+    ("Background execution update:\n<background_output>", SkipReason.NOTIFICATION),
+    ("<state_snapshot>", SkipReason.COMPACTION),
+    ("[Function Response: ", SkipReason.TOOL_RESULT),
 )
 _SIGNS = tuple(sign for sign, _ in _MACHINE)
 _SCRATCHPAD, _SNAPSHOT = "<scratchpad>", "<state_snapshot>"
@@ -63,19 +64,19 @@ _REJECTED = re.compile(
 _IMAGE = "[image]"
 
 
-def prompt(row: Row) -> tuple[str, str]:
-    """Return what a person wrote, and an empty word; or no text, and in a word why not."""
+def prompt(row: Row) -> tuple[str, SkipReason]:
+    """Return the text that the user wrote; if it is empty, the reason why the row is no prompt."""
     text, reason = written(row.content)
     if not text:
         return "", reason
     if hints := steering(row.content):
-        return "\n\n".join(hints), ""
-    return written(row.display_content)[0] or text, ""
+        return "\n\n".join(hints), reason
+    return written(row.display_content)[0] or text, reason
 
 
-def written(content: Content) -> tuple[str, str]:
-    """Return the words in a message without what was put around them, and a word if none are."""
-    reasons: list[str] = []
+def written(content: Content) -> tuple[str, SkipReason]:
+    """Return a message's text without the context around it, and the reason if it is empty."""
+    reasons: list[SkipReason] = []
     human: list[str] = []
     for text in texts_of(content):
         if (reason := machine(text.strip())) is not None:
@@ -85,19 +86,19 @@ def written(content: Content) -> tuple[str, str]:
     text = without_context("".join(human)).strip()
     if (reason := machine(text)) is not None:
         return "", reason
-    return text or _placeholder(content), next(iter(reasons), "no_words")
+    return text or _placeholder(content), next(iter(reasons), SkipReason.NO_TEXT)
 
 
-def machine(text: str) -> str | None:
+def machine(text: str) -> SkipReason | None:
     """Return in a word what machine wrote these words, or None if a person did."""
     if text == _NUDGE:
-        return "nudge"
+        return SkipReason.AUTO_PROMPT
     if text.startswith(_SCRATCHPAD) and _SNAPSHOT in text:
-        return "compaction"
+        return SkipReason.COMPACTION
     if not text.startswith(_SIGNS):
         return None
     reason = next(word for sign, word in _MACHINE if text.startswith(sign))
-    if reason == "context" and without_context(text).strip() not in ("", text):
+    if reason == SkipReason.CONTEXT and without_context(text).strip() not in ("", text):
         return None
     return reason
 

@@ -11,6 +11,7 @@ from turnetl.formats.gemini.turns import Reader
 from turnetl.formats.kit.documents import document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.sessions import name_sessions
+from turnetl.skip_reasons import SkipReason
 
 _MESSAGES = "messages"
 _OF_ITSELF = ("sessionId", "kind", "directories")
@@ -64,31 +65,25 @@ class GeminiJsonl:
 
 @dataclass(slots=True)
 class _Rows:
-    """All rows of an archive: what became of one is known only when all were read.
+    """All rows of an archive.
 
-    Until then its lines are counted under its number.
+    Whether a row is used is known only when all rows are read. Until then its lines count as used.
     """
 
     rows: list[tuple[Row, Place]] = field(default_factory=list)
 
-    def take(self, row: Row, place: Place) -> str:
+    def take(self, row: Row, place: Place) -> None:
         self.rows.append((row, place))
-        return str(len(self.rows) - 1)
 
-    def settle(self, counts: Counts, reasons: Mapping[int, str | None]) -> None:
-        """Count the lines under their words; a line of several rows is used if one of them is."""
-        firsts: dict[int, int] = {}
-        words: dict[int, str | None] = {}
+    def settle(self, counts: Counts, reasons: Mapping[int, SkipReason | None]) -> None:
+        """Recount the lines of rows that are not used; of several rows on a line one suffices."""
+        by_start: dict[int, tuple[Place, list[SkipReason | None]]] = {}
         for number, (_, place) in enumerate(self.rows):
-            first = firsts.setdefault(place.start, number)
-            if words.setdefault(first, reasons[number]) is not None and reasons[number] is None:
-                words[first] = None
-        for first, reason in words.items():
-            lines = counts.skipped.pop(str(first), 0)
-            if reason is None:
-                counts.used += lines
-            elif lines:
-                counts.skipped[reason] += lines
+            by_start.setdefault(place.start, (place, []))[1].append(reasons[number])
+        for place, found in by_start.values():
+            if None not in found and found[0] is not None and place.lines:
+                counts.used -= place.lines
+                counts.skipped[found[0]] += place.lines
 
 
 def _reading(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from turnetl.formats.base import Place
 from turnetl.formats.gemini import authorship
 from turnetl.formats.gemini.rows import KINDS, NOTICES, SPOKEN, Row, Update, texts_of
+from turnetl.skip_reasons import SkipReason
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _CONTEXT = "<session_context>"
@@ -47,7 +48,7 @@ class History:
 
     messages: list[Message] = field(default_factory=list)
     """In the order in which they were first written."""
-    reasons: dict[int, str | None] = field(default_factory=dict)
+    reasons: dict[int, SkipReason | None] = field(default_factory=dict)
     """What became of each row, by its number: None if it gave something to a turn."""
     folders: dict[str, str] = field(default_factory=dict)
     """The first folder that each session names."""
@@ -63,14 +64,14 @@ class History:
         """Take a row; the reasons of messages follow when their turns are made."""
         if row.rewind_to is not None:
             self._rewind(row.rewind_to)
-            self.note(number, "rewind")
+            self.note(number, SkipReason.REWIND)
         elif row.patch is not None:
             self._forget(row.patch.remove_ids or [])
-            self.note(number, "history")
+            self.note(number, SkipReason.HISTORY)
         elif row.type in KINDS:
             self._write(number, row, place)
         elif row.type is not None:
-            self.note(number, "other")
+            self.note(number, SkipReason.OTHER)
         else:
             self.know(row.update or Update(row.session_id, row.kind, row.directories))
             self._replace(number, row.update.messages if row.update else row.messages, place)
@@ -89,7 +90,7 @@ class History:
             self._gone = {key: one for key, one in self._known.items() if id(one) not in fresh}
             self._find_copies()
 
-    def note(self, number: int, reason: str | None) -> None:
+    def note(self, number: int, reason: SkipReason | None) -> None:
         """Say what became of a row: one that gave anything is used, whatever else it held."""
         if self.reasons.setdefault(number, reason) is not None and reason is None:
             self.reasons[number] = None
@@ -103,7 +104,7 @@ class History:
         key = native or f"#{row.id or number}"
         before = self._known.get(key)
         if before is not None:
-            self.note(before.number, "rewritten")
+            self.note(before.number, SkipReason.SUPERSEDED)
             before.row, before.number, before.end = row, number, place
             self._fresh.clear()
             return
@@ -138,7 +139,7 @@ class History:
 
     def _replace(self, number: int, rows: list[Row] | None, place: Place) -> None:
         """Take all messages that the model is shown from now on; those known stay as they are."""
-        self.note(number, "metadata" if rows is None else "history")
+        self.note(number, SkipReason.SESSION_METADATA if rows is None else SkipReason.HISTORY)
         if not rows:
             return
         listed = {self._native(row.id) for row in rows}

@@ -17,6 +17,7 @@ from turnetl.formats.kit.probe import Glimpse
 from turnetl.formats.kit.rows import Rows
 from turnetl.formats.kit.sessions import name_sessions
 from turnetl.model import ClosedBy, SessionId
+from turnetl.skip_reasons import SkipReason
 
 _Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
 
@@ -89,7 +90,7 @@ class _Reader:
     """Whether the last event was a piece of an answer, which the next piece goes on with."""
     uses: dict[str, ToolUse] = field(default_factory=dict)
 
-    def take(self, event: _Event, place: Place) -> str | None:
+    def take(self, event: _Event, place: Place) -> SkipReason | None:
         """Take what the event holds; return the reason if that is nothing for a turn."""
         was_speaking, self.is_speaking = self.is_speaking, False
         if event.type == "init":
@@ -99,9 +100,9 @@ class _Reader:
         if event.type == "tool_use":
             self.counts.tool_uses += 1
         if event.type not in ("message", "tool_use", "tool_result", "result"):
-            return "error" if event.type == "error" else "other"
+            return SkipReason.ERROR if event.type == "error" else SkipReason.OTHER
         if self.turn is None:
-            return "preamble"
+            return SkipReason.PREAMBLE
         _touch(self.turn, event, place)
         return self._worked(self.turn, event, goes_on=was_speaking)
 
@@ -112,7 +113,7 @@ class _Reader:
         name_sessions(self.turns, self.session or None)
         return ParsedArchive(self.turns, self.counts, None)
 
-    def _init(self, event: _Event) -> str:
+    def _init(self, event: _Event) -> SkipReason:
         """Start a run; one before it that has no result broke off."""
         if self.turn is not None and self.turn.closed_by is None:
             self.turn.closed_by = ClosedBy.INTERRUPTED
@@ -120,9 +121,9 @@ class _Reader:
         self.runs += 1
         self.session = event.session_id or self.session
         self.model = event.model or self.model
-        return "init"
+        return SkipReason.RUN_START
 
-    def _user(self, event: _Event, place: Place) -> str | None:
+    def _user(self, event: _Event, place: Place) -> SkipReason | None:
         text, reason = authorship.written(event.content)
         if not text:
             return reason
@@ -154,7 +155,7 @@ class _Reader:
         self.natives.add(native)
         return native
 
-    def _worked(self, turn: RawTurn, event: _Event, *, goes_on: bool) -> str | None:
+    def _worked(self, turn: RawTurn, event: _Event, *, goes_on: bool) -> SkipReason | None:
         if event.type == "message":
             return self._said(turn, event, goes_on=goes_on)
         if event.type == "tool_use":
@@ -165,9 +166,9 @@ class _Reader:
             self._end(turn, event)
         return None
 
-    def _said(self, turn: RawTurn, event: _Event, *, goes_on: bool) -> str | None:
+    def _said(self, turn: RawTurn, event: _Event, *, goes_on: bool) -> SkipReason | None:
         if event.role != "assistant" or event.content is None:
-            return "other"
+            return SkipReason.OTHER
         self.is_speaking = event.delta is True
         if goes_on and self.is_speaking and turn.assistant_texts:
             turn.assistant_texts[-1] += event.content
@@ -182,10 +183,10 @@ class _Reader:
         if event.tool_id is not None:
             self.uses[event.tool_id] = tool
 
-    def _outcome(self, event: _Event) -> str | None:
+    def _outcome(self, event: _Event) -> SkipReason | None:
         tool = self.uses.get(event.tool_id or "")
         if tool is None:
-            return "other"
+            return SkipReason.OTHER
         tool.is_error = event.status == "error"
         tool.result = _text(event.output) or _fault(event.error)
         tool.ended_at = moment(event.timestamp)

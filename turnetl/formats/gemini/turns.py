@@ -9,7 +9,6 @@ from turnetl.formats.gemini import authorship
 from turnetl.formats.gemini.history import Message
 from turnetl.formats.gemini.outcomes import FAILED, outcome_of, response_text, responses_in
 from turnetl.formats.gemini.rows import (
-    NOTICES,
     Response,
     Row,
     ToolCall,
@@ -19,17 +18,23 @@ from turnetl.formats.gemini.rows import (
 )
 from turnetl.formats.kit.calls import call, compact
 from turnetl.model import ClosedBy, SessionId
+from turnetl.skip_reasons import SkipReason
 
 _SUBAGENTS = ("invoke_agent", "delegate_to_agent", "codebase_investigator")
 _TASKS = ("prompt", "objective", "query", "task")
 _CANCELLED = "cancelled"
+_NOTICES = {
+    "info": SkipReason.INFO,
+    "warning": SkipReason.WARNING,
+    "error": SkipReason.ERROR,
+}
 
 
 @dataclass(slots=True)
 class Reader:
     """Walks the messages in the order in which they were first written."""
 
-    note: Callable[[int, str | None], None]
+    note: Callable[[int, SkipReason | None], None]
     """Is told what became of each row, by its number."""
     counts: Counts = field(default_factory=Counts)
     turns: list[RawTurn] = field(default_factory=list)
@@ -44,28 +49,28 @@ class Reader:
         """Take what a message holds, and say what became of its row."""
         self.note(message.number, self._taken(message))
 
-    def _taken(self, message: Message) -> str | None:
+    def _taken(self, message: Message) -> SkipReason | None:
         if message.is_sidechain:
             return self._sidechain(message.row)
         if message.is_copy:
-            return "copy"
+            return SkipReason.COPY
         if message.row.type == "user":
             return self._user(message)
-        if message.row.type in NOTICES:
+        if message.row.type in _NOTICES:
             return self._notice(message)
         return self._spoken(message)
 
-    def _sidechain(self, row: Row) -> str:
+    def _sidechain(self, row: Row) -> SkipReason:
         self.counts.sidechain_rows += 1
         self.counts.tool_uses += len(calls_of(row))
-        return "sidechain"
+        return SkipReason.SIDECHAIN
 
-    def _user(self, message: Message) -> str | None:
+    def _user(self, message: Message) -> SkipReason | None:
         row = message.row
         if responses := responses_in(row.content):
             given = [self._respond(response, row.timestamp) for response in responses]
             steered = self._steer(message)
-            return None if steered or any(given) else "result"
+            return None if steered or any(given) else SkipReason.TOOL_RESULT
         text, reason = authorship.prompt(row)
         if not text:
             return reason
@@ -91,21 +96,21 @@ class Reader:
             self._touch(self.turns[-1], message)
         return bool(self.turns and said)
 
-    def _command(self, message: Message, text: str) -> str:
+    def _command(self, message: Message, text: str) -> SkipReason:
         self.command = message, text
         turn = self.turns[-1] if self.turns else None
         if turn is not None and turn.closed_by is None and authorship.is_leaving(text):
             turn.closed_by = ClosedBy.SESSION_END
-        return "local_command"
+        return SkipReason.LOCAL_COMMAND
 
-    def _notice(self, message: Message) -> str | None:
+    def _notice(self, message: Message) -> SkipReason | None:
         if not self.turns or not authorship.is_interrupt(message.row):
-            return message.row.type
+            return _NOTICES[message.row.type or ""]
         self._touch(self.turns[-1], message)
         self.turns[-1].closed_by = ClosedBy.INTERRUPTED
         return None
 
-    def _spoken(self, message: Message) -> str | None:
+    def _spoken(self, message: Message) -> SkipReason | None:
         row = message.row
         calls = [call for call in calls_of(row) if call.id is None or call.id not in self.uses]
         texts = texts_of(row.content) + texts_of(row.parts)
@@ -117,9 +122,9 @@ class Reader:
         self.counts.tool_uses += len(calls)
         if not self.turns:
             self._remember(calls)
-            return "preamble"
+            return SkipReason.PREAMBLE
         if is_made_up:
-            return "synthetic"
+            return SkipReason.SYNTHETIC
         self._answered(self.turns[-1], message, said, calls)
         return None
 

@@ -17,6 +17,7 @@ from turnetl.formats.kit.lines import lines, without_mark
 from turnetl.formats.kit.places import Counts, Place
 from turnetl.formats.kit.rows import Rows
 from turnetl.formats.kit.shallow_json import UNREADABLE, is_whole, object_of, whole_characters
+from turnetl.skip_reasons import SkipReason
 
 _LINES = 64
 _SIGHT = 64
@@ -71,7 +72,7 @@ def read_elements(
     data: bytes,
     parts: Document,
     rows: Rows[_Row],
-    take: Callable[[_Row, Place], str | None],
+    take: Callable[[_Row, Place], SkipReason | None],
     counts: Counts,
 ) -> None:
     """Hand every element to `take`, and count every line of the archive under one word.
@@ -88,20 +89,22 @@ def read_elements(
 
 
 def places(data: bytes, parts: Document) -> Iterator[tuple[Place, bytes]]:
-    """Yield where each element stands, and its bytes."""
-    line, at = 1, 0
+    """Yield the place and the bytes of each element."""
+    line, at, counted = 1, 0, 0
     for start, raw in parts.elements:
         line, at = line + data.count(b"\n", at, start), start
-        yield Place(line, line + raw.count(b"\n"), start, start + len(raw)), raw
+        last = line + raw.count(b"\n")
+        yield Place(line, last, start, start + len(raw), last - max(counted, line - 1)), raw
+        counted = last
 
 
 def count_elements(
     data: bytes,
     parts: Document,
-    verdicts: Iterable[tuple[Place, str | None]],
+    verdicts: Iterable[tuple[Place, SkipReason | None]],
     counts: Counts,
     *,
-    between: str = "envelope",
+    between: SkipReason = SkipReason.ENVELOPE,
 ) -> None:
     """Count every line of the archive under one word: see `read_elements`.
 
@@ -117,9 +120,8 @@ def count_elements(
     counted = 0
     for place, reason in verdicts:
         _count(counts, between, place.line - 1 - counted)
-        counted = max(counted, place.line - 1)
-        _count(counts, reason, place.last_line - counted)
-        counted = max(counted, place.last_line)
+        _count(counts, reason, place.lines)
+        counted = place.last_line
     if parts.broken_at is None:
         _count(counts, between, total - counted)
     else:
@@ -212,13 +214,13 @@ def _torn(data: bytes, key: str | None) -> Document:
 
 
 def _taken(
-    rows: Rows[_Row], raw: bytes, place: Place, take: Callable[[_Row, Place], str | None]
-) -> str | None:
+    rows: Rows[_Row], raw: bytes, place: Place, take: Callable[[_Row, Place], SkipReason | None]
+) -> SkipReason | None:
     row = rows.one(raw)
-    return take(row, place) if row is not None else "no_object"
+    return take(row, place) if row is not None else SkipReason.NOT_AN_OBJECT
 
 
-def _count(counts: Counts, reason: str | None, number: int) -> None:
+def _count(counts: Counts, reason: SkipReason | None, number: int) -> None:
     if number <= 0:
         return
     if reason is None:
@@ -229,7 +231,7 @@ def _count(counts: Counts, reason: str | None, number: int) -> None:
 
 def _count_broken(data: bytes, broken_at: int, counts: Counts, number: int) -> None:
     """Count the lines behind the last element of a torn document."""
-    _count(counts, "broken", number)
+    _count(counts, SkipReason.INVALID_JSON, number)
     counts.bad_lines += 1
     if counts.first_broken_line is None:
         counts.first_broken_line = data.count(b"\n", 0, broken_at) + 1

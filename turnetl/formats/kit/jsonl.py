@@ -9,6 +9,7 @@ from turnetl.formats.kit.documents import document, is_document, read_elements
 from turnetl.formats.kit.lines import lines, without_mark
 from turnetl.formats.kit.places import Counts, Place
 from turnetl.formats.kit.rows import Rows
+from turnetl.skip_reasons import SkipReason
 
 _HEAD = 4096
 """Bytes in which an archive begins, blanks before it and all."""
@@ -16,7 +17,7 @@ _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 
 def read_lines(
-    data: bytes, rows: Rows[_Row], take: Callable[[_Row, Place], str | None], counts: Counts
+    data: bytes, rows: Rows[_Row], take: Callable[[_Row, Place], SkipReason | None], counts: Counts
 ) -> None:
     """Hand every row to `take`, in file order, and count every line under exactly one word.
 
@@ -45,13 +46,13 @@ def read_lines(
 def _crooked(
     line: bytes,
     rows: Rows[_Row],
-    take: Callable[[_Row, Place], str | None],
+    take: Callable[[_Row, Place], SkipReason | None],
     place: Place,
     counts: Counts,
-) -> str | None:
+) -> SkipReason | None:
     if not line.strip():
         counts.blank_lines += 1
-        return "blank"
+        return SkipReason.BLANK
     found, values = rows.mend(line)
     if values != 1:
         counts.bad_lines += 1
@@ -61,4 +62,6 @@ def _crooked(
     reasons = [take(row, place) for row in found]
     if None in reasons:
         return None
-    return reasons[0] if reasons else ("no_object" if values == 1 else "broken")
+    if reasons:
+        return reasons[0]
+    return SkipReason.NOT_AN_OBJECT if values == 1 else SkipReason.INVALID_JSON

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from turnetl.skip_reasons import SkipReason
+
 
 class Place(msgspec.Struct, gc=False):
     """Where a row or an element of a document stands. One is made for every line: cheaply."""
@@ -18,6 +20,8 @@ class Place(msgspec.Struct, gc=False):
     """Offset of the first byte."""
     end: int
     """Offset just behind the last byte."""
+    lines: int = 1
+    """Lines counted with it: a line of several elements is counted with the first of them."""
 
 
 @dataclass(slots=True)
@@ -26,7 +30,7 @@ class Counts:
 
     lines: int = 0
     used: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[SkipReason] = field(default_factory=Counter)
     """Lines that gave nothing to a turn, by reason."""
     turns: int = 0
     steering: int = 0
@@ -54,7 +58,8 @@ class Counts:
     @classmethod
     def from_mapping(cls, said: Mapping[str, Any]) -> "Counts":
         """Return the counts of `as_mapping`."""
-        return cls(**{**said, "skipped": Counter(said["skipped"])})
+        skipped = {SkipReason(name): lines for name, lines in said["skipped"].items()}
+        return cls(**{**said, "skipped": Counter(skipped)})
 
 
 _SUMMED = [one.name for one in fields(Counts) if one.name != "first_broken_line"]

@@ -16,6 +16,7 @@ from turnetl.formats.opencode.messages import message
 from turnetl.formats.opencode.rows import ELEMENTS, SESSIONS, Element, Info, Part, Session
 from turnetl.formats.opencode.store import read_files
 from turnetl.formats.opencode.v2 import SECONDS, Second, as_first
+from turnetl.skip_reasons import SkipReason
 
 _GREETING = b"Exporting session: "
 """Goes to the terminal before the export; some shells write it into the file."""
@@ -41,18 +42,20 @@ class OpenCode:
         if _is_export(data):
             parts = document(data, _MESSAGES)
             _read_export(data, parts, collected)
-            return _counted(data, parts, collected, between="envelope")
+            return _counted(data, parts, collected, between=SkipReason.ENVELOPE)
         parts = Document({}, list(pieces(data)))
         read_files(data, parts, collected)
-        reading = _counted(data, parts, collected, between="blank")
-        reading.counts.blank_lines = reading.counts.skipped["blank"]
+        reading = _counted(data, parts, collected, between=SkipReason.BLANK)
+        reading.counts.blank_lines = reading.counts.skipped[SkipReason.BLANK]
         return reading
 
 
-def _counted(data: bytes, parts: Document, collected: Collected, *, between: str) -> ParsedArchive:
+def _counted(
+    data: bytes, parts: Document, collected: Collected, *, between: SkipReason
+) -> ParsedArchive:
     reading = collected.reading()
     became = collected.verdicts
-    verdicts = ((place, became.get(place.start, "other")) for place in collected.places)
+    verdicts = ((place, became.get(place.start, SkipReason.OTHER)) for place in collected.places)
     count_elements(data, parts, verdicts, reading.counts, between=between)
     return reading
 
@@ -73,7 +76,7 @@ def _read_export(data: bytes, parts: Document, into: Collected) -> None:
         into.places.append(place)
         element = ELEMENTS.one(raw)
         if element is None:
-            into.verdicts[place.start] = "no_object"
+            into.verdicts[place.start] = SkipReason.NOT_AN_OBJECT
         else:
             into.add_message(message(place, *_said(element, raw)))
 

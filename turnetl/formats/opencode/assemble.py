@@ -8,6 +8,7 @@ from turnetl.formats.kit.sessions import name_sessions
 from turnetl.formats.opencode.conversation import Conversation, Verdicts
 from turnetl.formats.opencode.messages import Message, folder
 from turnetl.formats.opencode.rows import Part, Session
+from turnetl.skip_reasons import SkipReason
 
 
 @dataclass(slots=True)
@@ -26,14 +27,14 @@ class Collected:
     _parts: list[tuple[Part, Place]] = field(default_factory=list)
 
     def add_session(self, session: Session, place: Place) -> None:
-        self.verdicts[place.start] = "envelope"
+        self.verdicts[place.start] = SkipReason.ENVELOPE
         self._sessions.setdefault(session.id or "", session)
 
     def add_message(self, message: Message) -> None:
         if message.info.id is None:
             self._messages.append(message)
         elif message.info.id in self._named:
-            self.verdicts.setdefault(message.place.start, "repeated")
+            self.verdicts.setdefault(message.place.start, SkipReason.DUPLICATE)
         else:
             self._named[message.info.id] = message
             self._messages.append(message)
@@ -54,10 +55,10 @@ class Collected:
         for part, place in self._parts:
             message = self._named.get(part.message_id or "")
             if message is None:
-                self.verdicts[place.start] = "orphan"
+                self.verdicts[place.start] = SkipReason.ORPHAN
                 self.counts.tool_uses += part.type == "tool"
             elif part.id in seen:
-                self.verdicts.setdefault(place.start, "repeated")
+                self.verdicts.setdefault(place.start, SkipReason.DUPLICATE)
             else:
                 message.parts.append((part, place))
             if part.id is not None:

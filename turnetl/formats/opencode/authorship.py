@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from turnetl.formats.opencode.rows import Part, State
+from turnetl.skip_reasons import SkipReason
 
+_KINDS = {"compaction": SkipReason.COMPACTION, "subtask": SkipReason.SUBTASK}
 _SHELL = "The following tool was executed by the user"
 _ATTACHED = re.compile(r"\[Attached [^\n]*\]")
 _REJECTED = re.compile(
@@ -35,14 +37,15 @@ def prompt(parts: Iterable[Part]) -> str | None:
     return "\n\n".join(commands) or " ".join(files) or None
 
 
-def machine(parts: Iterable[Part]) -> str:
+def machine(parts: Iterable[Part]) -> SkipReason:
     """Return in a word what a message is that no person wrote."""
     kinds = set()
     for part in parts:
         kinds.add(part.type)
         if part.type == "text" and (part.text or "").startswith(_SHELL):
-            return "shell"
-    return next((kind for kind in ("compaction", "subtask") if kind in kinds), "synthetic")
+            return SkipReason.SHELL_COMMAND
+    found = (reason for kind, reason in _KINDS.items() if kind in kinds)
+    return next(found, SkipReason.SYNTHETIC)
 
 
 def is_repeated(text: str, before: str) -> bool:

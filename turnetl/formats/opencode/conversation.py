@@ -12,6 +12,7 @@ from turnetl.formats.opencode import assistant_metadata, authorship
 from turnetl.formats.opencode.messages import Message, folder, when
 from turnetl.formats.opencode.rows import Info, Part, Session
 from turnetl.model import ClosedBy, SessionId
+from turnetl.skip_reasons import SkipReason
 
 _ENDS = {
     "succeeded": ClosedBy.SESSION_END,
@@ -19,21 +20,21 @@ _ENDS = {
     "interrupted": ClosedBy.INTERRUPTED,
 }
 _SILENT = {
-    "reasoning": "thinking",
-    "step-start": "step",
-    "step-finish": "step",
-    "patch": "snapshot",
-    "snapshot": "snapshot",
-    "compaction": "compaction",
-    "retry": "retry",
+    "reasoning": SkipReason.REASONING,
+    "step-start": SkipReason.STEP,
+    "step-finish": SkipReason.STEP,
+    "patch": SkipReason.SNAPSHOT,
+    "snapshot": SkipReason.SNAPSHOT,
+    "compaction": SkipReason.COMPACTION,
+    "retry": SkipReason.RETRY,
 }
 
-Verdicts = dict[int, str | None]
+Verdicts = dict[int, SkipReason | None]
 """What became of what stands at an offset: None if it gave something to a turn, else why not."""
 
 
-_Owner = RawTurn | str | None
-"""The turn that an answer belongs to; else in a word why to none; None before the first prompt."""
+_Owner = RawTurn | SkipReason | None
+"""The turn that an answer belongs to; else the reason why to none; None before the first prompt."""
 
 
 @dataclass(slots=True)
@@ -68,14 +69,14 @@ class Conversation:
 
     def _sidechain(self, message: Message) -> None:
         self.counts.sidechain_rows += 1
-        self._skip(message, "sidechain")
+        self._skip(message, SkipReason.SIDECHAIN)
 
-    def _skip(self, message: Message, reason: str) -> None:
+    def _skip(self, message: Message, reason: SkipReason) -> None:
         self.counts.tool_uses += sum(part.type == "tool" for part in message.pieces)
         for place in (message.place, *(place for _, place in message.parts)):
             self._note(place, reason)
 
-    def _note(self, place: Place, reason: str | None) -> None:
+    def _note(self, place: Place, reason: SkipReason | None) -> None:
         """Note what became of a place; what gave something to a turn stays used."""
         if reason is None:
             self.verdicts[place.start] = None
@@ -98,10 +99,10 @@ class Conversation:
             reason = authorship.machine(parts)
             self._skip(message, reason)
             self._was_cut = self._was_cut or any(part.overflow for part in parts)
-            return reason if reason == "shell" else turn
+            return reason if reason == SkipReason.SHELL_COMMAND else turn
         was_cut, self._was_cut = self._was_cut, False
         if turn is not None and was_cut and authorship.is_repeated(text, turn.user_text):
-            self._skip(message, "repeated")
+            self._skip(message, SkipReason.DUPLICATE)
             return turn
         return self._prompt(message, text)
 
@@ -127,7 +128,7 @@ class Conversation:
         self._touch(turn, message)
         self._note(place, None)
         for part, at in message.parts:
-            self._note(at, "synthetic" if part.synthetic or part.ignored else None)
+            self._note(at, SkipReason.SYNTHETIC if part.synthetic or part.ignored else None)
         self.turns.append(turn)
         return turn
 
@@ -144,10 +145,10 @@ class Conversation:
     def _answer(self, message: Message, turn: _Owner) -> None:
         info = message.info
         if not isinstance(turn, RawTurn):
-            self._skip(message, turn or "preamble")
+            self._skip(message, turn or SkipReason.PREAMBLE)
         elif info.summary is True or info.role == "compaction":
             assistant_metadata.bill(message, turn)
-            self._skip(message, "compaction")
+            self._skip(message, SkipReason.COMPACTION)
         elif info.role == "assistant":
             self._say(message, turn)
         elif (ended := _ENDS.get(info.finish or "")) is not None and info.role == "idle":
@@ -155,7 +156,9 @@ class Conversation:
             self._touch(turn, message)
             self._note(message.place, None)
         else:
-            self._skip(message, "shell" if info.role == "shell" else "other")
+            self._skip(
+                message, SkipReason.SHELL_COMMAND if info.role == "shell" else SkipReason.OTHER
+            )
 
     def _say(self, message: Message, turn: RawTurn) -> None:
         info = message.info
@@ -167,16 +170,16 @@ class Conversation:
         assistant_metadata.bill(message, turn)
         turn.closed_by = assistant_metadata.ended_by(info, message.pieces)
 
-    def _piece(self, part: Part, turn: RawTurn) -> str | None:
+    def _piece(self, part: Part, turn: RawTurn) -> SkipReason | None:
         if part.type == "tool":
             assistant_metadata.use(part, turn, self.counts)
             return None
         if part.type != "text":
-            return _SILENT.get(part.type or "", "other")
+            return _SILENT.get(part.type or "", SkipReason.OTHER)
         if part.synthetic or part.ignored:
-            return "synthetic"
+            return SkipReason.SYNTHETIC
         if not part.text or not part.text.strip():
-            return "no_words"
+            return SkipReason.NO_TEXT
         turn.assistant_texts.append(part.text)
         return None
 

@@ -8,6 +8,7 @@ from turnetl.formats.kit.rows import Rows
 from turnetl.formats.opencode.assemble import Collected
 from turnetl.formats.opencode.messages import message
 from turnetl.formats.opencode.rows import INFOS, PARTS, SESSIONS, Info, Part, Session
+from turnetl.skip_reasons import SkipReason
 
 _File = Info | Part | Session
 
@@ -34,7 +35,7 @@ def read_files(data: bytes, parts: Document, into: Collected) -> None:
         if values < 1 and into.counts.first_broken_line is None:
             into.counts.first_broken_line = place.line
         if not found:
-            into.verdicts[place.start] = "broken"
+            into.verdicts[place.start] = SkipReason.INVALID_JSON
         for file in found:
             _add(file, place, into)
 

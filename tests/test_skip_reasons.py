@@ -1,0 +1,85 @@
+"""Every skip reason is a member of one enum, explains itself, and is never written as a literal."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import turnetl
+from turnetl.skip_reasons import SkipReason
+
+ROOT = Path(turnetl.__file__).parent
+PACKAGES = ("formats",)
+"""Packages that count lines, rows, documents or archives as not used."""
+SOURCES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+REASON_AT = {"BadArchive": 0, "Problem": 2}
+"""The position of the reason among the arguments of a call."""
+
+
+@pytest.mark.parametrize("reason", SkipReason)
+def test_a_reason_has_a_sentence(reason: SkipReason) -> None:
+    assert reason.sentence[0].isupper() or reason.sentence.startswith("turnetl ")
+    assert reason.sentence.endswith(".")
+    assert re.fullmatch(r"[a-z]+(?:_[a-z]+)*", reason.value)
+    assert reason.name == reason.value.upper()
+
+
+def test_no_two_reasons_have_the_same_sentence() -> None:
+    assert len({reason.sentence for reason in SkipReason}) == len(SkipReason)
+
+
+def test_an_unknown_reason_is_refused() -> None:
+    with pytest.raises(ValueError, match="'because' is not a valid SkipReason"):
+        SkipReason("because")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_reason_is_a_literal(path: Path) -> None:
+    found = literal_reasons(path.read_text(encoding="utf-8"))
+    assert not [f"{path}:{literal.lineno}: {literal.value!r}" for literal in found]
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("def take(row) -> SkipReason | None:\n    return None if row else 'preamble'", "preamble"),
+        ("counts.skipped['blank'] += 1", "blank"),
+        ("raise BadArchive('empty', message)", "empty"),
+        ("problem = Problem(path, None, 'truncated', message)", "truncated"),
+    ],
+)
+def test_a_literal_reason_is_found(source: str, reason: str) -> None:
+    assert [literal.value for literal in literal_reasons(source)] == [reason]
+
+
+def literal_reasons(source: str) -> Iterator[ast.Constant]:
+    """Yield the text literals that stand where a reason is expected."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and returns_reason(node):
+            returned = (inner for inner in ast.walk(node) if isinstance(inner, ast.Return))
+            yield from (text for inner in returned for text in texts(inner.value))
+        elif isinstance(node, ast.Subscript) and name_of(node.value) == "skipped":
+            yield from texts(node.slice)
+        elif isinstance(node, ast.Call) and (at := REASON_AT.get(name_of(node.func))) is not None:
+            yield from (text for argument in node.args[at : at + 1] for text in texts(argument))
+
+
+def returns_reason(function: ast.FunctionDef) -> bool:
+    return function.returns is not None and "SkipReason" in ast.unparse(function.returns)
+
+
+def texts(value: ast.expr | None) -> Iterator[ast.Constant]:
+    """Yield the text literals that an expression may evaluate to."""
+    if isinstance(value, ast.IfExp):
+        yield from texts(value.body)
+        yield from texts(value.orelse)
+    elif isinstance(value, ast.BoolOp):
+        yield from (text for operand in value.values for text in texts(operand))
+    elif isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value
+
+
+def name_of(value: ast.expr) -> str:
+    return value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
