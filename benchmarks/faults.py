@@ -31,8 +31,8 @@ from turnetl.extraction.ontology import CODING
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in
 from turnetl.graph.open import open_graph
-from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
@@ -97,7 +97,7 @@ async def carried(episodes: Sequence[Episode], running: Running, folder: Path) -
         extractor = LlmExtractor(model, embedder, steering=steering, ontology=CODING)
         run = IngestRun("bench", "bench:0", lambda: NOW, timedelta(minutes=5), AHEAD)
         quarantine = Quarantine(folder, builders.GROUP)
-        pipeline = Pipeline(store, extractor, embedder, quarantine, run)
+        pipeline = TurnPipeline(store, extractor, embedder, quarantine, run)
         done = await pipeline.ingest(builders.GROUP, episodes, _context(episodes), lambda _: None)
         await extractor.close()
     seconds = time.perf_counter() - started

@@ -114,16 +114,16 @@ def changed(folder: Path) -> str:
 def planned(folder: Path) -> str:
     """Read what `status` reads of a table."""
     lake, scope = Lake(folder), plan.Scope(now=NOW)
-    rows = [candidates.episodes(lake, group, scope) for group in lake.groups()]
+    rows = [candidates.candidate_rows(lake, group, scope) for group in lake.groups()]
     return f"{sum(of.select(plan.COLUMNS).collect().height for of in rows):,} turns"
 
 
 def ingested(folder: Path) -> str:
     """Read all turns as an ingest does that has all of them to do."""
     lake, scope = Lake(folder), plan.Scope(now=NOW)
-    rows = candidates.episodes(lake, ONE, scope)
+    rows = candidates.candidate_rows(lake, ONE, scope)
     named = rows.select("turn_id").collect()["turn_id"].to_list()
-    values = candidates.values(rows, named, at_once=candidates.AT_ONCE)
+    values = candidates.load_episodes(rows, named, batch_rows=candidates.BATCH_ROWS)
     return f"{sum(1 for _ in values):,} turns"
 
 

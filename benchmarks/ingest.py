@@ -23,8 +23,8 @@ from benchmarks.commit import Graph, opened, server_cpu
 from tests import real
 from turnetl import ids, pipeline
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupId, SessionId
@@ -122,7 +122,7 @@ async def measure(name: str, graph: Graph, episodes: Sequence[Episode], turns: i
 async def _ingest(graph: Graph, episodes: Sequence[Episode], group: str) -> Meter:
     run = IngestRun("bench", "bench:0", lambda: datetime.now(UTC), timedelta(minutes=5), 8)  # noqa: TID251 - the run's clock
     with tempfile.TemporaryDirectory() as folder:
-        pipeline = Pipeline(
+        pipeline = TurnPipeline(
             graph.store,
             StructuralExtractor(),
             WordLlamaEmbedder(),

@@ -43,8 +43,8 @@ from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in
 from turnetl.graph import names
 from turnetl.graph.open import open_graph
-from turnetl.ingest.pipeline import IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.turn_pipeline import IngestRun, TurnPipeline
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.graphiti import NoReranker
@@ -157,7 +157,7 @@ async def ours(
     with tempfile.TemporaryDirectory() as folder:
         extractor = LlmExtractor(_stack(asked), embedder, steering=_steering(), ontology=CODING)
         quarantine = Quarantine(Path(folder), OURS)
-        pipeline = Pipeline(store, extractor, embedder, quarantine, _run())
+        pipeline = TurnPipeline(store, extractor, embedder, quarantine, _run())
         asked.reset()
         started = time.perf_counter()
         done = await pipeline.ingest(OURS, turns, _context(turns), lambda _: None)

@@ -43,8 +43,8 @@ from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in
 from turnetl.graph import names
 from turnetl.graph.open import open_graph
-from turnetl.ingest.pipeline import IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.turn_pipeline import IngestRun, TurnPipeline
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
@@ -112,7 +112,7 @@ async def ours(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) ->
             _stack(asked, journal), embedder, steering=steering, ontology=CODING
         )
         run = IngestRun("bench", "bench:0", _now, timedelta(minutes=30), prefetch=16)
-        pipeline = Pipeline(store, extractor, embedder, Quarantine(Path(folder), group), run)
+        pipeline = TurnPipeline(store, extractor, embedder, Quarantine(Path(folder), group), run)
         marks.turn()
         done = await pipeline.ingest(group, turns, _context(turns), marks.turn)
         await extractor.close()

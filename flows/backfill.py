@@ -27,7 +27,7 @@ from turnetl.clock import now, utc
 from turnetl.episodes import FilterReport
 from turnetl.errors import BadUsage, Retryable, TurnetlError
 from turnetl.ingest import assumed_time
-from turnetl.ingest.plan import NO_TIME
+from turnetl.ingest.reasons import PendingReason
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.model import GroupId
 from turnetl.parse import Outcome, ParseReport, expand
@@ -171,7 +171,7 @@ async def ingest_group(
 ) -> GroupReport:
     """Bring what is left of a group into the graph."""
     report = await ingest(group)
-    if report.again:
+    if report.retryable:
         raise Retryable(report.error)
     return report
 
@@ -276,7 +276,11 @@ def _ended(
 def _refusals(parsed: ParseReport, ingested: IngestReport) -> list[str]:
     """Return why the run failed; lines and files passed over count only if nothing else does."""
     groups = [f"`{of.group}`: {of.error}" for of in ingested.groups if of.error]
-    timeless = [without_time(of) for of in ingested.groups if of.gaps.get(NO_TIME)]
+    timeless = [
+        without_time(of)
+        for of in ingested.groups
+        if of.uncommitted_reasons.get(PendingReason.NO_TIME)
+    ]
     passed_over = {
         of.problem for of in parsed.archives if of.problem and of.outcome != Outcome.UNREADABLE
     }

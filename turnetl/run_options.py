@@ -8,11 +8,11 @@ from uuid import uuid4
 from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import OFF, ExtractionConfig
-from turnetl.ingest import owner
+from turnetl.ingest import lease_owner
 from turnetl.ingest.assumed_time import AssumedTime
-from turnetl.ingest.pipeline import IngestRun
 from turnetl.ingest.plan import Scope
 from turnetl.ingest.report import GroupReport
+from turnetl.ingest.turn_pipeline import IngestRun
 from turnetl.model import GroupId
 from turnetl.settings import Settings
 
@@ -60,9 +60,9 @@ def new_run(settings: Settings, clock: Clock) -> IngestRun:
     run_id = str(uuid4())
     return IngestRun(
         run_id=run_id,
-        owner=owner.name(run_id),
+        owner=lease_owner.owner_name(run_id),
         clock=clock,
-        lease=timedelta(seconds=settings.lease_seconds),
+        lease_ttl=timedelta(seconds=settings.lease_seconds),
         prefetch=settings.prefetch,
         invalidation_alert=settings.invalidation_alert,
     )

@@ -209,7 +209,7 @@ def test_another_ontology_reaches_the_model_and_makes_turns_stale(
     config = tmp_path / "graphiti.config.json"
     config.write_text(json.dumps({"extraction": {"ontology": "garden.toml"}}))
     status = run_in_process("status", "--json", folder=tmp_path, **model_environment(provider)).json
-    assert status["groups"][0]["stale_reasons"] == {"extracted_otherwise": 1}
+    assert status["groups"][0]["stale_reasons"] == {"recipe_changed": 1}
     provider.asked = []
     elsewhere = f"ladybug://{tmp_path / 'other.lbug'}"
     run_in_process("ingest", "--graph", elsewhere, folder=tmp_path, **model_environment(provider))

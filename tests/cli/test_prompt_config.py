@@ -32,7 +32,7 @@ def test_instructions_said_for_one_run_reach_the_model_and_make_turns_stale(
     assert (done.exit_code, done.json["committed"]) == (0, 2)
     assert heard(provider, "Look at the colours only.") >= 4
     said = run_in_process("status", "--json", folder=tmp_path, **model_environment(provider))
-    assert stale(said) == {"extracted_otherwise": 2}
+    assert stale(said) == {"recipe_changed": 2}
     settings = {"EXTRACTION__PREPROCESSING_PROMPT": "Look at the colours only."}
     assert (
         stale(
@@ -98,7 +98,7 @@ def test_a_changed_template_makes_turns_of_its_kind_stale_and_no_others(
     run_in_process("backfill", "a.jsonl", folder=tmp_path, **mine)
     template.write_text("Look at the windows.")
     said = run_in_process("status", "--json", folder=tmp_path, **mine)
-    assert stale(said) == {"extracted_otherwise": 1}
+    assert stale(said) == {"recipe_changed": 1}
     assert said.json["groups"][0]["committed"] == 2
 
 
@@ -193,7 +193,7 @@ def test_asking_what_was_missed_costs_calls_gives_hints_and_changes_the_recipe(
     assert (done.exit_code, done.json["committed"]) == (0, 1)
     assert heard(provider, "the lamp") == 2
     said = run_in_process("status", "--json", folder=tmp_path, **model_environment(provider))
-    assert stale(said) == {"extracted_otherwise": 1}
+    assert stale(said) == {"recipe_changed": 1}
 
 
 @pytest.mark.parametrize("wrong", [("--reflexion", "4"), ("--budget", "5 euro"), ("--budget", "0")])

@@ -16,8 +16,8 @@ from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.pipeline import IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.turn_pipeline import IngestRun, TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.port import Embedder
 from turnetl.model import Episode, GroupContents, GroupId, SessionId, TurnId
@@ -91,8 +91,8 @@ async def ingested(
     start: int = 0,
 ) -> GroupContents:
     """Put the turns through the pipeline, from `start` on; return what the store then holds."""
-    run = IngestRun("run", "test:1", Clock(), timedelta(minutes=30), prefetch=8, pause=0)
-    pipeline = Pipeline(store, extractor, embedder, Quarantine(folder, GROUP), run)
+    run = IngestRun("run", "test:1", Clock(), timedelta(minutes=30), prefetch=8, retry_delay=0)
+    pipeline = TurnPipeline(store, extractor, embedder, Quarantine(folder, GROUP), run)
     shown = {one.turn_id: shown_before(episodes, one) for one in episodes[start:]}
     done = await pipeline.ingest(GROUP, episodes, shown, lambda _: None)
     assert done.committed == len(shown)

@@ -15,8 +15,8 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.chat import ChatRequest
 from turnetl.model import GroupContents
 
@@ -41,7 +41,7 @@ async def graph(tmp_path: Path) -> AsyncIterator[GraphStore]:
 async def ingested(graph: GraphStore, lake: Path, model: Canned) -> IngestProgress:
     asks = LlmExtractor(model, ToyEmbedder(), steering=always("Look for what broke."))
     run = IngestRun("run-1", "here:1", lambda: sample_turns.NOW, timedelta(seconds=60), prefetch=3)
-    pipeline = Pipeline(graph, asks, ToyEmbedder(), Quarantine(lake, GROUP), run)
+    pipeline = TurnPipeline(graph, asks, ToyEmbedder(), Quarantine(lake, GROUP), run)
     there = {receipt.turn_id for receipt in await graph.receipts(GROUP)}
     context = {turn.turn_id: () for turn in TURNS if turn.turn_id not in there}
     try:

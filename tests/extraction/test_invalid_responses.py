@@ -19,8 +19,8 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.pipeline import IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.turn_pipeline import IngestRun, TurnPipeline
 from turnetl.llm.chat import ChatRequest
 from turnetl.llm.sanitize import sanitized
 from turnetl.model import Episode, GroupId
@@ -304,7 +304,7 @@ async def test_no_answer_fails_a_commit(
     )
     run = IngestRun("run-1", "here:1", lambda: sample_turns.NOW, timedelta(seconds=60), 3)
     group = turns[0].turn.group_id
-    pipeline = Pipeline(store, asks, ToyEmbedder(), Quarantine(tmp_path, group), run)
+    pipeline = TurnPipeline(store, asks, ToyEmbedder(), Quarantine(tmp_path, group), run)
     done = await pipeline.ingest(group, turns, {one.turn_id: () for one in turns}, lambda _: None)
     assert done.quarantined == 0
     held = await store.load(group)

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import START, episode
-from turnetl.ingest.prefetch import MOST_TEXT, extracted, with_context
+from turnetl.ingest.prefetch import MAX_PREFETCHED_CHARS, prefetch_extractions, with_context
 from turnetl.model import Episode, SessionId, TurnId
 
 
@@ -50,7 +50,9 @@ def test_turns_that_are_there_for_the_context_alone_do_not_come_themselves() -> 
     assert (one, before) == (episodes[3], [episodes[0], episodes[2]])
 
 
-@pytest.mark.parametrize(("length", "at_once"), [(20, 6), (MOST_TEXT // 3, 4), (MOST_TEXT, 2)])
+@pytest.mark.parametrize(
+    ("length", "at_once"), [(20, 6), (MAX_PREFETCHED_CHARS // 3, 4), (MAX_PREFETCHED_CHARS, 2)]
+)
 async def test_very_long_turns_do_not_run_ahead_together(length: int, at_once: int) -> None:
     text = "x" * length
     episodes = [replace(one, text=text) for one in turns("aaaaaaaa")]
@@ -63,7 +65,7 @@ async def test_very_long_turns_do_not_run_ahead_together(length: int, at_once: i
     context = {one.turn_id: () for one in episodes}
     taken: list[TurnId] = []
     most = 0
-    async with aclosing(extracted(episodes, context, extract, most=6)) as ahead:
+    async with aclosing(prefetch_extractions(episodes, context, extract, limit=6)) as ahead:
         async for _, task in ahead:
             await asyncio.sleep(0)
             most = max(most, len(begun) - len(taken))

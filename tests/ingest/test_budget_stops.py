@@ -11,6 +11,7 @@ import pytest
 from tests import frames
 from tests.builders import GROUP, START, turn
 from tests.extraction.sample_turns import SAID
+from tests.ingest.runs import ingest, status
 from tests.servers.provider import Provider
 from tests.servers.toy import ToyEmbedder
 from turnetl.episodes import episodes
@@ -19,11 +20,11 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.group import IngestResources, ingest, status
-from turnetl.ingest.pipeline import IngestRun
+from turnetl.ingest.group import IngestResources
 from turnetl.ingest.plan import Scope
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.report import GroupReport
+from turnetl.ingest.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
@@ -36,7 +37,7 @@ from turnetl.llm.retry import RetryingModel, RetryPolicy
 from turnetl.model import Usage
 
 NOW = START + timedelta(days=1)
-RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, pause=0.01)
+RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, retry_delay=0.01)
 SCOPE = Scope(now=NOW)
 PRICES = Prices(({"openai-compatible/canned": Price(1.0, 1.0, 2.0)},))
 A_CALL = 110
@@ -99,7 +100,7 @@ async def tools(
     with closing(Journal(lake.root / "journal.sqlite", clock=lambda: NOW, room=0)) as journal:
         extractor = LlmExtractor(JournaledModel(budgeted, journal), embedder, steering=always(None))
         try:
-            yield IngestResources(lake, store, extractor, embedder, 3), watched
+            yield IngestResources(lake, store, extractor, embedder), watched
         finally:
             await extractor.close()
 
@@ -114,7 +115,7 @@ async def ran(
     """Run once; return the report, the meter, and what must be left for any of the calls."""
     meter = Meter(PRICES)
     async with tools(lake, store, provider, meter, tokens=tokens, calls=calls) as (used, watched):
-        report = await ingest(GROUP, used, SCOPE, RUN, lambda _done, _todo: None)
+        report = await ingest(GROUP, used, SCOPE, RUN)
     return report, meter, watched.most
 
 
@@ -179,7 +180,7 @@ async def test_a_budget_that_no_call_fits_stops_before_the_first_and_says_so(
     report, meter, _ = await ran(lake, store, provider, 1000)
     assert provider.asked == []
     assert meter.total == Usage()
-    assert (report.exit_code, report.again, report.ready) == (4, False, len(SAID))
+    assert (report.exit_code, report.retryable, report.ready) == (4, False, len(SAID))
     assert report.error is not None
     assert "0 of 1,000 tokens are spent" in report.error
 

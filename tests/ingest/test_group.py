@@ -11,22 +11,23 @@ import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, turn
+from tests.ingest.runs import ingest, status
 from tests.ingest.scripted import WordsExtractor, Wrapped
 from turnetl import noise
 from turnetl.episodes import Filters, episodes
 from turnetl.errors import GraphBusy
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.group import IngestResources, ingest, status
-from turnetl.ingest.pipeline import IngestRun
+from turnetl.ingest.group import IngestResources
 from turnetl.ingest.plan import Scope
 from turnetl.ingest.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingest.report import GroupReport
+from turnetl.ingest.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Turn
 
 NOW = START + timedelta(days=1)
-RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, pause=0.01)
+RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, retry_delay=0.01)
 SCOPE = Scope(now=NOW)
 
 
@@ -56,11 +57,11 @@ def table(*turns: Turn) -> pl.DataFrame:
 
 
 def tools(lake: Lake, store: Any, extractor: WordsExtractor | None = None) -> IngestResources:
-    return IngestResources(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder(), 3)
+    return IngestResources(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder())
 
 
 async def ingested(used: IngestResources, scope: Scope = SCOPE) -> GroupReport:
-    return await ingest(GROUP, used, scope, RUN, lambda _done, _todo: None)
+    return await ingest(GROUP, used, scope, RUN)
 
 
 def total(of: GroupReport) -> int:
@@ -73,8 +74,8 @@ async def test_a_turn_that_cannot_be_read_stands_in_the_account_with_its_reason(
     report = await ingested(tools(lake, store))
     assert (report.committed, report.quarantined, total(report)) == (4, 1, report.turns)
     assert [entry.reason for entry in report.quarantined_turns] == ["the model gave no JSON"]
-    stands = await status(GROUP, lake, store, SCOPE, recipe=lambda *_: "words-1")
-    assert (stands.in_graph, stands.gaps) == (4, {"quarantined": 1})
+    stands = await status(GROUP, lake, store, SCOPE, recipe="words-1")
+    assert (stands.in_graph, stands.uncommitted_reasons) == (4, {"quarantined": 1})
     assert stands.quarantined_turns == report.quarantined_turns
 
 
@@ -93,9 +94,9 @@ async def test_committed_turns_are_stale_where_a_new_filter_changes_them_and_sta
     stricter = Filters(rules=(speaks_against,), patterns=("The cart was",))
     lake.write_episodes(GROUP, [episodes(frames.turns(*turns), stricter)], dict)
     report = await ingested(tools(lake, store))
-    assert report.stale_reasons == {"noise": 1, "rendered_otherwise": 1}
+    assert report.stale_reasons == {"noise": 1, "text_changed": 1}
     assert (report.stale, report.committed, report.skipped) == (2, 0, 3)
-    assert (await status(GROUP, lake, store, SCOPE, recipe=lambda *_: "words-1")).stale == 2
+    assert (await status(GROUP, lake, store, SCOPE, recipe="words-1")).stale == 2
     assert (await store.load(GROUP)).texts == before
 
 
@@ -117,7 +118,7 @@ async def test_a_retry_that_comes_to_nothing_forgets_no_reason(
     await ingested(tools(lake, store))
     down = Wrapped(store, before=1, dies=GraphBusy("the graph is gone"))
     report = await ingested(tools(lake, down, Mended()), replace(SCOPE, retry=True))
-    assert (report.committed, report.error, report.again) == (0, "the graph is gone", True)
+    assert (report.committed, report.error, report.retryable) == (0, "the graph is gone", True)
     assert len(Quarantine(lake.root, GROUP).turns()) == 1
 
 
@@ -150,8 +151,11 @@ async def test_what_another_run_committed_meanwhile_is_not_counted_as_ours(
             await ingested(tools(lake, store))
             return await super().acquire(*values, **named)
 
-    report = await ingested(tools(lake, Overtaken(store)))
-    assert report.committed == 0
+    ours = WordsExtractor()
+    report = await ingested(tools(lake, Overtaken(store), ours))
+    assert (report.committed, report.skipped, report.quarantined, report.pending) == (0, 4, 1, 0)
+    # Only the turn that failed there too is attempted: the others would be paid for twice.
+    assert len(ours.extracted) == 1
 
 
 async def test_a_quarantine_file_that_a_dying_machine_left_empty_is_no_obstacle(
@@ -176,10 +180,8 @@ async def test_a_renewal_that_fails_does_not_fail_the_run(store: GraphStore, lak
             await failed.wait()
             return await super().commit(*values, **named)
 
-    run = replace(RUN, lease=timedelta(seconds=0.06))
-    report = await ingest(
-        GROUP, tools(lake, Unrenewable(store)), SCOPE, run, lambda _done, _todo: None
-    )
+    run = replace(RUN, lease_ttl=timedelta(seconds=0.06))
+    report = await ingest(GROUP, tools(lake, Unrenewable(store)), SCOPE, run)
     assert (report.committed, report.error) == (4, None)
     assert (await ingested(tools(lake, store))).error is None
 
@@ -205,6 +207,6 @@ async def test_an_entry_of_a_turn_that_was_committed_elsewhere_is_not_told_of(
     (committed, *_) = await store.receipts(GROUP)
     entry = QuarantineEntry(committed.turn_id, "no JSON", "a.jsonl", 1, "run-0", NOW)
     Quarantine(lake.root, GROUP).add(entry)
-    report = await status(GROUP, lake, store, SCOPE, recipe=lambda *_: "words-1")
+    report = await status(GROUP, lake, store, SCOPE, recipe="words-1")
     assert report.quarantined == len(report.quarantined_turns) == 1
     assert entry not in report.quarantined_turns

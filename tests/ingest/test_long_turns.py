@@ -10,17 +10,18 @@ import pytest
 from tests import frames
 from tests.builders import GROUP, START, receipt, turn
 from tests.graph.changes import entity
+from tests.ingest.runs import ingest
 from tests.ingest.scripted import WordsExtractor, Wrapped
 from turnetl.episodes import Filters, episodes
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural.extractor import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.change import change_of
-from turnetl.ingest.group import IngestResources, ingest
-from turnetl.ingest.pipeline import IngestRun
+from turnetl.ingest.commit import build_change
+from turnetl.ingest.group import IngestResources
 from turnetl.ingest.plan import Scope
 from turnetl.ingest.report import GroupReport
+from turnetl.ingest.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupContents
@@ -51,9 +52,11 @@ def parts_of(lake: Lake) -> list[int]:
 
 
 async def ingested(lake: Lake, store: Any, extractor: Any = None) -> GroupReport:
-    run = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, pause=0.01)
-    used = IngestResources(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder(), 3)
-    return await ingest(GROUP, used, Scope(now=NOW), run, lambda _done, _todo: None)
+    run = IngestRun(
+        "run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, retry_delay=0.01
+    )
+    used = IngestResources(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder())
+    return await ingest(GROUP, used, Scope(now=NOW), run)
 
 
 async def test_a_turn_in_parts_is_committed_whole_and_once(store: GraphStore, lake: Lake) -> None:
@@ -95,10 +98,10 @@ async def test_the_turn_after_one_in_parts_follows_its_last_part(lake: Lake) -> 
     first, long, last = lake.episodes(GROUP)
     group = MirrorGroup(GroupContents(GROUP, None, (), (), (), {}))
     for one, parts in ((first, 1), (long, 3)):
-        change = change_of(one, Resolved((), (), ()), group)
+        change = build_change(one, Resolved((), (), ()), group)
         assert change.previous_parts == 1
         group.apply(change, replace(receipt(one), parts=parts))
-    assert change_of(last, Resolved((), (), ()), group).previous_parts == 3
+    assert build_change(last, Resolved((), (), ()), group).previous_parts == 3
 
 
 def test_things_that_structure_finds_are_mentioned_by_the_parts_that_name_them(lake: Lake) -> None:
@@ -107,7 +110,7 @@ def test_things_that_structure_finds_are_mentioned_by_the_parts_that_name_them(l
     group = MirrorGroup(GroupContents(GROUP, None, (things[2],), (), (), {}))
     uuids = tuple(sorted(one.uuid for one in things))
     new = (things[0], things[1], things[3])
-    said_in = change_of(long, Resolved(new, (), uuids), group).mentioned_in
+    said_in = build_change(long, Resolved(new, (), uuids), group).mentioned_in
     assert {one.name: said_in[one.uuid] for one in things} == {
         "hangar.py": (2,),
         "thing 1 of": (0,),
@@ -121,7 +124,7 @@ def test_of_a_turn_in_one_part_nothing_need_be_said(lake: Lake) -> None:
     group = MirrorGroup(GroupContents(GROUP, None, (), (), (), {}))
     thing = entity("cart")
     known = Resolved((thing,), (), (thing.uuid,), mentioned_in={thing.uuid: (0,)})
-    assert change_of(first, known, group).mentioned_in == {}
+    assert build_change(first, known, group).mentioned_in == {}
 
 
 async def test_structure_reads_the_turn_whole(store: GraphStore, lake: Lake) -> None:

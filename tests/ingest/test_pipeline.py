@@ -18,8 +18,8 @@ from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupId, Profile
 
@@ -57,7 +57,7 @@ async def ingested(
     episodes = list(episodes)
     group = episodes[0].turn.group_id
     run = IngestRun("run-1", owner, lambda: NOW, timedelta(seconds=60), prefetch)
-    pipeline = Pipeline(
+    pipeline = TurnPipeline(
         store, extractor or WordsExtractor(), WordLlamaEmbedder(), Quarantine(lake, group), run
     )
     earlier = [e.turn_id for e in episodes]
@@ -110,7 +110,7 @@ async def test_many_failures_in_a_row_stop_the_group_and_keep_what_is_committed(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "fine", *["cannot"] * 7, "never reached")
-    with pytest.raises(Exhausted, match="5 turns failed one after the other"):
+    with pytest.raises(Exhausted, match="5 turns in a row failed"):
         await ingested(store, episodes, tmp_path)
     assert len(await store.receipts(group)) == 1
 
@@ -122,7 +122,7 @@ async def test_a_run_killed_before_a_commit_leaves_nothing_of_the_turn_and_goes_
     with pytest.raises(KeyboardInterrupt):
         await ingested(Wrapped(store, before=2), episodes, tmp_path)
     assert await store.counts(group) == (1, 2, 1)
-    assert await ingested(store, episodes, tmp_path) == IngestProgress(2, 0)
+    assert await ingested(store, episodes, tmp_path) == IngestProgress(2, 0, skipped=1)
     assert await store.counts(group) == (3, 4, 3)
 
 
@@ -178,11 +178,11 @@ async def test_turns_that_retire_many_facts_are_flagged_and_what_was_left_out_is
     run = IngestRun(
         "run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, invalidation_alert=2
     )
-    pipeline = Pipeline(store, Retires(), WordLlamaEmbedder(), Quarantine(tmp_path, group), run)
+    pipeline = TurnPipeline(store, Retires(), WordLlamaEmbedder(), Quarantine(tmp_path, group), run)
     context = {one.turn_id: () for one in episodes}
     done = await pipeline.ingest(group, episodes, context, lambda _: None)
     # The first "forget" retires two, which is not more than two.
-    assert done.invalidating == {episodes[6].turn_id: 4}
+    assert done.invalidations == {episodes[6].turn_id: 4}
     assert done.discarded == {"facts": 14, "uuid": 7}
 
 
@@ -203,7 +203,7 @@ async def test_everything_goes_on_while_an_embedder_is_asked_for_its_length(
 ) -> None:
     embedder = FarAway()
     run = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3)
-    pipeline = Pipeline(store, WordsExtractor(), embedder, Quarantine(tmp_path, group), run)
+    pipeline = TurnPipeline(store, WordsExtractor(), embedder, Quarantine(tmp_path, group), run)
     [one] = turns(group, "one")
     working = asyncio.create_task(pipeline.ingest(group, [one], {one.turn_id: ()}, lambda _: None))
     await asyncio.sleep(0.05)

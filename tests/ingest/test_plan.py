@@ -6,8 +6,8 @@ import polars as pl
 
 from tests.builders import GROUP, START, episode
 from turnetl import ids
-from turnetl.ingest import plan
-from turnetl.ingest.plan import Plan, Scope
+from turnetl.ingest.plan import Scope, TurnPlan, plan_turns
+from turnetl.ingest.reasons import PendingReason, StaleReason
 from turnetl.model import Episode, Receipt, Usage
 
 NOW = START + timedelta(days=1)
@@ -19,7 +19,7 @@ def planned(
     done: tuple[Episode, ...] = (),
     recipe: dict[str, str] | Callable[[str], str] | None = RECIPE,
     **scope: object,
-) -> Plan:
+) -> TurnPlan:
     rows = [
         {
             "turn_id": e.turn_id,
@@ -38,7 +38,7 @@ def planned(
         "noise": pl.String(),
         "started_at": pl.Datetime("us", "UTC"),
     }
-    return plan.make(
+    return plan_turns(
         GROUP,
         pl.DataFrame(rows, schema_overrides=types),
         [receipt(e) for e in done],
@@ -77,9 +77,9 @@ def test_every_turn_is_counted_once() -> None:
     kept, done, noise = episode("a"), episode("b"), episode("c", noise="repeat")
     timeless, aside = episode("d", started_at=None), episode("e")
     made = planned(kept, done, noise, timeless, aside, done=(done,), quarantined=(aside.turn_id,))
-    waiting = sum(made.gaps.values()) + len(made.quarantined)
+    waiting = sum(made.pending_reasons.values()) + len(made.quarantined)
     assert made.turns == made.committed + len(made.todo) + sum(made.noise.values()) + waiting
-    assert made.gaps == {plan.NO_TIME: 1}
+    assert made.pending_reasons == {PendingReason.NO_TIME: 1}
     assert made.quarantined == {aside.turn_id}
 
 
@@ -90,7 +90,7 @@ def test_the_order_of_the_table_is_the_order_of_the_work() -> None:
 
 def test_a_turn_that_is_not_over_waits() -> None:
     made = planned(episode("a", closed=False, closed_by=None))
-    assert (made.todo, made.gaps) == ((), {plan.OPEN: 1})
+    assert (made.todo, made.pending_reasons) == ((), {PendingReason.OPEN: 1})
 
 
 def test_history_that_arrives_late_is_not_hidden_by_a_newer_commit() -> None:
@@ -101,13 +101,17 @@ def test_history_that_arrives_late_is_not_hidden_by_a_newer_commit() -> None:
 def test_a_committed_turn_that_a_rule_now_speaks_against_stays_committed() -> None:
     turn = episode("a", noise="repeat")
     made = planned(turn, done=(turn,))
-    assert (made.committed, made.noise, made.stale) == (1, {}, {plan.NOISE: 1})
+    assert (made.committed, made.noise, made.stale_reasons) == (1, {}, {StaleReason.NOISE: 1})
 
 
 def test_an_edited_turn_is_stale_and_not_done_again() -> None:
     edited = episode("a", user_text="Something else was asked.")
     made = planned(edited, done=(episode("a"),))
-    assert (made.stale, made.todo, made.committed) == ({plan.SAID: 1}, (), 1)
+    assert (made.stale_reasons, made.todo, made.committed) == (
+        {StaleReason.CONTENT_CHANGED: 1},
+        (),
+        1,
+    )
 
 
 def test_a_turn_that_is_rendered_otherwise_today_is_stale_and_not_done_again() -> None:
@@ -116,21 +120,23 @@ def test_a_turn_that_is_rendered_otherwise_today_is_stale_and_not_done_again() -
         before, text="user: Why?", parts=("user: Why?",), text_hash=ids.digest("user: Why?")
     )
     made = planned(now, episode("b"), done=(before, episode("b")))
-    assert (made.stale, made.todo, made.committed) == ({plan.RENDERED: 1}, (), 2)
+    assert (made.stale_reasons, made.todo, made.committed) == ({StaleReason.TEXT_CHANGED: 1}, (), 2)
 
 
 def test_a_turn_that_would_be_extracted_otherwise_today_is_stale_unless_nobody_can_tell() -> None:
     turn = episode("a")
-    assert planned(turn, done=(turn,), recipe={"ordinary": "r2"}).stale == {plan.EXTRACTED: 1}
-    assert planned(turn, done=(turn,), recipe=None).stale == {}
+    assert planned(turn, done=(turn,), recipe={"ordinary": "r2"}).stale_reasons == {
+        StaleReason.RECIPE_CHANGED: 1
+    }
+    assert planned(turn, done=(turn,), recipe=None).stale_reasons == {}
 
 
 def test_a_change_for_one_kind_makes_turns_of_that_kind_stale_and_no_others() -> None:
     failed = replace(episode("a"), kind="error_heavy")
     turns = (failed, episode("b"), replace(episode("c"), kind="error_heavy"))
     now = {"ordinary": "r1", "error_heavy": "r2"}
-    assert planned(*turns, done=turns, recipe=now).stale == {plan.EXTRACTED: 2}
-    assert planned(*turns, done=turns).stale == {}
+    assert planned(*turns, done=turns, recipe=now).stale_reasons == {StaleReason.RECIPE_CHANGED: 2}
+    assert planned(*turns, done=turns).stale_reasons == {}
 
 
 def test_a_recipe_is_asked_for_once_a_kind_and_for_no_kind_that_is_not_there() -> None:
@@ -149,7 +155,7 @@ def test_a_recipe_is_asked_for_once_a_kind_and_for_no_kind_that_is_not_there() -
 def test_a_limit_leaves_the_rest_waiting_with_a_reason() -> None:
     made = planned(episode("a"), episode("b"), limit=1)
     assert len(made.todo) == 1
-    assert made.gaps == {plan.OVER_LIMIT: 1}
+    assert made.pending_reasons == {PendingReason.OVER_LIMIT: 1}
 
 
 def test_since_is_included_and_until_is_not() -> None:
@@ -179,4 +185,4 @@ def test_what_was_set_aside_is_taken_again_only_by_a_retry_and_within_its_range(
     again = planned(early, late, quarantined=aside, now=now, retry=True, until=START + timedelta(1))
     assert again.todo == (early.turn_id,)
     assert again.quarantined == set(aside)
-    assert again.gaps == {}
+    assert again.pending_reasons == {}

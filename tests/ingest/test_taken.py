@@ -49,8 +49,8 @@ def lake_of(folder: Path, *archives: list[Turn], mtime: datetime = WRITTEN) -> L
 
 
 def all_taken(lake: Lake, scope: Scope) -> list[Episode]:
-    rows = candidates.episodes(lake, GROUP, scope)
-    return list(candidates.values(rows, rows.collect()["turn_id"].to_list()))
+    rows = candidates.candidate_rows(lake, GROUP, scope)
+    return list(candidates.load_episodes(rows, rows.collect()["turn_id"].to_list()))
 
 
 def times(lake: Lake, assume: AssumedTime | None) -> dict[str | None, datetime | None]:
@@ -147,7 +147,7 @@ def test_a_time_to_assume_is_an_iso_time_or_a_word(text: str, at: datetime | Non
     "text", ["", "yesterday", "02.03.2026", "1772442000", "0001-01-01T00:00+14:00", "9999-12-31"]
 )
 def test_anything_else_is_refused_with_the_word_itself(text: str) -> None:
-    with pytest.raises(BadUsage, match="no time to assume") as refused:
+    with pytest.raises(BadUsage, match="not a valid time to assume") as refused:
         assumed_time.read(text, NOW)
     assert f"`{text}`" in str(refused.value)
 
@@ -159,7 +159,7 @@ def ends(of: Turn, *, silent: timedelta, quiet: timedelta = timedelta(minutes=30
     row = row.pop("turn") | row | asdict(of)
     rows = pl.LazyFrame([row], schema=schema.EPISODES.polars)
     now = last + silent if last else NOW
-    over = candidates.over(rows, now - quiet).collect()
+    over = candidates.close_quiet_turns(rows, now - quiet).collect()
     return over["closed"].item(), over["closed_by"].item()
 
 
@@ -228,11 +228,11 @@ def test_however_many_are_held_at_once_the_turns_are_those_named_in_their_order(
 ) -> None:
     turns = [turn(f"p{at}", started_at=START + timedelta(minutes=at)) for at in range(20)]
     lake = lake_of(tmp_path, turns)
-    rows = candidates.episodes(lake, GROUP, SCOPE)
+    rows = candidates.candidate_rows(lake, GROUP, SCOPE)
     named = [of.turn_id for of in turns if of.prompt_id not in ("p4", "p5", "p6", "p19")]
-    found = candidates.values(rows, set(named), at_once=at_once)
+    found = candidates.load_episodes(rows, set(named), batch_rows=at_once)
     assert [of.turn_id for of in found] == named
-    assert list(candidates.values(rows, (), at_once=at_once)) == []
+    assert list(candidates.load_episodes(rows, (), batch_rows=at_once)) == []
 
 
 def test_a_table_that_is_made_anew_meanwhile_changes_nothing_of_what_is_taken(
@@ -240,8 +240,8 @@ def test_a_table_that_is_made_anew_meanwhile_changes_nothing_of_what_is_taken(
 ) -> None:
     turns = [turn(f"p{at}", started_at=START + timedelta(minutes=at)) for at in range(6)]
     lake = lake_of(tmp_path, turns)
-    found = candidates.values(
-        candidates.episodes(lake, GROUP, SCOPE), {of.turn_id for of in turns}, at_once=2
+    found = candidates.load_episodes(
+        candidates.candidate_rows(lake, GROUP, SCOPE), {of.turn_id for of in turns}, batch_rows=2
     )
     assert next(found).turn == next(lake.episodes(GROUP)).turn
     lake_of(tmp_path, [turn("late", started_at=START - timedelta(days=1)), turns[5]])

@@ -20,8 +20,8 @@ from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
 from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.models import open_model
@@ -77,7 +77,7 @@ async def ingested(
         extractor = LlmExtractor(model, ToyEmbedder(), steering=steering)
         run = IngestRun("run", "here:1", lambda: builders.START, timedelta(minutes=1), prefetch=8)
         quarantine = Quarantine(lake, GROUP)
-        pipeline = Pipeline(graph, extractor, ToyEmbedder(), quarantine, run)
+        pipeline = TurnPipeline(graph, extractor, ToyEmbedder(), quarantine, run)
         context = {one.turn_id: () for one in turns()}
         try:
             return await pipeline.ingest(GROUP, turns(), context, lambda _: None)
@@ -101,7 +101,9 @@ async def test_an_outage_stops_the_run_and_loses_no_turn(
     assert not Quarantine(tmp_path, GROUP).entries()
     assert len(provider.asked) < 25 + 60, "nobody hammers a provider that is down"
     provider.dice = None
-    assert await ingested(provider, graph, tmp_path) == IngestProgress(TURNS - before, 0)
+    assert await ingested(provider, graph, tmp_path) == IngestProgress(
+        TURNS - before, 0, skipped=before
+    )
 
 
 async def test_no_answer_is_paid_for_twice_over_an_outage(

@@ -130,7 +130,7 @@ async def test_slots_that_do_not_exist_let_nobody_through(archives: Path, tmp_pa
 
 
 async def test_a_busy_group_is_tried_again() -> None:
-    answers = [_report(error="busy", again=True), _report()]
+    answers = [_report(error="busy", retryable=True), _report()]
 
     async def ingest(_: GroupId) -> GroupReport:
         return answers.pop(0)
@@ -147,14 +147,14 @@ def test_only_what_may_pass_by_itself_is_tried_again() -> None:
     assert passing == [True, False, False]
 
 
-def _report(*, error: str | None = None, again: bool = False) -> GroupReport:
+def _report(*, error: str | None = None, retryable: bool = False) -> GroupReport:
     return GroupReport(
         group=GroupId("shop"),
         turns=1,
         skipped=1,
         error=error,
         exit_code=1 if error else 0,
-        again=again,
+        retryable=retryable,
     )
 
 

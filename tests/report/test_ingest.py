@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console, RenderableType
 
-from turnetl.ingest.plan import READY
+from turnetl.ingest.reasons import PendingReason
 from turnetl.ingest.report import GroupCounts, GroupReport, IngestReport
 from turnetl.model import GroupId, TurnId, Usage
 from turnetl.report import costs, ingest, status
@@ -27,7 +27,7 @@ def report(*groups: GroupReport, **fields: object) -> IngestReport:
     return replace(whole, **fields)  # type: ignore[arg-type]  # fields by name
 
 
-ASKED = report(model={"extract": EXTRACT, "resolve": RESOLVE}, journaled=7)
+ASKED = report(usage_by_prompt={"extract": EXTRACT, "resolve": RESOLVE}, journal_hits=7)
 
 
 def shown(what: RenderableType) -> str:
@@ -69,11 +69,11 @@ def test_a_run_that_asked_no_model_says_nothing_of_models() -> None:
 
 
 def test_answers_from_the_journal_alone_are_told_of_and_cost_nothing() -> None:
-    assert "7 answers from the journal, cost: $0.00" in shown(ingest.table(report(journaled=7)))
+    assert "7 answers from the journal, cost: $0.00" in shown(ingest.table(report(journal_hits=7)))
 
 
 def test_a_cost_that_is_not_known_is_said_in_words_and_is_no_number() -> None:
-    unpriced = report(model={"extract": EXTRACT, "resolve": UNPRICED})
+    unpriced = report(usage_by_prompt={"extract": EXTRACT, "resolve": UNPRICED})
     text = shown(ingest.table(unpriced))
     assert row(text, "extract")[-1] == "$0.0125"
     assert row(text, "resolve")[-1] == row(text, "all")[-1] == "unknown"
@@ -91,7 +91,7 @@ def test_what_was_left_out_is_counted_by_reason() -> None:
 
 def test_turns_that_retired_many_facts_are_named_those_with_most_first() -> None:
     retiring = {TurnId(f"t{number}"): 10 + number for number in range(5)}
-    of = report(group("shop", invalidating=retiring))
+    of = report(group("shop", invalidations=retiring))
     first, *_, last = ingest.sentences(of)
     assert first.startswith("group `shop`: turn t4 retired 14 facts")
     assert last == "and 2 more of `shop`; --json names them all"
@@ -128,7 +128,7 @@ def test_turns_that_were_set_aside_do_not_hide_that_the_budget_is_used_up() -> N
 def test_status_shows_what_each_group_cost_so_far() -> None:
     of = report(
         group("free", usage=Usage()),
-        group("shop", usage=EXTRACT, pending_reasons={READY: 1}),
+        group("shop", usage=EXTRACT, pending_reasons={PendingReason.READY: 1}),
         group("toys", usage=UNPRICED),
     )
     text = shown(status.table(of))

@@ -1,1 +1,1 @@
-"""Episodes into the graph, each once, in order; what was left out and why is kept."""
+"""Ingest: commit each planned turn of a group to the graph once, oldest first."""

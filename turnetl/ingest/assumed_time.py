@@ -1,6 +1,6 @@
-"""A time for turns whose archive has none, so that they can be ingested.
+"""Assumed times for turns whose archive has none, so that they can be ingested.
 
-It is assumed anew by each run and stands in no table: those say what the archives say.
+Each run assumes the times again and no table contains them: tables hold what the archives record.
 """
 
 from collections.abc import Iterable
@@ -14,20 +14,20 @@ from turnetl.errors import BadUsage
 from turnetl.lake import ArchiveMetadata
 
 MTIME = "mtime"
-_ROW = ["archive", "first_byte", "content_hash"]
-"""What tells a row of the turns table; a copy may bear another turn's id in the episodes table."""
+_ROW_KEY = ["archive", "first_byte", "content_hash"]
+"""Identifies a row of the turns table; a copy may have another turn's id in the episodes table."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssumedTime:
-    """When an archive without times was begun."""
+    """When an archive without times was started."""
 
     at: datetime | None
-    """None: when the archive was last written."""
+    """None: the modification time of the archive."""
 
 
 def read(text: str, now: datetime) -> AssumedTime:
-    """Read what a person gave: an ISO 8601 time, UTC if it has no zone, or `mtime`.
+    """Read an option's value: an ISO 8601 time, UTC if it has no zone, or `mtime`.
 
     Raises:
         BadUsage: it is neither, or lies in the future.
@@ -39,11 +39,11 @@ def read(text: str, now: datetime) -> AssumedTime:
         at = given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise BadUsage(
-            f"`{text}` is no time to assume: give an ISO time such as 2026-03-02 or "
-            "2026-03-02T09:00+01:00, or the word `mtime` for when each archive was last written"
+            f"`{text}` is not a valid time to assume: use an ISO time such as 2026-03-02 or "
+            "2026-03-02T09:00+01:00, or `mtime` for the modification time of each archive"
         ) from error
     if at > now:
-        raise BadUsage(f"`{text}` is no time to assume: it lies in the future (in UTC)")
+        raise BadUsage(f"`{text}` is not a valid time to assume: it lies in the future (in UTC)")
     return AssumedTime(at)
 
 
@@ -53,10 +53,10 @@ def fill(
     origins: Iterable[ArchiveMetadata],
     assume: AssumedTime,
 ) -> pl.LazyFrame:
-    """Give a time to the episodes that have none, and put all in the order of time again.
+    """Set the time of the episodes that have none, and sort all rows by time again.
 
-    The k-th turn of an archive, from 0, gets the archive's time and k milliseconds: its order
-    stays, and the next run gives the same times. No turn starts after its own end.
+    The k-th turn of an archive, from 0, gets the archive's time plus k milliseconds: the order of
+    the archive stays, and the next run assumes the same times. No turn starts after its own end.
 
     Args:
         episodes: rows of `schema.EPISODES`.
@@ -64,32 +64,34 @@ def fill(
         origins: the archives of the group.
         assume: the time.
     """
-    started = pl.col("begun") + pl.duration(milliseconds=pl.col("place"))
-    places = _places(turns).join(_begun(origins, assume).lazy(), on="archive", how="left")
-    filled = episodes.join(places, on=_ROW, how="left").with_columns(
-        pl.coalesce("started_at", pl.min_horizontal(started, "ended_at")).alias("started_at")
+    started_at = pl.col("archive_started_at") + pl.duration(milliseconds=pl.col("position"))
+    positions = _positions(turns).join(
+        _archive_times(origins, assume).lazy(), on="archive", how="left"
     )
-    return filled.drop("place", "begun").sort(
+    filled = episodes.join(positions, on=_ROW_KEY, how="left").with_columns(
+        pl.coalesce("started_at", pl.min_horizontal(started_at, "ended_at")).alias("started_at")
+    )
+    return filled.drop("position", "archive_started_at").sort(
         "started_at", "session_id", "ordinal", "turn_id", nulls_last=True
     )
 
 
-def _places(turns: pl.LazyFrame) -> pl.LazyFrame:
-    rows = turns.select(_ROW).with_row_index("place")
-    place = (pl.col("place") - pl.col("place").min().over("archive")).cast(pl.Int64)
-    return rows.with_columns(place).unique(_ROW, keep="first", maintain_order=True)
+def _positions(turns: pl.LazyFrame) -> pl.LazyFrame:
+    rows = turns.select(_ROW_KEY).with_row_index("position")
+    position = (pl.col("position") - pl.col("position").min().over("archive")).cast(pl.Int64)
+    return rows.with_columns(position).unique(_ROW_KEY, keep="first", maintain_order=True)
 
 
-def _begun(origins: Iterable[ArchiveMetadata], assume: AssumedTime) -> pl.DataFrame:
+def _archive_times(origins: Iterable[ArchiveMetadata], assume: AssumedTime) -> pl.DataFrame:
     times = {
         origin.archive: _microseconds(assume.at) if assume.at else origin.mtime_ns // 1000
         for origin in origins
     }
-    columns = {"archive": list(times), "begun": list(times.values())}
-    frame = pl.DataFrame(columns, schema={"archive": pl.String, "begun": pl.Int64})
-    return frame.with_columns(pl.col("begun").cast(schema.TIME))
+    columns = {"archive": list(times), "archive_started_at": list(times.values())}
+    frame = pl.DataFrame(columns, schema={"archive": pl.String, "archive_started_at": pl.Int64})
+    return frame.with_columns(pl.col("archive_started_at").cast(schema.TIME))
 
 
 def _microseconds(time: datetime) -> int:
-    since = time - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    since_epoch = time - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since_epoch.days * 86_400 + since_epoch.seconds) * 1_000_000 + since_epoch.microseconds

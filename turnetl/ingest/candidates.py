@@ -1,6 +1,6 @@
-"""A group's episodes as a run takes them: with assumed times, and with last turns that are over.
+"""The candidate turns of a group: its episodes, with assumed times and with quiet turns closed.
 
-What is added here depends on the clock or on what a person said, so it stands in no table.
+What this module adds depends on the clock and on options, so no table contains it.
 """
 
 from collections.abc import Collection, Iterator
@@ -13,12 +13,12 @@ from turnetl.ingest.plan import Scope
 from turnetl.lake import Lake, as_episode
 from turnetl.model import ClosedBy, Episode, GroupId, TurnId
 
-AT_ONCE = 2000
-"""Rows of a table that may be held together: some megabytes, or as much as its longest turns."""
+BATCH_ROWS = 2000
+"""Rows of a table in memory together: some megabytes, or as much as its longest turns."""
 
 
-def episodes(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
-    """Return the rows of `schema.EPISODES` and `timeless`, in the order of time.
+def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
+    """Return the rows of `schema.EPISODES` with `timeless`, in the order of time.
 
     `timeless`: the archive has no time for the turn.
     """
@@ -26,51 +26,55 @@ def episodes(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
     if scope.assume is not None and rows.select(pl.col("timeless").any()).collect().item():
         origins = [file.origin for file in lake.turn_files(group)]
         rows = assumed_time.fill(rows, lake.scan_turns(group), origins, scope.assume)
-    return over(rows, scope.now - scope.quiet)
+    return close_quiet_turns(rows, scope.now - scope.quiet)
 
 
-def values(
-    rows: pl.LazyFrame, turn_ids: Collection[TurnId], *, at_once: int | None = None
+def load_episodes(
+    rows: pl.LazyFrame, turn_ids: Collection[TurnId], *, batch_rows: int | None = None
 ) -> Iterator[Episode]:
-    """Yield those episodes of `episodes` that are named, in the same order.
+    """Yield the episodes of these turns, in the order of the rows.
 
     Args:
-        rows: what `episodes` gave.
+        rows: from `candidate_rows`.
         turn_ids: the turns.
-        at_once: rows of the table that are held together. None if times are assumed: then the order
-            is not the table's, and all that are named are held.
+        batch_rows: rows of the table in memory together. None if times are assumed: the order is
+            then not the table's, and all selected rows are in memory together.
     """
-    named = pl.col("turn_id").is_in(sorted(turn_ids))
-    for some in [rows] if at_once is None else _some(rows, named, at_once):
-        held = some.filter(named).drop("timeless").collect()
-        yield from (as_episode(row) for row in held.iter_rows(named=True))
+    selected = pl.col("turn_id").is_in(sorted(turn_ids))
+    for batch in [rows] if batch_rows is None else _batches(rows, selected, batch_rows):
+        loaded = batch.filter(selected).drop("timeless").collect()
+        yield from (as_episode(row) for row in loaded.iter_rows(named=True))
 
 
-def _some(rows: pl.LazyFrame, named: pl.Expr, at_once: int) -> Iterator[pl.LazyFrame]:
-    """Yield the parts of a table in which rows that are named stand."""
-    here = rows.select("turn_id").with_row_index("at").filter(named).collect()["at"]
-    for part in (here // at_once).unique(maintain_order=True):
-        yield rows.slice(part * at_once, at_once)
+def _batches(rows: pl.LazyFrame, selected: pl.Expr, size: int) -> Iterator[pl.LazyFrame]:
+    """Yield the slices of a table that contain selected rows."""
+    positions = rows.select("turn_id").with_row_index("at").filter(selected).collect()["at"]
+    for number in (positions // size).unique(maintain_order=True):
+        yield rows.slice(number * size, size)
 
 
-def over(rows: pl.LazyFrame, quiet_since: datetime) -> pl.LazyFrame:
-    """Close the open turns of which nothing was written since then.
+def close_quiet_turns(rows: pl.LazyFrame, quiet_since: datetime) -> pl.LazyFrame:
+    """Close the open turns whose archive recorded nothing after `quiet_since`.
 
-    One that broke off in the middle ends as interrupted: a call waits for its outcome, or nothing
-    was answered and nothing done.
+    A turn that stopped midway is closed as interrupted: a tool call has no outcome, or there is
+    neither a response nor a tool call.
     """
     last_written = pl.coalesce("ended_at", "started_at")
     quiet = ~pl.col("closed") & (last_written <= quiet_since).fill_null(value=False)
-    why = pl.when(_broke_off()).then(pl.lit(ClosedBy.INTERRUPTED)).otherwise(pl.lit(ClosedBy.QUIET))
+    closed_by = (
+        pl.when(_was_interrupted())
+        .then(pl.lit(ClosedBy.INTERRUPTED))
+        .otherwise(pl.lit(ClosedBy.QUIET))
+    )
     return rows.with_columns(
-        pl.when(quiet).then(why).otherwise("closed_by").alias("closed_by"),
+        pl.when(quiet).then(closed_by).otherwise("closed_by").alias("closed_by"),
         (pl.col("closed") | quiet).alias("closed"),
     )
 
 
-def _broke_off() -> pl.Expr:
+def _was_interrupted() -> pl.Expr:
     call = pl.element().struct
-    waits = (call.field("result") == "") & call.field("ended_at").is_null()
-    silent = pl.col("assistant_text").str.strip_chars() == ""
-    idle = pl.col("tool_calls").list.len() == 0
-    return pl.col("tool_calls").list.eval(waits).list.any() | (silent & idle)
+    unfinished = (call.field("result") == "") & call.field("ended_at").is_null()
+    no_response = pl.col("assistant_text").str.strip_chars() == ""
+    no_calls = pl.col("tool_calls").list.len() == 0
+    return pl.col("tool_calls").list.eval(unfinished).list.any() | (no_response & no_calls)

@@ -1,6 +1,6 @@
-"""One group, from its episodes table into the graph, with an account of every turn."""
+"""Plan, report and ingest one group: from its episodes table to the graph."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,15 +12,15 @@ from turnetl.errors import Retryable, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingest import candidates
-from turnetl.ingest import plan as planning
-from turnetl.ingest.pipeline import IngestProgress, IngestRun, Pipeline
-from turnetl.ingest.plan import Plan, Scope
+from turnetl.ingest.plan import COLUMNS, Scope, TurnPlan, plan_turns
 from turnetl.ingest.prefetch import with_context
 from turnetl.ingest.quarantine import Quarantine
+from turnetl.ingest.reasons import PendingReason
 from turnetl.ingest.report import GroupCounts, GroupReport, group_report
+from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.port import Embedder
-from turnetl.model import Episode, GroupId, Receipt, Usage
+from turnetl.model import Episode, GroupId, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,155 +31,153 @@ class IngestResources:
     store: GraphStore
     extractor: Extractor[Any]
     embedder: Embedder
-    context_turns: int
 
 
-async def status(
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """The plan of one group, made once per run, with the rows that it was made from."""
+
+    turns: TurnPlan
+    rows: pl.LazyFrame
+    """Of `candidates.candidate_rows`."""
+    batch_rows: int | None
+    """Rows of the table that may be in memory together; None if `rows` is in another order."""
+    usage: Usage
+    """Of all turns of the group in the graph."""
+
+    @property
+    def group(self) -> GroupId:
+        return self.turns.group
+
+
+async def plan_group(
     group: GroupId,
     lake: Lake,
     store: GraphStore,
     scope: Scope,
     *,
     recipe: Callable[[GroupId, str], str] | None,
-) -> GroupReport:
-    """Say how a group stands. Writes nothing.
+    context_turns: int,
+) -> GroupPlan:
+    """Plan what a run must do for a group. Writes nothing.
 
     Args:
-        group: of lake or graph, or of both.
-        lake: where its episodes are.
-        store: where its receipts are.
-        scope: which turns a run would take.
-        recipe: how a run would extract the turns of a group and kind; None if that cannot be told.
+        group: a group of the lake, of the graph, or of both.
+        lake: holds the episodes of the group.
+        store: holds the receipts of the group; it is read here and not kept.
+        scope: which turns a run may commit.
+        recipe: digest of how turns of a group and kind would be extracted today; None if it is not
+            known.
+        context_turns: number of earlier turns of the session that the model is shown.
+
+    Raises:
+        GraphBusy: the graph did not answer.
+        GraphRefused: the graph cannot be used as it is.
     """
-    rows = candidates.episodes(lake, group, scope)
-    by_kind = partial(recipe, group) if recipe is not None else None
+    rows = candidates.candidate_rows(lake, group, scope)
     receipts = await store.receipts(group)
-    plan = _plan(group, rows, lake, receipts, scope, recipe=by_kind, context_turns=0)
-    stands = group_report(plan, await _holds(store, group), Quarantine(lake.root, group).entries())
-    return replace(stands, usage=sum((one.usage for one in receipts), Usage()))
+    turns = plan_turns(
+        group,
+        rows.select(COLUMNS).collect(),
+        receipts,
+        Quarantine(lake.root, group).turns(),
+        scope,
+        recipe=partial(recipe, group) if recipe is not None else None,
+        context_turns=context_turns,
+    )
+    usage = sum((receipt.usage for receipt in receipts), Usage())
+    return GroupPlan(turns, rows, candidates.BATCH_ROWS if scope.assume is None else None, usage)
 
 
-async def ingest(
-    group: GroupId,
-    tools: IngestResources,
-    scope: Scope,
+async def group_status(plan: GroupPlan, lake: Lake, store: GraphStore) -> GroupReport:
+    """Return the report of a group of which nothing was ingested yet. Writes nothing."""
+    entries = Quarantine(lake.root, plan.group).entries()
+    report = group_report(plan.turns, await _counts(store, plan.group), entries)
+    return replace(report, usage=plan.usage)
+
+
+async def ingest_group(
+    plan: GroupPlan,
+    resources: IngestResources,
     run: IngestRun,
     progress: Callable[[int, int], None],
 ) -> GroupReport:
-    """Commit what is left of the group; writes nothing if nothing is left.
+    """Commit the turns of the plan; write nothing if there are none.
+
+    Turns that another run committed after the plan was made are skipped.
 
     Args:
-        group: a group with an episodes table.
-        tools: lake, graph, extractor and embedder.
-        scope: which turns.
-        run: who writes.
-        progress: told (turns dealt with, turns to do).
+        plan: the plan of the group.
+        resources: lake, graph, extractor and embedder.
+        run: identity and limits of the run.
+        progress: called with (turns done, turns to do).
 
     Returns:
-        The account, also of a group that could not be finished: what was committed stays.
+        The report, also if the group could not be completed: what was committed stays committed.
     """
-    try:
-        rows = candidates.episodes(tools.lake, group, scope)
-        plan = _plan(
-            group,
-            rows,
-            tools.lake,
-            await tools.store.receipts(group),
-            scope,
-            recipe=partial(tools.extractor.recipe, group),
-            context_turns=tools.context_turns,
-        )
-    except TurnetlError as refused:
-        return _stopped(_unasked(group, tools.lake), refused)
-    quarantine = Quarantine(tools.lake.root, group)
-    pipeline = Pipeline(tools.store, tools.extractor, tools.embedder, quarantine, run)
-    at_once = candidates.AT_ONCE if scope.assume is None else None
-    episodes = candidates.values(rows, plan.needed, at_once=at_once)
-    error = await _carry(plan, episodes, pipeline, progress) if plan.todo else None
-    holds = None
+    quarantine = Quarantine(resources.lake.root, plan.group)
+    pipeline = TurnPipeline(
+        resources.store, resources.extractor, resources.embedder, quarantine, run
+    )
+    episodes = candidates.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
+    error = await _run(plan.turns, episodes, pipeline, progress) if plan.turns.todo else None
+    counts = None
     with suppress(TurnetlError):
-        holds = await _holds(tools.store, group)
+        counts = await _counts(resources.store, plan.group)
     done = pipeline.done
     report = replace(
-        group_report(plan, holds, quarantine.entries(), committed=done.committed),
+        group_report(
+            plan.turns, counts, quarantine.entries(), committed=done.committed, skipped=done.skipped
+        ),
         discarded=done.discarded,
-        invalidating=done.invalidating,
+        invalidations=done.invalidations,
     )
-    return report if error is None else _stopped(report, error)
+    return report if error is None else _failed(report, error)
 
 
-async def upcoming(
-    group: GroupId,
-    lake: Lake,
-    store: GraphStore,
-    scope: Scope,
-    *,
-    context_turns: int,
-    most: int,
-) -> list[tuple[Episode, list[Episode]]]:
-    """Return the turns that a run would take first, at most so many, each with its context.
+def unplanned_report(group: GroupId, lake: Lake, error: TurnetlError) -> GroupReport:
+    """Return the report of a group that could not be planned: every turn is pending, unknown."""
+    turns = lake.scan_episodes(group).select(pl.len()).collect().item()
+    report = GroupReport(group, turns=turns, pending_reasons={PendingReason.UNKNOWN: turns})
+    return _failed(report, error)
 
-    Writes nothing.
+
+def next_turns(plan: GroupPlan, limit: int) -> list[tuple[Episode, list[Episode]]]:
+    """Return the first turns that a run would commit, each with its context. Writes nothing.
+
+    Args:
+        plan: the plan of the group.
+        limit: maximum number of turns.
     """
-    rows = candidates.episodes(lake, group, scope)
-    receipts = await store.receipts(group)
-    plan = _plan(group, rows, lake, receipts, scope, recipe=None, context_turns=context_turns)
-    first = {turn: plan.context[turn] for turn in plan.todo[:most]}
-    needed = {*first, *(before for turns in first.values() for before in turns)}
-    return list(with_context(candidates.values(rows, needed), first))
+    first = {turn: plan.turns.context[turn] for turn in plan.turns.todo[:limit]}
+    required = {*first, *(earlier for turns in first.values() for earlier in turns)}
+    return list(with_context(candidates.load_episodes(plan.rows, required), first))
 
 
-async def _carry(
-    plan: Plan,
+async def _run(
+    plan: TurnPlan,
     episodes: Iterable[Episode],
-    pipeline: Pipeline,
+    pipeline: TurnPipeline,
     progress: Callable[[int, int], None],
 ) -> TurnetlError | None:
-    """Do what is to do, and return what stopped it."""
-    todo = len(plan.todo)
-    progress(0, todo)
+    """Ingest the turns of the plan, and return the error that stopped it, if any."""
+    total = len(plan.todo)
+    progress(0, total)
 
-    def tell(done: IngestProgress) -> None:
-        progress(done.committed + done.quarantined, todo)
+    def advance(done: IngestProgress) -> None:
+        progress(done.turns, total)
 
     try:
-        await pipeline.ingest(plan.group, episodes, plan.context, tell)
+        await pipeline.ingest(plan.group, episodes, plan.context, advance)
     except TurnetlError as error:
         return error
     return None
 
 
-def _plan(
-    group: GroupId,
-    rows: pl.LazyFrame,
-    lake: Lake,
-    receipts: Sequence[Receipt],
-    scope: Scope,
-    *,
-    recipe: Callable[[str], str] | None,
-    context_turns: int,
-) -> Plan:
-    return planning.make(
-        group,
-        rows.select(planning.COLUMNS).collect(),
-        receipts,
-        Quarantine(lake.root, group).turns(),
-        scope,
-        recipe=recipe,
-        context_turns=context_turns,
-    )
-
-
-async def _holds(store: GraphStore, group: GroupId) -> GroupCounts:
+async def _counts(store: GraphStore, group: GroupId) -> GroupCounts:
     return GroupCounts(*await store.counts(group))
 
 
-def _unasked(group: GroupId, lake: Lake) -> GroupReport:
-    """Return the report of a group of which the graph said nothing."""
-    turns = lake.scan_episodes(group).select(pl.len()).collect().item()
-    return GroupReport(group, turns=turns, pending_reasons={planning.UNKNOWN: turns})
-
-
-def _stopped(report: GroupReport, error: TurnetlError) -> GroupReport:
-    again = isinstance(error, Retryable)
-    return replace(report, error=str(error), exit_code=error.exit_code, again=again)
+def _failed(report: GroupReport, error: TurnetlError) -> GroupReport:
+    retryable = isinstance(error, Retryable)
+    return replace(report, error=str(error), exit_code=error.exit_code, retryable=retryable)

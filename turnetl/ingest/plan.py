@@ -1,136 +1,134 @@
-"""What is left to do in a group: its episodes against what the graph says is committed.
+"""Which turns of a group a run must commit: the group's episodes compared with its receipts.
 
-The watermark is never a time: history arrives late. It is the set of committed turns, and every
-turn that is not in it has a reason.
+The watermark is never a time, because history arrives late. It is the set of committed turns, and
+every turn outside it has a reason.
 """
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 import polars as pl
 
 from turnetl.ingest.assumed_time import AssumedTime
+from turnetl.ingest.reasons import PendingReason, StaleReason
 from turnetl.model import GroupId, Receipt, TurnId
-
-OPEN = "open"
-NO_TIME = "no_time"
-QUARANTINED = "quarantined"
-OUT_OF_RANGE = "out_of_range"
-OVER_LIMIT = "over_limit"
-READY = "ready"
-UNKNOWN = "unknown"
-"""The graph did not say."""
-
-NOISE = "noise"
-SAID = "said_otherwise"
-RENDERED = "rendered_otherwise"
-EXTRACTED = "extracted_otherwise"
-_STALE = (NOISE, SAID, RENDERED, EXTRACTED)
-"""Why a committed turn is stale: the first of these that holds."""
 
 COLUMNS = (
     *("turn_id", "session_id", "noise", "started_at", "timeless", "closed"),
     *("content_hash", "text_hash", "kind"),
 )
+"""The columns of the candidate rows that a plan reads."""
+
+
+class _NotPending(StrEnum):
+    """The states of a turn that are not a `PendingReason`."""
+
+    COMMITTED = "committed"
+    NOISE = "noise"
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which turns a run may take, and when an open one counts as over."""
+    """Which turns a run may commit, and when an open turn counts as over."""
 
     now: datetime
     quiet: timedelta = timedelta(minutes=30)
-    """A last turn is over when its archive held nothing newer for so long."""
+    """A session's last turn is over when its archive has recorded nothing for this long."""
     assume: AssumedTime | None = None
-    """For turns whose archive has no time; without it they wait."""
+    """For turns whose archive has no time; without it they stay pending."""
     since: datetime | None = None
+    """Inclusive."""
     until: datetime | None = None
-    """Not included."""
+    """Exclusive."""
     limit: int | None = None
-    """At most so many turns of each group."""
+    """Maximum number of turns of each group."""
     retry: bool = False
-    """Take quarantined turns too."""
+    """Include quarantined turns."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A group's turns, each once: committed, to do, noise, in a gap, or set aside and left so."""
+class TurnPlan:
+    """The turns of a group, each counted once: committed, to do, noise, pending or quarantined."""
 
     group: GroupId
     turns: int
     committed: int
-    """Kept turns that the graph holds."""
+    """Turns of the lake that the graph holds."""
     todo: tuple[TurnId, ...]
     """Oldest first."""
     context: Mapping[TurnId, tuple[TurnId, ...]]
     """For each turn of `todo`, the kept turns before it in its session, oldest first."""
     noise: Mapping[str, int]
-    """By rule."""
-    gaps: Mapping[str, int]
-    """Turns that wait, by reason: open, no_time, out_of_range, over_limit."""
+    """Turns by noise rule."""
+    pending_reasons: Mapping[PendingReason, int]
+    """Turns that the run leaves out: open, no_time, out_of_range, over_limit."""
     quarantined: frozenset[TurnId]
-    """Quarantined turns, also those that are to be tried again."""
-    stale: Mapping[str, int]
-    """Committed turns that would be committed otherwise today, by reason: a rule speaks against
-    them, or what they say, how it is rendered or the recipe changed. Shown, never done again."""
+    """Quarantined turns, including those that the run attempts again."""
+    stale_reasons: Mapping[StaleReason, int]
+    """Committed turns that a run would commit differently today. They are reported, never committed
+    a second time."""
     missing_from_lake: int
     """Committed turns that the lake no longer holds."""
-    assumed: int
-    """Turns that the graph holds, or that may go there, with a time that no archive says."""
+    assumed_time: int
+    """Turns in the graph, or eligible for it, whose time is assumed: the archive has none."""
 
     @property
-    def needed(self) -> frozenset[TurnId]:
-        """The turns to do, and those that a model is shown with them."""
+    def required(self) -> frozenset[TurnId]:
+        """The turns to do and the turns of their context."""
         return frozenset(self.todo).union(*self.context.values())
 
 
-def make(
+def plan_turns(
     group: GroupId,
-    episodes: pl.DataFrame,
+    candidates: pl.DataFrame,
     receipts: Sequence[Receipt],
     quarantined: Collection[TurnId],
     scope: Scope,
     *,
     recipe: Callable[[str], str] | None,
     context_turns: int,
-) -> Plan:
-    """Hold a group's episodes against its receipts.
+) -> TurnPlan:
+    """Compare the candidate rows of a group with its receipts.
 
     Args:
-        episodes: at least `COLUMNS`, as `taken.episodes` gives them.
-        receipts: what the graph holds of the group.
-        quarantined: turns that failed and wait for `turnetl retry`.
-        scope: the run's limits.
-        recipe: digest of how turns of a kind would be extracted today; None if that cannot be told.
-        context_turns: how many earlier turns of a session a model is shown.
+        group: the group.
+        candidates: rows of `candidates.candidate_rows`, with at least `COLUMNS`.
+        receipts: all receipts of the group in the graph.
+        quarantined: turns that failed before.
+        scope: the limits of the run.
+        recipe: digest of how turns of a kind would be extracted today; None if it is not known.
+        context_turns: number of earlier turns of the session that the model is shown.
     """
-    done = {receipt.turn_id: receipt for receipt in receipts}
-    marked = episodes.with_columns(
-        state=_state(list(done), list(quarantined), scope), in_range=_in_range(scope)
+    committed = {receipt.turn_id: receipt for receipt in receipts}
+    marked = candidates.with_columns(
+        state=_state(list(committed), list(quarantined), scope), in_range=_in_range(scope)
     )
     states = Counter(marked["state"].to_list())
-    takes = [READY, QUARANTINED] if scope.retry else [READY]
-    todo = _turns(marked.filter(pl.col("state").is_in(takes) & pl.col("in_range")))[: scope.limit]
-    ready = _turns(marked.filter(pl.col("state") == READY))
-    set_aside = frozenset(_turns(marked.filter(pl.col("state") == QUARANTINED)))
-    return Plan(
+    eligible = [PendingReason.READY, *([PendingReason.QUARANTINED] if scope.retry else [])]
+    eligible_turns = marked.filter(_has_state(*eligible) & pl.col("in_range"))
+    todo = _turn_ids(eligible_turns)[: scope.limit]
+    ready = _turn_ids(marked.filter(_has_state(PendingReason.READY)))
+    failed = _turn_ids(marked.filter(_has_state(PendingReason.QUARANTINED)))
+    has_no_time = _has_state(_NotPending.NOISE, PendingReason.NO_TIME)
+    return TurnPlan(
         group=group,
-        turns=episodes.height,
-        committed=states["committed"],
+        turns=candidates.height,
+        committed=states[_NotPending.COMMITTED],
         todo=todo,
         context=_context(marked, frozenset(todo), context_turns),
         noise=_noise(marked),
-        gaps=_gaps(states, over_limit=len(set(ready) - set(todo))),
-        quarantined=set_aside,
-        stale=_stale(marked, done, recipe),
-        missing_from_lake=len(done.keys() - set(episodes["turn_id"].to_list())),
-        assumed=marked.filter("timeless", ~pl.col("state").is_in(["noise", NO_TIME])).height,
+        pending_reasons=_pending_reasons(states, over_limit=len(set(ready) - set(todo))),
+        quarantined=frozenset(failed),
+        stale_reasons=_stale_reasons(marked, committed, recipe),
+        missing_from_lake=len(committed.keys() - set(candidates["turn_id"].to_list())),
+        assumed_time=marked.filter("timeless", ~has_no_time).height,
     )
 
 
-def _turns(marked: pl.DataFrame) -> tuple[TurnId, ...]:
+def _turn_ids(marked: pl.DataFrame) -> tuple[TurnId, ...]:
     return tuple(map(TurnId, marked["turn_id"].to_list()))
 
 
@@ -141,71 +139,80 @@ def _in_range(scope: Scope) -> pl.Expr:
     return ~(early | late)
 
 
-def _state(done: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Expr:
-    """One word a turn. What is committed is committed, whatever a rule says today."""
+def _state(committed: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Expr:
+    """Return one state per turn. A committed turn stays committed, whatever a rule says now."""
     return (
-        pl.when(pl.col("turn_id").is_in(done))
-        .then(pl.lit("committed"))
+        pl.when(pl.col("turn_id").is_in(committed))
+        .then(pl.lit(_NotPending.COMMITTED))
         .when(pl.col("noise").is_not_null())
-        .then(pl.lit("noise"))
+        .then(pl.lit(_NotPending.NOISE))
         .when(pl.col("started_at").is_null())
-        .then(pl.lit(NO_TIME))
+        .then(pl.lit(PendingReason.NO_TIME))
         .when(~pl.col("closed"))
-        .then(pl.lit(OPEN))
+        .then(pl.lit(PendingReason.OPEN))
         .when(pl.col("turn_id").is_in(quarantined))
-        .then(pl.lit(QUARANTINED))
+        .then(pl.lit(PendingReason.QUARANTINED))
         .when(~_in_range(scope))
-        .then(pl.lit(OUT_OF_RANGE))
-        .otherwise(pl.lit(READY))
+        .then(pl.lit(PendingReason.OUT_OF_RANGE))
+        .otherwise(pl.lit(PendingReason.READY))
     )
 
 
-def _gaps(states: Counter[str], *, over_limit: int) -> dict[str, int]:
-    gaps = {name: states[name] for name in (OPEN, NO_TIME, OUT_OF_RANGE)} | {OVER_LIMIT: over_limit}
-    return {name: count for name, count in gaps.items() if count}
+def _has_state(*states: StrEnum) -> pl.Expr:
+    # As plain texts: polars would compare enum members as categories of their own.
+    return pl.col("state").is_in([state.value for state in states])
+
+
+def _pending_reasons(states: Counter[str], *, over_limit: int) -> dict[PendingReason, int]:
+    from_state = (PendingReason.OPEN, PendingReason.NO_TIME, PendingReason.OUT_OF_RANGE)
+    counts = {reason: states[reason] for reason in from_state}
+    counts[PendingReason.OVER_LIMIT] = over_limit
+    return {reason: count for reason, count in counts.items() if count}
 
 
 def _noise(marked: pl.DataFrame) -> dict[str, int]:
-    names = marked.filter(pl.col("state") == "noise")["noise"].to_list()
-    return dict(sorted(Counter(names).items()))
+    rules = marked.filter(_has_state(_NotPending.NOISE))["noise"].to_list()
+    return dict(sorted(Counter(rules).items()))
 
 
-def _stale(
-    marked: pl.DataFrame, done: Mapping[TurnId, Receipt], recipe: Callable[[str], str] | None
-) -> dict[str, int]:
-    today = ("turn_id", "kind", "content_hash", "text_hash", "noise")
-    committed = marked.filter(pl.col("state") == "committed").select(today)
+def _stale_reasons(
+    marked: pl.DataFrame, receipts: Mapping[TurnId, Receipt], recipe: Callable[[str], str] | None
+) -> dict[StaleReason, int]:
+    compared = ("turn_id", "kind", "content_hash", "text_hash", "noise")
+    committed = marked.filter(_has_state(_NotPending.COMMITTED)).select(compared)
     recipes = {kind: recipe(kind) for kind in committed["kind"].unique()} if recipe else {}
-    reasons = Counter(
-        _why_stale(done[TurnId(turn)], recipes.get(kind), content, text, noise)
-        for turn, kind, content, text, noise in committed.iter_rows()
+    counts = Counter(
+        _stale_reason(receipts[TurnId(turn)], recipes.get(kind), content_hash, text_hash, noise)
+        for turn, kind, content_hash, text_hash, noise in committed.iter_rows()
     )
-    return {name: reasons[name] for name in _STALE if reasons[name]}
+    return {reason: counts[reason] for reason in StaleReason if counts[reason]}
 
 
-def _why_stale(
+def _stale_reason(
     receipt: Receipt, recipe: str | None, content_hash: str, text_hash: str, noise: str | None
-) -> str | None:
-    """Say in what the turn of today is not what was committed; None if in nothing."""
+) -> StaleReason | None:
+    """Return how the turn of today differs from its receipt; None if it does not."""
     if noise is not None:
-        return NOISE
+        return StaleReason.NOISE
     if content_hash != receipt.content_hash:
-        return SAID
+        return StaleReason.CONTENT_CHANGED
     if text_hash != receipt.text_hash:
-        return RENDERED
-    return EXTRACTED if recipe not in (None, receipt.recipe) else None
+        return StaleReason.TEXT_CHANGED
+    return StaleReason.RECIPE_CHANGED if recipe not in (None, receipt.recipe) else None
 
 
 def _context(
     marked: pl.DataFrame, todo: frozenset[TurnId], size: int
 ) -> dict[TurnId, tuple[TurnId, ...]]:
-    told = pl.col("state").is_in(["committed", READY]) | pl.col("turn_id").is_in(list(todo))
-    kept = marked.filter(told)
+    is_kept = _has_state(_NotPending.COMMITTED, PendingReason.READY)
+    kept = marked.filter(is_kept | pl.col("turn_id").is_in(list(todo)))
     sessions: dict[str, list[TurnId]] = {}
     context: dict[TurnId, tuple[TurnId, ...]] = {}
     for turn, session in kept.select("turn_id", "session_id").iter_rows():
-        before = sessions.setdefault(session, [])
+        earlier = sessions.setdefault(session, [])
         if turn in todo:
-            context[turn] = tuple(before[len(before) - size :] if size < len(before) else before)
-        before.append(turn)
+            context[turn] = tuple(
+                earlier[len(earlier) - size :] if size < len(earlier) else earlier
+            )
+        earlier.append(turn)
     return context

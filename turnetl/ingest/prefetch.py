@@ -1,4 +1,4 @@
-"""Turns that are extracted ahead of the commit, each with the turns of its context."""
+"""Extraction of turns ahead of their commit, each with the turns of its context."""
 
 import asyncio
 from collections import Counter, deque
@@ -17,31 +17,33 @@ from turnetl.model import Episode, TurnId
 
 Extract = Callable[[Episode, Sequence[Episode]], Coroutine[Any, Any, Any]]
 
-MOST_TEXT = 20_000_000
-"""Characters of turns that run ahead: each takes four bytes and more until it is committed."""
+MAX_PREFETCHED_CHARS = 20_000_000
+"""Characters of prefetched turns: each occupies four bytes and more until it is committed."""
 
 
-async def extracted(
+async def prefetch_extractions(
     episodes: Iterable[Episode],
     context: Mapping[TurnId, Sequence[TurnId]],
     extract: Extract,
     *,
-    most: int,
+    limit: int,
 ) -> AsyncGenerator[tuple[Episode, asyncio.Task[Any]]]:
-    """Yield the turns in order, each with its extraction under way or done.
+    """Yield the turns in order, each with its extraction, running or complete.
 
-    Who closes this breaks off those that are under way.
+    Closing the generator cancels the running extractions.
 
     Args:
-        episodes, context: as `with_context`.
-        extract: says what a turn holds, given its context.
-        most: turns that are extracted at once or wait to be taken; fewer if they are very long.
+        episodes: see `with_context`.
+        context: see `with_context`.
+        extract: extracts a turn, given its context.
+        limit: maximum number of turns in extraction or extracted and not yet yielded; fewer if they
+            are very long.
     """
     window: deque[tuple[Episode, asyncio.Task[Any]]] = deque()
     try:
-        for episode, before in with_context(episodes, context):
-            window.append((episode, asyncio.create_task(extract(episode, before))))
-            while len(window) >= most or (len(window) > 1 and _text(window) > MOST_TEXT):
+        for episode, earlier in with_context(episodes, context):
+            window.append((episode, asyncio.create_task(extract(episode, earlier))))
+            while len(window) >= limit or (len(window) > 1 and _is_too_large(window)):
                 yield window.popleft()
         while window:
             yield window.popleft()
@@ -56,25 +58,25 @@ def with_context(
 ) -> Iterator[tuple[Episode, list[Episode]]]:
     """Pair each turn to commit with the episodes of its context, in table order.
 
-    An episode is held until the last turn that needs it, and no longer.
+    An episode is kept in memory until the last turn that needs it, and no longer.
 
     Args:
-        episodes: the turns to commit and those that stand in their context, in table order.
-        context: for each turn to commit, the turns before it to show.
+        episodes: the turns to commit and the turns of their context, in table order.
+        context: for each turn to commit, the earlier turns to show.
     """
-    needed = Counter(before for turns in context.values() for before in turns)
-    held: dict[TurnId, Episode] = {}
+    references = Counter(earlier for turns in context.values() for earlier in turns)
+    kept: dict[TurnId, Episode] = {}
     for episode in episodes:
-        wanted = context.get(episode.turn_id)
-        if wanted is not None:
-            yield episode, [one for turn, one in held.items() if turn in wanted]
-            needed.subtract(wanted)
-            for turn in wanted:
-                if not needed[turn]:
-                    held.pop(turn, None)
-        if needed[episode.turn_id]:
-            held[episode.turn_id] = episode
+        required = context.get(episode.turn_id)
+        if required is not None:
+            yield episode, [earlier for turn, earlier in kept.items() if turn in required]
+            references.subtract(required)
+            for turn in required:
+                if not references[turn]:
+                    kept.pop(turn, None)
+        if references[episode.turn_id]:
+            kept[episode.turn_id] = episode
 
 
-def _text(window: Iterable[tuple[Episode, object]]) -> int:
-    return sum(len(episode.text) for episode, _ in window)
+def _is_too_large(window: Iterable[tuple[Episode, object]]) -> bool:
+    return sum(len(episode.text) for episode, _ in window) > MAX_PREFETCHED_CHARS

@@ -1,10 +1,11 @@
-"""The account of a run, or of how things stand: every turn of every group once."""
+"""Reports of an ingest run, or of the current status: every turn of every group counted once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from turnetl.ingest.plan import QUARANTINED, READY, Plan
+from turnetl.ingest.plan import TurnPlan
 from turnetl.ingest.quarantine import QuarantineEntry
+from turnetl.ingest.reasons import PendingReason, StaleReason
 from turnetl.model import GroupId, TurnId, Usage
 
 
@@ -19,42 +20,42 @@ class GroupCounts:
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """Every turn of a group once: committed, skipped, quarantined, pending or noise."""
+    """The turns of a group, each counted once: committed, skipped, quarantined, pending, noise."""
 
     group: GroupId
     turns: int
     committed: int = 0
     """By this run."""
     skipped: int = 0
-    """In the graph before this run."""
+    """In the graph already: committed by an earlier run, or by another one meanwhile."""
     quarantined: int = 0
-    pending_reasons: Mapping[str, int] | None = None
-    """Turns that are neither in the graph nor against a rule nor set aside, by reason."""
+    pending_reasons: Mapping[PendingReason, int] | None = None
+    """Turns that are not in the graph, not noise and not quarantined, by reason."""
     noise: Mapping[str, int] | None = None
-    """By rule."""
-    stale_reasons: Mapping[str, int] | None = None
-    """Turns in the graph that would be there otherwise today, by reason."""
+    """Turns by noise rule."""
+    stale_reasons: Mapping[StaleReason, int] | None = None
+    """Turns in the graph that a run would commit differently today, by reason."""
     missing_from_lake: int = 0
-    """In the graph, and no more in the lake."""
-    assumed: int = 0
-    """In the graph, or on the way there, with a time that no archive says."""
+    """Turns in the graph that the lake no longer holds."""
+    assumed_time: int = 0
+    """Turns in the graph, or eligible for it, whose time is assumed: the archive has none."""
     missing_archives: tuple[str, ...] = ()
-    """Archives that are not where they were; their turns stay."""
+    """Archives that no longer exist at their path; their turns stay."""
     counts: GroupCounts | None = None
-    """None if the graph did not say."""
+    """None if the graph did not answer."""
     usage: Usage | None = None
-    """What the answers cost that the turns in the graph are made of, whenever they were paid for;
-    None if nobody asked."""
+    """Usage of the responses that the turns in the graph are made of, whenever they were paid for;
+    None if it was not requested."""
     quarantined_turns: tuple[QuarantineEntry, ...] = ()
     discarded: Mapping[str, int] | None = None
-    """What this run left out of turns because nobody would look for it, by reason."""
-    invalidating: Mapping[TurnId, int] | None = None
-    """How many facts each turn of this run retired that retired many."""
+    """Extracted entities and facts that this run discarded as useless, by reason."""
+    invalidations: Mapping[TurnId, int] | None = None
+    """For each turn of this run that invalidated unusually many facts: how many."""
     error: str | None = None
-    """Why the group was not finished."""
+    """Why the group was not completed."""
     exit_code: int = 0
-    again: bool = False
-    """Whether the same may work in a moment: the graph or the provider was busy."""
+    retryable: bool = False
+    """Whether a repetition may succeed soon: the graph or the provider was busy."""
 
     @property
     def in_graph(self) -> int:
@@ -66,36 +67,39 @@ class GroupReport:
 
     @property
     def ready(self) -> int:
-        """Turns that wait for nothing but a run."""
-        return (self.pending_reasons or {}).get(READY, 0)
+        """Turns that the next run can commit."""
+        return (self.pending_reasons or {}).get(PendingReason.READY, 0)
 
     @property
     def stale(self) -> int:
         return sum((self.stale_reasons or {}).values())
 
     @property
-    def gaps(self) -> dict[str, int]:
-        """Turns that are not in the graph though no rule speaks against them, by reason."""
-        aside = {QUARANTINED: self.quarantined} if self.quarantined else {}
-        return {**(self.pending_reasons or {}), **aside}
+    def uncommitted_reasons(self) -> dict[PendingReason, int]:
+        """Turns that are not in the graph though no noise rule matches them, by reason.
+
+        These are the pending turns and the quarantined ones.
+        """
+        failed = {PendingReason.QUARANTINED: self.quarantined} if self.quarantined else {}
+        return {**(self.pending_reasons or {}), **failed}
 
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """The account over all groups."""
+    """The report over all groups."""
 
     run_id: str | None
     """None if nothing was written."""
     groups: tuple[GroupReport, ...]
     sample_questions: tuple[str, ...] = ()
-    """To try the search with, if anything new was committed."""
+    """Queries to try the search with, if any turn was committed."""
     error: str | None = None
-    """Why no group could be looked at."""
+    """Why no group could be examined."""
     exit_code: int = 0
-    model: Mapping[str, Usage] = field(default_factory=dict)
-    """What this run used, by prompt: every attempt, also those that came to nothing."""
-    journaled: int = 0
-    """Answers that were in the journal and cost nothing now."""
+    usage_by_prompt: Mapping[str, Usage] = field(default_factory=dict)
+    """What this run used, by prompt: every attempt, including the failed ones."""
+    journal_hits: int = 0
+    """Responses that the journal already held; they cost nothing in this run."""
 
     @property
     def committed(self) -> int:
@@ -119,36 +123,40 @@ class IngestReport:
 
 
 def group_report(
-    plan: Plan,
-    holds: GroupCounts | None,
+    plan: TurnPlan,
+    counts: GroupCounts | None,
     quarantine: Sequence[QuarantineEntry],
     *,
     committed: int = 0,
+    skipped: int = 0,
 ) -> GroupReport:
-    """Say how a group stands that was planned so, and then carried so far.
+    """Build the report of a group from its plan and from what a run did of it.
 
     Args:
-        plan: as it stood before.
-        holds: what the graph holds now.
-        quarantine: all that is quarantined now.
+        plan: the plan, made before the run.
+        counts: what the graph holds now.
+        quarantine: all quarantine entries of the group now.
         committed: turns of the plan that this run committed.
+        skipped: turns of the plan that another run committed meanwhile.
     """
     todo = frozenset(plan.todo)
-    ours = tuple(entry for entry in quarantine if entry.turn_id in plan.quarantined | todo)
-    waiting = dict(plan.gaps)
-    if left := len(todo) - committed - sum(entry.turn_id in todo for entry in ours):
-        waiting[READY] = left
+    relevant = plan.quarantined | todo
+    entries = tuple(entry for entry in quarantine if entry.turn_id in relevant)
+    pending = dict(plan.pending_reasons)
+    failed = sum(entry.turn_id in todo for entry in entries)
+    if ready := len(todo) - committed - skipped - failed:
+        pending[PendingReason.READY] = ready
     return GroupReport(
         group=plan.group,
         turns=plan.turns,
         committed=committed,
-        skipped=plan.committed,
-        quarantined=len(ours),
-        pending_reasons=waiting,
+        skipped=plan.committed + skipped,
+        quarantined=len(entries),
+        pending_reasons=pending,
         noise=plan.noise,
-        stale_reasons=plan.stale,
+        stale_reasons=plan.stale_reasons,
         missing_from_lake=plan.missing_from_lake,
-        assumed=plan.assumed,
-        counts=holds,
-        quarantined_turns=ours,
+        assumed_time=plan.assumed_time,
+        counts=counts,
+        quarantined_turns=entries,
     )

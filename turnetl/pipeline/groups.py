@@ -10,10 +10,11 @@ from turnetl import episodes, wiring
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.graph.port import GraphStore
 from turnetl.ingest import group as ingesting
-from turnetl.ingest.group import IngestResources
-from turnetl.ingest.missing_archives import gone as archives_gone
-from turnetl.ingest.pipeline import IngestRun
+from turnetl.ingest.group import GroupPlan, IngestResources
+from turnetl.ingest.missing_archives import missing_archives
+from turnetl.ingest.reasons import PendingReason
 from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.ingest.turn_pipeline import IngestRun
 from turnetl.lake import Lake, TurnFile
 from turnetl.llm.stack import ModelStack
 from turnetl.model import GroupId
@@ -42,10 +43,11 @@ async def ingest(
     """
     wiring.check(for_run(settings, limits), limits.preprocessing)
     try:
-        before = await _standing(_files(Lake(settings.lake)), settings, limits, clock)
+        standing = await _standing(_files(Lake(settings.lake)), settings, limits, clock)
+        _, before = standing
         if limits.dry_run or not any(has_work(of, limits) for of in before.groups):
             return before
-        return await _ingest(before, settings, limits, clock, progress)
+        return await _ingest(standing, settings, limits, clock, progress)
     except BadUsage:
         raise
     except TurnetlError as error:
@@ -61,21 +63,34 @@ async def ingest_group(
     *,
     progress: Progress = silent,
 ) -> GroupReport:
-    """Bring what is left of one group into the graph."""
-    return await ingesting.ingest(
-        group,
-        tools,
-        scope_of(settings, limits, run.clock()),
-        run,
-        lambda done, total: progress(Step("ingest", group, done, total)),
+    """Plan and ingest one group."""
+    try:
+        plan = await ingesting.plan_group(
+            group,
+            tools.lake,
+            tools.store,
+            scope_of(settings, limits, run.clock()),
+            recipe=tools.extractor.recipe,
+            context_turns=settings.context_turns,
+        )
+    except TurnetlError as error:
+        return ingesting.unplanned_report(group, tools.lake, error)
+    return await _ingest_plan(plan, tools, run, progress)
+
+
+async def _ingest_plan(
+    plan: GroupPlan, tools: IngestResources, run: IngestRun, progress: Progress
+) -> GroupReport:
+    return await ingesting.ingest_group(
+        plan, tools, run, lambda done, total: progress(Step("ingest", plan.group, done, total))
     )
 
 
 async def status(settings: Settings, limits: RunOptions, clock: Clock) -> IngestReport:
     """Say how every group of lake or graph stands, and which archives are gone. Writes nothing."""
     files = _files(Lake(settings.lake))
-    report = await _standing(files, settings, limits, clock)
-    gone = {group: archives_gone(file.origin for file in of) for group, of in files.items()}
+    _, report = await _standing(files, settings, limits, clock)
+    gone = {group: missing_archives(file.origin for file in of) for group, of in files.items()}
     return replace(
         report,
         groups=tuple(replace(of, missing_archives=gone.get(of.group, ())) for of in report.groups),
@@ -118,27 +133,35 @@ def _files(lake: Lake) -> Files:
 
 async def _standing(
     files: Files, settings: Settings, limits: RunOptions, clock: Clock
-) -> IngestReport:
+) -> tuple[Mapping[GroupId, GroupPlan], IngestReport]:
     lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
     recipe, filters = wiring.recipe(for_run(settings, limits)), wiring.filters(settings)
     async with wiring.store(settings, write=False) as store:
         there = sorted({*files, *await store.groups()})
-        reports = [
-            await ingesting.status(group, lake, store, scope, recipe=recipe)
+        plans = {
+            group: await ingesting.plan_group(
+                group, lake, store, scope, recipe=recipe, context_turns=settings.context_turns
+            )
             for group in chosen(there, limits.groups)
-        ]
+        }
+        reports = [await ingesting.group_status(plan, lake, store) for plan in plans.values()]
     outdated = {
         group for group, of in files.items() if not episodes.is_current(lake, group, of, filters)
     }
-    return IngestReport(
+    return plans, IngestReport(
         None, tuple(_outdated(of) if of.group in outdated else of for of in reports)
     )
 
 
 async def _ingest(
-    before: IngestReport, settings: Settings, limits: RunOptions, clock: Clock, progress: Progress
+    standing: tuple[Mapping[GroupId, GroupPlan], IngestReport],
+    settings: Settings,
+    limits: RunOptions,
+    clock: Clock,
+    progress: Progress,
 ) -> IngestReport:
     """Ingest the groups that have something to do; the others stand as they stood before."""
+    plans, before = standing
     run, once = new_run(settings, clock), for_run(settings, limits)
     at_once = asyncio.Semaphore(settings.group_concurrency)
     with wiring.shared(once, clock) as around:
@@ -148,9 +171,7 @@ async def _ingest(
                 if not has_work(stood, limits):
                     return stood
                 async with at_once:
-                    return await ingest_group(
-                        stood.group, tools, limits, run, settings, progress=progress
-                    )
+                    return await _ingest_plan(plans[stood.group], tools, run, progress)
 
             reports = await all_of(one(stood) for stood in before.groups)
             asked = await _questions(reports, tools.store)
@@ -161,14 +182,14 @@ def accounted(report: IngestReport, around: ModelStack) -> IngestReport:
     """Return the report with what the model was asked for."""
     used = around.meter.by_prompt() if around.meter is not None else {}
     kept = around.journal.answered if around.journal is not None else 0
-    return replace(report, model=used, journaled=kept)
+    return replace(report, usage_by_prompt=used, journal_hits=kept)
 
 
 def _outdated(report: GroupReport) -> GroupReport:
     """Take a group that would be filtered otherwise today as one that is not ready."""
     return replace(
         report,
-        pending_reasons={"unfiltered": report.pending} if report.pending else {},
+        pending_reasons={PendingReason.UNFILTERED: report.pending} if report.pending else {},
         error="not yet filtered, or turns, rules or templates changed since; run `turnetl filter`",
         exit_code=1,
     )

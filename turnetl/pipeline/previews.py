@@ -57,7 +57,8 @@ async def _upcoming(
     found: list[tuple[Episode, Sequence[Episode]]] = []
     async with wiring.store(settings, write=False) as store:
         for group in chosen(sorted(lake.groups()), limits.groups):
-            found += await ingesting.upcoming(
-                group, lake, store, scope, context_turns=settings.context_turns, most=most
+            plan = await ingesting.plan_group(
+                group, lake, store, scope, recipe=None, context_turns=settings.context_turns
             )
+            found += ingesting.next_turns(plan, most)
     return found

@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from turnetl.ingest.plan import NO_TIME
+from turnetl.ingest.reasons import PendingReason
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.report import costs, status
 
@@ -28,7 +28,7 @@ def table(report: IngestReport) -> RenderableType:
         held = status.held(of)
         why = status.why_not(of) + _left_out(of)
         shown.add_row(of.group, f"{of.turns:,}", f"{of.committed:,}", *held, why)
-    return Group(shown, costs.table(report.model)) if report.model else shown
+    return Group(shown, costs.table(report.usage_by_prompt)) if report.usage_by_prompt else shown
 
 
 def as_json(report: IngestReport) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def as_json(report: IngestReport) -> dict[str, Any]:
         "skipped": report.skipped,
         "quarantined": report.quarantined,
         "pending": report.pending,
-        "assumed_time": sum(of.assumed for of in report.groups),
+        "assumed_time": sum(of.assumed_time for of in report.groups),
         "model": _model_json(report),
         "groups": [_group_json(of) for of in report.groups],
         "error": report.error,
@@ -50,7 +50,7 @@ def sentences(report: IngestReport) -> list[str]:
     whole = [report.error] if report.error else []
     whole += [said for of in report.groups for said in status.of_group(of) + _retiring(of)]
     whole += status.stopped(report.groups)
-    if costs.total(report.model).cost is None:
+    if costs.total(report.usage_by_prompt).cost is None:
         whole.append(costs.UNKNOWN)
     return whole
 
@@ -81,15 +81,17 @@ def _group_json(of: GroupReport) -> dict[str, Any]:
         "committed": of.committed,
         "skipped": of.skipped,
         "discarded": dict(of.discarded or {}),
-        "invalidating": dict(of.invalidating or {}),
+        "invalidating": dict(of.invalidations or {}),
     }
 
 
 def _model_json(report: IngestReport) -> dict[str, Any]:
     return {
-        **costs.as_json(costs.total(report.model)),
-        "journaled": report.journaled,
-        "by_prompt": {prompt: costs.as_json(usage) for prompt, usage in report.model.items()},
+        **costs.as_json(costs.total(report.usage_by_prompt)),
+        "journaled": report.journal_hits,
+        "by_prompt": {
+            prompt: costs.as_json(usage) for prompt, usage in report.usage_by_prompt.items()
+        },
     }
 
 
@@ -101,7 +103,7 @@ def _left_out(of: GroupReport) -> str:
 
 def _retiring(of: GroupReport) -> list[str]:
     """Say which turns retired so many facts that it may be a mistake, those with most first."""
-    turns = sorted((of.invalidating or {}).items(), key=lambda turn: (-turn[1], turn[0]))
+    turns = sorted((of.invalidations or {}).items(), key=lambda turn: (-turn[1], turn[0]))
     told = [
         f"group `{of.group}`: turn {turn} retired {facts:,} facts; see whether it should have"
         for turn, facts in turns[:_SHOWN]
@@ -117,11 +119,11 @@ def _caption(report: IngestReport) -> str:
 
 def _used(report: IngestReport) -> str:
     """Return what a model was asked for, and what that cost."""
-    used, said = costs.total(report.model), []
+    used, said = costs.total(report.usage_by_prompt), []
     if used.calls:
         said.append(f"{used.calls:,} calls, {costs.tokens(used):,} tokens")
-    if report.journaled:
-        said.append(f"{report.journaled:,} answers from the journal")
+    if report.journal_hits:
+        said.append(f"{report.journal_hits:,} answers from the journal")
     return f"{', '.join(said)}, cost: {costs.money(used.cost)}" if said else ""
 
 
@@ -140,4 +142,4 @@ def _outcome(report: IngestReport) -> str:
 
 
 def _without_time(report: IngestReport) -> int:
-    return sum(of.gaps.get(NO_TIME, 0) for of in report.groups)
+    return sum(of.uncommitted_reasons.get(PendingReason.NO_TIME, 0) for of in report.groups)

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from turnetl.ingest.plan import NO_TIME
+from turnetl.ingest.reasons import PendingReason
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.model import Usage
 from turnetl.report import costs
@@ -40,7 +40,7 @@ def all_json(report: IngestReport) -> dict[str, Any]:
         "committed": sum(of.in_graph + of.missing_from_lake for of in report.groups),
         "quarantined": report.quarantined,
         "pending": report.pending,
-        "assumed_time": sum(of.assumed for of in report.groups),
+        "assumed_time": sum(of.assumed_time for of in report.groups),
         "usage": costs.as_json(sum((_spent(of) for of in report.groups), Usage())),
         "groups": [_whole_json(of) for of in report.groups],
     }
@@ -62,12 +62,12 @@ def as_json(of: GroupReport) -> dict[str, Any]:
         "committed": of.in_graph + of.missing_from_lake,
         "pending": of.pending,
         "quarantined": of.quarantined,
-        "pending_reasons": of.gaps,
+        "pending_reasons": of.uncommitted_reasons,
         "noise": dict(of.noise or {}),
         "stale": of.stale,
         "stale_reasons": dict(of.stale_reasons or {}),
         "missing_from_lake": of.missing_from_lake,
-        "assumed_time": of.assumed,
+        "assumed_time": of.assumed_time,
         "episodes": holds and holds.episodes,
         "entities": holds and holds.entities,
         "facts": holds and holds.facts,
@@ -105,14 +105,15 @@ def held(of: GroupReport) -> tuple[str, str, str]:
 
 def why_not(of: GroupReport) -> str:
     """Return a line a reason."""
-    reasons = {**{f"noise: {name}": count for name, count in (of.noise or {}).items()}, **of.gaps}
+    reasons: dict[str, int] = {f"noise: {name}": n for name, n in (of.noise or {}).items()}
+    reasons |= {reason.value: count for reason, count in of.uncommitted_reasons.items()}
     lines = [f"{count:,} {name}" for name, count in reasons.items()]
     if of.stale:
         lines.append(f"({of.stale:,} stale, not done again: {_stale(of)})")
     if of.missing_from_lake:
         lines.append(f"({of.missing_from_lake:,} gone from the lake)")
-    if of.assumed:
-        lines.append(f"(assumed time: {of.assumed:,})")
+    if of.assumed_time:
+        lines.append(f"(assumed time: {of.assumed_time:,})")
     if of.missing_archives:
         lines.append(f"(archive gone: {len(of.missing_archives):,}; turns stay)")
     if of.error:
@@ -138,7 +139,7 @@ def of_group(of: GroupReport) -> list[str]:
     told = [f"turn set aside: {reason}" for reason in said[:_SHOWN]]
     if len(said) > _SHOWN:
         told.append(f"and {len(said) - _SHOWN:,} more of `{of.group}`; --json names them all")
-    if of.gaps.get(NO_TIME):
+    if of.uncommitted_reasons.get(PendingReason.NO_TIME):
         told.append(without_time(of))
     return told
 
@@ -161,7 +162,7 @@ def _because(reason: str, names: Sequence[str]) -> str:
 
 def without_time(of: GroupReport) -> str:
     """Say how many turns wait for a time, and how to give them one."""
-    number = of.gaps[NO_TIME]
+    number = of.uncommitted_reasons[PendingReason.NO_TIME]
     wait = "turn has no time and waits" if number == 1 else "turns have no time and wait"
     return (
         f"group `{of.group}`: {number:,} {wait}; give {'it' if number == 1 else 'them'} one with "

@@ -67,9 +67,7 @@ async def tools(settings: Settings, around: ModelStack) -> AsyncIterator[IngestR
         extracts = extractor(settings, used, around)
         try:
             await graph.prepare()
-            yield IngestResources(
-                Lake(settings.lake), graph, extracts, used, settings.context_turns
-            )
+            yield IngestResources(Lake(settings.lake), graph, extracts, used)
         finally:
             await extracts.close()
 

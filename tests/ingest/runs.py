@@ -1,0 +1,50 @@
+"""One group planned, reported and ingested, as a run does it."""
+
+from turnetl.errors import TurnetlError
+from turnetl.graph.port import GraphStore
+from turnetl.ingest.group import (
+    GroupPlan,
+    IngestResources,
+    group_status,
+    ingest_group,
+    plan_group,
+    unplanned_report,
+)
+from turnetl.ingest.plan import Scope
+from turnetl.ingest.report import GroupReport
+from turnetl.ingest.turn_pipeline import IngestRun
+from turnetl.lake import Lake
+from turnetl.model import GroupId
+
+CONTEXT_TURNS = 3
+
+
+async def plan(group: GroupId, resources: IngestResources, scope: Scope) -> GroupPlan:
+    return await plan_group(
+        group,
+        resources.lake,
+        resources.store,
+        scope,
+        recipe=resources.extractor.recipe,
+        context_turns=CONTEXT_TURNS,
+    )
+
+
+async def ingest(
+    group: GroupId, resources: IngestResources, scope: Scope, run: IngestRun
+) -> GroupReport:
+    try:
+        planned = await plan(group, resources, scope)
+    except TurnetlError as error:
+        return unplanned_report(group, resources.lake, error)
+    return await ingest_group(planned, resources, run, lambda _done, _total: None)
+
+
+async def status(
+    group: GroupId, lake: Lake, store: GraphStore, scope: Scope, *, recipe: str | None
+) -> GroupReport:
+    by_kind = None if recipe is None else lambda *_: recipe
+    planned = await plan_group(
+        group, lake, store, scope, recipe=by_kind, context_turns=CONTEXT_TURNS
+    )
+    return await group_status(planned, lake, store)

@@ -1,0 +1,132 @@
+"""Commit one turn: build its change and its receipt, and write both in one transaction."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+
+from turnetl.errors import GraphBusy
+from turnetl.extraction.port import Resolved
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.port import GraphStore
+from turnetl.model import Change, Entity, Episode, Fact, Lease, Receipt
+
+_ATTEMPTS = 4
+
+
+def build_change(episode: Episode, resolved: Resolved, group: MirrorGroup) -> Change:
+    """Combine what the turn writes with the before-images and the turn's place in its session."""
+    previous, following = group.neighbours(episode)
+    entities_before = (group.entity(entity.uuid) for entity in resolved.entities)
+    facts_before = (group.fact(fact.uuid) for fact in resolved.facts)
+    in_parts = len(episode.parts) > 1
+    return Change(
+        episode=episode,
+        entities=resolved.entities,
+        facts=resolved.facts,
+        mentions=resolved.mentions,
+        entities_before=tuple(entity for entity in entities_before if entity is not None),
+        facts_before=tuple(fact for fact in facts_before if fact is not None),
+        previous_turn=previous,
+        next_turn=following,
+        usage=resolved.usage,
+        previous_parts=group.parts_of(previous) if previous else 1,
+        mentioned_in=dict(_mentioning_parts(episode, resolved, group)) if in_parts else {},
+    )
+
+
+def build_receipt(change: Change, *, run_id: str, recipe: str, now: datetime) -> Receipt:
+    """Build the receipt that is committed with the change.
+
+    Raises:
+        AssertionError: the turn has no time, so it was never planned.
+    """
+    episode, turn = change.episode, change.episode.turn
+    if turn.started_at is None:
+        raise AssertionError(f"turn {turn.turn_id} has no time and is never planned")
+    return Receipt(
+        turn_id=turn.turn_id,
+        group_id=turn.group_id,
+        session_id=turn.session_id,
+        ordinal=turn.ordinal,
+        run_id=run_id,
+        content_hash=turn.content_hash,
+        text_hash=episode.text_hash,
+        parts=len(episode.parts),
+        recipe=recipe,
+        committed_at=now,
+        started_at=turn.started_at,
+        ended_at=turn.ended_at,
+        archive=turn.archive,
+        first_line=turn.first_line,
+        last_line=turn.last_line,
+        usage=change.usage,
+        nodes_new=len(change.entities) - len(change.entities_before),
+        edges_new=len(change.facts) - len(change.facts_before),
+        edges_invalidated=len(invalidated_facts(change)),
+    )
+
+
+async def commit_turn(
+    store: GraphStore,
+    lease: Lease,
+    change: Change,
+    receipt: Receipt,
+    *,
+    clock: Callable[[], datetime],
+    lease_ttl: timedelta,
+    retry_delay: float,
+) -> bool:
+    """Commit the turn, and retry while the graph is busy. A committed turn is never written twice.
+
+    Args:
+        store: the graph.
+        lease: of the turn's group.
+        change: what the turn writes.
+        receipt: the proof, written in the same transaction.
+        clock: the time now.
+        lease_ttl: how long the lease runs from the commit on.
+        retry_delay: seconds before the first retry; doubled with each one.
+
+    Returns:
+        False if another run had committed the turn before.
+
+    Raises:
+        GraphBusy: the graph did not answer any attempt.
+        GraphRefused: another run took the group over, or the graph refused the statements.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            written = await store.commit(lease, change, receipt, now=clock(), ttl=lease_ttl)
+        except GraphBusy:
+            if attempt == _ATTEMPTS:
+                raise
+            await asyncio.sleep(retry_delay * 2 ** (attempt - 1))
+        else:
+            # If a retry finds the turn committed, an earlier attempt without an answer did it.
+            return written or attempt > 1
+    raise AssertionError
+
+
+def invalidated_facts(change: Change) -> list[Fact]:
+    """Return the facts that were valid before the change and no longer are."""
+    valid_before = {fact.uuid for fact in change.facts_before if fact.invalid_at is None}
+    return [
+        fact for fact in change.facts if fact.uuid in valid_before and fact.invalid_at is not None
+    ]
+
+
+def _mentioning_parts(
+    episode: Episode, resolved: Resolved, group: MirrorGroup
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield for each entity the parts that mention it: as resolved, or else those with its name."""
+    new = {entity.uuid: entity for entity in resolved.entities}
+    parts = [part.casefold() for part in episode.parts]
+    for uuid in resolved.mentions:
+        resolved_parts = resolved.mentioned_in.get(uuid)
+        entity = new.get(uuid) or group.entity(uuid)
+        yield uuid, resolved_parts or _parts_with_name(entity, parts) or (0,)
+
+
+def _parts_with_name(entity: Entity | None, parts: list[str]) -> tuple[int, ...]:
+    name = entity.name.casefold() if entity else ""
+    return tuple(number for number, part in enumerate(parts) if name and name in part)

@@ -1,0 +1,50 @@
+"""Why a turn is pending, and why a committed turn is stale: every reason with its sentence."""
+
+from enum import StrEnum
+from typing import Self
+
+
+class _Reason(StrEnum):
+    """A value for tables and JSON, with the sentence that explains it."""
+
+    sentence: str
+
+    def __new__(cls, value: str, sentence: str) -> Self:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.sentence = sentence
+        return member
+
+
+class PendingReason(_Reason):
+    """Why a turn that no noise rule matches is not in the graph."""
+
+    OPEN = "open", "The turn is not over yet: its session may still be active."
+    NO_TIME = "no_time", "The archive records no time for the turn; set one with --assume-time."
+    OUT_OF_RANGE = "out_of_range", "The turn started outside the range of --since and --until."
+    OVER_LIMIT = "over_limit", "The turn is beyond the --limit of this run."
+    READY = "ready", "The turn can be committed: run `turnetl ingest`."
+    QUARANTINED = (
+        "quarantined",
+        "The turn failed and is quarantined; `turnetl retry` attempts it again.",
+    )
+    UNFILTERED = (
+        "unfiltered",
+        "Turns, rules or templates changed since the group was filtered: run `turnetl filter`.",
+    )
+    UNKNOWN = "unknown", "The graph did not answer, so the state of the turn is not known."
+
+
+class StaleReason(_Reason):
+    """Why a committed turn differs from what a run would commit today.
+
+    The members are in order of precedence: a turn is stale for the first one that applies.
+    """
+
+    NOISE = "noise", "A noise rule matches the turn now."
+    CONTENT_CHANGED = "content_changed", "The content of the turn changed in its archive."
+    TEXT_CHANGED = "text_changed", "The episode text of the turn is rendered differently now."
+    RECIPE_CHANGED = (
+        "recipe_changed",
+        "The extractor, a template, the ontology or the model changed.",
+    )

@@ -1,0 +1,280 @@
+"""The turns of one group into the graph, oldest first: extract ahead, resolve, embed, commit.
+
+A turn is either committed completely or not at all, so a run may be killed at any point and
+repeated.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from turnetl.errors import BadTurn, Exhausted, TurnetlError
+from turnetl.extraction.port import Extractor, Resolved
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.port import GraphStore
+from turnetl.ingest import lease_owner
+from turnetl.ingest.commit import build_change, build_receipt, commit_turn, invalidated_facts
+from turnetl.ingest.prefetch import prefetch_extractions
+from turnetl.ingest.quarantine import Quarantine, QuarantineEntry
+from turnetl.llm.port import Embedder
+from turnetl.model import Change, Episode, GroupId, Lease, Profile, Receipt, TurnId
+
+log = logging.getLogger(__name__)
+
+_MAX_CONSECUTIVE_FAILURES = 5
+"""After this many failed turns in a row the cause is not the content of a turn: the run stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRun:
+    """The identity of a run, its clock and its limits."""
+
+    run_id: str
+    owner: str
+    """Of the leases, from `lease_owner.owner_name`."""
+    clock: Callable[[], datetime]
+    lease_ttl: timedelta
+    """How long a lease runs without renewal."""
+    prefetch: int
+    """Turns whose extraction may run ahead of the commit."""
+    retry_delay: float = 0.5
+    """Seconds before the first retry of a commit without an answer; doubled with each retry."""
+    invalidation_alert: int = 10
+    """Facts that a turn may invalidate; a turn that invalidates more is logged and reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestProgress:
+    """What a run has done with the turns of a group so far."""
+
+    committed: int
+    quarantined: int
+    skipped: int = 0
+    """Another run committed them after this run was planned."""
+    discarded: Mapping[str, int] = field(default_factory=dict)
+    """Extracted entities and facts that were discarded, by reason."""
+    invalidations: Mapping[TurnId, int] = field(default_factory=dict)
+    """For each turn that invalidated unusually many facts: how many."""
+
+    @property
+    def turns(self) -> int:
+        return self.committed + self.quarantined + self.skipped
+
+
+class TurnPipeline:
+    """Ingests turns of one group into one graph."""
+
+    def __init__(
+        self,
+        store: GraphStore,
+        extractor: Extractor[Any],
+        embedder: Embedder,
+        quarantine: Quarantine,
+        run: IngestRun,
+    ) -> None:
+        self._store = store
+        self._extractor = extractor
+        self._embedder = embedder
+        self._quarantine = quarantine
+        self._run = run
+        self.done = IngestProgress(0, 0)
+        """Progress so far, also after `ingest` raised."""
+
+    async def ingest(
+        self,
+        group_id: GroupId,
+        episodes: Iterable[Episode],
+        context: Mapping[TurnId, Sequence[TurnId]],
+        progress: Callable[[IngestProgress], None],
+    ) -> IngestProgress:
+        """Commit the turns that `context` has as keys, in the order of `episodes`.
+
+        Turns that the graph holds already are skipped: another run may have committed them.
+
+        Args:
+            group_id: the group; this run holds its lease meanwhile.
+            episodes: the turns to commit and the turns of their context, in table order.
+            context: for each turn to commit, the earlier turns to show the model.
+            progress: called with the progress so far after each turn.
+
+        Raises:
+            GraphBusy: another run holds the group, or the graph stopped answering; committed turns
+                stay.
+            Exhausted: several turns in a row failed.
+        """
+        async with self._leased(group_id) as lease:
+            contents = await self._store.load(group_id)
+            context = self._skip_committed(contents.receipts, context)
+            if self.done.skipped:
+                progress(self.done)
+            group = MirrorGroup(contents)
+            failures = 0
+            turns = prefetch_extractions(episodes, context, self._extract, limit=self._run.prefetch)
+            async with aclosing(turns) as prefetched:
+                async for episode, extraction in prefetched:
+                    try:
+                        await self._ingest_turn(lease, group, episode, await extraction)
+                        failures = 0
+                    except BadTurn as error:
+                        self._quarantine_turn(episode, error)
+                        failures += 1
+                    if failures >= _MAX_CONSECUTIVE_FAILURES:
+                        raise _too_many_failures(group_id, failures)
+                    progress(self.done)
+        return self.done
+
+    @asynccontextmanager
+    async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:
+        """Hold the lease of the group, and renew it in the background."""
+        recipe = self._extractor.recipe(group)
+        # In a thread: an embedder behind HTTP may have to ask its server.
+        dimensions = await asyncio.to_thread(lambda: self._embedder.dimensions)
+        profile = Profile(self._embedder.name, dimensions, recipe)
+        lease = await self._store.acquire(
+            group,
+            profile,
+            owner=self._run.owner,
+            now=self._run.clock(),
+            ttl=self._run.lease_ttl,
+            is_dead=lease_owner.is_dead,
+        )
+        renewal = asyncio.create_task(self._renew(lease))
+        try:
+            yield lease
+        finally:
+            renewal.cancel()
+            with suppress(asyncio.CancelledError):
+                await renewal
+            # The graph itself may have failed; the lease then expires.
+            with suppress(TurnetlError):
+                await self._store.release(lease)
+
+    async def _renew(self, lease: Lease) -> None:
+        """Renew the lease during long requests; the fence protects the group, not the renewal."""
+        while True:
+            await asyncio.sleep(self._run.lease_ttl.total_seconds() / 3)
+            with suppress(TurnetlError):
+                await self._store.renew(lease, now=self._run.clock(), ttl=self._run.lease_ttl)
+
+    def _skip_committed(
+        self, receipts: Iterable[Receipt], context: Mapping[TurnId, Sequence[TurnId]]
+    ) -> Mapping[TurnId, Sequence[TurnId]]:
+        """Return the context of the turns that are not in the graph, read under the lease.
+
+        The plan is older than the lease, so another run may have committed some of its turns. They
+        must not be extracted, and paid for, a second time.
+        """
+        committed = {receipt.turn_id for receipt in receipts}
+        skipped = [turn for turn in context if turn in committed]
+        for turn in skipped:
+            self._quarantine.release(turn)
+        self.done = replace(self.done, skipped=self.done.skipped + len(skipped))
+        return {turn: earlier for turn, earlier in context.items() if turn not in committed}
+
+    async def _extract(self, episode: Episode, context: Sequence[Episode]) -> Any:
+        with _as_bad_turn(episode):
+            return await self._extractor.extract(episode, context)
+
+    async def _ingest_turn(
+        self, lease: Lease, group: MirrorGroup, episode: Episode, extracted: Any
+    ) -> None:
+        """Resolve, embed and commit one turn, then apply it to the group in memory."""
+        now, run = self._run.clock(), self._run
+        with _as_bad_turn(episode):
+            resolved = await self._extractor.resolve(episode, extracted, group, now=now)
+            resolved = await self._embed(resolved)
+            change = build_change(episode, resolved, group)
+            recipe = self._extractor.recipe(episode.turn.group_id, episode.kind)
+            receipt = build_receipt(change, run_id=run.run_id, recipe=recipe, now=now)
+        written = await commit_turn(
+            self._store,
+            lease,
+            change,
+            receipt,
+            clock=run.clock,
+            lease_ttl=run.lease_ttl,
+            retry_delay=run.retry_delay,
+        )
+        group.apply(change, receipt)
+        self._quarantine.release(episode.turn_id)
+        self._count(change, resolved, written=written)
+
+    async def _embed(self, resolved: Resolved) -> Resolved:
+        """Return the resolved turn with a vector for every entity name and every fact."""
+        names = [entity.name for entity in resolved.entities if entity.embedding is None]
+        texts = [fact.text for fact in resolved.facts if fact.embedding is None]
+        vectors = iter(await self._embedder.embed([*names, *texts]) if names or texts else ())
+        return replace(
+            resolved,
+            entities=tuple(
+                entity if entity.embedding is not None else replace(entity, embedding=next(vectors))
+                for entity in resolved.entities
+            ),
+            facts=tuple(
+                fact if fact.embedding is not None else replace(fact, embedding=next(vectors))
+                for fact in resolved.facts
+            ),
+        )
+
+    def _count(self, change: Change, resolved: Resolved, *, written: bool) -> None:
+        done = self.done
+        if not written:
+            self.done = replace(done, skipped=done.skipped + 1)
+            return
+        turn, facts = change.episode.turn, len(invalidated_facts(change))
+        invalidations = done.invalidations
+        if facts > self._run.invalidation_alert:
+            log.warning(
+                "a turn invalidated many facts", extra={"turn_id": turn.turn_id, "facts": facts}
+            )
+            invalidations = {**invalidations, turn.turn_id: facts}
+        self.done = replace(
+            done,
+            committed=done.committed + 1,
+            discarded=_add_counts(done.discarded, resolved.discarded),
+            invalidations=invalidations,
+        )
+
+    def _quarantine_turn(self, episode: Episode, error: BadTurn) -> None:
+        turn = episode.turn
+        log.info("turn quarantined", extra={"turn_id": turn.turn_id, "reason": str(error)})
+        self._quarantine.add(
+            QuarantineEntry(
+                turn_id=turn.turn_id,
+                reason=str(error),
+                archive=turn.archive,
+                first_line=turn.first_line,
+                run_id=self._run.run_id,
+                failed_at=self._run.clock(),
+            )
+        )
+        self.done = replace(self.done, quarantined=self.done.quarantined + 1)
+
+
+@contextmanager
+def _as_bad_turn(episode: Episode) -> Iterator[None]:
+    """Convert unexpected exceptions into BadTurn: one turn's content must not end the run."""
+    try:
+        yield
+    except TurnetlError:
+        raise
+    except Exception as error:
+        turn = episode.turn
+        log.info("unexpected error in a turn", exc_info=error, extra={"turn_id": turn.turn_id})
+        raise BadTurn(f"{type(error).__name__}: {error}") from error
+
+
+def _add_counts(counts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    names = sorted({*counts, *more})
+    return {name: counts.get(name, 0) + more.get(name, 0) for name in names}
+
+
+def _too_many_failures(group: GroupId, failures: int) -> Exhausted:
+    return Exhausted(
+        f"group `{group}`: {failures} turns in a row failed; `turnetl status` shows the reasons: "
+        "correct the cause, then run `turnetl retry`"
+    )
