@@ -35,7 +35,7 @@ from turnetl.parse.name_collisions import with_joined
 from turnetl.report import backfill as shown
 from turnetl.report.ingest import is_failure
 from turnetl.report.status import without_time
-from turnetl.settings import ExtractorName, Settings, from_process, units
+from turnetl.settings import ExtractorName, Settings, load_settings, units
 
 _HOUR = timedelta(hours=1).total_seconds()
 
@@ -177,7 +177,7 @@ async def ingest_group(
 
 
 def _settings(config: str | None, lake: str | None, **given: Any) -> Settings:
-    settings = from_process(
+    settings = load_settings(
         Path(config).expanduser() if config else None,
         lake=lake or None,
         **given,
@@ -188,7 +188,7 @@ def _settings(config: str | None, lake: str | None, **given: Any) -> Settings:
 
 
 def _budget(said: str | list[str] | None) -> dict[str, int | float | None] | None:
-    return units.budget([said] if isinstance(said, str) else said) if said else None
+    return units.parse_budget([said] if isinstance(said, str) else said) if said else None
 
 
 def _absolute(paths: Sequence[str]) -> list[str]:

@@ -47,7 +47,7 @@ def read_from(tmp_path: Path) -> Callable[[str], ExtractionConfig]:
 
     def read(text: str) -> ExtractionConfig:
         path.write_text(text)
-        return settings.read({}, config=path, folders=(), given={}).extraction
+        return settings.read_settings({}, config=path, folders=(), arguments={}).extraction
 
     return read
 
@@ -241,7 +241,9 @@ def test_what_the_environment_says_wrongly_is_not_said_of_the_file(tmp_path: Pat
     path = tmp_path / "graphiti.config.json"
     path.write_text('{"extraction": {"reflexion": 9, "preprocessing_mode": "append"}}')
     with pytest.raises(BadUsage, match="reflexion") as refused:
-        settings.read({"TURNETL_EXTRACTION__REFLEXION": "8"}, config=path, folders=(), given={})
+        settings.read_settings(
+            {"TURNETL_EXTRACTION__REFLEXION": "8"}, config=path, folders=(), arguments={}
+        )
     assert str(path) not in str(refused.value)
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from turnetl.errors import BadUsage
-from turnetl.settings import Settings, read, units
+from turnetl.settings import Settings, read_settings, units
 
 
 def settings(**environment: str) -> Settings:
     named = {f"TURNETL_{name}": value for name, value in environment.items()}
-    return read(named, config=None, folders=(), given={})
+    return read_settings(named, config=None, folders=(), arguments={})
 
 
 def test_without_anything_said_nothing_is_limited_and_answers_are_kept() -> None:
@@ -98,11 +98,11 @@ def test_what_a_section_is_told_wrong_is_said_of_the_setting_and_of_no_type() ->
     ],
 )
 def test_a_budget_is_said_as_people_say_it(said: str, means: dict[str, float | None]) -> None:
-    assert units.budget([said]) == means
+    assert units.parse_budget([said]) == means
 
 
 def test_a_budget_of_each_kind_holds_both() -> None:
-    assert units.budget(["5usd", "1m"]) == {"money": 5.0, "tokens": 1_000_000}
+    assert units.parse_budget(["5usd", "1m"]) == {"money": 5.0, "tokens": 1_000_000}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_budget_of_each_kind_holds_both() -> None:
 )
 def test_a_budget_that_could_be_misunderstood_is_refused(said: list[str]) -> None:
     with pytest.raises(BadUsage):
-        units.budget(said)
+        units.parse_budget(said)
 
 
 def test_settings_take_amounts_as_numbers_and_as_words() -> None:

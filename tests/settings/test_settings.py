@@ -4,13 +4,13 @@ from pathlib import Path
 import pytest
 
 from turnetl.errors import BadUsage
-from turnetl.settings import Settings, read
+from turnetl.settings import Settings, read_settings
 
 
 def settings(
     environment: dict[str, str] | None = None, config: Path | None = None, **given: object
 ) -> Settings:
-    return read(environment or {}, config=config, folders=(), given=given)
+    return read_settings(environment or {}, config=config, folders=(), arguments=given)
 
 
 def test_without_anything_said_the_graph_is_a_file_in_the_lake() -> None:
@@ -69,12 +69,12 @@ def test_a_config_of_graphiti_keeps_its_other_sections(tmp_path: Path) -> None:
     config.write_text(
         json.dumps({"database": {"x": 1}, "extraction": {"preprocessing_prompt": None}})
     )
-    found = read({}, config=None, folders=(tmp_path,), given={})
+    found = read_settings({}, config=None, folders=(tmp_path,), arguments={})
     assert found.extraction.preprocessing_prompt is None
 
 
 def test_a_config_that_does_not_exist_or_is_no_json_says_so(tmp_path: Path) -> None:
-    with pytest.raises(BadUsage, match="no config file"):
+    with pytest.raises(BadUsage, match="does not exist"):
         settings(config=tmp_path / "none.json")
     broken = tmp_path / "broken.json"
     broken.write_text("{")
@@ -113,15 +113,15 @@ def test_names_of_noise_rules_are_a_list_or_words_with_commas(tmp_path: Path) ->
 
 def test_what_is_said_of_noise_for_one_run_wins_over_the_same_name_before() -> None:
     before = settings({"TURNETL_NOISE__KEEP": "copy,repeat", "TURNETL_NOISE__DROP": "x"}).noise
-    now = before.also(("x",), ("copy",), None)
+    now = before.merged(("x",), ("copy",), None)
     assert (now.keep, now.drop) == (("repeat", "x"), ("copy",))
-    assert before.also((), (), None) == before
+    assert before.merged((), (), None) == before
 
 
 def test_a_file_of_rules_may_lie_at_home() -> None:
     said = settings({"TURNETL_NOISE__RULES": "~/noise.toml"})
     assert said.noise.rules == Path.home() / "noise.toml"
-    assert said.noise.also((), (), Path("~/other.toml")).rules == Path.home() / "other.toml"
+    assert said.noise.merged((), (), Path("~/other.toml")).rules == Path.home() / "other.toml"
 
 
 @pytest.mark.parametrize(("said", "means"), [("1", True), ("true", True), ("0", False)])

@@ -52,9 +52,9 @@ class CommonOptions:
     json: Annotated[bool, Parameter(negative="", help=JSON_HELP)] = False
 
     def settings(self, **given: Any) -> "Settings":
-        from turnetl.settings import from_process
+        from turnetl.settings import load_settings
 
-        return from_process(self.config, lake=self.lake, graph=self.graph, **given)
+        return load_settings(self.config, lake=self.lake, graph=self.graph, **given)
 
     def search(self) -> str:
         """Return the command that searches this very graph, up to the question."""
@@ -112,7 +112,7 @@ class NoiseOptions:
         """Return the settings with what was said."""
         if not self.one_off:
             return settings
-        noise = settings.noise.also(self.keep, self.drop, self.rules)
+        noise = settings.noise.merged(self.keep, self.drop, self.rules)
         return settings.model_copy(update={"noise": noise})
 
 
@@ -179,9 +179,9 @@ class ExtractionOptions:
         """What of it is a setting."""
         if not self.budget:
             return {}
-        from turnetl.settings.units import budget
+        from turnetl.settings.units import parse_budget
 
-        return {"budget": budget(self.budget)}
+        return {"budget": parse_budget(self.budget)}
 
     def limits(self) -> "RunOptions":
         from turnetl.pipeline import RunOptions

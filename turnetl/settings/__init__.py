@@ -1,10 +1,11 @@
-"""What a run needs to know, read once and frozen.
+"""The settings of a run: read once, then frozen.
 
-Order: what is handed in, then the environment (`TURNETL_*`, nested names with `__`), then the
-`turnetl` and `extraction` sections of a JSON config, then the defaults. Unknown names are refused;
-secrets are never printed.
+Precedence: arguments (command-line options, parameters of a flow), then the environment
+(`TURNETL_*`, sections separated by `__`), then the `turnetl` and `extraction` sections of a JSON
+config file, then the defaults. Unknown names are refused. Secrets are never printed.
 """
 
+from turnetl.settings.loading import load_settings, read_settings
 from turnetl.settings.model import ExtractorName, Settings
 from turnetl.settings.sections import (
     BudgetSettings,
@@ -12,17 +13,17 @@ from turnetl.settings.sections import (
     ModelSettings,
     NoiseSettings,
 )
-from turnetl.settings.sources import CONFIG_NAME, ENV, from_process, read
+from turnetl.settings.sources import CONFIG_NAME, ENV_PREFIX
 
 __all__ = [
     "CONFIG_NAME",
-    "ENV",
+    "ENV_PREFIX",
     "BudgetSettings",
     "EmbedderSettings",
     "ExtractorName",
     "ModelSettings",
     "NoiseSettings",
     "Settings",
-    "from_process",
-    "read",
+    "load_settings",
+    "read_settings",
 ]

@@ -1,4 +1,4 @@
-"""What is wrong with the settings, in a sentence that never tells the value: it may be a secret."""
+"""Invalid settings as one sentence that never contains the value: it may be a secret."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args, get_origin
@@ -7,65 +7,70 @@ from pydantic import BaseModel, ValidationError
 
 from turnetl.settings.model import Settings
 
-_OURS = "Value error, "
-"""Put by pydantic before what our own checks say."""
+_PREFIX = "TURNETL_"
+_OWN_MESSAGE = "Value error, "
+"""Pydantic puts this before the messages of our own validators."""
 
 
-def sentence(error: ValidationError, prefix: str) -> str:
-    """Return what is wrong first: which setting, what its variable is called, what it should be.
-
-    Args:
-        error: of the whole settings.
-        prefix: of the environment's names.
-    """
+def error_sentence(error: ValidationError) -> str:
+    """Return the first error: the setting, its environment variable, and what it must be."""
     first = error.errors(include_input=False, include_url=False)[0]
-    steps = _named(first["loc"])
-    name = ".".join(steps)
-    variable = prefix + "__".join(steps).upper()
+    path = _setting_path(first["loc"])
     if first["type"] == "extra_forbidden":
-        known = ", ".join(_known(steps[:-1]))
-        return f"unknown setting `{name}` (environment `{variable}`); known are {known}"
-    return f"setting `{name}` (environment `{variable}`): {first['msg'].removeprefix(_OURS)}"
+        return unknown_sentence(path)
+    return f"setting {_names(path)}: {first['msg'].removeprefix(_OWN_MESSAGE)}"
 
 
-def _named(place: Sequence[int | str]) -> list[str]:
-    """Return the place without what pydantic adds: which of several types it tried."""
-    steps: list[str] = []
-    inside: Any = Settings
+def unknown_sentence(path: Sequence[str]) -> str:
+    """Return the sentence that refuses an unknown setting and lists the known ones beside it."""
+    known = ", ".join(_known(path[:-1]))
+    return f"unknown setting {_names(path)}; known are {known}"
+
+
+def _names(path: Sequence[str]) -> str:
+    return f"`{'.'.join(path)}` (environment `{_PREFIX}{'__'.join(path).upper()}`)"
+
+
+def _setting_path(place: Sequence[int | str]) -> list[str]:
+    """Return the place without the steps that pydantic adds for the members of a union."""
+    path: list[str] = []
+    annotation: Any = Settings
     for step in place:
-        if inside is None:
+        if annotation is None:
             break
-        steps.append(str(step))
-        inside = _below(inside, str(step))
-    return steps
+        path.append(str(step))
+        annotation = _annotation_below(annotation, str(step))
+    return path
 
 
 def _known(section: Sequence[str]) -> list[str]:
-    """Return the names of the settings in a section, each with the sections that it lies in."""
-    inside: Any = Settings
+    """Return the settings of a section, each with the sections that contain it."""
+    annotation: Any = Settings
     for step in section:
-        inside = _below(inside, step)
-    model = _section(inside) or Settings
+        annotation = _annotation_below(annotation, step)
+    model = _model_of(annotation)
+    if model is None:
+        section, model = (), Settings
     return [".".join((*section, name)) for name in model.model_fields]
 
 
-def _below(inside: Any, step: str) -> Any:
-    """Return the type of what lies under that name; None if nothing can."""
-    model = _section(inside)
+def _annotation_below(annotation: Any, step: str) -> Any:
+    """Return the type of the value of that name; None if the type has no names."""
+    model = _model_of(annotation)
     if model is not None:
         field = model.model_fields.get(step)
         return field.annotation if field is not None else None
-    mapping = next((one for one in _unions(inside) if _is_mapping(one)), None)
+    mapping = next((member for member in _members(annotation) if _is_mapping(member)), None)
     return get_args(mapping)[1] if mapping is not None else None
 
 
-def _section(inside: Any) -> type[BaseModel] | None:
-    models = (one for one in _unions(inside) if isinstance(one, type))
-    return next((one for one in models if issubclass(one, BaseModel)), None)
+def _model_of(annotation: Any) -> type[BaseModel] | None:
+    types = (member for member in _members(annotation) if isinstance(member, type))
+    return next((member for member in types if issubclass(member, BaseModel)), None)
 
 
-def _unions(annotation: Any) -> tuple[Any, ...]:
-    """Return the types that an annotation allows: itself, or those of `A | None`."""
+def _members(annotation: Any) -> tuple[Any, ...]:
+    """Return the types that an annotation allows: itself, or the members of `A | None`."""
     if _is_mapping(annotation) or isinstance(annotation, type):
         return (annotation,)
     return get_args(annotation)

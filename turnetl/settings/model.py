@@ -1,9 +1,10 @@
-"""All that a run may be told, as one frozen object."""
+"""The settings of a run as one frozen object."""
 
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.settings.sections import (
@@ -19,54 +20,80 @@ _LONGEST_QUIET = 10 * 366 * 24 * 60
 """Minutes: ten years."""
 
 
-class Settings(BaseModel):
-    """Everything a run may be told."""
+class Settings(BaseSettings):
+    """All settings of a run.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    The constructor takes arguments and defaults only, so that the same call gives the same
+    settings everywhere. `load_settings` also reads the environment and the config file.
+    """
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        env_prefix="turnetl_",
+        env_nested_delimiter="__",
+        case_sensitive=True,  # names are lower-cased once, where the environment is read
+        enable_decoding=False,  # lists are separated by commas, not written as JSON
+        use_attribute_docstrings=True,
+    )
 
     lake: Path = Path("data/lake")
+    """Folder of the tables, the journal and the embedded graph."""
     graph: str | None = None
-    """`bolt://host:7687`, `neo4j+s://...` `ladybug:///path`; None: a Ladybug file in the lake."""
+    """URL of the graph: `bolt://host:7687`, `neo4j+s://…` or `ladybug:///path/file.lbug`. None: the
+    file `graph.lbug` in the lake."""
     graph_user: str = "neo4j"
+    """User of a Neo4j server. A user in the URL wins; `NEO4J_USER` is the fallback."""
     graph_password: SecretStr | None = None
-    """For a Neo4j server. A user and password in the URL win; `NEO4J_USER` and `NEO4J_PASSWORD`,
-    which other Graphiti programs read, stand in where nothing else is said."""
+    """Password of a Neo4j server. A password in the URL wins; `NEO4J_PASSWORD` is the fallback."""
     llm: ModelSettings = ModelSettings()
     budget: BudgetSettings = BudgetSettings()
     embedder: EmbedderSettings = EmbedderSettings()
     journal: bool = True
-    """Keep each answer of a model in the lake, so that it is never paid for twice."""
+    """Store each response of a model in the lake, so that no request is paid for twice."""
     extractor: ExtractorName | None = None
-    """None: `llm` if a provider is named, else `structural`."""
+    """What extracts entities and facts. None: `llm` if a provider is set, else `structural`."""
     extraction: ExtractionConfig = ExtractionConfig()
     noise: NoiseSettings = NoiseSettings()
     redact_personal: bool = False
-    """Cut out also what points to a person: e-mail addresses, names of home folders, IP addresses.
-    A change makes archives be read anew."""
+    """Also redact e-mail addresses, names of home folders and IP addresses. A change makes the next
+    run read all archives again."""
     group: str | None = None
-    """Where turns go: a name, or a template of {project}, {format}, {user} and {host}; None: one
-    group a project."""
+    """Group of all turns: a name, or a template of {project}, {format}, {user} and {host}. None:
+    one group per project."""
     group_map: Path | None = None
-    """A TOML file with exceptions from that."""
+    """TOML file with exceptions from `group`."""
     jobs: int | None = Field(default=None, ge=1)
-    """Archives read side by side; None: as many as there are cores."""
+    """Archives parsed in parallel. None: one per core."""
     group_concurrency: int = Field(default=4, ge=1)
-    """Groups ingested side by side; the turns of one group never are."""
+    """Groups ingested concurrently. The turns of one group are always ingested one by one."""
     context_turns: int = Field(default=3, ge=0)
-    """Earlier turns of the same session that a model is shown."""
+    """Earlier turns of the same session that the model sees as context."""
     prefetch: int = Field(default=16, ge=1)
-    """Turns whose extraction may run ahead of the commit."""
+    """Turns of a group that may be extracted ahead of the commit."""
     invalidation_alert: int = Field(default=10, ge=0)
-    """A turn that retires more facts than this is named in the report."""
+    """The report names each turn that invalidates more facts than this."""
     quiet_minutes: float = Field(default=30, ge=0, le=_LONGEST_QUIET)
-    """A last turn is over when nothing was written for so long."""
+    """Minutes without a new row after which the last turn of a session counts as finished."""
     lease_seconds: float = Field(default=120, gt=0)
-    """How long a group stays ours if we fall silent."""
+    """Seconds for which a run that no longer responds keeps its lease on a group."""
 
     @field_validator("lake", "group_map")
     @classmethod
-    def _at_home(cls, path: Path | None) -> Path | None:
+    def _expand_home(cls, path: Path | None) -> Path | None:
         return path.expanduser() if path else path
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - as above
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take arguments only: `turnetl.settings.loading` hands in the other sources."""
+        return (init_settings,)
 
     @property
     def graph_url(self) -> str:

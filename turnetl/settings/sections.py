@@ -1,4 +1,4 @@
-"""The sections of the settings, each frozen and by itself."""
+"""The sections of the settings. Each is frozen and validates itself."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,89 +19,95 @@ Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]
 EmbedderName = Literal["local", "openai-compatible"]
 
 _HOUR = 60 * 60
-_URL = "it begins with http:// or https://"
+_SECTION = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-def _url(said: str | None) -> str | None:
-    if said is not None and not said.startswith(("http://", "https://")):
-        raise ValueError(f"this is no URL: {_URL}")
-    return said
+def _check_url(value: str | None) -> str | None:
+    if value is not None and not value.startswith(("http://", "https://")):
+        raise ValueError("must be a URL that begins with http:// or https://")
+    return value
 
 
-Url = Annotated[str, BeforeValidator(_url)]
+Url = Annotated[str, BeforeValidator(_check_url)]
 
 
 class ModelSettings(BaseModel):
-    """The language model, if there is one."""
+    """The language model."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = _SECTION
 
     provider: Provider = "none"
+    """Provider of the model: `openai`, `openai-compatible`, `anthropic`, `gemini` or `none`."""
     base_url: Url | None = None
-    """Of an OpenAI-compatible server, up to and with `/v1`."""
+    """URL of an OpenAI-compatible server, including `/v1`."""
     model: str | None = None
+    """Name of the model, as the provider spells it."""
     api_key: SecretStr | None = None
+    """API key of the provider."""
     concurrency: int = Field(default=8, ge=1)
-    """Calls in flight, over all groups."""
+    """Requests in flight, over all groups."""
     models: dict[str, str] = Field(default_factory=dict)
     """Other models of the same provider for some prompts, by the beginning of the prompt's name:
-    `dedupe_nodes`, `extract_edges.extract_timestamps`; `small` stands for those that Graphiti sends
-    to a small model. In the environment `name=model`, parted by commas."""
+    `dedupe_nodes`, `extract_edges.extract_timestamps`. `small` names the model for the prompts that
+    Graphiti sends to a small model. In the environment `name=model`, separated by commas."""
     effort: str | None = None
-    """How much a model that thinks shall think, in the provider's words; None: as little as it
-    can."""
+    """Reasoning effort, as the provider names its levels. None: the lowest level."""
     requests_per_minute: int | None = Field(default=None, ge=1)
+    """Rate limit in requests per minute, over all groups of a run."""
     tokens_per_minute: int | None = Field(default=None, ge=1)
+    """Rate limit in tokens per minute, over all groups of a run."""
     timeout_seconds: float = Field(default=120, gt=0, le=_HOUR)
-    """An answer is waited for so long."""
+    """Timeout of a request, in seconds."""
 
     @field_validator("models", mode="before")
     @classmethod
-    def _by_prompt(cls, said: object) -> object:
-        if not isinstance(said, str):
-            return said
-        pairs = [one.partition("=") for one in said.split(",") if one.strip()]
+    def _split_models(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        pairs = [pair.partition("=") for pair in value.split(",") if pair.strip()]
         if not all(name.strip() and model.strip() for name, _, model in pairs):
-            raise ValueError("say `prompt=model`, parted by commas")
+            raise ValueError("must be `prompt=model`, separated by commas")
         return {name.strip(): model.strip() for name, _, model in pairs}
 
     @field_validator("models")
     @classmethod
-    def _named(cls, models: dict[str, str]) -> dict[str, str]:
-        if unnamed := [name for name, model in models.items() if not (name and model)]:
-            raise ValueError(f"`{unnamed[0]}` and its model must not be empty")
+    def _check_models(cls, models: dict[str, str]) -> dict[str, str]:
+        if empty := [name for name, model in models.items() if not (name and model)]:
+            raise ValueError(f"`{empty[0]}` and its model must not be empty")
         return models
 
 
 class BudgetSettings(BaseModel):
-    """What a run may use at most; then it stops, and the next one goes on."""
+    """The limit of a run: it stops there, and the next run continues."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = _SECTION
 
-    tokens: Annotated[int | None, BeforeValidator(units.tokens)] = Field(default=None, gt=0)
-    """Of prompts and answers; also `200k`."""
-    money: Annotated[float | None, BeforeValidator(units.money)] = Field(
+    tokens: Annotated[int | None, BeforeValidator(units.parse_tokens)] = Field(default=None, gt=0)
+    """Tokens of prompts and completions; also written `200k`."""
+    money: Annotated[float | None, BeforeValidator(units.parse_money)] = Field(
         default=None, gt=0, allow_inf_nan=False
     )
-    """US dollars; also `5usd`."""
+    """US dollars; also written `5usd`."""
 
 
 class EmbedderSettings(BaseModel):
-    """What makes vectors of texts. A graph stays with the one it was begun with."""
+    """The embedder. A graph keeps the embedder that its first turn was ingested with."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = _SECTION
 
     provider: EmbedderName = "local"
-    """`local` needs no network and no key."""
+    """`local` needs neither network nor key; `openai-compatible` sends requests."""
     base_url: Url | None = None
-    """Up to and with `/v1`; None: OpenAI's own."""
+    """URL of the server, including `/v1`. None: OpenAI's own."""
     model: str | None = None
+    """Name of the embedding model."""
     api_key: SecretStr | None = None
+    """API key of the server."""
     dimensions: int | None = Field(default=None, ge=1, le=16_384)
-    """Asked for, of models that give vectors of several lengths; None: as the model gives them."""
+    """Dimensions to request from a model that supports several. None: the model's default."""
 
     @model_validator(mode="after")
-    def _whole(self) -> "EmbedderSettings":
+    def _check_complete(self) -> "EmbedderSettings":
         if self.provider == "local":
             return self
         if self.model is None:
@@ -112,34 +118,34 @@ class EmbedderSettings(BaseModel):
 
 
 class NoiseSettings(BaseModel):
-    """Which rules speak against a turn."""
+    """Which noise rules mark turns."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = _SECTION
 
     keep: tuple[str, ...] = ()
-    """Names of rules that mark nothing; in the environment parted by commas."""
+    """Rules to disable, by name; in the environment separated by commas."""
     drop: tuple[str, ...] = ()
-    """Names of rules that mark, though they do not unless asked to."""
+    """Rules to enable that are disabled by default, by name; separated as in `keep`."""
     rules: Path | None = None
-    """A TOML file with rules of a person's own."""
+    """TOML file with rules of your own."""
 
     @field_validator("keep", "drop", mode="before")
     @classmethod
-    def _listed(cls, names: object) -> object:
-        given = [names] if isinstance(names, str) else names
-        if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
-            return names
-        return [name.strip() for one in given for name in one.split(",") if name.strip()]
+    def _split_names(cls, value: object) -> object:
+        names = [value] if isinstance(value, str) else value
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            return value
+        return [name.strip() for part in names for name in part.split(",") if name.strip()]
 
     @field_validator("rules")
     @classmethod
-    def _at_home(cls, path: Path | None) -> Path | None:
+    def _expand_home(cls, path: Path | None) -> Path | None:
         return path.expanduser() if path else path
 
-    def also(
+    def merged(
         self, keep: tuple[str, ...], drop: tuple[str, ...], rules: Path | None
     ) -> "NoiseSettings":
-        """Return these with what is said for one run: a name said now wins over the same before."""
+        """Return these settings with those of one run, which win where both name the same rule."""
         return NoiseSettings(
             keep=(*(name for name in self.keep if name not in drop), *keep),
             drop=(*(name for name in self.drop if name not in keep), *drop),

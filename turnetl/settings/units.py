@@ -1,4 +1,4 @@
-"""Amounts as a person says them: `5usd`, `$5`, `2.50`, `200k tokens`."""
+"""Amounts as people write them: `5usd`, `$5`, `2.50`, `200k tokens`."""
 
 import math
 import re
@@ -11,83 +11,83 @@ _AMOUNT = re.compile(
     r"(?P<unit>usd|dollars?|tokens?|tok)?",
     re.IGNORECASE,
 )
-_TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
-_MUCH_MONEY = 1_000
-"""Dollars. A bare number of so many is more likely to be meant as tokens."""
-_FORMS = "say for example `5usd`, `$2.50`, `200k tokens` or `1.5m tokens`"
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
+_AMBIGUOUS_DOLLARS = 1_000
+"""From this amount on, a number without a unit is more likely to mean tokens."""
+_EXAMPLES = "write for example `5usd`, `$2.50`, `200k tokens` or `1.5m tokens`"
 _OFF = "none"
 
 
-def budget(said: Sequence[str]) -> dict[str, int | float | None]:
-    """Return what was said of a budget: `money` in US dollars, `tokens`, or both.
+def parse_budget(amounts: Sequence[str]) -> dict[str, int | float | None]:
+    """Return a budget as `money` in US dollars, `tokens`, or both.
 
     Args:
-        said: an amount of money, one of tokens, or one of each; or the word `none` alone, which
-            takes back both.
+        amounts: an amount of money, one of tokens, or one of each; or only the word `none`, which
+            removes both limits.
 
     Raises:
-        BadUsage: something else; says how to say it.
+        BadUsage: an amount is neither; the message gives examples.
     """
-    if [one.strip().lower() for one in said] == [_OFF]:
+    if [amount.strip().lower() for amount in amounts] == [_OFF]:
         return {"money": None, "tokens": None}
-    found: dict[str, int | float | None] = {}
-    for one in said:
-        kind, amount = _amount(one)
-        if kind in found:
-            raise BadUsage(f"two budgets of {kind} were given; say one of money, one of tokens")
-        found[kind] = amount
-    return found
+    budget: dict[str, int | float | None] = {}
+    for text in amounts:
+        kind, amount = _parse_amount(text)
+        if kind in budget:
+            raise BadUsage(f"two budgets of {kind} were given; give one of money, one of tokens")
+        budget[kind] = amount
+    return budget
 
 
-def money(said: object) -> object:
-    """Return dollars for a text that says so; what is no text is left to be judged elsewhere.
+def parse_money(value: object) -> object:
+    """Return US dollars for a text. Values of other types are returned as they are.
 
     Raises:
-        ValueError: the text says something else.
+        ValueError: the text is not an amount of money.
     """
-    return _of_kind("money", said)
+    return _parse_kind("money", value)
 
 
-def tokens(said: object) -> object:
-    """As `money`, for a number of tokens; a bare number counts tokens."""
-    if isinstance(said, str) and said.strip().isdecimal():
-        return int(said)
-    return _of_kind("tokens", said)
+def parse_tokens(value: object) -> object:
+    """Return a number of tokens for a text, as `parse_money`; a number without a unit is tokens."""
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    return _parse_kind("tokens", value)
 
 
-def _of_kind(wanted: str, said: object) -> object:
-    if not isinstance(said, str):
-        return said
-    if said.strip().lower() == _OFF:
+def _parse_kind(expected: str, value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    if value.strip().lower() == _OFF:
         return None
     try:
-        kind, amount = _amount(said)
+        kind, amount = _parse_amount(value)
     except BadUsage as error:
         raise ValueError(str(error)) from None
-    if kind != wanted:
-        raise ValueError(f"this says {kind}, and {wanted} belong here; {_FORMS}")
+    if kind != expected:
+        raise ValueError(f"this is an amount of {kind}, expected {expected}; {_EXAMPLES}")
     return amount
 
 
-def _amount(said: str) -> tuple[str, int | float]:
-    """Return `money` or `tokens`, and how much."""
-    found = _AMOUNT.fullmatch(said.strip())
-    if found is None:
-        raise BadUsage(f"`{said}` is no budget; {_FORMS}")
-    number = float(re.sub("[,_]", "", found["number"]))
-    times, unit = (found["times"] or "").lower(), (found["unit"] or "").lower()
-    is_money = bool(found["sign"]) or unit in ("usd", "dollar", "dollars")
-    if is_money and (times or unit.startswith("tok")):
-        raise BadUsage(f"`{said}` is no budget: money and tokens at once; {_FORMS}")
-    if not is_money and not times and not unit:
-        is_money = _not_too_much(number, said)
+def _parse_amount(text: str) -> tuple[str, int | float]:
+    """Return `money` or `tokens`, and the amount."""
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None:
+        raise BadUsage(f"`{text}` is not a budget; {_EXAMPLES}")
+    number = float(re.sub("[,_]", "", match["number"]))
+    factor, unit = (match["times"] or "").lower(), (match["unit"] or "").lower()
+    is_money = bool(match["sign"]) or unit in ("usd", "dollar", "dollars")
+    if is_money and (factor or unit.startswith("tok")):
+        raise BadUsage(f"`{text}` is not a budget: it mixes money and tokens; {_EXAMPLES}")
+    if not is_money and not factor and not unit:
+        is_money = _are_dollars(number, text)
     if not (math.isfinite(number) and number > 0):
-        raise BadUsage(f"`{said}` is no budget: it must be more than nothing; {_FORMS}")
-    return ("money", number) if is_money else ("tokens", round(number * _TIMES[times]))
+        raise BadUsage(f"`{text}` is not a budget: it must be more than zero; {_EXAMPLES}")
+    return ("money", number) if is_money else ("tokens", round(number * _FACTORS[factor]))
 
 
-def _not_too_much(number: float, said: str) -> bool:
-    """Take a bare number as dollars, unless that is hardly meant."""
-    if number >= _MUCH_MONEY:
-        raise BadUsage(f"`{said}` could be dollars or tokens: say `{said}usd` or `{said} tokens`")
+def _are_dollars(number: float, text: str) -> bool:
+    """Read a number without a unit as dollars; refuse one that is too large to be meant so."""
+    if number >= _AMBIGUOUS_DOLLARS:
+        raise BadUsage(f"`{text}` could be dollars or tokens; write `{text}usd` or `{text} tokens`")
     return True
