@@ -183,7 +183,7 @@ def test_a_rule_that_another_one_forestalls_is_explained_by_itself(shop: Path) -
     own = write_archive(shop / "own.toml", [OWN.replace("(?i)lunch", ".")])
     settings = Settings(lake=shop / "data/lake", noise=NoiseSettings(rules=own))
     (group,) = pipeline.explain(settings, "lunch").groups
-    assert (group.turns, group.named) == (4, 2)
+    assert (group.turns, group.attributed) == (4, 2)
 
 
 def test_the_rules_are_listed_for_people_and_programs(once: Path) -> None:
@@ -198,7 +198,7 @@ def test_every_rule_that_is_listed_can_be_explained(once: Path) -> None:
     settings = Settings(lake=once / "data/lake")
     for rule in wiring.rules(settings):
         told = pipeline.explain(settings, rule.name)
-        assert (told.rule.why, told.on) == (rule.why, rule.on)
+        assert (told.rule.why, told.active) == (rule.why, rule.on_by_default)
 
 
 @pytest.mark.parametrize("option", ["--explain", "--keep", "--drop"])

@@ -347,6 +347,6 @@ def test_a_disk_without_room_is_said_and_the_old_table_stays(tmp_path: Path, wha
         check=False,
     )
     assert "cannot be written" in run.stderr.splitlines()[-1]
-    assert "turnetl.errors.Stop" in run.stderr.splitlines()[-1]
+    assert "turnetl.errors.Fatal" in run.stderr.splitlines()[-1]
     assert table(lake).read_bytes() == before
     assert [*table(lake).parent.iterdir()] == [table(lake)]

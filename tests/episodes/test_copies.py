@@ -9,16 +9,16 @@ import polars as pl
 from tests import frames
 from tests.builders import START, turn
 from turnetl import ids, schema
-from turnetl.episodes import episodes
+from turnetl.episodes import episode_table
 from turnetl.model import ClosedBy, SessionId, Turn, TurnId
 
 
 def made(*turns: Turn) -> pl.DataFrame:
     """The episodes, the same in each of a dozen orders in which the archives are read."""
-    first = episodes(frames.turns(*turns))
+    first = episode_table(frames.turns(*turns))
     orders = list(permutations(turns))
     for other in orders[:: -(-len(orders) // 12)]:
-        assert episodes(frames.turns(*other)).equals(first)
+        assert episode_table(frames.turns(*other)).equals(first)
     assert first.schema == schema.EPISODES.polars
     return first
 

@@ -14,7 +14,9 @@ from turnetl.model import GroupId
 from turnetl.noise import EMPTY, NoiseRule
 
 SHOUTS = NoiseRule("shouts", 1, "It is loud.", pl.col("user_text").str.contains("!"))
-CURT = NoiseRule("curt", 1, "It is short.", pl.col("user_text").str.len_chars() < 5, on=False)
+CURT = NoiseRule(
+    "curt", 1, "It is short.", pl.col("user_text").str.len_chars() < 5, on_by_default=False
+)
 
 
 def put(lake: Lake, group: str, *prompts: str, name: str = "a.jsonl", **fields: object) -> None:
@@ -40,17 +42,17 @@ def shown(lake: Lake, rule: NoiseRule, *today: NoiseRule, examples: int = 5) -> 
 def test_a_rule_is_counted_by_itself_and_by_the_turns_that_bear_its_name(tmp_path: Path) -> None:
     put(Lake(tmp_path), "shop", "go!", "stop the press!", "ok")
     told = shown(Lake(tmp_path), SHOUTS, CURT, SHOUTS)
-    assert told.on
-    assert [(of.turns, of.named, of.chars) for of in told.groups] == [(2, 1, 192)]
+    assert told.active
+    assert [(of.turns, of.attributed, of.chars) for of in told.groups] == [(2, 1, 192)]
     off = shown(Lake(tmp_path), CURT, SHOUTS)
-    assert not off.on
-    assert [(of.turns, of.named) for of in off.groups] == [(2, 0)]
+    assert not off.active
+    assert [(of.turns, of.attributed) for of in off.groups] == [(2, 0)]
 
 
 def test_a_rule_read_a_second_time_is_the_same_rule(tmp_path: Path) -> None:
     put(Lake(tmp_path), "shop", "go!")
-    again = NoiseRule(SHOUTS.name, SHOUTS.version, SHOUTS.why, SHOUTS.when)
-    assert shown(Lake(tmp_path), again, SHOUTS).on
+    again = NoiseRule(SHOUTS.name, SHOUTS.version, SHOUTS.why, SHOUTS.condition)
+    assert shown(Lake(tmp_path), again, SHOUTS).active
 
 
 def test_examples_are_of_different_prompts_and_of_all_groups(tmp_path: Path) -> None:
@@ -91,8 +93,8 @@ def test_the_rule_of_empty_texts_is_explained_by_what_is_rendered(tmp_path: Path
     lake = Lake(tmp_path)
     put(lake, "shop", "", " \n!", "why?", assistant_text="")
     told = explain(lake, lake.groups(), EMPTY, Filters(rules=(SHOUTS,)))
-    assert told.on
-    assert [(of.turns, of.named) for of in told.groups] == [(1, 1)]
+    assert told.active
+    assert [(of.turns, of.attributed) for of in told.groups] == [(1, 1)]
     assert [one.prompt for one in told.examples] == [""]
     put(lake, "zoo", "hm", assistant_text="Roar.")
     left_out = Filters(rules=(), patterns=("Roar.",))

@@ -8,7 +8,7 @@ import pytest
 from tests import frames, real
 from tests.builders import tool, turn
 from turnetl import parse
-from turnetl.episodes import classify, episodes
+from turnetl.episodes import classify, episode_table
 from turnetl.extraction.config import Kind
 from turnetl.lake import Lake
 from turnetl.model import ToolCall
@@ -22,7 +22,7 @@ CODE = "```python\nprint(1)\n```\n"
 
 def kind(*calls: ToolCall, **fields: Any) -> str:
     said: dict[str, Any] = {"user_text": "Go on.", "assistant_text": "Done.", **fields}
-    row = frames.turns(turn(tool_calls=calls, **said)).select(classify.KIND.alias("kind"))
+    row = frames.turns(turn(tool_calls=calls, **said)).select(classify.TURN_KIND.alias("kind"))
     return str(row.collect().item())
 
 
@@ -117,7 +117,7 @@ def test_a_config_may_name_the_kinds_that_there_are_and_no_others() -> None:
 
 
 def test_the_table_has_the_kind_of_every_turn() -> None:
-    table = episodes(frames.turns(turn("a"), turn("b", tool_calls=(FAILED, FAILED))))
+    table = episode_table(frames.turns(turn("a"), turn("b", tool_calls=(FAILED, FAILED))))
     assert dict(table.select("prompt_id", "kind").iter_rows()) == {
         "a": classify.CONVERSATIONAL,
         "b": classify.ERROR_HEAVY,
@@ -135,7 +135,9 @@ def test_of_the_turns_of_real_agents_no_kind_has_more_than_a_half(
         pl.col("format").is_in(["claude_code", "codex"])
     )
     shares = (
-        turns.select(classify.KIND.alias("kind")).collect()["kind"].value_counts(normalize=True)
+        turns.select(classify.TURN_KIND.alias("kind"))
+        .collect()["kind"]
+        .value_counts(normalize=True)
     )
     assert set(shares["kind"]) == set(classify.KINDS)
     assert shares["proportion"].max() < 0.5  # type: ignore[operator]  # a float

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests import frames
 from tests.builders import turn
-from turnetl.episodes import chunking, episodes
+from turnetl.episodes import chunking, episode_table
 from turnetl.episodes.tokens import estimate
 
 SPEAKERS = ("user: ", "assistant: ", "tools: ")
@@ -19,12 +19,12 @@ def tokens_of(*texts: str) -> list[int]:
 
 
 def cut(text: str, limit: int) -> list[str]:
-    return list(chunking.pieces_of(text, limit))
+    return list(chunking.chunks(text, limit))
 
 
 def test_a_long_turn_comes_in_parts_that_fit_one_prompt_each() -> None:
     long = turn(assistant_text=(WORDS * 40 + "\n\n") * 60)
-    table = episodes(frames.turns(turn("p1"), long))
+    table = episode_table(frames.turns(turn("p1"), long))
     row = table.filter(pl.col("parts").list.len() > 1).row(0, named=True)
     assert len(row["parts"]) > 3
     assert max(tokens_of(*row["parts"])) <= chunking.LIMIT
@@ -37,7 +37,7 @@ def test_a_long_turn_comes_in_parts_that_fit_one_prompt_each() -> None:
 )
 def test_halves_are_two_or_three_shorter_pieces_that_lose_no_word(pieces: list[str]) -> None:
     text = "".join(pieces)
-    halves = chunking.halves(text)
+    halves = chunking.split_in_half(text)
     if text.strip():
         assert max(map(len, halves)) < len(text)
     said = "".join(halves).replace("user:", "")
@@ -117,11 +117,11 @@ def test_lines_keep_their_indentation_at_a_cut() -> None:
 
 def test_a_short_text_is_one_part_as_it_is() -> None:
     texts = ["user: Q", "", "  user: blanks stay \n\n"]
-    assert chunking.split(pl.Series(texts)).to_list() == [[text] for text in texts]
+    assert chunking.chunk_texts(pl.Series(texts)).to_list() == [[text] for text in texts]
 
 
 def test_a_long_text_of_blanks_is_one_empty_part() -> None:
-    assert chunking.split(pl.Series(["\n" * 50_000])).to_list() == [[""]]
+    assert chunking.chunk_texts(pl.Series(["\n" * 50_000])).to_list() == [[""]]
 
 
 def test_a_text_without_any_pause_is_cut_all_the_same() -> None:
@@ -199,7 +199,7 @@ class _Counting(str):
     @property
     def characters(self) -> int:
         self._taken = 0
-        assert sum(len(piece.split()) for piece in chunking.pieces_of(self, 500))
+        assert sum(len(piece.split()) for piece in chunking.chunks(self, 500))
         return self._taken
 
 

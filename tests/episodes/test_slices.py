@@ -11,7 +11,7 @@ import pytest
 from tests import frames
 from tests.builders import START, tool, turn
 from turnetl import schema
-from turnetl.episodes.partitions import in_slices
+from turnetl.episodes.partitions import partition
 from turnetl.lake import Batch
 from turnetl.model import Turn
 from turnetl.noise import ON_DEMAND, RULES, NoiseRule
@@ -64,7 +64,7 @@ def batches(turns: list[Turn], size: int) -> list[Batch]:
 def slices(
     turns: list[Turn], folder: Path, *, room: int = 1 << 30, size: int = 10_000, batch: int = 7
 ) -> list[pl.DataFrame]:
-    return list(in_slices(batches(turns, batch), ALL, folder, size=size, room=room))
+    return list(partition(batches(turns, batch), ALL, folder, size=size, room=room))
 
 
 @ROOMS
@@ -107,13 +107,13 @@ def test_every_turn_stands_in_one_slice(tmp_path: Path) -> None:
 
 def test_no_turns_give_no_slices(tmp_path: Path) -> None:
     assert slices([], tmp_path) == []
-    assert list(in_slices([Batch(frames.turns())], RULES, tmp_path, room=0)) == []
+    assert list(partition([Batch(frames.turns())], RULES, tmp_path, room=0)) == []
 
 
 def test_what_waited_on_disk_is_gone_afterwards_also_if_nobody_reads_on(tmp_path: Path) -> None:
     slices(some_turns(), tmp_path, room=0)
     assert list(tmp_path.iterdir()) == []
-    left = in_slices(batches(some_turns(), 7), ALL, tmp_path, size=10_000, room=0)
+    left = partition(batches(some_turns(), 7), ALL, tmp_path, size=10_000, room=0)
     next(left)
     assert len(list(tmp_path.iterdir())) == 1
     left.close()
@@ -126,7 +126,7 @@ def test_a_rule_of_a_persons_own_sees_what_was_called(tmp_path: Path, room: int)
         pl.col("tool_calls").list.eval(pl.element().struct.field("input") == "make 1").list.any()
     )
     rule = NoiseRule("made", 1, "For this test.", called, definition="tools: make 1")
-    rows = in_slices(batches(some_turns(), 7), [rule], tmp_path, room=room)
+    rows = partition(batches(some_turns(), 7), [rule], tmp_path, room=room)
     found = pl.concat(rows).filter(pl.col("noise") == "made")
     expected = [of for of in some_turns() if "make 1" in [call.input for call in of.tool_calls]]
     assert set(found["turn_id"]) == {of.turn_id for of in expected} != set()
@@ -135,12 +135,12 @@ def test_a_rule_of_a_persons_own_sees_what_was_called(tmp_path: Path, room: int)
 def test_no_built_in_rule_looks_into_calls(tmp_path: Path) -> None:
     """Of large groups they are told only how many there are."""
     looking = tuple(
-        NoiseRule(rule.name, rule.version, rule.why, rule.when, definition="as if one's own")
+        NoiseRule(rule.name, rule.version, rule.why, rule.condition, definition="as if one's own")
         for rule in ALL
     )
     rows = batches(some_turns(), 7)
     marks = [
-        pl.concat(in_slices(rows, rules, tmp_path))["noise"].to_list() for rules in (ALL, looking)
+        pl.concat(partition(rows, rules, tmp_path))["noise"].to_list() for rules in (ALL, looking)
     ]
     assert marks[0] == marks[1]
     assert len({*marks[0]}) > 2

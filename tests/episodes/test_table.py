@@ -7,13 +7,13 @@ import polars as pl
 from tests import frames
 from tests.builders import START, tool, turn
 from turnetl import schema
-from turnetl.episodes import Filters, chunking, classify, episodes
-from turnetl.episodes.filters import ALL
+from turnetl.episodes import Filters, chunking, classify, episode_table
+from turnetl.episodes.filters import ALL_GROUPS
 from turnetl.model import GroupId, Turn
 
 
 def made(*turns: Turn) -> pl.DataFrame:
-    return episodes(frames.turns(*turns))
+    return episode_table(frames.turns(*turns))
 
 
 def at(minute: int, name: str, **fields: object) -> Turn:
@@ -92,7 +92,7 @@ def test_lengths_are_those_of_the_turn_and_of_the_text() -> None:
     row = made(replace(turn(), chars=5000)).row(0, named=True)
     assert row["chars_before"] == 5000
     assert row["chars_after"] == len(row["text"])
-    assert row["tokens"] == pl.select(chunking.tokens(pl.lit(row["text"]))).item()
+    assert row["tokens"] == pl.select(chunking.estimate_expr(pl.lit(row["text"]))).item()
     assert row["parts"] == [row["text"]]
 
 
@@ -103,11 +103,11 @@ def test_a_text_leaves_out_what_the_patterns_for_its_group_and_kind_match() -> N
         for number, name in enumerate(("first", "failed", "last"))
     ]
     special = {
-        (ALL, classify.ERROR_HEAVY): ("Loud. ",),
+        (ALL_GROUPS, classify.ERROR_HEAVY): ("Loud. ",),
         (GroupId("other"), classify.CONVERSATIONAL): ("Loud. Soft.",),
     }
-    filters = Filters(rules=(), patterns=(" Soft.",), special=special)
-    texts = episodes(frames.turns(*turns), filters)["text"].to_list()
+    filters = Filters(rules=(), patterns=(" Soft.",), overrides=special)
+    texts = episode_table(frames.turns(*turns), filters)["text"].to_list()
     answers = [text.split("assistant: ")[1].split("\n")[0] for text in texts]
     assert answers == ["Loud.", "Soft.", "Loud."]
 
@@ -115,6 +115,6 @@ def test_a_text_leaves_out_what_the_patterns_for_its_group_and_kind_match() -> N
 def test_patterns_for_a_group_make_the_table_of_that_group_anew_and_no_others() -> None:
     plain = Filters(patterns=("x",))
     special = {(GroupId("shop"), kind): ("y",) for kind in classify.KINDS}
-    changed = replace(plain, special=special)
-    assert list(changed.said(GroupId("bank"))) == list(plain.said(GroupId("bank")))
-    assert list(changed.said(GroupId("shop"))) != list(plain.said(GroupId("shop")))
+    changed = replace(plain, overrides=special)
+    assert list(changed.recipe(GroupId("bank"))) == list(plain.recipe(GroupId("bank")))
+    assert list(changed.recipe(GroupId("shop"))) != list(plain.recipe(GroupId("shop")))

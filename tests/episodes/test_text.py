@@ -7,14 +7,14 @@ import pytest
 from tests import frames
 from tests.builders import tool, turn
 from tests.episodes.content.samples import SAMPLES
-from turnetl.episodes.text import render
-from turnetl.episodes.text_cleaning import READ
+from turnetl.episodes.text import render_turns
+from turnetl.episodes.text_cleaning import SEARCHED_CHARS
 from turnetl.model import ClosedBy, ToolCall, Turn
 
 
 def text(patterns: Sequence[str] = (), **fields: Any) -> str:
     turns = frames.turns(turn(**{"user_text": "Q", "assistant_text": "A", **fields})).collect()
-    return str(render(turns, patterns)[0])
+    return str(render_turns(turns, patterns)[0])
 
 
 def line(call: ToolCall, **fields: Any) -> str:
@@ -181,7 +181,7 @@ def test_what_patterns_match_is_left_out_but_never_of_the_persons_words() -> Non
 
 
 def test_patterns_read_so_much_of_a_text_that_none_takes_forever() -> None:
-    again = "DEBUG x\n" * (READ // 8 + 3)
+    again = "DEBUG x\n" * (SEARCHED_CHARS // 8 + 3)
     assert text(patterns=("DEBUG x\n",), assistant_text=again).count("DEBUG") == 3
 
 
@@ -278,9 +278,9 @@ def test_changing_is_changing_whatever_agent_calls_it_so(name: str) -> None:
 @pytest.mark.parametrize("size", [1, 7, 50])
 def test_a_turn_is_rendered_whatever_stands_beside_it(size: int) -> None:
     turns = frames.turns(*(many_sided(n) for n in range(50))).collect()
-    slices = [render(turns[at : at + size]) for at in range(0, 50, size)]
-    assert pl.concat(slices).to_list() == render(turns).to_list()
-    assert render(turns.reverse()).reverse().to_list() == render(turns).to_list()
+    slices = [render_turns(turns[at : at + size]) for at in range(0, 50, size)]
+    assert pl.concat(slices).to_list() == render_turns(turns).to_list()
+    assert render_turns(turns.reverse()).reverse().to_list() == render_turns(turns).to_list()
 
 
 def many_sided(n: int) -> Turn:
@@ -301,7 +301,7 @@ NAMES = {"runs": "Bash", "reads": "Read", "looks": "Grep", "edits": "Edit"} | {
 
 
 def test_there_may_be_no_turns_at_all() -> None:
-    assert render(frames.turns().collect()).to_list() == []
+    assert render_turns(frames.turns().collect()).to_list() == []
 
 
 def test_a_text_of_many_megabytes_is_rendered() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from turnetl import ids
-from turnetl.episodes.tokens import TOKEN, estimate, tokens, weights
+from turnetl.episodes.tokens import TOKEN_WEIGHT, estimate, estimate_expr, weights
 
 _NAME = "l2_supercat_tokenizer_config.json"
 
@@ -65,18 +65,18 @@ def test_odd_texts_are_not_far_off(tokenizer: Tokenizer, text: str) -> None:
 
 def test_each_text_is_weighed_as_if_it_stood_alone() -> None:
     texts = ["word", None, "", "Word", "购", "7", "", "😀 a"] * 900
-    table = pl.DataFrame({"text": texts}).select(tokens(pl.col("text")))
+    table = pl.DataFrame({"text": texts}).select(estimate_expr(pl.col("text")))
     assert table["text"].to_list() == [0 if text is None else of(text) for text in texts]
     assert table.schema["text"] == pl.Int64
 
 
 def test_no_byte_is_more_than_a_token() -> None:
     for text in ("A1" * 50, "购物", "😀", "a.B.c", "\n \n", "é1é1"):
-        assert int(weights(text.encode()).sum()) <= TOKEN * len(text.encode())
+        assert int(weights(text.encode()).sum()) <= TOKEN_WEIGHT * len(text.encode())
 
 
 def test_no_texts_have_no_tokens() -> None:
     assert estimate(pl.Series("text", [], dtype=pl.String)).to_list() == []
-    assert pl.LazyFrame({"text": ["", "a"]}).select(tokens(pl.col("text"))).collect()[
+    assert pl.LazyFrame({"text": ["", "a"]}).select(estimate_expr(pl.col("text"))).collect()[
         "text"
     ].to_list() == [0, 1]

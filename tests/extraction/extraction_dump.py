@@ -11,7 +11,7 @@ from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned
 from tests.servers import touchy
 from tests.servers.toy import ToyEmbedder
-from turnetl.episodes.chunking import halves
+from turnetl.episodes.chunking import split_in_half
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always
 from turnetl.llm.chat import ChatRequest
@@ -33,7 +33,10 @@ async def told() -> list[str]:
     """Return a line for each request, and for each thing and fact of the group."""
     model = Canned(say)
     asks = LlmExtractor(
-        model, ToyEmbedder(), steering=always("Look for what broke.", reflexion=1), halve=halves
+        model,
+        ToyEmbedder(),
+        steering=always("Look for what broke.", reflexion=1),
+        halve=split_in_half,
     )
     group = sample_turns.empty_group()
     await sample_turns.take_in(

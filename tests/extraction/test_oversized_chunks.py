@@ -12,7 +12,7 @@ from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned, shown
 from tests.servers.toy import ToyEmbedder
 from turnetl import clock
-from turnetl.episodes.chunking import halves
+from turnetl.episodes.chunking import split_in_half
 from turnetl.errors import BadTurn, TooLong
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
@@ -100,7 +100,7 @@ async def test_a_piece_is_shown_what_stands_before_it() -> None:
 
 async def test_a_part_that_fits_in_no_piece_is_set_aside() -> None:
     model = only(0, NODES)
-    asks = LlmExtractor(model, ToyEmbedder(), steering=always(None), halve=halves)
+    asks = LlmExtractor(model, ToyEmbedder(), steering=always(None), halve=split_in_half)
     with pytest.raises(BadTurn, match="was cut"):
         await asks.extract(long_turn(), [])
     assert 1 < len(model.asked) < 20
@@ -149,7 +149,7 @@ async def test_what_was_missed_is_asked_about_in_pieces_too() -> None:
         return json.dumps({"missed_entities": [], "missed_facts": []})
 
     asks = LlmExtractor(
-        Canned(say), ToyEmbedder(), steering=always("Look.", reflexion=1), halve=halves
+        Canned(say), ToyEmbedder(), steering=always("Look.", reflexion=1), halve=split_in_half
     )
     whole, _ = await read(Canned(), long_turn())
     group = sample_turns.empty_group()
@@ -242,4 +242,4 @@ async def test_a_part_that_did_not_fit_is_shown_in_pieces_before_a_run(journal: 
 
 
 def reader(model: ChatModel, embedder: Embedder) -> LlmExtractor:
-    return LlmExtractor(model, embedder, steering=always(None), halve=halves)
+    return LlmExtractor(model, embedder, steering=always(None), halve=split_in_half)

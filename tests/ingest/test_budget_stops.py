@@ -14,7 +14,7 @@ from tests.extraction.sample_turns import SAID
 from tests.ingest.runs import ingest, status
 from tests.servers.provider import Provider
 from tests.servers.toy import ToyEmbedder
-from turnetl.episodes import episodes
+from turnetl.episodes import episode_table
 from turnetl.errors import Exhausted
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always
@@ -76,7 +76,7 @@ def lake(tmp_path: Path) -> Lake:
         turn(f"p{at}", user_text=said, started_at=START + timedelta(hours=at), ordinal=at)
         for at, said in enumerate(SAID)
     ]
-    kept.write_episodes(GROUP, [episodes(frames.turns(*turns))], dict)
+    kept.write_episodes(GROUP, [episode_table(frames.turns(*turns))], dict)
     return kept
 
 

@@ -14,7 +14,7 @@ from tests.builders import GROUP, START, turn
 from tests.ingest.runs import ingest, status
 from tests.ingest.scripted import WordsExtractor, Wrapped
 from turnetl import noise
-from turnetl.episodes import Filters, episodes
+from turnetl.episodes import Filters, episode_table
 from turnetl.errors import GraphBusy
 from turnetl.graph.port import GraphStore
 from turnetl.ingest.group import IngestResources
@@ -53,7 +53,7 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def table(*turns: Turn) -> pl.DataFrame:
-    return episodes(frames.turns(*turns))
+    return episode_table(frames.turns(*turns))
 
 
 def tools(lake: Lake, store: Any, extractor: WordsExtractor | None = None) -> IngestResources:
@@ -92,7 +92,7 @@ async def test_committed_turns_are_stale_where_a_new_filter_changes_them_and_sta
     before = (await store.load(GROUP)).texts
     speaks_against = noise.NoiseRule("third", 1, "For this test.", pl.col("user_text") == "do 2")
     stricter = Filters(rules=(speaks_against,), patterns=("The cart was",))
-    lake.write_episodes(GROUP, [episodes(frames.turns(*turns), stricter)], dict)
+    lake.write_episodes(GROUP, [episode_table(frames.turns(*turns), stricter)], dict)
     report = await ingested(tools(lake, store))
     assert report.stale_reasons == {"noise": 1, "text_changed": 1}
     assert (report.stale, report.committed, report.skipped) == (2, 0, 3)

@@ -12,7 +12,7 @@ from tests.builders import GROUP, START, receipt, turn
 from tests.graph.changes import entity
 from tests.ingest.runs import ingest
 from tests.ingest.scripted import WordsExtractor, Wrapped
-from turnetl.episodes import Filters, episodes
+from turnetl.episodes import Filters, episode_table
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural.extractor import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
@@ -43,7 +43,7 @@ def lake(tmp_path: Path) -> Lake:
     ]
     kept = Lake(tmp_path / "lake")
     at = [replace(one, started_at=START + timedelta(minutes=n)) for n, one in enumerate(turns)]
-    kept.write_episodes(GROUP, [episodes(frames.turns(*at), Filters(rules=()))], dict)
+    kept.write_episodes(GROUP, [episode_table(frames.turns(*at), Filters(rules=()))], dict)
     return kept
 
 

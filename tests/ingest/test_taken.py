@@ -11,7 +11,7 @@ import pytest
 from tests import frames
 from tests.builders import GROUP, START, episode, tool, turn
 from turnetl import schema
-from turnetl.episodes import episodes as table
+from turnetl.episodes import episode_table as table
 from turnetl.errors import BadUsage
 from turnetl.ingest import assumed_time, candidates
 from turnetl.ingest.assumed_time import AssumedTime

@@ -72,7 +72,7 @@ def test_a_changed_rule_touches_only_what_it_marked_or_marks(
     of: list[Turn], which: int, prompt: str
 ) -> None:
     frame = frames.turns(*of)
-    other = replace(RULES[which], version=99, when=pl.col("user_text") == prompt)
+    other = replace(RULES[which], version=99, condition=pl.col("user_text") == prompt)
     rules = (*RULES[:which], other, *RULES[which + 1 :])
     before, after = marked(frame), marked(frame, rules)
     for one, was, now in zip(of, before, after, strict=True):
@@ -92,7 +92,7 @@ def test_what_got_work_done_is_a_copy_or_is_kept(of: list[Turn]) -> None:
 def test_a_rule_that_is_left_out_marks_nothing_and_gives_way_to_the_next(of: list[Turn]) -> None:
     frame = frames.turns(*of)
     for name in ("copy", "no_answer"):
-        without = marked(frame, noise.chosen([name], []))
+        without = marked(frame, noise.select_rules([name], []))
         assert name not in without
         for was, now in zip(marked(frame), without, strict=True):
             assert was in (name, now)
@@ -134,7 +134,7 @@ def several() -> list[Turn]:
 def test_the_columns_that_are_named_are_enough() -> None:
     rules = (*RULES, *ON_DEMAND)
     frame = frames.turns(*several())
-    read = noise.columns(rules)
+    read = noise.required_columns(rules)
     assert "archive" not in read
     assert marked(frame.select(read), rules) == marked(frame, rules)
 
@@ -159,9 +159,9 @@ def test_patterns_that_turnetl_brings_are_small_as_well(of: ModuleType) -> None:
 
 
 def test_recipes_tell_each_rule_and_its_version_in_order() -> None:
-    recipes = noise.versions(RULES)
+    recipes = noise.recipes(RULES)
     assert recipes == tuple(f"{rule.name}/{rule.version}" for rule in RULES)
-    assert noise.versions(RULES[1:]) == recipes[1:]
+    assert noise.recipes(RULES[1:]) == recipes[1:]
 
 
 def own(name: str, **fields: Any) -> noise.NoiseRule:
@@ -170,8 +170,8 @@ def own(name: str, **fields: Any) -> noise.NoiseRule:
 
 def test_rules_are_chosen_in_their_order() -> None:
     names = [rule.name for rule in RULES]
-    assert [rule.name for rule in noise.chosen()] == names
-    assert [rule.name for rule in noise.chosen(["copy"], ["talk"], [own("mine")])] == [
+    assert [rule.name for rule in noise.select_rules()] == names
+    assert [rule.name for rule in noise.select_rules(["copy"], ["talk"], [own("mine")])] == [
         *names[1:],
         "talk",
         "mine",
@@ -179,15 +179,15 @@ def test_rules_are_chosen_in_their_order() -> None:
 
 
 def test_dropping_what_is_dropped_anyway_changes_nothing() -> None:
-    assert noise.chosen([], ["copy"]) == noise.chosen()
-    assert noise.chosen([], ["empty"]) == noise.chosen()
-    assert noise.chosen(["talk"], []) == noise.chosen()
+    assert noise.select_rules([], ["copy"]) == noise.select_rules()
+    assert noise.select_rules([], ["empty"]) == noise.select_rules()
+    assert noise.select_rules(["talk"], []) == noise.select_rules()
 
 
 def test_own_rules_can_be_kept_and_dropped_by_name() -> None:
-    rules = [own("mine"), own("yours", on=False)]
-    assert [rule.name for rule in noise.chosen([], [], rules)][-1] == "mine"
-    assert [rule.name for rule in noise.chosen(["mine"], ["yours"], rules)][-1] == "yours"
+    rules = [own("mine"), own("yours", on_by_default=False)]
+    assert [rule.name for rule in noise.select_rules([], [], rules)][-1] == "mine"
+    assert [rule.name for rule in noise.select_rules(["mine"], ["yours"], rules)][-1] == "yours"
 
 
 @pytest.mark.parametrize("given", [(["talks"], []), ([], ["talks"])])
@@ -195,17 +195,17 @@ def test_a_name_that_no_rule_has_is_refused_with_those_there_are(
     given: tuple[list[str], list[str]],
 ) -> None:
     with pytest.raises(BadUsage) as refused:
-        noise.chosen(*given, [own("mine")])
+        noise.select_rules(*given, [own("mine")])
     for name in ("`talks`", "copy", "talk", "mine"):
         assert name in str(refused.value)
 
 
 def test_a_rule_cannot_be_both_kept_and_dropped() -> None:
     with pytest.raises(BadUsage, match="`copy` cannot be both"):
-        noise.chosen(["copy"], ["copy"])
+        noise.select_rules(["copy"], ["copy"])
 
 
 def test_the_rule_of_empty_texts_is_known_by_name_and_cannot_be_kept() -> None:
-    assert noise.known([own("mine")])[-1] == noise.named("empty") == noise.EMPTY
+    assert noise.all_rules([own("mine")])[-1] == noise.find_rule("empty") == noise.EMPTY
     with pytest.raises(BadUsage, match="`empty` is always on"):
-        noise.chosen(["empty"], [])
+        noise.select_rules(["empty"], [])

@@ -23,7 +23,7 @@ def reads(tmp_path: Path) -> Reads:
     def read(content: str) -> tuple[noise.NoiseRule, ...]:
         path = tmp_path / "rules.toml"
         path.write_text(content, "utf-8")
-        return noise.read(path)
+        return noise.read_rules(path)
 
     return read
 
@@ -91,9 +91,9 @@ def test_a_barred_call_may_be_any_of_the_turn(reads: Reads) -> None:
 
 
 def test_columns_of_texts_are_all_named_in_the_table() -> None:
-    assert set(patterns.columns()) <= set(schema.TURNS.polars.names())
+    assert set(patterns.searchable_columns()) <= set(schema.TURNS.polars.names())
     texts = {"user_text", "assistant_text", "cwd", "git_branch", "steering", "subagent_prompts"}
-    assert texts <= set(patterns.columns())
+    assert texts <= set(patterns.searchable_columns())
 
 
 def test_all_that_is_said_of_calls_is_said_of_one_call(reads: Reads) -> None:
@@ -112,12 +112,12 @@ def test_a_rule_that_names_no_work_leaves_work_alone(reads: Reads) -> None:
 
 def test_a_rule_that_is_off_marks_only_when_asked_for(reads: Reads) -> None:
     rules = reads(rule("user_text = 'checkout'\non = false"))
-    assert marks(noise.chosen([], [], rules), turn()) == [None]
-    assert marks(noise.chosen([], ["mine"], rules), turn()) == ["mine"]
+    assert marks(noise.select_rules([], [], rules), turn()) == [None]
+    assert marks(noise.select_rules([], ["mine"], rules), turn()) == ["mine"]
 
 
 def test_own_rules_come_after_those_that_turnetl_brings(reads: Reads) -> None:
-    rules = noise.chosen([], [], reads(rule("user_text = 'ok'")))
+    rules = noise.select_rules([], [], reads(rule("user_text = 'ok'")))
     assert marks(rules, turn(user_text="ok", assistant_text="Well.")) == ["acknowledgement"]
     assert marks(rules, turn(user_text="ok, so why?", assistant_text="Well.")) == ["mine"]
 
@@ -145,9 +145,9 @@ def test_no_turns_give_no_marks(reads: Reads) -> None:
 
 
 def test_the_sample_file_says_what_it_does() -> None:
-    rules = noise.read(EXAMPLE)
+    rules = noise.read_rules(EXAMPLE)
     assert [one.name for one in rules] == ["release_bot", "spelling", "weather", "scratch"]
-    assert [one.on for one in rules] == [True, True, True, False]
+    assert [one.on_by_default for one in rules] == [True, True, True, False]
     turns = [
         turn("p0", user_text="Release v1.2", git_branch="hotfix/7"),
         turn("p1", user_text="fix the typo in line 3", tool_calls=(tool("Edit", "a.md"),)),
@@ -207,19 +207,19 @@ def test_what_makes_no_sense_is_said_in_a_sentence(content: str, reads: Reads) -
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadUsage, match=r"nowhere\.toml.*No such file.*name another"):
-        noise.read(tmp_path / "nowhere.toml")
+        noise.read_rules(tmp_path / "nowhere.toml")
     with pytest.raises(BadUsage, match="name another"):
-        noise.read(tmp_path)
+        noise.read_rules(tmp_path)
 
 
 def test_a_file_that_is_no_text_or_far_too_large_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadUsage, match="no TOML"):
-        noise.read(path)
+        noise.read_rules(path)
     path.write_bytes(b"#" * 1_000_001)
     with pytest.raises(BadUsage, match="larger than a megabyte"):
-        noise.read(path)
+        noise.read_rules(path)
 
 
 def test_a_comment_in_a_pattern_ends_where_the_pattern_does(reads: Reads) -> None:
@@ -241,6 +241,6 @@ def test_patterns_made_to_be_slow_come_to_an_end(pattern: str, reads: Reads) -> 
 
 def test_a_long_text_is_read_to_a_bound(reads: Reads) -> None:
     rules = reads(rule("user_text = 'end'"))
-    within = turn(user_text="." * (patterns.READ - 3) + "end")
-    beyond = turn("p1", user_text="." * patterns.READ + "end")
+    within = turn(user_text="." * (patterns.SEARCHED_CHARS - 3) + "end")
+    beyond = turn("p1", user_text="." * patterns.SEARCHED_CHARS + "end")
     assert marks(rules, within, beyond) == ["mine", None]

@@ -31,7 +31,7 @@ def said(prompt: str, answer: str = "", **fields: Any) -> Turn:
 
 def later(native: str, prompt: str, answer: str = "", **fields: Any) -> Turn:
     return said(
-        prompt, answer, native_id=native, **{"started_at": START + timedelta(hours=1), **fields}
+        prompt, answer, native=native, **{"started_at": START + timedelta(hours=1), **fields}
     )
 
 
@@ -278,7 +278,7 @@ def test_the_first_rule_that_matches_names_the_turn() -> None:
 
 
 def asked_for(name: str, *turns: Turn) -> list[str | None]:
-    rules = noise.chosen((), [name])
+    rules = noise.select_rules((), [name])
     return noise.mark(frames.turns(*turns), rules).collect()["noise"].to_list()
 
 
@@ -308,15 +308,15 @@ def test_rules_have_names_of_their_own_and_say_why() -> None:
     known = (*RULES, *ON_DEMAND)
     assert len({rule.name for rule in known}) == len(known)
     assert all(rule.why.endswith(".") for rule in known)
-    assert all(rule.on for rule in RULES)
-    assert not any(rule.on for rule in ON_DEMAND)
+    assert all(rule.on_by_default for rule in RULES)
+    assert not any(rule.on_by_default for rule in ON_DEMAND)
 
 
 def test_rules_answer_yes_or_no_of_every_turn() -> None:
     nullable = ("started_at", "closed_by", "agent_id", "model", "cwd")
     nothing: dict[str, Any] = dict.fromkeys(nullable)
     turns = [turn(**nothing), said("", **nothing), said("ok", "ok"), said("ok", tool_calls=DID)]
-    frame = features.add(frames.turns(*turns))
-    asked = frame.select(rule.when.alias(rule.name) for rule in (*RULES, *ON_DEMAND)).collect()
+    frame = features.add_features(frames.turns(*turns))
+    asked = frame.select(rule.condition.alias(rule.name) for rule in (*RULES, *ON_DEMAND)).collect()
     assert set(asked.dtypes) == {pl.Boolean}
     assert asked.null_count().sum_horizontal().item() == 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests import real
 from turnetl import parse
-from turnetl.episodes import build, episodes
+from turnetl.episodes import build, episode_table
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.parse.grouping import Grouping
@@ -240,7 +240,7 @@ def test_a_real_family_yields_each_turn_once(
     report = parsed(lake, *paths)
     (group,) = report.groups
     turns = [lake.scan_turns(group).filter(archive=str(path.resolve())).collect() for path in paths]
-    found = episodes(pl.concat(turns).lazy())
+    found = episode_table(pl.concat(turns).lazy())
     assert report.read.turns == summed
     assert found.height == found["turn_id"].n_unique() == different
     assert set(found["session_id"]) == {session}
@@ -249,7 +249,7 @@ def test_a_real_family_yields_each_turn_once(
     whole = pl.concat(turns).group_by("turn_id").agg(pl.col("chars").max()).sort("turn_id")
     assert found.select("turn_id", "chars").sort("turn_id").equals(whole)
     for order in permutations(turns):
-        assert episodes(pl.concat(order).lazy()).equals(found)
+        assert episode_table(pl.concat(order).lazy()).equals(found)
 
 
 @pytest.mark.archives

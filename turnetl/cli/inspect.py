@@ -52,7 +52,7 @@ def rules_(*, noise: NoiseOptions = NO_NOISE, common: CommonOptions = NO_COMMON)
 
     settings = noise.over(common.settings())
     known = wiring.rules(settings)
-    on = wiring.filters(settings).on
+    on = wiring.filters(settings).active_rules
     console.print_result(
         shown.rules_table(known, on), shown.rules_json(known, on), as_json=common.json
     )

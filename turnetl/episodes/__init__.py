@@ -9,16 +9,16 @@ import polars as pl
 from turnetl import ids, noise, schema
 from turnetl.episodes import chunking, classify, dedup, text
 from turnetl.episodes.filters import Filters
-from turnetl.episodes.partitions import in_slices
+from turnetl.episodes.partitions import partition
 from turnetl.episodes.report import (
     FilteredGroup,
     FilterReport,
     NoiseCount,
-    as_text,
-    count,
-    from_text,
+    from_json,
+    group_report,
+    to_json,
 )
-from turnetl.episodes.table import episodes, finished
+from turnetl.episodes.table import episode_rows, episode_table
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
 
@@ -28,7 +28,7 @@ __all__ = [
     "Filters",
     "NoiseCount",
     "build",
-    "episodes",
+    "episode_table",
     "is_current",
 ]
 
@@ -93,21 +93,21 @@ def _group(lake: Lake, group: GroupId, filters: Filters, *, force: bool) -> Filt
     made_from = _made_from(group, files, filters)
     known = lake.episodes_metadata(group) or {}
     if not force and known.get(_MADE_FROM) == made_from:
-        before = from_text(known.get(_REPORT, ""))
+        before = from_json(known.get(_REPORT, ""))
         if before is not None:
             return before
     counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(_COUNTED)]
 
     @cache
     def report() -> FilteredGroup:
-        return count(group, pl.concat(counted))
+        return group_report(group, pl.concat(counted))
 
     def said() -> dict[str, str]:
         one_off = {_ONE_OFF: "yes"} if filters.one_off else {}
-        told = {_MADE_FROM: made_from, _TURNS: _turns(files), _REPORT: as_text(report())}
+        told = {_MADE_FROM: made_from, _TURNS: _turns(files), _REPORT: to_json(report())}
         return told | one_off
 
-    turns = in_slices(lake.turn_batches(group), filters.rules, lake.episodes_folder)
+    turns = partition(lake.turn_batches(group), filters.rules, lake.episodes_folder)
     with closing(turns):
         lake.write_episodes(group, _finished(turns, filters, counted), said)
     return report()
@@ -118,7 +118,7 @@ def _finished(
 ) -> Iterator[pl.DataFrame]:
     """Yield the episodes of each slice, and keep what is counted of them."""
     for slice_ in turns:
-        rows = finished(slice_, filters)
+        rows = episode_rows(slice_, filters)
         counted.append(rows.select(_COUNTED))
         yield rows
 
@@ -126,7 +126,7 @@ def _finished(
 def _made_from(group: GroupId, files: Sequence[TurnFile], filters: Filters) -> str:
     """Return the digest of all that decides what a table says."""
     one_off = "by hand" if filters.one_off else ""
-    decided = (*noise.versions(filters.rules), *filters.said(group))
+    decided = (*noise.recipes(filters.rules), *filters.recipe(group))
     return ids.digest(_turns(files), one_off, *decided)
 
 
@@ -139,4 +139,4 @@ def _turns(files: Sequence[TurnFile]) -> str:
         f"/{file.origin.reader}/{file.origin.redactor}"
         for file in files
     )
-    return ids.digest(*map(str, recipe), *noise.versions((*noise.RULES, noise.EMPTY)), *origins)
+    return ids.digest(*map(str, recipe), *noise.recipes((*noise.RULES, noise.EMPTY)), *origins)

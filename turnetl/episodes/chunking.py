@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 
 from turnetl.episodes import fences
-from turnetl.episodes.fences import Block
-from turnetl.episodes.tokens import TOKEN, estimate, tokens, weights
+from turnetl.episodes.fences import FencedBlock
+from turnetl.episodes.tokens import TOKEN_WEIGHT, estimate, estimate_expr, weights
 
-__all__ = ["LIMIT", "VERSION", "halves", "pieces_of", "split", "tokens"]
+__all__ = ["LIMIT", "VERSION", "chunk_texts", "chunks", "estimate_expr", "split_in_half"]
 
 LIMIT = 6000
 """Tokens of a part, at most, by the estimate."""
 VERSION = 2
-"""Of where texts are cut; higher with every change of it, of `fences` or of `tokens`."""
+"""Of where texts are cut; higher with every change of it, of `fences` or of `estimate_expr`."""
 
 _CHARS = 8
 """Characters that are looked at for each token of a part, to see where a block of code ends."""
@@ -42,19 +42,19 @@ _TOGETHER = re.compile("[\u0300-\u036f\u200d\ufe00-\ufe0f\u20d0-\u20ff\U0001f3fb
 _LONGEST_CHARACTER = 32
 
 
-def split(texts: pl.Series, limit: int = LIMIT) -> pl.Series:
+def chunk_texts(texts: pl.Series, limit: int = LIMIT) -> pl.Series:
     """Return `parts`: one list a text, of one part for all but the longest, which is as it was."""
     rows = texts.to_frame("text").with_row_index()
     # No byte is more than a token.
     long = rows.filter(pl.col("text").str.len_bytes() > limit)
     longer = long.filter(estimate(long["text"]) > limit)
-    pieces = [list(pieces_of(text, limit)) or [""] for text in longer["text"]]
+    pieces = [list(chunks(text, limit)) or [""] for text in longer["text"]]
     cut = longer.select("index", pl.Series("parts", pieces, dtype=pl.List(pl.String)))
     joined = rows.join(cut, on="index", how="left", maintain_order="left")
     return joined.select(pl.coalesce("parts", pl.concat_list("text")).alias("parts"))["parts"]
 
 
-def pieces_of(text: str, limit: int = LIMIT) -> Iterator[str]:
+def chunks(text: str, limit: int = LIMIT) -> Iterator[str]:
     """Yield the text in parts of at most `limit` tokens; blanks at the cuts fall away.
 
     What goes on in the next part is given to its speaker again. Takes time and memory in proportion
@@ -64,21 +64,21 @@ def pieces_of(text: str, limit: int = LIMIT) -> Iterator[str]:
     while at < len(text):
         begun = _SPEAKER.match(text, at) if _begins_message(text, at) else None
         again = "" if begun else speaker
-        cut = _cut(text, at, limit * TOKEN - _weight(again), open_fence)
+        cut = _cut(text, at, limit * TOKEN_WEIGHT - _weight(again), open_fence)
         yield f"{again}{text[at : cut.at].rstrip()}"
         said = [found[1] for found in _MESSAGE.finditer(text, at, cut.at)]
         speaker = f"{said[-1]}: " if said else (begun[0] if begun else speaker)
         at, open_fence = _after_blanks(text, cut.at), cut.open_fence
 
 
-def halves(text: str) -> tuple[str, ...]:
+def split_in_half(text: str) -> tuple[str, ...]:
     """Return the text in two pieces, seldom three, cut where a reader would pause.
 
     What goes on in the next one is given to its speaker again.
     """
     # The cut stands in the second half of what fits: what is left then fits too, but for a speaker.
-    room = -(-_weight(text) * 7 // (10 * TOKEN))
-    return tuple(pieces_of(text, max(room, 1)))
+    room = -(-_weight(text) * 7 // (10 * TOKEN_WEIGHT))
+    return tuple(chunks(text, max(room, 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,11 @@ class _Cut:
 
 def _cut(text: str, at: int, room: int, open_fence: str) -> _Cut:
     """Return where the part that begins at `at` ends: at the best pause in its second half."""
-    stop = min(len(text), at + _CHARS * max(room // TOKEN, 1))
+    stop = min(len(text), at + _CHARS * max(room // TOKEN_WEIGHT, 1))
     end = _reach(text, at, stop, room)
     if end == len(text):
         return _Cut(end, "")
-    blocks = fences.blocks(text, at, stop, open_fence)
+    blocks = fences.fenced_blocks(text, at, stop, open_fence)
     whole = [block for block in blocks if block.start >= at and _fits(text, block, end, room)]
     end = next((block.start for block in whole if block.start < end < block.end), end)
     best = _pause(text, at + (end - at) // 2, end, whole) or _between_characters(text, at, end)
@@ -111,14 +111,14 @@ def _reach(text: str, at: int, stop: int, room: int) -> int:
     return at + max(int(np.count_nonzero(begun)) - 1, 1)
 
 
-def _fits(text: str, block: Block, end: int, room: int) -> bool:
+def _fits(text: str, block: FencedBlock, end: int, room: int) -> bool:
     """Whether the block fits into a part of its own."""
     if block.end <= end:
         return True
     return block.closed and _weight(text[block.start : block.end]) <= room
 
 
-def _pause(text: str, low: int, end: int, whole: list[Block]) -> int | None:
+def _pause(text: str, low: int, end: int, whole: list[FencedBlock]) -> int | None:
     """Return the last pause up to `end` of the best kind there is, but none within a block."""
     edges = [edge for block in whole for edge in (block.start, block.end) if low <= edge <= end]
     for place, border in enumerate(_BORDERS):

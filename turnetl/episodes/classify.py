@@ -45,12 +45,14 @@ _BROKE = (
 
 _NAME, _OUTCOME = (pl.element().struct.field(name) for name in ("name", "result"))
 _BROKEN = pl.element().struct.field("is_error") | (
-    _NAME.str.contains(tool_roles.RUNS) & _OUTCOME.str.contains(_BROKE)
+    _NAME.str.contains(tool_roles.RUN_TOOLS) & _OUTCOME.str.contains(_BROKE)
 )
 _CALLS = pl.col("tool_calls").list.len()
 _FAILED = pl.col("tool_calls").list.eval(_BROKEN.cast(pl.UInt32)).list.sum()
 _EDITED = (
-    pl.col("tool_calls").list.eval(_NAME.str.contains(tool_roles.EDITS).cast(pl.UInt32)).list.sum()
+    pl.col("tool_calls")
+    .list.eval(_NAME.str.contains(tool_roles.EDIT_TOOLS).cast(pl.UInt32))
+    .list.sum()
 )
 _SAID = pl.col("user_text").str.head(_READ) + "\n" + pl.col("assistant_text").str.head(_READ)
 _FENCES = _SAID.str.count_matches(_FENCED)
@@ -67,7 +69,7 @@ _ERRORS = (_FAILED >= _NEEDED) | pl.col("user_text").str.contains(_TRACE) | _ASK
 _EDITS = _EDITED.ge(pl.max_horizontal(_FIFTH, _FEW_EDITS))
 _MUCH_CODE = ((_FENCES >= _BLOCKS) | (_INSIDE >= _CODE)) & (2 * _INSIDE >= _OUTSIDE)
 
-KIND = (
+TURN_KIND = (
     pl.when(_ERRORS)
     .then(pl.lit(ERROR_HEAVY))
     .when(_EDITS | _MUCH_CODE)

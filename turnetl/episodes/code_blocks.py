@@ -11,7 +11,7 @@ _LONG, _MANY = 700, 14
 """Characters and line breaks of a block that is still short."""
 
 
-def shortened(turns: pl.DataFrame) -> pl.Series:
+def condense_code_blocks(turns: pl.DataFrame) -> pl.Series:
     """Return `assistant_text`, one a turn, its long blocks told in a line.
 
     Args:
@@ -54,7 +54,7 @@ def _summary(blocks: pl.DataFrame) -> pl.Series:
     body = block.str.replace(r"\A[^\n]*\n", "").str.replace(r"\n?[^\n]*\z", "")
     language = block.str.extract(r"\A[ \t]*```[ \t]*([\w+#.-]*)")
     texts = blocks.select(text=body, role=pl.lit("code"), failed=pl.lit(value=False), cwd="cwd")
-    kept = texts.select(content.shortened(texts, content.BLOCKS))
+    kept = texts.select(content.condense(texts, content.BLOCKS))
     named = kept.with_columns(blocks.select(language=language)["language"])
     word = pl.when(pl.col("language") == "").then(pl.lit("code")).otherwise("language")
     return named.select(pl.format("[{}, {}]", word, "text").alias("summary"))["summary"]

@@ -14,7 +14,7 @@ VERSION = 1
 _PLACE = ["format", "session_id", "ordinal", "content_hash"]
 
 
-def as_one(keys: pl.DataFrame) -> pl.DataFrame:
+def merge_copies(keys: pl.DataFrame) -> pl.DataFrame:
     """Give the copies of a turn one `turn_id`, and the session that it was first said in.
 
     Adds `replayed`: the row is of a fork whose tool wrote it anew; and `aside`: its archive ends in

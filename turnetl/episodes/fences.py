@@ -12,7 +12,7 @@ _SIGN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FencedBlock:
     """From the first character of the line that opens it to behind the line that closes it."""
 
     start: int
@@ -23,7 +23,7 @@ class Block:
     """Whether it ends here: by its fence, or with its message."""
 
 
-def blocks(text: str, at: int, stop: int, open_fence: str = "") -> list[Block]:
+def fenced_blocks(text: str, at: int, stop: int, open_fence: str = "") -> list[FencedBlock]:
     """Return the blocks between `at` and `stop`, in order.
 
     Args:
@@ -37,13 +37,15 @@ def blocks(text: str, at: int, stop: int, open_fence: str = "") -> list[Block]:
     for sign in _SIGN.finditer(text, at, stop):
         if fence and _closes(sign, fence):
             found.append(
-                Block(start, sign.end("fence") if sign["fence"] else sign.start(), fence, True)
+                FencedBlock(
+                    start, sign.end("fence") if sign["fence"] else sign.start(), fence, True
+                )
             )
             fence = ""
         elif not fence and _opens(sign):
             start, fence = sign.start(), sign["fence"]
     if fence:
-        found.append(Block(start, stop, fence, closed=stop == len(text)))
+        found.append(FencedBlock(start, stop, fence, closed=stop == len(text)))
     return found
 
 

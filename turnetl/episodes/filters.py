@@ -7,7 +7,7 @@ from turnetl.episodes.classify import KINDS
 from turnetl.model import GroupId
 from turnetl.noise import EMPTY, RULES, NoiseRule
 
-ALL = GroupId("")
+ALL_GROUPS = GroupId("")
 """Stands for every group of which nothing is said."""
 
 
@@ -20,27 +20,27 @@ class Filters:
     patterns: tuple[str, ...] = ()
     """Regular expressions (Rust's, as polars has them): what they match of the agent's words and of
     what tools gave back is left out. The person's own words are always whole."""
-    special: Mapping[tuple[GroupId, str], tuple[str, ...]] = field(default_factory=dict)
+    overrides: Mapping[tuple[GroupId, str], tuple[str, ...]] = field(default_factory=dict)
     """The patterns of turns of a group and kind, where they may be others than `patterns`. What is
-    said of a group is said of all its kinds; `ALL` stands for the other groups."""
+    said of a group is said of all its kinds; `ALL_GROUPS` stands for the other groups."""
     one_off: bool = False
     """Said for this run on the command line, not by the settings: the next ingest takes the tables
     as they are, and the next filter or backfill without such words makes them anew."""
 
-    def patterns_of(self, group: GroupId, kind: str) -> tuple[str, ...]:
+    def patterns_for(self, group: GroupId, kind: str) -> tuple[str, ...]:
         """Return what the text of a turn of that group and kind leaves out."""
-        others = self.special.get((ALL, kind), self.patterns)
-        return self.special.get((group, kind), others)
+        others = self.overrides.get((ALL_GROUPS, kind), self.patterns)
+        return self.overrides.get((group, kind), others)
 
-    def said(self, group: GroupId) -> Iterator[str]:
+    def recipe(self, group: GroupId) -> Iterator[str]:
         """Yield what decides the texts of a group, for a digest."""
         yield "patterns"
         yield from self.patterns
         for kind in KINDS:
-            if (patterns := self.patterns_of(group, kind)) != self.patterns:
+            if (patterns := self.patterns_for(group, kind)) != self.patterns:
                 yield from (f"patterns of {kind}", *patterns)
 
     @property
-    def on(self) -> frozenset[str]:
+    def active_rules(self) -> frozenset[str]:
         """The names of all rules that mark, also of the one that speaks of texts."""
         return frozenset({*(rule.name for rule in self.rules), EMPTY.name})

@@ -5,7 +5,7 @@ Reads few columns and no text, so that a group may be larger than memory.
 
 import polars as pl
 
-from turnetl.episodes.dedup import as_one
+from turnetl.episodes.dedup import merge_copies
 from turnetl.model import ClosedBy
 
 KEYS = (
@@ -13,12 +13,20 @@ KEYS = (
     *("started_at", "closed", "closed_by", "archive", "first_line", "chars", "content_hash"),
 )
 """The columns of `schema.TURNS` that decide."""
-DECIDED = ("turn_id", "session_id", "parent_session_id", "ordinal", "closed", "closed_by", "copies")
+RESOLVED = (
+    "turn_id",
+    "session_id",
+    "parent_session_id",
+    "ordinal",
+    "closed",
+    "closed_by",
+    "copies",
+)
 """What the rows of a group decide together, for each of its turns."""
 
 
-def ordered(keys: pl.DataFrame) -> pl.DataFrame:
-    """Return each turn once, oldest first: `row`, `DECIDED`, `started_at` and `chars`.
+def order_turns(keys: pl.DataFrame) -> pl.DataFrame:
+    """Return each turn once, oldest first: `row`, `RESOLVED`, `started_at` and `chars`.
 
     The same rows give the same turns, in whatever order and from whatever archives they come.
 
@@ -26,18 +34,18 @@ def ordered(keys: pl.DataFrame) -> pl.DataFrame:
         keys: `KEYS` of all rows of a group, copies of a turn among them; and `row`, which is the
             number of each row.
     """
-    return _in_order(_once(as_one(keys))).select("row", *DECIDED, "started_at", "chars")
+    return _in_order(_once(merge_copies(keys))).select("row", *RESOLVED, "started_at", "chars")
 
 
-def turns(rows: pl.LazyFrame) -> pl.LazyFrame:
+def unique_turns(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Return each turn of a group once, oldest first, with `copies`.
 
     Args:
         rows: the columns of `schema.TURNS`.
     """
     numbered = rows.with_row_index("row")
-    order = ordered(numbered.select("row", *KEYS).collect()).drop("started_at", "chars")
-    kept = numbered.drop([name for name in DECIDED if name != "copies"])
+    order = order_turns(numbered.select("row", *KEYS).collect()).drop("started_at", "chars")
+    kept = numbered.drop([name for name in RESOLVED if name != "copies"])
     joined = order.lazy().join(kept, on="row", maintain_order="left")
     return joined.select(*rows.collect_schema().names(), "copies")
 

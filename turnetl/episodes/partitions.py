@@ -17,21 +17,21 @@ from turnetl.episodes import order as ordering
 from turnetl.lake import Batch, unwritable
 from turnetl.noise import NoiseRule
 
-SIZE = 64 << 20
+PARTITION_CHARS = 64 << 20
 """Characters of a slice, at most, unless a single turn has more."""
 _TURN = 1024
 """Characters that a turn counts for besides its own, so that short ones are not too many."""
-ROOM = 512 << 20
+MEMORY_LIMIT = 512 << 20
 """Bytes of rows that may stay in memory until they are put in order."""
 
 
-def in_slices(
+def partition(
     batches: Sequence[Batch],
     rules: Sequence[NoiseRule],
     folder: Path,
     *,
-    size: int = SIZE,
-    room: int = ROOM,
+    size: int = PARTITION_CHARS,
+    room: int = MEMORY_LIMIT,
 ) -> Generator[pl.DataFrame]:
     """Yield each turn once, in table order: the columns of `schema.TURNS`, `copies` and `noise`.
 
@@ -53,13 +53,13 @@ def in_slices(
         yield from _from_memory(held, turns)
 
 
-def deciding(rules: Sequence[NoiseRule]) -> list[pl.Expr]:
+def key_columns(rules: Sequence[NoiseRule]) -> list[pl.Expr]:
     """Return the columns that decide what stands where, and what is noise.
 
     Of calls only their number, if nobody asks for more.
     """
-    names = {*ordering.KEYS, *noise.columns(rules)}
-    own = {name for rule in rules if rule.definition for name in rule.when.meta.root_names()}
+    names = {*ordering.KEYS, *noise.required_columns(rules)}
+    own = {name for rule in rules if rule.definition for name in rule.condition.meta.root_names()}
     number = pl.col("tool_calls").list.eval(pl.element().struct.field("is_error"))
     return [
         number if name == "tool_calls" and "tool_calls" not in own else pl.col(name)
@@ -73,7 +73,7 @@ def _look(
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """Return what decides of all rows, and all rows unless they are too many."""
     none = pl.DataFrame(schema=schema.TURNS.polars)
-    columns = deciding(rules)
+    columns = key_columns(rules)
     looked_at, held = [none.select(columns)], [none]
     for batch in batches:
         if room < 0:
@@ -90,7 +90,7 @@ def _look(
 
 def _marked(rows: pl.DataFrame, rules: Sequence[NoiseRule]) -> pl.DataFrame:
     """Return the turns in table order, with `noise`."""
-    turns = ordering.ordered(rows.select("row", *ordering.KEYS))
+    turns = ordering.order_turns(rows.select("row", *ordering.KEYS))
     looked_at = _decided(rows.drop("row")[turns["row"]], turns)
     marked = noise.mark(looked_at.lazy(), rules).select("noise").collect()
     return turns.with_columns(marked["noise"])
@@ -98,7 +98,7 @@ def _marked(rows: pl.DataFrame, rules: Sequence[NoiseRule]) -> pl.DataFrame:
 
 def _decided(rows: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """Return the rows as their turns have it that stand at the same places."""
-    return rows.with_columns(turns[name] for name in ordering.DECIDED)
+    return rows.with_columns(turns[name] for name in ordering.RESOLVED)
 
 
 def _slice(size: int) -> pl.Expr:

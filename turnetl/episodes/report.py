@@ -52,15 +52,17 @@ class FilteredGroup:
         return self.chars_before - sum(marked.chars for marked in self.noise)
 
     @property
-    def kept_saved(self) -> int:
+    def kept_tokens_saved(self) -> int:
         """Tokens that the texts of the kept turns leave out; below nothing if they say more."""
-        return self.in_tokens(self.kept_chars - self.chars_after)
+        return self.estimate_tokens(self.kept_chars - self.chars_after)
 
     @property
     def tokens_saved(self) -> int:
-        return self.kept_saved + sum(self.in_tokens(marked.chars) for marked in self.noise)
+        return self.kept_tokens_saved + sum(
+            self.estimate_tokens(marked.chars) for marked in self.noise
+        )
 
-    def in_tokens(self, chars: int) -> int:
+    def estimate_tokens(self, chars: int) -> int:
         """Estimate the tokens of so many characters, if they are like the kept texts."""
         if not self.chars_after:
             return int(chars / _CHARS)
@@ -102,7 +104,7 @@ class FilterReport:
         return sum(group.tokens_saved for group in self.groups)
 
 
-def count(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:
+def group_report(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:
     """Return the account of a group's episodes table."""
     kept = episodes.filter(pl.col("noise").is_null())
     marked = episodes.drop_nulls("noise").group_by("noise")
@@ -119,13 +121,13 @@ def count(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:
     )
 
 
-def as_text(report: FilteredGroup) -> str:
+def to_json(report: FilteredGroup) -> str:
     """Return the report as a file's metadata holds it."""
     return msgspec.json.encode(report).decode()
 
 
-def from_text(text: str) -> FilteredGroup | None:
-    """Return the report that `as_text` wrote, as that of a group that was skipped."""
+def from_json(text: str) -> FilteredGroup | None:
+    """Return the report that `to_json` wrote, as that of a group that was skipped."""
     try:
         report = msgspec.json.decode(text, type=FilteredGroup)
     except msgspec.MsgspecError:

@@ -13,8 +13,8 @@ import polars as pl
 from turnetl import noise, schema
 from turnetl.episodes import order
 from turnetl.episodes.filters import Filters
-from turnetl.episodes.partitions import deciding, in_slices
-from turnetl.episodes.table import texts
+from turnetl.episodes.partitions import key_columns, partition
+from turnetl.episodes.table import render_texts
 from turnetl.lake import Batch, Lake
 from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.noise import EMPTY, NoiseRule
@@ -25,7 +25,7 @@ _EXAMPLE = (
     *("turn_id", "session_id", "started_at", "prompt", "answer"),
     *("archive", "first_line", "last_line"),
 )
-"""The fields of an `Example`, behind its group."""
+"""The fields of an `RuleExample`, behind its group."""
 
 
 def _words(column: str) -> pl.Expr:
@@ -38,7 +38,7 @@ _SHOWN = (_words("user_text").alias("prompt"), _words("assistant_text").alias("a
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class RuleExample:
     """A turn that the rule marks."""
 
     group: GroupId
@@ -54,13 +54,13 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class RuleCounts:
     """What the rule marks in one group."""
 
     group: GroupId
     turns: int
     """If no other rule were there."""
-    named: int
+    attributed: int
     """Those of them that bear its name today; the others are kept, or another rule comes first."""
     chars: int
     """Of the whole turns, as the archives have them."""
@@ -71,11 +71,11 @@ class RuleExplanation:
     """One rule, and what it marks."""
 
     rule: NoiseRule
-    on: bool
+    active: bool
     """Whether it marks today."""
-    groups: tuple[Marked, ...]
+    groups: tuple[RuleCounts, ...]
     """All that were asked for, in that order."""
-    examples: tuple[Example, ...]
+    examples: tuple[RuleExample, ...]
     """Turns of different prompts, from as many groups as there are."""
 
 
@@ -110,17 +110,17 @@ def explain(
             progress(done, len(groups))
     by_turns = chain.from_iterable(zip_longest(*found))
     shown = islice((one for one in by_turns if one is not None), examples)
-    return RuleExplanation(rule, rule.name in today.on, tuple(counts), tuple(shown))
+    return RuleExplanation(rule, rule.name in today.active_rules, tuple(counts), tuple(shown))
 
 
 def _matching(batches: Sequence[Batch], rule: NoiseRule, today: Filters) -> pl.DataFrame:
     """Return the turns that the rule marks, in order, with the rule that names them as `named`."""
     if rule.name == EMPTY.name:
         return _left_empty(batches, today)
-    columns = [*deciding([rule, *today.rules]), pl.col("last_line"), *_SHOWN]
+    columns = [*key_columns([rule, *today.rules]), pl.col("last_line"), *_SHOWN]
     none = pl.DataFrame(schema=schema.TURNS.polars).select(columns)
     rows = pl.concat([none, *(batch.read(*columns) for batch in batches)])
-    named = noise.mark(order.turns(rows.lazy()), today.rules).rename({"noise": "named"})
+    named = noise.mark(order.unique_turns(rows.lazy()), today.rules).rename({"noise": "named"})
     marked = noise.mark(named, [rule]).filter(pl.col("noise").is_not_null())
     return marked.select(*_EXAMPLE, "chars", "named").collect()
 
@@ -131,20 +131,20 @@ def _left_empty(batches: Sequence[Batch], today: Filters) -> pl.DataFrame:
     shown = [column.meta.output_name() for column in _SHOWN]
     columns = [name for name in (*_EXAMPLE, "chars") if name not in shown]
     none = pl.DataFrame(schema=schema.TURNS.polars).with_columns(noise=pl.lit(None, pl.String))
-    with closing(in_slices(batches, today.rules, Path(tempfile.gettempdir()))) as slices:
+    with closing(partition(batches, today.rules, Path(tempfile.gettempdir()))) as slices:
         return pl.concat(
-            rows.with_columns(texts(rows, today))
-            .filter(EMPTY.when)
+            rows.with_columns(render_texts(rows, today))
+            .filter(EMPTY.condition)
             .select(*columns, *_SHOWN, named)
             for rows in chain([none], slices)
         )
 
 
-def _counted(group: GroupId, rows: pl.DataFrame, rule: NoiseRule) -> Marked:
+def _counted(group: GroupId, rows: pl.DataFrame, rule: NoiseRule) -> RuleCounts:
     named = rows.filter(pl.col("named") == rule.name)
-    return Marked(group, rows.height, named.height, int(rows["chars"].sum()))
+    return RuleCounts(group, rows.height, named.height, int(rows["chars"].sum()))
 
 
-def _examples(group: GroupId, rows: pl.DataFrame, number: int) -> list[Example]:
+def _examples(group: GroupId, rows: pl.DataFrame, number: int) -> list[RuleExample]:
     different = rows.unique("prompt", keep="first", maintain_order=True).head(number)
-    return [Example(group, *row) for row in different.select(_EXAMPLE).iter_rows()]
+    return [RuleExample(group, *row) for row in different.select(_EXAMPLE).iter_rows()]

@@ -14,7 +14,7 @@ _STOPPED = "\n\nuser: [Request interrupted by user]"
 """What agents write where a person stops them."""
 
 
-def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
+def render_turns(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     """Return `text`, one a row: prompt, answer, steering, answers in results, calls of tools.
 
     The person's own words stand whole; messages are parted by a blank line.
@@ -24,15 +24,17 @@ def render(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
         patterns: regular expressions (Rust's): what they match of the agent's words, of calls and
             of what came of them is left out.
     """
-    agent = turns.with_columns(text_cleaning.without(pl.col("assistant_text"), patterns), _here())
+    agent = turns.with_columns(
+        text_cleaning.remove_patterns(pl.col("assistant_text"), patterns), _here()
+    )
     with_calls = agent.with_columns(
-        text_cleaning.said(agent["user_text"]),
-        text_cleaning.said(code_blocks.shortened(agent)),
-        tool_calls.lines(agent, patterns),
+        text_cleaning.clean_messages(agent["user_text"]),
+        text_cleaning.clean_messages(code_blocks.condense_code_blocks(agent)),
+        tool_calls.call_lines(agent, patterns),
     )
     messages = pl.concat_list(
         _message("user", pl.col("user_text")),
-        _message("assistant", text_cleaning.prose(pl.col("assistant_text"))),
+        _message("assistant", text_cleaning.clean_prose(pl.col("assistant_text"))),
         _messages("user", "steering"),
         _messages("user", "user_answers"),
         pl.col("calls").list.eval("tools: " + pl.element()).list.join("\n"),
@@ -63,5 +65,5 @@ def _message(speaker: str, text: pl.Expr) -> pl.Expr:
 
 
 def _messages(speaker: str, column: str) -> pl.Expr:
-    said = pl.col(column).list.eval(_message(speaker, text_cleaning.words(pl.element())))
+    said = pl.col(column).list.eval(_message(speaker, text_cleaning.clean_user_text(pl.element())))
     return said.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")

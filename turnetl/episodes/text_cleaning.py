@@ -19,7 +19,7 @@ is to be taken out."""
 _SIGNED = "Co-Authored-By: "
 _SIGNATURE = r"(?:🤖 Generated with \S+ \S+ +)?Co-Authored-By: [^<\n]{0,60}<[^>\n]*> ?"
 """What an agent writes below each of its commits."""
-READ = 50_000
+SEARCHED_CHARS = 50_000
 """Characters of a text, from its beginning, in which a person's patterns are looked for. Matches
 that each look ahead to the end cost the square of it: seconds here, days over fifty megabytes."""
 _BOLD = r"(?m)(^|[ \t|>])\*\*([^*\s/][^*\n]*[^*\s(,])\*\*"
@@ -27,7 +27,7 @@ _BOLD = r"(?m)(^|[ \t|>])\*\*([^*\s/][^*\n]*[^*\s(,])\*\*"
 _BLANK_LINES = r"\n[ \t]*(?:\n[ \t]*)+\n"
 
 
-def words(text: pl.Expr) -> pl.Expr:
+def clean_user_text(text: pl.Expr) -> pl.Expr:
     """Return what a person said, whole: only what no person types is taken out."""
     return (
         text.str.replace_all(_COLOUR, "")
@@ -38,25 +38,29 @@ def words(text: pl.Expr) -> pl.Expr:
     )
 
 
-def said(texts: pl.Series) -> pl.Series:
-    """Return `words` of each text; one look finds the few that are not so already."""
+def clean_messages(texts: pl.Series) -> pl.Series:
+    """Return `clean_user_text` of each text; one look finds the few that are not so already."""
     text = pl.col(texts.name)
     odd = text.str.contains_any(_SIGNS) | text.str.contains(_BLOB)
-    return where(texts.to_frame(), odd, text.str.strip_chars(), words(text))[texts.name]
+    return apply_where(texts.to_frame(), odd, text.str.strip_chars(), clean_user_text(text))[
+        texts.name
+    ]
 
 
-def prose(text: pl.Expr) -> pl.Expr:
-    """Return the `words` of an agent, with single blank lines and no signs for bold words."""
+def clean_prose(text: pl.Expr) -> pl.Expr:
+    """Return the cleaned text of an agent, with single blank lines and no signs for bold words."""
     return text.str.replace_all(_BOLD, "$1$2").str.replace_all(_BLANK_LINES, "\n\n")
 
 
-def output(text: pl.Expr) -> pl.Expr:
+def clean_output(text: pl.Expr) -> pl.Expr:
     """Return what a program wrote, as a terminal shows it in the end."""
-    written = words(text).str.replace(_REMINDER_CUT_OFF, "").str.replace_all(_OVERWRITTEN, "")
+    written = (
+        clean_user_text(text).str.replace(_REMINDER_CUT_OFF, "").str.replace_all(_OVERWRITTEN, "")
+    )
     return written.str.replace_all(_BAR, " ").str.strip_chars()
 
 
-def outputs(texts: pl.DataFrame) -> pl.DataFrame:
+def clean_results(texts: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with `text` as a terminal shows it in the end.
 
     Few outcomes hold anything that a terminal hides: one look finds them, for each pattern costs
@@ -64,17 +68,19 @@ def outputs(texts: pl.DataFrame) -> pl.DataFrame:
     """
     text = pl.col("text")
     odd = text.str.contains_any(_HIDDEN) | text.str.contains(_BLOB)
-    return where(texts, odd, text.str.strip_chars(), output(text))
+    return apply_where(texts, odd, text.str.strip_chars(), clean_output(text))
 
 
-def inputs(calls: pl.DataFrame) -> pl.DataFrame:
+def clean_inputs(calls: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with `input` without what only a terminal or the harness reads."""
     call = pl.col("input")
     odd = call.str.contains_any([*_SIGNS, _SIGNED]) | call.str.contains(_BLOB)
-    return where(calls, odd, call, words(call).str.replace_all(_SIGNATURE, ""))
+    return apply_where(calls, odd, call, clean_user_text(call).str.replace_all(_SIGNATURE, ""))
 
 
-def where(rows: pl.DataFrame, odd: pl.Expr, plain: pl.Expr, otherwise: pl.Expr) -> pl.DataFrame:
+def apply_where(
+    rows: pl.DataFrame, odd: pl.Expr, plain: pl.Expr, otherwise: pl.Expr
+) -> pl.DataFrame:
     """Return the rows in their order, `otherwise` worked out for the odd ones only."""
     asked = rows.with_row_index("at").with_columns(odd.alias("odd"))
     if not asked["odd"].any():
@@ -84,11 +90,11 @@ def where(rows: pl.DataFrame, odd: pl.Expr, plain: pl.Expr, otherwise: pl.Expr) 
     return pl.concat([same, other]).sort("at").drop("at", "odd")
 
 
-def without(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
-    """Return a text without what any of these regular expressions (Rust's) matches in `READ`."""
+def remove_patterns(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
+    """Return a text without what any of these regular expressions (Rust's) matches."""
     if not patterns:
         return text
-    read = text.str.head(READ)
+    read = text.str.head(SEARCHED_CHARS)
     for pattern in patterns:
         read = read.str.replace_all(pattern, "")
-    return read + text.str.slice(READ)
+    return read + text.str.slice(SEARCHED_CHARS)

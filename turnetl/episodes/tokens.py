@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 Weights = NDArray[np.uint8]
 
-TOKEN = 20
+TOKEN_WEIGHT = 20
 """What a token weighs."""
 
 _LOWER, _UPPER, _DIGIT, _SIGN, _BLANK, _BREAK, _LEAD, _LEAD4, _REST = range(9)
@@ -52,7 +52,7 @@ _ROWS = 2000
 """Texts weighed at once, so that what is in between stays small."""
 
 
-def tokens(text: pl.Expr) -> pl.Expr:
+def estimate_expr(text: pl.Expr) -> pl.Expr:
     """Estimate the tokens of each text. Vectorised: about 200 MB a second."""
     return text.map_batches(estimate, return_dtype=pl.Int64, is_elementwise=True)
 
@@ -66,7 +66,7 @@ def estimate(texts: pl.Series) -> pl.Series:
 
 
 def weights(data: bytes) -> Weights:
-    """Return the weight of each byte of a text in UTF-8; `TOKEN` of it are a token."""
+    """Return the weight of each byte of a text in UTF-8; `TOKEN_WEIGHT` of it are a token."""
     return _weighed(data, np.zeros(min(1, len(data)), dtype=np.int64))
 
 
@@ -79,7 +79,7 @@ def _of_rows(texts: pl.Series) -> NDArray[np.int64]:
     if here.any():
         weighed = _weighed("".join(texts.drop_nulls().to_list()).encode(), starts[here])
         counts[here] = np.add.reduceat(weighed, starts[here], dtype=np.int64)
-    return -(-counts // TOKEN)
+    return -(-counts // TOKEN_WEIGHT)
 
 
 def _weighed(data: bytes, starts: NDArray[np.int64]) -> Weights:

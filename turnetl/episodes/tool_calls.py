@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from turnetl.episodes import text_cleaning, tool_outcomes, tool_roles
+from turnetl.episodes import text_cleaning, tool_results, tool_roles
 
 _HEAD, _TAIL = 400, 100
 """Characters of a call that are kept: a long command does its last step behind a long text."""
@@ -13,7 +13,7 @@ _CAME = 3
 _STRING = r'":"((?:[^"\\]|\\.)*)"'
 
 
-def lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
+def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     """Return `calls`, one list a turn: its calls in order, each once with all that came of it.
 
     Args:
@@ -23,11 +23,11 @@ def lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     rows = turns.select("here", "tool_calls").with_row_index()
     calls = rows.explode("tool_calls").drop_nulls("tool_calls").unnest("tool_calls")
     asked = calls.filter(~pl.col("name").is_in(tool_roles.BOOKKEEPING)).with_columns(
-        text_cleaning.without(pl.col("input", "result"), patterns)
+        text_cleaning.remove_patterns(pl.col("input", "result"), patterns)
     )
     # One step after the other: what an expression uses twice, it works out twice.
-    told = text_cleaning.inputs(asked).with_columns(tool_roles.role())
-    came = _said(told).with_columns(tool_outcomes.shortened(told))
+    told = text_cleaning.clean_inputs(asked).with_columns(tool_roles.role())
+    came = _said(told).with_columns(tool_results.condense_results(told))
     each = came.group_by("index", "said", maintain_order=True).agg(_outcomes())
     line = pl.concat_str(
         "said", pl.when(pl.col("came") != "").then(" -> " + pl.col("came")), ignore_nulls=True
@@ -49,7 +49,7 @@ def _as_one(calls: pl.DataFrame) -> pl.DataFrame:
     told = came.list.eval(pl.element().replace("", "done"))
     ends = told.list.head(_CAME - 1).list.concat(told.list.tail(1))
     few = pl.when(came.list.len() > _CAME).then(ends).otherwise(told)
-    return text_cleaning.where(
+    return text_cleaning.apply_where(
         calls, again, came.list.first(), few.list.join(", then ").alias("came")
     )
 
@@ -58,7 +58,9 @@ def _said(calls: pl.DataFrame) -> pl.DataFrame:
     """Return the calls with `said`: name and call, paths as seen from the turn's folder."""
     call = pl.col("input")
     in_json = call.str.contains(r"^[{\[]")
-    readable = text_cleaning.where(calls, in_json, _from_here(call), _in_words().alias("input"))
+    readable = text_cleaning.apply_where(
+        calls, in_json, _from_here(call), _in_words().alias("input")
+    )
     name = pl.col("name").str.replace(r"^mcp__.*__", "")
     tidy = _without_middle(call.str.replace_all(r"[ \t\n]{2,}|[\t\n]", " "))
     return readable.with_columns(said=(name + " " + tidy).str.strip_chars_end())

@@ -5,7 +5,7 @@ import polars as pl
 BOOKKEEPING = ("TodoWrite", "TodoRead", "TaskUpdate", "TaskList", "TaskGet", "update_plan")
 """Lists that an agent keeps for itself: what it did stands in the other calls."""
 
-RUNS = r"(?i-u:bash|shell|exec|terminal|command|(?:^|_)run_|(?:^|_)test|write_stdin)"
+RUN_TOOLS = r"(?i-u:bash|shell|exec|terminal|command|(?:^|_)run_|(?:^|_)test|write_stdin)"
 """Names of tools that run commands."""
 _READS = (
     r"^(?i-u:(?:notebook)?read|(?:read|open|view|get|cat)_?(?:many_?)?files?(?:_contents?)?|view|cat"
@@ -15,7 +15,7 @@ _LOOKS = (
     r"^(?i-u:grep|glob|rg|find|grep_search|file_search|codebase_search|search_files?(?:_content)?"
     r"|search_for_pattern|find_file|find_symbol)$"
 )
-EDITS = (
+EDIT_TOOLS = (
     r"^(?i-u:(?:multi_?|notebook)?edit|(?:multi_?)?replace|write|update|patch|apply_(?:patch|diff)"
     r"|(?:write|create|edit|delete|insert|search|str|string)_(?:to_|and_|_)?(?:file|replace|edit)\w*)$"
 )
@@ -41,13 +41,13 @@ def role() -> pl.Expr:
     told = (
         pl.when(name.str.contains(_READS))
         .then(pl.lit("reads"))
-        .when(name.str.contains(EDITS))
+        .when(name.str.contains(EDIT_TOOLS))
         .then(pl.lit("edits"))
         .when(name.str.contains(_LOOKS))
         .then(pl.lit("looks"))
         .when(name.str.contains(_REPORTS))
         .then(pl.lit("reports"))
-        .when(name.str.contains(RUNS))
+        .when(name.str.contains(RUN_TOOLS))
         .then(pl.when(_only_shows()).then(pl.lit("looks")).otherwise(pl.lit("runs")))
         .otherwise(pl.lit("other"))
     )

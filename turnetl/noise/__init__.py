@@ -1,21 +1,21 @@
 """Noise between turns: named, versioned rules, and the marking of turns by them."""
 
-from turnetl.noise.marking import columns, mark, versions
-from turnetl.noise.registry import chosen, known, named
+from turnetl.noise.marking import mark, recipes, required_columns
+from turnetl.noise.registry import all_rules, find_rule, select_rules
 from turnetl.noise.rule import NoiseRule
 from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES
-from turnetl.noise.user_rules import read
+from turnetl.noise.user_rules import read_rules
 
 __all__ = [
     "EMPTY",
     "ON_DEMAND",
     "RULES",
     "NoiseRule",
-    "chosen",
-    "columns",
-    "known",
+    "all_rules",
+    "find_rule",
     "mark",
-    "named",
-    "read",
-    "versions",
+    "read_rules",
+    "recipes",
+    "required_columns",
+    "select_rules",
 ]

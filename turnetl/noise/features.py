@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from turnetl.noise.machine_prompts import PROVIDER
-from turnetl.noise.vocabulary import ACKNOWLEDGED, DECIDES, WORD
+from turnetl.noise.machine_prompts import PROVIDER_ERROR
+from turnetl.noise.vocabulary import ACKNOWLEDGEMENT_ONLY, DECISION, WORD
 
 _SHORT_ANSWER = 240
 _SHORT_ERROR = 600
@@ -22,34 +22,34 @@ _ENOUGH_BYTES = 1000
 
 idle = pl.col("noise:idle")
 """No call of a tool, and no word of the person but the prompt. Never null."""
-asked = pl.col("noise:asked")
+prompt = pl.col("noise:asked")
 """The prompt without blanks around it; null where something was done."""
-said = pl.col("noise:said")
+response = pl.col("noise:said")
 """The answer, likewise."""
-silent = pl.col("noise:silent")
+unanswered = pl.col("noise:silent")
 """Nothing was done and nothing answered. Never null."""
-failed = pl.col("noise:failed")
+provider_failed = pl.col("noise:failed")
 """Nothing was done, and the answer is an error of the provider. Never null."""
-waits = pl.col("noise:waits")
+pending = pl.col("noise:waits")
 """Silent and open: an answer may still come, so the silence says nothing yet. Never null."""
-answered_briefly = pl.col("noise:answered_briefly")
+short_response = pl.col("noise:answered_briefly")
 """Nothing was done, and the answer is short or empty. Never null."""
-brief = pl.col("noise:brief")
+short_prompt = pl.col("noise:brief")
 """A short prompt with a short answer; null elsewhere."""
-says_little = pl.col("noise:says_little")
+low_content = pl.col("noise:says_little")
 """A prompt without an answer, or with an error for one, that neither says by itself what somebody
 wanted nor decides anything. Never null."""
 _unheard = pl.col("noise:unheard")
 
 
-def add(turns: pl.LazyFrame) -> pl.LazyFrame:
+def add_features(turns: pl.LazyFrame) -> pl.LazyFrame:
     """Return the rows with these columns behind their own."""
     for stage in _STAGES:
         turns = turns.with_columns(**stage)
     return turns
 
 
-def made_of(names: Iterable[str]) -> set[str]:
+def source_columns(names: Iterable[str]) -> set[str]:
     """Return the columns of `schema.TURNS` that are read for the columns named, of either kind."""
     left, read = set(names), set[str]()
     while left:
@@ -78,7 +78,7 @@ def _is(what: pl.Expr) -> pl.Expr:
 _nothing_done = (
     _none("tool_calls") & _none("subagent_prompts") & _none("steering") & _none("user_answers")
 )
-_decides = _unheard.str.contains(DECIDES) & ~_unheard.str.contains(ACKNOWLEDGED)
+_decides = _unheard.str.contains(DECISION) & ~_unheard.str.contains(ACKNOWLEDGEMENT_ONLY)
 _STAGES: tuple[dict[str, pl.Expr], ...] = (
     {"noise:idle": _is(_nothing_done)},
     {
@@ -86,18 +86,18 @@ _STAGES: tuple[dict[str, pl.Expr], ...] = (
         "noise:said": pl.when(idle).then(pl.col("assistant_text")).str.strip_chars(),
     },
     {
-        "noise:silent": _is(said == ""),
-        "noise:failed": _is(_within(said, _SHORT_ERROR).str.contains(PROVIDER)),
-        "noise:answered_briefly": _within(said, _SHORT_ANSWER).is_not_null(),
+        "noise:silent": _is(response == ""),
+        "noise:failed": _is(_within(response, _SHORT_ERROR).str.contains(PROVIDER_ERROR)),
+        "noise:answered_briefly": _within(response, _SHORT_ANSWER).is_not_null(),
     },
     {
-        "noise:waits": silent & ~pl.col("closed"),
-        "noise:brief": pl.when(answered_briefly & (asked.str.len_bytes() <= _BRIEF_BYTES)).then(
-            asked
+        "noise:waits": unanswered & ~pl.col("closed"),
+        "noise:brief": pl.when(short_response & (prompt.str.len_bytes() <= _BRIEF_BYTES)).then(
+            prompt
         ),
-        "noise:unheard": pl.when((silent | failed) & (asked.str.len_bytes() <= _ENOUGH_BYTES)).then(
-            asked
-        ),
+        "noise:unheard": pl.when(
+            (unanswered | provider_failed) & (prompt.str.len_bytes() <= _ENOUGH_BYTES)
+        ).then(prompt),
     },
     {"noise:says_little": _is((_unheard.str.count_matches(WORD) < _ENOUGH_WORDS) & ~_decides)},
 )

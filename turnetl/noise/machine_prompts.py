@@ -66,7 +66,7 @@ CLIENT_COMMAND = (
 )
 """What the client does by itself, without a word for the model."""
 
-PROVIDER = (
+PROVIDER_ERROR = (
     r"(?i)^(?:\[?API Error\b|(?:Claude (?:AI )?)?usage limit reached"
     r"|(?:\d+-hour|session|weekly|opus weekly|sonnet weekly) limit (?:reached|resets)"
     r"|You(?:'|\u2019)ve (?:hit|reached) your [^\n]{0,40}limit|You(?:'|\u2019)re out of extra usage"

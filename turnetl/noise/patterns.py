@@ -12,14 +12,14 @@ from turnetl import schema
 VERSION = 1
 """Of all that decides where the same pattern matches."""
 
-READ = 20_000
+SEARCHED_CHARS = 20_000
 """Characters of a text, from its beginning: rules need no more, and a pattern made to be slow takes
 seconds over them."""
-CALLS = ("name", "input", "result")
+CALL_FIELDS = ("name", "input", "result")
 """What may be named of `tool_calls`."""
 
 
-def columns() -> tuple[str, ...]:
+def searchable_columns() -> tuple[str, ...]:
     """Return the columns of `schema.TURNS` that patterns can read, calls apart."""
     readable = (pl.String, schema.TEXTS)
     return tuple(one.name for one in schema.TURNS.columns if one.dtype in readable)
@@ -32,13 +32,13 @@ def matches(column: str, patterns: Sequence[str]) -> pl.Expr:
     return _found(pl.col(column), patterns)
 
 
-def called(said: Mapping[str, Sequence[str]]) -> pl.Expr:
+def matches_call(said: Mapping[str, Sequence[str]]) -> pl.Expr:
     """Return whether there is a call in which, of each part named, one pattern is found."""
     parts = [_found(pl.element().struct.field(name), said[name]) for name in said]
     return pl.col("tool_calls").list.eval(pl.all_horizontal(parts)).list.any()
 
 
 def _found(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
-    read = text.str.head(READ)
+    read = text.str.head(SEARCHED_CHARS)
     found = [read.str.contains(pattern) for pattern in patterns]
     return pl.any_horizontal(found).fill_null(value=False)

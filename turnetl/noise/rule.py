@@ -15,9 +15,9 @@ class NoiseRule:
     version: int
     why: str
     """One sentence, for a person."""
-    when: pl.Expr
+    condition: pl.Expr
     """True or False for each turn, never null. Reads columns of `schema.TURNS` and of `shape`."""
-    on: bool = True
+    on_by_default: bool = True
     """False: it marks only if a person asks for it."""
     definition: str = ""
     """Of a person's own rule what it says, as text; there it stands for the version."""

@@ -15,29 +15,29 @@ import polars as pl
 
 from turnetl.noise import machine_prompts, vocabulary
 from turnetl.noise.features import (
-    answered_briefly,
-    asked,
-    brief,
-    failed,
     idle,
-    said,
-    says_little,
-    silent,
-    waits,
+    low_content,
+    pending,
+    prompt,
+    provider_failed,
+    response,
+    short_prompt,
+    short_response,
+    unanswered,
 )
 from turnetl.noise.rule import NoiseRule
 
 _OFTEN = 5
 
 _same_again = (
-    asked.is_not_null()
-    & ~pl.struct("session_id", asked.alias("asked"), said.alias("said")).is_first_distinct()
+    prompt.is_not_null()
+    & ~pl.struct("session_id", prompt.alias("asked"), response.alias("said")).is_first_distinct()
 )
-_got_further = pl.col("user_text").filter(~(silent | failed)).implode()
+_got_further = pl.col("user_text").filter(~(unanswered | provider_failed)).implode()
 
 
 def _rule(name: str, version: int, why: str, when: pl.Expr, *, on: bool = True) -> NoiseRule:
-    return NoiseRule(name, version, why, when.fill_null(value=False), on=on)
+    return NoiseRule(name, version, why, when.fill_null(value=False), on_by_default=on)
 
 
 COPY = _rule(
@@ -52,84 +52,85 @@ REPEAT = _rule(
     2,
     "Nothing came of it, and the same words stand in another turn: with the same answer in the"
     " session, or with a real one anywhere.",
-    (asked != "")
-    & ~waits
-    & (_same_again | ((silent | failed) & pl.col("user_text").is_in(_got_further))),
+    (prompt != "")
+    & ~pending
+    & (_same_again | ((unanswered | provider_failed) & pl.col("user_text").is_in(_got_further))),
 )
 SUGGESTION = _rule(
     "suggestion",
     2,
     "The harness asks the model what the person may type next.",
-    asked.str.contains(machine_prompts.SUGGESTION),
+    prompt.str.contains(machine_prompts.SUGGESTION),
 )
 TITLE = _rule(
     "title",
     2,
     "The harness asks for a title, a topic or a branch name of a conversation.",
-    asked.str.contains(machine_prompts.TITLE) & answered_briefly,
+    prompt.str.contains(machine_prompts.TITLE) & short_response,
 )
 WARM_UP = _rule(
     "warm_up",
     1,
     "The harness opens the connection before the person has said anything.",
-    asked.str.contains(machine_prompts.WARM_UP),
+    prompt.str.contains(machine_prompts.WARM_UP),
 )
 HARNESS = _rule(
     "harness",
     2,
     "A program wrote the prompt: a summary for a list, a compaction, a nudge to go on, a hook.",
-    asked.str.contains(machine_prompts.HARNESS),
+    prompt.str.contains(machine_prompts.HARNESS),
 )
 HEARTBEAT = _rule(
     "heartbeat",
     1,
     "A clock woke the agent, and there was nothing to do.",
-    said.str.contains(machine_prompts.HEARTBEAT),
+    response.str.contains(machine_prompts.HEARTBEAT),
 )
 CLIENT_COMMAND = _rule(
     "client_command",
     1,
     "A command that the client carries out by itself: /clear, /model, /login, exit.",
-    brief.str.contains(machine_prompts.CLIENT_COMMAND),
+    short_prompt.str.contains(machine_prompts.CLIENT_COMMAND),
 )
 PROVIDER_ERROR = _rule(
     "provider_error",
     2,
     "The only answer is an error of the provider: overloaded, out of credit, logged out. A prompt"
     " that says something by itself is kept.",
-    failed & says_little,
+    provider_failed & low_content,
 )
 INTERRUPTED = _rule(
     "interrupted",
     2,
     "Taken back before anything happened. A prompt that says something by itself is kept.",
-    silent & (pl.col("closed_by") == "interrupted") & says_little,
+    unanswered & (pl.col("closed_by") == "interrupted") & low_content,
 )
 NO_ANSWER = _rule(
     "no_answer",
     2,
     "It is over, and nobody answered. A prompt that says something by itself is kept.",
-    silent & pl.col("closed") & says_little,
+    unanswered & pl.col("closed") & low_content,
 )
 ACKNOWLEDGEMENT = _rule(
     "acknowledgement",
     2,
     "A yes, a thank you, a go on that got no work done.",
-    ~waits
+    ~pending
     & (
         (
-            brief.str.contains(vocabulary.ACKNOWLEDGED)
-            & brief.str.contains(vocabulary.SAYS_YES)
-            & ~brief.str.contains(vocabulary.ASKS)
+            short_prompt.str.contains(vocabulary.ACKNOWLEDGEMENT_ONLY)
+            & short_prompt.str.contains(vocabulary.AFFIRMATION)
+            & ~short_prompt.str.contains(vocabulary.QUESTION_MARK)
         )
-        | brief.str.contains(vocabulary.WORDLESS)
+        | short_prompt.str.contains(vocabulary.NO_LETTERS)
     ),
 )
 GREETING = _rule(
     "greeting",
     1,
     "A hello, a goodbye or a test that got no work done.",
-    brief.str.contains(vocabulary.GREETING) & brief.str.contains(vocabulary.SAYS_HELLO),
+    short_prompt.str.contains(vocabulary.GREETING_ONLY)
+    & short_prompt.str.contains(vocabulary.GREETING_PHRASE),
 )
 
 RULES: tuple[NoiseRule, ...] = (
@@ -169,7 +170,7 @@ TALK = _rule(
     "talk",
     1,
     "Question and answer only: no tool was called.",
-    idle & ~waits,
+    idle & ~pending,
     on=False,
 )
 

@@ -22,7 +22,7 @@ import polars as pl
 
 from turnetl.errors import BadUsage
 from turnetl.noise import features, patterns
-from turnetl.noise.registry import known
+from turnetl.noise.registry import all_rules
 from turnetl.noise.rule import NoiseRule
 from turnetl.regex_check import complaint
 
@@ -31,7 +31,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _KEYS = ("why", "on", "worked", "not")
 
 
-def read(path: Path) -> tuple[NoiseRule, ...]:
+def read_rules(path: Path) -> tuple[NoiseRule, ...]:
     """Return the rules of the file, in its order.
 
     Raises:
@@ -96,7 +96,7 @@ def _rule(name: str, row: Mapping[str, Any], where: str) -> NoiseRule:
 def _check_name(name: str, where: str) -> None:
     if not _NAME.fullmatch(name):
         raise BadUsage(f"{where}: a name is small letters, digits and underscores, 40 at most")
-    if name in {rule.name for rule in known()}:
+    if name in {rule.name for rule in all_rules()}:
         raise BadUsage(f"{where}: turnetl has a rule of this name; choose another")
 
 
@@ -116,7 +116,7 @@ def _columns(row: Mapping[str, Any], where: str) -> _Columns:
         raise BadUsage(f"{where}: `tool_calls` has parts; write {_listed(_calls())}")
     flat = {name: row[name] for name in row if name != "tool_calls"}
     flat |= {f"tool_calls.{part}": calls[part] for part in calls}
-    known = (*patterns.columns(), *_calls())
+    known = (*patterns.searchable_columns(), *_calls())
     unknown = [name for name in flat if name not in known]
     if unknown:
         raise BadUsage(
@@ -143,7 +143,7 @@ def _when(worked: bool | None, named: _Columns, barred: _Columns) -> pl.Expr:
     """Return what holds of a turn that the rule marks; what is barred is so each by itself."""
     holds = [patterns.matches(name, named[name]) for name in named if not _is_call(name)]
     calls = {_part(name): named[name] for name in named if _is_call(name)}
-    holds += [patterns.called(calls)] if calls else []
+    holds += [patterns.matches_call(calls)] if calls else []
     holds += [~_one(name, barred[name]) for name in barred]
     holds += [features.idle ^ worked] if worked is not None else []
     return reduce(and_, holds).fill_null(value=False)
@@ -151,7 +151,7 @@ def _when(worked: bool | None, named: _Columns, barred: _Columns) -> pl.Expr:
 
 def _one(name: str, searched: Sequence[str]) -> pl.Expr:
     if _is_call(name):
-        return patterns.called({_part(name): searched})
+        return patterns.matches_call({_part(name): searched})
     return patterns.matches(name, searched)
 
 
@@ -164,7 +164,7 @@ def _part(name: str) -> str:
 
 
 def _calls() -> tuple[str, ...]:
-    return tuple(f"tool_calls.{part}" for part in patterns.CALLS)
+    return tuple(f"tool_calls.{part}" for part in patterns.CALL_FIELDS)
 
 
 def _listed(names: Sequence[str]) -> str:

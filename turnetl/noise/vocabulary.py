@@ -85,8 +85,8 @@ def _among(plain: str, unspaced: str) -> str:
 
 
 _PHRASES = _spelled(_YES_IN_WORDS)
-ACKNOWLEDGED = _together(f"{_PHRASES}|{_any(_YES, _FILL)}", _any(_UNSPACED))
-SAYS_YES = _among(f"{_PHRASES}|{_any(_YES)}", _any(_UNSPACED))
+ACKNOWLEDGEMENT_ONLY = _together(f"{_PHRASES}|{_any(_YES, _FILL)}", _any(_UNSPACED))
+AFFIRMATION = _among(f"{_PHRASES}|{_any(_YES)}", _any(_UNSPACED))
 """With ACKNOWLEDGED: a yes, a thank you or a go on, and nothing else."""
 
 _HELLOS = _spelled(
@@ -105,12 +105,12 @@ _TO_WHOM = "there all everyone claude gemini codex chatgpt gpt again now then da
 _UNSPACED_HELLO = (
     "你好 您好 嗨 再见 再見 早上好 晚上好 こんにちは こんばんは おはよう さようなら 测试"
 )
-GREETING = _together(f"{_HELLOS}|{_any(_HELLO, _TO_WHOM)}", _any(_UNSPACED_HELLO))
-SAYS_HELLO = _among(f"{_HELLOS}|{_any(_HELLO)}", _any(_UNSPACED_HELLO))
+GREETING_ONLY = _together(f"{_HELLOS}|{_any(_HELLO, _TO_WHOM)}", _any(_UNSPACED_HELLO))
+GREETING_PHRASE = _among(f"{_HELLOS}|{_any(_HELLO)}", _any(_UNSPACED_HELLO))
 """With GREETING: a hello or a goodbye, and nothing else."""
 
-ASKS = r"[?\x{FF1F}]"
-WORDLESS = r"^[^\p{L}\p{N}?\x{FF1F}]+$"
+QUESTION_MARK = r"[?\x{FF1F}]"
+NO_LETTERS = r"^[^\p{L}\p{N}?\x{FF1F}]+$"
 """A thumb, a dot, a row of marks; a question mark asks something."""
 
 _CHOICES = """
@@ -118,7 +118,7 @@ _CHOICES = """
     yes yeah nein nicht nur ja nimm statt non oui pas sí si não sim nee нет да не так ні tak nie nej
     hayır evet
 """
-DECIDES = _spelled(
+DECISION = _spelled(
     rf"(?i)^(?:{_any(_CHOICES)}|don t|do not|let s|i want|i prefer|i d prefer|we ll|make sure) \S"
     r"|\b(?:instead|rather than|statt|stattdessen|plutôt|вместо)\b"
     r"|^(?:不|别|別|いいえ|아니)\S"

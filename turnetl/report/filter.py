@@ -63,7 +63,11 @@ def _kept(groups: Sequence[FilteredGroup]) -> FilterCounts:
     return _sum(
         [
             FilterCounts(
-                group.kept, group.kept_chars, group.chars_after, group.tokens, group.kept_saved
+                group.kept,
+                group.kept_chars,
+                group.chars_after,
+                group.tokens,
+                group.kept_tokens_saved,
             )
             for group in groups
         ]
@@ -75,7 +79,9 @@ def _noise(groups: Sequence[FilteredGroup]) -> dict[str, FilterCounts]:
     found: dict[str, FilterCounts] = {}
     for group in groups:
         for marked in group.noise:
-            row = FilterCounts(marked.turns, marked.chars, 0, 0, group.in_tokens(marked.chars))
+            row = FilterCounts(
+                marked.turns, marked.chars, 0, 0, group.estimate_tokens(marked.chars)
+            )
             found[marked.rule] = _sum([found.get(marked.rule, _sum([])), row])
     return dict(sorted(found.items()))
 

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.episodes.rule_examples import Example, Marked, RuleExplanation
+from turnetl.episodes.rule_examples import RuleCounts, RuleExample, RuleExplanation
 from turnetl.noise import NoiseRule
 from turnetl.report.search_hits import near
 
@@ -46,15 +46,15 @@ def table(explained: RuleExplanation, here: Path) -> RenderableType:
 
 def as_json(explained: RuleExplanation) -> dict[str, Any]:
     return {
-        **_rule_json(explained.rule, on=explained.on),
+        **_rule_json(explained.rule, on=explained.active),
         "turns": sum(group.turns for group in explained.groups),
-        "named": sum(group.named for group in explained.groups),
+        "named": sum(group.attributed for group in explained.groups),
         "chars": sum(group.chars for group in explained.groups),
         "groups": [
             {
                 "group": group.group,
                 "turns": group.turns,
-                "named": group.named,
+                "named": group.attributed,
                 "chars": group.chars,
             }
             for group in explained.groups
@@ -78,9 +78,9 @@ def _name(rule: NoiseRule) -> str:
 
 
 def _standing(explained: RuleExplanation) -> str:
-    if explained.on:
+    if explained.active:
         return "it marks turns"
-    if explained.rule.on:
+    if explained.rule.on_by_default:
         return "kept, so it marks nothing; this is what it would mark"
     return f"off; this is what it would mark with --drop {explained.rule.name}"
 
@@ -95,12 +95,12 @@ def _groups(number: int) -> str:
     return "1 group" if number == 1 else f"{number:,} groups"
 
 
-def _counts(marked: Sequence[Marked]) -> Table:
+def _counts(marked: Sequence[RuleCounts]) -> Table:
     shown = Table(box=SIMPLE, pad_edge=False)
     shown.add_column("group", overflow="fold")
     for name in ("turns by itself", "named by it now", "chars"):
         shown.add_column(name, justify="right")
-    rows = [(group.turns, group.named, group.chars) for group in marked]
+    rows = [(group.turns, group.attributed, group.chars) for group in marked]
     for group, row in zip(marked, rows, strict=True):
         shown.add_row(Text(group.group), *(f"{number:,}" for number in row))
     if len(marked) > 1:
@@ -110,7 +110,7 @@ def _counts(marked: Sequence[Marked]) -> Table:
     return shown
 
 
-def _example(example: Example, here: Path) -> Iterator[RenderableType]:
+def _example(example: RuleExample, here: Path) -> Iterator[RenderableType]:
     at = example.started_at
     when = f"{at:%Y-%m-%d %H:%M}" if at is not None else "no date"
     place = f"{near(Path(example.archive), here)}:{example.first_line}-{example.last_line}"
@@ -126,7 +126,7 @@ def _short(text: str) -> str:
     return shown or _EMPTY
 
 
-def _example_json(example: Example) -> dict[str, Any]:
+def _example_json(example: RuleExample) -> dict[str, Any]:
     at = example.started_at
     return {
         "group": example.group,

@@ -151,6 +151,6 @@ def _llm(settings: Settings, used: Embedder, asked: ChatModel) -> Extractor[Any]
         used,
         steering=PromptConfigs(settings.extraction, templates()),
         ontology=ontology.load(settings.extraction.ontology, templates()),
-        halve=chunking.halves,
+        halve=chunking.split_in_half,
         parameters=settings.llm.effort or "",
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from turnetl import formats, noise
 from turnetl.episodes import Filters
 from turnetl.episodes.classify import KINDS
-from turnetl.episodes.filters import ALL
+from turnetl.episodes.filters import ALL_GROUPS
 from turnetl.errors import BadUsage
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.formats.base import Format
@@ -67,9 +67,9 @@ def filters(settings: Settings, *, one_off: bool = False) -> Filters:
     """
     chosen, steering = settings.noise, PromptConfigs(settings.extraction, templates())
     return Filters(
-        rules=noise.chosen(chosen.keep, chosen.drop, _own_rules(settings)),
-        patterns=steering.of(ALL).noise_patterns,
-        special=_special(steering, (ALL, *map(GroupId, settings.extraction.groups))),
+        rules=noise.select_rules(chosen.keep, chosen.drop, _own_rules(settings)),
+        patterns=steering.of(ALL_GROUPS).noise_patterns,
+        overrides=_overrides(steering, (ALL_GROUPS, *map(GroupId, settings.extraction.groups))),
         one_off=one_off,
     )
 
@@ -80,7 +80,7 @@ def rules(settings: Settings) -> tuple[noise.NoiseRule, ...]:
     Raises:
         BadUsage: the person's own file cannot be read, or a rule of it makes no sense.
     """
-    return noise.known(_own_rules(settings))
+    return noise.all_rules(_own_rules(settings))
 
 
 def rule(settings: Settings, name: str) -> noise.NoiseRule:
@@ -89,14 +89,14 @@ def rule(settings: Settings, name: str) -> noise.NoiseRule:
     Raises:
         BadUsage: there is none; says which there are.
     """
-    return noise.named(name, _own_rules(settings))
+    return noise.find_rule(name, _own_rules(settings))
 
 
-def _special(
+def _overrides(
     steering: PromptConfigs, groups: Sequence[GroupId]
 ) -> dict[tuple[GroupId, str], tuple[str, ...]]:
     """Return the patterns of all groups and kinds; nothing if they are the same for all."""
-    plain = steering.of(ALL).noise_patterns
+    plain = steering.of(ALL_GROUPS).noise_patterns
     found = {
         (group, kind): steering.of(group, kind).noise_patterns for group in groups for kind in KINDS
     }
@@ -104,7 +104,7 @@ def _special(
 
 
 def _own_rules(settings: Settings) -> tuple[noise.NoiseRule, ...]:
-    return noise.read(settings.noise.rules) if settings.noise.rules is not None else ()
+    return noise.read_rules(settings.noise.rules) if settings.noise.rules is not None else ()
 
 
 def _user() -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from turnetl.episodes.content import TEXTS
+from turnetl.episodes.content import INPUT_COLUMNS
 
 DOTS = "....................\n" * 20
 """Makes a text long enough to be worth shortening."""
@@ -25,8 +25,8 @@ class Sample:
 
 
 def frame(*samples: Sample) -> pl.DataFrame:
-    columns = {name: [getattr(one, name) for one in samples] for name in TEXTS.names()}
-    return pl.DataFrame(columns, schema=TEXTS)
+    columns = {name: [getattr(one, name) for one in samples] for name in INPUT_COLUMNS.names()}
+    return pl.DataFrame(columns, schema=INPUT_COLUMNS)
 
 
 PYTHON = Sample(

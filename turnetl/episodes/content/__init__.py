@@ -1,25 +1,25 @@
 """Content types: one module each, in the order in which they are asked.
 
-A new kind is a module with a `Kind` and a place in one of these lists; the contract test in
+A new kind is a module with a `ContentType` and a place in one of these lists; the contract test in
 tests/episodes/content runs it with all others.
 """
 
-from turnetl.episodes.content.base import TEXTS, Kind, kind_of, shortened
+from turnetl.episodes.content.base import INPUT_COLUMNS, ContentType, condense, detect
 from turnetl.episodes.content.code import CODE
 from turnetl.episodes.content.commands import COMMANDS, ERRORS, OTHERS, REFUSED, REPORTS, SHORT
 from turnetl.episodes.content.diffs import DIFFS
 from turnetl.episodes.content.json import JSON
 from turnetl.episodes.content.logs import LOGS
-from turnetl.episodes.content.tool_output import FOUND, SHOWN, UNREAD, WRITTEN
+from turnetl.episodes.content.tool_output import DISCARDED, DISPLAYED, FILE_CHANGE, SEARCH_RESULT
 from turnetl.episodes.content.traces import TRACES
 
-__all__ = ["BLOCKS", "OUTCOMES", "TEXTS", "UNREAD", "Kind", "kind_of", "shortened"]
+__all__ = ["BLOCKS", "DISCARDED", "INPUT_COLUMNS", "OUTCOMES", "ContentType", "condense", "detect"]
 
 OUTCOMES = (
     REFUSED,
-    SHOWN,
-    FOUND,
-    WRITTEN,
+    DISPLAYED,
+    SEARCH_RESULT,
+    FILE_CHANGE,
     REPORTS,
     SHORT,
     TRACES,

@@ -1,7 +1,8 @@
 """The seam of content types: what a kind of text is told by, and what of it is kept.
 
-A kind is two expressions over the columns of `TEXTS`. The first kind that takes a text shortens it;
-each kind reads only what the kinds before it left over, so those that cost little come first.
+A kind is two expressions over the columns of `INPUT_COLUMNS`. The first kind that takes a text
+shortens it; each kind reads only what the kinds before it left over, so those that cost little come
+first.
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-TEXTS = pl.Schema(
+INPUT_COLUMNS = pl.Schema(
     {
         "text": pl.String,
         "role": pl.String,
@@ -20,7 +21,7 @@ TEXTS = pl.Schema(
 """What a kind may look at: the text; its role (of `turnetl.episodes.tool_roles`, or `code`);
 whether the call failed; the folder that the turn stands in, with no slash at its end, or blank."""
 
-LINE = 240
+LINE_CHARS = 240
 """Characters of a line that are kept."""
 
 _BLANKS = r"[ \t\r\n]{2,}|[\t\r\n]"
@@ -28,38 +29,38 @@ _BLANKS = r"[ \t\r\n]{2,}|[\t\r\n]"
 _INSTANT = r"\x{feff}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.,]+(?:Z|[+-][0-9:]{5})[ \t]"
 """A time that a program writes before each of its lines."""
 
-TEXT, ROLE, FAILED, CWD = (pl.col(name) for name in TEXTS.names())
+TEXT, ROLE, FAILED, CWD = (pl.col(name) for name in INPUT_COLUMNS.names())
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class ContentType:
     """One content type."""
 
     name: str
-    told_by: pl.Expr
+    matches: pl.Expr
     """True for the texts that are of this kind; never null."""
-    shortened: pl.Expr
+    condensed: pl.Expr
     """What of such a text is kept, on one line; never null."""
 
 
-def shortened(texts: pl.DataFrame, kinds: Sequence[Kind]) -> pl.Series:
+def condense(texts: pl.DataFrame, kinds: Sequence[ContentType]) -> pl.Series:
     """Return `text`, one a row: what the first kind that takes it keeps.
 
     Never longer than the lines of the text with `; ` between them. A text that no kind takes is
     left out.
 
     Args:
-        texts: rows with the columns of `TEXTS`.
+        texts: rows with the columns of `INPUT_COLUMNS`.
         kinds: in the order in which they are asked.
     """
     rest = texts.with_row_index("place")
     done = []
     for kind in kinds:
-        asked = rest.with_columns(kind.told_by.alias("mine"))
+        asked = rest.with_columns(kind.matches.alias("mine"))
         if not asked["mine"].any():
             continue
         mine, rest = (asked.filter(own).drop("mine") for own in (pl.col("mine"), ~pl.col("mine")))
-        short = kind.shortened.str.strip_chars().alias("short")
+        short = kind.condensed.str.strip_chars().alias("short")
         done.append(_never_longer(mine.select("place", "text", short)))
         if rest.is_empty():
             break
@@ -67,35 +68,35 @@ def shortened(texts: pl.DataFrame, kinds: Sequence[Kind]) -> pl.Series:
     return pl.concat([*done, left_out]).sort("place")["text"]
 
 
-def kind_of(texts: pl.DataFrame, kinds: Sequence[Kind]) -> pl.Series:
+def detect(texts: pl.DataFrame, kinds: Sequence[ContentType]) -> pl.Series:
     """Return `kind`, one a row: the name of the first kind that takes it, or null."""
-    named = [pl.when(kind.told_by).then(pl.lit(kind.name)) for kind in kinds]
+    named = [pl.when(kind.matches).then(pl.lit(kind.name)) for kind in kinds]
     return texts.select(pl.coalesce(*named).alias("kind"))["kind"]
 
 
-def lines(text: pl.Expr, pattern: str) -> pl.Expr:
+def matching_lines(text: pl.Expr, pattern: str) -> pl.Expr:
     """Return the lines that a pattern matches, each once."""
     return text.str.extract_all(pattern).list.unique(maintain_order=True)
 
 
-def tidy(line: pl.Expr, room: int = LINE) -> pl.Expr:
+def tidy_line(line: pl.Expr, room: int = LINE_CHARS) -> pl.Expr:
     """Return a line that is not too long, with single blanks."""
     plain = line.str.replace_all(_INSTANT, "").str.strip_chars()
-    return cut(plain.str.replace_all(_BLANKS, " "), room)
+    return truncate(plain.str.replace_all(_BLANKS, " "), room)
 
 
-def joined(found: pl.Expr, room: int = LINE) -> pl.Expr:
+def join_lines(found: pl.Expr, room: int = LINE_CHARS) -> pl.Expr:
     """Return lines as one, tidy, each once; blank ones fall away."""
-    told = tidy(pl.element(), room).replace("", None).drop_nulls()
+    told = tidy_line(pl.element(), room).replace("", None).drop_nulls()
     return found.list.eval(told.unique(maintain_order=True)).list.join("; ")
 
 
-def on_one_line(text: pl.Expr) -> pl.Expr:
+def flatten(text: pl.Expr) -> pl.Expr:
     """Return a short text whole, its lines behind one another, each once."""
-    return joined(text.str.split("\n"))
+    return join_lines(text.str.split("\n"))
 
 
-def cut(text: pl.Expr, room: int) -> pl.Expr:
+def truncate(text: pl.Expr, room: int) -> pl.Expr:
     """Return the head of a text, with `...` where something is left out."""
     return pl.when(text.str.len_chars() > room).then(text.str.head(room) + "...").otherwise(text)
 

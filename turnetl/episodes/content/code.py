@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from turnetl.episodes.content.base import ROLE, TEXT, Kind, cut, joined
+from turnetl.episodes.content.base import ROLE, TEXT, ContentType, join_lines, truncate
 
 _SIGNATURE = (
     r"(?m)^[ \t]*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async"
@@ -27,14 +27,14 @@ def _shortened() -> pl.Expr:
     count = pl.format(
         "{} lines: ", TEXT.str.strip_chars().str.count_matches("\n", literal=True) + 1
     )
-    return count + joined(kept)
+    return count + join_lines(kept)
 
 
 def _lines(found: pl.Expr, count: int) -> pl.Expr:
     line = pl.element().str.replace_all(r"\s+", " ").str.strip_chars(" {:;\\")
-    told = found.list.eval(cut(line, _LINE))
+    told = found.list.eval(truncate(line, _LINE))
     said = told.list.eval(pl.element().filter(pl.element() != ""))
     return said.list.unique(maintain_order=True).list.head(count)
 
 
-CODE = Kind("code", ROLE == "code", _shortened())
+CODE = ContentType("code", ROLE == "code", _shortened())

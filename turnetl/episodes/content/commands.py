@@ -3,8 +3,17 @@
 import polars as pl
 
 from turnetl.episodes.content import output_lines
-from turnetl.episodes.content.base import FAILED, ROLE, TEXT, Kind, cut, joined, on_one_line, tidy
-from turnetl.episodes.content.base import lines as lines_of
+from turnetl.episodes.content.base import (
+    FAILED,
+    ROLE,
+    TEXT,
+    ContentType,
+    flatten,
+    join_lines,
+    tidy_line,
+    truncate,
+)
+from turnetl.episodes.content.base import matching_lines as lines_of
 
 _FIRST, _LAST, _ERRORS = 5, 4, 3
 """Lines that are kept: the first and the last failures, and what may be the reason."""
@@ -17,7 +26,10 @@ _REPORT, _OTHER = 1500, 300
 _REJECTED = "The user doesn't want to "
 _LAUNCHED, _AGENT = "Async agent launched", r"agentId: ([0-9A-Za-z-]+)"
 _REFUSED = "tool use rejected by the user"
-_FAILED, _ENDED = output_lines.whole(output_lines.FAILURE), output_lines.whole(output_lines.TOTAL)
+_FAILED, _ENDED = (
+    output_lines.whole_line(output_lines.FAILURE),
+    output_lines.whole_line(output_lines.TOTAL),
+)
 _SAYS_LITTLE = r"\(cached\)|no test files|(?-u:\b)(?:INFO|DEBUG|TRACE)(?-u:\b)"
 
 
@@ -26,8 +38,8 @@ def _ran() -> pl.Expr:
 
 
 def _why() -> pl.Expr:
-    weak = lines_of(TEXT, output_lines.whole(output_lines.ERROR)).list.head(_ERRORS)
-    return pl.coalesce(_told(_failures(), weak, _ends_of_totals()), tidy(_first()))
+    weak = lines_of(TEXT, output_lines.whole_line(output_lines.ERROR_CAUSE)).list.head(_ERRORS)
+    return pl.coalesce(_told(_failures(), weak, _ends_of_totals()), tidy_line(_first()))
 
 
 def _failures() -> pl.Expr:
@@ -53,7 +65,7 @@ def _lines(pattern: str) -> pl.Expr:
 
 def _told(*found: pl.Expr) -> pl.Expr:
     """Return the lines as one, or null if there are none."""
-    return joined(pl.concat_list(*found)).replace("", None)
+    return join_lines(pl.concat_list(*found)).replace("", None)
 
 
 def _first() -> pl.Expr:
@@ -63,34 +75,36 @@ def _first() -> pl.Expr:
 def _ends() -> pl.Expr:
     """Return the first and the last line, where nothing else tells what came of a command."""
     last = TEXT.str.strip_chars_end().str.extract(r"[^\n]*\z", 0).fill_null("")
-    return joined(pl.concat_list(_first(), last))
+    return join_lines(pl.concat_list(_first(), last))
 
 
 def _report() -> pl.Expr:
     """Return what was found; of an agent that works on there is nothing yet but its name."""
-    prose = cut(TEXT.str.replace_all(r"\s+", " "), _REPORT)
+    prose = truncate(TEXT.str.replace_all(r"\s+", " "), _REPORT)
     name = pl.format("launched {}", TEXT.str.extract(_AGENT)).fill_null("")
     return pl.when(TEXT.str.starts_with(_LAUNCHED)).then(name).otherwise(prose)
 
 
-REFUSED = Kind("refused", FAILED & TEXT.str.starts_with(_REJECTED), pl.lit(_REFUSED))
+REFUSED = ContentType("refused", FAILED & TEXT.str.starts_with(_REJECTED), pl.lit(_REFUSED))
 """A call that the person did not allow; why stands among the person's words."""
 
-SHORT = Kind(
+SHORT = ContentType(
     "short",
     (TEXT.str.len_chars() <= _SHORT) & (TEXT.str.count_matches("\n", literal=True) <= _FEW),
-    on_one_line(TEXT),
+    flatten(TEXT),
 )
 """What is short is kept whole, whatever it is."""
 
-ERRORS = Kind("errors", FAILED, _why())
+ERRORS = ContentType("errors", FAILED, _why())
 """A call that failed."""
 
-COMMANDS = Kind("commands", ROLE == "runs", _ran())
+COMMANDS = ContentType("commands", ROLE == "runs", _ran())
 """A command that ended well, or says in its output only that it did not."""
 
-REPORTS = Kind("reports", ~FAILED & (ROLE == "reports"), _report())
+REPORTS = ContentType("reports", ~FAILED & (ROLE == "reports"), _report())
 """What a subagent found, or a page says."""
 
-OTHERS = Kind("others", pl.lit(value=True), cut(TEXT.str.replace_all(r"\s+", " "), _OTHER))
+OTHERS = ContentType(
+    "others", pl.lit(value=True), truncate(TEXT.str.replace_all(r"\s+", " "), _OTHER)
+)
 """What no other kind takes."""

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from turnetl.episodes.content.base import TEXT, Kind, cut, joined
-from turnetl.episodes.content.base import lines as lines_of
+from turnetl.episodes.content.base import TEXT, ContentType, join_lines, truncate
+from turnetl.episodes.content.base import matching_lines as lines_of
 
 _SIGN = r"(?m)^(?:diff --git |@@ -[0-9]+(?:,[0-9]+)? \+[0-9])"
 _FILE = "diff --git "
@@ -22,7 +22,7 @@ def _shortened() -> pl.Expr:
     parts = pl.when(TEXT.str.contains(_FILE, literal=True)).then(TEXT).otherwise(plain)
     files = parts.str.split(_FILE).list.eval(_file(pl.element()))
     totals = lines_of(TEXT, _TOTAL)
-    return cut(joined(totals.list.concat(files)), _ROOM)
+    return truncate(join_lines(totals.list.concat(files)), _ROOM)
 
 
 def _file(part: pl.Expr) -> pl.Expr:
@@ -40,4 +40,4 @@ def _functions(part: pl.Expr) -> pl.Expr:
     return pl.when(said == "").then(pl.lit("")).otherwise(" (" + said + ")")
 
 
-DIFFS = Kind("diffs", TEXT.str.contains(_SIGN), _shortened())
+DIFFS = ContentType("diffs", TEXT.str.contains(_SIGN), _shortened())

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from turnetl.episodes.content.base import TEXT, Kind, cut, joined
+from turnetl.episodes.content.base import TEXT, ContentType, join_lines, truncate
 
 _SIGN = r"\A[ \t\n]*(?:\[[ \t\n]*)?\{[ \t\n]*\"[^\"\n]*\"[ \t\n]*:"
 _TEXT = r'"(?:[^"\\]|\\.)*"'
@@ -33,7 +33,7 @@ def _shortened() -> pl.Expr:
     keys = TEXT.str.extract_all(_KEY).list.eval(_name(pl.element()))
     names = keys.list.unique(maintain_order=True).list.head(_KEYS).list.join(", ")
     told = pl.when(said.list.len() < _MANY).then("JSON of " + names).otherwise(pl.lit(""))
-    return joined(said.list.concat(pl.concat_list(told)), _LONG)
+    return join_lines(said.list.concat(pl.concat_list(told)), _LONG)
 
 
 def _name(key: pl.Expr) -> pl.Expr:
@@ -50,7 +50,7 @@ def _telling(pairs: pl.Expr) -> pl.Expr:
         .head(count)
         for names, count in ((_ERROR, _ERRORS), (_TELLING, _VALUES), (_WORDS, _TEXTS))
     )
-    return errors.append(cut(values, _ROOM)).append(texts)
+    return errors.append(truncate(values, _ROOM)).append(texts)
 
 
 def _pair(pair: pl.Expr) -> pl.Expr:
@@ -59,4 +59,4 @@ def _pair(pair: pl.Expr) -> pl.Expr:
     return plain.str.replace_all(r"([^\\])(?:\\[nrt])+", "$1 ").str.replace_all(r'\\?"', "")
 
 
-JSON = Kind("json", TEXT.str.contains(_SIGN), _shortened())
+JSON = ContentType("json", TEXT.str.contains(_SIGN), _shortened())

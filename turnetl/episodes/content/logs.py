@@ -3,8 +3,8 @@
 import polars as pl
 
 from turnetl.episodes.content import output_lines
-from turnetl.episodes.content.base import TEXT, Kind, joined
-from turnetl.episodes.content.base import lines as lines_of
+from turnetl.episodes.content.base import TEXT, ContentType, join_lines
+from turnetl.episodes.content.base import matching_lines as lines_of
 
 _BEFORE = r"(?m)^(?:[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[\])]? *)?[ -~\t]{0,24}?(?-u:\b)"
 _LEVELS = {
@@ -41,10 +41,10 @@ def _shortened() -> pl.Expr:
         pl.element().str.replace(_TIME, "")
     )
     first = errors.list.unique(maintain_order=True).list.head(_ERRORS)
-    totals = lines_of(TEXT, output_lines.whole(output_lines.TOTAL)).list.tail(2)
-    return joined(
+    totals = lines_of(TEXT, output_lines.whole_line(output_lines.TOTAL)).list.tail(2)
+    return join_lines(
         pl.concat_list("log: " + said.list.join(", ")).list.concat(first).list.concat(totals)
     )
 
 
-LOGS = Kind("logs", _is_log(), _shortened())
+LOGS = ContentType("logs", _is_log(), _shortened())

@@ -45,7 +45,7 @@ TOTAL = "|".join(
 )
 """A part of a line that tells what came of it all: totals, commits, versions, addresses."""
 
-ERROR = (
+ERROR_CAUSE = (
     r"(?i-u:error|exception|fail(?:ed|ure|s|:)|fatal|panic|denied|refused|not found|no such"
     r"|undefined|cannot|can't|unable|traceback|timed? ?out|conflict|invalid|missing"
     r"|exit(?:ed with)? code:? [1-9])"
@@ -53,6 +53,6 @@ ERROR = (
 """A part of a line that tells why a call failed."""
 
 
-def whole(part: str) -> str:
+def whole_line(part: str) -> str:
     """Return the pattern of the lines that hold such a part."""
     return rf"(?m)^[^\n]*(?:{part})[^\n]*$"

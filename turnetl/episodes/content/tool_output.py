@@ -3,8 +3,16 @@
 import polars as pl
 
 from turnetl.episodes.content import output_lines
-from turnetl.episodes.content.base import FAILED, ROLE, TEXT, Kind, joined, on_one_line, tidy
-from turnetl.episodes.content.base import lines as lines_of
+from turnetl.episodes.content.base import (
+    FAILED,
+    ROLE,
+    TEXT,
+    ContentType,
+    flatten,
+    join_lines,
+    tidy_line,
+)
+from turnetl.episodes.content.base import matching_lines as lines_of
 
 _SHORT, _LOOKED_THROUGH = 120, 400
 """Characters of an answer to a question (a count, a version, that there is none), and of one in
@@ -23,18 +31,18 @@ _SHOWS = ~FAILED & ROLE.is_in(["reads", "looks"])
 def _written() -> pl.Expr:
     """Return that a file is new; what else a tool says of its work in a short line."""
     first = TEXT.str.extract(r"\A([^\n]*)").fill_null("")
-    said = pl.when(TEXT.str.contains(_USUAL)).then(pl.lit("")).otherwise(tidy(first, _SHORT))
+    said = pl.when(TEXT.str.contains(_USUAL)).then(pl.lit("")).otherwise(tidy_line(first, _SHORT))
     return pl.when(TEXT.str.contains(_CREATED)).then(pl.lit("created")).otherwise(said)
 
 
 def _shown() -> pl.Expr:
-    return pl.when(UNREAD).then(pl.lit("")).otherwise(on_one_line(TEXT))
+    return pl.when(DISCARDED).then(pl.lit("")).otherwise(flatten(TEXT))
 
 
 def _found() -> pl.Expr:
     """Return what went wrong, where the text is too short for code; else what was found."""
     short = pl.when(TEXT.str.len_chars() <= _LOOKED_THROUGH).then(TEXT).otherwise(pl.lit(""))
-    failures = joined(lines_of(short, output_lines.whole(_NOTHING)))
+    failures = join_lines(lines_of(short, output_lines.whole_line(_NOTHING)))
     return pl.coalesce(failures.replace("", None), _places())
 
 
@@ -46,17 +54,17 @@ def _places() -> pl.Expr:
     found = TEXT.str.extract_all(_HIT).list.head(_HITS)
     place = pl.element().str.replace(rf"^({_AT}).*", "$1").str.strip_chars_end(":")
     others = found.list.slice(1).list.eval(place.str.replace(r"^.*/([^/]+/[^/]+)$", "$1"))
-    return joined(found.list.head(1).list.concat(others), _FIRST)
+    return join_lines(found.list.head(1).list.concat(others), _FIRST)
 
 
-UNREAD = ~FAILED & (ROLE == "reads")
+DISCARDED = ~FAILED & (ROLE == "reads")
 """Texts of which nothing is kept, so that nothing needs to read them."""
 
-SHOWN = Kind("shown", _SHOWS & (UNREAD | (TEXT.str.len_chars() <= _SHORT)), _shown())
+DISPLAYED = ContentType("shown", _SHOWS & (DISCARDED | (TEXT.str.len_chars() <= _SHORT)), _shown())
 """Files and listings, of which nothing is kept; a short answer of a search or a command is."""
 
-FOUND = Kind("found", _SHOWS, _found())
+SEARCH_RESULT = ContentType("found", _SHOWS, _found())
 """What a search or a command that only shows has to say."""
 
-WRITTEN = Kind("written", ~FAILED & (ROLE == "edits"), _written())
+FILE_CHANGE = ContentType("written", ~FAILED & (ROLE == "edits"), _written())
 """That a file was changed; what was changed stands in the call."""

@@ -3,8 +3,8 @@
 import polars as pl
 
 from turnetl.episodes.content import output_lines
-from turnetl.episodes.content.base import CWD, TEXT, Kind, joined
-from turnetl.episodes.content.base import lines as lines_of
+from turnetl.episodes.content.base import CWD, TEXT, ContentType, join_lines
+from turnetl.episodes.content.base import matching_lines as lines_of
 
 _SIGN = (
     r"(?m)Traceback \(most recent call last\)|^\s+at [^\n]+:[0-9]+|^\s+at [\w.$<>]+\("
@@ -45,12 +45,12 @@ def _shortened() -> pl.Expr:
     said = pl.element().str.replace(_FRAMES_BEFORE, "").str.strip_chars()
     raised = TEXT.str.extract_all(_RAISED).list.eval(said).list.unique(maintain_order=True)
     ends = raised.list.head(1).list.concat(raised.list.tail(_MESSAGES - 1))
-    totals = lines_of(TEXT, output_lines.whole(output_lines.TOTAL)).list.tail(_TOTALS)
-    wrong = lines_of(TEXT, output_lines.whole(output_lines.FAILURE)).list.eval(
+    totals = lines_of(TEXT, output_lines.whole_line(output_lines.TOTAL)).list.tail(_TOTALS)
+    wrong = lines_of(TEXT, output_lines.whole_line(output_lines.FAILURE)).list.eval(
         _no_frame(pl.element())
     )
     where = _innermost().list.eval("at " + _place(pl.element()))
-    return joined(pl.concat_list(ends, wrong.list.head(_FAILURES), where, totals))
+    return join_lines(pl.concat_list(ends, wrong.list.head(_FAILURES), where, totals))
 
 
 def _no_frame(line: pl.Expr) -> pl.Expr:
@@ -82,4 +82,4 @@ def _place(frame: pl.Expr) -> pl.Expr:
     return plain.str.replace(r"^\s*(?:at|from) ", "").str.strip_chars()
 
 
-TRACES = Kind("traces", TEXT.str.contains(_SIGN), _shortened())
+TRACES = ContentType("traces", TEXT.str.contains(_SIGN), _shortened())

@@ -5,7 +5,7 @@ import polars as pl
 from turnetl.episodes import content, text_cleaning
 
 
-def shortened(calls: pl.DataFrame) -> pl.Series:
+def condense_results(calls: pl.DataFrame) -> pl.Series:
     """Return `came`, one a call: what came of it in one line, or nothing.
 
     Args:
@@ -13,8 +13,8 @@ def shortened(calls: pl.DataFrame) -> pl.Series:
     """
     texts = calls.select(text="result", role="role", failed="is_error", cwd="here")
     # Most of all text is only shown: it goes before any pattern reads it.
-    read = pl.when(content.UNREAD).then(pl.lit("")).otherwise("text").alias("text")
-    kept = content.shortened(text_cleaning.outputs(texts.with_columns(read)), content.OUTCOMES)
+    read = pl.when(content.DISCARDED).then(pl.lit("")).otherwise("text").alias("text")
+    kept = content.condense(text_cleaning.clean_results(texts.with_columns(read)), content.OUTCOMES)
     failed = pl.format("failed: {}", "text").str.strip_chars_end(": ")
     came = pl.when("failed").then(failed).otherwise("text")
     return texts.select("failed").with_columns(kept).select(came=came)["came"]
