@@ -144,7 +144,7 @@ async def by_search(
     places = []
     start = time.process_time()
     for question in asked:
-        hits = await pipeline.find(question.text, settings, limit=DEPTHS[-1])
+        hits = await pipeline.search_turns(question.text, settings, limit=DEPTHS[-1])
         found = (at for at, hit in enumerate(hits) if prompts[hit.turn_id] in question.prompts)
         places.append(next(found, NOWHERE))
     return Answers("turnetl search", places, (time.process_time() - start) / len(asked))

@@ -1,4 +1,4 @@
-"""What a run is to take: which groups, which turns, how, and under which name."""
+"""The options of one run: which groups and turns it takes, and how they are extracted."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,42 +21,49 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Which turns an ingest may take, as `plan.Scope` and of which groups, and how, this once."""
+    """What one run takes, and how it extracts; everything else is in the settings."""
 
     groups: tuple[str, ...] = ()
-    """All if none is named."""
+    """Group ids or project names; all groups if empty."""
     since: datetime | None = None
+    """Only turns that started then or later."""
     until: datetime | None = None
+    """Only turns that started before."""
     limit: int | None = None
-    assume: AssumedTime | None = None
+    """At most this number of turns of each group."""
+    assumed_time: AssumedTime | None = None
+    """The time of turns whose archive has no times; without it they stay pending."""
     retry: bool = False
+    """Take quarantined turns too."""
     dry_run: bool = False
+    """Write nothing to the graph and send no request."""
     preprocessing: str | None = None
-    """Instructions for all turns of this run, over all that the settings say: a template's name,
-    the text itself, or `none`. None: as the settings say."""
+    """Instructions for all turns of this run, instead of those in the settings: the name of a
+    template, the text itself, or `none`. None: as in the settings."""
     reflexion: int | None = None
-    """As `preprocessing`: times that a model is asked what it missed."""
+    """Reflexion passes for all turns of this run. None: as in the settings."""
 
 
-def for_run(settings: Settings, limits: RunOptions) -> Settings:
-    """Return the settings with what is said of extraction for this run alone."""
-    said = settings.extraction
-    if limits.preprocessing is not None:
-        text = limits.preprocessing.strip()
-        said = said.for_run(None if text.lower() in ("", *OFF) else text)
-    if limits.reflexion is not None:
-        said = _reflecting(said, limits.reflexion)
-    return settings.model_copy(update={"extraction": said})
+def settings_for_run(settings: Settings, options: RunOptions) -> Settings:
+    """Return the settings with the extraction options of this run."""
+    extraction = settings.extraction
+    if options.preprocessing is not None:
+        text = options.preprocessing.strip()
+        extraction = extraction.for_run(None if text.lower() in ("", *OFF) else text)
+    if options.reflexion is not None:
+        extraction = _with_reflexion(extraction, options.reflexion)
+    return settings.model_copy(update={"extraction": extraction})
 
 
-def _reflecting(said: ExtractionConfig, times: int) -> ExtractionConfig:
-    own = {"reflexion": times}
-    groups = {name: group.model_copy(update=own) for name, group in said.groups.items()}
-    return said.model_copy(update={**own, "groups": groups})
+def _with_reflexion(config: ExtractionConfig, passes: int) -> ExtractionConfig:
+    """Return the configuration with the same number of passes for all turns of all groups."""
+    update = {"reflexion": passes}
+    groups = {name: group.model_copy(update=update) for name, group in config.groups.items()}
+    return config.model_copy(update={**update, "groups": groups})
 
 
-def new_run(settings: Settings, clock: Clock) -> IngestRun:
-    """Return a run of this process."""
+def new_ingest_run(settings: Settings, clock: Clock) -> IngestRun:
+    """Return a run of this process, with a random id."""
     run_id = str(uuid4())
     return IngestRun(
         run_id=run_id,
@@ -68,34 +75,35 @@ def new_run(settings: Settings, clock: Clock) -> IngestRun:
     )
 
 
-def scope_of(settings: Settings, limits: RunOptions, now: datetime) -> Scope:
+def ingest_scope(settings: Settings, options: RunOptions, now: datetime) -> Scope:
+    """Return which turns a run may take at this time."""
     return Scope(
         now=now,
         quiet=timedelta(minutes=settings.quiet_minutes),
-        since=limits.since,
-        until=limits.until,
-        limit=limits.limit,
-        assume=limits.assume,
-        retry=limits.retry,
+        since=options.since,
+        until=options.until,
+        limit=options.limit,
+        assume=options.assumed_time,
+        retry=options.retry,
     )
 
 
-def has_work(stood: GroupReport, limits: RunOptions) -> bool:
-    """Whether a run has something to do for a group that stands so."""
-    again = limits.retry and stood.quarantined > 0
-    return stood.error is None and (stood.ready > 0 or again)
+def has_work(status: GroupReport, options: RunOptions) -> bool:
+    """Return whether a run has turns to ingest in a group with this status."""
+    retries = options.retry and status.quarantined > 0
+    return status.error is None and (status.ready > 0 or retries)
 
 
-def chosen(there: Sequence[GroupId], named: Sequence[str]) -> list[GroupId]:
-    """Return the groups named, as they are or as a project's name; all of them if none is named.
+def select_groups(existing: Sequence[GroupId], names: Sequence[str]) -> list[GroupId]:
+    """Return the groups with these ids or project names; all existing groups if there are no names.
 
     Raises:
-        BadUsage: a name that is not there; says which are.
+        BadUsage: no group has such a name; lists the existing groups.
     """
-    wanted = {GroupId(name) if name in there else ids.group_id(name): name for name in named}
-    unknown = [name for group, name in wanted.items() if group not in there]
+    selected = {GroupId(name) if name in existing else ids.group_id(name): name for name in names}
+    unknown = [name for group, name in selected.items() if group not in existing]
     if unknown:
         raise BadUsage(
-            f"there is no group `{unknown[0]}`; there are: {', '.join(there) or 'none yet'}"
+            f"there is no group `{unknown[0]}`; existing groups: {', '.join(existing) or 'none'}"
         )
-    return [group for group in there if not named or group in wanted]
+    return [group for group in existing if not names or group in selected]

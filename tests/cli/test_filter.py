@@ -182,7 +182,7 @@ def test_a_rule_that_is_kept_is_explained_by_what_it_would_mark(once: Path) -> N
 def test_a_rule_that_another_one_forestalls_is_explained_by_itself(shop: Path) -> None:
     own = write_archive(shop / "own.toml", [OWN.replace("(?i)lunch", ".")])
     settings = Settings(lake=shop / "data/lake", noise=NoiseSettings(rules=own))
-    (group,) = pipeline.explain(settings, "lunch").groups
+    (group,) = pipeline.explain_rule(settings, "lunch").groups
     assert (group.turns, group.attributed) == (4, 2)
 
 
@@ -196,8 +196,8 @@ def test_the_rules_are_listed_for_people_and_programs(once: Path) -> None:
 
 def test_every_rule_that_is_listed_can_be_explained(once: Path) -> None:
     settings = Settings(lake=once / "data/lake")
-    for rule in wiring.rules(settings):
-        told = pipeline.explain(settings, rule.name)
+    for rule in wiring.noise_rules(settings):
+        told = pipeline.explain_rule(settings, rule.name)
         assert (told.rule.why, told.active) == (rule.why, rule.on_by_default)
 
 

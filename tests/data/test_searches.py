@@ -35,5 +35,5 @@ def test_the_readme_proposes_these() -> None:
 
 @pytest.mark.parametrize("question", ANSWERS)
 async def test_the_first_hit_is_the_turn_that_knows(settings: Settings, question: str) -> None:
-    first = (await pipeline.find(question, settings, limit=1))[0]
+    first = (await pipeline.search_turns(question, settings, limit=1))[0]
     assert (Path(first.archive).name, first.first_line) == ANSWERS[question]

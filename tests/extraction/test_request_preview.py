@@ -178,8 +178,8 @@ async def test_the_next_turns_of_a_lake_are_shown_and_nothing_is_written(
     pipeline.parse_archives([str(real.SAMPLES)], settings)
     pipeline.filter_turns(settings)
     before = files(tmp_path)
-    one = await pipeline.requests(settings, pipeline.RunOptions(), lambda: NOW)
-    two = await pipeline.requests(settings, pipeline.RunOptions(limit=2), lambda: NOW)
+    one = await pipeline.preview_requests(settings, pipeline.RunOptions(), lambda: NOW)
+    two = await pipeline.preview_requests(settings, pipeline.RunOptions(limit=2), lambda: NOW)
     assert TOLD in str(one[0].messages)
     assert {request.turn_id for request in one} < {request.turn_id for request in two}
     assert provider.asked == []
@@ -193,4 +193,4 @@ def files(folder: Path) -> list[Path]:
 async def test_structure_has_no_requests_to_show(tmp_path: Path) -> None:
     settings = Settings(lake=tmp_path, extractor="structural")
     with pytest.raises(BadUsage, match="asks no model"):
-        await pipeline.requests(settings, pipeline.RunOptions(), lambda: NOW)
+        await pipeline.preview_requests(settings, pipeline.RunOptions(), lambda: NOW)

@@ -47,7 +47,7 @@ async def filled(lake: Path, graph: str) -> Filled:
     assert done.ingested.exit_code == 0
     async with wiring.store(settings, write=False) as store:
         groups = [await store.load(group) for group in await store.groups()]
-    return Filled(groups, [list(await pipeline.find(one, settings)) for one in QUESTIONS])
+    return Filled(groups, [list(await pipeline.search_turns(one, settings)) for one in QUESTIONS])
 
 
 def said(group: GroupContents) -> list[Receipt]:

@@ -11,7 +11,8 @@ import pytest
 from prefect import State
 from prefect.states import Failed
 
-from flows.backfill import backfill, ingest_group, may_pass
+from flows.backfill import backfill
+from flows.executor import PrefectTasks, ingest_group, is_retryable
 from tests.cli.archives import conversation, write_archive
 from tests.cli.provider_setup import model_environment
 from tests.prefect.conftest import ROOT
@@ -88,7 +89,7 @@ async def test_turns_without_a_time_fail_the_run_until_they_are_given_one(tmp_pa
     dated = await (await _run(archives, lake, assume_time="2026-03-02", quiet=5)).aresult()
     assert (dated["committed"], dated["assumed_time"]) == (2, 2)
     wrong = await _run(archives, lake, assume_time="yesterday")
-    assert "`yesterday` is no time" in (wrong.message or "")
+    assert "`yesterday` is not a valid time" in (wrong.message or "")
 
 
 async def test_groups_can_be_templates_with_exceptions(archives: Path, tmp_path: Path) -> None:
@@ -129,21 +130,33 @@ async def test_slots_that_do_not_exist_let_nobody_through(archives: Path, tmp_pa
     assert "prefect gcl create nobody-made-this" in (state.message or "")
 
 
-async def test_a_busy_group_is_tried_again() -> None:
+async def test_a_busy_group_is_retried() -> None:
     answers = [_report(error="busy", retryable=True), _report()]
 
-    async def ingest(_: GroupId) -> GroupReport:
+    async def ingest() -> GroupReport:
         return answers.pop(0)
 
-    patient = ingest_group.with_options(retry_delay_seconds=0, retry_jitter_factor=0)
-    assert await patient(GroupId("shop"), ingest) == _report()
+    executor = PrefectTasks(batch_size=None, retry_delay=0)
+    assert await executor.run_group(GroupId("shop"), ingest) == _report()
     assert answers == []
 
 
-def test_only_what_may_pass_by_itself_is_tried_again() -> None:
+async def test_a_group_that_stays_busy_is_reported_after_the_last_retry() -> None:
+    busy, calls = _report(error="busy", retryable=True), []
+
+    async def ingest() -> GroupReport:
+        calls.append(1)
+        return busy
+
+    executor = PrefectTasks(batch_size=None, retry_delay=0)
+    assert await executor.run_group(GroupId("shop"), ingest) == busy
+    assert len(calls) == 5
+
+
+def test_only_transient_failures_are_retried() -> None:
     errors = [GraphBusy("in use"), GraphRefused("another embedder"), BadTurn("broken")]
     run: Any = None
-    passing = [may_pass(ingest_group, run, Failed(data=error)) for error in errors]
+    passing = [is_retryable(ingest_group, run, Failed(data=error)) for error in errors]
     assert passing == [True, False, False]
 
 

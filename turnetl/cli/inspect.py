@@ -51,7 +51,7 @@ def rules_(*, noise: NoiseOptions = NO_NOISE, common: CommonOptions = NO_COMMON)
     from turnetl.report import noise_rules as shown
 
     settings = noise.over(common.settings())
-    known = wiring.rules(settings)
+    known = wiring.noise_rules(settings)
     on = wiring.filters(settings).active_rules
     console.print_result(
         shown.rules_table(known, on), shown.rules_json(known, on), as_json=common.json

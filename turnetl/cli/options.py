@@ -152,7 +152,7 @@ class SelectionOptions:
             since=utc(self.since),
             until=utc(self.until),
             limit=self.limit,
-            assume=assumed_time.read(self.assume_time, now())
+            assumed_time=assumed_time.read(self.assume_time, now())
             if self.assume_time is not None
             else None,
             retry=retry,

@@ -160,7 +160,7 @@ def _asked(
         console.print_messages(["no model would be asked: the extractor is `structural`"])
         ready = ()
     of_some = replace(limits, groups=ready if limits.limit else ready[:1])
-    found = console.run_async(turnetl.requests(settings, of_some, now)) if ready else ()
+    found = console.run_async(turnetl.preview_requests(settings, of_some, now)) if ready else ()
     both = Group(ingest.table(report), shown.text(found)) if ready else ingest.table(report)
     values = ingest.as_json(report) | shown.as_json(found)
     console.print_result(both, values, as_json=common.json)
@@ -174,6 +174,6 @@ def _explain(
     from turnetl.report import noise_rules as shown
 
     with console.show_progress(as_json=common.json) as progress:
-        found = turnetl.explain(settings, rule, groups, examples=examples, progress=progress)
+        found = turnetl.explain_rule(settings, rule, groups, examples=examples, progress=progress)
     console.print_result(shown.table(found, Path.cwd()), shown.as_json(found), as_json=common.json)
     return console.DONE

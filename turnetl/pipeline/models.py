@@ -1,4 +1,4 @@
-"""What a run with a model is made of, to look at: templates, the model itself, its journal."""
+"""Inspect what a run with a model uses: templates, the model itself, the journal."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,46 +10,46 @@ from turnetl.llm.check_result import CheckResult
 from turnetl.llm.journal import Pruned, Stats
 from turnetl.llm.retry import RetryPolicy
 from turnetl.pipeline.tokens import tokens
-from turnetl.run_options import Clock, RunOptions, for_run
+from turnetl.run_options import Clock, RunOptions, settings_for_run
 from turnetl.settings import Settings
 
-_SHORT = RetryPolicy(attempts=4, asks=3)
-"""Somebody sits and waits for what a check says. The third time, a server that ignores schemas is
-told them in words."""
+_SHORT_RETRIES = RetryPolicy(attempts=4, asks=3)
+"""A user waits for the result of a check. A server that ignores response schemas gets them in the
+prompt from the third request on."""
 
 
 def templates(settings: Settings, names: Sequence[str] = ()) -> Sequence[CatalogEntry]:
-    """Return the templates and ontologies of these names, all that there are if none is named.
+    """Return the templates and ontologies with these names; all of them if there are no names.
 
     Raises:
-        BadUsage: nothing has such a name; says which there are.
+        BadUsage: no template or ontology has such a name; lists those that exist.
     """
     return chosen(catalog(settings.extraction, wiring.templates(), tokens), names)
 
 
 async def check_model(
-    settings: Settings, limits: RunOptions, clock: Clock
+    settings: Settings, options: RunOptions, clock: Clock
 ) -> Sequence[CheckResult]:
-    """Ask the model one question of each kind that a run asks. What it answers is not kept.
+    """Send one request of each kind that a run sends to the model. Responses are not stored.
 
     Raises:
-        BadUsage: the model is not fully named.
-        ModelRefused: a person must act first: a key, credit, the model's name.
-        ModelBusy: no answer.
+        BadUsage: the model is not fully configured.
+        ModelRefused: the user must act first: key, credit, model name.
+        ModelBusy: no response after all retries.
     """
-    # An answer out of the journal says nothing of what the model can do today.
-    asked = settings.model_copy(update={"extractor": "llm", "journal": False})
-    once = for_run(asked, limits)
-    wiring.check(once, limits.preprocessing)
-    with wiring.shared(once, clock) as around:
-        return await wiring.checked(once, replace(around, patience=_SHORT))
+    # A response from the journal would not show what the model can do today.
+    uncached = settings.model_copy(update={"extractor": "llm", "journal": False})
+    run_settings = settings_for_run(uncached, options)
+    wiring.check(run_settings, options.preprocessing)
+    with wiring.model_stack(run_settings, clock) as stack:
+        return await wiring.check_model(run_settings, replace(stack, patience=_SHORT_RETRIES))
 
 
 def journal_stats(settings: Settings, clock: Clock) -> Stats:
-    """Say what the journal of the lake holds. Makes no file.
+    """Return what the journal of the lake contains. Creates no file.
 
     Raises:
-        JournalRefused: it cannot be read.
+        JournalRefused: the journal cannot be read.
     """
     with wiring.journal(settings, clock) as journal:
         return journal.stats()
@@ -64,19 +64,19 @@ def journal_prune(
     everything: bool,
     dry_run: bool,
 ) -> Pruned:
-    """Take answers out of the journal of the lake: those of which all that is said is true.
+    """Delete the responses from the journal of the lake that match every given condition.
 
     Args:
         settings: where the lake is.
-        clock: the time now.
-        older_than: those kept before.
-        model: those of this model, with or without its provider.
-        everything: all of them.
-        dry_run: only say which.
+        clock: returns the current time.
+        older_than: responses stored before this time.
+        model: responses of this model, with or without its provider.
+        everything: all responses.
+        dry_run: delete nothing; report what would be deleted.
 
     Raises:
-        BadUsage: nothing says which.
-        JournalRefused: it cannot be read or written.
+        BadUsage: no condition is given.
+        JournalRefused: the journal cannot be read or written.
     """
     with wiring.journal(settings, clock) as journal:
         return journal.prune(

@@ -1,4 +1,4 @@
-"""What a run would send to a model, before it does."""
+"""The requests that a run would send to a model, without sending them."""
 
 from collections.abc import Sequence
 
@@ -9,56 +9,56 @@ from turnetl.ingest import group as ingesting
 from turnetl.lake import Lake
 from turnetl.model import Episode
 from turnetl.pipeline.tokens import tokens
-from turnetl.run_options import Clock, RunOptions, chosen, for_run, scope_of
+from turnetl.run_options import Clock, RunOptions, ingest_scope, select_groups, settings_for_run
 from turnetl.settings import Settings
 
-_TURNS = 1
-"""Of each group, if no limit is given."""
+_DEFAULT_TURNS = 1
+"""Turns of each group, if the options set no limit."""
 
 
-async def requests(
-    settings: Settings, limits: RunOptions, clock: Clock
+async def preview_requests(
+    settings: Settings, options: RunOptions, clock: Clock
 ) -> Sequence[RequestPreview]:
-    """Return what would be sent to read the next turns of each group. Sends and writes nothing.
+    """Return the requests that extract the next turns of each group. Sends and writes nothing.
 
     Raises:
-        BadUsage: no model is asked, or it is not fully named.
+        BadUsage: the extractor uses no model, or the model is not fully configured.
     """
-    from turnetl.extraction.preview_builder import requests as of  # noqa: PLC0415 - brings graphiti
+    from turnetl.extraction.preview_builder import requests  # noqa: PLC0415 - imports graphiti
 
-    once = for_run(settings, limits)
-    if once.extractor_name == "structural":
-        raise BadUsage("the `structural` extractor asks no model: there are no requests to show")
-    asked, read = wiring.model(once), wiring.reader(once)
-    found: list[RequestPreview] = []
-    turns = await _upcoming(settings, limits, clock)
+    run_settings = settings_for_run(settings, options)
+    if run_settings.extractor_name == "structural":
+        raise BadUsage("the `structural` extractor uses no model: there are no requests to show")
+    model, extractor = wiring.model(run_settings), wiring.model_extractor(run_settings)
+    previews: list[RequestPreview] = []
+    turns = await _next_turns(settings, options, clock)
     with wiring.journal(settings, clock) as journal:
-        kept = journal if settings.journal and journal.path.exists() else None
+        readable = journal if settings.journal and journal.path.exists() else None
         for episode, context in turns:
-            found += await of(
+            previews += await requests(
                 episode,
                 context,
-                read,
-                asked,
-                journal=kept,
+                extractor,
+                model,
+                journal=readable,
                 estimate=tokens,
                 parameters=settings.llm.effort or "",
             )
-    await asked.close()
-    return tuple(found)
+    await model.close()
+    return tuple(previews)
 
 
-async def _upcoming(
-    settings: Settings, limits: RunOptions, clock: Clock
+async def _next_turns(
+    settings: Settings, options: RunOptions, clock: Clock
 ) -> Sequence[tuple[Episode, Sequence[Episode]]]:
     """Return the next turns of each group, each with its context."""
-    lake, scope = Lake(settings.lake), scope_of(settings, limits, clock())
-    most = limits.limit or _TURNS
-    found: list[tuple[Episode, Sequence[Episode]]] = []
+    lake, scope = Lake(settings.lake), ingest_scope(settings, options, clock())
+    most = options.limit or _DEFAULT_TURNS
+    turns: list[tuple[Episode, Sequence[Episode]]] = []
     async with wiring.store(settings, write=False) as store:
-        for group in chosen(sorted(lake.groups()), limits.groups):
+        for group in select_groups(sorted(lake.groups()), options.groups):
             plan = await ingesting.plan_group(
                 group, lake, store, scope, recipe=None, context_turns=settings.context_turns
             )
-            found += ingesting.next_turns(plan, most)
-    return found
+            turns += ingesting.next_turns(plan, most)
+    return turns

@@ -1,15 +1,91 @@
-"""Archives to turn tables to episode tables: no graph and no model is opened."""
+"""Archives to turn tables to episode tables. Opens neither a graph nor a model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from turnetl import episodes, parse, wiring
+from turnetl.episodes import rule_examples
 from turnetl.episodes.rule_examples import RuleExplanation
-from turnetl.episodes.rule_examples import explain as explained
+from turnetl.formats.base import Format
 from turnetl.lake import Lake
 from turnetl.parse.name_collisions import with_joined
 from turnetl.progress import Progress, Step, silent
-from turnetl.run_options import chosen
+from turnetl.run_options import select_groups
 from turnetl.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ParsePlan:
+    """The archives of one run, and how they are parsed."""
+
+    paths: parse.Expanded
+    settings: Settings
+    grouping: parse.Grouping
+    known: Format | None
+    """The format of all archives; None: each is detected by its content."""
+    dry_run: bool
+    progress: Progress
+
+    def batches(self, size: int | None) -> Iterator[Callable[[], parse.ParseReport]]:
+        """Yield the work as units of at most `size` archives; None: one unit."""
+        archives = self.paths.archives
+        step = size or max(len(archives), 1)
+        for start in range(0, max(len(archives), 1), step):
+            yield partial(self._parse, archives[start : start + step], start)
+
+    def report(self, batches: Iterable[parse.ParseReport]) -> parse.ParseReport:
+        """Return the report on the whole run: the batches, and paths without an archive."""
+        empty = parse.ParseReport(not_found=self.paths.problems, dry_run=self.dry_run)
+        return with_joined(sum(batches, empty), self.grouping)
+
+    def _parse(self, archives: Sequence[Path], done_before: int) -> parse.ParseReport:
+        total = len(self.paths.archives)
+
+        def progress(done: int, _: int) -> None:
+            self.progress(Step("parse", "archives", done_before + done, total))
+
+        return parse.archives(
+            archives,
+            Lake(self.settings.lake),
+            redactor=wiring.redactor(self.settings),
+            grouping=self.grouping,
+            known=self.known,
+            jobs=wiring.jobs(self.settings),
+            dry_run=self.dry_run,
+            progress=progress,
+        )
+
+
+def plan_parse(
+    paths: Sequence[str],
+    settings: Settings,
+    *,
+    format_name: str | None = None,
+    dry_run: bool = False,
+    progress: Progress = silent,
+) -> ParsePlan:
+    """Find the archives and check how they are parsed. Opens no archive.
+
+    Args:
+        paths: files, folders or globs.
+        settings: the lake, the grouping of archives, the number of parallel jobs.
+        format_name: the format of all archives; None: each is detected by its content.
+        dry_run: write nothing; report what would be done.
+        progress: called after each archive.
+
+    Raises:
+        BadUsage: an unknown format, or a grouping that is not valid.
+    """
+    return ParsePlan(
+        paths=parse.expand(paths),
+        settings=settings,
+        grouping=wiring.archive_grouping(settings),
+        known=wiring.format_named(format_name),
+        dry_run=dry_run,
+        progress=progress,
+    )
 
 
 def parse_archives(
@@ -20,28 +96,14 @@ def parse_archives(
     dry_run: bool = False,
     progress: Progress = silent,
 ) -> parse.ParseReport:
-    """Read archives into turn tables; those that did not change are not opened.
+    """Parse archives into turn tables; unchanged archives are not opened. See `plan_parse`.
 
-    Args:
-        paths: files, folders or globs.
-        settings: where the lake is, which groups the turns go to, how many are read side by side.
-        format_name: what all of them are read as; None: what each looks like.
-        dry_run: write nothing, and say what would be done.
-        progress: told after each archive.
+    Raises:
+        BadUsage: an unknown format, or a grouping that is not valid.
+        Fatal: the lake cannot be written.
     """
-    grouping, known = wiring.groups(settings), wiring.named(format_name)
-    found = parse.expand(paths)
-    report = parse.archives(
-        found.archives,
-        Lake(settings.lake),
-        redactor=wiring.redactor(settings),
-        grouping=grouping,
-        known=known,
-        jobs=wiring.jobs(settings),
-        dry_run=dry_run,
-        progress=lambda done, total: progress(Step("parse", "archives", done, total)),
-    )
-    return with_joined(report + parse.ParseReport(not_found=found.problems), grouping)
+    plan = plan_parse(paths, settings, format_name=format_name, dry_run=dry_run, progress=progress)
+    return plan.report(work() for work in plan.batches(None))
 
 
 def filter_turns(
@@ -51,24 +113,27 @@ def filter_turns(
     one_off: bool = False,
     progress: Progress = silent,
 ) -> episodes.FilterReport:
-    """Mark and render the turns of the groups, of all groups if none is named.
+    """Mark noise in the turns of the groups and render the episodes.
 
     Args:
-        settings: where the lake is, which rules mark, and the template with its patterns.
-        groups: as they are or as a project's name.
-        one_off: the rules are said for this run alone; the next ingest takes what they make.
-        progress: told after each group.
+        settings: the lake, the noise rules, and the template with its noise patterns.
+        groups: group ids or project names; all groups if empty.
+        one_off: the rules apply to this run only; the next ingest accepts the tables they make.
+        progress: called after each group.
+
+    Raises:
+        BadUsage: an unknown group or rule, or a rules file or template that is not valid.
     """
     lake = Lake(settings.lake)
     return episodes.build(
         lake,
-        chosen(lake.groups(), groups),
+        select_groups(lake.groups(), groups),
         filters=wiring.filters(settings, one_off=one_off),
         progress=lambda done, total: progress(Step("filter", "groups", done, total)),
     )
 
 
-def explain(
+def explain_rule(
     settings: Settings,
     rule: str,
     groups: Sequence[str] = (),
@@ -76,12 +141,16 @@ def explain(
     examples: int = 5,
     progress: Progress = silent,
 ) -> RuleExplanation:
-    """Say what a noise rule marks by itself, on or off, and show some of it. Writes nothing."""
+    """Return what one noise rule marks by itself, active or not, with examples. Writes nothing.
+
+    Raises:
+        BadUsage: an unknown rule or group.
+    """
     lake = Lake(settings.lake)
-    return explained(
+    return rule_examples.explain(
         lake,
-        chosen(lake.groups(), groups),
-        wiring.rule(settings, rule),
+        select_groups(lake.groups(), groups),
+        wiring.noise_rule(settings, rule),
         wiring.filters(settings),
         examples=examples,
         progress=lambda done, total: progress(Step("explain", "groups", done, total)),

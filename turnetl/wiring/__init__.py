@@ -1,4 +1,7 @@
-"""Settings to open things: filters, redactor, graph, model, embedder, extractor."""
+"""The composition root: settings to grouping, redactor, filters, graph, model, embedder, extractor.
+
+Every function reads the settings and opens or creates one thing; nothing is cached between calls.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,64 +13,72 @@ from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
 from turnetl.settings import Settings
 from turnetl.wiring import extraction, models
-from turnetl.wiring.extraction import checked, extractor, reader, recipe, templates
-from turnetl.wiring.filters import filters, groups, jobs, named, redactor, rule, rules
-from turnetl.wiring.models import embedder, journal, model, shared
+from turnetl.wiring.extraction import check_model, extractor, model_extractor, recipe, templates
+from turnetl.wiring.filters import (
+    archive_grouping,
+    filters,
+    format_named,
+    jobs,
+    noise_rule,
+    noise_rules,
+    redactor,
+)
+from turnetl.wiring.models import embedder, journal, model, model_stack
 
 __all__ = [
+    "archive_grouping",
     "check",
-    "checked",
+    "check_model",
     "embedder",
     "extractor",
     "filters",
-    "groups",
+    "format_named",
+    "ingest_resources",
     "jobs",
     "journal",
     "model",
-    "named",
-    "reader",
+    "model_extractor",
+    "model_stack",
+    "noise_rule",
+    "noise_rules",
     "recipe",
     "redactor",
-    "rule",
-    "rules",
-    "shared",
     "store",
     "templates",
-    "tools",
 ]
 
 
-def check(settings: Settings, once: str | None = None) -> None:
-    """See that graph, model and filters are named as they must be, before any work is done.
+def check(settings: Settings, run_preprocessing: str | None = None) -> None:
+    """Check that graph, model, templates and filters are fully configured, before any work.
 
     Args:
-        settings: with what is said for this run.
-        once: what was said of preprocessing for this run alone.
+        settings: the settings of this run.
+        run_preprocessing: the preprocessing instructions given for this run only, if any.
 
     Raises:
-        BadUsage: they are not; says what is missing or wrong.
+        BadUsage: something is missing or not valid; names it.
     """
     graphs.check(settings.graph_url)
-    extraction.check(settings, once)
+    extraction.check(settings, run_preprocessing)
     filters(settings)
-    if models.is_asked(settings):
+    if models.uses_model(settings):
         models.check(settings)
 
 
 @asynccontextmanager
-async def tools(settings: Settings, around: ModelStack) -> AsyncIterator[IngestResources]:
+async def ingest_resources(settings: Settings, stack: ModelStack) -> AsyncIterator[IngestResources]:
     """Open what an ingest needs, the graph for writing, and close it afterwards.
 
     Args:
-        settings: which graph, embedder, extractor and model.
-        around: what stands around the model's calls: `shared`, for the whole process.
+        settings: graph, embedder, extractor and model.
+        stack: the `model_stack` of this process.
     """
-    counted = embedder(settings, meter=around.meter)
-    async with counted as used, store(settings, write=True) as graph:
-        extracts = extractor(settings, used, around)
+    metered = embedder(settings, meter=stack.meter)
+    async with metered as vectors, store(settings, write=True) as graph:
+        extracts = extractor(settings, vectors, stack)
         try:
             await graph.prepare()
-            yield IngestResources(Lake(settings.lake), graph, extracts, used)
+            yield IngestResources(Lake(settings.lake), graph, extracts, vectors)
         finally:
             await extracts.close()
 

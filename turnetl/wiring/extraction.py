@@ -1,4 +1,4 @@
-"""The extractor that the settings name, and what it is steered with."""
+"""The configured extractor, with its templates and ontology."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,131 +24,132 @@ from turnetl.wiring import models
 
 
 def templates() -> TemplateResolver:
-    """Return where templates are found: the project's, the person's, the built-in ones."""
+    """Return the resolver of templates: those of the project, of the user, built in."""
     return TemplateResolver(folders(Path.cwd(), Path.home()))
 
 
-def extractor(settings: Settings, used: Embedder, around: ModelStack | None) -> Extractor[Any]:
-    """Return the extractor that the settings name.
+def extractor(settings: Settings, embedder: Embedder, stack: ModelStack | None) -> Extractor[Any]:
+    """Return the configured extractor.
 
     Args:
-        settings: which extractor, model and templates.
-        used: the embedder of the graph.
-        around: what stands around a model's calls; None if it will not be asked.
+        settings: extractor, model and templates.
+        embedder: the embedder of the graph.
+        stack: wraps the requests of the model; None if no request is sent.
 
     Raises:
-        BadUsage: the model is not fully named, or a template cannot be used.
+        BadUsage: the model is not fully configured, or a template is not valid.
     """
     match settings.extractor_name:
         case "structural":
             return StructuralExtractor()
         case "llm":
-            return _llm(settings, used, models.model(settings, around))
+            return _llm(settings, embedder, models.model(settings, stack))
         case "hybrid":
-            from turnetl.extraction.hybrid import HybridExtractor  # noqa: PLC0415 - brings graphiti
+            from turnetl.extraction.hybrid import HybridExtractor  # noqa: PLC0415 - imports graphiti
 
-            asked = _llm(settings, used, models.model(settings, around))
-            return HybridExtractor(StructuralExtractor(), asked)
+            llm = _llm(settings, embedder, models.model(settings, stack))
+            return HybridExtractor(StructuralExtractor(), llm)
 
 
 def recipe(settings: Settings) -> Callable[[GroupId, str], str] | None:
-    """Return how turns of a group and kind would be extracted today.
+    """Return the function from group and kind of turn to the recipe that a run would use today.
 
-    None if the model is not fully named.
+    None if the model is not fully configured.
 
     Raises:
-        BadUsage: an ontology that cannot be used: what is stale could not be told.
+        BadUsage: the ontology is not valid, so stale turns cannot be detected.
     """
     if settings.extractor_name != "structural":
         ontology.load(settings.extraction.ontology, templates())
-    # No recipe hangs on the embedder: the group's profile names it.
+    # No recipe depends on the embedder: the profile of the group names it.
     try:
         return extractor(settings, WordLlamaEmbedder(), None).recipe
     except BadUsage:
         return None
 
 
-async def checked(settings: Settings, around: ModelStack) -> Sequence[CheckResult]:
-    """Ask the model one question of each kind that a run asks, and an embedder that is not ours.
+def model_extractor(settings: Settings) -> Callable[[ChatModel, Embedder], Extractor[Any]]:
+    """Return the constructor of the `llm` extractor, for a given model and embedder.
 
     Raises:
-        BadUsage: the model is not fully named.
-        ModelRefused: a person must act first.
-        ModelBusy: no answer.
+        BadUsage: a template is not valid.
     """
-    from turnetl.extraction import probes  # noqa: PLC0415 - brings graphiti
-    from turnetl.llm import check  # noqa: PLC0415 - as above
+    return lambda model, embedder: _llm(settings, embedder, model)
+
+
+async def check_model(settings: Settings, stack: ModelStack) -> Sequence[CheckResult]:
+    """Send one request of each kind that a run sends, and one to an embedder behind HTTP.
+
+    Raises:
+        BadUsage: the model is not fully configured.
+        ModelRefused: the user must act first.
+        ModelBusy: no response after all retries.
+    """
+    from turnetl.extraction import probes  # noqa: PLC0415 - imports graphiti
+    from turnetl.llm import check  # noqa: PLC0415 - imports graphiti
 
     kinds = ontology.load(settings.extraction.ontology, templates())
-    steer = PromptConfigs(settings.extraction, templates()).of(GroupId(""))
-    asked = models.model(settings, around)
+    prompts = PromptConfigs(settings.extraction, templates()).of(GroupId(""))
+    model = models.model(settings, stack)
     try:
-        found = await check.check(
-            asked,
+        results = await check.check(
+            model,
             things=kinds.entity_types,
             facts=kinds.edge_types,
-            instructions=steer.instructions,
-            more=probes.of_reflexion() if steer.reflexion else (),
+            instructions=prompts.instructions,
+            more=probes.of_reflexion() if prompts.reflexion else (),
         )
     finally:
-        await asked.close()
-    return (*found, *await _embedder(settings, around))
+        await model.close()
+    return (*results, *await _check_embedder(settings, stack))
 
 
-async def _embedder(settings: Settings, around: ModelStack) -> Sequence[CheckResult]:
-    if settings.embedder.provider == "local":
-        return ()
-    async with models.embedder(settings, around.patience) as used:
-        try:
-            await used.embed(["a text of some words"])
-        except TurnetlError as error:
-            return (CheckResult("embeddings", used.name, str(error), Usage(calls=1, cost=None)),)
-        return (CheckResult("embeddings", used.name, "", Usage(calls=1, cost=None)),)
-
-
-def check(settings: Settings, once: str | None = None) -> None:
-    """See that every template that is named can be used.
+def check(settings: Settings, run_preprocessing: str | None = None) -> None:
+    """Check that every template that the settings name is valid.
 
     Args:
-        settings: with what is said for this run.
-        once: what was said of preprocessing for this run alone: a template that is not there or
-            holds nothing is then a slip, and no run shall be paid for without it.
+        settings: the settings of this run.
+        run_preprocessing: the instructions given for this run only, if any. A template that is
+            missing or empty is then an error, so that no run is paid for without it.
 
     Raises:
-        BadUsage: one cannot be used; says which, where and why.
+        BadUsage: a template is not valid; names it, its folder and the reason.
     """
-    said = settings.extraction.preprocessing_prompt
-    if once is not None and isinstance(said, str):
-        _not_a_slip(said)
+    prompt = settings.extraction.preprocessing_prompt
+    if run_preprocessing is not None and isinstance(prompt, str):
+        _check_run_preprocessing(prompt)
     ontology.load(settings.extraction.ontology, templates())
-    steering = PromptConfigs(settings.extraction, templates())
+    prompts = PromptConfigs(settings.extraction, templates())
     for group in ("", *settings.extraction.groups):
         for kind in ("", *KINDS):
-            steering.of(GroupId(group), kind)
+            prompts.of(GroupId(group), kind)
 
 
-def reader(settings: Settings) -> Callable[[ChatModel, Embedder], Extractor[Any]]:
-    """Return what makes the extractor that asks a model, with a model and an embedder of one's own.
-
-    Raises:
-        BadUsage: a template cannot be used.
-    """
-    return lambda asked, used: _llm(settings, used, asked)
-
-
-def _not_a_slip(said: str) -> None:
-    if said.endswith(TEMPLATE_ENDING):
-        templates().read(said)
-    elif wrong := slip(said):
-        raise BadUsage(wrong)
+async def _check_embedder(settings: Settings, stack: ModelStack) -> Sequence[CheckResult]:
+    if settings.embedder.provider == "local":
+        return ()
+    async with models.embedder(settings, stack.patience) as embedder:
+        error = ""
+        try:
+            await embedder.embed(["a text of some words"])
+        except TurnetlError as failure:
+            error = str(failure)
+        return (CheckResult("embeddings", embedder.name, error, Usage(calls=1, cost=None)),)
 
 
-def _llm(settings: Settings, used: Embedder, asked: ChatModel) -> Extractor[Any]:
-    from turnetl.extraction.llm import LlmExtractor  # noqa: PLC0415 - brings graphiti
+def _check_run_preprocessing(prompt: str) -> None:
+    if prompt.endswith(TEMPLATE_ENDING):
+        templates().read(prompt)
+    elif error := slip(prompt):
+        raise BadUsage(error)
+
+
+def _llm(settings: Settings, embedder: Embedder, model: ChatModel) -> Extractor[Any]:
+    from turnetl.extraction.llm import LlmExtractor  # noqa: PLC0415 - imports graphiti
 
     return LlmExtractor(
-        asked,
-        used,
+        model,
+        embedder,
         steering=PromptConfigs(settings.extraction, templates()),
         ontology=ontology.load(settings.extraction.ontology, templates()),
         halve=chunking.split_in_half,

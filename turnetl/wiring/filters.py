@@ -1,4 +1,4 @@
-"""What archives are read with and turns are marked with: groups, formats, redactor, rules."""
+"""How archives are parsed and turns are filtered: grouping, format, redactor, noise rules."""
 
 import getpass
 import os
@@ -19,31 +19,31 @@ from turnetl.settings import Settings
 from turnetl.wiring.extraction import templates
 
 
-def groups(settings: Settings) -> Grouping:
-    """Return how the groups of turns are found.
+def archive_grouping(settings: Settings) -> Grouping:
+    """Return how the turns of an archive are assigned to a group.
 
     Raises:
-        BadUsage: a template or a map file that makes no sense; says where and what to do.
+        BadUsage: a group template or a map file that is not valid; names file and line.
     """
     return grouping(settings.group, settings.group_map, user=_user(), host=platform.node())
 
 
-def named(format_name: str | None) -> Format | None:
-    """Return the format of that name, None for no name.
+def format_named(name: str | None) -> Format | None:
+    """Return the format with this name; None for no name.
 
     Raises:
-        BadUsage: there is none; says which there are.
+        BadUsage: there is no such format; lists the known formats.
     """
-    if format_name is None:
+    if name is None:
         return None
-    if found := formats.named(format_name):
-        return found
-    known = ", ".join(one.name for one in formats.KNOWN)
-    raise BadUsage(f"there is no format `{format_name}`; there are: {known}")
+    if known := formats.named(name):
+        return known
+    names = ", ".join(known.name for known in formats.KNOWN)
+    raise BadUsage(f"there is no format `{name}`; known formats: {names}")
 
 
 def jobs(settings: Settings) -> int:
-    """Return how many archives are read side by side: as many as we may use cores, by default."""
+    """Return how many archives are parsed in parallel: by default one per available core."""
     if settings.jobs is not None:
         return settings.jobs
     if hasattr(os, "sched_getaffinity"):
@@ -52,63 +52,66 @@ def jobs(settings: Settings) -> int:
 
 
 def redactor(settings: Settings) -> Redactor:
+    """Return the redactor."""
     return Redactor(personal=settings.redact_personal)
 
 
 def filters(settings: Settings, *, one_off: bool = False) -> Filters:
-    """Return which turns are noise, and what texts leave out.
+    """Return which turns are noise, and what the episode texts omit.
 
     Args:
-        settings: rules by name, a file of rules, and the template with its patterns.
-        one_off: said for this run alone.
+        settings: rules by name, a file of user rules, and the template with its noise patterns.
+        one_off: the rules apply to this run only.
 
     Raises:
-        BadUsage: a rule that is not there, a file of rules or a template that makes no sense.
+        BadUsage: an unknown rule, or a rules file or template that is not valid.
     """
-    chosen, steering = settings.noise, PromptConfigs(settings.extraction, templates())
+    config, prompts = settings.noise, PromptConfigs(settings.extraction, templates())
     return Filters(
-        rules=noise.select_rules(chosen.keep, chosen.drop, _own_rules(settings)),
-        patterns=steering.of(ALL_GROUPS).noise_patterns,
-        overrides=_overrides(steering, (ALL_GROUPS, *map(GroupId, settings.extraction.groups))),
+        rules=noise.select_rules(config.keep, config.drop, _user_rules(settings)),
+        patterns=prompts.of(ALL_GROUPS).noise_patterns,
+        overrides=_pattern_overrides(
+            prompts, (ALL_GROUPS, *map(GroupId, settings.extraction.groups))
+        ),
         one_off=one_off,
     )
 
 
-def rules(settings: Settings) -> tuple[noise.NoiseRule, ...]:
-    """Return all noise rules that there are, on and off, in the order in which they name a turn.
+def noise_rules(settings: Settings) -> tuple[noise.NoiseRule, ...]:
+    """Return all noise rules, active or not, in the order in which they are applied.
 
     Raises:
-        BadUsage: the person's own file cannot be read, or a rule of it makes no sense.
+        BadUsage: the file of user rules cannot be read, or a rule in it is not valid.
     """
-    return noise.all_rules(_own_rules(settings))
+    return noise.all_rules(_user_rules(settings))
 
 
-def rule(settings: Settings, name: str) -> noise.NoiseRule:
-    """Return the noise rule of that name.
+def noise_rule(settings: Settings, name: str) -> noise.NoiseRule:
+    """Return the noise rule with this name.
 
     Raises:
-        BadUsage: there is none; says which there are.
+        BadUsage: there is no such rule; lists the rules.
     """
-    return noise.find_rule(name, _own_rules(settings))
+    return noise.find_rule(name, _user_rules(settings))
 
 
-def _overrides(
-    steering: PromptConfigs, groups: Sequence[GroupId]
+def _pattern_overrides(
+    prompts: PromptConfigs, groups: Sequence[GroupId]
 ) -> dict[tuple[GroupId, str], tuple[str, ...]]:
-    """Return the patterns of all groups and kinds; nothing if they are the same for all."""
-    plain = steering.of(ALL_GROUPS).noise_patterns
-    found = {
-        (group, kind): steering.of(group, kind).noise_patterns for group in groups for kind in KINDS
+    """Return the noise patterns by group and kind; empty if they are the same for all."""
+    default = prompts.of(ALL_GROUPS).noise_patterns
+    overrides = {
+        (group, kind): prompts.of(group, kind).noise_patterns for group in groups for kind in KINDS
     }
-    return found if any(patterns != plain for patterns in found.values()) else {}
+    return overrides if any(patterns != default for patterns in overrides.values()) else {}
 
 
-def _own_rules(settings: Settings) -> tuple[noise.NoiseRule, ...]:
-    return noise.read_rules(settings.noise.rules) if settings.noise.rules is not None else ()
+def _user_rules(settings: Settings) -> tuple[noise.NoiseRule, ...]:
+    return noise.read(settings.noise.rules) if settings.noise.rules is not None else ()
 
 
 def _user() -> str:
-    """Return who runs this; a container may know nobody."""
+    """Return the user name; `nobody` in a container without user names."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

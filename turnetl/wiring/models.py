@@ -1,4 +1,4 @@
-"""The language model with all that stands around its calls, and the embedder."""
+"""The language model with its stack (journal, budget, retries, limits), and the embedder."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -27,84 +27,84 @@ Clock = Callable[[], datetime]
 
 
 JOURNAL = "journal.sqlite"
-"""In the lake."""
+"""File name in the lake."""
 
 
 @contextmanager
-def shared(settings: Settings, clock: Clock) -> Iterator[ModelStack]:
+def model_stack(settings: Settings, clock: Clock) -> Iterator[ModelStack]:
     """Open what all models of this process share, and close it afterwards.
 
-    A run that asks nobody touches no file for it.
+    A run without a model opens no file.
     """
-    around = _shared(settings, prices() if _costs(settings) else Prices())
-    if not (settings.journal and is_asked(settings)):
-        yield around
+    stack = _stack(settings, prices() if _may_cost(settings) else Prices())
+    if not (settings.journal and uses_model(settings)):
+        yield stack
         return
-    with journal(settings, clock) as kept:
-        yield replace(around, journal=kept)
+    with journal(settings, clock) as opened:
+        yield replace(stack, journal=opened)
 
 
 def journal(settings: Settings, clock: Clock) -> closing[Journal]:
-    """Name the journal of the lake, and close it afterwards. Touches nothing by itself."""
+    """Return the journal of the lake, closed on exit. No file is touched before its first use."""
     return closing(Journal(settings.lake / JOURNAL, clock=clock))
 
 
-def is_asked(settings: Settings) -> bool:
-    """Whether a run asks a language model."""
+def uses_model(settings: Settings) -> bool:
+    """Return whether a run sends requests to a language model."""
     return settings.extractor_name != "structural"
 
 
 def prices() -> Prices:
-    """Read the price files: the project's, the person's, the built-in one.
+    """Read the price files: of the project, of the user, built in.
 
     Raises:
-        BadUsage: one of them makes no sense; says where.
+        BadUsage: a file is not valid; names the file and the line.
     """
     return price_files.read(*price_files.usual(Path.cwd(), Path.home()))
 
 
-def model(settings: Settings, around: ModelStack | None = None) -> ChatModel:
-    """Return the model that the settings name, or the models by prompt, as one.
+def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
+    """Return the configured model; several models by prompt are returned as one.
 
     Args:
-        settings: which provider, which model.
-        around: what stands around its calls; None for a model that is only to be named.
+        settings: provider, model and key.
+        stack: wraps its requests; None for a model of which only the name is needed.
 
     Raises:
-        BadUsage: something is missing or unknown; says which.
+        BadUsage: a setting is missing or unknown; names it.
     """
-    chosen = settings.llm
-    if chosen.provider == "none":
+    llm = settings.llm
+    if llm.provider == "none":
         raise BadUsage(
-            "no model is named: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
-            "TURNETL_LLM__API_KEY; what needs none is `--extractor structural`"
+            "no model is configured: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
+            "TURNETL_LLM__API_KEY, or use `--extractor structural`, which needs no model"
         )
     return open_models(
-        chosen.provider,
-        model=chosen.model,
-        models=chosen.models,
-        base_url=chosen.base_url,
-        api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
-        effort=chosen.effort,
-        timeouts=Timeouts(total=chosen.timeout_seconds),
-        around=partial(wrap, shared=around) if around is not None else _alone,
+        llm.provider,
+        model=llm.model,
+        models=llm.models,
+        base_url=llm.base_url,
+        api_key=llm.api_key.get_secret_value() if llm.api_key else None,
+        effort=llm.effort,
+        timeouts=Timeouts(total=llm.timeout_seconds),
+        around=partial(wrap, shared=stack) if stack is not None else _unwrapped,
     )
 
 
 def check(settings: Settings) -> None:
-    """See that the model can be asked as the settings say, without asking it.
+    """Check that the model is fully configured. Sends no request.
 
     Raises:
-        BadUsage: something is missing, or its price is not known and a budget needs it.
+        BadUsage: a setting is missing, or the budget is in dollars and the price is unknown.
     """
-    model(settings, _shared(settings, prices()))
+    model(settings, _stack(settings, prices()))
 
 
 @asynccontextmanager
 async def embedder(
     settings: Settings, patience: RetryPolicy | None = None, meter: Meter | None = None
 ) -> AsyncIterator[Embedder]:
-    """Open what makes vectors of texts, one for the whole process, and close it afterwards."""
+    """Open the embedder of this process, with its cache, and close it afterwards."""
     opened = CachedEmbedder(_embedder(settings, patience, meter))
     try:
         yield opened
@@ -112,37 +112,37 @@ async def embedder(
         await opened.close()
 
 
-def _shared(settings: Settings, known: Prices) -> ModelStack:
-    chosen, most = settings.llm, settings.budget
-    meter = Meter(known)
-    limited = most.tokens is not None or most.money is not None
+def _stack(settings: Settings, prices: Prices) -> ModelStack:
+    llm, budget = settings.llm, settings.budget
+    meter = Meter(prices)
+    is_limited = budget.tokens is not None or budget.money is not None
     return ModelStack(
         journal=None,
-        budget=Budget(most.tokens, most.money, meter, known) if limited else None,
+        budget=Budget(budget.tokens, budget.money, meter, prices) if is_limited else None,
         patience=RetryPolicy(),
-        limiter=Limiter(chosen.requests_per_minute, chosen.tokens_per_minute, chosen.concurrency),
+        limiter=Limiter(llm.requests_per_minute, llm.tokens_per_minute, llm.concurrency),
         meter=meter,
-        parameters=chosen.effort or "",
+        parameters=llm.effort or "",
     )
 
 
-def _costs(settings: Settings) -> bool:
-    """Whether a run asks somebody who may want money for it."""
-    return is_asked(settings) or settings.embedder.provider != "local"
+def _may_cost(settings: Settings) -> bool:
+    """Return whether a run sends requests that may cost money."""
+    return uses_model(settings) or settings.embedder.provider != "local"
 
 
 def _embedder(settings: Settings, patience: RetryPolicy | None, meter: Meter | None) -> Embedder:
-    chosen = settings.embedder
+    config = settings.embedder
     return open_embedder(
-        chosen.provider,
-        base_url=chosen.base_url,
-        model=chosen.model,
-        api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
-        dimensions=chosen.dimensions,
+        config.provider,
+        base_url=config.base_url,
+        model=config.model,
+        api_key=config.api_key.get_secret_value() if config.api_key else None,
+        dimensions=config.dimensions,
         patience=patience,
         meter=meter,
     )
 
 
-def _alone(asked: ChatModel) -> ChatModel:
-    return asked
+def _unwrapped(model: ChatModel) -> ChatModel:
+    return model

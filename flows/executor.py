@@ -1,0 +1,125 @@
+"""The pipeline's units of work as Prefect tasks."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from prefect import State, Task, task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import TaskRun
+from prefect.concurrency.asyncio import ConcurrencySlotAcquisitionError, concurrency
+from prefect.tasks import exponential_backoff
+
+from turnetl.errors import BadUsage, Retryable
+from turnetl.ingest.report import GroupReport
+from turnetl.model import GroupId
+from turnetl.pipeline import Stage, Unit
+
+T = TypeVar("T")
+
+_HOUR = timedelta(hours=1).total_seconds()
+
+
+class GroupUnfinished(Retryable):
+    """A group that could not be finished, though the same may succeed later."""
+
+    def __init__(self, report: GroupReport) -> None:
+        super().__init__(report.error)
+        self.report = report
+
+
+@dataclass(frozen=True, slots=True)
+class PrefectTasks:
+    """Runs each unit as a task: retried after a transient failure, visible in the UI.
+
+    Groups run in this one process, because an embedded graph has one writer process.
+    """
+
+    batch_size: int | None
+    """Archives in one task."""
+    slot_limit: str | None = None
+    """A global concurrency limit, shared by all flows that use the same model."""
+    slots: int = 0
+    """Slots of that limit that an ingest occupies."""
+    retry_delay: float | None = None
+    """Seconds before each retry of a group; None: 15, doubled each time."""
+
+    @asynccontextmanager
+    async def ingesting(self) -> AsyncIterator[None]:
+        if self.slot_limit is None:
+            yield
+            return
+        try:
+            # Without `strict`, a limit that does not exist lets every flow pass.
+            async with concurrency(self.slot_limit, occupy=self.slots, strict=True):
+                yield
+        except ConcurrencySlotAcquisitionError as error:
+            raise BadUsage(
+                f"the concurrency limit `{self.slot_limit}` has no {self.slots} slots; create it "
+                f"with `prefect gcl create {self.slot_limit} --limit {self.slots}`"
+            ) from error
+
+    async def run_blocking(self, unit: Unit, work: Callable[[], T]) -> T:
+        match unit.stage:
+            case Stage.PARSE:
+                return await parse_batch(work)
+            case Stage.FILTER:
+                return await filter_turns(work)
+            case Stage.INGEST:
+                raise AssertionError("groups are run by `run_group`")
+
+    async def run_group(
+        self, group: GroupId, work: Callable[[], Awaitable[GroupReport]]
+    ) -> GroupReport:
+        ingest = ingest_group
+        if self.retry_delay is not None:
+            ingest = ingest.with_options(retry_delay_seconds=self.retry_delay)
+        try:
+            return await ingest(group, work)
+        except GroupUnfinished as unfinished:
+            return unfinished.report
+
+
+@task(name="parse", cache_policy=NO_CACHE, timeout_seconds=_HOUR)
+async def parse_batch(work: Callable[[], T]) -> T:
+    """Parse one batch of archives."""
+    return await asyncio.to_thread(work)
+
+
+@task(name="filter", cache_policy=NO_CACHE, timeout_seconds=_HOUR)
+async def filter_turns(work: Callable[[], T]) -> T:
+    """Mark noise and render the episodes."""
+    return await asyncio.to_thread(work)
+
+
+def is_retryable(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
+    """Return whether a retry may succeed."""
+    return isinstance(state.data, Retryable)
+
+
+@task(
+    name="ingest",
+    task_run_name="ingest {group}",
+    cache_policy=NO_CACHE,
+    retries=4,
+    retry_delay_seconds=exponential_backoff(backoff_factor=15),
+    retry_jitter_factor=0.5,
+    retry_condition_fn=is_retryable,
+    timeout_seconds=12 * _HOUR,
+)
+async def ingest_group(
+    group: GroupId,  # noqa: ARG001 - names the task run
+    work: Callable[[], Awaitable[GroupReport]],
+) -> GroupReport:
+    """Ingest the pending turns of one group.
+
+    Raises:
+        GroupUnfinished: the graph or the provider was busy.
+    """
+    report = await work()
+    if report.retryable:
+        raise GroupUnfinished(report)
+    return report

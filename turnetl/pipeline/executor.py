@@ -1,0 +1,83 @@
+"""How the pipeline runs its units of work: in this process, or as tasks of a scheduler.
+
+The pipeline decides what is done and in which order; an executor only decides how one unit is run,
+and how often after a failure that may pass. The graph, not the executor, records what is done.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeVar
+
+from turnetl.ingest.report import GroupReport
+from turnetl.model import GroupId
+
+T = TypeVar("T")
+
+
+class Stage(StrEnum):
+    """A stage of the pipeline, in order."""
+
+    PARSE = "parse"
+    FILTER = "filter"
+    INGEST = "ingest"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of work, as an executor may name it."""
+
+    stage: Stage
+    name: str
+
+
+class Executor(Protocol):
+    """Runs units of work."""
+
+    @property
+    def batch_size(self) -> int | None:
+        """Archives in one unit of parsing; None: all of them."""
+        ...
+
+    def ingesting(self) -> AbstractAsyncContextManager[None]:
+        """Enter around the ingest of all groups, for example to reserve slots of a model."""
+        ...
+
+    async def run_blocking(self, unit: Unit, work: Callable[[], T]) -> T:
+        """Run work that reads archives and writes tables, and return its result."""
+        ...
+
+    async def run_group(
+        self, group: GroupId, work: Callable[[], Awaitable[GroupReport]]
+    ) -> GroupReport:
+        """Run the ingest of one group, and return its report.
+
+        An executor that retries runs the work again while the report says that a retry may succeed,
+        and returns the last report.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """Runs every unit once, in this process; blocking work blocks the event loop.
+
+    Blocking work stays in the main thread, so that Ctrl-C interrupts it.
+    """
+
+    @property
+    def batch_size(self) -> int | None:
+        return None
+
+    @asynccontextmanager
+    async def ingesting(self) -> AsyncIterator[None]:
+        yield
+
+    async def run_blocking(self, _unit: Unit, work: Callable[[], T]) -> T:
+        return work()
+
+    async def run_group(
+        self, _group: GroupId, work: Callable[[], Awaitable[GroupReport]]
+    ) -> GroupReport:
+        return await work()

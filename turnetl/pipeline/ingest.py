@@ -1,0 +1,159 @@
+"""Episode tables to the graph, groups in parallel."""
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from turnetl import wiring
+from turnetl.errors import BadUsage, TurnetlError
+from turnetl.graph.port import GraphStore
+from turnetl.ingest import group as ingesting
+from turnetl.ingest.group import GroupPlan, IngestResources
+from turnetl.ingest.plan import Scope
+from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.ingest.turn_pipeline import IngestRun
+from turnetl.lake import Lake
+from turnetl.llm.stack import ModelStack
+from turnetl.pipeline.executor import Executor, InProcess
+from turnetl.pipeline.status import PlannedGroups, plan_groups, turn_files
+from turnetl.progress import Progress, Step, silent
+from turnetl.report.sample_queries import sample_queries
+from turnetl.run_options import (
+    Clock,
+    RunOptions,
+    has_work,
+    ingest_scope,
+    new_ingest_run,
+    settings_for_run,
+)
+from turnetl.settings import Settings
+
+_FEW_FACTS = 5_000
+"""Facts that load in well under a second."""
+
+
+async def ingest(
+    settings: Settings,
+    options: RunOptions,
+    clock: Clock,
+    *,
+    executor: Executor = InProcess(),  # noqa: B008 - a frozen value
+    progress: Progress = silent,
+) -> IngestReport:
+    """Ingest the pending turns of the groups, groups in parallel.
+
+    The graph is opened for reading only if nothing is pending, and in a dry run. A graph that
+    cannot be opened is an error in the report.
+
+    Raises:
+        BadUsage: settings or options that are not valid.
+    """
+    wiring.check(settings_for_run(settings, options), options.preprocessing)
+    try:
+        planned = await plan_groups(turn_files(Lake(settings.lake)), settings, options, clock)
+        if options.dry_run or not any(has_work(group, options) for group in planned.report.groups):
+            return planned.report
+        async with executor.ingesting():
+            return await _ingest(
+                planned, settings, options, clock, executor=executor, progress=progress
+            )
+    except BadUsage:
+        raise
+    except TurnetlError as error:
+        return IngestReport(None, (), error=str(error), exit_code=error.exit_code)
+
+
+async def _ingest(
+    planned: PlannedGroups,
+    settings: Settings,
+    options: RunOptions,
+    clock: Clock,
+    *,
+    executor: Executor,
+    progress: Progress,
+) -> IngestReport:
+    """Ingest the groups that have turns to ingest; the others keep their report."""
+    run, run_settings = new_ingest_run(settings, clock), settings_for_run(settings, options)
+    scope = ingest_scope(settings, options, clock())
+    slots = asyncio.Semaphore(settings.group_concurrency)
+    with wiring.model_stack(run_settings, clock) as stack:
+        async with wiring.ingest_resources(run_settings, stack) as resources:
+
+            async def ingest_one(state: GroupReport) -> GroupReport:
+                if not has_work(state, options):
+                    return state
+                plan = planned.plans[state.group]
+                work = GroupWork(plan, resources, run, scope, settings.context_turns, progress)
+                async with slots:
+                    return await executor.run_group(state.group, work)
+
+            reports = await _all(ingest_one(state) for state in planned.report.groups)
+            samples = await _sample_queries(reports, resources.store)
+            report = IngestReport(run.run_id, tuple(reports), samples)
+            return _with_model_usage(report, stack)
+
+
+@dataclass(slots=True)
+class GroupWork:
+    """The ingest of one group, as an executor calls it: once, or again after a busy graph.
+
+    The first call carries out the plan of the run; a later one plans again, because turns may have
+    been committed since.
+    """
+
+    plan: GroupPlan
+    resources: IngestResources
+    run: IngestRun
+    scope: Scope
+    context_turns: int
+    progress: Progress
+    calls: int = 0
+
+    async def __call__(self) -> GroupReport:
+        self.calls += 1
+        try:
+            plan = self.plan if self.calls == 1 else await self._plan_again()
+        except TurnetlError as error:
+            return ingesting.unplanned_report(self.plan.group, self.resources.lake, error)
+        return await ingesting.ingest_group(plan, self.resources, self.run, self._report_progress)
+
+    async def _plan_again(self) -> GroupPlan:
+        return await ingesting.plan_group(
+            self.plan.group,
+            self.resources.lake,
+            self.resources.store,
+            self.scope,
+            recipe=self.resources.extractor.recipe,
+            context_turns=self.context_turns,
+        )
+
+    def _report_progress(self, done: int, total: int) -> None:
+        self.progress(Step("ingest", self.plan.group, done, total))
+
+
+async def _all(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
+    """Wait for every job, then raise the first exception, if there is one."""
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
+
+
+def _with_model_usage(report: IngestReport, stack: ModelStack) -> IngestReport:
+    """Return the report with the requests of the run."""
+    usage = stack.meter.by_prompt() if stack.meter is not None else {}
+    cached = stack.journal.answered if stack.journal is not None else 0
+    return replace(report, usage_by_prompt=usage, journal_hits=cached)
+
+
+async def _sample_queries(reports: Sequence[GroupReport], store: GraphStore) -> tuple[str, ...]:
+    """Return questions about the group that grew most, unless it is too large to load quickly."""
+    grown = [
+        group
+        for group in reports
+        if group.committed and group.counts and group.counts.facts <= _FEW_FACTS
+    ]
+    if not grown:
+        return ()
+    return sample_queries(await store.load(max(grown, key=lambda group: group.committed).group))

@@ -1,0 +1,45 @@
+"""Search over the graph that the settings name."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from turnetl import wiring
+from turnetl.run_options import select_groups
+from turnetl.search.search import Hit, search
+from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+async def search_turns(
+    query: str,
+    settings: Settings,
+    *,
+    groups: Sequence[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int = 10,
+) -> Sequence[Hit]:
+    """Return the turns that match a query, best first, each with its facts. Writes nothing.
+
+    Args:
+        query: words or a whole question.
+        settings: the graph and its embedder.
+        groups: group ids or project names; all groups if empty.
+        since: only turns that started then or later.
+        until: only turns that started before.
+        limit: at most this number of turns.
+
+    Raises:
+        BadUsage: an unknown group.
+        GraphRefused: the graph cannot be opened.
+    """
+    async with wiring.store(settings, write=False) as store:
+        existing = await store.groups()
+        if not existing:
+            log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
+        selected = select_groups(existing, groups)
+        contents = [await store.load(group) for group in selected]
+    async with wiring.embedder(settings) as embedder:
+        return await search(contents, query, embedder, limit=limit, since=since, until=until)

@@ -1,0 +1,84 @@
+"""The state of every group: what the graph holds, what is pending, and why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from turnetl import episodes, wiring
+from turnetl.ingest import group as ingesting
+from turnetl.ingest.group import GroupPlan
+from turnetl.ingest.missing_archives import missing_archives
+from turnetl.ingest.reasons import PendingReason
+from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.lake import Lake, TurnFile
+from turnetl.model import GroupId
+from turnetl.run_options import Clock, RunOptions, ingest_scope, select_groups, settings_for_run
+from turnetl.settings import Settings
+
+TurnFiles = Mapping[GroupId, Sequence[TurnFile]]
+"""The turns files of each group of the lake, with their metadata."""
+
+_NOT_FILTERED = "not filtered yet, or turns, rules or templates changed since; run `turnetl filter`"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGroups:
+    """The groups of a run, planned once: the report before the run, and the plans to carry out."""
+
+    report: IngestReport
+    plans: Mapping[GroupId, GroupPlan]
+
+
+async def status(settings: Settings, options: RunOptions, clock: Clock) -> IngestReport:
+    """Report on every group of lake or graph, including missing archives. Writes nothing."""
+    files = turn_files(Lake(settings.lake))
+    report = (await plan_groups(files, settings, options, clock)).report
+    missing = {
+        group: missing_archives(file.origin for file in of_group)
+        for group, of_group in files.items()
+    }
+    return replace(
+        report,
+        groups=tuple(
+            replace(group, missing_archives=missing.get(group.group, ())) for group in report.groups
+        ),
+    )
+
+
+def turn_files(lake: Lake) -> TurnFiles:
+    """Read the metadata of all turns files; there may be thousands, so a run does this once."""
+    return {group: lake.turn_files(group) for group in lake.groups()}
+
+
+async def plan_groups(
+    files: TurnFiles, settings: Settings, options: RunOptions, clock: Clock
+) -> PlannedGroups:
+    """Plan each selected group. The graph is opened for reading only."""
+    lake, scope = Lake(settings.lake), ingest_scope(settings, options, clock())
+    recipe = wiring.recipe(settings_for_run(settings, options))
+    filters = wiring.filters(settings)
+    async with wiring.store(settings, write=False) as store:
+        existing = sorted({*files, *await store.groups()})
+        plans = {
+            group: await ingesting.plan_group(
+                group, lake, store, scope, recipe=recipe, context_turns=settings.context_turns
+            )
+            for group in select_groups(existing, options.groups)
+        }
+        reports = [await ingesting.group_status(plan, lake, store) for plan in plans.values()]
+    outdated = {
+        group
+        for group, of_group in files.items()
+        if not episodes.is_current(lake, group, of_group, filters)
+    }
+    groups = (_not_ready(group) if group.group in outdated else group for group in reports)
+    return PlannedGroups(IngestReport(None, tuple(groups)), plans)
+
+
+def _not_ready(report: GroupReport) -> GroupReport:
+    """Return the report on a group whose episodes table is missing or outdated."""
+    return replace(
+        report,
+        pending_reasons={PendingReason.UNFILTERED: report.pending} if report.pending else {},
+        error=_NOT_FILTERED,
+        exit_code=1,
+    )
