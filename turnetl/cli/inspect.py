@@ -81,7 +81,7 @@ def search(
     from turnetl.report import search_hits as shown
 
     found = console.run_async(
-        turnetl.find(
+        turnetl.search_turns(
             query,
             common.settings(),
             groups=groups,

@@ -67,6 +67,7 @@ def filters(settings: Settings, *, one_off: bool = False) -> Filters:
         BadUsage: an unknown rule, or a rules file or template that is not valid.
     """
     config, prompts = settings.noise, PromptConfigs(settings.extraction, templates())
+    groups = (ALL_GROUPS, *map(GroupId, settings.extraction.groups))
     return Filters(
         rules=noise.select_rules(config.keep, config.drop, _user_rules(settings)),
         patterns=prompts.of(ALL_GROUPS).noise_patterns,
@@ -107,7 +108,7 @@ def _pattern_overrides(
 
 
 def _user_rules(settings: Settings) -> tuple[noise.NoiseRule, ...]:
-    return noise.read(settings.noise.rules) if settings.noise.rules is not None else ()
+    return noise.read_rules(settings.noise.rules) if settings.noise.rules is not None else ()
 
 
 def _user() -> str:
