@@ -71,9 +71,7 @@ def filters(settings: Settings, *, one_off: bool = False) -> Filters:
     return Filters(
         rules=noise.select_rules(config.keep, config.drop, _user_rules(settings)),
         patterns=prompts.of(ALL_GROUPS).noise_patterns,
-        overrides=_pattern_overrides(
-            prompts, (ALL_GROUPS, *map(GroupId, settings.extraction.groups))
-        ),
+        overrides=_pattern_overrides(prompts, groups),
         one_off=one_off,
     )
 
