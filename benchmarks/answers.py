@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice, pairwise
 from typing import Any
 
-from tests.servers import answers
+from tests.servers import canned_responses
 from turnetl.extraction import stoplist
 
 Json = dict[str, Any]
@@ -28,7 +28,7 @@ _ENTITIES, _FACTS = 9, 6
 def _entities(prompt: str) -> Json:
     kinds = {
         kind["entity_type_name"]: kind["entity_type_id"]
-        for kind in ast.literal_eval(answers.between(prompt, "ENTITY TYPES"))
+        for kind in ast.literal_eval(canned_responses.between(prompt, "ENTITY TYPES"))
     }
     return {
         "extracted_entities": [
@@ -37,13 +37,13 @@ def _entities(prompt: str) -> Json:
                 "entity_type_id": kinds.get("File", 0) if "." in name else 0,
                 "episode_indices": [0],
             }
-            for name in _named(answers.between(prompt, "CURRENT MESSAGE"))
+            for name in _named(canned_responses.between(prompt, "CURRENT MESSAGE"))
         ]
     }
 
 
 def _edges(prompt: str) -> Json:
-    names = _named(answers.between(prompt, "CURRENT_MESSAGE"))
+    names = _named(canned_responses.between(prompt, "CURRENT_MESSAGE"))
     return {"edges": [_fact(*pair) for pair in list(pairwise(names))[:_FACTS]]}
 
 
@@ -69,7 +69,7 @@ def _named(text: str) -> list[str]:
 
 
 ANSWERS: Mapping[str, Callable[[str], Json]] = {
-    **answers.ANSWERS,
+    **canned_responses.ANSWERS,
     "extracted_entities": _entities,
     "edges": _edges,
 }

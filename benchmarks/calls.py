@@ -25,14 +25,13 @@ from benchmarks import provider
 from benchmarks.cost import at_least, at_most
 from benchmarks.provider import Running
 from turnetl import clock
-from turnetl.llm import schemas
 from turnetl.llm.budget import Budget
-from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
-from turnetl.llm.models import open_model
 from turnetl.llm.prices import Price, Prices
+from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 
@@ -60,7 +59,7 @@ def request(number: int) -> ChatRequest:
     facts = " ".join(f"`cart{number}.py` uses `sqlite{at}`." for at in range(6))
     told = f"{words[:CHARACTERS]}\n<CURRENT_MESSAGE>\n{facts}\n</CURRENT_MESSAGE>\n"
     messages = (ChatMessage("system", "You extract facts."), ChatMessage("user", told))
-    return ChatRequest("extract_edges.edge", messages, schemas.of(ExtractedEdges), 16_384)
+    return ChatRequest("extract_edges.edge", messages, response_schema(ExtractedEdges), 16_384)
 
 
 @contextmanager

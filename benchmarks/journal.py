@@ -20,8 +20,7 @@ from graphiti_core.prompts.extract_nodes import ExtractedEntities
 
 from benchmarks.cost import at_most
 from turnetl.clock import now
-from turnetl.llm import schemas
-from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
+from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
 from turnetl.llm.journal import Journal, JournaledModel
 
 CALLS = 2_000
@@ -59,7 +58,9 @@ def request(number: int) -> ChatRequest:
         ChatMessage("system", "You extract. " * 100),
         ChatMessage("user", f"{number} " + "turn " * 3_000),
     )
-    return ChatRequest("extract_nodes.extract_text", words, schemas.of(ExtractedEntities), 16_384)
+    return ChatRequest(
+        "extract_nodes.extract_text", words, response_schema(ExtractedEntities), 16_384
+    )
 
 
 async def measured(answer: Callable[[ChatRequest], Awaitable[ChatResponse]]) -> Measured:

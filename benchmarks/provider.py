@@ -23,11 +23,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.servers import wires
-from tests.servers.answers import Answers
+from tests.servers import wire_formats
+from tests.servers.canned_responses import Answers
 from tests.servers.faults import KINDS, Cap, Dice, Fault
-from tests.servers.toy import ToyEmbedder
-from tests.servers.wires import Words
+from tests.servers.toy_embedder import ToyEmbedder
+from tests.servers.wire_formats import Words
 
 SPEC: Mapping[str, float] = {
     "extracted_entities": 1.7,
@@ -84,7 +84,7 @@ class Running:
 @contextmanager
 def running(
     *,
-    answers: str = "tests.servers.answers",
+    answers: str = "tests.servers.canned_responses",
     latency: Mapping[str, float] | None = None,
     faults: Mapping[str, float] | None = None,
     seed: int = 0,
@@ -176,9 +176,9 @@ class Server:
             await asyncio.sleep(seconds)
         if kind == "embeddings":
             return Fault(body=json.dumps(await self._embedded(body)))
-        words = instead or Words(wires.canned(body, self._answers))
+        words = instead or Words(wire_formats.canned(body, self._answers))
         tokens = characters // _CHARACTERS_A_TOKEN, len(words.text) // _CHARACTERS_A_TOKEN
-        reply = wires.reply(path, Words(words.text, words.end, *tokens))
+        reply = wire_formats.reply(path, Words(words.text, words.end, *tokens))
         return Fault(body=json.dumps(reply)) if reply else Fault(404)
 
     def _count(self, kind: str, characters: int) -> None:
@@ -212,9 +212,9 @@ def _asked(path: str, body: Mapping[str, Any]) -> tuple[str, int]:
     if path.endswith("/embeddings"):
         texts = body["input"]
         return "embeddings", len(texts) if isinstance(texts, str) else sum(map(len, texts))
-    fields = wires.fields(dict(body))
+    fields = wire_formats.fields(dict(body))
     kind = next((kind for kind in SPEC if kind in fields), "other")
-    return kind, sum(len(text) for _, text in wires.messages(dict(body)))
+    return kind, sum(len(text) for _, text in wire_formats.messages(dict(body)))
 
 
 def _length(head: bytes) -> int:
@@ -246,7 +246,7 @@ async def _main(given: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--answers", default="tests.servers.answers")
+    parser.add_argument("--answers", default="tests.servers.canned_responses")
     parser.add_argument("--latency", action="append", default=[])
     parser.add_argument("--fault", action="append", default=[])
     parser.add_argument("--seed", type=int, default=0)

@@ -40,7 +40,7 @@ from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.limiter import Limiter
-from turnetl.llm.models import open_model
+from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode, GroupContents, Turn

@@ -50,8 +50,8 @@ from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.graphiti import NoReranker
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
-from turnetl.llm.models import open_model
 from turnetl.llm.prices import Prices
+from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.llm.vectors import floats

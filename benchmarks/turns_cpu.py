@@ -7,7 +7,7 @@ go into one group of a real Neo4j through the whole pipeline, with all that stan
 and then through Graphiti's `add_episode`, as many as --upstream says, into a database without the
 first. The model is a local provider in a process of its own, which is not counted. A figure is the
 mean over the turns around it. The model names five things and seven facts a turn, and what it makes
-of them hangs on every candidate: tests/servers/touchy.py.
+of them hangs on every candidate: tests/servers/order_sensitive_responses.py.
 """
 
 import argparse
@@ -50,13 +50,13 @@ from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
-from turnetl.llm.models import open_model
 from turnetl.llm.prices import Prices
+from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode, GroupId, TurnId
 
-ANSWERS = "tests.servers.touchy"
+ANSWERS = "tests.servers.order_sensitive_responses"
 POINTS = (50, 150, 300, 600, 1_000, 1_500)
 PROMISED = (50, 1_500)
 MOST = 0.12

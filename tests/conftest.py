@@ -12,7 +12,7 @@ from tests.servers.provider import Provider, serving
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.models import open_model
+from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 
 # A loaded machine is no reason to fail.

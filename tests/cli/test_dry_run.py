@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.answers import ANSWERS
+from tests.servers.canned_responses import ANSWERS
 from tests.servers.provider import Fault, Provider
 
 KINDS_OF_CALLS = {

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
-from tests.servers.answers import ANSWERS, Json
+from tests.servers.canned_responses import ANSWERS, Json
 from tests.servers.provider import Provider
 
 

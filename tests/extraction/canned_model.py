@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.servers.answers import ANSWERS
+from tests.servers.canned_responses import ANSWERS
 from turnetl.llm.chat import ChatRequest, ChatResponse
 
 Say = Callable[[ChatRequest], str | dict[str, Any] | None]

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from typing import Any
 
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned
-from tests.servers import touchy
-from tests.servers.toy import ToyEmbedder
+from tests.servers import order_sensitive_responses
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.episodes.chunking import split_in_half
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always
 from turnetl.llm.chat import ChatRequest
-from turnetl.llm.journal import key_of
+from turnetl.llm.journal import request_key
 
 
 def say(question: ChatRequest) -> dict[str, Any]:
@@ -25,7 +25,9 @@ def say(question: ChatRequest) -> dict[str, Any]:
     if question.prompt_name.startswith("reflexion."):
         return {"missed_entities": ["orders.py"], "missed_facts": ["orders.py is slow"]}
     return next(
-        of(question.messages[-1].text) for name, of in touchy.ANSWERS.items() if name in fields
+        of(question.messages[-1].text)
+        for name, of in order_sensitive_responses.ANSWERS.items()
+        if name in fields
     )
 
 
@@ -45,7 +47,9 @@ async def told() -> list[str]:
         group,
         ToyEmbedder(),
     )
-    asked = sorted(f"{question.prompt_name} {key_of('m', question)}" for question in model.asked)
+    asked = sorted(
+        f"{question.prompt_name} {request_key('m', question)}" for question in model.asked
+    )
     return [*asked, *map(str, group.entities), *map(str, group.facts)]
 
 

@@ -19,7 +19,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.turn_pipeline import IngestRun, TurnPipeline
 from turnetl.lake import Lake
-from turnetl.llm.port import Embedder
+from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupContents, GroupId, SessionId, TurnId
 from turnetl.settings import Settings
 

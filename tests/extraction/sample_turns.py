@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from tests import builders
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Episode, SessionId

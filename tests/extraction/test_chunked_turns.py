@@ -8,7 +8,7 @@ import pytest
 
 from tests.extraction import sample_turns
 from tests.servers.provider import Asked, Provider
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor, prompt_context
 from turnetl.extraction.port import Resolved

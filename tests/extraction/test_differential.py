@@ -10,7 +10,7 @@ from tests.extraction import sample_turns, upstream_comparison
 from tests.extraction.upstream_comparison import Told, add_episodes, bodies, fields_of, upstream
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always

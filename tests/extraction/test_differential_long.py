@@ -14,7 +14,7 @@ import pytest
 from tests.extraction import long_sample_turns, upstream_comparison
 from tests.extraction.upstream_comparison import Told, add_episodes, numbered, of_graphiti, upstream
 from tests.real import SAMPLES
-from tests.servers import answers, touchy
+from tests.servers import canned_responses, order_sensitive_responses
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider
 from turnetl.extraction import ontology
@@ -39,7 +39,7 @@ def turns(tmp_path_factory: pytest.TempPathFactory) -> list[Episode]:
 async def test_doubles_known_by_their_letters_make_the_same_graph(
     neo4j: Neo4jServer, model: ChatModel, provider: Provider, turns: list[Episode], tmp_path: Path
 ) -> None:
-    provider.answers = {**answers.ANSWERS, **touchy.FINDING}
+    provider.answers = {**canned_responses.ANSWERS, **order_sensitive_responses.FINDING}
     theirs = await through_add_episode(neo4j, provider, turns)
     async with long_sample_turns.opened(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
         _, ours = await through_ours(store, model, turns, tmp_path)
@@ -50,7 +50,7 @@ async def test_doubles_known_by_their_letters_make_the_same_graph(
 async def test_a_model_that_minds_every_candidate_makes_the_same_graph_but_for_some_retirements(
     neo4j: Neo4jServer, model: ChatModel, provider: Provider, turns: list[Episode], tmp_path: Path
 ) -> None:
-    provider.answers = touchy.ANSWERS
+    provider.answers = order_sensitive_responses.ANSWERS
     theirs = await through_add_episode(neo4j, provider, turns)
     neo4j.clear()
     async with long_sample_turns.opened(neo4j.url) as store:

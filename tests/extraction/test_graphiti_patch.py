@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.extraction.canned_model import Canned
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import ids
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always

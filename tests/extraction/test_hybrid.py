@@ -11,7 +11,7 @@ from typing_extensions import override
 from tests import builders
 from tests.builders import GROUP, START
 from tests.extraction import sample_turns
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.hybrid import HybridExtractor, Names, together
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor, Resolved

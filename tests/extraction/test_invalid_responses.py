@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests import builders
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always
 from turnetl.graph.mirror.group import MirrorGroup

@@ -11,7 +11,7 @@ from graphiti_core.utils.maintenance import edge_operations, node_operations
 from tests.builders import GROUP
 from tests.extraction import sample_turns
 from tests.servers.provider import Fault, Provider
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn, ModelRefused
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor

@@ -10,7 +10,7 @@ import pytest
 
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned, shown
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import clock
 from turnetl.episodes.chunking import split_in_half
 from turnetl.errors import BadTurn, TooLong
@@ -20,8 +20,8 @@ from turnetl.extraction.preview_builder import requests
 from turnetl.extraction.prompt_config import always
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel, ChatRequest
+from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
-from turnetl.llm.port import Embedder
 from turnetl.model import Episode, Usage
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always

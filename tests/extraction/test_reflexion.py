@@ -7,7 +7,7 @@ import pytest
 
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned, Say, shown
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.config import Mode
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always

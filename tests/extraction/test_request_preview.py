@@ -15,7 +15,7 @@ from tests import real
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned
 from tests.servers.provider import KEY, Provider
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import pipeline, wiring
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
@@ -24,9 +24,9 @@ from turnetl.extraction.preview_builder import STAND_IN, requests
 from turnetl.extraction.prompt_config import always
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.llm.chat import ChatModel
+from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
-from turnetl.llm.models import open_model, open_models
-from turnetl.llm.port import Embedder
+from turnetl.llm.providers.registry import open_model, open_models
 from turnetl.model import GroupId
 from turnetl.report import request_previews as report
 from turnetl.settings import ModelSettings, Settings

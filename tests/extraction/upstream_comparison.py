@@ -36,8 +36,8 @@ from tests.servers.provider import KEY, Asked
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph import names
 from turnetl.graph.mirror import convert
+from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder, NoReranker
-from turnetl.llm.port import Embedder
 from turnetl.model import Entity, Episode, Fact
 
 Turns = Mapping[str, int]

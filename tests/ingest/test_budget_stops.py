@@ -13,7 +13,7 @@ from tests.builders import GROUP, START, turn
 from tests.extraction.sample_turns import SAID
 from tests.ingest.runs import ingest, status
 from tests.servers.provider import Provider
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.episodes import episode_table
 from turnetl.errors import Exhausted
 from turnetl.extraction.llm import LlmExtractor
@@ -28,11 +28,11 @@ from turnetl.ingest.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.cost_bounds import worst
+from turnetl.llm.cost_bounds import worst_case
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.meter import Meter, MeteredModel
-from turnetl.llm.models import open_model
 from turnetl.llm.prices import Price, Prices
+from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 from turnetl.model import Usage
 
@@ -62,7 +62,7 @@ class Watched:
             raise Exhausted("the budget is used up")
         self.calls = self.calls and self.calls - 1
         shortest = replace(request, max_tokens=2_048)
-        self.most = max(self.most, worst(shortest, None).tokens)
+        self.most = max(self.most, worst_case(shortest, None).tokens)
         return await self.model.complete(request)
 
     async def close(self) -> None:

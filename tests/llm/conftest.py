@@ -6,8 +6,8 @@ import pytest
 
 from tests.servers.provider import Provider
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.http import Timeouts
-from turnetl.llm.models import open_model
+from turnetl.llm.providers.registry import open_model
+from turnetl.llm.transport.http import Timeouts
 
 Opens = Callable[[Timeouts], ChatModel]
 

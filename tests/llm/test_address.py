@@ -5,11 +5,11 @@ from base64 import b64encode
 
 import pytest
 
-from tests.llm.test_models import ASKED
+from tests.llm.test_providers import ASKED
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import BadUsage, ModelBusy
 from turnetl.llm.embedders import open_embedder
-from turnetl.llm.models import PROVIDERS, open_model
+from turnetl.llm.providers.registry import PROVIDERS, open_model
 
 PASSWORD = "pa55-for-the-test-server"
 

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from turnetl.errors import BadTurn, BadUsage, Exhausted, ModelBusy, TooLong
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, ResponseSchema
-from turnetl.llm.cost_bounds import worst
+from turnetl.llm.cost_bounds import worst_case
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.retry import RetryingModel, RetryPolicy
@@ -73,7 +73,7 @@ def request(number: int, call: Call) -> ChatRequest:
 
 def reserve(asked: ChatRequest) -> int:
     """Return the tokens that are set aside."""
-    return worst(asked, None).tokens
+    return worst_case(asked, None).tokens
 
 
 @dataclass

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from tests.servers.provider import KEY, Fault, Provider
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused
 from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder, open_embedder
-from turnetl.llm.embedders.openai import OpenAiEmbedder
-from turnetl.llm.http import Timeouts
+from turnetl.llm.embedders.openai_compatible import OpenAiEmbedder
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.retry import RetryPolicy
-from turnetl.llm.vectors import floats, stacked
+from turnetl.llm.transport.http import Timeouts
+from turnetl.llm.vectors import floats, stack
 from turnetl.model import Usage, Vector
 
 
@@ -52,7 +52,7 @@ async def test_vectors_come_in_the_order_of_the_texts_with_length_one(provider: 
 async def test_many_texts_are_asked_for_in_several_goes(provider: Provider) -> None:
     provider.faults = [vectors(*[[1.0, at] for at in range(256)]), vectors([0.0, 1.0])]
     used = embedder(provider)
-    found = stacked(await used.embed([str(at) for at in range(257)]))
+    found = stack(await used.embed([str(at) for at in range(257)]))
     await used.close()
     assert found.shape == (257, 2)
     assert found[256].tolist() == [0.0, 1.0]
@@ -366,5 +366,5 @@ async def test_a_remembering_embedder_is_the_one_it_remembers_for() -> None:
     inner = ToyEmbedder()
     used = CachedEmbedder(inner)
     assert (used.name, used.dimensions) == (inner.name, inner.dimensions)
-    assert np.allclose(stacked(await used.embed(["a"])), stacked(await inner.embed(["a"])))
+    assert np.allclose(stack(await used.embed(["a"])), stack(await inner.embed(["a"])))
     await used.close()

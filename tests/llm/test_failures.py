@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.llm.conftest import Opens
-from tests.llm.test_models import ASKED
+from tests.llm.test_providers import ASKED
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import (
     BadTurn,
@@ -19,8 +19,8 @@ from turnetl.errors import (
     TurnetlError,
 )
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.http import Timeouts
-from turnetl.llm.models import PROVIDERS, open_model
+from turnetl.llm.providers.registry import PROVIDERS, open_model
+from turnetl.llm.transport.http import Timeouts
 
 
 @pytest.fixture(params=PROVIDERS)

@@ -12,7 +12,7 @@ from graphiti_core.prompts.models import Message
 from openai import AsyncOpenAI
 
 from tests.servers.provider import KEY, Fault, Provider
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn, ModelRefused
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker

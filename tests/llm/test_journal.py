@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.journals import NAME, NOON, answer, clock, request
+from tests.llm.journal_fixtures import NAME, NOON, answer, clock, request
 from turnetl.errors import BadUsage
 from turnetl.llm.chat import ChatResponse
-from turnetl.llm.journal import Journal, Kept, Pruned, key_of
+from turnetl.llm.journal import Journal, JournalTotals, PruneResult, request_key
 from turnetl.model import Usage
 
-KEY = key_of(NAME, request())
+KEY = request_key(NAME, request())
 
 
 @pytest.fixture
@@ -31,15 +31,15 @@ def journal(path: Path) -> Iterator[Journal]:
 
 def keep(journal: Journal, number: int, said: str = "{}", prompt: str = "p", to: str = NAME) -> str:
     asked = request(f"number {number}", prompt)
-    key = key_of(to, asked)
+    key = request_key(to, asked)
     journal.keep(key, asked, to, answer(said))
     return key
 
 
 def test_nothing_is_made_before_it_is_needed(path: Path) -> None:
     journal = Journal(path, clock=clock)
-    assert journal.stats().total == Kept()
-    assert journal.prune(everything=True) == Pruned(path, 0, 0, 0, dry_run=False)
+    assert journal.stats().total == JournalTotals()
+    assert journal.prune(everything=True) == PruneResult(path, 0, 0, 0, dry_run=False)
     journal.close()
     assert not path.parent.exists()
 
@@ -108,7 +108,7 @@ def test_figures_that_nothing_can_hold_lose_no_answer(
 def test_the_question_itself_is_not_kept(journal: Journal, path: Path) -> None:
     secret = "what only the request says"
     asked = request(secret)
-    journal.keep(key_of(NAME, asked), asked, NAME, answer())
+    journal.keep(request_key(NAME, asked), asked, NAME, answer())
     journal.close()
     assert secret.encode() not in path.read_bytes()
     with closing(sqlite3.connect(path)) as seen:
@@ -120,10 +120,10 @@ def test_stats_say_what_was_paid_by_prompt_and_by_model(journal: Journal) -> Non
     keep(journal, 2, prompt="a")
     keep(journal, 3, prompt="a", to="gemini/large")
     stats = journal.stats()
-    one = Kept(1, Usage(2, 100, 10, 0.25, 40, 1.5))
+    one = JournalTotals(1, Usage(2, 100, 10, 0.25, 40, 1.5))
     assert list(stats.by_prompt.items()) == [("a", one + one), ("b", one)]
     assert list(stats.by_model.items()) == [("gemini/large", one), (NAME, one + one)]
-    assert stats.total == Kept(3, Usage(6, 300, 30, 0.75, 120, 4.5))
+    assert stats.total == JournalTotals(3, Usage(6, 300, 30, 0.75, 120, 4.5))
     assert stats.oldest == stats.newest == NOON
 
 

@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tests.llm.journals import NAME, request
+from tests.llm.journal_fixtures import NAME, request
 from turnetl.llm.chat import ChatMessage, ChatRequest, ResponseSchema
-from turnetl.llm.journal import key_of
+from turnetl.llm.journal import request_key
 
 TEXTS = st.text(st.characters(codec=None), max_size=20)
 """With lone surrogates: archives have them."""
@@ -40,7 +40,7 @@ def test_different_questions_have_different_keys(
     name: str, one: ChatRequest, other_name: str, other: ChatRequest
 ) -> None:
     assume((name, one.messages, one.max_tokens) != (other_name, other.messages, other.max_tokens))
-    assert key_of(name, one) != key_of(other_name, other)
+    assert request_key(name, one) != request_key(other_name, other)
 
 
 @given(QUESTIONS, SCHEMAS, SCHEMAS)
@@ -51,8 +51,8 @@ def test_different_forms_of_an_answer_have_different_keys(
     assume((one.name, json.dumps(one.json)) != (other.name, json.dumps(other.json)))
     assume(one != other)
     with_one, with_other = replace(asked, schema=one), replace(asked, schema=other)
-    assert key_of(NAME, with_one) != key_of(NAME, with_other)
-    assert key_of(NAME, with_one) != key_of(NAME, replace(asked, schema=None))
+    assert request_key(NAME, with_one) != request_key(NAME, with_other)
+    assert request_key(NAME, with_one) != request_key(NAME, replace(asked, schema=None))
 
 
 @given(QUESTIONS, st.randoms(use_true_random=False))
@@ -64,14 +64,14 @@ def test_the_order_of_a_schemas_keys_does_not_matter(
     turned = replace(
         asked, schema=ResponseSchema(asked.schema.name, _shuffled(asked.schema.json, chance))
     )
-    assert key_of(NAME, turned) == key_of(NAME, asked)
+    assert request_key(NAME, turned) == request_key(NAME, asked)
 
 
 @given(QUESTIONS)
 def test_what_no_provider_sees_does_not_matter(asked: ChatRequest) -> None:
     schema = asked.schema and ResponseSchema(asked.schema.name, asked.schema.json, Form)
     same = replace(asked, prompt_name="another.name", schema=schema)
-    assert key_of(NAME, same) == key_of(NAME, asked)
+    assert request_key(NAME, same) == request_key(NAME, asked)
 
 
 @given(QUESTIONS, st.text(max_size=4), st.text(max_size=4))
@@ -79,7 +79,7 @@ def test_another_word_in_every_call_makes_another_question(
     asked: ChatRequest, one: str, other: str
 ) -> None:
     assume(one != other)
-    assert key_of(NAME, asked, one) != key_of(NAME, asked, other)
+    assert request_key(NAME, asked, one) != request_key(NAME, asked, other)
 
 
 def test_the_order_of_a_schemas_lists_matters() -> None:
@@ -88,21 +88,23 @@ def test_the_order_of_a_schemas_lists_matters() -> None:
         ResponseSchema("F", {"required": ["b", "a"]}),
     )
     asked = request()
-    assert key_of(NAME, replace(asked, schema=one)) != key_of(NAME, replace(asked, schema=other))
+    assert request_key(NAME, replace(asked, schema=one)) != request_key(
+        NAME, replace(asked, schema=other)
+    )
 
 
 def test_a_word_that_moves_to_the_next_message_makes_another_question() -> None:
     one = (ChatMessage("user", "ab"), ChatMessage("user", "c"))
     other = (ChatMessage("user", "a"), ChatMessage("user", "bc"))
     asked = request()
-    assert key_of(NAME, replace(asked, messages=one)) != key_of(
+    assert request_key(NAME, replace(asked, messages=one)) != request_key(
         NAME, replace(asked, messages=other)
     )
 
 
 def test_a_key_is_the_same_in_every_version_and_on_every_machine() -> None:
     asked = replace(request(), schema=ResponseSchema("Form", {"type": "object", "required": ["a"]}))
-    assert key_of(NAME, asked) == "9ccd2ace6f029de4f350e2e0caecf52f"
+    assert request_key(NAME, asked) == "9ccd2ace6f029de4f350e2e0caecf52f"
 
 
 def _shuffled(value: Any, chance: random.Random) -> Any:

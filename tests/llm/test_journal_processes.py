@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.journals import NAME, clock, request
-from turnetl.llm.journal import Journal, key_of
+from tests.llm.journal_fixtures import NAME, clock, request
+from turnetl.llm.journal import Journal, request_key
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 def asking(path: Path, first: int, last: int, end: str = "end") -> "subprocess.Popen[str]":
     """Start a program that asks these requests."""
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.llm.journals", str(path), str(first), str(last), end],
+        [sys.executable, "-m", "tests.llm.journal_fixtures", str(path), str(first), str(last), end],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -41,7 +41,7 @@ def test_several_processes_write_at_once_and_nothing_is_lost(path: Path) -> None
     said = [told(process) for process in running]
     with closing(Journal(path, clock=clock)) as journal:
         assert journal.stats().total.entries == 500
-        keys = (key_of(NAME, request(f"number {number}")) for number in range(500))
+        keys = (request_key(NAME, request(f"number {number}")) for number in range(500))
         assert all(journal.find(key) is not None for key in keys)
     # None asks what it asked or found before.
     assert all(len(lines) == 201 for lines in said)
@@ -83,7 +83,7 @@ def test_a_process_that_is_killed_while_it_writes_loses_no_answer_it_used(path: 
         lost = [
             number
             for number in used
-            if journal.find(key_of(NAME, request(f"number {number}"))) is None
+            if journal.find(request_key(NAME, request(f"number {number}"))) is None
         ]
         assert lost == []
         assert journal.stats().total.entries >= len(used)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.llm import virtual
+from tests.llm import virtual_clock
 from turnetl.errors import ModelBusy, ModelRefused
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.limiter import LimitedModel, Limiter
@@ -44,7 +44,7 @@ class Counting:
             self.concurrency -= 1
 
     async def _answer(self, request: ChatRequest) -> ChatResponse:
-        now = virtual.now()
+        now = virtual_clock.now()
         self.arrived.append((now, request.prompt_name))
         while self.taken and self.taken[0][0] <= now - MINUTE:
             self.taken.popleft()
@@ -73,7 +73,7 @@ def request(name: object = "p", characters: int = 400) -> ChatRequest:
 def limiter(
     requests: int | None = None, tokens: int | None = None, concurrency: int = 1000
 ) -> Limiter:
-    return Limiter(requests, tokens, concurrency, clock=virtual.now)
+    return Limiter(requests, tokens, concurrency, clock=virtual_clock.now)
 
 
 def sent(provider: Counting, limits: Callable[[], Limiter], calls: list[ChatRequest]) -> float:
@@ -82,9 +82,9 @@ def sent(provider: Counting, limits: Callable[[], Limiter], calls: list[ChatRequ
     async def main() -> float:
         model = LimitedModel(provider, limits())
         await asyncio.gather(*(model.complete(call) for call in calls), return_exceptions=True)
-        return virtual.now()
+        return virtual_clock.now()
 
-    return virtual.run(main())
+    return virtual_clock.run(main())
 
 
 @pytest.mark.parametrize("requests", [1, 3, 10, 60, 500, 2000])
@@ -123,11 +123,11 @@ def test_a_lull_is_made_up_for_within_the_limit() -> None:
         model = LimitedModel(provider, limiter(60))
         await asyncio.gather(*(model.complete(request()) for _ in range(30)))
         await asyncio.sleep(200)
-        began = virtual.now()
+        began = virtual_clock.now()
         await asyncio.gather(*(model.complete(request()) for _ in range(6)))
-        assert virtual.now() - began == 1.0
+        assert virtual_clock.now() - began == 1.0
 
-    virtual.run(main())
+    virtual_clock.run(main())
     assert provider.refused == 0
 
 
@@ -175,7 +175,7 @@ def test_a_wait_that_the_provider_asks_for_holds_all_calls_of_that_model_and_no_
         done = await asyncio.gather(*calls, return_exceptions=True)
         assert [type(one) for one in done].count(ModelBusy) == 1
 
-    virtual.run(main())
+    virtual_clock.run(main())
     assert provider.refused == 1, "the others waited"
     assert len(provider.arrived) == 5
     assert other.arrived[-1][0] < MINUTE < provider.arrived[-1][0]
@@ -189,7 +189,7 @@ def test_a_longer_wait_than_patience_holds_nobody_and_sends_nothing() -> None:
         calls = [model.complete(request(n)) for n in range(9)]
         return await asyncio.gather(*calls, return_exceptions=True)
 
-    errors = virtual.run(main())
+    errors = virtual_clock.run(main())
     assert [type(error) for error in errors] == [ModelBusy] * 9
     assert {error.retry_after for error in errors} == {3660.0}
     assert provider.refused == 1
@@ -208,7 +208,7 @@ def test_a_refused_model_is_not_asked_again_by_others() -> None:
         calls = [model.complete(request(n)) for n in range(9)]
         return await asyncio.gather(*calls, return_exceptions=True)
 
-    assert {str(error) for error in virtual.run(main())} == {"no credit"}
+    assert {str(error) for error in virtual_clock.run(main())} == {"no credit"}
     assert len(provider.arrived) == 1
 
 
@@ -225,9 +225,9 @@ def test_a_cancelled_call_leaves_its_place_to_the_next(limits: dict[str, int], w
             if cancelled is not None:
                 tasks[15 + cancelled].cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            return virtual.now()
+            return virtual_clock.now()
 
-        seconds = virtual.run(main())
+        seconds = virtual_clock.run(main())
         return [name for _, name in provider.arrived], seconds
 
     names, seconds = served(where)
@@ -247,7 +247,7 @@ def test_a_call_that_is_cancelled_in_flight_frees_its_place() -> None:
         hung.cancel()
         await next_one
 
-    virtual.run(main())
+    virtual_clock.run(main())
     assert len(provider.arrived) == 2
 
 

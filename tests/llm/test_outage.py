@@ -11,7 +11,7 @@ import pytest
 from tests import builders
 from tests.builders import GROUP
 from tests.servers.provider import Dice, Provider
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import clock
 from turnetl.errors import ModelBusy, ModelRefused, TurnetlError
 from turnetl.extraction.config import ExtractionConfig
@@ -24,7 +24,7 @@ from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
-from turnetl.llm.models import open_model
+from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 from graphiti_core.prompts.extract_nodes import ExtractedEntities
 
-from tests.llm import virtual
+from tests.llm import virtual_clock
 from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong
-from turnetl.llm import schemas
-from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
+from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
 from turnetl.llm.retry import MOST_SHOWN, RetryingModel, RetryPolicy
 from turnetl.model import Usage
 
@@ -18,7 +17,7 @@ GOOD = '{"extracted_entities": []}'
 ASKED = ChatRequest(
     "extract_nodes.extract_message",
     (ChatMessage("system", "You extract."), ChatMessage("user", "hello " * 50)),
-    schemas.of(ExtractedEntities),
+    response_schema(ExtractedEntities),
     16_384,
 )
 BUSY = ModelBusy("busy")
@@ -53,7 +52,7 @@ class Scripted:
 
 def ask(model: Scripted, patience: RetryPolicy | None = None, chance: float = 1.0) -> ChatResponse:
     retried = RetryingModel(model, patience or RetryPolicy(), chance=lambda: chance)
-    return virtual.run(retried.complete(ASKED))
+    return virtual_clock.run(retried.complete(ASKED))
 
 
 def waits(model: Scripted) -> list[float]:
@@ -252,5 +251,5 @@ def test_a_call_that_is_cancelled_while_it_waits_asks_no_more() -> None:
             await asking
         await asyncio.sleep(100)
 
-    virtual.run(cancelled())
+    virtual_clock.run(cancelled())
     assert len(model.asked) == 2

@@ -8,20 +8,21 @@ from graphiti_core.prompts.extract_edges import ExtractedEdges
 from graphiti_core.prompts.extract_nodes import ExtractedEntities, SummarizedEntities
 from pydantic import BaseModel, Field
 
-from turnetl.llm import schemas
+from turnetl.llm.chat import response_schema
+from turnetl.llm.providers import schemas
 
 FORMS = [ExtractedEntities, ExtractedEdges, NodeResolutions, SummarizedEntities]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_gemini_gets_no_references_and_no_null_type(form: type[BaseModel]) -> None:
-    written = json.dumps(schemas.openapi(schemas.of(form).json))
+    written = json.dumps(schemas.gemini(response_schema(form).json))
     for unknown in ("$ref", "$defs", "anyOf", '"null"', "title", "default"):
         assert unknown not in written
 
 
 def test_an_optional_value_is_a_nullable_one() -> None:
-    edge = schemas.openapi(schemas.of(ExtractedEdges).json)["properties"]["edges"]["items"]
+    edge = schemas.gemini(response_schema(ExtractedEdges).json)["properties"]["edges"]["items"]
     assert edge["properties"]["valid_at"]["type"] == "string"
     assert edge["properties"]["valid_at"]["nullable"] is True
     assert "fact" in edge["required"]
@@ -57,7 +58,7 @@ def test_a_closed_schema_requires_all_and_allows_nothing_else(
             for value in part.values():
                 check(value)
 
-    closed = dialect(schemas.of(form).json)
+    closed = dialect(response_schema(form).json)
     assert "properties" in closed
     assert "$ref" not in json.dumps(closed)
     check(closed)
@@ -65,7 +66,7 @@ def test_a_closed_schema_requires_all_and_allows_nothing_else(
 
 def test_what_a_dialect_has_no_word_for_is_left_out() -> None:
     strict, anthropic = (
-        json.dumps(dialect(schemas.of(Nested).json))
+        json.dumps(dialect(response_schema(Nested).json))
         for dialect in (schemas.strict, schemas.anthropic)
     )
     for unknown in ('"default"', "minLength", "maxLength"):
@@ -77,13 +78,13 @@ def test_what_a_dialect_has_no_word_for_is_left_out() -> None:
 
 
 def test_what_is_said_beside_a_reference_is_kept() -> None:
-    one = schemas.strict(schemas.of(Nested).json)["properties"]["one"]
+    one = schemas.strict(response_schema(Nested).json)["properties"]["one"]
     assert one["description"] == "the one"
     assert one["properties"]["size"]["description"] == "of the part"
 
 
 def test_gemini_answers_in_the_order_of_the_form() -> None:
-    written = schemas.openapi(schemas.of(Nested).json)
+    written = schemas.gemini(response_schema(Nested).json)
     assert written["propertyOrdering"] == ["one", "many", "name", "either"]
     assert written["properties"]["either"] == {
         "nullable": True,

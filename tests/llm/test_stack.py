@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm import virtual
-from tests.llm.test_models import ASKED
+from tests.llm import virtual_clock
+from tests.llm.test_providers import ASKED
 from tests.servers.provider import KEY, Fault, Provider, Words
 from turnetl import clock
 from turnetl.errors import BadTurn, Exhausted, ModelBusy, TooLong
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.cost_bounds import worst
+from turnetl.llm.cost_bounds import worst_case
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
-from turnetl.llm.models import PROVIDERS, open_model
 from turnetl.llm.prices import Price, Prices
+from turnetl.llm.providers.registry import PROVIDERS, open_model
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 
@@ -125,7 +125,7 @@ async def test_a_budget_is_asked_for_what_is_not_in_the_journal_only(
 async def test_wrong_answers_never_take_more_than_the_budget(
     provider: Provider, journal: Journal
 ) -> None:
-    most = worst(ASKED, None).tokens
+    most = worst_case(ASKED, None).tokens
     around = shared(journal, tokens=most)
     provider.texts = [Words("no", prompt_tokens=700, completion_tokens=900)] * 3
     async with opened(provider, around) as model:
@@ -157,7 +157,7 @@ class Slow:
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         first = request.prompt_name not in [prompt for _, prompt in self.asked]
-        self.asked.append((virtual.now(), request.prompt_name))
+        self.asked.append((virtual_clock.now(), request.prompt_name))
         if request.prompt_name == "busy" and first:
             raise ModelBusy("busy")
         await asyncio.sleep(2)
@@ -172,13 +172,13 @@ def asked(prompts: list[str], patience: RetryPolicy) -> tuple[Slow, list[ChatRes
     slow = Slow()
 
     async def main() -> list[ChatResponse]:
-        limiter = Limiter(None, None, 1, clock=virtual.now)
-        meter = Meter(PRICES, clock=virtual.now)
+        limiter = Limiter(None, None, 1, clock=virtual_clock.now)
+        meter = Meter(PRICES, clock=virtual_clock.now)
         model = wrap(slow, ModelStack(None, None, patience, limiter, meter))
         requests = [ChatRequest(prompt, (), None, 1000) for prompt in prompts]
         return await asyncio.gather(*map(model.complete, requests))
 
-    return slow, virtual.run(main())
+    return slow, virtual_clock.run(main())
 
 
 @dataclass
@@ -219,7 +219,7 @@ def told(name: str) -> ChatRequest:
 def one_at_a_time(journal: Journal) -> ModelStack:
     """A budget that bears one call at a time, and as many as there are one after the other."""
     meter = Meter(PRICES)
-    budget = Budget(worst(told("a"), None).tokens + 1_000, None, meter, PRICES)
+    budget = Budget(worst_case(told("a"), None).tokens + 1_000, None, meter, PRICES)
     return ModelStack(journal, budget, PATIENT, Limiter(10_000, None, 1), meter)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from turnetl.graph.mirror.vectors import Vectors
-from turnetl.llm.vectors import stacked, unpacked
+from turnetl.llm.vectors import stack, unpack
 from turnetl.model import Vector
 
 KEYED = st.lists(
@@ -21,20 +21,20 @@ def test_the_nearest_come_first() -> None:
     vectors = Vectors(
         2, [("east", vector(1, 0)), ("north", vector(0, 1)), ("ne", vector(0.7, 0.7))]
     )
-    (best,) = vectors.nearest(stacked([vector(1, 0)]), 2)
+    (best,) = vectors.nearest(stack([vector(1, 0)]), 2)
     assert best == [("east", 1.0), ("ne", pytest.approx(0.7))]
 
 
 def test_many_questions_are_answered_at_once() -> None:
     vectors = Vectors(2, [("east", vector(1, 0)), ("north", vector(0, 1))])
-    answers = vectors.nearest(stacked([vector(0, 1), vector(1, 0)]), 1)
+    answers = vectors.nearest(stack([vector(0, 1), vector(1, 0)]), 1)
     assert [key for ((key, _),) in answers] == ["north", "east"]
 
 
 def test_equal_ones_come_in_the_order_they_were_added() -> None:
     keys = [f"{n}" for n in range(99, 0, -1)]
     vectors = Vectors(1, [(key, vector(int(key) % 2)) for key in keys])
-    (best,) = vectors.nearest(stacked([vector(1)]), 99)
+    (best,) = vectors.nearest(stack([vector(1)]), 99)
     assert [key for key, _ in best] == [*keys[::2], *keys[1::2]]
 
 
@@ -44,7 +44,7 @@ def test_a_vector_of_another_length_is_refused() -> None:
 
 
 def test_nothing_is_near_when_there_is_nothing() -> None:
-    assert Vectors(2).nearest(stacked([vector(1, 0)]), 5) == [[]]
+    assert Vectors(2).nearest(stack([vector(1, 0)]), 5) == [[]]
 
 
 @given(KEYED)
@@ -57,9 +57,9 @@ def test_vectors_added_one_by_one_are_the_last_ones_of_their_keys(
     last = {key: vector(*numbers) for key, numbers in keyed}
     unit = np.eye(3, dtype=np.float32)
     for row, kept in zip(vectors.similarities(unit).T, last.values(), strict=True):
-        assert row.tobytes() == (unit @ unpacked(kept)).tobytes()
+        assert row.tobytes() == (unit @ unpack(kept)).tobytes()
 
 
 def test_the_matrix_grows_past_its_first_size() -> None:
     vectors = Vectors(1, ((f"{n}", vector(n)) for n in range(1000)))
-    assert vectors.nearest(stacked([vector(1)]), 1) == [[("999", 999.0)]]
+    assert vectors.nearest(stack([vector(1)]), 1) == [[("999", 999.0)]]

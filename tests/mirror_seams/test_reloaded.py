@@ -13,7 +13,7 @@ import pytest
 from tests.builders import GROUP, START
 from tests.extraction import long_sample_turns
 from tests.real import SAMPLES
-from tests.servers import touchy
+from tests.servers import order_sensitive_responses
 from tests.servers.provider import Provider
 from turnetl.errors import GraphBusy
 from turnetl.extraction.llm import LlmExtractor
@@ -155,7 +155,7 @@ def extractor(model: ChatModel) -> LlmExtractor:
 
 @pytest.fixture(autouse=True)
 def touchy_provider(provider: Provider) -> None:
-    provider.answers = touchy.ANSWERS
+    provider.answers = order_sensitive_responses.ANSWERS
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from graphiti_core.utils.maintenance import edge_operations, node_operations
 from tests import builders
 from tests.builders import GROUP, START
 from tests.extraction import sample_turns
-from tests.servers.toy import ToyEmbedder
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.candidates import Candidates

@@ -23,7 +23,7 @@ from graphiti_core.search.search_utils import (
 from tests.builders import GROUP
 from tests.extraction import long_sample_turns
 from tests.real import SAMPLES
-from tests.servers import touchy
+from tests.servers import order_sensitive_responses
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider
 from turnetl.extraction.llm import LlmExtractor
@@ -72,7 +72,7 @@ class Asked:
 async def test_candidates_are_those_that_the_database_finds(
     neo4j: Neo4jServer, model: ChatModel, provider: Provider, tmp_path: Path
 ) -> None:
-    provider.answers = touchy.ANSWERS
+    provider.answers = order_sensitive_responses.ANSWERS
     async with database(neo4j) as served:
         contents = await committed(neo4j, model, tmp_path)
         asked = [one async for one in searches(served, contents)]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.port import Embedder
-from turnetl.llm.vectors import stacked, unpacked
+from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.vectors import stack, unpack
 
 ODD = ["", " ", "\ud83d", "\x00", "مرحبا", "🎉", "x" * 5000, "`src/app.py` was edited"]
 
@@ -15,11 +15,11 @@ def embedder() -> Embedder:
 
 async def test_vectors_have_the_dimensions_that_are_promised(embedder: Embedder) -> None:
     (vector,) = await embedder.embed(["the cart"])
-    assert len(unpacked(vector)) == embedder.dimensions
+    assert len(unpack(vector)) == embedder.dimensions
 
 
 async def test_vectors_have_length_one_whatever_the_text(embedder: Embedder) -> None:
-    lengths = np.linalg.norm(stacked(await embedder.embed(ODD)), axis=1)
+    lengths = np.linalg.norm(stack(await embedder.embed(ODD)), axis=1)
     assert lengths == pytest.approx(np.ones(len(ODD)), abs=1e-6)
 
 
@@ -35,7 +35,7 @@ async def test_no_texts_have_no_vectors(embedder: Embedder) -> None:
 
 
 async def test_what_means_the_same_is_near(embedder: Embedder) -> None:
-    question, near, far = stacked(
+    question, near, far = stack(
         await embedder.embed(["why did the tests fail", "pytest ended with an error", "blue sky"])
     )
     assert question @ near > question @ far

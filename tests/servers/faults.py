@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal
 
-from tests.servers.wires import Words
+from tests.servers.wire_formats import Words
 
 Way = Literal["whole", "dropped", "half", "hangs", "endless"]
 

@@ -14,11 +14,11 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.servers import wires
-from tests.servers.answers import ANSWERS, Json
+from tests.servers import wire_formats
+from tests.servers.canned_responses import ANSWERS, Json
 from tests.servers.faults import KINDS, Cap, Dice, Fault
-from tests.servers.toy import ToyEmbedder
-from tests.servers.wires import Words
+from tests.servers.toy_embedder import ToyEmbedder
+from tests.servers.wire_formats import Words
 from turnetl.llm.vectors import floats
 
 __all__ = ["KEY", "Asked", "Cap", "Dice", "Fault", "Provider", "Words", "serving"]
@@ -37,7 +37,7 @@ class Asked:
     @property
     def messages(self) -> list[tuple[str, str]]:
         """Role and text of each message, the system's first, in whatever format it came."""
-        return wires.messages(self.body)
+        return wire_formats.messages(self.body)
 
 
 class Provider:
@@ -73,7 +73,7 @@ class Provider:
 
     def prompts(self, field_name: str) -> list[Asked]:
         """Return the requests whose answers shall have that field."""
-        return [asked for asked in self.asked if field_name in wires.fields(asked.body)]
+        return [asked for asked in self.asked if field_name in wire_formats.fields(asked.body)]
 
     def receive(self, asked: Asked, raw: bytes) -> Fault | Words | None:
         """Note a request, and wait if told to; return what to answer if not what is asked for."""
@@ -150,8 +150,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, body: Json, words: Words | None) -> Fault:
         if self.path.endswith("/embeddings"):
             return Fault(200, json.dumps(_embedded(body["input"])))
-        words = words or Words(wires.canned(body, self._provider.answers))
-        reply = wires.reply(self.path, words)
+        words = words or Words(wire_formats.canned(body, self._provider.answers))
+        reply = wire_formats.reply(self.path, words)
         if reply is None:
             return Fault(404, '{"error": {"message": "no such path"}}')
         return Fault(200, json.dumps(reply))

@@ -14,10 +14,10 @@ from turnetl.extraction.llm import Extracted
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.journal import Journal, key_of
-from turnetl.llm.models import PerPrompt
-from turnetl.llm.port import Embedder
-from turnetl.llm.vectors import packed
+from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.journal import Journal, request_key
+from turnetl.llm.routing import PromptRouter
+from turnetl.llm.vectors import pack
 from turnetl.model import Episode, Vector
 
 STAND_IN = "(what the first answer names)"
@@ -106,7 +106,7 @@ class _Overheard:
         if self._journal is None:
             return None
         name = _one(self._asked, request).name
-        return await self._journal.found(key_of(name, request, self._parameters))
+        return await self._journal.found(request_key(name, request, self._parameters))
 
 
 class _NoEmbedder:
@@ -116,14 +116,14 @@ class _NoEmbedder:
     dimensions = 1
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        return [packed([1.0])] * len(texts)
+        return [pack([1.0])] * len(texts)
 
     async def close(self) -> None:
         """Nothing was opened."""
 
 
 def _one(asked: ChatModel, request: ChatRequest) -> ChatModel:
-    return asked.of(request.prompt_name) if isinstance(asked, PerPrompt) else asked
+    return asked.of(request.prompt_name) if isinstance(asked, PromptRouter) else asked
 
 
 def _body(asked: ChatModel, request: ChatRequest) -> Mapping[str, Any] | None:

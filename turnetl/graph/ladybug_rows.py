@@ -13,7 +13,7 @@ from turnetl.graph import commit as rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import values
 from turnetl.graph.lease import Holding
-from turnetl.llm.vectors import packed
+from turnetl.llm.vectors import pack
 from turnetl.model import Change, Entity, Fact, Lease, Profile, Receipt, Vector
 
 Statement = tuple[str, dict[str, Any], bool]
@@ -160,4 +160,4 @@ def _of_chunk(chunk: Any) -> Iterable[Vector | None]:
     numbers = chunk.values.to_numpy(zero_copy_only=False).astype("<f4", copy=False)
     places = pairwise(chunk.offsets.to_numpy().tolist())
     for (first, last), there in zip(places, np.asarray(chunk.is_valid()), strict=True):
-        yield packed(numbers[first:last]) if there else None
+        yield pack(numbers[first:last]) if there else None

@@ -12,7 +12,7 @@ from turnetl.graph import commit as rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph import values
 from turnetl.graph.lease import Holding
-from turnetl.llm.vectors import packed
+from turnetl.llm.vectors import pack
 from turnetl.model import Change, Entity, Fact, Lease, Profile, Receipt, Vector
 
 Statement = tuple[LiteralString, dict[str, Any]]
@@ -125,7 +125,7 @@ def _dropped_labels(change: Change) -> list[dict[str, Any]]:
 
 
 def _vector(numbers: list[float] | None) -> Vector | None:
-    return None if numbers is None else packed(numbers)
+    return None if numbers is None else pack(numbers)
 
 
 def _since_epoch(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from turnetl.ingest.reasons import PendingReason
 from turnetl.ingest.report import GroupCounts, GroupReport, group_report
 from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.lake import Lake
-from turnetl.llm.port import Embedder
+from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, Usage
 
 

@@ -20,7 +20,7 @@ from turnetl.ingest import lease_owner
 from turnetl.ingest.commit import build_change, build_receipt, commit_turn, invalidated_facts
 from turnetl.ingest.prefetch import prefetch_extractions
 from turnetl.ingest.quarantine import Quarantine, QuarantineEntry
-from turnetl.llm.port import Embedder
+from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Change, Episode, GroupId, Lease, Profile, Receipt, TurnId
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from turnetl.errors import BadTurn, BadUsage, Exhausted
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.cost_bounds import Reserve, reserves, tokens_of, worst
+from turnetl.llm.cost_bounds import CostBound, shrinking_bounds, total_tokens, worst_case
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 
@@ -36,7 +36,7 @@ class Budget:
         self.money = money
         self._meter = meter
         self._prices = prices
-        self._open: list[Reserve] = []
+        self._open: list[CostBound] = []
         self._freed = asyncio.Event()
         self._door = asyncio.Lock()
         self._said: str | None = None
@@ -53,7 +53,7 @@ class Budget:
         return price
 
     @asynccontextmanager
-    async def reserved(self, reserves: Iterator[Reserve]) -> AsyncIterator[Reserve]:
+    async def reserved(self, shrinking_bounds: Iterator[CostBound]) -> AsyncIterator[CostBound]:
         """Set a reserve aside for as long as a call takes.
 
         Calls are let in one after the other; where the reserve does not fit, the ones before it
@@ -70,7 +70,7 @@ class Budget:
             Exhausted: none fits though nothing is under way. From then on nothing is let in.
         """
         async with self._door:
-            reserve = await self._fitting(reserves)
+            reserve = await self._fitting(shrinking_bounds)
             self._open.append(reserve)
         try:
             yield reserve
@@ -78,7 +78,7 @@ class Budget:
             self._open.remove(reserve)
             self._freed.set()
 
-    def stop(self, reserve: Reserve) -> Exhausted:
+    def stop(self, reserve: CostBound) -> Exhausted:
         """Let nothing in any more; return the error that says so.
 
         Args:
@@ -87,31 +87,31 @@ class Budget:
         self._said = self._said or self._exhausted(reserve)
         return Exhausted(self._said)
 
-    async def _fitting(self, reserves: Iterator[Reserve]) -> Reserve:
-        reserve = next(reserves)
+    async def _fitting(self, shrinking_bounds: Iterator[CostBound]) -> CostBound:
+        reserve = next(shrinking_bounds)
         while self._open and not self._fits(reserve):
             self._freed.clear()
             await self._freed.wait()
         while not self._fits(reserve):
-            smaller = next(reserves, None)
+            smaller = next(shrinking_bounds, None)
             if smaller is None:
                 raise self.stop(reserve)
             reserve = smaller
         return reserve
 
-    def _fits(self, reserve: Reserve) -> bool:
+    def _fits(self, reserve: CostBound) -> bool:
         if self._said is not None:
             return False
         used = self._meter.total
-        tokens = tokens_of(used) + sum(one.tokens for one in self._open) + reserve.tokens
+        tokens = total_tokens(used) + sum(one.tokens for one in self._open) + reserve.tokens
         money = (used.cost or 0.0) + sum(one.money for one in self._open) + reserve.money
-        return self._bears(Reserve(tokens, money))
+        return self._bears(CostBound(tokens, money))
 
-    def _exhausted(self, reserve: Reserve) -> str:
+    def _exhausted(self, reserve: CostBound) -> str:
         used = self._meter.total
         spent, next_call = [], []
         if self.tokens is not None:
-            spent.append(f"{tokens_of(used):,} of {self.tokens:,} tokens")
+            spent.append(f"{total_tokens(used):,} of {self.tokens:,} tokens")
             next_call.append(f"{reserve.tokens:,} tokens")
         if self.money is not None:
             spent.append(f"{_dollars(used.cost or 0.0)} of {_dollars(self.money)}")
@@ -123,7 +123,7 @@ class Budget:
             "from there"
         )
 
-    def _bears(self, reserve: Reserve) -> bool:
+    def _bears(self, reserve: CostBound) -> bool:
         """Whether all of the budget is enough for the call."""
         return (self.tokens is None or reserve.tokens <= self.tokens) and (
             self.money is None or reserve.money <= self.money
@@ -153,14 +153,14 @@ class BudgetedModel:
         Raises:
             Exhausted: there is none and will be none.
         """
-        async with self._budget.reserved(reserves(request, self._price)) as reserve:
+        async with self._budget.reserved(shrinking_bounds(request, self._price)) as reserve:
             try:
-                return await self._model.complete(replace(request, max_tokens=reserve.longest))
+                return await self._model.complete(replace(request, max_tokens=reserve.max_tokens))
             except BadTurn as error:
-                if reserve.longest == request.max_tokens:
+                if reserve.max_tokens == request.max_tokens:
                     raise
                 # It might have come to something, had there been more left.
-                raise self._budget.stop(worst(request, self._price)) from error
+                raise self._budget.stop(worst_case(request, self._price)) from error
 
     async def close(self) -> None:
         await self._model.close()

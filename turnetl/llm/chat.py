@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from json import dumps
 from typing import Any, Literal, Protocol
 
@@ -15,9 +15,6 @@ from pydantic import BaseModel
 from turnetl.model import Usage
 
 Role = Literal["system", "user", "assistant"]
-
-_MOST_TOKENS = 1_000_000_000
-"""What claims more of itself does not count tokens, and no column would hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +41,12 @@ class ResponseSchema:
     def canonical(self) -> bytes:
         """The schema whatever the order of its keys is."""
         return msgspec.json.encode(self.json, order="sorted", enc_hook=dict)
+
+
+@cache
+def response_schema(model: type[BaseModel]) -> ResponseSchema:
+    """Return the JSON Schema of a pydantic model, built once per model."""
+    return ResponseSchema(model.__name__, model.model_json_schema(), model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,30 +146,3 @@ class ProviderAdapter(Protocol):
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
         """Read a successful response. What it lacks is empty; nothing is raised."""
         ...
-
-
-def below(base_url: str, path: str) -> str:
-    """Return the address of a path below a base URL; what follows a `?` stays at the end."""
-    base, mark, query = base_url.partition("?")
-    return f"{base.rstrip('/')}{path}{mark}{query}"
-
-
-def dig(value: Any, *path: str | int) -> Any:
-    """Follow keys and indexes through parsed JSON; None where the way ends."""
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
-
-
-def count(value: Any) -> int:
-    """Return a number of tokens; 0 where there is none that can be meant."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    return int(value) if 0 <= value <= _MOST_TOKENS else 0
-
-
-def text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -20,35 +20,35 @@ _A_CALL = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reserve:
+class CostBound:
     """What a call may use at worst."""
 
     tokens: int
     money: float
     """US dollars; 0 if money does not matter."""
-    longest: int = 0
+    max_tokens: int = 0
     """Tokens that its answer may have."""
 
 
-def worst(request: ChatRequest, price: Price | None) -> Reserve:
+def worst_case(request: ChatRequest, price: Price | None) -> CostBound:
     """Return what a request may use at worst: asked again, with the longest answers.
 
-    `retry.Retried` keeps to it: before it asks again, it asks `bears_another`.
+    `retry.Retried` keeps to it: before it asks again, it asks `allows_retry`.
     """
-    usage = longest(request, _ASKS)
-    return Reserve(tokens_of(usage), price.of(usage) if price else 0.0, request.max_tokens)
+    usage = max_usage(request, _ASKS)
+    return CostBound(total_tokens(usage), price.of(usage) if price else 0.0, request.max_tokens)
 
 
-def bears_another(request: ChatRequest, spent: Usage, again: ChatRequest) -> bool:
+def allows_retry(request: ChatRequest, spent: Usage, again: ChatRequest) -> bool:
     """Whether `again` may be asked, too, within what was set aside for the request."""
-    whole, one = longest(request, _ASKS), longest(again, 1)
+    whole, one = max_usage(request, _ASKS), max_usage(again, 1)
     return (
         spent.prompt_tokens + one.prompt_tokens <= whole.prompt_tokens
         and spent.completion_tokens + one.completion_tokens <= whole.completion_tokens
     )
 
 
-def longest(request: ChatRequest, asks: int) -> Usage:
+def max_usage(request: ChatRequest, asks: int) -> Usage:
     """Return what so many answers of the greatest length would use, each shown with the next."""
     prompt, answer = _prompt(request), request.max_tokens
     return Usage(
@@ -57,16 +57,16 @@ def longest(request: ChatRequest, asks: int) -> Usage:
     )
 
 
-def reserves(request: ChatRequest, price: Price | None) -> Iterator[Reserve]:
+def shrinking_bounds(request: ChatRequest, price: Price | None) -> Iterator[CostBound]:
     """Yield what the request may use at worst, then with shorter and shorter answers."""
     most = request.max_tokens
-    yield worst(request, price)
+    yield worst_case(request, price)
     while most > _SHORTEST:
         most = max(most // 2, _SHORTEST)
-        yield worst(replace(request, max_tokens=most), price)
+        yield worst_case(replace(request, max_tokens=most), price)
 
 
-def tokens_of(usage: Usage) -> int:
+def total_tokens(usage: Usage) -> int:
     """Return the tokens of prompts and answers."""
     return usage.prompt_tokens + usage.completion_tokens
 

@@ -12,10 +12,10 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from turnetl.errors import BadTurn, TurnetlError
-from turnetl.llm import schemas, validate
-from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, Role
-from turnetl.llm.port import Embedder
-from turnetl.llm.sanitize import clean, sanitized
+from turnetl.llm import validate
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, Role, response_schema
+from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.sanitize import sanitized, strip_invisible
 from turnetl.llm.vectors import floats
 from turnetl.model import Usage, Vector
 
@@ -56,8 +56,10 @@ class GraphitiModel(LLMClient):
         messages[0].content += get_extraction_language_instruction(group_id)
         request = ChatRequest(
             prompt_name=prompt_name or "",
-            messages=tuple(ChatMessage(_role(m.role), clean(m.content)) for m in messages),
-            schema=schemas.of(response_model) if response_model is not None else None,
+            messages=tuple(
+                ChatMessage(_role(m.role), strip_invisible(m.content)) for m in messages
+            ),
+            schema=response_schema(response_model) if response_model is not None else None,
             max_tokens=max_tokens or self.max_tokens,
         )
         try:
@@ -74,14 +76,14 @@ class GraphitiModel(LLMClient):
         try:
             answer = await self._asked.complete(request)
             self.usage += answer.usage
-            said: dict[str, Any] = sanitized(validate.parsed(answer.text))
+            said: dict[str, Any] = sanitized(validate.parse_object(answer.text))
         except BadTurn as error:
             self.usage += error.usage
             raise
         except ValueError as error:
             raise BadTurn(
                 f"model `{self._asked.name}` answered `{request.prompt_name}` with something that "
-                f"does not fit: {validate.reason(error)}"
+                f"does not fit: {validate.describe(error)}"
             ) from error
         return said
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from turnetl.errors import ModelBusy, ModelRefused
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.rate_window import Requests, Taken, Tokens
+from turnetl.llm.rate_window import Admission, RequestWindow, TokenWindow
 
 Sleep = Callable[[float], Awaitable[object]]
 
@@ -40,25 +40,25 @@ class Limiter:
             clock: seconds, from anywhere, never backwards.
             sleep: waits so many seconds.
         """
-        self._requests = Requests(requests_per_minute)
-        self._tokens = Tokens(tokens_per_minute)
+        self._requests = RequestWindow(requests_per_minute)
+        self._tokens = TokenWindow(tokens_per_minute)
         self._free = asyncio.Semaphore(at_once)
         self._door = asyncio.Lock()
-        self._lanes: dict[str, _Lane] = {}
+        self._lanes: dict[str, _ModelQueue] = {}
         self._sent: set[asyncio.Task[Any] | None] = set()
         self._longest_wait = longest_wait
         self._clock = clock
         self._sleep = sleep
 
     @asynccontextmanager
-    async def call(self, model: str, characters: int) -> AsyncIterator[Taken]:
+    async def call(self, model: str, characters: int) -> AsyncIterator[Admission]:
         """Hold a place among the calls in flight, once it is this call's turn.
 
         Raises:
             ModelBusy: the provider asked for more patience than there is.
             ModelRefused: the model was refused before.
         """
-        lane = self._lanes.setdefault(model, _Lane())
+        lane = self._lanes.setdefault(model, _ModelQueue())
         async with lane.gate:
             taken = await self._admitted(lane, model, characters)
         call = asyncio.current_task()
@@ -73,20 +73,20 @@ class Limiter:
         """Whether the task makes a call that was let in."""
         return task in self._sent
 
-    def settle(self, taken: Taken, tokens: int) -> None:
+    def settle(self, taken: Admission, tokens: int) -> None:
         """Put in place of the estimate what a call did take."""
         self._tokens.settle(taken, tokens)
 
     def pause(self, model: str, seconds: float) -> None:
         """Let no call of that model begin for so long."""
-        lane = self._lanes.setdefault(model, _Lane())
+        lane = self._lanes.setdefault(model, _ModelQueue())
         lane.until = max(lane.until, self._clock() + seconds)
 
     def refuse(self, model: str, why: ModelRefused) -> None:
         """Let no call of that model begin any more: each would be answered the same."""
-        self._lanes.setdefault(model, _Lane()).refused = str(why)
+        self._lanes.setdefault(model, _ModelQueue()).refused = str(why)
 
-    async def _admitted(self, lane: "_Lane", model: str, characters: int) -> Taken:
+    async def _admitted(self, lane: "_ModelQueue", model: str, characters: int) -> Admission:
         while True:
             await self._open(lane, model)
             await self._free.acquire()
@@ -102,7 +102,7 @@ class Limiter:
                 raise
             self._free.release()
 
-    async def _open(self, lane: "_Lane", model: str) -> None:
+    async def _open(self, lane: "_ModelQueue", model: str) -> None:
         """Wait until calls of the lane may begin."""
         while not lane.is_open(now := self._clock()):
             if lane.refused is not None:
@@ -152,7 +152,7 @@ class LimitedModel:
         await self._model.close()
 
 
-class _Lane:
+class _ModelQueue:
     """Of one model: those who wait stand behind its gate in the order in which they came."""
 
     def __init__(self) -> None:

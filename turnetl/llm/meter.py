@@ -83,11 +83,11 @@ def _counted(request: ChatRequest, answer: ChatResponse) -> ChatResponse:
     prompt = (said.text for said in request.messages)
     return replace(
         answer,
-        prompt_tokens=answer.prompt_tokens or estimated(*prompt),
-        completion_tokens=answer.completion_tokens or estimated(answer.text),
+        prompt_tokens=answer.prompt_tokens or estimate_tokens(*prompt),
+        completion_tokens=answer.completion_tokens or estimate_tokens(answer.text),
     )
 
 
-def estimated(*texts: str) -> int:
+def estimate_tokens(*texts: str) -> int:
     """Return about as many tokens as the texts have, rather more than less."""
     return sum(-(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN) for text in texts)

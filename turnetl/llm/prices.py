@@ -69,7 +69,7 @@ class Prices:
         )
 
 
-def usual(project: Path, home: Path) -> tuple[Path, ...]:
+def default_paths(project: Path, home: Path) -> tuple[Path, ...]:
     """Return where price files are: the project's, the person's, the built-in one.
 
     Args:
@@ -81,22 +81,22 @@ def usual(project: Path, home: Path) -> tuple[Path, ...]:
     return (*(place / ".graphiti" / NAME for place in (project, home)), built_in / NAME)
 
 
-def read(*paths: Path) -> Prices:
+def read_price_files(*paths: Path) -> Prices:
     """Read price files, the strongest first; those that are not there are passed over.
 
     Raises:
         BadUsage: a file makes no sense; says which, in which line, and why.
     """
     said = ((path, _text(path)) for path in paths)
-    files = [parsed(text, path) for path, text in said if text is not None]
+    files = [parse_price_file(text, path) for path, text in said if text is not None]
     return Prices(tuple(files), next(iter(paths), Path(NAME)))
 
 
-def parsed(text: str, path: Path) -> dict[str, Price]:
+def parse_price_file(text: str, path: Path) -> dict[str, Price]:
     """Return what the text of a price file says.
 
     Raises:
-        BadUsage: as `read`.
+        BadUsage: as `read_price_files`.
     """
     try:
         rows = tomllib.loads(text)
@@ -105,7 +105,7 @@ def parsed(text: str, path: Path) -> dict[str, Price]:
     return {name: _entry(name, row, _where(path, text, name)) for name, row in rows.items()}
 
 
-class _Said(msgspec.Struct, forbid_unknown_fields=True):
+class _PriceRow(msgspec.Struct, forbid_unknown_fields=True):
     input: float
     output: float
     cached_input: float | None = None
@@ -151,7 +151,7 @@ def _entry(name: str, row: Any, where: str) -> Price:
     if "/" not in name and "*" not in name:
         raise BadUsage(f"{where}: name the model with its provider, as in `openai/gpt-4.1-mini`")
     try:
-        said = msgspec.convert(row, _Said)
+        said = msgspec.convert(row, _PriceRow)
     except msgspec.ValidationError as error:
         raise BadUsage(f"{where}: {_plain(error)}; write `{_FORM}`") from error
     cached = said.input if said.cached_input is None else said.cached_input

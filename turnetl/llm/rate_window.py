@@ -15,7 +15,7 @@ _LEARN = 0.1
 
 
 @dataclass
-class Taken:
+class Admission:
     """Tokens of one call, in the minute of its beginning."""
 
     at: float
@@ -25,7 +25,7 @@ class Taken:
     """It began within the last minute."""
 
 
-class Requests:
+class RequestWindow:
     """When the next may begin."""
 
     def __init__(self, per_minute: int | None) -> None:
@@ -47,12 +47,12 @@ class Requests:
         self._even = max(self._even, now) + _MINUTE / self._most
 
 
-class Tokens:
+class TokenWindow:
     """When a request of a size may begin: by an estimate that learns from answers."""
 
     def __init__(self, per_minute: int | None) -> None:
         self._most = per_minute
-        self._taken: deque[Taken] = deque()
+        self._taken: deque[Admission] = deque()
         self._sum = 0.0
         """Of them: thousands are too many to add up at every call."""
         self._a_character = _TOKENS_A_CHARACTER
@@ -71,14 +71,14 @@ class Tokens:
             free = one.at + _MINUTE
         return free
 
-    def take(self, characters: int, now: float) -> Taken:
-        taken = Taken(now, characters, self._of(characters))
+    def take(self, characters: int, now: float) -> Admission:
+        taken = Admission(now, characters, self._of(characters))
         if self._most is not None:
             self._taken.append(taken)
             self._sum += taken.tokens
         return taken
 
-    def settle(self, taken: Taken, tokens: int) -> None:
+    def settle(self, taken: Admission, tokens: int) -> None:
         if not tokens:
             return
         if taken.counts:

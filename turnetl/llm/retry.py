@@ -13,7 +13,7 @@ from typing import TypeVar
 from turnetl.errors import BadTurn, ModelBusy, TooLong
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.cost_bounds import bears_another
+from turnetl.llm.cost_bounds import allows_retry
 from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class RetryingModel:
                 return self._fitting(request, answer)
             except ValueError as error:
                 again = _again(request, answer, error)
-                if ask == self._patience.asks or not bears_another(request, spent, again):
+                if ask == self._patience.asks or not allows_retry(request, spent, again):
                     raise self._bad(request, error, spent) from error
                 log.info("asking again", extra={"prompt": request.prompt_name})
                 asked = again
@@ -169,14 +169,14 @@ class RetryingModel:
             )
         if answer.refused:
             raise ValueError("a refusal in place of an answer")
-        text = validate.plain(answer.text)
-        validate.check(text, request.schema)
+        text = validate.strip_wrapping(answer.text)
+        validate.check_response(text, request.schema)
         return replace(answer, text=text)
 
     def _bad(self, request: ChatRequest, error: ValueError, spent: Usage) -> BadTurn:
         return BadTurn(
             f"model `{self.name}` answered `{request.prompt_name}` {spent.calls} times with "
-            f"something that does not fit: {validate.reason(error)}",
+            f"something that does not fit: {validate.describe(error)}",
             spent,
         )
 
@@ -188,7 +188,7 @@ def _given_up(busy: ModelBusy, why: str) -> ModelBusy:
 def _again(request: ChatRequest, answer: ChatResponse, error: ValueError) -> ChatRequest:
     """Return the request with the answer's beginning and what is wrong with it."""
     wrong = (
-        f"That does not fit: {validate.reason(error)}. Answer again, with the JSON object alone."
+        f"That does not fit: {validate.describe(error)}. Answer again, with the JSON object alone."
     )
     # Providers refuse an empty message.
     shown = answer.text[:MOST_SHOWN].strip() or "(no answer)"

@@ -30,17 +30,17 @@ def sanitized(value: Any, key: str = "") -> Any:
     if isinstance(value, list):
         return [sanitized(below, key) for below in value]
     if isinstance(value, str):
-        return _BY_KEY.get(key, clean)(value)
+        return _BY_KEY.get(key, strip_invisible)(value)
     return value
 
 
-def clean(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """Return the text without signs that nobody sees and some databases refuse."""
     return _INVISIBLE.sub("", text)
 
 
 def _line(text: str) -> str:
-    return " ".join(clean(text).split())
+    return " ".join(strip_invisible(text).split())
 
 
 def _kind(text: str) -> str:

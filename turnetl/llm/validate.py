@@ -22,7 +22,7 @@ _TOO_DEEP = "it is nested too deeply"
 _MOST_SAID = 600
 
 
-def plain(text: str) -> str:
+def strip_wrapping(text: str) -> str:
     """Return the text out of its Markdown fence, or the object out of the words around it."""
     stripped = text.strip()
     if stripped.startswith(_FENCE) and stripped.endswith(_FENCE):
@@ -31,7 +31,7 @@ def plain(text: str) -> str:
     return found[1] if found else stripped
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse_object(text: str) -> dict[str, Any]:
     """Return the JSON object.
 
     Raises:
@@ -48,19 +48,19 @@ def parsed(text: str) -> dict[str, Any]:
     return found
 
 
-def check(text: str, schema: ResponseSchema | None) -> None:
+def check_response(text: str, schema: ResponseSchema | None) -> None:
     """See that the text is a JSON object that fits.
 
     Raises:
-        ValueError: it is not; `reason` says why.
+        ValueError: it is not; `describe` says why.
     """
-    found = parsed(text)
+    found = parse_object(text)
     _bounded(found)
     if schema is not None and schema.response_model is not None:
         schema.response_model.model_validate(found)
 
 
-def reason(error: ValueError) -> str:
+def describe(error: ValueError) -> str:
     """Say what is wrong without the answer's own words: they may be anything."""
     if not isinstance(error, ValidationError):
         return str(error)[:_MOST_SAID]

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from turnetl import wiring
 from turnetl.extraction.catalog import CatalogEntry, catalog, chosen
-from turnetl.llm.check_result import CheckResult
-from turnetl.llm.journal import Pruned, Stats
+from turnetl.llm.checks.result import CheckResult
+from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.llm.retry import RetryPolicy
 from turnetl.pipeline.tokens import tokens
 from turnetl.run_options import Clock, RunOptions, settings_for_run
@@ -45,7 +45,7 @@ async def check_model(
         return await wiring.check_model(run_settings, replace(stack, patience=_SHORT_RETRIES))
 
 
-def journal_stats(settings: Settings, clock: Clock) -> Stats:
+def journal_stats(settings: Settings, clock: Clock) -> JournalStats:
     """Return what the journal of the lake contains. Creates no file.
 
     Raises:
@@ -63,7 +63,7 @@ def journal_prune(
     model: str | None,
     everything: bool,
     dry_run: bool,
-) -> Pruned:
+) -> PruneResult:
     """Delete the responses from the journal of the lake that match every given condition.
 
     Args:

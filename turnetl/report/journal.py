@@ -7,14 +7,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.llm.journal import Kept, Pruned, Stats
+from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
 from turnetl.report import costs
 
 _NUMBERS = ("answers", "tokens\nin", "tokens\nout", "seconds", "cost", "used\nagain")
 _MB = 1_000_000
 
 
-def table(stats: Stats) -> RenderableType:
+def table(stats: JournalStats) -> RenderableType:
     """A row a prompt, a row a model, one for all; below them where it lies and what it saved."""
     if not stats.total.entries:
         return Text(f"no answers in {stats.path}", overflow="fold")
@@ -30,7 +30,7 @@ def table(stats: Stats) -> RenderableType:
     return Group(shown, Text(_caption(stats), overflow="fold"))
 
 
-def as_json(stats: Stats) -> dict[str, Any]:
+def as_json(stats: JournalStats) -> dict[str, Any]:
     """Return the keys that others script against; times are null where there is no answer."""
     return {
         "journal": str(stats.path),
@@ -43,7 +43,7 @@ def as_json(stats: Stats) -> dict[str, Any]:
     }
 
 
-def pruned(of: Pruned) -> RenderableType:
+def pruned(of: PruneResult) -> RenderableType:
     """Say in a line what went, or would go."""
     went = "would go" if of.dry_run else "gone"
     about = "about " if of.dry_run else ""
@@ -51,7 +51,7 @@ def pruned(of: Pruned) -> RenderableType:
     return Text(f"{said} in {of.path}", overflow="fold")
 
 
-def pruned_json(of: Pruned) -> dict[str, Any]:
+def pruned_json(of: PruneResult) -> dict[str, Any]:
     """Return the keys that others script against."""
     return {
         "journal": str(of.path),
@@ -62,14 +62,14 @@ def pruned_json(of: Pruned) -> dict[str, Any]:
     }
 
 
-def _caption(stats: Stats) -> str:
+def _caption(stats: JournalStats) -> str:
     since = f"{stats.oldest:%Y-%m-%d} to {stats.newest:%Y-%m-%d}" if stats.oldest else ""
     saved = f"; used again instead of paying {costs.money(stats.total.saved)}"
     said = f"{_size(stats.bytes)}, {since}{saved if stats.total.used else ''}"
     return f"{said}\n{stats.path}"
 
 
-def _cells(kept: Kept) -> tuple[str, ...]:
+def _cells(kept: JournalTotals) -> tuple[str, ...]:
     usage = kept.usage
     return (
         f"{kept.entries:,}",
@@ -81,11 +81,11 @@ def _cells(kept: Kept) -> tuple[str, ...]:
     )
 
 
-def _all_json(kept_by: Mapping[str, Kept]) -> dict[str, Any]:
+def _all_json(kept_by: Mapping[str, JournalTotals]) -> dict[str, Any]:
     return {name: _json(kept) for name, kept in kept_by.items()}
 
 
-def _json(kept: Kept) -> dict[str, Any]:
+def _json(kept: JournalTotals) -> dict[str, Any]:
     return {
         "answers": kept.entries,
         **costs.as_json(kept.usage),

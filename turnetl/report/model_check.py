@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.llm.check_result import CheckResult
+from turnetl.llm.checks.result import CheckResult
 from turnetl.model import Usage
 from turnetl.report import costs
 

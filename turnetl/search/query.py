@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.graph.mirror.bm25 import Words, shares
-from turnetl.llm.port import Embedder
-from turnetl.llm.vectors import stacked
+from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.vectors import stack
 from turnetl.model import Vector
 
 Scores = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Query:
     async def ask(cls, text: str, embedder: Embedder) -> "Query":
         (vector,) = await embedder.embed([text])
         why = _WHY.search(text) is not None
-        return cls(text, stacked([vector])[0], why, embedder, Words())
+        return cls(text, stack([vector])[0], why, embedder, Words())
 
     def shares(self, texts: Sequence[str]) -> Scores:
         """Return what share each text holds of the question, and of the word that answers a why."""
@@ -59,7 +59,7 @@ class Query:
         unknown = [text for text, vector in pairs if vector is None]
         made = iter(await self.embedder.embed(unknown))
         known = [vector or next(made) for vector in vectors]
-        return np.maximum((stacked(known) @ self.vector).astype(np.float64), 0)
+        return np.maximum((stack(known) @ self.vector).astype(np.float64), 0)
 
     def reasons(self, texts: Sequence[str]) -> Scores:
         """Return 1 for each text that gives a reason, if one is asked for; else 0."""

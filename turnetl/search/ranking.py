@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.llm.port import Embedder
+from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Entity, Fact, Receipt
 from turnetl.search.passages import Passage, passages, telling
 from turnetl.search.query import Query, Scores

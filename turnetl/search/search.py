@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from turnetl.llm.port import Embedder
+from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Entity, Fact, GroupContents, GroupId, Receipt, SessionId, TurnId
 from turnetl.search.ranking import Ranked, Source, Told, rank
 

@@ -14,9 +14,9 @@ from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.extraction.templates import TemplateResolver, folders
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.check_result import CheckResult
+from turnetl.llm.checks.result import CheckResult
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.port import Embedder
+from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.stack import ModelStack
 from turnetl.model import GroupId, Usage
 from turnetl.settings import Settings
@@ -86,7 +86,7 @@ async def check_model(settings: Settings, stack: ModelStack) -> Sequence[CheckRe
         ModelBusy: no response after all retries.
     """
     from turnetl.extraction import probes  # noqa: PLC0415 - imports graphiti
-    from turnetl.llm import check  # noqa: PLC0415 - imports graphiti
+    from turnetl.llm.checks import check  # noqa: PLC0415 - imports graphiti
 
     kinds = ontology.load(settings.extraction.ontology, templates())
     prompts = PromptConfigs(settings.extraction, templates()).of(GroupId(""))

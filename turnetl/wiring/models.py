@@ -12,15 +12,15 @@ from turnetl.llm import prices as price_files
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import CachedEmbedder, open_embedder
-from turnetl.llm.http import Timeouts
+from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
-from turnetl.llm.models import open_models
-from turnetl.llm.port import Embedder
 from turnetl.llm.prices import Prices
+from turnetl.llm.providers.registry import open_models
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
+from turnetl.llm.transport.http import Timeouts
 from turnetl.settings import Settings
 
 Clock = Callable[[], datetime]
@@ -60,7 +60,7 @@ def prices() -> Prices:
     Raises:
         BadUsage: a file is not valid; names the file and the line.
     """
-    return price_files.read(*price_files.usual(Path.cwd(), Path.home()))
+    return price_files.read_price_files(*price_files.default_paths(Path.cwd(), Path.home()))
 
 
 def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:

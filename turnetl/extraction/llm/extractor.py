@@ -32,8 +32,8 @@ from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
 from turnetl.llm.chat import ChatModel
+from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder
-from turnetl.llm.port import Embedder
 from turnetl.model import Episode, GroupId, Usage, Vector
 
 _VERSION = "5"

@@ -13,7 +13,7 @@ import numpy as np
 from turnetl.graph.mirror.fulltext import FullText
 from turnetl.graph.mirror.group import Things
 from turnetl.graph.mirror.vectors import Vectors
-from turnetl.llm.vectors import unpacked
+from turnetl.llm.vectors import unpack
 from turnetl.model import Entity, Fact, Vector
 
 Near = tuple[str, float]
@@ -117,7 +117,7 @@ class _Nearest:
 
     def _add(self, uuid: str, vector: Vector) -> None:
         if self._vectors is None:
-            self._vectors = Vectors(len(unpacked(vector)))
+            self._vectors = Vectors(len(unpack(vector)))
         self._vectors.add(uuid, vector)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from turnetl.llm.vectors import Matrix, unpacked
+from turnetl.llm.vectors import Matrix, unpack
 from turnetl.model import Vector
 
 _FIRST_ROWS = 64
@@ -27,7 +27,7 @@ class Vectors:
         Raises:
             ValueError: the vector has another length than the matrix.
         """
-        row = unpacked(vector)
+        row = unpack(vector)
         if len(row) != self.dimensions:
             raise ValueError(f"a vector of {len(row)} dimensions among {self.dimensions}")
         place = self._places.get(key)

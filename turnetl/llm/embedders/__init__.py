@@ -1,7 +1,7 @@
 """Embedders: one that works offline, one behind HTTP, and what remembers for either."""
 
 from turnetl.llm.embedders.cached import CachedEmbedder
-from turnetl.llm.embedders.local import WordLlamaEmbedder
 from turnetl.llm.embedders.registry import EMBEDDERS, open_embedder
+from turnetl.llm.embedders.wordllama import WordLlamaEmbedder
 
 __all__ = ["EMBEDDERS", "CachedEmbedder", "WordLlamaEmbedder", "open_embedder"]

@@ -4,7 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from turnetl.llm.port import Embedder
+from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Vector
 
 _AT_ONCE = 256

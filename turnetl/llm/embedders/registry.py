@@ -1,9 +1,9 @@
 """From a provider's name to an embedder."""
 
 from turnetl.errors import BadUsage
-from turnetl.llm.embedders.local import WordLlamaEmbedder
+from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders.wordllama import WordLlamaEmbedder
 from turnetl.llm.meter import Meter
-from turnetl.llm.port import Embedder
 from turnetl.llm.retry import RetryPolicy
 
 EMBEDDERS = ("local", "openai-compatible")
@@ -41,7 +41,7 @@ def open_embedder(
         raise BadUsage(
             f"embedder `{provider}` needs the name of a model: set TURNETL_EMBEDDER__MODEL"
         )
-    from turnetl.llm.embedders.openai import BASE_URL, OpenAiEmbedder  # noqa: PLC0415 - if named
+    from turnetl.llm.embedders.openai_compatible import BASE_URL, OpenAiEmbedder  # noqa: PLC0415 - if named
 
     return OpenAiEmbedder(
         model,

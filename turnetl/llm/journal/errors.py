@@ -13,7 +13,7 @@ _NO_LOSS = "turns that are in the graph are not asked for again"
 
 
 @contextmanager
-def told(path: Path, wait: float) -> Iterator[None]:
+def translated(path: Path, wait: float) -> Iterator[None]:
     """Turn SQLite's failures into sentences.
 
     Args:
@@ -34,20 +34,20 @@ def is_busy(error: sqlite3.Error) -> bool:
     return _primary(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def foreign(path: Path) -> JournalRefused:
+def not_a_journal(path: Path) -> JournalRefused:
     return JournalRefused(
         f"`{path}` is a database, but no journal of turnetl's: move it away and run again"
     )
 
 
-def other_form(path: Path, found: int | str, known: int) -> JournalRefused:
+def other_version(path: Path, found: int | str, known: int) -> JournalRefused:
     return JournalRefused(
         f"journal `{path}` has form {found}, this turnetl knows form {known}: use the turnetl that "
         f"wrote it, or move it away and run again; {_NO_LOSS}"
     )
 
 
-def no_room(path: Path, left: float) -> JournalRefused:
+def disk_full(path: Path, left: float) -> JournalRefused:
     return JournalRefused(
         f"the disk of journal `{path}` has {left / 1e6:,.0f} MB left: answers could be paid for "
         "and not kept; make room (`turnetl journal prune` may help), then run again"
@@ -58,7 +58,7 @@ def unreadable_row(path: Path, prompt: str) -> str:
     return f"journal `{path}`: an answer to `{prompt}` cannot be read; it is asked for again"
 
 
-def not_kept(number: int, error: JournalRefused) -> str:
+def not_stored(number: int, error: JournalRefused) -> str:
     answers = "1 answer is" if number == 1 else f"{number:,} answers are"
     return f"{answers} paid for and not kept, and asked for again if needed: {error}"
 

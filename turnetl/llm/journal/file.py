@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from turnetl.llm.journal import errors
-from turnetl.llm.journal.rows import COLUMNS, READ, TABLE, Row
+from turnetl.llm.journal.rows import COLUMNS, READ, TABLE, JournalRow
 
-FORM = 2
+VERSION = 2
 _OURS = 0x7475726E
 """SQLite's `application_id` of a journal."""
 _PAUSE = 0.05
@@ -28,7 +28,7 @@ _REPLACE = _KEEP.replace("IGNORE", "REPLACE")
 _USE = "UPDATE answers SET used = used + ? WHERE key = ?"
 
 
-class File:
+class JournalFile:
     """An open journal. What SQLite raises passes through."""
 
     def __init__(self, reading: sqlite3.Connection, writing: sqlite3.Connection) -> None:
@@ -38,7 +38,7 @@ class File:
         self._synced: datetime | None = None
 
     @classmethod
-    def open(cls, path: Path, wait: float) -> "File":
+    def open(cls, path: Path, wait: float) -> "JournalFile":
         """Open the journal for reading and writing, or make it, with its folder.
 
         Args:
@@ -61,7 +61,7 @@ class File:
     def prove(self) -> None:
         """Write something, to see that it can be done. To begin a transaction proves nothing."""
         with transaction(self.writing):
-            self.writing.execute(f"PRAGMA user_version = {FORM}")
+            self.writing.execute(f"PRAGMA user_version = {VERSION}")
 
     def find(self, key: str, *, patiently: bool) -> tuple[Any, ...] | None:
         """Return a row, with the columns of `rows.READ`."""
@@ -69,7 +69,7 @@ class File:
         found: tuple[Any, ...] | None = connection.execute(_FIND, (key,)).fetchone()
         return found
 
-    def keep(self, row: Row, *, replace: bool) -> None:
+    def keep(self, row: JournalRow, *, replace: bool) -> None:
         """Write a row whole or not at all; one that is there stays if it is not to be replaced.
 
         A killed process has kept it then; of a power cut, it is on the disk within a second or
@@ -139,7 +139,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, wait: float) -> None:
         if _is_empty(connection):
             connection.execute(TABLE)
             connection.execute(f"PRAGMA application_id = {_OURS}")
-            connection.execute(f"PRAGMA user_version = {FORM}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
     _check(connection, path)
 
 
@@ -163,9 +163,9 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     if _is_empty(connection):
         return
     if _number(connection, "application_id") != _OURS:
-        raise errors.foreign(path)
-    if (form := _number(connection, "user_version")) != FORM:
-        raise errors.other_form(path, form, FORM)
+        raise errors.not_a_journal(path)
+    if (form := _number(connection, "user_version")) != VERSION:
+        raise errors.other_version(path, form, VERSION)
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:

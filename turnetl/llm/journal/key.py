@@ -8,7 +8,7 @@ from turnetl.llm.chat import ChatRequest
 _FORM = "journal/1"
 
 
-def key_of(model_name: str, request: ChatRequest, parameters: str = "") -> str:
+def request_key(model_name: str, request: ChatRequest, parameters: str = "") -> str:
     """Return 32 hex digits: the same for the same request on every machine and in every run.
 
     Not part of it: the name of the prompt, the pydantic class that checks the answer, and the order
@@ -23,7 +23,7 @@ def key_of(model_name: str, request: ChatRequest, parameters: str = "") -> str:
     return ids.digest(_FORM, *said, *_asked(request))
 
 
-def size_of(request: ChatRequest) -> int:
+def request_chars(request: ChatRequest) -> int:
     """Return the characters of what is said."""
     return sum(len(said.text) for said in request.messages)
 

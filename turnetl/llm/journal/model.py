@@ -9,7 +9,7 @@ from typing import Any
 from turnetl.errors import TooLong
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.journal.key import key_of
+from turnetl.llm.journal.key import request_key
 from turnetl.llm.journal.store import Journal
 from turnetl.model import Usage
 
@@ -63,7 +63,7 @@ class JournaledModel:
             TooLong: as the model, or as it did before; with what that cost.
             ModelRefused, ModelBusy, BadTurn, Exhausted: as the model. Not kept.
         """
-        key = key_of(self.name, request, self._parameters)
+        key = request_key(self.name, request, self._parameters)
         if key not in self._air:
             found = await self._found(key, request)
             if found is not None:
@@ -137,7 +137,7 @@ class JournaledModel:
 
 def _fits(answer: ChatResponse, request: ChatRequest) -> bool:
     try:
-        validate.check(answer.text, request.schema)
+        validate.check_response(answer.text, request.schema)
     except ValueError:
         return False
     return True

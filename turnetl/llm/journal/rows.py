@@ -8,7 +8,7 @@ from typing import Any
 
 from turnetl import ids
 from turnetl.llm.chat import ChatRequest, ChatResponse
-from turnetl.llm.journal.key import size_of
+from turnetl.llm.journal.key import request_chars
 
 TABLE = """
 CREATE TABLE answers (
@@ -39,7 +39,7 @@ _MOST = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class JournalRow:
     """What is kept of a call; not the request itself, only its digest and size."""
 
     key: str
@@ -50,15 +50,17 @@ class Row:
     kept_at: datetime
 
 
-def row_of(key: str, request: ChatRequest, model: str, answer: ChatResponse, now: datetime) -> Row:
+def to_row(
+    key: str, request: ChatRequest, model: str, answer: ChatResponse, now: datetime
+) -> JournalRow:
     said, figures = answer.text.encode("utf-8", "surrogatepass"), _figures(answer)
     names = (_plain(request.prompt_name), _plain(model))
-    values = (key, *names, time_said(now), size_of(request), *figures, 0)
+    values = (key, *names, format_time(now), request_chars(request), *figures, 0)
     kept = replace(answer, from_journal=True)
-    return Row(key, (*values, _mark(key, said, figures), said), kept, now)
+    return JournalRow(key, (*values, _mark(key, said, figures), said), kept, now)
 
 
-def answer_of(key: str, read: Sequence[Any]) -> ChatResponse | None:
+def to_response(key: str, read: Sequence[Any]) -> ChatResponse | None:
     """Return the answer of a row with the columns of `READ`; None if it is not as it was kept."""
     said, mark, _, *figures = read
     if not isinstance(said, bytes) or mark != _mark(key, said, figures):
@@ -77,12 +79,12 @@ def answer_of(key: str, read: Sequence[Any]) -> ChatResponse | None:
     )
 
 
-def time_said(time: datetime) -> str:
+def format_time(time: datetime) -> str:
     """Return a time as text that sorts as times do."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def time_of(said: str | None) -> datetime | None:
+def parse_time(said: str | None) -> datetime | None:
     """Return the time that a row says; None if it says none."""
     try:
         return datetime.fromisoformat(said) if said is not None else None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from turnetl.llm.journal.file import size, transaction
-from turnetl.llm.journal.rows import time_of, time_said
+from turnetl.llm.journal.rows import format_time, parse_time
 from turnetl.model import Usage
 
 # `total`, not `sum`: no figures of a provider overflow it.
@@ -30,7 +30,7 @@ _SIZES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class JournalTotals:
     """Some answers of a journal, summed up."""
 
     entries: int = 0
@@ -41,8 +41,8 @@ class Kept:
     saved: float | None = 0.0
     """US dollars that these calls would have cost; None where no price is known."""
 
-    def __add__(self, other: "Kept") -> "Kept":
-        return Kept(
+    def __add__(self, other: "JournalTotals") -> "JournalTotals":
+        return JournalTotals(
             self.entries + other.entries,
             self.usage + other.usage,
             self.used + other.used,
@@ -51,7 +51,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
+class JournalStats:
     """What a journal holds."""
 
     path: Path
@@ -60,18 +60,18 @@ class Stats:
     oldest: datetime | None = None
     """None if it holds nothing."""
     newest: datetime | None = None
-    by_prompt: Mapping[str, Kept] = field(default_factory=dict)
+    by_prompt: Mapping[str, JournalTotals] = field(default_factory=dict)
     """By name, sorted."""
-    by_model: Mapping[str, Kept] = field(default_factory=dict)
+    by_model: Mapping[str, JournalTotals] = field(default_factory=dict)
     """By name, sorted."""
 
     @property
-    def total(self) -> Kept:
-        return sum(self.by_model.values(), Kept())
+    def total(self) -> JournalTotals:
+        return sum(self.by_model.values(), JournalTotals())
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class PruneResult:
     """What was taken out of a journal, or would be."""
 
     path: Path
@@ -84,7 +84,7 @@ class Pruned:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class PruneSelection:
     """Which answers are to go: those of which all that is said here is true."""
 
     older_than: datetime | None
@@ -92,48 +92,50 @@ class Chosen:
     """With or without its provider."""
 
     def as_mapping(self) -> dict[str, str | None]:
-        before = time_said(self.older_than) if self.older_than is not None else None
+        before = format_time(self.older_than) if self.older_than is not None else None
         return {"before": before, "model": self.model}
 
 
-def stats(connection: sqlite3.Connection, path: Path) -> Stats:
+def stats(connection: sqlite3.Connection, path: Path) -> JournalStats:
     rows = connection.execute(_SUMS).fetchall()
     times = connection.execute("SELECT min(kept_at), max(kept_at) FROM answers").fetchone()
-    return Stats(
+    return JournalStats(
         path=path,
         bytes=size(path),
-        oldest=time_of(times[0]),
-        newest=time_of(times[1]),
+        oldest=parse_time(times[0]),
+        newest=parse_time(times[1]),
         by_prompt=_by_name((row[0], _kept(*row[2:])) for row in rows),
         by_model=_by_name((row[1], _kept(*row[2:])) for row in rows),
     )
 
 
-def prune(connection: sqlite3.Connection, path: Path, chosen: Chosen, *, dry_run: bool) -> Pruned:
+def prune(
+    connection: sqlite3.Connection, path: Path, chosen: PruneSelection, *, dry_run: bool
+) -> PruneResult:
     before = size(path)
     there, room = connection.execute(_SIZES).fetchone()
     go, freed = connection.execute(_SIZES + _CHOSEN, chosen.as_mapping()).fetchone()
     if dry_run:
-        return Pruned(path, go, int(before * freed / room) if room else 0, there - go, dry_run)
+        return PruneResult(path, go, int(before * freed / room) if room else 0, there - go, dry_run)
     # Without conditions it writes hardly anything, which is what a full disk has room for.
-    which = "" if chosen == Chosen(None, None) else _CHOSEN
+    which = "" if chosen == PruneSelection(None, None) else _CHOSEN
     with transaction(connection):
         gone = connection.execute(f"DELETE FROM answers {which}", chosen.as_mapping()).rowcount  # noqa: S608 - constants
     # As a script: Python takes one step of a statement without rows, which frees one page.
     connection.executescript("PRAGMA incremental_vacuum")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    return Pruned(path, gone, max(0, before - size(path)), there - gone, dry_run)
+    return PruneResult(path, gone, max(0, before - size(path)), there - gone, dry_run)
 
 
-def _kept(*row: Any) -> Kept:
+def _kept(*row: Any) -> JournalTotals:
     entries, calls, prompt, completion, cached, seconds, used, cost, saved = row
     usage = Usage(int(calls), int(prompt), int(completion), cost, int(cached), seconds)
-    return Kept(entries, usage, int(used), saved)
+    return JournalTotals(entries, usage, int(used), saved)
 
 
-def _by_name(parts: Iterable[tuple[str, Kept]]) -> dict[str, Kept]:
+def _by_name(parts: Iterable[tuple[str, JournalTotals]]) -> dict[str, JournalTotals]:
     """Sum up what has the same name; sorted."""
-    sums: dict[str, Kept] = {}
+    sums: dict[str, JournalTotals] = {}
     for name, kept in parts:
-        sums[name] = sums.get(name, Kept()) + kept
+        sums[name] = sums.get(name, JournalTotals()) + kept
     return dict(sorted(sums.items()))

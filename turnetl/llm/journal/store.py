@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from turnetl.errors import BadUsage, JournalRefused
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import errors, stats
-from turnetl.llm.journal.file import File
-from turnetl.llm.journal.rows import Row, answer_of, row_of
-from turnetl.llm.journal.stats import Pruned, Stats
+from turnetl.llm.journal.file import JournalFile
+from turnetl.llm.journal.rows import JournalRow, to_response, to_row
+from turnetl.llm.journal.stats import JournalStats, PruneResult
 
 log = logging.getLogger(__name__)
 
@@ -57,12 +57,12 @@ class Journal:
         self._clock = clock
         self._wait = wait
         self._room = room
-        self._file: File | None = None
+        self._file: JournalFile | None = None
         self._opening = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._proved = False
         self._trouble: JournalRefused | None = None
-        self._held: dict[str, Row] = {}
+        self._held: dict[str, JournalRow] = {}
         self._unreadable: set[str] = set()
         self._uses: Counter[str] = Counter()
 
@@ -88,7 +88,7 @@ class Journal:
         Raises:
             JournalRefused: it cannot be written.
         """
-        self._write(row_of(key, request, model_name, answer, self._clock()))
+        self._write(to_row(key, request, model_name, answer, self._clock()))
 
     async def found(self, key: str) -> ChatResponse | None:
         """Do as `find`, without keeping others from their work."""
@@ -106,7 +106,7 @@ class Journal:
         self, key: str, request: ChatRequest, model_name: str, answer: ChatResponse
     ) -> None:
         """Do as `keep`, without keeping others from their work; hold what cannot be written."""
-        row = row_of(key, request, model_name, answer, self._clock())
+        row = to_row(key, request, model_name, answer, self._clock())
         # It is written even if whoever waits is cancelled: it is paid for.
         await asyncio.shield(self._apart(self._write_or_hold, row))
 
@@ -120,21 +120,21 @@ class Journal:
         if not self._proved:
             await self._apart(self._prove)
         if (left := _free(self.path.parent)) < self._room:
-            raise errors.no_room(self.path, left)
+            raise errors.disk_full(self.path, left)
 
     def distrust(self, key: str, prompt: str) -> None:
         """Take an answer that was found for none: the next one for this key replaces it."""
         log.warning(errors.unreadable_row(self.path, prompt))
         self._unreadable.add(key)
 
-    def stats(self) -> Stats:
+    def stats(self) -> JournalStats:
         """Say what it holds. Does not make a file.
 
         Raises:
             JournalRefused: it cannot be read.
         """
         if not self.path.exists():
-            return Stats(self.path)
+            return JournalStats(self.path)
         with self._told():
             return stats.stats(self._opened().writing, self.path)
 
@@ -145,7 +145,7 @@ class Journal:
         model: str | None = None,
         everything: bool = False,
         dry_run: bool = False,
-    ) -> Pruned:
+    ) -> PruneResult:
         """Take answers out and give their room back to the disk.
 
         Args:
@@ -161,8 +161,8 @@ class Journal:
         if older_than is None and model is None and not everything:
             raise BadUsage("say which answers to prune: by age, by model, or all")
         if not self.path.exists():
-            return Pruned(self.path, 0, 0, 0, dry_run)
-        chosen = stats.Chosen(older_than, model)
+            return PruneResult(self.path, 0, 0, 0, dry_run)
+        chosen = stats.PruneSelection(older_than, model)
         with self._told():
             return stats.prune(self._opened().writing, self.path, chosen, dry_run=dry_run)
 
@@ -178,12 +178,12 @@ class Journal:
             self._file.close()
             self._file = None
 
-    def _opened(self) -> File:
+    def _opened(self) -> JournalFile:
         with self._opening:
             if self._file is None:
                 self._go_on()
                 with self._troubling(), self._told():
-                    self._file = File.open(self.path, self._wait)
+                    self._file = JournalFile.open(self.path, self._wait)
             return self._file
 
     def _prove(self) -> None:
@@ -218,7 +218,7 @@ class Journal:
         read = self._opened().find(key, patiently=patiently)
         if read is None or key in self._unreadable:
             return None
-        if (answer := answer_of(key, read)) is None:
+        if (answer := to_response(key, read)) is None:
             self.distrust(key, str(read[2]))
             return None
         return answer
@@ -231,12 +231,12 @@ class Journal:
         except (JournalRefused, *errors.FAILURES) as error:
             log.info("uses of the journal not counted", exc_info=error)
 
-    def _write(self, row: Row) -> None:
+    def _write(self, row: JournalRow) -> None:
         with self._told():
             self._opened().keep(row, replace=row.key in self._unreadable)
         self._unreadable.discard(row.key)
 
-    def _write_or_hold(self, row: Row) -> None:
+    def _write_or_hold(self, row: JournalRow) -> None:
         try:
             self._go_on()
             with self._troubling():
@@ -251,13 +251,13 @@ class Journal:
                 self._write(self._held[key])
                 del self._held[key]
         except JournalRefused as error:
-            log.warning(errors.not_kept(len(self._held), error))
+            log.warning(errors.not_stored(len(self._held), error))
 
     def _apart(self, work: Callable[..., T], *given: Any) -> "asyncio.Future[T]":
         return asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
 
     def _told(self) -> AbstractContextManager[None]:
-        return errors.told(self.path, self._wait)
+        return errors.translated(self.path, self._wait)
 
 
 def _free(folder: Path) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tests.servers.answers import Answers, Json
+from tests.servers.canned_responses import Answers, Json
 
 End = Literal["whole", "cut", "refused"]
 

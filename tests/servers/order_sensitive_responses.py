@@ -14,8 +14,8 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
-from tests.servers import answers
-from tests.servers.answers import Answers, Json
+from tests.servers import canned_responses
+from tests.servers.canned_responses import Answers, Json
 
 _THINGS = re.compile(
     r"`([^`\n]{2,48})`"
@@ -34,8 +34,8 @@ _ENDS = 32
 
 
 def _entities(prompt: str) -> Json:
-    kinds = len(ast.literal_eval(answers.between(prompt, "ENTITY TYPES")))
-    names = _things(answers.between(prompt, "CURRENT MESSAGE"))
+    kinds = len(ast.literal_eval(canned_responses.between(prompt, "ENTITY TYPES")))
+    names = _things(canned_responses.between(prompt, "CURRENT MESSAGE"))
     found = [
         {"name": name, "entity_type_id": _number(name) % kinds, "episode_indices": [0]}
         for name in names
@@ -49,8 +49,8 @@ def _things(text: str) -> list[str]:
 
 
 def _edges(prompt: str) -> Json:
-    text = answers.between(prompt, "CURRENT_MESSAGE")
-    names = [one["name"] for one in json.loads(answers.between(prompt, "ENTITIES"))]
+    text = canned_responses.between(prompt, "CURRENT_MESSAGE")
+    names = [one["name"] for one in json.loads(canned_responses.between(prompt, "ENTITIES"))]
     pairs = [*pairwise(names), *zip(names, names[2:], strict=False)]
     return {"edges": [_edge(source, target, text) for source, target in pairs]}
 
@@ -77,8 +77,8 @@ def _words_near(name: str, text: str, number: int) -> str:
 
 
 def _resolutions(prompt: str) -> Json:
-    new = json.loads(answers.between(prompt, "ENTITIES"))
-    old = json.loads(answers.between(prompt, "EXISTING ENTITIES"))
+    new = json.loads(canned_responses.between(prompt, "ENTITIES"))
+    old = json.loads(canned_responses.between(prompt, "EXISTING ENTITIES"))
     # Graphiti takes labels out of a set: they have no order.
     seen = json.dumps(
         [old_one | {"entity_types": sorted(old_one["entity_types"])} for old_one in old]
@@ -101,9 +101,9 @@ def _one_of(count: int, number: int, *, share: int) -> int:
 
 
 def _duplicates(prompt: str) -> Json:
-    existing = ast.literal_eval(answers.between(prompt, "EXISTING FACTS"))
-    others = ast.literal_eval(answers.between(prompt, "FACT INVALIDATION CANDIDATES"))
-    new = answers.between(prompt, "NEW FACT")
+    existing = ast.literal_eval(canned_responses.between(prompt, "EXISTING FACTS"))
+    others = ast.literal_eval(canned_responses.between(prompt, "FACT INVALIDATION CANDIDATES"))
+    new = canned_responses.between(prompt, "NEW FACT")
     double = _one_of(len(existing), _number(new, _facts(existing)), share=3)
     return {
         "duplicate_facts": [existing[double]["idx"]] if double >= 0 else [],
@@ -120,7 +120,7 @@ def _facts(facts: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _summaries(prompt: str) -> Json:
-    entities = json.loads(answers.between(prompt, "ENTITIES"))
+    entities = json.loads(canned_responses.between(prompt, "ENTITIES"))
     return {
         "summaries": [
             {"name": one["name"], "summary": f"{one['name']}, {_number(one['summary']):x}."}
@@ -140,5 +140,5 @@ ANSWERS: Answers = {
     "entity_resolutions": _resolutions,
     "duplicate_facts": _duplicates,
     "summaries": _summaries,
-    "valid_at": answers.ANSWERS["valid_at"],
+    "valid_at": canned_responses.ANSWERS["valid_at"],
 }

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from turnetl.llm.chat import ChatRequest, ChatResponse, Role, below, count, dig, text
-from turnetl.llm.schemas import openapi
+from turnetl.llm.chat import ChatRequest, ChatResponse, Role
+from turnetl.llm.providers.schemas import gemini
+from turnetl.llm.transport.payload import join_path, nested, text_or_empty, token_count
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 _ROLES: Mapping[Role, str] = {"user": "user", "assistant": "model"}
@@ -22,7 +23,7 @@ _REFUSED = (
 
 
 @dataclass(frozen=True)
-class Gemini:
+class GeminiAdapter:
     """Models that think are told to think as little as they can: thoughts are paid for."""
 
     model: str
@@ -32,7 +33,7 @@ class Gemini:
 
     def url(self) -> str:
         model = self.model.removeprefix("models/")
-        return below(self.base_url, f"/models/{model}:generateContent")
+        return join_path(self.base_url, f"/models/{model}:generateContent")
 
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"x-goog-api-key": api_key} if api_key else {}
@@ -46,7 +47,7 @@ class Gemini:
             settings["thinkingConfig"] = thinking
         if request.schema is not None:
             settings["responseMimeType"] = "application/json"
-            settings["responseSchema"] = openapi(request.schema.json)
+            settings["responseSchema"] = gemini(request.schema.json)
         body = {
             "contents": [
                 {"role": _ROLES[said.role], "parts": [{"text": said.text}]}
@@ -59,20 +60,23 @@ class Gemini:
         return body | ({"systemInstruction": {"parts": system}} if system else {})
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
-        parts, usage = dig(body, "candidates", 0, "content", "parts"), dig(body, "usageMetadata")
-        ended = dig(body, "candidates", 0, "finishReason")
+        parts, usage = (
+            nested(body, "candidates", 0, "content", "parts"),
+            nested(body, "usageMetadata"),
+        )
+        ended = nested(body, "candidates", 0, "finishReason")
         return ChatResponse(
             text="".join(
-                text(dig(part, "text"))
+                text_or_empty(nested(part, "text"))
                 for part in (parts if isinstance(parts, list) else [])
-                if not dig(part, "thought")
+                if not nested(part, "thought")
             ),
-            prompt_tokens=count(dig(usage, "promptTokenCount")),
-            completion_tokens=count(dig(usage, "candidatesTokenCount"))
-            + count(dig(usage, "thoughtsTokenCount")),
+            prompt_tokens=token_count(nested(usage, "promptTokenCount")),
+            completion_tokens=token_count(nested(usage, "candidatesTokenCount"))
+            + token_count(nested(usage, "thoughtsTokenCount")),
             truncated=ended == "MAX_TOKENS",
-            cached_tokens=count(dig(usage, "cachedContentTokenCount")),
-            refused=ended in _REFUSED or bool(dig(body, "promptFeedback", "blockReason")),
+            cached_tokens=token_count(nested(usage, "cachedContentTokenCount")),
+            refused=ended in _REFUSED or bool(nested(body, "promptFeedback", "blockReason")),
         )
 
     def _thinking(self) -> dict[str, Any]:

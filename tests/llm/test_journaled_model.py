@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from tests.llm.journals import NAME, Counted, answer, clock, locked, request
+from tests.llm.journal_fixtures import NAME, Counted, answer, clock, locked, request
 from turnetl.errors import BadTurn, ModelBusy, TooLong
 from turnetl.llm.chat import ChatRequest, ResponseSchema
-from turnetl.llm.journal import Journal, JournaledModel, key_of
+from turnetl.llm.journal import Journal, JournaledModel, request_key
 from turnetl.model import Usage
 
 
@@ -40,7 +40,7 @@ async def test_a_question_is_asked_once_and_its_first_cost_is_told_again(journal
 async def test_an_answer_is_kept_before_it_is_used(journal: Journal) -> None:
     await JournaledModel(Counted(), journal).complete(request())
     with closing(Journal(journal.path, clock=clock)) as seen:
-        assert seen.find(key_of(NAME, request())) is not None
+        assert seen.find(request_key(NAME, request())) is not None
 
 
 async def test_another_model_is_asked_itself(journal: Journal) -> None:
@@ -216,7 +216,7 @@ async def test_an_answer_that_does_not_fit_any_more_is_asked_for_and_replaced(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked = replace(request(), schema=ResponseSchema("Form", {"type": "object"}, Form))
-    journal.keep(key_of(NAME, asked), asked, NAME, answer('{"names": [1]}'))
+    journal.keep(request_key(NAME, asked), asked, NAME, answer('{"names": [1]}'))
     model = Counted(gives=lambda _: answer('{"names": []}'))
     asks = JournaledModel(model, journal)
     assert (await asks.complete(asked)).text == '{"names": []}'
@@ -224,7 +224,7 @@ async def test_an_answer_that_does_not_fit_any_more_is_asked_for_and_replaced(
     assert (len(model.asked), journal.answered) == (1, 1)
     assert "it is asked for again" in caplog.text
     with closing(Journal(journal.path, clock=clock)) as seen:
-        found = seen.find(key_of(NAME, asked))
+        found = seen.find(request_key(NAME, asked))
     assert found is not None
     assert found.text == '{"names": []}'
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from rich.console import Console, RenderableType
 
-from turnetl.llm.journal import Kept, Pruned, Stats
+from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
 from turnetl.model import Usage
 from turnetl.report import journal as report
 
 PATH = Path("lake/journal.sqlite")
-KEPT = Kept(3, Usage(4, 1_000, 200, 1.5, 300, 12.34), used=2, saved=1.0)
-STATS = Stats(
+KEPT = JournalTotals(3, Usage(4, 1_000, 200, 1.5, 300, 12.34), used=2, saved=1.0)
+STATS = JournalStats(
     path=PATH,
     bytes=2_500_000,
     oldest=datetime(2026, 1, 2, tzinfo=UTC),
@@ -41,7 +41,7 @@ def test_a_row_a_prompt_a_row_a_model_and_one_for_all() -> None:
 
 
 def test_an_empty_journal_says_so() -> None:
-    assert shown(report.table(Stats(PATH))).strip() == "no answers in lake/journal.sqlite"
+    assert shown(report.table(JournalStats(PATH))).strip() == "no answers in lake/journal.sqlite"
 
 
 def test_json_says_the_same_with_names() -> None:
@@ -68,31 +68,31 @@ def test_json_says_the_same_with_names() -> None:
 
 
 def test_json_of_an_empty_journal_has_no_times() -> None:
-    values = report.as_json(Stats(PATH))
+    values = report.as_json(JournalStats(PATH))
     assert (values["oldest"], values["newest"], values["answers"]) == (None, None, 0)
 
 
 def test_what_is_not_known_is_null() -> None:
-    unknown = Kept(1, Usage(1, 1, 1, None), used=1, saved=None)
-    stats = Stats(PATH, by_prompt={"p": unknown}, by_model={"m": unknown})
+    unknown = JournalTotals(1, Usage(1, 1, 1, None), used=1, saved=None)
+    stats = JournalStats(PATH, by_prompt={"p": unknown}, by_model={"m": unknown})
     values = report.as_json(stats)
     assert (values["cost"], values["saved"]) == (None, None)
     assert "unknown" in shown(report.table(stats))
 
 
 def test_pruning_is_told_in_a_line() -> None:
-    done = Pruned(PATH, 1, 4_096, 1_200, dry_run=False)
+    done = PruneResult(PATH, 1, 4_096, 1_200, dry_run=False)
     assert shown(report.pruned(done)).strip() == (
         "1 answer gone, 4 kB freed, 1,200 left in lake/journal.sqlite"
     )
-    would = Pruned(PATH, 1_000, 9_400_000, 0, dry_run=True)
+    would = PruneResult(PATH, 1_000, 9_400_000, 0, dry_run=True)
     assert " ".join(shown(report.pruned(would)).split()) == (
         "1,000 answers would go, about 9.4 MB freed, 0 left in lake/journal.sqlite"
     )
 
 
 def test_json_of_pruning() -> None:
-    assert report.pruned_json(Pruned(PATH, 2, 3, 4, dry_run=True)) == {
+    assert report.pruned_json(PruneResult(PATH, 2, 3, 4, dry_run=True)) == {
         "journal": "lake/journal.sqlite",
         "answers": 2,
         "bytes": 3,

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from turnetl.errors import Fatal
-from turnetl.llm.vectors import packed
+from turnetl.llm.vectors import pack
 from turnetl.model import Vector
 
 _PACKAGE = "wordllama"
@@ -41,23 +41,23 @@ class WordLlamaEmbedder:
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector a text, in order. The same text has the same vector in any company."""
         batches = (texts[at : at + _AT_ONCE] for at in range(0, len(texts), _AT_ONCE))
-        return [packed(row) for batch in batches for row in self._model.embed(list(batch))]
+        return [pack(row) for batch in batches for row in self._model.embed(list(batch))]
 
     async def close(self) -> None:
         """There is nothing to let go of."""
 
     @cached_property
-    def _model(self) -> "_Model":
-        return _Model.load(_folder())
+    def _model(self) -> "_StaticModel":
+        return _StaticModel.load(_folder())
 
 
 @dataclass(frozen=True)
-class _Model:
+class _StaticModel:
     tokens: NDArray[np.float32]
     tokenizer: Tokenizer
 
     @classmethod
-    def load(cls, folder: Path) -> "_Model":
+    def load(cls, folder: Path) -> "_StaticModel":
         weights = load_file(folder / "weights" / f"{_MODEL}_{_DIMENSIONS}.safetensors")
         tokenizer = folder / "tokenizers" / f"{_MODEL}_tokenizer_config.json"
         return cls(weights["embedding.weight"].astype("<f4"), Tokenizer.from_file(str(tokenizer)))

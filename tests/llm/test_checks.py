@@ -8,16 +8,16 @@ import pytest
 from pydantic import BaseModel, Field
 from rich.console import Console
 
-from tests.servers.answers import ANSWERS
+from tests.servers.canned_responses import ANSWERS
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import ModelRefused
 from turnetl.extraction.probes import of_reflexion
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.check import CheckResult, check
+from turnetl.llm.checks.check import CheckResult, check
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
-from turnetl.llm.models import PROVIDERS, open_model, open_models
 from turnetl.llm.prices import Price, Prices
+from turnetl.llm.providers.registry import PROVIDERS, open_model, open_models
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Usage

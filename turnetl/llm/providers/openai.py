@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, below, count, dig, text
-from turnetl.llm.schemas import strict
+from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
+from turnetl.llm.providers.schemas import strict
+from turnetl.llm.transport.payload import join_path, nested, text_or_empty, token_count
 
 BASE_URL = "https://api.openai.com/v1"
 
@@ -22,7 +23,7 @@ _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class OpenAiCompatible:
+class OpenAiCompatibleAdapter:
     """llama.cpp, vLLM, Ollama, gateways: `base_url` goes up to and with `/v1`.
 
     The schema goes as pydantic writes it, as Graphiti sends it: these servers take the whole of
@@ -36,7 +37,7 @@ class OpenAiCompatible:
     provider: str = "openai-compatible"
 
     def url(self) -> str:
-        return below(self.base_url, "/chat/completions")
+        return join_path(self.base_url, "/chat/completions")
 
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"Authorization": f"Bearer {api_key}"} if api_key else {}
@@ -60,23 +61,23 @@ class OpenAiCompatible:
         return body
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
-        message, usage = dig(body, "choices", 0, "message"), dig(body, "usage")
-        ended = dig(body, "choices", 0, "finish_reason")
+        message, usage = nested(body, "choices", 0, "message"), nested(body, "usage")
+        ended = nested(body, "choices", 0, "finish_reason")
         return ChatResponse(
             text=_said(message),
-            prompt_tokens=count(dig(usage, "prompt_tokens")),
+            prompt_tokens=token_count(nested(usage, "prompt_tokens")),
             completion_tokens=_completion(usage),
             truncated=ended == "length",
-            cached_tokens=count(
-                dig(usage, "prompt_tokens_details", "cached_tokens")
-                or dig(usage, "prompt_cache_hit_tokens")
+            cached_tokens=token_count(
+                nested(usage, "prompt_tokens_details", "cached_tokens")
+                or nested(usage, "prompt_cache_hit_tokens")
             ),
-            refused=bool(dig(message, "refusal")) or ended in ("content_filter", "refusal"),
+            refused=bool(nested(message, "refusal")) or ended in ("content_filter", "refusal"),
         )
 
 
 @dataclass(frozen=True)
-class OpenAi(OpenAiCompatible):
+class OpenAiAdapter(OpenAiCompatibleAdapter):
     """OpenAI itself: holds the answer to the schema.
 
     Models that think are told to think as little as they can, as Graphiti's own client does:
@@ -139,21 +140,23 @@ def _said(message: Any) -> str:
 
     Some servers that tell thoughts from answers take the whole answer for a thought.
     """
-    said = _joined(dig(message, "content"))
+    said = _joined(nested(message, "content"))
     answer = _THOUGHT.sub("", said).strip()
     if answer:
         return answer
-    thought = text(dig(message, "reasoning_content") or dig(message, "reasoning")).strip()
+    thought = text_or_empty(
+        nested(message, "reasoning_content") or nested(message, "reasoning")
+    ).strip()
     return thought if thought.startswith("{") else ""
 
 
 def _joined(content: Any) -> str:
     if isinstance(content, list):
-        return "".join(text(dig(part, "text")) for part in content)
-    return text(content)
+        return "".join(text_or_empty(nested(part, "text")) for part in content)
+    return text_or_empty(content)
 
 
 def _completion(usage: Any) -> int:
     """Return all tokens that were generated; some leave thoughts out of all but the total."""
-    rest = count(dig(usage, "total_tokens")) - count(dig(usage, "prompt_tokens"))
-    return max(count(dig(usage, "completion_tokens")), rest)
+    rest = token_count(nested(usage, "total_tokens")) - token_count(nested(usage, "prompt_tokens"))
+    return max(token_count(nested(usage, "completion_tokens")), rest)

@@ -7,7 +7,7 @@ import httpx
 from turnetl.errors import BadUsage
 
 
-def address(url: str, settings: str) -> tuple[str, dict[str, str]]:
+def split_credentials(url: str, settings: str) -> tuple[str, dict[str, str]]:
     """Return the URL without user and password, and the header that says these.
 
     What is asked is logged by the library beneath, with its whole URL.

@@ -9,12 +9,11 @@ from graphiti_core.prompts.extract_edges import ExtractedEdges
 
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import BadUsage, ModelBusy, ModelRefused
-from turnetl.llm import schemas
-from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest
-from turnetl.llm.http import Timeouts
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.limiter import LimitedModel, Limiter
-from turnetl.llm.models import PROVIDERS, open_model
+from turnetl.llm.providers.registry import PROVIDERS, open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
+from turnetl.llm.transport.http import Timeouts
 
 ASKED = ChatRequest(
     prompt_name="extract_edges.edge",
@@ -22,7 +21,7 @@ ASKED = ChatRequest(
         ChatMessage("system", "You extract facts."),
         ChatMessage("user", "<CURRENT_MESSAGE>\n`cart.py` uses `sqlite`.\n</CURRENT_MESSAGE>\n"),
     ),
-    schema=schemas.of(ExtractedEdges),
+    schema=response_schema(ExtractedEdges),
     max_tokens=1000,
 )
 """Its schema has references, optional values and lists."""

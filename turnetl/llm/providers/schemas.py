@@ -4,12 +4,7 @@ What a dialect has no word for is left out: answers are held against the form af
 """
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
-
-from pydantic import BaseModel
-
-from turnetl.llm.chat import ResponseSchema
 
 _BEYOND_STRICT = frozenset({"default", "minLength", "maxLength", "uniqueItems", "$defs"})
 """What OpenAI's strict mode refuses."""
@@ -28,12 +23,6 @@ _OPENAPI = ("type", "description", "format", "nullable", "minItems", "maxItems",
 """What is the same in the part of OpenAPI 3.0 that Gemini reads."""
 
 
-@cache
-def of(model: type[BaseModel]) -> ResponseSchema:
-    """Return the model's schema, built once."""
-    return ResponseSchema(model.__name__, model.model_json_schema(), model)
-
-
 def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema for OpenAI's strict mode: every property required, no other allowed."""
     return _closed(schema, schema.get("$defs", {}), _BEYOND_STRICT)
@@ -44,7 +33,7 @@ def anthropic(schema: Mapping[str, Any]) -> dict[str, Any]:
     return _closed(schema, schema.get("$defs", {}), _BEYOND_ANTHROPIC)
 
 
-def openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
+def gemini(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema in the part of OpenAPI 3.0 that Gemini reads.
 
     Properties are named in their order too, or Gemini answers by the alphabet.

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.llm.test_models import ASKED
+from tests.llm.test_providers import ASKED
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import BadTurn
-from turnetl.llm.models import open_model
+from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
-from turnetl.llm.unsupported_params import Unwanted
+from turnetl.llm.transport.unsupported_params import UnsupportedParams
 
 NO_TEMPERATURE = (
     "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) "
@@ -124,6 +124,6 @@ async def test_a_model_that_takes_no_length_by_any_name_is_not_asked_for_ever(
 
 
 def test_calls_that_were_under_way_when_it_was_learnt_are_asked_again_too() -> None:
-    unwanted, sent = Unwanted(), {"model": "m", "temperature": 0}
+    unwanted, sent = UnsupportedParams(), {"model": "m", "temperature": 0}
     assert [unwanted.learn(NO_TEMPERATURE, sent) for _ in range(2)] == ["temperature"] * 2
     assert unwanted.without(sent) == {"model": "m"}

@@ -29,7 +29,7 @@ _OTHER_NAME = {
 """A longest answer must be said: a budget reckons with it."""
 
 
-class Unwanted:
+class UnsupportedParams:
     """What is known of one model; nothing at first."""
 
     def __init__(self) -> None:

@@ -16,17 +16,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.llm.journals import NAME, Counted, answer, clock, locked, request
+from tests.llm.journal_fixtures import NAME, Counted, answer, clock, locked, request
 from turnetl.errors import Fatal, JournalRefused
 from turnetl.llm.chat import ChatResponse
-from turnetl.llm.journal import Journal, JournaledModel, key_of
+from turnetl.llm.journal import Journal, JournaledModel, request_key
 
 ROWS = 40
 LIMITED = """
 import resource, runpy, sys
 limit = int(sys.argv.pop(1))
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-runpy.run_module("tests.llm.journals", run_name="__main__")
+runpy.run_module("tests.llm.journal_fixtures", run_name="__main__")
 """
 
 Found = TypeVar("Found")
@@ -48,7 +48,7 @@ def filled(path: Path) -> None:
     with closing(Journal(path, clock=clock)) as journal:
         for number in range(ROWS):
             asked = request(f"number {number}")
-            journal.keep(key_of(NAME, asked), asked, NAME, answer(said(number)))
+            journal.keep(request_key(NAME, asked), asked, NAME, answer(said(number)))
 
 
 def said(number: int) -> str:
@@ -56,7 +56,7 @@ def said(number: int) -> str:
 
 
 def key(number: int) -> str:
-    return key_of(NAME, request(f"number {number}"))
+    return request_key(NAME, request(f"number {number}"))
 
 
 def change(path: Path, statement: str, *values: object) -> None:
@@ -288,7 +288,7 @@ async def test_a_short_lock_is_waited_for(full: Path) -> None:
         with locked(full) as other:
             model.gives = lambda _: unlocked(other)
             await asks.complete(request("second"))
-        assert journal.find(key_of(NAME, request("second"))) is not None
+        assert journal.find(request_key(NAME, request("second"))) is not None
 
 
 async def test_a_disk_that_is_nearly_full_stops_the_run_before_it_is_paid(path: Path) -> None:

@@ -5,14 +5,14 @@ from graphiti_core.prompts.extract_edges import ExtractedEdges
 
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import BadTurn, ModelBusy
-from turnetl.llm import schemas, validate
-from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest
-from turnetl.llm.models import open_model
+from turnetl.llm import validate
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
+from turnetl.llm.providers.registry import open_model
 
 ASKED = ChatRequest(
     "extract_edges.edge",
     (ChatMessage("system", "You extract facts."), ChatMessage("user", "`cart.py` uses `sqlite`.")),
-    schemas.of(ExtractedEdges),
+    response_schema(ExtractedEdges),
     1000,
 )
 GOOD = '{"edges": []}'
@@ -104,12 +104,12 @@ async def test_another_refusal_of_the_question_stays_one(provider: Provider) -> 
     ],
 )
 def test_an_object_is_found_among_words(said: str) -> None:
-    assert validate.plain(said) == GOOD
+    assert validate.strip_wrapping(said) == GOOD
 
 
 @pytest.mark.parametrize("said", ["", "no", "[1]", "} no {", '{"edges": [', "see [1]: {}"])
 def test_what_is_no_object_stays_as_it_is(said: str) -> None:
-    assert validate.plain(said) == said
+    assert validate.strip_wrapping(said) == said
 
 
 async def test_words_change_no_name(provider: Provider) -> None:

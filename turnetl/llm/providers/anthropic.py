@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from turnetl.llm import schemas
-from turnetl.llm.chat import ChatRequest, ChatResponse, ResponseSchema, below, count, dig, text
+from turnetl.llm.chat import ChatRequest, ChatResponse, ResponseSchema
+from turnetl.llm.providers import schemas
+from turnetl.llm.transport.payload import join_path, nested, text_or_empty, token_count
 
 BASE_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
@@ -27,7 +28,7 @@ _CUT = ("max_tokens", "model_context_window_exceeded")
 
 
 @dataclass(frozen=True)
-class Anthropic:
+class AnthropicAdapter:
     model: str
     base_url: str = BASE_URL
     effort: str | None = None
@@ -35,7 +36,7 @@ class Anthropic:
 
     def url(self) -> str:
         base, mark, query = self.base_url.partition("?")
-        return below(base.rstrip("/").removesuffix("/v1") + mark + query, "/v1/messages")
+        return join_path(base.rstrip("/").removesuffix("/v1") + mark + query, "/v1/messages")
 
     def headers(self, api_key: str | None) -> dict[str, str]:
         return {"anthropic-version": _VERSION} | ({"x-api-key": api_key} if api_key else {})
@@ -59,16 +60,16 @@ class Anthropic:
         return body | _tool(request.schema)
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
-        content, usage = dig(body, "content"), dig(body, "usage")
-        cached = count(dig(usage, "cache_read_input_tokens"))
-        written = count(dig(usage, "cache_creation_input_tokens"))
+        content, usage = nested(body, "content"), nested(body, "usage")
+        cached = token_count(nested(usage, "cache_read_input_tokens"))
+        written = token_count(nested(usage, "cache_creation_input_tokens"))
         return ChatResponse(
             text=_said(content if isinstance(content, list) else []),
-            prompt_tokens=count(dig(usage, "input_tokens")) + written + cached,
-            completion_tokens=count(dig(usage, "output_tokens")),
-            truncated=dig(body, "stop_reason") in _CUT,
+            prompt_tokens=token_count(nested(usage, "input_tokens")) + written + cached,
+            completion_tokens=token_count(nested(usage, "output_tokens")),
+            truncated=nested(body, "stop_reason") in _CUT,
             cached_tokens=cached,
-            refused=dig(body, "stop_reason") == "refusal",
+            refused=nested(body, "stop_reason") == "refusal",
         )
 
     def _output(self, schema: ResponseSchema | None) -> dict[str, Any]:
@@ -97,7 +98,7 @@ def _marked(system: str) -> str | list[dict[str, Any]]:
 def _said(blocks: list[Any]) -> str:
     """Return the input of the tool that was called, or else the text."""
     for block in blocks:
-        if dig(block, "type") == "tool_use":
-            given = dig(block, "input")
+        if nested(block, "type") == "tool_use":
+            given = nested(block, "input")
             return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return "".join(text(dig(block, "text")) for block in blocks)
+    return "".join(text_or_empty(nested(block, "text")) for block in blocks)

@@ -12,9 +12,11 @@ from graphiti_core.prompts.names import PromptName
 from graphiti_core.utils.maintenance import edge_operations, node_operations
 
 from turnetl.errors import BadUsage
-from turnetl.llm import models
+from turnetl.llm import routing
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.models import PerPrompt, open_models, spelled_out
+from turnetl.llm.providers import registry
+from turnetl.llm.providers.registry import open_models
+from turnetl.llm.routing import PromptRouter, expand_routes
 
 
 class Named:
@@ -36,7 +38,7 @@ async def who(model: ChatModel, prompt: str) -> str:
 
 
 async def test_the_longest_beginning_wins() -> None:
-    asked = PerPrompt(
+    asked = PromptRouter(
         Named("big"),
         {"extract_edges": Named("a"), "extract_edges.extract_timestamps": Named("b")},
     )
@@ -47,20 +49,20 @@ async def test_the_longest_beginning_wins() -> None:
 
 async def test_the_name_tells_all_models_in_whatever_order_they_were_told() -> None:
     big, small = Named("p/big"), Named("p/small")
-    there = PerPrompt(big, {"dedupe_nodes": small, "dedupe_edges": big})
-    back = PerPrompt(big, {"dedupe_edges": big, "dedupe_nodes": small})
+    there = PromptRouter(big, {"dedupe_nodes": small, "dedupe_edges": big})
+    back = PromptRouter(big, {"dedupe_edges": big, "dedupe_nodes": small})
     assert there.name == back.name == "p/big (dedupe_edges=p/big, dedupe_nodes=p/small)"
-    assert PerPrompt(big, {}).name == "p/big"
+    assert PromptRouter(big, {}).name == "p/big"
 
 
 async def test_every_model_is_closed_once() -> None:
     big, small = Named("big"), Named("small")
-    await PerPrompt(big, {"a": small, "b": small, "c": big}).close()
+    await PromptRouter(big, {"a": small, "b": small, "c": big}).close()
     assert (big.closed, small.closed) == (1, 1)
 
 
 def test_small_stands_for_the_prompts_of_graphitis_small_model() -> None:
-    spelled = spelled_out({"small": "s", "dedupe_edges": "d"})
+    spelled = expand_routes({"small": "s", "dedupe_edges": "d"})
     assert spelled["dedupe_edges"] == "d"
     assert spelled["extract_edges.extract_timestamps"] == "s"
     assert "dedupe_edges.resolve_edge" not in spelled
@@ -69,12 +71,12 @@ def test_small_stands_for_the_prompts_of_graphitis_small_model() -> None:
 
 def test_a_beginning_of_no_prompt_is_refused_with_those_there_are() -> None:
     with pytest.raises(BadUsage, match=r"`dedup_nodes`.*dedupe_nodes\.nodes.*small"):
-        spelled_out({"dedup_nodes": "m"})
+        expand_routes({"dedup_nodes": "m"})
 
 
 def test_all_prompts_but_ours_are_graphitis() -> None:
-    ours = {name for name in models.PROMPTS if name.startswith("reflexion.")}
-    assert set(models.PROMPTS) - ours <= set(get_args(PromptName))
+    ours = {name for name in routing.PROMPTS if name.startswith("reflexion.")}
+    assert set(routing.PROMPTS) - ours <= set(get_args(PromptName))
 
 
 @pytest.mark.parametrize("module", [node_operations, edge_operations])
@@ -85,7 +87,7 @@ def test_what_graphiti_sends_to_its_small_model_is_small(module: ModuleType) -> 
     small = [call for call in calls if "ModelSize.small" in call]
     named = {name for call in small for name in re.findall(r"'(\w+\.\w+)'", call)}
     assert named
-    assert named <= set(models.SMALL)
+    assert named <= set(routing.SMALL_PROMPTS)
 
 
 async def test_a_model_is_opened_once_whatever_it_is_asked() -> None:
@@ -116,16 +118,16 @@ async def test_one_model_for_all_prompts_has_its_own_name() -> None:
     assert opened.name == "gemini/flash"
 
 
-@pytest.mark.parametrize("provider", models.PROVIDERS)
+@pytest.mark.parametrize("provider", registry.PROVIDERS)
 def test_a_provider_is_imported_when_it_is_named(provider: str) -> None:
     asks = (
         "import sys\n"
-        "from turnetl.llm import models\n"
-        "wires = {'openai', 'anthropic', 'gemini'}\n"
-        "there = lambda: {w for w in wires if f'turnetl.llm.{w}' in sys.modules}\n"
-        "assert there() == set(), there()\n"
-        f"models.open_model({provider!r}, model='m', base_url='http://x', api_key='k')\n"
-        f"assert there() == {{{provider.removesuffix('-compatible')!r}}}, there()\n"
+        "from turnetl.llm.providers import registry\n"
+        "adapters = ('openai', 'anthropic', 'gemini')\n"
+        "loaded = lambda: {n for n in adapters if f'turnetl.llm.providers.{n}' in sys.modules}\n"
+        "assert loaded() == set(), loaded()\n"
+        f"registry.open_model({provider!r}, model='m', base_url='http://x', api_key='k')\n"
+        f"assert loaded() == {{{provider.removesuffix('-compatible')!r}}}, loaded()\n"
         "assert not {'openai', 'anthropic', 'google.genai'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", asks], check=True)

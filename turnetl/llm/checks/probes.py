@@ -16,22 +16,22 @@ from pydantic import BaseModel
 
 from turnetl.llm.graphiti import GraphitiModel
 
-Kinds = Mapping[str, type[BaseModel]]
-Form = TypeVar("Form", bound=BaseModel)
+TypesByName = Mapping[str, type[BaseModel]]
+ResponseT = TypeVar("ResponseT", bound=BaseModel)
 
-TOLD = "user: What does the cart keep its orders in?\nassistant: `cart.py` uses `sqlite`."
-TOLD_AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
-NAMES = ("cart.py", "sqlite")
-FACT = "cart.py uses sqlite."
+SAMPLE_TEXT = "user: What does the cart keep its orders in?\nassistant: `cart.py` uses `sqlite`."
+SAMPLE_TIME = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+SAMPLE_NAMES = ("cart.py", "sqlite")
+SAMPLE_FACT = "cart.py uses sqlite."
 _LONG = "\n".join(
-    [TOLD, *(f"Line {line} of the log is like the one before it." for line in range(2, 392))]
+    [SAMPLE_TEXT, *(f"Line {line} of the log is like the one before it." for line in range(2, 392))]
 )
 """As long as a part of a turn may be, some 6,000 tokens, with all that matters at its beginning:
 there are servers that leave out the beginning of what is too long for them, without a word."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ModelProbe:
     """One call."""
 
     prompt: str
@@ -41,11 +41,11 @@ class Trial:
     ValidationError where it does not fit its form."""
 
 
-def of_a_run(
-    things: Kinds | None, facts: Kinds | None, instructions: str | None
-) -> Iterator[Trial]:
+def run_probes(
+    things: TypesByName | None, facts: TypesByName | None, instructions: str | None
+) -> Iterator[ModelProbe]:
     """Yield the calls that Graphiti's building blocks make, in the order of a turn."""
-    yield _entities(things, instructions or "", TOLD)
+    yield _entities(things, instructions or "", SAMPLE_TEXT)
     yield _resolutions()
     yield _edges(facts, instructions or "")
     yield _duplicates()
@@ -59,14 +59,14 @@ def of_a_run(
     yield replace(long, prompt=f"{long.prompt} of a long turn")
 
 
-def trial(
+def build_probe(
     prompt: str,
     messages: Callable[[], list[Message]],
-    form: type[Form],
-    wrong: Callable[[Form], str] = lambda _: "",
+    form: type[ResponseT],
+    wrong: Callable[[ResponseT], str] = lambda _: "",
     *,
     attributes: bool = False,
-) -> Trial:
+) -> ModelProbe:
     """Return a call as Graphiti makes it.
 
     Args:
@@ -83,14 +83,14 @@ def trial(
         )
         return wrong(form.model_validate(said))
 
-    return Trial(prompt, run)
+    return ModelProbe(prompt, run)
 
 
-def _entities(things: Kinds | None, instructions: str, told: str) -> Trial:
+def _entities(things: TypesByName | None, instructions: str, told: str) -> ModelProbe:
     kinds = _build_entity_types_context(dict(things) if things else None)
     context = {
         "episode_content": told,
-        "episode_timestamp": TOLD_AT.isoformat(),
+        "episode_timestamp": SAMPLE_TIME.isoformat(),
         "previous_episodes": [],
         "custom_extraction_instructions": instructions,
         "entity_types": kinds,
@@ -99,14 +99,14 @@ def _entities(things: Kinds | None, instructions: str, told: str) -> Trial:
 
     def wrong(said: ExtractedEntities) -> str:
         found = [one.name.lower() for one in said.extracted_entities]
-        missed = [name for name in NAMES if not any(name in one for one in found)]
+        missed = [name for name in SAMPLE_NAMES if not any(name in one for one in found)]
         if not found or missed:
             return f"does not find {_named(missed)}, which the text is about"
         if any(not 0 <= one.entity_type_id < len(kinds) for one in said.extracted_entities):
             return "gives a thing a kind that it was not offered"
         return ""
 
-    return trial(
+    return build_probe(
         "extract_nodes.extract_message",
         lambda: prompt_library.extract_nodes.extract_message(context),
         ExtractedEntities,
@@ -114,16 +114,18 @@ def _entities(things: Kinds | None, instructions: str, told: str) -> Trial:
     )
 
 
-def _resolutions() -> Trial:
+def _resolutions() -> ModelProbe:
     kind = {"entity_type": ["Entity"], "entity_type_description": "Default Entity Type"}
     known = {"entity_types": ["Entity"], "summary": ""}
     context = {
-        "extracted_nodes": [{"id": at, "name": name} | kind for at, name in enumerate(NAMES)],
+        "extracted_nodes": [
+            {"id": at, "name": name} | kind for at, name in enumerate(SAMPLE_NAMES)
+        ],
         "existing_nodes": [
             {"candidate_id": at, "name": name} | known
             for at, name in enumerate(("redis", "Cart.py"))
         ],
-        "episode_content": TOLD,
+        "episode_content": SAMPLE_TEXT,
         "previous_episodes": [],
     }
 
@@ -137,7 +139,7 @@ def _resolutions() -> Trial:
             return "does not see that `Cart.py` is `cart.py`"
         return "takes `sqlite` for something else" if same[1] != -1 else ""
 
-    return trial(
+    return build_probe(
         "dedupe_nodes.nodes",
         lambda: prompt_library.dedupe_nodes.nodes(context),
         NodeResolutions,
@@ -145,12 +147,12 @@ def _resolutions() -> Trial:
     )
 
 
-def _edges(facts: Kinds | None, instructions: str) -> Trial:
+def _edges(facts: TypesByName | None, instructions: str) -> ModelProbe:
     context = {
-        "episode_content": TOLD,
-        "nodes": [{"name": name, "entity_types": ["Entity"]} for name in NAMES],
+        "episode_content": SAMPLE_TEXT,
+        "nodes": [{"name": name, "entity_types": ["Entity"]} for name in SAMPLE_NAMES],
         "previous_episodes": [],
-        "reference_time": TOLD_AT,
+        "reference_time": SAMPLE_TIME,
         "edge_types": [
             {
                 "fact_type_name": name,
@@ -166,12 +168,12 @@ def _edges(facts: Kinds | None, instructions: str) -> Trial:
     def wrong(said: ExtractedEdges) -> str:
         ends = [(one.source_entity_name, one.target_entity_name) for one in said.edges]
         if not ends:
-            return f"finds no fact, and the text says that {_named(NAMES, ' uses ')}"
-        if any(end.strip().lower() not in NAMES for pair in ends for end in pair):
+            return f"finds no fact, and the text says that {_named(SAMPLE_NAMES, ' uses ')}"
+        if any(end.strip().lower() not in SAMPLE_NAMES for pair in ends for end in pair):
             return "names things that it was not given"
         return ""
 
-    return trial(
+    return build_probe(
         "extract_edges.edge",
         lambda: prompt_library.extract_edges.edge(context),
         ExtractedEdges,
@@ -179,9 +181,9 @@ def _edges(facts: Kinds | None, instructions: str) -> Trial:
     )
 
 
-def _duplicates() -> Trial:
+def _duplicates() -> ModelProbe:
     context = {
-        "existing_edges": [{"idx": 0, "fact": FACT}],
+        "existing_edges": [{"idx": 0, "fact": SAMPLE_FACT}],
         "new_edge": "`cart.py` uses `sqlite`",
         "edge_invalidation_candidates": [{"idx": 1, "fact": "cart.py is written in Python."}],
     }
@@ -193,7 +195,7 @@ def _duplicates() -> Trial:
             return "does not see that a fact is said again"
         return "retires a fact that nothing speaks against" if said.contradicted_facts else ""
 
-    return trial(
+    return build_probe(
         "dedupe_edges.resolve_edge",
         lambda: prompt_library.dedupe_edges.resolve_edge(context),
         EdgeDuplicate,
@@ -201,14 +203,14 @@ def _duplicates() -> Trial:
     )
 
 
-def _timestamps() -> Trial:
-    context = {"fact": FACT, "reference_time": TOLD_AT.isoformat()}
+def _timestamps() -> ModelProbe:
+    context = {"fact": SAMPLE_FACT, "reference_time": SAMPLE_TIME.isoformat()}
 
     def wrong(said: EdgeTimestamps) -> str:
         # What is no time was taken out already.
         return "" if said.valid_at else "gives no time that can be read to a fact that is true now"
 
-    return trial(
+    return build_probe(
         "extract_edges.extract_timestamps",
         lambda: prompt_library.extract_edges.extract_timestamps(context),
         EdgeTimestamps,
@@ -216,13 +218,13 @@ def _timestamps() -> Trial:
     )
 
 
-def _attributes(kind: type[BaseModel]) -> Trial:
+def _attributes(kind: type[BaseModel]) -> ModelProbe:
     context = {
-        "node": {"name": NAMES[0], "entity_types": [kind.__name__], "attributes": {}},
-        "episode_content": TOLD,
+        "node": {"name": SAMPLE_NAMES[0], "entity_types": [kind.__name__], "attributes": {}},
+        "episode_content": SAMPLE_TEXT,
         "previous_episodes": [],
     }
-    return trial(
+    return build_probe(
         "extract_nodes.extract_attributes",
         lambda: prompt_library.extract_nodes.extract_attributes(context),
         kind,
@@ -230,9 +232,9 @@ def _attributes(kind: type[BaseModel]) -> Trial:
     )
 
 
-def _edge_attributes(kind: type[BaseModel]) -> Trial:
-    context = {"fact": FACT, "reference_time": TOLD_AT, "existing_attributes": {}}
-    return trial(
+def _edge_attributes(kind: type[BaseModel]) -> ModelProbe:
+    context = {"fact": SAMPLE_FACT, "reference_time": SAMPLE_TIME, "existing_attributes": {}}
+    return build_probe(
         "extract_edges.extract_attributes",
         lambda: prompt_library.extract_edges.extract_attributes(context),
         kind,
@@ -240,24 +242,29 @@ def _edge_attributes(kind: type[BaseModel]) -> Trial:
     )
 
 
-def _summaries() -> Trial:
+def _summaries() -> ModelProbe:
     context = {
         "entities": [
-            {"name": NAMES[0], "summary": FACT, "entity_types": ["Entity"], "attributes": {}}
+            {
+                "name": SAMPLE_NAMES[0],
+                "summary": SAMPLE_FACT,
+                "entity_types": ["Entity"],
+                "attributes": {},
+            }
         ],
-        "episode_content": TOLD,
+        "episode_content": SAMPLE_TEXT,
         "previous_episodes": [],
         "entity_type_descriptions": {},
     }
 
     def wrong(said: SummarizedEntities) -> str:
         if not said.summaries:
-            return f"summarises nothing, and was asked for {_named(NAMES[:1])}"
-        if any(one.name.lower() != NAMES[0] for one in said.summaries):
+            return f"summarises nothing, and was asked for {_named(SAMPLE_NAMES[:1])}"
+        if any(one.name.lower() != SAMPLE_NAMES[0] for one in said.summaries):
             return "summarises things that it was not given"
         return "" if all(one.summary.strip() for one in said.summaries) else "leaves it empty"
 
-    return trial(
+    return build_probe(
         "extract_nodes.extract_summaries_batch",
         lambda: prompt_library.extract_nodes.extract_summaries_batch(context),
         SummarizedEntities,
@@ -265,7 +272,7 @@ def _summaries() -> Trial:
     )
 
 
-def _with_fields(kinds: Kinds | None) -> type[BaseModel] | None:
+def _with_fields(kinds: TypesByName | None) -> type[BaseModel] | None:
     return next((kind for kind in (kinds or {}).values() if kind.model_fields), None)
 
 

@@ -10,8 +10,8 @@ from http import HTTPStatus
 from typing import Any
 
 from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong, TurnetlError
-from turnetl.llm.chat import dig, text
-from turnetl.llm.context_window import speaks_of_answers
+from turnetl.llm.transport.context_window import states_output_limit
+from turnetl.llm.transport.payload import nested, text_or_empty
 
 _MOST_SHOWN = 200
 """Characters."""
@@ -20,7 +20,7 @@ _LEAST_SECRET = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ErrorResponse:
     """A response that is no answer."""
 
     status: int
@@ -34,7 +34,7 @@ class Said:
     @classmethod
     def of(
         cls, status: int, headers: Mapping[str, str], parsed: Any, *, secret: str | None
-    ) -> "Said":
+    ) -> "ErrorResponse":
         return cls(
             status=status,
             words=_words(parsed, secret),
@@ -48,7 +48,7 @@ class Said:
 
 def status(given: int, parsed: Any) -> int:
     """Return what the response means: gateways say 200 and put the failure inside."""
-    inside = str(dig(parsed, "error", "code"))
+    inside = str(nested(parsed, "error", "code"))
     if given == HTTPStatus.OK and _A_FAILURE.fullmatch(inside):
         return int(inside)
     return given
@@ -57,10 +57,10 @@ def status(given: int, parsed: Any) -> int:
 def is_one(parsed: Any) -> bool:
     """Whether it is a failure, and nothing else, whatever its status."""
     answers = ("choices", "content", "candidates", "data")
-    return bool(dig(parsed, "error")) and not any(dig(parsed, answer) for answer in answers)
+    return bool(nested(parsed, "error")) and not any(nested(parsed, answer) for answer in answers)
 
 
-def error(said: Said, where: str, *, settings: str) -> TurnetlError:
+def error(said: ErrorResponse, where: str, *, settings: str) -> TurnetlError:
     """Return the error for it.
 
     Args:
@@ -126,7 +126,7 @@ _MAY_BE_TOO_LONG = (HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS)
 _REFUSING = (HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS)
 
 
-def _remedy(said: Said) -> str | None:
+def _remedy(said: ErrorResponse) -> str | None:
     """Return what a person must do, if one must."""
     if said.status in _STOP:
         return _STOP[said.status]
@@ -142,39 +142,39 @@ def _remedy(said: Said) -> str | None:
     return _NO_PLACE if _is_no_place(said) else None
 
 
-def _is_no_place(said: Said) -> bool:
+def _is_no_place(said: ErrorResponse) -> bool:
     if said.status == HTTPStatus.OK:
         return "unexpected endpoint" in said.words.lower()  # LM Studio
     known = (*_BUSY, *_OF_THE_QUESTION, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     return said.status < HTTPStatus.INTERNAL_SERVER_ERROR and said.status not in known
 
 
-def _is_too_long(said: Said) -> bool:
+def _is_too_long(said: ErrorResponse) -> bool:
     if said.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return True
     if said.status not in _MAY_BE_TOO_LONG:
         return False
     told = f"{said.code} {said.words}"
-    return _TOO_LONG.search(told) is not None or speaks_of_answers(told)
+    return _TOO_LONG.search(told) is not None or states_output_limit(told)
 
 
 def _names(parsed: Any) -> Iterator[Any]:
-    yield from (dig(parsed, "error", name) for name in ("code", "type", "status"))
+    yield from (nested(parsed, "error", name) for name in ("code", "type", "status"))
     for detail in _details(parsed):
-        violations = dig(detail, "violations")
+        violations = nested(detail, "violations")
         if isinstance(violations, list):
-            yield from (dig(violation, "quotaId") for violation in violations)
+            yield from (nested(violation, "quotaId") for violation in violations)
 
 
 def _details(parsed: Any) -> list[Any]:
     """Return the details as Google's services give them."""
-    details = dig(parsed, "error", "details")
+    details = nested(parsed, "error", "details")
     return details if isinstance(details, list) else []
 
 
 def _words(parsed: Any, secret: str | None) -> str:
     places = (("error", "message"), ("error",), ("message",), ("detail",))
-    words = next((found for place in places if (found := dig(parsed, *place))), "")
+    words = next((found for place in places if (found := nested(parsed, *place))), "")
     if isinstance(words, list):
         words = "; ".join(map(_complaint, words))
     if not isinstance(words, str):
@@ -186,9 +186,9 @@ def _words(parsed: Any, secret: str | None) -> str:
 
 def _complaint(entry: Any) -> str:
     """Return what FastAPI's servers say of one field of what they were sent."""
-    place = dig(entry, "loc")
+    place = nested(entry, "loc")
     steps = map(str, place) if isinstance(place, list) else ()
-    return f"{'.'.join(steps)}: {text(dig(entry, 'msg'))}"
+    return f"{'.'.join(steps)}: {text_or_empty(nested(entry, 'msg'))}"
 
 
 def _wait(headers: Mapping[str, str], parsed: Any) -> float | None:
@@ -227,6 +227,6 @@ def _date(given: str) -> datetime | None:
 
 def _inside(parsed: Any) -> float | None:
     """Gemini gives the wait as a detail of the error, as `34.5s`."""
-    delays = (dig(detail, "retryDelay") for detail in _details(parsed))
+    delays = (nested(detail, "retryDelay") for detail in _details(parsed))
     waits = (_number(delay.removesuffix("s")) for delay in delays if isinstance(delay, str))
     return next(waits, None)

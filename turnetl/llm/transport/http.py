@@ -15,12 +15,12 @@ from typing import Any
 import httpx
 
 from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong
-from turnetl.llm import failures
-from turnetl.llm.address import address, check_key
 from turnetl.llm.chat import ChatRequest, ChatResponse, ProviderAdapter
-from turnetl.llm.connections import Connections, Timeouts
-from turnetl.llm.context_window import Room
-from turnetl.llm.unsupported_params import Unwanted
+from turnetl.llm.transport import failures
+from turnetl.llm.transport.address import check_key, split_credentials
+from turnetl.llm.transport.connections import Connections, Timeouts
+from turnetl.llm.transport.context_window import ContextWindow
+from turnetl.llm.transport.unsupported_params import UnsupportedParams
 
 __all__ = ["Endpoint", "HttpModel", "Timeouts"]
 
@@ -39,8 +39,8 @@ class HttpModel:
 
     def __init__(self, wire: ProviderAdapter, api_key: str | None, *, timeouts: Timeouts) -> None:
         self._wire = wire
-        self._room = Room()
-        self._unwanted = Unwanted()
+        self._room = ContextWindow()
+        self._unwanted = UnsupportedParams()
         self._endpoint = Endpoint(
             f"model `{self.name}`",
             wire.url(),
@@ -115,7 +115,7 @@ class Endpoint:
             BadUsage: the URL is none, or the key holds what no header may.
         """
         check_key(api_key, settings)
-        self._url, login = address(url, settings)
+        self._url, login = split_credentials(url, settings)
         self._where = f"{what} at {httpx.URL(url).host}"
         self._api_key = api_key
         self._settings = settings
@@ -134,13 +134,13 @@ class Endpoint:
     async def close(self) -> None:
         await self._connections.close()
 
-    async def _post(self, body: bytes) -> "_Response":
+    async def _post(self, body: bytes) -> "_HttpResponse":
         try:
             async with (
                 asyncio.timeout(self._timeouts.total),
                 self._connections.post(self._url, body) as response,
             ):
-                return _Response(
+                return _HttpResponse(
                     response.status_code, response.headers, await self._whole(response)
                 )
         except TimeoutError as error:
@@ -158,11 +158,11 @@ class Endpoint:
                 raise BadTurn(f"{self._where} does not stop answering ({len(read):,} bytes)")
         return bytes(read)
 
-    def _read(self, response: "_Response") -> dict[str, Any]:
+    def _read(self, response: "_HttpResponse") -> dict[str, Any]:
         parsed = _parsed(response.body)
         status = failures.status(response.status, parsed)
         if status != HTTPStatus.OK or failures.is_one(parsed):
-            said = failures.Said.of(status, response.headers, parsed, secret=self._api_key)
+            said = failures.ErrorResponse.of(status, response.headers, parsed, secret=self._api_key)
             raise failures.error(said, self._where, settings=self._settings)
         if not isinstance(parsed, dict):
             raise self._no_json(response.body)
@@ -181,7 +181,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class _Response:
+class _HttpResponse:
     status: int
     headers: httpx.Headers
     body: bytes

@@ -9,7 +9,7 @@ from typing import Any
 from turnetl.errors import BadTurn, ModelBusy
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, ResponseSchema
-from turnetl.llm.http import HttpModel
+from turnetl.llm.transport.http import HttpModel
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ _SHOWN = 2
 """Answers that show that a server ignores schemas."""
 
 
-class SchemaInPrompt:
+class SchemaInPromptModel:
     """A model whose server is told the form of the answer as servers are, until that fails.
 
     It has failed when the server refuses to be given a schema, or when the first answers, two of
@@ -117,7 +117,7 @@ def _is_like(text: str, schema: ResponseSchema) -> bool:
         return (
             not schema.json.get("properties", {})
             .keys()
-            .isdisjoint(validate.parsed(validate.plain(text)))
+            .isdisjoint(validate.parse_object(validate.strip_wrapping(text)))
         )
     except ValueError:
         return False

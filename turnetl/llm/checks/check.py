@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from pydantic import ValidationError
 
 from turnetl.errors import BadTurn
-from turnetl.llm import probes, validate
+from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.check_result import CheckResult
+from turnetl.llm.checks import probes
+from turnetl.llm.checks.probes import ModelProbe, TypesByName
+from turnetl.llm.checks.result import CheckResult
 from turnetl.llm.graphiti import GraphitiModel
-from turnetl.llm.models import PerPrompt
-from turnetl.llm.probes import Kinds, Trial
+from turnetl.llm.routing import PromptRouter
 
 __all__ = ["CheckResult", "check"]
 
@@ -22,10 +23,10 @@ __all__ = ["CheckResult", "check"]
 async def check(
     model: ChatModel,
     *,
-    things: Kinds | None = None,
-    facts: Kinds | None = None,
+    things: TypesByName | None = None,
+    facts: TypesByName | None = None,
     instructions: str | None = None,
-    more: Iterable[Trial] = (),
+    more: Iterable[ModelProbe] = (),
 ) -> tuple[CheckResult, ...]:
     """Ask once for each kind of call, one after the other.
 
@@ -41,16 +42,16 @@ async def check(
         ModelRefused: a person must act first: a key, credit, the model's name.
         ModelBusy: no answer.
     """
-    asked = [*probes.of_a_run(things, facts, instructions), *more]
+    asked = [*probes.run_probes(things, facts, instructions), *more]
     return tuple([await _checked(model, trial) for trial in asked])
 
 
-async def _checked(model: ChatModel, trial: Trial) -> CheckResult:
+async def _checked(model: ChatModel, trial: ModelProbe) -> CheckResult:
     turn, asked = GraphitiModel(model), _asked(model, trial.prompt)
     try:
         problem = await trial.run(turn)
     except ValidationError as error:
-        problem = f"does not keep to the schema: {validate.reason(error)}"
+        problem = f"does not keep to the schema: {validate.describe(error)}"
     except BadTurn as error:
         problem = _problem(str(error), asked)
     return CheckResult(trial.prompt, asked, problem, turn.usage)
@@ -65,4 +66,4 @@ def _problem(said: str, model: str) -> str:
 
 
 def _asked(model: ChatModel, prompt: str) -> str:
-    return (model.of(prompt) if isinstance(model, PerPrompt) else model).name
+    return (model.of(prompt) if isinstance(model, PromptRouter) else model).name

@@ -28,12 +28,12 @@ _QUESTION = re.compile(r"(\d+) (?:in the messages|in your prompt|in the prompt|i
 """OpenAI, vLLM, gateways."""
 
 
-def speaks_of_answers(words: str) -> bool:
+def states_output_limit(words: str) -> bool:
     """Whether a provider says how long an answer may be at most."""
     return _number(_ANSWER, words) is not None
 
 
-class Room:
+class ContextWindow:
     """What is known of a model's room; nothing at first."""
 
     def __init__(self) -> None:

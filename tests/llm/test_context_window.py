@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from tests.llm.conftest import Opens
-from tests.llm.test_models import ASKED
+from tests.llm.test_providers import ASKED
 from tests.servers.provider import Fault, Provider
 from turnetl.errors import TooLong
 from turnetl.llm.chat import ChatMessage, ChatRequest
-from turnetl.llm.context_window import Room
-from turnetl.llm.http import Timeouts
 from turnetl.llm.retry import RetryingModel, RetryPolicy
+from turnetl.llm.transport.context_window import ContextWindow
+from turnetl.llm.transport.http import Timeouts
 
 LONG = ChatRequest("p", (ChatMessage("user", "word " * 1_000),), None, 16_384)
 """5,000 characters."""
@@ -48,7 +48,7 @@ OF_BOTH = [
 
 @pytest.mark.parametrize(("words", "most"), OF_ANY_ANSWER)
 def test_the_longest_answer_of_a_model_is_learnt(words: str, most: int) -> None:
-    room = Room()
+    room = ContextWindow()
     assert room.learn(words, LONG)
     assert room.fitted(LONG).max_tokens == most
     assert not room.learn(words, room.fitted(LONG)), "asked so again, it would be refused again"
@@ -56,7 +56,7 @@ def test_the_longest_answer_of_a_model_is_learnt(words: str, most: int) -> None:
 
 @pytest.mark.parametrize("words", OF_BOTH)
 def test_an_answer_is_as_long_as_the_context_leaves_room_for(words: str) -> None:
-    room = Room()
+    room = ContextWindow()
     assert room.learn(words, LONG)
     assert 6_500 < room.fitted(LONG).max_tokens < 7_192
     short = ChatRequest("p", (ChatMessage("user", "word"),), None, 16_384)
@@ -66,7 +66,7 @@ def test_an_answer_is_as_long_as_the_context_leaves_room_for(words: str) -> None
 
 
 def test_a_question_that_leaves_no_room_is_too_long_before_it_is_sent() -> None:
-    room = Room()
+    room = ContextWindow()
     room.learn(OF_BOTH[0], LONG)
     with pytest.raises(TooLong, match="8,192"):
         room.fitted(ChatRequest("p", LONG.messages * 7, None, 16_384))
@@ -74,7 +74,7 @@ def test_a_question_that_leaves_no_room_is_too_long_before_it_is_sent() -> None:
 
 @pytest.mark.parametrize("words", ["", "the prompt is too long", "context length exceeded"])
 def test_words_without_numbers_teach_nothing(words: str) -> None:
-    room = Room()
+    room = ContextWindow()
     assert not room.learn(words, LONG)
     assert room.fitted(LONG) == LONG
 

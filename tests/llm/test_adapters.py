@@ -7,11 +7,11 @@ from graphiti_core.prompts.extract_edges import EdgeTimestamps, ExtractedEdges
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.llm import schemas
-from turnetl.llm.anthropic import Anthropic
-from turnetl.llm.chat import ChatMessage, ChatRequest, ProviderAdapter
-from turnetl.llm.gemini import Gemini
-from turnetl.llm.openai import OpenAi, OpenAiCompatible
+from turnetl.llm.chat import ChatMessage, ChatRequest, ProviderAdapter, response_schema
+from turnetl.llm.providers import schemas
+from turnetl.llm.providers.anthropic import AnthropicAdapter
+from turnetl.llm.providers.gemini import GeminiAdapter
+from turnetl.llm.providers.openai import OpenAiAdapter, OpenAiCompatibleAdapter
 
 SHORT, LONG = "You extract facts.", "You extract facts. " * 300
 SAID = '{"edges": []}'
@@ -19,11 +19,11 @@ SAID = '{"edges": []}'
 
 def request(system: str = SHORT) -> ChatRequest:
     messages = (ChatMessage("system", system), ChatMessage("user", "`cart.py` uses `sqlite`."))
-    return ChatRequest("extract_edges.edge", messages, schemas.of(ExtractedEdges), 16384)
+    return ChatRequest("extract_edges.edge", messages, response_schema(ExtractedEdges), 16384)
 
 
-def compatible(model: str) -> OpenAiCompatible:
-    return OpenAiCompatible(model, "http://localhost:8080/v1")
+def compatible(model: str) -> OpenAiCompatibleAdapter:
+    return OpenAiCompatibleAdapter(model, "http://localhost:8080/v1")
 
 
 def openai_says(message: dict[str, Any], ended: str = "stop", **usage: Any) -> dict[str, Any]:
@@ -49,15 +49,20 @@ def openai_says(message: dict[str, Any], ended: str = "stop", **usage: Any) -> d
 def test_openais_models_are_told_to_think_as_little_as_they_can(
     model: str, effort: str | None
 ) -> None:
-    assert OpenAi(model).request_body(request()).get("reasoning_effort") == effort
+    assert OpenAiAdapter(model).request_body(request()).get("reasoning_effort") == effort
 
 
 def test_an_effort_that_a_person_chose_is_sent_as_it_is() -> None:
-    assert OpenAi("gpt-6-luna", effort="high").request_body(request())["reasoning_effort"] == "high"
-    assert Anthropic("claude-sonnet-5", effort="max").request_body(request())["output_config"][
-        "effort"
-    ] == ("max")
-    thinking = Gemini("gemini-3-flash", effort="high").request_body(request())["generationConfig"]
+    assert (
+        OpenAiAdapter("gpt-6-luna", effort="high").request_body(request())["reasoning_effort"]
+        == "high"
+    )
+    assert AnthropicAdapter("claude-sonnet-5", effort="max").request_body(request())[
+        "output_config"
+    ]["effort"] == ("max")
+    thinking = GeminiAdapter("gemini-3-flash", effort="high").request_body(request())[
+        "generationConfig"
+    ]
     assert thinking["thinkingConfig"] == {"thinkingLevel": "high"}
 
 
@@ -74,14 +79,14 @@ def test_other_models_are_asked_for_their_likeliest_answer(model: str) -> None:
 
 
 def test_the_limit_of_tokens_has_the_name_that_the_model_knows() -> None:
-    assert OpenAi("gpt-4.1").request_body(request())["max_completion_tokens"] == 16384
+    assert OpenAiAdapter("gpt-4.1").request_body(request())["max_completion_tokens"] == 16384
     assert compatible("openai/gpt-5-mini").request_body(request())["max_completion_tokens"] == 16384
     assert compatible("qwen3:8b").request_body(request())["max_tokens"] == 16384
-    assert "max_tokens" not in OpenAi("gpt-4.1").request_body(request())
+    assert "max_tokens" not in OpenAiAdapter("gpt-4.1").request_body(request())
 
 
 def test_openai_holds_answers_to_the_schema() -> None:
-    form = OpenAi("gpt-4.1").request_body(request())["response_format"]["json_schema"]
+    form = OpenAiAdapter("gpt-4.1").request_body(request())["response_format"]["json_schema"]
     assert form["strict"] is True
     assert form["schema"]["additionalProperties"] is False
 
@@ -92,12 +97,14 @@ def test_other_servers_get_the_schema_as_it_was_written() -> None:
 
 
 def test_openais_newest_models_keep_nothing_but_long_instructions() -> None:
-    short, long = (OpenAi("gpt-6-luna").request_body(request(system)) for system in (SHORT, LONG))
+    short, long = (
+        OpenAiAdapter("gpt-6-luna").request_body(request(system)) for system in (SHORT, LONG)
+    )
     assert short["prompt_cache_options"] == {"mode": "explicit"}
     assert short["messages"][0]["content"] == SHORT
     assert long["messages"][0]["content"][0]["text"] == LONG
     assert "prompt_cache_breakpoint" in long["messages"][0]["content"][0]
-    assert "prompt_cache_options" not in OpenAi("gpt-4.1").request_body(request(LONG))
+    assert "prompt_cache_options" not in OpenAiAdapter("gpt-4.1").request_body(request(LONG))
 
 
 @pytest.mark.parametrize(
@@ -115,29 +122,32 @@ def test_openais_newest_models_keep_nothing_but_long_instructions() -> None:
     ],
 )
 def test_newer_claudes_get_a_form_and_older_ones_a_tool(model: str, takes_a_form: bool) -> None:
-    body = Anthropic(model).request_body(request())
+    body = AnthropicAdapter(model).request_body(request())
     assert ("format" in body.get("output_config", {})) is takes_a_form
     assert ("tool_choice" in body) is not takes_a_form
 
 
 @pytest.mark.parametrize("model", ["claude-haiku-4-5", "claude-sonnet-4-6"])
 def test_claudes_that_do_not_think_unasked_are_told_nothing_about_it(model: str) -> None:
-    assert "effort" not in Anthropic(model).request_body(request())["output_config"]
+    assert "effort" not in AnthropicAdapter(model).request_body(request())["output_config"]
 
 
 def test_claudes_that_think_unasked_are_told_to_think_little() -> None:
-    assert Anthropic("claude-opus-5-5").request_body(request())["output_config"]["effort"] == "low"
+    assert (
+        AnthropicAdapter("claude-opus-5-5").request_body(request())["output_config"]["effort"]
+        == "low"
+    )
 
 
 def test_claude_keeps_long_instructions() -> None:
-    assert Anthropic("claude-sonnet-5").request_body(request())["system"] == SHORT
-    [part] = Anthropic("claude-sonnet-5").request_body(request(LONG))["system"]
+    assert AnthropicAdapter("claude-sonnet-5").request_body(request())["system"] == SHORT
+    [part] = AnthropicAdapter("claude-sonnet-5").request_body(request(LONG))["system"]
     assert part["cache_control"] == {"type": "ephemeral"}
 
 
 def test_a_base_url_for_anthropic_may_end_with_its_version() -> None:
     for base_url in ("https://x.test", "https://x.test/", "https://x.test/v1"):
-        assert Anthropic("m", base_url).url() == "https://x.test/v1/messages"
+        assert AnthropicAdapter("m", base_url).url() == "https://x.test/v1/messages"
 
 
 @pytest.mark.parametrize(
@@ -154,13 +164,13 @@ def test_a_base_url_for_anthropic_may_end_with_its_version() -> None:
 def test_geminis_are_told_to_think_as_little_as_they_can(
     model: str, thinking: object, temperature: object
 ) -> None:
-    settings = Gemini(model).request_body(request())["generationConfig"]
+    settings = GeminiAdapter(model).request_body(request())["generationConfig"]
     assert settings.get("thinkingConfig") == thinking
     assert settings.get("temperature") == temperature
 
 
 def test_geminis_name_may_have_its_folder_before_it() -> None:
-    assert Gemini("models/gemini-3-flash", "http://x").url() == (
+    assert GeminiAdapter("models/gemini-3-flash", "http://x").url() == (
         "http://x/models/gemini-3-flash:generateContent"
     )
 
@@ -188,7 +198,9 @@ def test_thoughts_are_no_answer(message: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"choices": []}, {"content": 1}, {"candidates": [{}]}])
-@pytest.mark.parametrize("wire", [OpenAi("m"), Anthropic("m"), Gemini("m"), compatible("m")])
+@pytest.mark.parametrize(
+    "wire", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m"), compatible("m")]
+)
 def test_an_answer_with_nothing_in_it_is_empty(wire: ProviderAdapter, body: dict[str, Any]) -> None:
     answer = wire.parse_response(body)
     assert (answer.text, answer.prompt_tokens, answer.truncated, answer.refused) == (
@@ -222,7 +234,7 @@ BODIES = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("wire", [OpenAi("m"), Anthropic("m"), Gemini("m")])
+@pytest.mark.parametrize("wire", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m")])
 @given(body=BODIES)
 def test_whatever_is_answered_is_read_as_an_answer(
     wire: ProviderAdapter, body: dict[str, Any]
@@ -250,9 +262,12 @@ def test_tokens_may_be_counted_with_a_point() -> None:
 @pytest.mark.parametrize(
     ("wire", "path"),
     [
-        (OpenAiCompatible("m", "https://x.test/v1/?api-version=1"), "/v1/chat/completions"),
-        (Gemini("m", "https://x.test/v1beta/?api-version=1"), "/v1beta/models/m:generateContent"),
-        (Anthropic("m", "https://x.test/v1/?api-version=1"), "/v1/messages"),
+        (OpenAiCompatibleAdapter("m", "https://x.test/v1/?api-version=1"), "/v1/chat/completions"),
+        (
+            GeminiAdapter("m", "https://x.test/v1beta/?api-version=1"),
+            "/v1beta/models/m:generateContent",
+        ),
+        (AnthropicAdapter("m", "https://x.test/v1/?api-version=1"), "/v1/messages"),
     ],
 )
 def test_what_follows_a_question_mark_in_a_base_url_stays_at_the_end(
@@ -271,10 +286,10 @@ def test_all_that_was_generated_is_counted() -> None:
         == 30
     )
     thought = {"usageMetadata": {"candidatesTokenCount": 7, "thoughtsTokenCount": 3}}
-    assert Gemini("m").parse_response(thought).completion_tokens == 10
+    assert GeminiAdapter("m").parse_response(thought).completion_tokens == 10
 
 
-@pytest.mark.parametrize("wire", [OpenAi("m"), Anthropic("m"), Gemini("m")])
+@pytest.mark.parametrize("wire", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m")])
 def test_where_nothing_is_said_of_a_cache_nothing_was_cached(wire: ProviderAdapter) -> None:
     usage = {"prompt_tokens": 9, "input_tokens": 9, "promptTokenCount": 9}
     answer = wire.parse_response({"usage": usage, "usageMetadata": usage})
@@ -285,12 +300,12 @@ def test_where_nothing_is_said_of_a_cache_nothing_was_cached(wire: ProviderAdapt
     ("wire", "usage"),
     [
         (
-            OpenAi("m"),
+            OpenAiAdapter("m"),
             {"usage": {"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 40}}},
         ),
         (compatible("m"), {"usage": {"prompt_tokens": 100, "prompt_cache_hit_tokens": 40}}),
         (
-            Anthropic("m"),
+            AnthropicAdapter("m"),
             {
                 "usage": {
                     "input_tokens": 50,
@@ -300,7 +315,7 @@ def test_where_nothing_is_said_of_a_cache_nothing_was_cached(wire: ProviderAdapt
             },
         ),
         (
-            Gemini("m"),
+            GeminiAdapter("m"),
             {"usageMetadata": {"promptTokenCount": 100, "cachedContentTokenCount": 40}},
         ),
     ],
@@ -315,13 +330,13 @@ def test_what_was_read_before_is_part_of_the_prompt(
 @pytest.mark.parametrize(
     ("wire", "body"),
     [
-        (OpenAi("m"), openai_says({"content": None, "refusal": "I cannot."})),
-        (OpenAi("m"), openai_says({"content": None}, "content_filter")),
+        (OpenAiAdapter("m"), openai_says({"content": None, "refusal": "I cannot."})),
+        (OpenAiAdapter("m"), openai_says({"content": None}, "content_filter")),
         (compatible("anthropic/claude"), openai_says({"content": ""}, "refusal")),
-        (Anthropic("m"), {"content": [], "stop_reason": "refusal"}),
-        (Gemini("m"), {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}),
-        (Gemini("m"), {"candidates": [{"finishReason": "SAFETY"}]}),
-        (Gemini("m"), {"candidates": [{"finishReason": "RECITATION"}]}),
+        (AnthropicAdapter("m"), {"content": [], "stop_reason": "refusal"}),
+        (GeminiAdapter("m"), {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}),
+        (GeminiAdapter("m"), {"candidates": [{"finishReason": "SAFETY"}]}),
+        (GeminiAdapter("m"), {"candidates": [{"finishReason": "RECITATION"}]}),
     ],
 )
 def test_a_refusal_is_told_from_an_answer(wire: ProviderAdapter, body: dict[str, Any]) -> None:
@@ -331,10 +346,10 @@ def test_a_refusal_is_told_from_an_answer(wire: ProviderAdapter, body: dict[str,
 @pytest.mark.parametrize(
     ("wire", "body"),
     [
-        (OpenAi("m"), openai_says({"content": "{"}, "length")),
-        (Anthropic("m"), {"stop_reason": "max_tokens"}),
-        (Anthropic("m"), {"stop_reason": "model_context_window_exceeded"}),
-        (Gemini("m"), {"candidates": [{"finishReason": "MAX_TOKENS"}]}),
+        (OpenAiAdapter("m"), openai_says({"content": "{"}, "length")),
+        (AnthropicAdapter("m"), {"stop_reason": "max_tokens"}),
+        (AnthropicAdapter("m"), {"stop_reason": "model_context_window_exceeded"}),
+        (GeminiAdapter("m"), {"candidates": [{"finishReason": "MAX_TOKENS"}]}),
     ],
 )
 def test_a_cut_answer_is_told_from_a_whole_one(wire: ProviderAdapter, body: dict[str, Any]) -> None:
@@ -343,27 +358,27 @@ def test_a_cut_answer_is_told_from_a_whole_one(wire: ProviderAdapter, body: dict
 
 def test_claudes_thoughts_are_passed_over() -> None:
     content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": SAID}]
-    assert Anthropic("m").parse_response({"content": content}).text == SAID
+    assert AnthropicAdapter("m").parse_response({"content": content}).text == SAID
 
 
 @pytest.mark.parametrize("given", [{"edges": []}, SAID])
 def test_what_a_tool_is_called_with_is_the_answer(given: object) -> None:
     content = [{"type": "text", "text": "Here."}, {"type": "tool_use", "input": given}]
-    assert Anthropic("m").parse_response({"content": content}).text == SAID
+    assert AnthropicAdapter("m").parse_response({"content": content}).text == SAID
 
 
 def test_a_question_without_a_form_is_asked_too() -> None:
     plain = ChatRequest("p", (ChatMessage("user", "hello"),), None, 100)
     assert compatible("m").request_body(plain)["response_format"] == {"type": "json_object"}
-    assert "tools" not in Anthropic("m").request_body(plain)
-    assert "system" not in Anthropic("m").request_body(plain)
-    assert "systemInstruction" not in Gemini("m").request_body(plain)
-    assert "responseSchema" not in Gemini("m").request_body(plain)["generationConfig"]
+    assert "tools" not in AnthropicAdapter("m").request_body(plain)
+    assert "system" not in AnthropicAdapter("m").request_body(plain)
+    assert "systemInstruction" not in GeminiAdapter("m").request_body(plain)
+    assert "responseSchema" not in GeminiAdapter("m").request_body(plain)["generationConfig"]
 
 
 def test_every_form_of_graphitis_stays_under_anthropics_limits() -> None:
     """24 optional values and 16 values of several types in one schema; all are required here."""
     for form in (ExtractedEdges, EdgeTimestamps):
-        schema = schemas.anthropic(schemas.of(form).json)
+        schema = schemas.anthropic(response_schema(form).json)
         assert str(schema).count("anyOf") <= 16
         assert "'default'" not in str(schema)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.errors import ModelBusy, ModelRefused
-from turnetl.llm.chat import below, count, dig
-from turnetl.llm.http import Endpoint, Timeouts
-from turnetl.llm.meter import Meter, estimated
+from turnetl.llm.meter import Meter, estimate_tokens
 from turnetl.llm.retry import RetryPolicy, Sleep, with_retries
-from turnetl.llm.vectors import packed
+from turnetl.llm.transport.http import Endpoint, Timeouts
+from turnetl.llm.transport.payload import join_path, nested, token_count
+from turnetl.llm.vectors import pack
 from turnetl.model import Usage, Vector
 
 BASE_URL = "https://api.openai.com/v1"
@@ -89,7 +89,7 @@ class OpenAiEmbedder:
     def _opened(self) -> Endpoint:
         return Endpoint(
             f"embedder `{self.name}`",
-            below(self._base_url, "/embeddings"),
+            join_path(self._base_url, "/embeddings"),
             headers={"Authorization": f"Bearer {self._api_key}"} if self._api_key else {},
             api_key=self._api_key,
             settings=_SETTINGS,
@@ -116,8 +116,8 @@ class OpenAiEmbedder:
         began, tokens = time.perf_counter(), 0
         try:
             answered = await endpoint.ask(body)
-            said = count(dig(answered, "usage", "prompt_tokens"))
-            tokens = said or estimated(*body["input"])
+            said = token_count(nested(answered, "usage", "prompt_tokens"))
+            tokens = said or estimate_tokens(*body["input"])
             return answered
         finally:
             if self._meter is not None:
@@ -142,7 +142,7 @@ class OpenAiEmbedder:
         lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
         if not (np.isfinite(lengths).all() and lengths.all()):
             raise ModelBusy(f"embedder `{self.name}` gave a vector without a direction")
-        return [packed(row) for row in matrix / lengths]
+        return [pack(row) for row in matrix / lengths]
 
     def _matrix(self, rows: list[Any]) -> NDArray[np.float64]:
         try:
@@ -168,7 +168,7 @@ def _rows(answered: dict[str, Any]) -> list[Any]:
     """Return the vectors in the order of the texts, which is not promised to be theirs."""
     data = answered.get("data")
     entries = data if isinstance(data, list) else []
-    places = [dig(entry, "index") for entry in entries]
+    places = [nested(entry, "index") for entry in entries]
     if all(isinstance(place, int) for place in places):
         entries = [entries[at] for at in np.argsort(places, kind="stable")]
-    return [dig(entry, "embedding") for entry in entries]
+    return [nested(entry, "embedding") for entry in entries]

@@ -1,0 +1,1 @@
+"""Capability checks: one small request of each kind before a run."""
