@@ -84,17 +84,17 @@ class Work:
 
 def turnetl(paths: Sequence[Path], to: Path) -> str:
     report = parse.archives(paths, Lake(to), redactor=Nothing())
-    return f"{report.read.turns} turns, {report.read.tool_uses} tool calls"
+    return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
 def redacted(paths: Sequence[Path], to: Path) -> str:
     report = parse.archives(paths, Lake(to), redactor=Redactor())
-    return f"{report.read.turns} turns, {report.read.tool_uses} tool calls"
+    return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
 def two_jobs(paths: Sequence[Path], to: Path) -> str:
     report = parse.archives(paths, Lake(to), redactor=Nothing(), jobs=2)
-    return f"{report.read.turns} turns, {report.read.tool_uses} tool calls"
+    return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
 def again(paths: Sequence[Path], to: Path) -> str:

@@ -82,7 +82,7 @@ def test_an_option_that_makes_no_sense_is_wrong_usage_and_nothing_is_written(
 
 def test_a_format_that_is_not_known_is_told_with_those_that_are(tmp_path: Path) -> None:
     (said,) = run_in_process("parse", SAMPLES, "--format", "clay_tablets", folder=tmp_path).messages
-    assert [one.name for one in formats.KNOWN if one.name not in said] == []
+    assert [one.name for one in formats.FORMATS if one.name not in said] == []
 
 
 def test_a_format_that_is_named_is_taken_whatever_the_archive_looks_like(tmp_path: Path) -> None:

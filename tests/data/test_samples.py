@@ -56,7 +56,7 @@ def test_each_file_holds_the_turns_and_the_words_that_it_should(report: parse.Pa
             of.counts.turns,
             of.counts.steering,
             of.counts.user_answers,
-            of.counts.glued_lines,
+            of.counts.concatenated_lines,
         )
         for of in report.archives
     }

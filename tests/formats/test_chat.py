@@ -121,7 +121,7 @@ def test_calls_without_keys_get_their_outcomes_in_order_and_nothing_is_lost() ->
     ]
     assert [tool.is_error for tool in turn.tool_calls] == [False, True, False]
     assert turn.assistant_texts == ["I cannot say more."]
-    assert openai("tools.jsonl").counts.tool_uses == 6
+    assert openai("tools.jsonl").counts.tool_calls == 6
 
 
 def test_rows_are_one_conversation_together() -> None:
@@ -219,7 +219,7 @@ def test_calls_of_sharegpt_are_json_in_a_text() -> None:
         ("", "print(17)", "17"),
         ("mul", '{"a":1,"b":1}', "1"),
     ]
-    assert reading.counts.tool_uses == 6
+    assert reading.counts.tool_calls == 6
 
 
 def test_an_outcome_whose_call_stands_in_a_text_is_kept() -> None:

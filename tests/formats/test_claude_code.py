@@ -70,7 +70,7 @@ def test_a_subagents_own_file_has_rows_and_no_turn() -> None:
     reading = read("agent-a1b2c3.jsonl")
     assert reading.turns == []
     assert reading.counts.sidechain_rows == 4
-    assert reading.counts.tool_uses == 1
+    assert reading.counts.tool_calls == 1
     assert reading.cwd == "/home/dev/shop"
 
 
@@ -151,8 +151,8 @@ def test_glued_broken_and_blank_lines_are_told_apart_and_cost_no_turn() -> None:
         "Thanks, push it.",
         "One more.",
     ]
-    assert (counts.bad_lines, counts.glued_lines, counts.blank_lines) == (3, 1, 2)
-    assert counts.first_broken_line == 5
+    assert (counts.invalid_lines, counts.concatenated_lines, counts.blank_lines) == (3, 1, 2)
+    assert counts.first_invalid_line == 5
     assert counts.skipped == {
         SkipReason.INVALID_JSON: 2,
         SkipReason.BLANK: 2,
@@ -174,7 +174,7 @@ def test_a_field_of_a_wrong_type_is_missing_and_the_rest_of_the_row_counts() -> 
     assert [(tool.name, tool.input) for tool in first.tool_calls] == [("Bash", "ls")]
     assert list(first.usage.values()) == [(0, 3)]
     assert second.user_text == "A half ? character."
-    assert reading.counts.bad_lines == 0
+    assert reading.counts.invalid_lines == 0
 
 
 def test_rows_before_the_first_prompt_and_rows_written_twice_are_no_part_of_a_turn() -> None:
@@ -236,7 +236,7 @@ def test_what_nests_too_deep_is_one_broken_line() -> None:
     deep = b'{"type":"user","uuid":"u","content":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     reading = ClaudeCode().read(deep + b"\n" + WHOLE.split(b"\n", 1)[0])
     assert accounted(reading)
-    assert reading.counts.bad_lines == 1
+    assert reading.counts.invalid_lines == 1
 
 
 def test_a_message_that_is_removed_from_the_queue_and_attached_was_said_once() -> None:

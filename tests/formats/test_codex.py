@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from turnetl import formats
-from turnetl.formats.base import ParsedArchive, RawTurn, ToolUse
+from turnetl.formats.base import ParsedArchive, RawToolCall, RawTurn
 from turnetl.formats.codex import Codex, CodexDocument
 from turnetl.formats.kit.probe import Probe
 from turnetl.model import ClosedBy
@@ -44,7 +44,7 @@ def prompt(text: str) -> tuple[str, dict[str, Any]]:
     return "event_msg", {"type": "user_message", "message": text}
 
 
-def tool_of(call: dict[str, Any], *after: tuple[str, dict[str, Any]]) -> ToolUse:
+def tool_of(call: dict[str, Any], *after: tuple[str, dict[str, Any]]) -> RawToolCall:
     (turn,) = rollout(prompt("x"), ("response_item", {"call_id": "1"} | call), *after).turns
     (tool,) = turn.tool_calls
     return tool
@@ -221,7 +221,7 @@ def test_a_fork_from_before_turns_had_ids_is_told_by_the_pause_behind_the_copies
 
 def test_nobody_speaks_in_a_subagents_own_rollout() -> None:
     counts = read("subagent.jsonl").counts
-    assert (counts.turns, counts.sidechain_rows, counts.tool_uses) == (0, 8, 1)
+    assert (counts.turns, counts.sidechain_rows, counts.tool_calls) == (0, 8, 1)
 
 
 def test_a_prompt_is_what_was_asked_without_what_the_editor_put_before_it() -> None:
@@ -288,7 +288,7 @@ def test_crooked_lines_are_mended_or_counted() -> None:
     reading = read("crooked.jsonl")
     assert texts(reading) == ["Broken things", "No time"]
     counts = reading.counts
-    assert (counts.bad_lines, counts.glued_lines, counts.blank_lines) == (3, 1, 1)
+    assert (counts.invalid_lines, counts.concatenated_lines, counts.blank_lines) == (3, 1, 1)
     turn = reading.turns[1]
     assert turn.started_at is None
     assert turn.assistant_texts == ["One", "An item was lost", "half ?"]

@@ -274,7 +274,7 @@ def test_notices_and_kinds_of_later_releases_give_no_turn() -> None:
 def test_a_subagents_own_session_has_rows_and_no_turn(name: str) -> None:
     reading = read(name)
     assert reading.turns == []
-    assert (reading.counts.sidechain_rows, reading.counts.tool_uses) == (2, 1)
+    assert (reading.counts.sidechain_rows, reading.counts.tool_calls) == (2, 1)
     assert reading.cwd == "/home/dev/shop"
 
 
@@ -286,7 +286,7 @@ def test_the_last_writing_of_a_message_counts_in_the_place_of_the_first() -> Non
     assert outcomes(first) == [("list_directory", '{"dir_path":"."}', "README.md", False)]
     assert (first.first_line, first.last_line, second.first_line) == (3, 10, 11)
     assert reading.counts.skipped[SkipReason.SUPERSEDED] == 2
-    assert reading.counts.tool_uses == 1
+    assert reading.counts.tool_calls == 1
 
 
 def test_an_outcome_that_only_the_clients_message_carries_finds_its_call() -> None:
@@ -302,7 +302,7 @@ def test_compression_neither_repeats_nor_loses_a_turn() -> None:
         ("Second task", ["Second answer."]),
         ("Third task", ["Third answer."]),
     ]
-    assert reading.counts.tool_uses == 1
+    assert reading.counts.tool_calls == 1
 
 
 def test_a_history_written_anew_under_other_ids_gives_no_turn_twice() -> None:
@@ -403,10 +403,10 @@ def test_crooked_lines_are_mended_and_counted() -> None:
     reading = read("crooked.jsonl")
     counts = reading.counts
     assert prompts(reading) == ["Glued?", "Numbers as text", "No id, no time"]
-    assert (counts.bad_lines, counts.glued_lines, counts.blank_lines) == (2, 1, 1)
+    assert (counts.invalid_lines, counts.concatenated_lines, counts.blank_lines) == (2, 1, 1)
     assert list(reading.turns[1].usage.values()) == [(12, 3)]
     assert counts.skipped[SkipReason.PREAMBLE] == 1
-    assert counts.tool_uses == 1
+    assert counts.tool_calls == 1
 
 
 def test_a_head_with_a_name_that_no_text_can_hold_is_read_all_the_same() -> None:
@@ -452,7 +452,7 @@ def test_outcomes_of_parallel_calls_find_them_by_id_and_may_be_missing() -> None
         ("run_shell_command", "npm test", "2 failed", True),
         ("write_file", "a.html :: + <p>", "Tool execution denied by policy.", True),
     ]
-    assert reading.counts.tool_uses == 3
+    assert reading.counts.tool_calls == 3
 
 
 def test_a_result_ends_the_turn_and_bills_the_run() -> None:
@@ -467,9 +467,9 @@ def test_a_result_ends_the_turn_and_bills_the_run() -> None:
 def test_what_the_client_prints_besides_is_counted_as_broken() -> None:
     counts = read("run.jsonl").counts
     assert (
-        counts.bad_lines,
+        counts.invalid_lines,
         counts.skipped[SkipReason.INVALID_JSON],
-        counts.first_broken_line,
+        counts.first_invalid_line,
     ) == (1, 1, 1)
 
 
@@ -497,7 +497,7 @@ def test_events_before_the_first_prompt_belong_to_no_turn() -> None:
     reading = read("slice.jsonl")
     assert only(reading).assistant_texts == ["Nothing."]
     assert reading.counts.skipped == {SkipReason.PREAMBLE: 3, SkipReason.OTHER: 1}
-    assert reading.counts.tool_uses == 1
+    assert reading.counts.tool_calls == 1
 
 
 @pytest.mark.parametrize("text", [SNAPSHOT, "<hook_context>x</hook_context>"])

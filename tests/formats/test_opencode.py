@@ -123,14 +123,14 @@ def test_a_subagents_prompt_is_kept_and_its_session_has_no_turns_of_a_person() -
     assert read("export.json").turns[1].subagent_prompts == [prompt]
     reading = read("subagent.json")
     assert reading.turns == []
-    assert (reading.counts.sidechain_rows, reading.counts.tool_uses) == (3, 1)
+    assert (reading.counts.sidechain_rows, reading.counts.tool_calls) == (3, 1)
 
 
 def test_a_command_that_a_person_runs_in_the_shell_is_no_turn_and_in_none() -> None:
     reading = read("store.json")
     assert reading.counts.skipped[SkipReason.SHELL_COMMAND] == 6
     assert "ls" not in [use.input for turn in reading.turns for use in turn.tool_calls]
-    assert reading.counts.tool_uses == 10
+    assert reading.counts.tool_calls == 10
 
 
 def test_a_command_in_the_shell_is_known_though_its_answer_names_no_message() -> None:
@@ -139,7 +139,7 @@ def test_a_command_in_the_shell_is_known_though_its_answer_names_no_message() ->
     ran = message("assistant", tool(status="completed", output="src"))
     reading = OpenCode().read(export(prompt, message("user", shell), ran))
     assert only(reading).tool_calls == []
-    assert reading.counts.tool_uses == 1
+    assert reading.counts.tool_calls == 1
 
 
 def test_a_turn_that_was_aborted_is_interrupted_and_its_call_waits() -> None:
@@ -180,7 +180,7 @@ def test_export_and_store_of_a_session_give_the_same_turns() -> None:
     exported = [nowhere(turn) for turn in read("export.json").turns]
     for name in ("store.json", "store_pretty.json"):
         assert [nowhere(turn) for turn in read(name).turns] == exported
-        assert read(name).counts.tool_uses == read("export.json").counts.tool_uses
+        assert read(name).counts.tool_calls == read("export.json").counts.tool_calls
 
 
 def test_a_compaction_is_no_turn_its_summary_no_answer_and_what_it_cost_is_counted() -> None:
@@ -231,19 +231,19 @@ def test_answers_find_their_prompt_in_any_order_and_others_the_one_before_them()
 def test_answers_before_the_first_prompt_are_a_preamble() -> None:
     reading = OpenCode().read(export(message("assistant", tool(status="completed", output=""))))
     assert reading.turns == []
-    assert (reading.counts.skipped[SkipReason.PREAMBLE], reading.counts.tool_uses) == (1, 1)
+    assert (reading.counts.skipped[SkipReason.PREAMBLE], reading.counts.tool_calls) == (1, 1)
 
 
 def test_what_a_terminal_says_before_an_export_is_passed_over() -> None:
     reading = read("greeting.json")
     assert only(reading).user_text == "Rename total to sum_of."
-    assert reading.counts.bad_lines == 0
+    assert reading.counts.invalid_lines == 0
 
 
 def test_an_export_that_is_cut_off_gives_the_turns_before_the_cut() -> None:
     reading = read("torn.json")
     assert [turn.user_text for turn in reading.turns] == ["First.", "Second."]
-    assert (reading.counts.bad_lines, reading.counts.first_broken_line) == (1, 131)
+    assert (reading.counts.invalid_lines, reading.counts.first_invalid_line) == (1, 131)
 
 
 def test_fields_of_another_type_count_as_missing_and_the_rest_is_read() -> None:
@@ -260,7 +260,7 @@ def test_a_store_with_broken_files_gives_what_the_others_hold() -> None:
     assert first.assistant_texts == ["I add it."]
     assert (second.session_id, second.user_text) == ("ses_0010", "Of a session whose file is gone.")
     counts = reading.counts
-    assert (counts.bad_lines, counts.blank_lines, counts.tool_uses) == (2, 1, 2)
+    assert (counts.invalid_lines, counts.blank_lines, counts.tool_calls) == (2, 1, 2)
     assert counts.skipped[SkipReason.INVALID_JSON] == 3
     assert counts.skipped[SkipReason.ORPHAN] == 20
 

@@ -1,4 +1,4 @@
-"""Archives of real projects yield what others counted in them."""
+"""Archives of real projects yield the counts that other tools made of them."""
 
 import csv
 
@@ -18,26 +18,31 @@ COUNTED = (
     "glued_lines",
     "blank_lines",
 )
-FIELDS = {"answers": "user_answers"}
-"""Columns of expected.tsv that have another name in `Counts`."""
+FIELDS = {
+    "answers": "user_answers",
+    "tool_uses": "tool_calls",
+    "bad_lines": "invalid_lines",
+    "glued_lines": "concatenated_lines",
+}
+"""Columns of expected.tsv that have another name in `ParseCounts`."""
 
 
 def expected() -> list[dict[str, str]]:
     if not real.HERE:
         return []
     with (real.ARCHIVES / "expected.tsv").open(newline="") as file:
-        known = {known.name for known in formats.KNOWN}
-        return [row for row in csv.DictReader(file, delimiter="\t") if row["format"] in known]
+        names = {format_.name for format_ in formats.FORMATS}
+        return [row for row in csv.DictReader(file, delimiter="\t") if row["format"] in names]
 
 
 @pytest.mark.archives
 @pytest.mark.parametrize("row", expected(), ids=lambda row: row["path"])
-def test_a_real_archive_yields_what_was_counted_by_others(row: dict[str, str]) -> None:
+def test_a_real_archive_yields_the_expected_counts(row: dict[str, str]) -> None:
     data = (real.ARCHIVES / row["path"]).read_bytes()
-    reader = formats.sniff(data)
-    assert reader is not None
-    assert reader.name == row["format"]
-    counts = reader.read(data).counts
+    format_ = formats.sniff(data)
+    assert format_ is not None
+    assert format_.name == row["format"]
+    counts = format_.read(data).counts
     found = {name: getattr(counts, FIELDS.get(name, name)) for name in COUNTED}
     assert found == {name: int(row[name]) for name in COUNTED}
     assert counts.lines == counts.used + sum(counts.skipped.values())

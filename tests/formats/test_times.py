@@ -1,10 +1,10 @@
-"""Times as tools write them."""
+"""Parsing of the times that agents write."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from turnetl.formats.kit.times import stamp
+from turnetl.formats.kit.times import parse_timestamp
 
 MORNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SECONDS = int(MORNING.timestamp())
@@ -23,13 +23,13 @@ SECONDS = int(MORNING.timestamp())
         SECONDS * 1_000_000_000,
     ],
 )
-def test_a_time_is_a_text_or_a_number_since_1970_in_whatever_unit(written: object) -> None:
-    assert stamp(written) == MORNING
+def test_a_time_is_a_text_or_a_number_since_1970_in_any_unit(written: object) -> None:
+    assert parse_timestamp(written) == MORNING
 
 
 @pytest.mark.parametrize(
     "written",
     [None, True, 0, 12, -SECONDS, 10**30, float("nan"), float("inf"), "soon", "", [SECONDS], {}],
 )
-def test_what_is_no_time_is_none(written: object) -> None:
-    assert stamp(written) is None
+def test_other_values_are_no_time(written: object) -> None:
+    assert parse_timestamp(written) is None

@@ -103,7 +103,7 @@ def test_a_group_named_anew_wins_over_one_named_before(archive: Path, lake: Lake
 
 
 def test_the_format_that_a_person_named_stays_too(lake: Lake, tmp_path: Path) -> None:
-    known = formats.named("claude_code")
+    known = formats.by_name("claude_code")
     path = tmp_path / "odd.txt"
     path.write_text(said := '{"type":"user","message":{"content":"Mend it."}}\n')
     assert outcomes(run(lake, path)) == ["unknown"]
@@ -119,7 +119,7 @@ def test_another_format_reads_an_archive_that_did_not_change_anew(
     path = tmp_path / "chat.jsonl"
     path.write_text('{"messages":[{"role":"user","content":"Mend the cart."}]}\n')
     assert run(lake, path).archives[0].format == "openai_conv"
-    report = run(lake, path, known=formats.named("sharegpt"))
+    report = run(lake, path, known=formats.by_name("sharegpt"))
     assert (outcomes(report), report.archives[0].format) == (["changed"], "sharegpt")
     assert len(lake.turn_paths()) == 1
 
@@ -129,7 +129,7 @@ def test_a_named_format_that_reads_nothing_costs_no_turn_that_was_read_before(
 ) -> None:
     run(lake, archive)
     before = prompts(lake)
-    report = run(lake, archive, known=formats.named("codex"))
+    report = run(lake, archive, known=formats.by_name("codex"))
     assert outcomes(report) == ["unknown"]
     (problem,) = report.problems
     assert problem.reason == "format"

@@ -2,14 +2,14 @@
 
 import pytest
 
-from turnetl.formats.base import ToolUse
+from turnetl.formats.base import RawToolCall
 from turnetl.parse.excerpts import HEAD, TAIL, result
 
 DOTS = "dot dot dot\n" * 2000
 
 
 def kept(text: str, name: str = "Bash") -> str:
-    tool = ToolUse(name, "make")
+    tool = RawToolCall(name, "make")
     tool.result = text
     return result(tool)
 

@@ -63,7 +63,7 @@ def test_glued_lines_are_read_and_counted(lake: Lake, tmp_path: Path) -> None:
     glued = talk().replace("}\n", "}") + "\n" + talk("Push.", "p1")
     report, turns = read(lake, tmp_path, glued)
     assert len(turns) == 2
-    assert (report.read.lines, report.read.glued_lines, report.problems) == (3, 1, ())
+    assert (report.read.lines, report.read.concatenated_lines, report.problems) == (3, 1, ())
 
 
 def test_bytes_that_are_no_text_become_marks(lake: Lake, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_line_separators_of_unicode_do_not_end_a_line(lake: Lake, tmp_path: Path
 def test_lines_that_end_as_on_windows_are_lines(lake: Lake, tmp_path: Path) -> None:
     report, turns = read(lake, tmp_path, (talk() + talk("Push.", "p1")).replace("\n", "\r\n"))
     assert [turn.assistant_text for turn in turns] == ["Mended.", "Mended."]
-    assert (report.read.lines, report.read.bad_lines, report.problems) == (4, 0, ())
+    assert (report.read.lines, report.read.invalid_lines, report.problems) == (4, 0, ())
 
 
 def test_a_byte_order_mark_is_stepped_over(lake: Lake, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_next_to_nothing_is_no_archive(lake: Lake, tmp_path: Path, data: str) ->
     assert not lake.root.exists()
 
 
-@pytest.mark.parametrize("known", formats.KNOWN, ids=lambda known: known.name)
+@pytest.mark.parametrize("known", formats.FORMATS, ids=lambda known: known.name)
 @pytest.mark.parametrize("data", ["{", "[[[", "null\n", '"text"', "\0", "{" * DEEP])
 def test_next_to_nothing_is_no_archive_whatever_format_a_person_names(
     lake: Lake, tmp_path: Path, known: Format, data: str
@@ -243,7 +243,7 @@ NASTY = (
 )
 SAMPLES = {
     known.name: [path for path in sorted((SMALL / known.name).rglob("*")) if path.is_file()]
-    for known in formats.KNOWN
+    for known in formats.FORMATS
 }
 
 
@@ -262,7 +262,7 @@ def damaged(draw: st.DrawFn, name: str) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize("known", formats.KNOWN, ids=lambda known: known.name)
+@pytest.mark.parametrize("known", formats.FORMATS, ids=lambda known: known.name)
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_no_damage_raises_or_loses_a_line_on_the_way_into_the_lake(

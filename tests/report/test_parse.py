@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from turnetl.formats.base import Counts
+from turnetl.formats.base import ParseCounts
 from turnetl.model import GroupId
 from turnetl.parse import ArchiveReport, Outcome, ParseReport
 from turnetl.report import parse
@@ -11,7 +11,7 @@ from turnetl.report import parse
 def archive(name: str, group: str | None, folder: str | None = None) -> ArchiveReport:
     outcome, format_name = (Outcome.NEW, "codex") if group else (Outcome.UNKNOWN, None)
     of = GroupId(group) if group else None
-    return ArchiveReport(name, outcome, format_name, of, Counts(turns=2), None, folder)
+    return ArchiveReport(name, outcome, format_name, of, ParseCounts(turns=2), None, folder)
 
 
 def shown(*archives: ArchiveReport) -> str:

@@ -41,7 +41,9 @@ def formats_(
     from turnetl import formats
     from turnetl.report import formats as shown
 
-    console.print_result(shown.table(formats.KNOWN), shown.as_json(formats.KNOWN), as_json=as_json)
+    console.print_result(
+        shown.table(formats.FORMATS), shown.as_json(formats.FORMATS), as_json=as_json
+    )
     return console.DONE
 
 

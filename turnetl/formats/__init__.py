@@ -1,4 +1,4 @@
-"""The formats that turnetl reads. One line each; the first that knows the opening takes it."""
+"""The formats that turnetl reads, and the lookup of a format by content or by name."""
 
 from turnetl.formats.base import Format
 from turnetl.formats.chat import OpenAIConversations, ShareGPT
@@ -8,7 +8,7 @@ from turnetl.formats.gemini import GeminiJson, GeminiJsonl, GeminiStream
 from turnetl.formats.kit.probe import Probe
 from turnetl.formats.opencode import OpenCode
 
-KNOWN: tuple[Format, ...] = (
+FORMATS: tuple[Format, ...] = (
     ClaudeCode(),
     ClaudeWeb(),
     Codex(),
@@ -20,14 +20,16 @@ KNOWN: tuple[Format, ...] = (
     ShareGPT(),
     OpenCode(),
 )
+"""Every format, in the order in which they are tried: the first that recognises an archive reads
+it."""
 
 
 def sniff(data: bytes) -> Format | None:
-    """Return the format of an archive, or None if none knows it."""
-    opening = Probe(data)
-    return next((known for known in KNOWN if known.sniff(opening)), None)
+    """Return the format that recognises an archive, or None if none does."""
+    probe = Probe(data)
+    return next((candidate for candidate in FORMATS if candidate.sniff(probe)), None)
 
 
-def named(name: str) -> Format | None:
-    """Return the format of that name."""
-    return next((known for known in KNOWN if known.name == name), None)
+def by_name(name: str) -> Format | None:
+    """Return the format with this name, or None if there is none."""
+    return next((candidate for candidate in FORMATS if candidate.name == name), None)

@@ -1,52 +1,54 @@
-"""The seam to a format: bytes of one archive in, its turns and its counts out.
+"""The format seam: a format reads the bytes of one archive and returns its turns and line counts.
 
-A format is one module with one object that has a name, a `sniff` and a `read`; it is made known by
-one line in `turnetl.formats`. Formats know no path, no group and no table, and they cut out no
-secret: all of that is done for them in `turnetl.parse`, which is why texts stand here whole.
+A format is a package or a module with one object that has a name, a `sniff` and a `read`. One line
+in `turnetl.formats` registers it. A format knows no path, no group and no table, and redacts
+nothing: `turnetl.parse` does all of that. Texts are therefore complete at this seam.
 
-How lines and documents are cut, mended and counted stands in `jsonl` and `documents`; how an
-archive looks from outside, which is all that `sniff` is shown, in `opening`.
+`kit.jsonl` and `kit.documents` split an archive into lines or elements, repair them and count them.
+`kit.probe` holds the start of an archive, which is all that `sniff` receives.
 """
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol
 
-from turnetl.formats.kit.places import Counts, Place
+from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.probe import Probe
+from turnetl.formats.kit.spans import SourceSpan
+from turnetl.formats.kit.times import parse_time
 from turnetl.model import ClosedBy, SessionId
 
 __all__ = [
-    "Counts",
     "Format",
+    "ParseCounts",
     "ParsedArchive",
-    "Place",
     "Probe",
+    "RawToolCall",
     "RawTurn",
-    "ToolUse",
-    "moment",
+    "SourceSpan",
+    "parse_time",
 ]
 
 
 @dataclass(slots=True)
-class ToolUse:
-    """One call of a tool as the archive has it."""
+class RawToolCall:
+    """One tool call as the archive records it."""
 
     name: str
     input: str
-    """Command, path with the gist of a change, or compact JSON; may span lines."""
+    """Command, path with a summary of the change, or compact JSON; may span lines."""
     result: str = ""
-    """Whole."""
+    """Not truncated."""
     is_error: bool = False
     ended_at: datetime | None = None
 
 
 @dataclass(slots=True)
 class RawTurn:
-    """A turn as the archive has it: neither redacted nor cut. Lists are in file order."""
+    """A turn as the archive records it, neither redacted nor truncated. Lists are in file order."""
 
     native_id: str
-    """What the turn's id is made of: the prompt's own id, or session and ordinal."""
+    """The input of the turn's id: the prompt's own id, or session and ordinal."""
     session_id: SessionId
     ordinal: int
     user_text: str
@@ -60,72 +62,59 @@ class RawTurn:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     assistant_texts: list[str] = field(default_factory=list)
-    """What the agent said, a text each."""
+    """The agent's texts, one for each message or block."""
     steering: list[str] = field(default_factory=list)
     user_answers: list[str] = field(default_factory=list)
-    tool_calls: list[ToolUse] = field(default_factory=list)
+    tool_calls: list[RawToolCall] = field(default_factory=list)
     subagent_prompts: list[str] = field(default_factory=list)
     model: str | None = None
     cwd: str | None = None
     git_branch: str | None = None
     app_version: str | None = None
     usage: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Input and output tokens of each API message, by its id."""
+    """Input and output tokens of each API message, by message id."""
     input_chars: int = 0
-    """Of all tool inputs, as the archive has them."""
+    """Characters of all tool inputs, as the archive records them."""
     closed_by: ClosedBy | None = None
 
     @property
     def chars(self) -> int:
-        """Of the whole turn: prompt, answers, tool inputs and outcomes, steering; no thinking."""
-        spoken = (self.user_text, *self.assistant_texts, *self.steering, *self.user_answers)
-        outcomes = sum(len(tool.result) for tool in self.tool_calls)
-        return sum(map(len, spoken)) + self.input_chars + outcomes
+        """Characters of prompt, assistant texts, tool calls, steering and answers; no reasoning."""
+        texts = (self.user_text, *self.assistant_texts, *self.steering, *self.user_answers)
+        results = sum(len(call.result) for call in self.tool_calls)
+        return sum(map(len, texts)) + self.input_chars + results
 
 
 @dataclass(slots=True)
 class ParsedArchive:
-    """All that a format says about one archive."""
+    """The result of reading one archive."""
 
     turns: list[RawTurn]
-    counts: Counts
+    counts: ParseCounts
     cwd: str | None
-    """The first folder that the archive names."""
+    """The first working folder that the archive names."""
 
 
 class Format(Protocol):
-    """One kind of archive."""
+    """One archive format."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def title(self) -> str:
-        """What it is, in a line for people."""
+        """A one-line description for users."""
         ...
 
     @property
     def version(self) -> int:
-        """Grows when the same bytes would give other turns: archives are then read again."""
+        """Increased when the same bytes give different turns, so that archives are read again."""
         ...
 
-    def sniff(self, opening: Probe) -> bool:
-        """Say whether an archive that begins like this is one of these."""
+    def sniff(self, probe: Probe) -> bool:
+        """Return whether an archive that starts like this has this format."""
         ...
 
     def read(self, data: bytes) -> ParsedArchive:
-        """Read a whole archive. Never raises: what cannot be read is counted."""
+        """Read a whole archive. Never raises: content that cannot be read is counted."""
         ...
-
-
-def moment(text: object) -> datetime | None:
-    """Return an ISO 8601 time as UTC; a time without a zone is taken as UTC. None if it is none."""
-    if not isinstance(text, str):
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-        if found.tzinfo is UTC:
-            return found
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None

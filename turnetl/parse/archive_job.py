@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from turnetl import formats
-from turnetl.formats.base import Counts, Format, ParsedArchive
+from turnetl.formats.base import Format, ParseCounts, ParsedArchive
 from turnetl.formats.kit.documents import is_document
 from turnetl.lake import ArchiveMetadata, Lake, placed, shown
 from turnetl.model import GroupId
@@ -71,7 +71,7 @@ class ParseOptions:
     def format(self, data: bytes, before: ArchiveMetadata | None) -> Format | None:
         """Return how an archive is read: as a person said, else as it looks."""
         told = self.tells(before)
-        known = formats.named(told) if told is not None and data.strip() else None
+        known = formats.by_name(told) if told is not None and data.strip() else None
         return known or formats.sniff(data)
 
     def _reads_alike(self, origin: ArchiveMetadata) -> bool:
@@ -111,7 +111,7 @@ class Work:
 
 def unchanged(seen: Seen, origin: ArchiveMetadata) -> ArchiveReport:
     """Return what is known of an archive without reading it."""
-    counts = Counts.from_mapping(origin.counts)
+    counts = ParseCounts.from_mapping(origin.counts)
     return ArchiveReport(
         shown(seen.path), Outcome.UNCHANGED, origin.format, origin.group, counts, cwd=origin.cwd
     )
@@ -236,7 +236,7 @@ def _heard(work: Work, run: ParseOptions) -> Heard | ArchiveMetadata:
     reading, whole = known.read(content.data), content.data.endswith(b"\n")
     if not reading.counts.used and (other := formats.sniff(content.data)) is not known:
         raise problems.not_that(path, known, other)
-    problem = content.problem or problems.bad_lines(path, reading.counts, whole=whole)
+    problem = content.problem or problems.invalid_lines(path, reading.counts, whole=whole)
     return Heard(known, reading, sha256, problem)
 
 
@@ -285,5 +285,5 @@ def _write(
 
 def _version(origin: ArchiveMetadata) -> int | None:
     """Return the version of the format's reader as it is now."""
-    known = formats.named(origin.format)
+    known = formats.by_name(origin.format)
     return known.version if known is not None else None

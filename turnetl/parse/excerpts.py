@@ -5,7 +5,7 @@ Long outcomes are mostly what commands wrote, and what went wrong may stand anyw
 
 from collections.abc import Iterator
 
-from turnetl.formats.base import ToolUse
+from turnetl.formats.base import RawToolCall
 
 HEAD, TAIL = 1200, 800
 """Characters of an outcome that are kept: errors stand at the end more often than not."""
@@ -21,7 +21,7 @@ _READS = ("read", "grep", "glob", "ls", "list_directory", "read_file", "read_man
 """Tools that show files: what fails there is code."""
 
 
-def result(tool: ToolUse) -> str:
+def result(tool: RawToolCall) -> str:
     """Return what is kept, and how many characters were left out."""
     text = tool.result
     between = len(text) - HEAD - TAIL

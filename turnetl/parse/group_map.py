@@ -107,7 +107,7 @@ def _entry(row: dict[str, Any], where: str) -> Entry:
 
 
 def _check_formats(named: list[str], where: str) -> None:
-    known = [format_.name for format_ in formats.KNOWN]
+    known = [format_.name for format_ in formats.FORMATS]
     unknown = [name for name in named if name not in known]
     if unknown:
         raise BadUsage(f"{where}: there is no format `{unknown[0]}`; there are {', '.join(known)}")

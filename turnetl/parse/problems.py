@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from turnetl.errors import BadArchive
-from turnetl.formats.base import Counts, Format
+from turnetl.formats.base import Format, ParseCounts
 from turnetl.lake import shown
 from turnetl.parse.compression import Ending
 from turnetl.parse.report import ArchiveReport, Outcome, Problem
@@ -96,12 +96,12 @@ def incomplete(path: Path, ending: Ending, size: int) -> Problem | None:
     return Problem(name, None, ending.value, said)
 
 
-def bad_lines(path: Path, counts: Counts, *, whole: bool) -> Problem | None:
+def invalid_lines(path: Path, counts: ParseCounts, *, whole: bool) -> Problem | None:
     """Return what to say of lines that are no JSON; `whole`: the last one has its newline."""
-    broken = counts.bad_lines - counts.glued_lines
+    broken = counts.invalid_lines - counts.concatenated_lines
     if not broken:
         return None
-    name, line = shown(path), counts.first_broken_line
+    name, line = shown(path), counts.first_invalid_line
     if line == counts.lines and not whole:
         message = f"`{name}` line {line} is unfinished; it is read once it is whole."
         return Problem(name, line, "unfinished", message)

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from turnetl.formats.base import Counts
+from turnetl.formats.base import ParseCounts
 from turnetl.model import GroupId
 from turnetl.parse.grouping import Joined
 
@@ -35,7 +35,7 @@ class ArchiveReport:
     outcome: Outcome
     format: str | None = None
     group: GroupId | None = None
-    counts: Counts = field(default_factory=Counts)
+    counts: ParseCounts = field(default_factory=ParseCounts)
     problem: Problem | None = None
     cwd: str | None = None
     """The first folder that the archive names, redacted; None if it names none."""
@@ -71,9 +71,9 @@ class ParseReport:
         return Counter(archive.outcome for archive in self.archives)
 
     @property
-    def read(self) -> Counts:
+    def read(self) -> ParseCounts:
         """Sums over the archives that were read in this run."""
-        return sum((of.counts for of in self.archives if of.was_read), Counts())
+        return sum((of.counts for of in self.archives if of.was_read), ParseCounts())
 
     @property
     def problems(self) -> tuple[Problem, ...]:

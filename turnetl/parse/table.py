@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from turnetl import ids, schema
-from turnetl.formats.base import ParsedArchive, RawTurn, ToolUse
+from turnetl.formats.base import ParsedArchive, RawToolCall, RawTurn
 from turnetl.lake import arrow_schema
 from turnetl.model import GroupId
 from turnetl.parse import excerpts
@@ -257,7 +257,7 @@ def _nested(lists: Iterable[Sequence[object]], values: pa.Array) -> pa.Array:
 
 
 def _structs(
-    tools: Sequence[ToolUse], calls: Sequence[str], outcomes: Sequence[str]
+    tools: Sequence[RawToolCall], calls: Sequence[str], outcomes: Sequence[str]
 ) -> pa.StructArray:
     values: dict[str, Sequence[Any]] = {
         "name": [tool.name for tool in tools],

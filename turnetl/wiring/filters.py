@@ -36,9 +36,9 @@ def format_named(name: str | None) -> Format | None:
     """
     if name is None:
         return None
-    if known := formats.named(name):
+    if known := formats.by_name(name):
         return known
-    names = ", ".join(known.name for known in formats.KNOWN)
+    names = ", ".join(known.name for known in formats.FORMATS)
     raise BadUsage(f"there is no format `{name}`; known formats: {names}")
 
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from turnetl.formats.base import Counts, Place, RawTurn, ToolUse
+from turnetl.formats.base import ParseCounts, RawToolCall, RawTurn, SourceSpan
 from turnetl.formats.chat import message_content
 from turnetl.formats.chat.roles import Speaker
 from turnetl.formats.chat.rows import Message
-from turnetl.formats.kit.calls import call, compact
-from turnetl.formats.kit.times import stamp
+from turnetl.formats.kit.times import parse_timestamp
+from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.model import ClosedBy, SessionId
 from turnetl.skip_reasons import SkipReason
 
@@ -20,17 +20,17 @@ _NOBODY = SessionId("")
 class Talk:
     """Takes the messages of one conversation in order. Names are given to its turns afterwards."""
 
-    counts: Counts
+    counts: ParseCounts
     time: datetime | None = None
     """The last one known, first the conversation's own: a turn without one has the one before."""
     model: str | None = None
     turns: list[RawTurn] = field(default_factory=list)
-    _waiting: list[tuple[str | None, ToolUse]] = field(default_factory=list)
+    _waiting: list[tuple[str | None, RawToolCall]] = field(default_factory=list)
     """Calls without an outcome, by their keys, in order."""
     _told: bool = False
     """Whether an outcome came since the last call."""
 
-    def say(self, message: Message, place: Place) -> SkipReason | None:
+    def say(self, message: Message, place: SourceSpan) -> SkipReason | None:
         """Take a message; return the reason if it gave nothing to a turn."""
         speaker = message.speaker
         if speaker is Speaker.PERSON and message_content.is_prompt(message):
@@ -41,7 +41,7 @@ class Talk:
         asked = (message_content.called if speaker is Speaker.CALL else message_content.calls)(
             message
         )
-        self.counts.tool_uses += len(asked)
+        self.counts.tool_calls += len(asked)
         if not self.turns:
             return SkipReason.PREAMBLE
         turn = self.turns[-1]
@@ -56,7 +56,7 @@ class Talk:
             self._ask(turn, asked)
         return None
 
-    def _prompt(self, message: Message, place: Place) -> None:
+    def _prompt(self, message: Message, place: SourceSpan) -> None:
         """Start a turn, and end the one before it."""
         if self.turns:
             self.turns[-1].closed_by = ClosedBy.NEXT_PROMPT
@@ -93,9 +93,11 @@ class Talk:
             self._forget()
         for one in asked:
             arguments = one.arguments
-            tool = ToolUse(one.name, call(message_content.decoded(arguments)))
+            tool = RawToolCall(one.name, format_input(message_content.decoded(arguments)))
             turn.tool_calls.append(tool)
-            turn.input_chars += len(arguments if isinstance(arguments, str) else compact(arguments))
+            turn.input_chars += len(
+                arguments if isinstance(arguments, str) else compact_json(arguments)
+            )
             self._waiting.append((one.key, tool))
 
     def _results(self, turn: RawTurn, message: Message) -> None:
@@ -123,11 +125,11 @@ class Talk:
             return []
         return [message_content.share(one) for one in found]
 
-    def _tell(self, tool: ToolUse, outcome: str, message: Message, *, is_error: bool) -> None:
+    def _tell(self, tool: RawToolCall, outcome: str, message: Message, *, is_error: bool) -> None:
         self._told = True
-        tool.result, tool.is_error, tool.ended_at = outcome, is_error, stamp(message.time)
+        tool.result, tool.is_error, tool.ended_at = outcome, is_error, parse_timestamp(message.time)
 
-    def _called(self, turn: RawTurn, key: object, message: Message) -> ToolUse:
+    def _called(self, turn: RawTurn, key: object, message: Message) -> RawToolCall:
         """Return the waiting call that an outcome names, else the first that fits.
 
         What was called in a way that is not known, such as in the text of an answer, is a call of
@@ -136,7 +138,7 @@ class Talk:
         at = self._where(key, message)
         if at is not None:
             return self._waiting.pop(at)[1]
-        tool = ToolUse(message.name or message.role or message.sender or "", "")
+        tool = RawToolCall(message.name or message.role or message.sender or "", "")
         turn.tool_calls.append(tool)
         return tool
 
@@ -153,8 +155,8 @@ class Talk:
         self._waiting = [one for one in self._waiting if one[0] is not None]
         self._told = False
 
-    def _touch(self, turn: RawTurn, message: Message, place: Place) -> None:
+    def _touch(self, turn: RawTurn, message: Message, place: SourceSpan) -> None:
         turn.last_line, turn.last_byte = place.last_line, place.end
         written = message.time
-        if written is not None and (time := stamp(written)) is not None:
+        if written is not None and (time := parse_timestamp(written)) is not None:
             self.time = turn.ended_at = time

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.chat.rows import Message
-from turnetl.formats.kit.calls import compact
+from turnetl.formats.kit.tool_input import compact_json
 
 _MARKS = {
     "image": "[image]",
@@ -47,7 +47,7 @@ def texts(words: Any) -> list[str]:
         return [words] if words else []
     if isinstance(words, list):
         return [text for part in words if (text := _part(part))]
-    return [] if words is None else [compact(words)]
+    return [] if words is None else [compact_json(words)]
 
 
 def spoken(words: Any) -> list[str]:
@@ -115,7 +115,7 @@ def _part(part: Any) -> str:
     if isinstance(part, str):
         return part
     if not isinstance(part, dict):
-        return compact(part)
+        return compact_json(part)
     kind = part.get("type")
     if kind in _MARKS:
         return _MARKS[kind]

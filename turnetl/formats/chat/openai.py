@@ -18,8 +18,8 @@ class OpenAIConversations:
     title = "chats as OpenAI's messages (JSON, JSONL)"
     version = 2
 
-    def sniff(self, opening: Probe) -> bool:
-        return _LOOK.is_seen_in(opening)
+    def sniff(self, probe: Probe) -> bool:
+        return _LOOK.is_seen_in(probe)
 
     def read(self, data: bytes) -> ParsedArchive:
         return read(data)

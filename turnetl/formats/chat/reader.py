@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 
-from turnetl.formats.base import Counts, ParsedArchive, Place
+from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan
 from turnetl.formats.chat.conversation import Talk
 from turnetl.formats.chat.rows import (
     LISTS,
@@ -19,10 +19,10 @@ from turnetl.formats.chat.rows import (
     pieces_of,
 )
 from turnetl.formats.chat.session_names import name_growing, name_whole
-from turnetl.formats.kit.documents import document, is_document, read_elements
+from turnetl.formats.kit.documents import is_document, parse_document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
-from turnetl.formats.kit.lines import without_mark
-from turnetl.formats.kit.times import stamp
+from turnetl.formats.kit.lines import blank_bom
+from turnetl.formats.kit.times import parse_timestamp
 from turnetl.skip_reasons import SkipReason
 
 _LIST = re.compile(rf'"({"|".join(LISTS)})"\s*:\s*\['.encode())
@@ -35,8 +35,8 @@ def read(data: bytes) -> ParsedArchive:
         reader = _Reader(data, may_grow=not data.endswith(b"\n"))
         read_lines(data, ROWS, reader.take, reader.counts)
         return reader.reading()
-    reader = _Reader(data, may_grow=not without_mark(data).lstrip().startswith(b"["))
-    parts = document(data, _list_in(data) if reader.may_grow else None)
+    reader = _Reader(data, may_grow=not blank_bom(data).lstrip().startswith(b"["))
+    parts = parse_document(data, _list_in(data) if reader.may_grow else None)
     reader.root = _root(parts.fields)
     read_elements(data, parts, ROWS, reader.take, reader.counts)
     return reader.reading()
@@ -56,7 +56,7 @@ class _Reader:
     data: bytes
     may_grow: bool
     """Whether a conversation that is alone in the archive may still go on."""
-    counts: Counts = field(default_factory=Counts)
+    counts: ParseCounts = field(default_factory=ParseCounts)
     root: Row = field(default_factory=Row)
     """What is said of the conversation beside its messages, if the archive is a document of one."""
     _written: list[_Conversation] = field(default_factory=list)
@@ -64,14 +64,14 @@ class _Reader:
     _rows: dict[str, _Conversation] = field(default_factory=dict)
     """Those whose messages are rows, by the id that the rows name."""
 
-    def take(self, row: Row, place: Place) -> SkipReason | None:
+    def take(self, row: Row, place: SourceSpan) -> SkipReason | None:
         """Take a message or a conversation; return the reason if it gave nothing to a turn."""
         if row.role or row.sender:
             return self._row(row, place)
         messages = messages_of(row)
         if not messages:
             return SkipReason.NO_MESSAGES
-        talk = Talk(self.counts, stamp(row.time), row.model)
+        talk = Talk(self.counts, parse_timestamp(row.time), row.model)
         self._written.append(_Conversation(name_of(row), talk, messages))
         for message, at in zip(messages, self._places(place, len(messages)), strict=True):
             talk.say(message, at)
@@ -91,12 +91,12 @@ class _Reader:
         self.counts.turns = len(turns)
         return ParsedArchive(turns, self.counts, None)
 
-    def _row(self, row: Row, place: Place) -> SkipReason | None:
+    def _row(self, row: Row, place: SourceSpan) -> SkipReason | None:
         named = row.conversation_id if row.conversation_id is not None else row.session_id
         key = "" if named is None else str(named)
         found = self._rows.get(key)
         if found is None:
-            talk = Talk(self.counts, stamp(self.root.time), self.root.model)
+            talk = Talk(self.counts, parse_timestamp(self.root.time), self.root.model)
             found = self._rows[key] = _Conversation(key or name_of(self.root), talk, [])
         found.messages.append(row)
         return found.talk.say(row, place)
@@ -106,12 +106,12 @@ class _Reader:
         last = self._rows.get("")
         if last is None:
             return
-        place = Place(1, self.data.count(b"\n") + 1, 0, len(self.data))
+        place = SourceSpan(1, self.data.count(b"\n") + 1, 0, len(self.data))
         for message in answer_of(self.root, last.messages):
             last.messages.append(message)
             last.talk.say(message, place)
 
-    def _places(self, place: Place, number: int) -> Iterator[Place]:
+    def _places(self, place: SourceSpan, number: int) -> Iterator[SourceSpan]:
         """Yield where each message stands: what is written over many lines has lines of its own."""
         if place.line == place.last_line:
             return repeat(place, number)
@@ -120,15 +120,15 @@ class _Reader:
         return chain(found, repeat(place, number - len(found)))
 
 
-def _inside(raw: bytes, place: Place) -> list[Place]:
+def _inside(raw: bytes, place: SourceSpan) -> list[SourceSpan]:
     """Return where the messages of a conversation stand."""
-    found: list[Place] = []
+    found: list[SourceSpan] = []
     line, at = place.line, 0
     for message in pieces_of(raw):
         start = raw.find(message, at)
         line += raw.count(b"\n", at, start)
         last, at = line + message.count(b"\n"), start + len(message)
-        found.append(Place(line, last, place.start + start, place.start + at))
+        found.append(SourceSpan(line, last, place.start + start, place.start + at))
         line = last
     return found
 
@@ -142,5 +142,5 @@ def _list_in(data: bytes) -> str | None:
 def _root(fields: Mapping[str, bytes]) -> Row:
     """Return what stands in the root of a document beside its messages."""
     inside = b",".join(b'"%s":%s' % (name.encode(), raw) for name, raw in fields.items())
-    rows, _ = ROWS.mend(b"{%s}" % inside)
+    rows, _ = ROWS.decode_damaged(b"{%s}" % inside)
     return rows[0] if rows else Row()

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.chat.roles import SPEAKERS, Speaker
-from turnetl.formats.kit.rows import Rows
+from turnetl.formats.kit.row_decoder import RowDecoder
 
 _Name = str | int | None
 
@@ -86,7 +86,7 @@ class _Pieces(msgspec.Struct, gc=False):
     prompt: list[msgspec.Raw] | str | None = None
 
 
-ROWS = Rows(Row)
+ROWS = RowDecoder(Row)
 _pieces = msgspec.json.Decoder(_Pieces).decode
 
 LISTS = ("messages", "conversations", "conversation", "chosen_messages", "prompt")

@@ -10,8 +10,8 @@ from turnetl.formats.base import RawTurn
 from turnetl.formats.chat.message_content import is_prompt
 from turnetl.formats.chat.roles import Speaker
 from turnetl.formats.chat.rows import Message
-from turnetl.formats.kit.calls import compact
-from turnetl.formats.kit.sessions import derived
+from turnetl.formats.kit.session_ids import derived_session_id
+from turnetl.formats.kit.tool_input import compact_json
 from turnetl.model import SessionId
 
 
@@ -26,9 +26,9 @@ def name_whole(
         turns: in order; are completed.
         seen: counts the conversations of the archive that are equal, and is added to.
     """
-    name = derived(given, compact([_said(message) for message in messages]))
+    name = derived_session_id(given, compact_json([_said(message) for message in messages]))
     before, seen[name] = seen[name], seen[name] + 1
-    session = SessionId(derived(name, str(before)) if before else name)
+    session = SessionId(derived_session_id(name, str(before)) if before else name)
     for turn in turns:
         turn.session_id = session
         turn.native_id = f"{session}:{turn.ordinal}"
@@ -44,13 +44,13 @@ def name_growing(given: str, messages: Sequence[Message], turns: Sequence[RawTur
         messages: all of them.
         turns: in order; are completed.
     """
-    said = [compact(_said(message)) for message in messages]
-    session = SessionId(derived(given, *said[: _behind_first_answer(messages)]))
+    said = [compact_json(_said(message)) for message in messages]
+    session = SessionId(derived_session_id(given, *said[: _behind_first_answer(messages)]))
     people = ((at, one) for at, one in enumerate(messages) if one.speaker is Speaker.PERSON)
     starts = [at for at, message in people if is_prompt(message)]
     so_far, told = "", 0
     for start, turn in zip(starts, turns, strict=True):
-        so_far, told = derived(so_far, *said[told : start + 1]), start + 1
+        so_far, told = derived_session_id(so_far, *said[told : start + 1]), start + 1
         turn.session_id = session
         turn.native_id = f"{session}:{so_far}"
 

@@ -16,8 +16,8 @@ class ShareGPT:
     title = "chats as ShareGPT's conversations (JSON, JSONL)"
     version = 2
 
-    def sniff(self, opening: Probe) -> bool:
-        return _LOOK.is_seen_in(opening)
+    def sniff(self, probe: Probe) -> bool:
+        return _LOOK.is_seen_in(probe)
 
     def read(self, data: bytes) -> ParsedArchive:
         return read(data)

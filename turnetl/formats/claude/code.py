@@ -25,9 +25,9 @@ class ClaudeCode:
     title = "Claude Code sessions, 1.0 to 2.1 (JSONL)"
     version = 3
 
-    def sniff(self, opening: Probe) -> bool:
+    def sniff(self, probe: Probe) -> bool:
         """Know the archive by the first row that is one of Claude Code's."""
-        return any(_is_row(row) and not _is_of_another(row) for row in opening.rows)
+        return any(_is_row(row) and not _is_of_another(row) for row in probe.rows)
 
     def read(self, data: bytes) -> ParsedArchive:
         reader = Reader()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from turnetl.formats.kit.rows import Rows
+from turnetl.formats.kit.row_decoder import RowDecoder
 
 
 class Block(msgspec.Struct, gc=False):
@@ -96,7 +96,7 @@ class Row(msgspec.Struct, rename="camel", gc=False):
     """The call of a subagent, in what a program was given to read: only subagents have one."""
 
 
-ROWS = Rows(Row)
+ROWS = RowDecoder(Row)
 
 
 def blocks_of(content: str | list[str | Block] | None) -> list[Block]:

@@ -6,7 +6,7 @@ a person typed. Such a row comes behind the call, before the model says anything
 
 from dataclasses import dataclass, field
 
-from turnetl.formats.base import ToolUse
+from turnetl.formats.base import RawToolCall
 
 _LAUNCHERS = ("Skill", "SlashCommand")
 
@@ -24,7 +24,7 @@ class Launches:
             self.forget()
         self._message = message
 
-    def call(self, tool: ToolUse) -> None:
+    def call(self, tool: RawToolCall) -> None:
         if tool.name in _LAUNCHERS:
             self._calls.append(tool.input)
 

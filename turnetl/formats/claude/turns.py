@@ -6,15 +6,22 @@ File order is the order: timestamps go backwards, and parents may lie in other f
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from turnetl.formats.base import Counts, ParsedArchive, Place, RawTurn, ToolUse, moment
+from turnetl.formats.base import (
+    ParseCounts,
+    ParsedArchive,
+    RawToolCall,
+    RawTurn,
+    SourceSpan,
+    parse_time,
+)
 from turnetl.formats.claude import machine_text
 from turnetl.formats.claude.authorship import is_by_machine, is_typed, text_of
 from turnetl.formats.claude.queue import Queue
 from turnetl.formats.claude.rows import Attachment, Block, Message, Row, blocks_of, flat, loose
 from turnetl.formats.claude.sessions import Sessions
 from turnetl.formats.claude.skill_calls import Launches
-from turnetl.formats.kit.calls import call, compact
-from turnetl.formats.kit.sessions import name_sessions
+from turnetl.formats.kit.session_ids import assign_session_ids
+from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.model import ClosedBy, SessionId
 from turnetl.skip_reasons import SkipReason
 
@@ -33,20 +40,20 @@ _SUBAGENTS = ("Task", "Agent")
 class Reader:
     """Walks the rows in file order."""
 
-    counts: Counts = field(default_factory=Counts)
+    counts: ParseCounts = field(default_factory=ParseCounts)
     turns: list[RawTurn] = field(default_factory=list)
     cwd: str | None = None
     sessions: Sessions = field(default_factory=Sessions)
     seen: set[str] = field(default_factory=set)
     """The keys of the rows that spoke: a row that comes again says nothing new."""
-    uses: dict[str, ToolUse] = field(default_factory=dict)
+    uses: dict[str, RawToolCall] = field(default_factory=dict)
     """Calls by their keys: an outcome comes in a later row."""
     billed: dict[str, RawTurn] = field(default_factory=dict)
     """The turn that an API message counts for, by its id."""
     queue: Queue = field(default_factory=Queue)
     launches: Launches = field(default_factory=Launches)
 
-    def take(self, row: Row, place: Place) -> SkipReason | None:
+    def take(self, row: Row, place: SourceSpan) -> SkipReason | None:
         """Take what the row holds; return the reason if that is nothing for a turn."""
         self.cwd = self.cwd or row.cwd
         if row.is_sidechain or row.parent_tool_use_id:
@@ -64,10 +71,10 @@ class Reader:
 
     def reading(self) -> ParsedArchive:
         self.counts.turns = len(self.turns)
-        name_sessions(self.turns, self.sessions.last)
+        assign_session_ids(self.turns, self.sessions.last)
         return ParsedArchive(self.turns, self.counts, self.cwd)
 
-    def _spoken(self, row: Row, place: Place) -> SkipReason | None:
+    def _spoken(self, row: Row, place: SourceSpan) -> SkipReason | None:
         if row.message is None or row.message.content is None:
             return SkipReason.EMPTY_MESSAGE
         if self._is_repeated(row):
@@ -87,24 +94,24 @@ class Reader:
         self.counts.sidechain_rows += 1
         if row.type == "assistant" and row.message is not None:
             uses = [block for block in blocks_of(row.message.content) if block.type == "tool_use"]
-            self.counts.tool_uses += len(uses)
+            self.counts.tool_calls += len(uses)
         return SkipReason.SIDECHAIN
 
-    def _touch(self, turn: RawTurn, row: Row, place: Place) -> None:
+    def _touch(self, turn: RawTurn, row: Row, place: SourceSpan) -> None:
         turn.last_line, turn.last_byte = place.last_line, place.end
-        turn.ended_at = moment(row.timestamp) or turn.ended_at
+        turn.ended_at = parse_time(row.timestamp) or turn.ended_at
         turn.cwd = row.cwd or turn.cwd
         turn.git_branch = row.git_branch or turn.git_branch
         turn.app_version = row.version or turn.app_version
 
-    def _queued(self, row: Row, place: Place) -> SkipReason | None:
+    def _queued(self, row: Row, place: SourceSpan) -> SkipReason | None:
         """Follow the queue of messages typed while the agent works: what leaves it is said."""
         blocks = loose(row.content)
         text = None if blocks is None else text_of(blocks)
         said = self.queue.follow(row.operation, text, row.reason, row.command_uuid)
         return self._steer([said], row, place) if said else SkipReason.QUEUE
 
-    def _attached(self, row: Row, given: Attachment, place: Place) -> SkipReason | None:
+    def _attached(self, row: Row, given: Attachment, place: SourceSpan) -> SkipReason | None:
         """Take the words of a person that reached the agent in its work; skip all else."""
         if not is_typed(given):
             return SkipReason.ATTACHMENT
@@ -113,7 +120,7 @@ class Reader:
         said = self.queue.attach(text_of(blocks_of(given.prompt)), given.source_uuid)
         return self._steer([said], row, place) if said else SkipReason.QUEUE
 
-    def _steer(self, texts: list[str], row: Row, place: Place) -> SkipReason | None:
+    def _steer(self, texts: list[str], row: Row, place: SourceSpan) -> SkipReason | None:
         said = [text for text in map(machine_text.without_context, texts) if text.strip()]
         said = [text for text in said if machine_text.machine(text) is None]
         self.counts.steering += len(said)
@@ -126,12 +133,12 @@ class Reader:
         self._touch(turn, row, place)
         return None
 
-    def _assistant(self, row: Row, message: Message, place: Place) -> SkipReason | None:
+    def _assistant(self, row: Row, message: Message, place: SourceSpan) -> SkipReason | None:
         turn = self.sessions.turn(row)
         blocks = blocks_of(message.content)
         self.launches.speak(message.id)
         if turn is None or message.model == _SYNTHETIC or row.is_api_error_message:
-            self.counts.tool_uses += sum(block.type == "tool_use" for block in blocks)
+            self.counts.tool_calls += sum(block.type == "tool_use" for block in blocks)
             return SkipReason.PREAMBLE if turn is None else self._synthetic(turn, row, place)
         self._touch(turn, row, place)
         turn.closed_by = None
@@ -144,7 +151,7 @@ class Reader:
         self._bill(turn, row, message)
         return None
 
-    def _synthetic(self, turn: RawTurn, row: Row, place: Place) -> SkipReason | None:
+    def _synthetic(self, turn: RawTurn, row: Row, place: SourceSpan) -> SkipReason | None:
         """Words that the client put into the model's mouth; an API error ended the turn."""
         if not row.is_api_error_message:
             return SkipReason.SYNTHETIC
@@ -153,11 +160,11 @@ class Reader:
         return None
 
     def _use(self, turn: RawTurn, block: Block) -> None:
-        self.counts.tool_uses += 1
-        tool = ToolUse(block.name or "", call(block.input))
+        self.counts.tool_calls += 1
+        tool = RawToolCall(block.name or "", format_input(block.input))
         turn.tool_calls.append(tool)
         self.launches.call(tool)
-        turn.input_chars += len(compact(block.input))
+        turn.input_chars += len(compact_json(block.input))
         if block.id is not None:
             self.uses[block.id] = tool
         if tool.name in _SUBAGENTS and isinstance(block.input, dict):
@@ -174,7 +181,7 @@ class Reader:
         given = message.usage.input_tokens or 0, message.usage.output_tokens or 0
         usage[key] = max(before[0], given[0]), max(before[1], given[1])
 
-    def _user(self, row: Row, message: Message, place: Place) -> SkipReason | None:
+    def _user(self, row: Row, message: Message, place: SourceSpan) -> SkipReason | None:
         if row.is_compact_summary or row.is_visible_in_transcript_only:
             return SkipReason.COMPACTION
         blocks = blocks_of(message.content)
@@ -191,7 +198,7 @@ class Reader:
         text = text_of([block for block in spoken if block.type == "text"])
         return self._words(row, text, place) if text else reason
 
-    def _words(self, row: Row, text: str, place: Place) -> SkipReason | None:
+    def _words(self, row: Row, text: str, place: SourceSpan) -> SkipReason | None:
         if not text:
             return SkipReason.NO_TEXT
         if self.launches.announced(machine_text.command(text)):
@@ -203,7 +210,9 @@ class Reader:
         self._prompt(row, said, place)
         return None
 
-    def _machine(self, row: Row, place: Place, text: str, reason: SkipReason) -> SkipReason | None:
+    def _machine(
+        self, row: Row, place: SourceSpan, text: str, reason: SkipReason
+    ) -> SkipReason | None:
         if reason == "hook":
             return self._close(row, place, ClosedBy.INTERRUPTED, reason)
         self._leave(row, text)
@@ -215,7 +224,9 @@ class Reader:
         if turn is not None and turn.closed_by is None and machine_text.is_leaving(text):
             turn.closed_by = ClosedBy.SESSION_END
 
-    def _close(self, row: Row, place: Place, by: ClosedBy, reason: SkipReason) -> SkipReason | None:
+    def _close(
+        self, row: Row, place: SourceSpan, by: ClosedBy, reason: SkipReason
+    ) -> SkipReason | None:
         turn = self.sessions.turn(row)
         if turn is None:
             return reason
@@ -224,9 +235,9 @@ class Reader:
         turn.closed_by = by
         return None
 
-    def _results(self, row: Row, blocks: list[Block], place: Place) -> SkipReason | None:
+    def _results(self, row: Row, blocks: list[Block], place: SourceSpan) -> SkipReason | None:
         turn = self.sessions.turn(row)
-        time = moment(row.timestamp)
+        time = parse_time(row.timestamp)
         said: list[str] = []
         texts: list[str] = []
         for block in blocks:
@@ -261,7 +272,7 @@ class Reader:
         answer = machine_text.answer(outcome, is_error=is_error)
         return [] if answer is None else [answer]
 
-    def _prompt(self, row: Row, text: str, place: Place) -> None:
+    def _prompt(self, row: Row, text: str, place: SourceSpan) -> None:
         """Start a turn, and end the one before it."""
         session = self.sessions.of(row)
         before = self.sessions.turn(row)
@@ -280,7 +291,7 @@ class Reader:
             prompt_id=row.uuid,
             parent_session_id=self.sessions.parent(session),
             agent_id=row.agent_id,
-            started_at=moment(row.timestamp),
+            started_at=parse_time(row.timestamp),
         )
         self._touch(turn, row, place)
         self.turns.append(turn)

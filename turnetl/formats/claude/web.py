@@ -3,7 +3,7 @@
 from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.claude.rows import ROWS
 from turnetl.formats.claude.turns import SPEAKING, Reader
-from turnetl.formats.kit.documents import document, read_elements
+from turnetl.formats.kit.documents import parse_document, read_elements
 
 _ROWS = "loglines"
 
@@ -13,12 +13,12 @@ class ClaudeWeb:
     title = "sessions exported from claude.ai/code (JSON)"
     version = 2
 
-    def sniff(self, opening: Probe) -> bool:
+    def sniff(self, probe: Probe) -> bool:
         """Know the archive by its list of Claude Code's rows."""
-        rows = opening.first.each(_ROWS)
+        rows = probe.first.objects_at(_ROWS)
         return any(row.get("type") in SPEAKING or "sessionId" in row for row in rows)
 
     def read(self, data: bytes) -> ParsedArchive:
         reader = Reader()
-        read_elements(data, document(data, _ROWS), ROWS, reader.take, reader.counts)
+        read_elements(data, parse_document(data, _ROWS), ROWS, reader.take, reader.counts)
         return reader.reading()

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from turnetl.formats.base import Counts, Place, RawTurn, ToolUse, moment
+from turnetl.formats.base import ParseCounts, RawToolCall, RawTurn, SourceSpan, parse_time
 from turnetl.formats.codex import authorship, tools
 from turnetl.formats.codex.assistant_text import Said
 from turnetl.formats.codex.rows import Item, Row, Usage
@@ -18,7 +18,7 @@ from turnetl.skip_reasons import SkipReason
 class Conversation:
     """What takes something returns None if it gave something to a turn, else the reason."""
 
-    counts: Counts = field(default_factory=Counts)
+    counts: ParseCounts = field(default_factory=ParseCounts)
     turns: list[RawTurn] = field(default_factory=list)
     cwd: str | None = None
     """The first folder named."""
@@ -29,7 +29,7 @@ class Conversation:
     _news: bool = True
     """Whether the turn does not know all of that yet."""
     _said: Said = field(default_factory=lambda: Said([]))
-    _calls: dict[str, ToolUse] = field(default_factory=dict)
+    _calls: dict[str, RawToolCall] = field(default_factory=dict)
     """Calls by their ids: what came of them stands in a later row."""
     _named: Counter[str] = field(default_factory=Counter)
     """Prompts, by the id of their task."""
@@ -63,7 +63,7 @@ class Conversation:
         known.git = item.git or known.git
         known.cli_version = item.cli_version or known.cli_version
 
-    def touch(self, row: Row, place: Place) -> SkipReason | None:
+    def touch(self, row: Row, place: SourceSpan) -> SkipReason | None:
         """Let the turn reach as far as this row."""
         turn, known = self.turn, self.known
         if turn is None:
@@ -76,7 +76,7 @@ class Conversation:
 
     def time(self, row: Row) -> datetime | None:
         """Return the row's time; None on a copy, which has that of the copying."""
-        return None if self.sessions.replaying else moment(row.timestamp)
+        return None if self.sessions.replaying else parse_time(row.timestamp)
 
     def date(self, row: Row) -> None:
         """Date the turn by the id of an item that has no time of its own."""
@@ -88,7 +88,13 @@ class Conversation:
         turn.ended_at = self._dated = made
 
     def prompt(
-        self, row: Row, text: str, place: Place, *, image: bool = False, turn_id: str | None = None
+        self,
+        row: Row,
+        text: str,
+        place: SourceSpan,
+        *,
+        image: bool = False,
+        turn_id: str | None = None,
     ) -> SkipReason | None:
         """Start a turn, and end the one before it."""
         text = authorship.request(text) or (authorship.IMAGE if image else "")
@@ -104,7 +110,7 @@ class Conversation:
         self._said, self._news = Said(turn.assistant_texts), True
         # A bare row has no time of its own: it is not older than what was dated last.
         bare = (self._dated or self.sessions.start) if row.payload is None else None
-        self._written = moment(row.timestamp) or bare
+        self._written = parse_time(row.timestamp) or bare
         self._locate(turn, None)
         self.name(turn_id or self.task.turn_id)
         return self.touch(row, place)
@@ -119,7 +125,7 @@ class Conversation:
         turn.prompt_id = turn_id
         self._locate(turn, turn_id)
 
-    def answer(self, row: Row, text: str, way: str, place: Place) -> SkipReason | None:
+    def answer(self, row: Row, text: str, way: str, place: SourceSpan) -> SkipReason | None:
         """Take what the agent said."""
         turn = self.turn
         if turn is None:
@@ -131,14 +137,14 @@ class Conversation:
         self.touch(row, place)
         return None if new else SkipReason.DUPLICATE
 
-    def beside(self, row: Row, text: str, place: Place) -> SkipReason | None:
+    def beside(self, row: Row, text: str, place: SourceSpan) -> SkipReason | None:
         """Take what may be part of what the agent says besides."""
         self._said.add_beside(text)
         return self.touch(row, place)
 
-    def call(self, row: Row, item: Item, place: Place) -> SkipReason | None:
+    def call(self, row: Row, item: Item, place: SourceSpan) -> SkipReason | None:
         """Take a call of a tool."""
-        self.counts.tool_uses += 1
+        self.counts.tool_calls += 1
         turn = self.turn
         if turn is None:
             return SkipReason.PREAMBLE
@@ -152,7 +158,7 @@ class Conversation:
         turn.subagent_prompts += [prompt] if prompt is not None else []
         return self.touch(row, place)
 
-    def result(self, row: Row, item: Item, place: Place) -> SkipReason | None:
+    def result(self, row: Row, item: Item, place: SourceSpan) -> SkipReason | None:
         """Take what came of a call, and what a person answered by way of it."""
         tool = self._calls.get(item.call_id or item.id or "")
         if tool is not None and self.turn is not None:
@@ -164,7 +170,7 @@ class Conversation:
             self.counts.user_answers += answer is not None
         return self.touch(row, place)
 
-    def call_ended(self, row: Row, event: Item, place: Place) -> SkipReason | None:
+    def call_ended(self, row: Row, event: Item, place: SourceSpan) -> SkipReason | None:
         """Take an event that tells of the end of a call."""
         tool = self._calls.get(event.call_id or event.id or "")
         if tool is None:

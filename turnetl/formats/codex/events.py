@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from turnetl.formats.base import Place
+from turnetl.formats.base import SourceSpan
 from turnetl.formats.codex import authorship
 from turnetl.formats.codex.assistant_text import EVENT
 from turnetl.formats.codex.conversation import Conversation
@@ -11,10 +11,10 @@ from turnetl.formats.codex.sessions import instant
 from turnetl.model import ClosedBy
 from turnetl.skip_reasons import SkipReason
 
-Taker = Callable[[Conversation, Row, Item, Place], SkipReason | None]
+Taker = Callable[[Conversation, Row, Item, SourceSpan], SkipReason | None]
 
 
-def user_message(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
+def user_message(talk: Conversation, row: Row, event: Item, place: SourceSpan) -> SkipReason | None:
     """Take a prompt; what the program itself said is none."""
     text = event.message or ""
     if reason := authorship.machine(text, event.kind):
@@ -22,7 +22,7 @@ def user_message(talk: Conversation, row: Row, event: Item, place: Place) -> Ski
     return talk.prompt(row, text, place, image=bool(event.images or event.local_images))
 
 
-def user_item(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
+def user_item(talk: Conversation, row: Row, event: Item, place: SourceSpan) -> SkipReason | None:
     """Take a prompt as the newest versions write it."""
     content = event.item.content if event.item is not None else None
     text = "\n\n".join(texts(content))
@@ -31,11 +31,15 @@ def user_item(talk: Conversation, row: Row, event: Item, place: Place) -> SkipRe
     return talk.prompt(row, text, place, image=shows_image(content), turn_id=event.turn_id)
 
 
-def _agent_message(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
+def _agent_message(
+    talk: Conversation, row: Row, event: Item, place: SourceSpan
+) -> SkipReason | None:
     return talk.answer(row, event.message or "", EVENT, place)
 
 
-def _item_completed(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
+def _item_completed(
+    talk: Conversation, row: Row, event: Item, place: SourceSpan
+) -> SkipReason | None:
     item = event.item or Item()
     if item.type == "AgentMessage":
         return talk.answer(row, "\n\n".join(texts(item.content)), EVENT, place)
@@ -44,7 +48,7 @@ def _item_completed(talk: Conversation, row: Row, event: Item, place: Place) -> 
     return talk.call_ended(row, item, place)
 
 
-def _reviewed(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
+def _reviewed(talk: Conversation, row: Row, event: Item, place: SourceSpan) -> SkipReason | None:
     review = event.review_output
     found = [] if review is None else review.findings or []
     explained = "" if review is None else review.overall_explanation or ""
@@ -53,14 +57,14 @@ def _reviewed(talk: Conversation, row: Row, event: Item, place: Place) -> SkipRe
     return taken[0] if taken else SkipReason.EVENT
 
 
-def _began(talk: Conversation, _row: Row, event: Item, _place: Place) -> SkipReason | None:
+def _began(talk: Conversation, _row: Row, event: Item, _place: SourceSpan) -> SkipReason | None:
     talk.task.begin(event.turn_id)
     if talk.fresh is not None:
         talk.name(talk.task.turn_id)
     return SkipReason.TASK
 
 
-def _ended(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReason | None:
+def _ended(talk: Conversation, row: Row, event: Item, place: SourceSpan) -> SkipReason | None:
     talk.task.end()
     turn = talk.turn
     if turn is None:
@@ -73,7 +77,7 @@ def _ended(talk: Conversation, row: Row, event: Item, place: Place) -> SkipReaso
     return None
 
 
-def _tokens(talk: Conversation, _row: Row, event: Item, _place: Place) -> SkipReason | None:
+def _tokens(talk: Conversation, _row: Row, event: Item, _place: SourceSpan) -> SkipReason | None:
     """Count a request once: its report comes again whenever the limits change."""
     last = event.info.last_token_usage if event.info is not None else None
     total = event.info.total_token_usage if event.info is not None else None

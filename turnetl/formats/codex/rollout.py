@@ -27,9 +27,9 @@ class Codex:
     title = "Codex CLI rollouts, with and without the envelope (JSONL)"
     version = 2
 
-    def sniff(self, opening: Probe) -> bool:
+    def sniff(self, probe: Probe) -> bool:
         """Know the archive by the first row that is one of Codex's, or by how it begins."""
-        return _is_header(opening.first) or any(map(_is_row, opening.rows))
+        return _is_header(probe.first) or any(map(_is_row, probe.rows))
 
     def read(self, data: bytes) -> ParsedArchive:
         reader = Reader(Prompts.of(data))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from turnetl.formats.kit.rows import Rows
+from turnetl.formats.kit.row_decoder import RowDecoder
 
 _Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
 
@@ -95,7 +95,7 @@ class Row(Item):
     record_type: str | None = None
 
 
-ROWS = Rows(Row)
+ROWS = RowDecoder(Row)
 
 
 def texts(content: str | list[str | Part] | None) -> list[str]:

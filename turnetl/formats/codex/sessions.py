@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from turnetl.formats.base import moment
+from turnetl.formats.base import parse_time
 from turnetl.formats.codex.rows import Item
 
 _ID = re.compile(r"[\w.:-]+")
@@ -49,9 +49,9 @@ class Sessions:
         if not self._known:
             self._begin(meta, session)
         elif session is not None:
-            self._go_on(session, _minted(session) or moment(meta.timestamp))
+            self._go_on(session, _minted(session) or parse_time(meta.timestamp))
         if session is not None:
-            self._starts[session] = _minted(session) or moment(meta.timestamp)
+            self._starts[session] = _minted(session) or parse_time(meta.timestamp)
             self._parents.setdefault(session, _plain_id(meta.forked_from_id))
             self._last = session
 
@@ -92,7 +92,7 @@ class Sessions:
     def _begin(self, meta: Item, session: str | None) -> None:
         self._known, self.own = True, session
         self.is_subagent = _is_subagent(meta)
-        self.start = moment(meta.timestamp)
+        self.start = parse_time(meta.timestamp)
         origin = _plain_id(meta.forked_from_id)
         if origin is not None and session is not None:
             self.replaying = True
@@ -127,7 +127,7 @@ def is_unique(turn_id: str | None) -> bool:
 def instant(value: Any) -> datetime | None:
     """Return a time that is written as a text or as seconds since 1970."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        return moment(value)
+        return parse_time(value)
     try:
         return datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError, OSError):

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from turnetl.formats.base import ToolUse
+from turnetl.formats.base import RawToolCall
 from turnetl.formats.codex.rows import Item
-from turnetl.formats.kit.calls import call, compact
+from turnetl.formats.kit.tool_input import compact_json, format_input
 
 _NAMED = ("function_call", "custom_tool_call")
 _SUBAGENTS = ("spawn_agent",)
@@ -44,11 +44,11 @@ def is_outcome(kind: str) -> bool:
     return kind.endswith("_output")
 
 
-def use(item: Item) -> tuple[ToolUse, int]:
+def use(item: Item) -> tuple[RawToolCall, int]:
     """Return a call, and the characters of its input as the archive has them."""
     given = _given(item)
-    size = len(given) if isinstance(given, str) else len(compact(given))
-    tool = ToolUse(_name(item), _line(given))
+    size = len(given) if isinstance(given, str) else len(compact_json(given))
+    tool = RawToolCall(_name(item), _line(given))
     if item.type == "image_generation_call" and item.result:
         tool.result = "[image]"
     return tool, size
@@ -66,11 +66,11 @@ def subagent(item: Item) -> str | None:
 def outcome(item: Item) -> tuple[str, bool]:
     """Return what came of a call, and whether it failed."""
     if item.type == "tool_search_output":
-        return compact(item.tools), False
+        return compact_json(item.tools), False
     return _outcome(item.output)
 
 
-def answer(tool: ToolUse, item: Item) -> str | None:
+def answer(tool: RawToolCall, item: Item) -> str | None:
     """Return what a person answered to the questions that a call put."""
     replied = _decoded(item.output)
     if tool.name != _ASKING or not isinstance(replied, dict):
@@ -80,7 +80,7 @@ def answer(tool: ToolUse, item: Item) -> str | None:
     return "; ".join(said) or None
 
 
-def ended(tool: ToolUse, event: Item) -> None:
+def ended(tool: RawToolCall, event: Item) -> None:
     """Complete a call by the event that tells of its end."""
     result = event.result if isinstance(event.result, dict) else {}
     done = result.get("Ok", result)
@@ -108,10 +108,10 @@ def _line(given: Any) -> str:
     """Return the call in one line; a search of the web as what was asked for."""
     arguments = _decoded(given)
     if not isinstance(arguments, dict) or "command" in arguments or "cmd" in arguments:
-        return call(arguments)
+        return format_input(arguments)
     found = (arguments.get(key) for key in ("query", "url"))
     asked = next((text for text in found if isinstance(text, str) and text), None)
-    return asked if asked is not None and "type" in arguments else call(arguments)
+    return asked if asked is not None and "type" in arguments else format_input(arguments)
 
 
 def _decoded(given: Any) -> Any:
@@ -165,7 +165,7 @@ def _flat(value: Any) -> str:
         return "\n".join(text for text in map(_text, value) if text)
     if value is None or isinstance(value, str):
         return value or ""
-    return compact(value)
+    return compact_json(value)
 
 
 def _text(piece: Any) -> str | None:

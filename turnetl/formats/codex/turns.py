@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
-from turnetl.formats.base import Counts, ParsedArchive, Place, moment
+from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan, parse_time
 from turnetl.formats.codex import authorship, events, tools
 from turnetl.formats.codex.assistant_text import ITEM
 from turnetl.formats.codex.conversation import Conversation
 from turnetl.formats.codex.rows import Item, Row, shows_image, texts
-from turnetl.formats.kit.sessions import name_sessions
+from turnetl.formats.kit.session_ids import assign_session_ids
 from turnetl.skip_reasons import SkipReason
 
 
@@ -34,10 +34,10 @@ class Reader:
     talk: Conversation = field(default_factory=Conversation)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ParseCounts:
         return self.talk.counts
 
-    def take(self, row: Row, place: Place) -> SkipReason | None:
+    def take(self, row: Row, place: SourceSpan) -> SkipReason | None:
         """Take what the row holds; return the reason if that is nothing for a turn."""
         item = row if row.payload is None else row.payload
         if _is_session(row):
@@ -45,7 +45,7 @@ class Reader:
         if self.talk.sessions.is_subagent:
             return self._sidechain(item)
         if self.talk.sessions.replaying:
-            self.talk.sessions.pass_time(moment(row.timestamp))
+            self.talk.sessions.pass_time(parse_time(row.timestamp))
         if row.type == "event_msg":
             return self._event(row, item, place)
         if row.type == "response_item" or row.payload is None:
@@ -55,7 +55,7 @@ class Reader:
     def reading(self) -> ParsedArchive:
         self.talk.finish()
         self.counts.turns = len(self.talk.turns)
-        name_sessions(self.talk.turns, self.talk.sessions.own)
+        assign_session_ids(self.talk.turns, self.talk.sessions.own)
         return ParsedArchive(self.talk.turns, self.counts, self.talk.cwd)
 
     def _session(self, meta: Item) -> SkipReason:
@@ -69,10 +69,10 @@ class Reader:
     def _sidechain(self, item: Item) -> SkipReason:
         """Count a row of a subagent's own session: nobody but another agent speaks in it."""
         self.counts.sidechain_rows += 1
-        self.counts.tool_uses += tools.is_call(item.type or "")
+        self.counts.tool_calls += tools.is_call(item.type or "")
         return SkipReason.SIDECHAIN
 
-    def _around(self, row: Row, item: Item, place: Place) -> SkipReason | None:
+    def _around(self, row: Row, item: Item, place: SourceSpan) -> SkipReason | None:
         if row.type == "token_usage_record" and item.usage is not None:
             return self.talk.bill(item.response_id, item.usage)
         if row.type != "turn_context":
@@ -83,14 +83,14 @@ class Reader:
         self.talk.name(item.turn_id)
         return self.talk.touch(row, place)
 
-    def _event(self, row: Row, event: Item, place: Place) -> SkipReason | None:
+    def _event(self, row: Row, event: Item, place: SourceSpan) -> SkipReason | None:
         written = event.item is not None and event.item.type == "UserMessage"
         if written and self.prompts is Prompts.ITEMS:
             return events.user_item(self.talk, row, event, place)
         taker = events.EVENTS.get(event.type or "")
         return taker(self.talk, row, event, place) if taker is not None else SkipReason.EVENT
 
-    def _item(self, row: Row, item: Item, place: Place) -> SkipReason | None:
+    def _item(self, row: Row, item: Item, place: SourceSpan) -> SkipReason | None:
         kind = item.type or ""
         if row.payload is None and row.timestamp is None:
             self.talk.date(row)
@@ -102,7 +102,7 @@ class Reader:
             return self.talk.result(row, item, place)
         return {"reasoning": SkipReason.REASONING, "": SkipReason.STATE}.get(kind, SkipReason.OTHER)
 
-    def _message(self, row: Row, item: Item, place: Place) -> SkipReason | None:
+    def _message(self, row: Row, item: Item, place: SourceSpan) -> SkipReason | None:
         found = [text for text in texts(item.content) if not authorship.is_image_tag(text)]
         if item.role == "assistant":
             return self.talk.answer(row, "\n\n".join(found), ITEM, place)

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from turnetl.formats.base import Counts, ParsedArchive, Place, Probe
+from turnetl.formats.base import ParseCounts, ParsedArchive, Probe, SourceSpan
 from turnetl.formats.gemini.history import History
 from turnetl.formats.gemini.rows import KINDS, ROWS, Row, Update
 from turnetl.formats.gemini.turns import Reader
-from turnetl.formats.kit.documents import document, read_elements
+from turnetl.formats.kit.documents import parse_document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
-from turnetl.formats.kit.sessions import name_sessions
+from turnetl.formats.kit.session_ids import assign_session_ids
 from turnetl.skip_reasons import SkipReason
 
 _MESSAGES = "messages"
@@ -25,22 +25,22 @@ class GeminiJson:
     title = "Gemini CLI sessions up to 0.39 (JSON)"
     version = 2
 
-    def sniff(self, opening: Probe) -> bool:
+    def sniff(self, probe: Probe) -> bool:
         """Know the archive by its head and the messages in it; one cut off by its head alone."""
-        head = opening.first
-        if len(opening.rows) != 1 or not isinstance(head.get("sessionId"), str):
+        head = probe.first
+        if len(probe.rows) != 1 or not isinstance(head.get("sessionId"), str):
             return False
         if _MESSAGES not in head:
             return _is_head(head)
-        first = head.within(_MESSAGES)
+        first = head.object_at(_MESSAGES)
         if first is None:
             return _is_head(head) and head[_MESSAGES] == []
         known = first.get("type") in KINDS and isinstance(first.get("id"), str)
-        return known and not any(map(_is_of_another, head.each(_MESSAGES)))
+        return known and not any(map(_is_of_another, head.objects_at(_MESSAGES)))
 
     def read(self, data: bytes) -> ParsedArchive:
-        parts = document(data, _MESSAGES)
-        rows, counts = _Rows(), Counts()
+        parts = parse_document(data, _MESSAGES)
+        rows, counts = _Rows(), ParseCounts()
         read_elements(data, parts, ROWS, rows.take, counts)
         history = History()
         if (head := _head(parts.fields)) is not None:
@@ -53,12 +53,12 @@ class GeminiJsonl:
     title = "Gemini CLI sessions since 0.40 (JSONL)"
     version = 2
 
-    def sniff(self, opening: Probe) -> bool:
+    def sniff(self, probe: Probe) -> bool:
         """Know the archive by a session's head, or a line that only Gemini CLI writes."""
-        return any(map(_is_line, opening.rows))
+        return any(map(_is_line, probe.rows))
 
     def read(self, data: bytes) -> ParsedArchive:
-        rows, counts = _Rows(), Counts()
+        rows, counts = _Rows(), ParseCounts()
         read_lines(data, ROWS, rows.take, counts)
         return _reading(rows, History(), counts, grows=True)
 
@@ -70,14 +70,14 @@ class _Rows:
     Whether a row is used is known only when all rows are read. Until then its lines count as used.
     """
 
-    rows: list[tuple[Row, Place]] = field(default_factory=list)
+    rows: list[tuple[Row, SourceSpan]] = field(default_factory=list)
 
-    def take(self, row: Row, place: Place) -> None:
+    def take(self, row: Row, place: SourceSpan) -> None:
         self.rows.append((row, place))
 
-    def settle(self, counts: Counts, reasons: Mapping[int, SkipReason | None]) -> None:
+    def settle(self, counts: ParseCounts, reasons: Mapping[int, SkipReason | None]) -> None:
         """Recount the lines of rows that are not used; of several rows on a line one suffices."""
-        by_start: dict[int, tuple[Place, list[SkipReason | None]]] = {}
+        by_start: dict[int, tuple[SourceSpan, list[SkipReason | None]]] = {}
         for number, (_, place) in enumerate(self.rows):
             by_start.setdefault(place.start, (place, []))[1].append(reasons[number])
         for place, found in by_start.values():
@@ -87,7 +87,7 @@ class _Rows:
 
 
 def _reading(
-    rows: _Rows, history: History, counts: Counts, *, grows: bool = False
+    rows: _Rows, history: History, counts: ParseCounts, *, grows: bool = False
 ) -> ParsedArchive:
     """Make the turns of all rows; `grows`: the archive is written line by line."""
     for number, (row, place) in enumerate(rows.rows):
@@ -101,7 +101,7 @@ def _reading(
     counts.turns = len(reader.turns)
     for turn in reader.turns:
         turn.cwd = history.folders.get(turn.session_id)
-    name_sessions(reader.turns, None)
+    assign_session_ids(reader.turns, None)
     return ParsedArchive(reader.turns, counts, next(iter(history.folders.values()), None))
 
 
@@ -109,7 +109,7 @@ def _head(fields: Mapping[str, bytes]) -> Row | None:
     """Return what stands in a document beside its messages and is used."""
     pairs = [f'"{name}":'.encode() + fields[name] for name in _OF_ITSELF if name in fields]
     head = b"{" + b",".join(pairs) + b"}"
-    return ROWS.one(head)
+    return ROWS.decode_first(head)
 
 
 def _is_head(row: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from turnetl.formats.base import Place
+from turnetl.formats.base import SourceSpan
 from turnetl.formats.gemini import authorship
 from turnetl.formats.gemini.rows import KINDS, NOTICES, SPOKEN, Row, Update, texts_of
 from turnetl.skip_reasons import SkipReason
@@ -31,9 +31,9 @@ class Message:
     row: Row
     number: int
     """Of the row that holds this writing."""
-    place: Place
+    place: SourceSpan
     """Of the first writing."""
-    end: Place
+    end: SourceSpan
     """Of the last writing."""
     native_id: str
     """Empty where neither message nor session has an id."""
@@ -60,7 +60,7 @@ class History:
     _fresh: list[Message] = field(default_factory=list)
     """The messages behind the last answer that a model gave: among them may be copies."""
 
-    def take(self, number: int, row: Row, place: Place) -> None:
+    def take(self, number: int, row: Row, place: SourceSpan) -> None:
         """Take a row; the reasons of messages follow when their turns are made."""
         if row.rewind_to is not None:
             self._rewind(row.rewind_to)
@@ -99,7 +99,7 @@ class History:
         if folder is not None:
             self.folders.setdefault(self._session, folder)
 
-    def _write(self, number: int, row: Row, place: Place) -> None:
+    def _write(self, number: int, row: Row, place: SourceSpan) -> None:
         native = self._native(row.id)
         key = native or f"#{row.id or number}"
         before = self._known.get(key)
@@ -137,7 +137,7 @@ class History:
         self._gone |= {key: self._known[key] for key in left}
         self._find_copies()
 
-    def _replace(self, number: int, rows: list[Row] | None, place: Place) -> None:
+    def _replace(self, number: int, rows: list[Row] | None, place: SourceSpan) -> None:
         """Take all messages that the model is shown from now on; those known stay as they are."""
         self.note(number, SkipReason.SESSION_METADATA if rows is None else SkipReason.HISTORY)
         if not rows:

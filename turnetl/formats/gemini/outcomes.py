@@ -3,7 +3,7 @@
 from typing import Any
 
 from turnetl.formats.gemini.rows import Content, Response, ToolCall, parts_of
-from turnetl.formats.kit.calls import compact
+from turnetl.formats.kit.tool_input import compact_json
 
 FAILED = ("error", "cancelled")
 
@@ -44,4 +44,4 @@ def _shown(display: Any) -> str:
 def _text(value: Any) -> str:
     if value is None or isinstance(value, str):
         return value or ""
-    return compact(value)
+    return compact_json(value)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from turnetl.formats.kit.rows import Rows
+from turnetl.formats.kit.row_decoder import RowDecoder
 
 SPOKEN = ("gemini", "model", "assistant")
 NOTICES = ("info", "warning", "error")
@@ -96,7 +96,7 @@ class Row(msgspec.Struct, rename="camel"):
     rewind_to: str | None = msgspec.field(default=None, name="$rewindTo")
 
 
-ROWS = Rows(Row)
+ROWS = RowDecoder(Row)
 
 
 def parts_of(content: Content) -> list[Part]:

@@ -9,13 +9,21 @@ from typing import Annotated, Any
 
 import msgspec
 
-from turnetl.formats.base import Counts, ParsedArchive, Place, Probe, RawTurn, ToolUse, moment
+from turnetl.formats.base import (
+    ParseCounts,
+    ParsedArchive,
+    Probe,
+    RawToolCall,
+    RawTurn,
+    SourceSpan,
+    parse_time,
+)
 from turnetl.formats.gemini import authorship
-from turnetl.formats.kit.calls import call, compact
 from turnetl.formats.kit.jsonl import read_lines
-from turnetl.formats.kit.probe import Glimpse
-from turnetl.formats.kit.rows import Rows
-from turnetl.formats.kit.sessions import name_sessions
+from turnetl.formats.kit.probe import LazyObject
+from turnetl.formats.kit.row_decoder import RowDecoder
+from turnetl.formats.kit.session_ids import assign_session_ids
+from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.model import ClosedBy, SessionId
 from turnetl.skip_reasons import SkipReason
 
@@ -44,7 +52,7 @@ class _Event(msgspec.Struct):
     stats: _Stats | None = None
 
 
-_EVENTS = Rows(_Event)
+_EVENTS = RowDecoder(_Event)
 
 
 class GeminiStream:
@@ -52,9 +60,9 @@ class GeminiStream:
     title = "Gemini CLI runs printed with --output-format stream-json (JSONL)"
     version = 2
 
-    def sniff(self, opening: Probe) -> bool:
+    def sniff(self, probe: Probe) -> bool:
         """Know the archive by an event that only Gemini CLI prints."""
-        return any(map(_is_event, opening.rows))
+        return any(map(_is_event, probe.rows))
 
     def read(self, data: bytes) -> ParsedArchive:
         reader = _Reader()
@@ -62,7 +70,7 @@ class GeminiStream:
         return reader.reading()
 
 
-def _is_event(row: Glimpse) -> bool:
+def _is_event(row: LazyObject) -> bool:
     if not isinstance(row.get("timestamp"), str):
         return False
     kind = row.get("type")
@@ -78,7 +86,7 @@ def _is_event(row: Glimpse) -> bool:
 class _Reader:
     """Walks the events in file order."""
 
-    counts: Counts = field(default_factory=Counts)
+    counts: ParseCounts = field(default_factory=ParseCounts)
     turns: list[RawTurn] = field(default_factory=list)
     session: str = ""
     model: str | None = None
@@ -88,9 +96,9 @@ class _Reader:
     runs: int = 0
     is_speaking: bool = False
     """Whether the last event was a piece of an answer, which the next piece goes on with."""
-    uses: dict[str, ToolUse] = field(default_factory=dict)
+    uses: dict[str, RawToolCall] = field(default_factory=dict)
 
-    def take(self, event: _Event, place: Place) -> SkipReason | None:
+    def take(self, event: _Event, place: SourceSpan) -> SkipReason | None:
         """Take what the event holds; return the reason if that is nothing for a turn."""
         was_speaking, self.is_speaking = self.is_speaking, False
         if event.type == "init":
@@ -98,7 +106,7 @@ class _Reader:
         if event.type == "message" and event.role == "user":
             return self._user(event, place)
         if event.type == "tool_use":
-            self.counts.tool_uses += 1
+            self.counts.tool_calls += 1
         if event.type not in ("message", "tool_use", "tool_result", "result"):
             return SkipReason.ERROR if event.type == "error" else SkipReason.OTHER
         if self.turn is None:
@@ -110,7 +118,7 @@ class _Reader:
         for turn in self.turns:
             turn.assistant_texts = [text for text in turn.assistant_texts if text.strip()]
         self.counts.turns = len(self.turns)
-        name_sessions(self.turns, self.session or None)
+        assign_session_ids(self.turns, self.session or None)
         return ParsedArchive(self.turns, self.counts, None)
 
     def _init(self, event: _Event) -> SkipReason:
@@ -123,7 +131,7 @@ class _Reader:
         self.model = event.model or self.model
         return SkipReason.RUN_START
 
-    def _user(self, event: _Event, place: Place) -> SkipReason | None:
+    def _user(self, event: _Event, place: SourceSpan) -> SkipReason | None:
         text, reason = authorship.written(event.content)
         if not text:
             return reason
@@ -138,7 +146,7 @@ class _Reader:
             last_line=place.last_line,
             first_byte=place.start,
             last_byte=place.end,
-            started_at=moment(event.timestamp),
+            started_at=parse_time(event.timestamp),
             model=self.model,
         )
         _touch(self.turn, event, place)
@@ -147,7 +155,7 @@ class _Reader:
 
     def _native(self, event: _Event) -> str:
         """Return a prompt's id: its session and its moment, for a session may go on elsewhere."""
-        if not self.session or moment(event.timestamp) is None:
+        if not self.session or parse_time(event.timestamp) is None:
             return ""
         native = f"{self.session}@{event.timestamp}"
         if native in self.natives:
@@ -177,9 +185,9 @@ class _Reader:
         return None
 
     def _use(self, turn: RawTurn, event: _Event) -> None:
-        tool = ToolUse(event.tool_name or "", call(event.parameters))
+        tool = RawToolCall(event.tool_name or "", format_input(event.parameters))
         turn.tool_calls.append(tool)
-        turn.input_chars += len(compact(event.parameters))
+        turn.input_chars += len(compact_json(event.parameters))
         if event.tool_id is not None:
             self.uses[event.tool_id] = tool
 
@@ -189,7 +197,7 @@ class _Reader:
             return SkipReason.OTHER
         tool.is_error = event.status == "error"
         tool.result = _text(event.output) or _fault(event.error)
-        tool.ended_at = moment(event.timestamp)
+        tool.ended_at = parse_time(event.timestamp)
         return None
 
     def _end(self, turn: RawTurn, event: _Event) -> None:
@@ -200,9 +208,9 @@ class _Reader:
             turn.usage[f"run-{self.runs}"] = given
 
 
-def _touch(turn: RawTurn, event: _Event, place: Place) -> None:
+def _touch(turn: RawTurn, event: _Event, place: SourceSpan) -> None:
     turn.last_line, turn.last_byte = place.last_line, place.end
-    turn.ended_at = moment(event.timestamp) or turn.ended_at
+    turn.ended_at = parse_time(event.timestamp) or turn.ended_at
 
 
 def _fault(error: Any) -> str:
@@ -213,4 +221,4 @@ def _fault(error: Any) -> str:
 def _text(value: Any) -> str:
     if value is None or isinstance(value, str):
         return value or ""
-    return compact(value)
+    return compact_json(value)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from turnetl.formats.base import Counts, RawTurn, ToolUse, moment
+from turnetl.formats.base import ParseCounts, RawToolCall, RawTurn, parse_time
 from turnetl.formats.gemini import authorship
 from turnetl.formats.gemini.history import Message
 from turnetl.formats.gemini.outcomes import FAILED, outcome_of, response_text, responses_in
@@ -16,7 +16,7 @@ from turnetl.formats.gemini.rows import (
     parts_of,
     texts_of,
 )
-from turnetl.formats.kit.calls import call, compact
+from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.model import ClosedBy, SessionId
 from turnetl.skip_reasons import SkipReason
 
@@ -36,11 +36,11 @@ class Reader:
 
     note: Callable[[int, SkipReason | None], None]
     """Is told what became of each row, by its number."""
-    counts: Counts = field(default_factory=Counts)
+    counts: ParseCounts = field(default_factory=ParseCounts)
     turns: list[RawTurn] = field(default_factory=list)
-    uses: dict[str, ToolUse] = field(default_factory=dict)
+    uses: dict[str, RawToolCall] = field(default_factory=dict)
     """Calls by their ids: a call that is written again is the same."""
-    open_uses: dict[str, ToolUse] = field(default_factory=dict)
+    open_uses: dict[str, RawToolCall] = field(default_factory=dict)
     """Those of the calls that nothing came of so far."""
     command: tuple[Message, str] | None = None
     """What may be a command of the client's; if the model answers it was none."""
@@ -62,7 +62,7 @@ class Reader:
 
     def _sidechain(self, row: Row) -> SkipReason:
         self.counts.sidechain_rows += 1
-        self.counts.tool_uses += len(calls_of(row))
+        self.counts.tool_calls += len(calls_of(row))
         return SkipReason.SIDECHAIN
 
     def _user(self, message: Message) -> SkipReason | None:
@@ -85,7 +85,7 @@ class Reader:
         if use is None:
             return False
         use.result, use.is_error = response_text(response)
-        use.ended_at = moment(timestamp)
+        use.ended_at = parse_time(timestamp)
         return True
 
     def _steer(self, message: Message) -> bool:
@@ -112,14 +112,18 @@ class Reader:
 
     def _spoken(self, message: Message) -> SkipReason | None:
         row = message.row
-        calls = [call for call in calls_of(row) if call.id is None or call.id not in self.uses]
+        calls = [
+            format_input
+            for format_input in calls_of(row)
+            if format_input.id is None or format_input.id not in self.uses
+        ]
         texts = texts_of(row.content) + texts_of(row.parts)
         said = [text for text in texts if not authorship.is_canned(text)]
         is_made_up = _is_made_up(row, said, calls)
         if self.command is not None and not is_made_up:
             self.note(self.command[0].number, None)
             self._prompt(*self.command)
-        self.counts.tool_uses += len(calls)
+        self.counts.tool_calls += len(calls)
         if not self.turns:
             self._remember(calls)
             return SkipReason.PREAMBLE
@@ -129,7 +133,9 @@ class Reader:
         return None
 
     def _remember(self, calls: list[ToolCall]) -> None:
-        self.uses |= {one.id: ToolUse(one.name or "", "") for one in calls if one.id is not None}
+        self.uses |= {
+            one.id: RawToolCall(one.name or "", "") for one in calls if one.id is not None
+        }
 
     def _answered(
         self, turn: RawTurn, message: Message, said: list[str], calls: list[ToolCall]
@@ -150,10 +156,12 @@ class Reader:
 
     def _use(self, turn: RawTurn, one: ToolCall) -> None:
         outcome, failed = outcome_of(one)
-        tool = ToolUse(one.name or "", call(one.args), outcome, failed, moment(one.timestamp))
+        tool = RawToolCall(
+            one.name or "", format_input(one.args), outcome, failed, parse_time(one.timestamp)
+        )
         turn.tool_calls.append(tool)
         turn.ended_at = _latest(turn.ended_at, tool.ended_at)
-        turn.input_chars += len(compact(one.args))
+        turn.input_chars += len(compact_json(one.args))
         turn.subagent_prompts += _task(one)
         if one.id is not None:
             self.uses[one.id] = tool
@@ -166,7 +174,7 @@ class Reader:
     def _touch(self, turn: RawTurn, message: Message) -> None:
         turn.last_line = max(turn.last_line, message.end.last_line)
         turn.last_byte = max(turn.last_byte, message.end.end)
-        turn.ended_at = _latest(turn.ended_at, moment(message.row.timestamp))
+        turn.ended_at = _latest(turn.ended_at, parse_time(message.row.timestamp))
 
     def _prompt(self, message: Message, text: str) -> None:
         """Start a turn, and end the one before it."""
@@ -183,7 +191,7 @@ class Reader:
             first_byte=message.place.start,
             last_byte=message.place.end,
             prompt_id=message.row.id,
-            started_at=moment(message.row.timestamp),
+            started_at=parse_time(message.row.timestamp),
         )
         self._touch(turn, message)
         self.turns.append(turn)

@@ -1,1 +1,1 @@
-"""What formats are made with: lines, documents and rows read, mended, placed and counted."""
+"""Tools shared by formats: reading, repairing, locating and counting lines, documents and rows."""

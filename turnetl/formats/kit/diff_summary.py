@@ -1,55 +1,56 @@
-"""What a change to a file is about, in a few of its lines.
+"""A summary of a change to a file, made of a few of its lines.
 
-The first line that went or came, then what has a name (functions, classes, headings), then others
-as long as there is room. Lines are whole and stay lines: a secret must still be known as one.
+It has the first removed or added line, then lines that name something (functions, classes,
+headings), then others as far as they fit. Lines stay complete and separate, because a secret must
+still be detected in them.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-_GONE, _CAME = 80, 260
-"""Characters of lines that went and that came."""
+_REMOVED, _ADDED = 80, 260
+"""Characters of removed lines and of added lines."""
 _LINE = 500
-"""Characters of the first line, whatever the room."""
-_LOOKED_AT = 500
-"""Changed lines that are looked at."""
+"""Characters of the first line, whatever the limit."""
+_EXAMINED = 500
+"""Changed lines that are examined."""
 _KEY = re.compile("-----(?:BEGIN|END)")
-"""Stands around a secret over many lines: but for the first line none is told."""
+"""Encloses a secret of many lines: then only the first line is used."""
 _WORDS = re.compile(r"\w")
-"""A line without any says nothing by itself."""
-_NAMES = (
+"""A line without any is not informative."""
+_DEFINITIONS = (
     *("def ", "async def ", "class ", "func ", "fn ", "pub fn ", "pub struct ", "function "),
     *("export ", "interface ", "struct ", "enum ", "trait ", "impl ", "type ", "public "),
     *("#", "CREATE TABLE", "module ", "resource "),
 )
 
 
-def gist(gone: Iterable[str], came: Iterable[str]) -> str:
-    """Return `- what went + what came`, either only if there is any."""
-    told = ("\n".join(_telling(gone, _GONE)), "\n".join(_telling(came, _CAME)))
-    return " ".join(f"{sign} {lines}" for sign, lines in zip("-+", told, strict=True) if lines)
+def summarize_changes(removed: Iterable[str], added: Iterable[str]) -> str:
+    """Return `- removed lines + added lines`, each part only if it has lines."""
+    parts = ("\n".join(_informative(removed, _REMOVED)), "\n".join(_informative(added, _ADDED)))
+    return " ".join(f"{sign} {lines}" for sign, lines in zip("-+", parts, strict=True) if lines)
 
 
-def changed(text: str, *, but_not_in: str) -> Iterator[str]:
-    """Yield the lines of a text that another one does not have, without blanks around them."""
+def changed_lines(text: str, *, but_not_in: str) -> Iterator[str]:
+    """Yield the lines of a text that another text does not have, without surrounding blanks."""
     if not text:
         return
     others = set(map(str.strip, but_not_in.splitlines()))
     for line in text.splitlines():
-        if (bare := line.strip()) and bare not in others:
-            yield bare
+        if (stripped := line.strip()) and stripped not in others:
+            yield stripped
 
 
-def _telling(changed: Iterable[str], room: int) -> list[str]:
-    """Return the lines that tell most, in their order."""
-    lines = list(dict.fromkeys(islice(filter(_WORDS.search, changed), _LOOKED_AT)))
+def _informative(changed: Iterable[str], limit: int) -> list[str]:
+    """Return the most informative lines, in their order."""
+    lines = list(dict.fromkeys(islice(filter(_WORDS.search, changed), _EXAMINED)))
     if not lines or any(map(_KEY.search, lines)):
         return [line[:_LINE] for line in lines[:1]]
-    by_name = sorted(range(1, len(lines)), key=lambda at: not lines[at].startswith(_NAMES))
-    taken, left = {0}, room - len(lines[0])
-    for at in by_name:
-        if len(lines[at]) < left:
-            taken.add(at)
-            left -= len(lines[at]) + 1
-    return [lines[at][:_LINE] for at in sorted(taken)]
+    by_rank = sorted(range(1, len(lines)), key=lambda at: not lines[at].startswith(_DEFINITIONS))
+    selected, remaining = {0}, limit - len(lines[0])
+    for at in by_rank:
+        if len(lines[at]) < remaining:
+            selected.add(at)
+            remaining -= len(lines[at]) + 1
+    return [lines[at][:_LINE] for at in sorted(selected)]

@@ -1,7 +1,7 @@
-"""An archive as one JSON document: an array of elements, or an object that holds one.
+"""An archive as one JSON document: an array of elements, or an object with one such array.
 
-Every element knows its lines and bytes, so that a turn leads back to them although the document as
-a whole is one value. A document that is cut off gives the elements before the cut.
+Every element has a span, so that a turn leads back to its lines and bytes. A truncated document
+gives the elements before the truncation.
 """
 
 import re
@@ -12,226 +12,215 @@ from typing import TypeVar
 
 import msgspec
 
-from turnetl.formats.kit.json_scanner import Scan
-from turnetl.formats.kit.lines import lines, without_mark
-from turnetl.formats.kit.places import Counts, Place
-from turnetl.formats.kit.rows import Rows
-from turnetl.formats.kit.shallow_json import UNREADABLE, is_whole, object_of, whole_characters
+from turnetl.formats.kit.counts import ParseCounts
+from turnetl.formats.kit.json_scanner import JsonScanner
+from turnetl.formats.kit.lines import blank_bom, iter_lines
+from turnetl.formats.kit.row_decoder import RowDecoder
+from turnetl.formats.kit.shallow_json import (
+    DECODE_ERRORS,
+    is_single_value,
+    replace_lone_surrogates,
+    shallow_object,
+)
+from turnetl.formats.kit.spans import SourceSpan
 from turnetl.skip_reasons import SkipReason
 
 _LINES = 64
-_SIGHT = 64
-"""Bytes by which a part is looked for."""
+"""Lines that `is_document` examines."""
+_NEEDLE = 64
+"""Bytes of a value that are searched for to locate it."""
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
-_between = re.compile(rb"[\s,]*").match
+_separator = re.compile(rb"[\s,]*").match
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A document in pieces."""
+class JsonDocument:
+    """A document split into its elements."""
 
     fields: dict[str, bytes]
-    """What stands in the root object beside the elements; empty if the root is an array."""
+    """The other fields of the root object; empty if the root is an array."""
     elements: list[tuple[int, bytes]]
-    """Offset and bytes of each, in order."""
-    broken_at: int | None = None
-    """Offset of what is no JSON; what stands behind it is not among the elements."""
+    """Offset and bytes of each element, in order."""
+    invalid_at: int | None = None
+    """Offset of the first invalid JSON; content after it is in no element."""
 
 
 def is_document(data: bytes) -> bool:
-    """Say whether the archive is one JSON value and not one a line."""
-    found = (line.strip() for _, _, line in islice(lines(without_mark(data)), _LINES))
-    heads = filter(None, found)
-    first = next(heads, b"")
+    """Return whether the archive is one JSON value and not one value per line."""
+    lines = (line.strip() for _, _, line in islice(iter_lines(blank_bom(data)), _LINES))
+    starts = filter(None, lines)
+    first = next(starts, b"")
     if not first or _is_object(first):
         return False
-    others = list(heads)
-    lists = len(others) > 0 and first.startswith(b"[") and is_whole(first)
-    return is_whole(without_mark(data)) or not (lists or any(map(_is_object, others)))
+    others = list(starts)
+    array_lines = len(others) > 0 and first.startswith(b"[") and is_single_value(first)
+    if is_single_value(blank_bom(data)):
+        return True
+    return not (array_lines or any(map(_is_object, others)))
 
 
-def document(data: bytes, key: str | None = None) -> Document:
-    """Take a document apart. Never raises.
+def parse_document(data: bytes, key: str | None = None) -> JsonDocument:
+    """Split a document into its elements. Never raises.
 
     Args:
         data: the whole archive.
-        key: where in the root object the array of elements stands. A root that is an array is the
-            array itself; a root object without the key is the only element.
+        key: the field of the root object that holds the array of elements. A root that is an array
+            is the array itself; a root object without the key is the only element.
     """
-    data = without_mark(data)
+    data = blank_bom(data)
     try:
-        return _whole(data, key)
-    except UNREADABLE:
-        return _crooked(data, key)
+        return _parse(data, key)
+    except DECODE_ERRORS:
+        return _parse_damaged(data, key)
 
 
 def read_elements(
     data: bytes,
-    parts: Document,
-    rows: Rows[_Row],
-    take: Callable[[_Row, Place], SkipReason | None],
-    counts: Counts,
+    document: JsonDocument,
+    decoder: RowDecoder[_Row],
+    handle: Callable[[_Row, SourceSpan], SkipReason | None],
+    counts: ParseCounts,
 ) -> None:
-    """Hand every element to `take`, and count every line of the archive under one word.
+    """Pass every element to `handle`, and count every line of the archive under one reason.
 
     Args:
         data: the whole archive.
-        parts: what `document` made of it.
-        rows: how an element is read.
-        take: returns None if the element gave something to a turn, else the reason why not.
-        counts: is added to. A line of several elements is counted with the first of them.
+        document: the result of `parse_document`.
+        decoder: decodes an element.
+        handle: returns None if the element added something to a turn, else the reason why not.
+        counts: is added to. A line with several elements is counted with the first of them.
     """
-    verdicts = [(place, _taken(rows, raw, place, take)) for place, raw in places(data, parts)]
-    count_elements(data, parts, verdicts, counts)
+    verdicts = []
+    for span, raw in element_spans(data, document):
+        row = decoder.decode_first(raw)
+        verdicts.append((span, handle(row, span) if row is not None else SkipReason.NOT_AN_OBJECT))
+    count_elements(data, document, verdicts, counts)
 
 
-def places(data: bytes, parts: Document) -> Iterator[tuple[Place, bytes]]:
-    """Yield the place and the bytes of each element."""
+def element_spans(data: bytes, document: JsonDocument) -> Iterator[tuple[SourceSpan, bytes]]:
+    """Yield the span and the bytes of each element."""
     line, at, counted = 1, 0, 0
-    for start, raw in parts.elements:
+    for start, raw in document.elements:
         line, at = line + data.count(b"\n", at, start), start
         last = line + raw.count(b"\n")
-        yield Place(line, last, start, start + len(raw), last - max(counted, line - 1)), raw
+        yield SourceSpan(line, last, start, start + len(raw), last - max(counted, line - 1)), raw
         counted = last
 
 
 def count_elements(
     data: bytes,
-    parts: Document,
-    verdicts: Iterable[tuple[Place, SkipReason | None]],
-    counts: Counts,
+    document: JsonDocument,
+    verdicts: Iterable[tuple[SourceSpan, SkipReason | None]],
+    counts: ParseCounts,
     *,
     between: SkipReason = SkipReason.ENVELOPE,
 ) -> None:
-    """Count every line of the archive under one word: see `read_elements`.
+    """Count every line of the archive under one reason, as `read_elements` does.
 
     Args:
         data: the whole archive.
-        parts: what `document` made of it.
-        verdicts: of each element, in order: None if it gave something to a turn, else why not.
+        document: the result of `parse_document`.
+        verdicts: of each element, in order: None if it added something to a turn, else why not.
         counts: is added to.
-        between: the word for lines that hold nothing of an element.
+        between: the reason for lines without any element.
     """
     total = data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
     counts.lines += total
     counted = 0
-    for place, reason in verdicts:
-        _count(counts, between, place.line - 1 - counted)
-        _count(counts, reason, place.lines)
-        counted = place.last_line
-    if parts.broken_at is None:
-        _count(counts, between, total - counted)
+    for span, reason in verdicts:
+        counts.count(between, span.line - 1 - counted)
+        counts.count(reason, span.lines)
+        counted = span.last_line
+    if document.invalid_at is None:
+        counts.count(between, total - counted)
     else:
-        _count_broken(data, parts.broken_at, counts, total - counted)
+        counts.count(SkipReason.INVALID_JSON, total - counted)
+        counts.count_values(0, data.count(b"\n", 0, document.invalid_at) + 1)
 
 
-def torn(data: bytes) -> Iterator[dict[str, msgspec.Raw]]:
-    """Yield the root of a torn document, or the objects in its array, as far as they go."""
-    parts = _torn(without_mark(data), None)
-    if parts.fields:
-        yield {key: msgspec.Raw(value) for key, value in parts.fields.items()}
-    for _, raw in parts.elements:
+def partial_objects(data: bytes) -> Iterator[dict[str, msgspec.Raw]]:
+    """Yield the valid part of a damaged document's root, or the valid objects in its array."""
+    document = _parse_partially(blank_bom(data), None)
+    if document.fields:
+        yield {key: msgspec.Raw(value) for key, value in document.fields.items()}
+    for _, raw in document.elements:
         try:
-            yield object_of(raw)
-        except UNREADABLE:
+            yield shallow_object(raw)
+        except DECODE_ERRORS:
             continue
 
 
 def _is_object(line: bytes) -> bool:
     try:
-        return line.startswith(b"{") and bool(object_of(line))
-    except UNREADABLE:
+        return line.startswith(b"{") and bool(shallow_object(line))
+    except DECODE_ERRORS:
         return False
 
 
-def _whole(data: bytes, key: str | None) -> Document:
+def _parse(data: bytes, key: str | None) -> JsonDocument:
     if data.lstrip().startswith(b"["):
-        return Document({}, _placed(data, _array(data), 0))
+        return JsonDocument({}, _with_offsets(data, _array(data), 0))
     fields = {name: bytes(raw) for name, raw in _object(data).items()}
     if key not in fields or key is None:
         start = len(data) - len(data.lstrip())
-        return Document(fields, [(start, data.strip())])
+        return JsonDocument(fields, [(start, data.strip())])
     array = fields.pop(key)
-    return Document(fields, _placed(data, _array(array), _find(data, array)))
+    return JsonDocument(fields, _with_offsets(data, _array(array), _find(data, array)))
 
 
-def _crooked(data: bytes, key: str | None) -> Document:
-    """Take apart what is no JSON as it stands: some halves of characters, or a document torn."""
+def _parse_damaged(data: bytes, key: str | None) -> JsonDocument:
+    """Parse invalid JSON: a document with lone surrogates, or a truncated one."""
     try:
-        return _whole(whole_characters(data), key)
-    except UNREADABLE:
-        return _torn(data, key)
+        return _parse(replace_lone_surrogates(data), key)
+    except DECODE_ERRORS:
+        return _parse_partially(data, key)
 
 
-def _find(data: bytes, part: bytes) -> int:
-    """Return where a part stands that may be almost all there is: faster than to look for it."""
-    at = data.find(part[:_SIGHT])
-    while not data.startswith(part, at):
-        at = data.find(part[:_SIGHT], at + 1)
+def _find(data: bytes, value: bytes) -> int:
+    """Return the offset of a value that may be most of the data: faster than `data.find(value)`."""
+    at = data.find(value[:_NEEDLE])
+    while not data.startswith(value, at):
+        at = data.find(value[:_NEEDLE], at + 1)
     return at
 
 
-def _placed(data: bytes, elements: list[msgspec.Raw], start: int) -> list[tuple[int, bytes]]:
-    """Return the elements of the array at an offset, each with its own."""
-    found = []
+def _with_offsets(data: bytes, elements: list[msgspec.Raw], start: int) -> list[tuple[int, bytes]]:
+    """Return the elements of the array that starts at an offset, each with its own offset."""
+    located = []
     start = data.find(b"[", start) + 1
     for element in elements:
         raw = bytes(element)
-        start = _behind_comma(data, start)
-        found.append((start, raw))
+        start = _after_separator(data, start)
+        located.append((start, raw))
         start += len(raw)
-    return found
+    return located
 
 
-def _behind_comma(data: bytes, at: int) -> int:
-    found = _between(data, at)
-    return found.end() if found is not None else at
+def _after_separator(data: bytes, at: int) -> int:
+    separator = _separator(data, at)
+    return separator.end() if separator is not None else at
 
 
-def _torn(data: bytes, key: str | None) -> Document:
-    """Take apart as much of a document as is JSON."""
-    scan = Scan(data)
-    if scan.opens("["):
-        elements = list(scan.values("]"))
-        scan.ends()
-        return Document({}, elements, scan.broken_at)
+def _parse_partially(data: bytes, key: str | None) -> JsonDocument:
+    """Parse a document up to its first invalid JSON."""
+    scanner = JsonScanner(data)
+    if scanner.skip("["):
+        elements = list(scanner.values("]"))
+        scanner.end()
+        return JsonDocument({}, elements, scanner.invalid_at)
     fields: dict[str, bytes] = {}
-    found: list[tuple[int, bytes]] = []
-    if scan.opens("{"):
-        for name in scan.names():
-            if scan.opens("["):
-                values = list(scan.values("]"))
-                found += values if name == key else []
+    elements = []
+    if scanner.skip("{"):
+        for name in scanner.field_names():
+            if scanner.skip("["):
+                values = list(scanner.values("]"))
+                elements += values if name == key else []
                 fields[name] = b"[%s]" % b",".join(raw for _, raw in values)
-            elif (value := scan.value()) is not None:
+            elif (value := scanner.value()) is not None:
                 fields[name] = value[1]
     fields.pop(key or "", None)
-    scan.ends()
-    return Document(fields, found, scan.broken_at)
-
-
-def _taken(
-    rows: Rows[_Row], raw: bytes, place: Place, take: Callable[[_Row, Place], SkipReason | None]
-) -> SkipReason | None:
-    row = rows.one(raw)
-    return take(row, place) if row is not None else SkipReason.NOT_AN_OBJECT
-
-
-def _count(counts: Counts, reason: SkipReason | None, number: int) -> None:
-    if number <= 0:
-        return
-    if reason is None:
-        counts.used += number
-    else:
-        counts.skipped[reason] += number
-
-
-def _count_broken(data: bytes, broken_at: int, counts: Counts, number: int) -> None:
-    """Count the lines behind the last element of a torn document."""
-    _count(counts, SkipReason.INVALID_JSON, number)
-    counts.bad_lines += 1
-    if counts.first_broken_line is None:
-        counts.first_broken_line = data.count(b"\n", 0, broken_at) + 1
+    scanner.end()
+    return JsonDocument(fields, elements, scanner.invalid_at)

@@ -1,65 +1,68 @@
-"""An archive as lines of JSON: every line read, mended if crooked, and counted."""
+"""An archive in JSON Lines: every line is decoded, repaired if it is damaged, and counted."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
 
-from turnetl.formats.kit.documents import document, is_document, read_elements
-from turnetl.formats.kit.lines import lines, without_mark
-from turnetl.formats.kit.places import Counts, Place
-from turnetl.formats.kit.rows import Rows
+from turnetl.formats.kit.counts import ParseCounts
+from turnetl.formats.kit.documents import is_document, parse_document, read_elements
+from turnetl.formats.kit.lines import blank_bom, iter_lines
+from turnetl.formats.kit.row_decoder import RowDecoder
+from turnetl.formats.kit.spans import SourceSpan
 from turnetl.skip_reasons import SkipReason
 
 _HEAD = 4096
-"""Bytes in which an archive begins, blanks before it and all."""
+"""Bytes in which the first JSON value must start; leading blanks count."""
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 
 def read_lines(
-    data: bytes, rows: Rows[_Row], take: Callable[[_Row, Place], SkipReason | None], counts: Counts
+    data: bytes,
+    decoder: RowDecoder[_Row],
+    handle: Callable[[_Row, SourceSpan], SkipReason | None],
+    counts: ParseCounts,
 ) -> None:
-    """Hand every row to `take`, in file order, and count every line under exactly one word.
+    """Pass every row to `handle`, in file order, and count every line under exactly one reason.
 
-    Rows that were saved as one array are read as if each had its line.
+    Rows that were saved as one JSON array are read as if each had a line of its own.
 
     Args:
         data: the whole archive.
-        rows: how a line is read.
-        take: returns None if the row gave something to a turn, else the reason why not.
+        decoder: decodes a line.
+        handle: returns None if the row added something to a turn, else the reason why not.
         counts: is added to.
     """
-    if without_mark(data[:_HEAD]).lstrip().startswith(b"[") and is_document(data):
-        read_elements(data, document(data), rows, take, counts)
+    if blank_bom(data[:_HEAD]).lstrip().startswith(b"[") and is_document(data):
+        read_elements(data, parse_document(data), decoder, handle, counts)
         return
-    for number, start, line in lines(data):
+    for number, start, line in iter_lines(data):
         counts.lines += 1
-        place = Place(number, number, start, start + len(line))
-        row = rows.read(line)
-        reason = take(row, place) if row is not None else _crooked(line, rows, take, place, counts)
+        span = SourceSpan(number, number, start, start + len(line))
+        row = decoder.decode(line)
+        if row is not None:
+            reason = handle(row, span)
+        else:
+            reason = _read_damaged(line, decoder, handle, span, counts)
         if reason is None:
             counts.used += 1
         else:
             counts.skipped[reason] += 1
 
 
-def _crooked(
+def _read_damaged(
     line: bytes,
-    rows: Rows[_Row],
-    take: Callable[[_Row, Place], SkipReason | None],
-    place: Place,
-    counts: Counts,
+    decoder: RowDecoder[_Row],
+    handle: Callable[[_Row, SourceSpan], SkipReason | None],
+    span: SourceSpan,
+    counts: ParseCounts,
 ) -> SkipReason | None:
     if not line.strip():
         counts.blank_lines += 1
         return SkipReason.BLANK
-    found, values = rows.mend(line)
-    if values != 1:
-        counts.bad_lines += 1
-        counts.glued_lines += values > 1
-        if values < 1 and counts.first_broken_line is None:
-            counts.first_broken_line = place.line
-    reasons = [take(row, place) for row in found]
+    rows, values = decoder.decode_damaged(line)
+    counts.count_values(values, span.line)
+    reasons = [handle(row, span) for row in rows]
     if None in reasons:
         return None
     if reasons:

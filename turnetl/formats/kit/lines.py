@@ -1,13 +1,13 @@
-"""An archive as lines."""
+"""Iteration over the lines of an archive, and blanking of bytes before its first JSON value."""
 
 from collections.abc import Iterator
 
-_MARK = b"\xef\xbb\xbf"
+_BOM = b"\xef\xbb\xbf"
 _NEWLINE = 0x0A
 
 
-def lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (number from 1, offset, line) of each line, cut at the byte 0x0A only.
+def iter_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (number from 1, offset, line) of each line. Only the byte 0x0A ends a line.
 
     A final newline ends the last line and starts no other.
     """
@@ -19,14 +19,17 @@ def lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         number, start = number + 1, end + 1
 
 
-def without_mark(data: bytes) -> bytes:
-    """Return the bytes with blanks for a byte order mark: every offset stays what it is."""
-    return b"   " + data[3:] if data.startswith(_MARK) else data
+def blank_bom(data: bytes) -> bytes:
+    """Return the bytes with blanks in place of a byte order mark, so that offsets stay valid."""
+    return b"   " + data[3:] if data.startswith(_BOM) else data
 
 
-def without_words(data: bytes, words: bytes) -> bytes:
-    """Return the bytes with blanks for what a tool printed before the JSON, if it begins so."""
-    if not data.startswith(words):
+def blank_prefix(data: bytes, prefix: bytes) -> bytes:
+    """Return the bytes with blanks up to the first brace if they start with the prefix.
+
+    Some tools print a message before the JSON. Offsets and line numbers stay valid.
+    """
+    if not data.startswith(prefix):
         return data
     end = max(data.find(b"{"), 0)
     return b"".join(b"\n" if byte == _NEWLINE else b" " for byte in data[:end]) + data[end:]

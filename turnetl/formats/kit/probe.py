@@ -1,34 +1,34 @@
-"""How an archive begins: all that a format is told by, never its name.
+"""The start of an archive: the only thing by which a format is recognised, never a file name.
 
-An archive is lines of JSON, or one JSON document over many lines. Either way it is looked at as a
-few objects, the insides of which stay undecoded until somebody asks for them.
+An archive is JSON Lines, one JSON document, or concatenated JSON objects. In each case the probe
+holds its first objects, and decodes their values only when they are read.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
-from typing import Any, overload
+from typing import Any
 
 import msgspec
 
-from turnetl.formats.kit.documents import is_document, torn
-from turnetl.formats.kit.json_sequence import pieces
-from turnetl.formats.kit.lines import lines, without_mark, without_words
-from turnetl.formats.kit.shallow_json import UNREADABLE, array_of, object_of
+from turnetl.formats.kit.concatenated_json import split_objects
+from turnetl.formats.kit.documents import is_document, partial_objects
+from turnetl.formats.kit.lines import blank_bom, blank_prefix, iter_lines
+from turnetl.formats.kit.shallow_json import DECODE_ERRORS, shallow_array, shallow_object
 
 _ROWS = 64
-"""Lines looked at, or elements of an array: an archive may begin with rows that name nothing."""
+"""Lines or elements examined: an archive may start with rows that identify no format."""
 _BYTES = 1 << 20
-"""Of lines looked at; the first is looked at whatever its length."""
+"""Bytes of lines examined. The first line is examined whatever its length."""
 _HEAD = 4096
-"""Bytes in which a value begins, blanks before it and all."""
+"""Bytes in which a value must start; leading blanks count."""
 
 
-class Glimpse(Mapping[str, Any]):
-    """A JSON object, seen from outside: a value is decoded when it is asked for.
+class LazyObject(Mapping[str, Any]):
+    """A JSON object whose values are decoded when they are read.
 
-    A value that is no JSON is None; half a character in one, or bytes that are none, hide nothing.
+    A value that is not valid JSON is None. A lone surrogate or invalid UTF-8 is replaced.
     """
 
     def __init__(self, raw: Mapping[str, msgspec.Raw]) -> None:
@@ -37,8 +37,8 @@ class Glimpse(Mapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         try:
             return msgspec.json.decode(self._raw[key])
-        except UNREADABLE:
-            return _mended(bytes(self._raw[key]))
+        except DECODE_ERRORS:
+            return _decode_damaged(bytes(self._raw[key]))
 
     def __contains__(self, key: object) -> bool:
         return key in self._raw
@@ -49,122 +49,103 @@ class Glimpse(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._raw)
 
-    def within(self, key: str) -> "Glimpse | None":
-        """Return the object that stands under a key, or first in the list that stands there."""
-        return next(iter(self.each(key)), None)
+    def object_at(self, key: str) -> "LazyObject | None":
+        """Return the object under a key, or the first object of the array under it."""
+        return next(iter(self.objects_at(key)), None)
 
-    def each(self, key: str) -> "tuple[Glimpse, ...]":
-        """Return the first objects in the list that stands under a key, or the object itself."""
+    def objects_at(self, key: str) -> "tuple[LazyObject, ...]":
+        """Return the first objects of the array under a key, or the object under it."""
         raw = self._raw.get(key)
-        return tuple(_glimpses(bytes(raw))) if raw is not None else ()
+        return tuple(_lazy_objects(bytes(raw))) if raw is not None else ()
 
 
-class _AsAsked(Sequence[Glimpse]):
-    """Objects that are read when they are asked for: most archives are known by the first few."""
+class LazyRows:
+    """Objects that are read once each, and only as far as a caller iterates."""
 
-    def __init__(self, rest: Iterator[Glimpse]) -> None:
-        self._rest = rest
-        self._read: list[Glimpse] = []
+    def __init__(self, rows: Iterator[LazyObject]) -> None:
+        self._remaining = rows
+        self._read: list[LazyObject] = []
 
-    @overload
-    def __getitem__(self, at: int) -> Glimpse: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Glimpse]: ...
-    def __getitem__(self, at: int | slice) -> Glimpse | list[Glimpse]:
-        wanted = max(0, at + 1 - len(self._read)) if isinstance(at, int) and at >= 0 else None
-        self._read += islice(self._rest, wanted)
-        return self._read[at]
-
-    def __len__(self) -> int:
-        return len(self[:])
-
-
-class Rows:
-    """Objects that are looked at one by one, as far as somebody asks, and each but once."""
-
-    def __init__(self, rows: Iterator[Glimpse]) -> None:
-        self._rest = rows
-        self._seen: list[Glimpse] = []
-
-    def __iter__(self) -> Iterator[Glimpse]:
+    def __iter__(self) -> Iterator[LazyObject]:
         at = 0
-        while at < len(self._seen) or self._look():
-            yield self._seen[at]
+        while at < len(self._read) or self._read_next():
+            yield self._read[at]
             at += 1
 
     def __len__(self) -> int:
-        while self._look():
+        while self._read_next():
             pass
-        return len(self._seen)
+        return len(self._read)
 
-    def _look(self) -> bool:
-        """Look at one more; return whether there was one."""
-        found = [*islice(self._rest, 1)]
-        self._seen += found
-        return bool(found)
+    def _read_next(self) -> bool:
+        """Read one more object; return whether there was one."""
+        rows = [*islice(self._remaining, 1)]
+        self._read += rows
+        return bool(rows)
 
 
 class Probe:
     """The first objects of an archive."""
 
     def __init__(self, data: bytes) -> None:
-        self._data = without_mark(data)
+        self._data = blank_bom(data)
 
     @cached_property
-    def rows(self) -> "Rows":
-        """The objects on the first lines; of a document the root, or the first in its array.
+    def rows(self) -> LazyRows:
+        """The objects on the first lines, or the first concatenated objects.
 
-        Of documents one after another the first ones.
+        Of a document: the root object, or the first objects of the root array.
         """
         data = self._data
-        return Rows(_in_document(data) if is_document(data) else _on_lines(data))
+        return LazyRows(_in_document(data) if is_document(data) else _on_lines(data))
 
     @property
-    def first(self) -> Glimpse:
-        """The first of `rows`; an empty one if there is none."""
-        return next(iter(self.rows), Glimpse({}))
+    def first(self) -> LazyObject:
+        """The first of `rows`; an empty object if there is none."""
+        return next(iter(self.rows), LazyObject({}))
 
-    def behind(self, words: bytes) -> "Probe":
-        """Return the opening of what stands behind words that a tool printed, if it has some."""
-        data = without_words(self._data, words)
+    def after_prefix(self, prefix: bytes) -> "Probe":
+        """Return the probe of the content after a message that a tool printed, if there is one."""
+        data = blank_prefix(self._data, prefix)
         return self if data is self._data else Probe(data)
 
 
-# These know the bytes and not the opening: an opening that led to itself would keep them in memory.
-def _in_document(data: bytes) -> Iterator[Glimpse]:
-    whole = tuple(_glimpses(data)) or tuple(_in_pieces(data))
-    yield from whole or map(Glimpse, islice(torn(data), _ROWS))
+# Functions of the bytes, not methods: a probe in a reference cycle would stay in memory.
+def _in_document(data: bytes) -> Iterator[LazyObject]:
+    rows = tuple(_lazy_objects(data)) or tuple(_concatenated(data))
+    yield from rows or map(LazyObject, islice(partial_objects(data), _ROWS))
 
 
-def _in_pieces(data: bytes) -> Iterator[Glimpse]:
-    for start, piece in islice(pieces(data), _ROWS):
+def _concatenated(data: bytes) -> Iterator[LazyObject]:
+    for start, raw in islice(split_objects(data), _ROWS):
         if start > _BYTES:
             return
-        yield from _glimpses(piece)
+        yield from _lazy_objects(raw)
 
 
-def _on_lines(data: bytes) -> Iterator[Glimpse]:
-    for _, start, line in islice(lines(data), _ROWS):
+def _on_lines(data: bytes) -> Iterator[LazyObject]:
+    for _, start, line in islice(iter_lines(data), _ROWS):
         if start > _BYTES:
             return
         if line.lstrip()[:1] == b"{":
-            yield from _glimpses(line)
+            yield from _lazy_objects(line)
 
 
-def _mended(raw: bytes) -> Any:
+def _decode_damaged(raw: bytes) -> Any:
     try:
         return json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
 
 
-def _glimpses(data: bytes) -> Iterator[Glimpse]:
-    """Yield the object, or the first ones in the array."""
+def _lazy_objects(data: bytes) -> Iterator[LazyObject]:
+    """Yield the object, or the first objects of the array."""
     start = data[:_HEAD].lstrip()[:1]
     try:
         if start == b"{":
-            yield Glimpse(object_of(data))
+            yield LazyObject(shallow_object(data))
         elif start == b"[":
-            yield from (Glimpse(object_of(bytes(raw))) for raw in array_of(data)[:_ROWS])
-    except UNREADABLE:
+            elements = shallow_array(data)[:_ROWS]
+            yield from (LazyObject(shallow_object(bytes(raw))) for raw in elements)
+    except DECODE_ERRORS:
         return

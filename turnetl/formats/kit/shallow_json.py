@@ -1,7 +1,7 @@
-"""JSON taken apart one level deep: what stands inside stays as it is written.
+"""JSON decoded one level deep: nested values stay encoded.
 
-Half a character, as programs leave it when they cut a text, would make a whole document unreadable:
-it is a question mark here, of the same length, so that every offset stays what it is.
+A lone surrogate, as programs leave it when they truncate a text, makes a whole document unreadable.
+It becomes a question mark of the same length, so that offsets stay valid.
 """
 
 import re
@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import msgspec
 
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
-_Found = TypeVar("_Found")
+_Value = TypeVar("_Value")
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -22,49 +22,49 @@ _ESCAPE = re.compile(
     rb"|(u[dD][89a-fA-F][\da-fA-F]{2})|.)",
     re.DOTALL,
 )
-_HALVES = (b"\\ud", b"\\uD")
-_INSTEAD = b"\\u003f"
+_SURROGATES = (b"\\ud", b"\\uD")
+_REPLACEMENT = b"\\u003f"
 
 
-def object_of(data: bytes) -> dict[str, msgspec.Raw]:
-    """Return what an object holds.
-
-    Raises:
-        UNREADABLE: it is none.
-    """
-    return _read(_object, data)
-
-
-def array_of(data: bytes) -> list[msgspec.Raw]:
-    """Return what an array holds.
+def shallow_object(data: bytes) -> dict[str, msgspec.Raw]:
+    """Return the encoded values of a JSON object, by key.
 
     Raises:
-        UNREADABLE: it is none.
+        DECODE_ERRORS: the bytes are not a JSON object.
     """
-    return _read(_array, data)
+    return _decode(_object, data)
 
 
-def is_whole(data: bytes) -> bool:
-    """Say whether this is one JSON value and nothing else."""
+def shallow_array(data: bytes) -> list[msgspec.Raw]:
+    """Return the encoded elements of a JSON array.
+
+    Raises:
+        DECODE_ERRORS: the bytes are not a JSON array.
+    """
+    return _decode(_array, data)
+
+
+def is_single_value(data: bytes) -> bool:
+    """Return whether the bytes are one JSON value and nothing else."""
     try:
-        _read(_any, data)
-    except UNREADABLE:
+        _decode(_any, data)
+    except DECODE_ERRORS:
         return False
     return True
 
 
-def whole_characters(data: bytes) -> bytes:
-    """Return the JSON with a question mark for each half of a character; itself if it has none."""
-    if not any(half in data for half in _HALVES):
+def replace_lone_surrogates(data: bytes) -> bytes:
+    """Return the JSON with a question mark for each lone surrogate; unchanged if it has none."""
+    if not any(surrogate in data for surrogate in _SURROGATES):
         return data
-    return _ESCAPE.sub(lambda found: _INSTEAD if found[1] else found[0], data)
+    return _ESCAPE.sub(lambda escape: _REPLACEMENT if escape[1] else escape[0], data)
 
 
-def _read(decode: Callable[[bytes], _Found], data: bytes) -> _Found:
+def _decode(decode: Callable[[bytes], _Value], data: bytes) -> _Value:
     try:
         return decode(data)
     except msgspec.DecodeError:
-        whole = whole_characters(data)
-        if whole == data:
+        repaired = replace_lone_surrogates(data)
+        if repaired == data:
             raise
-        return decode(whole)
+        return decode(repaired)

@@ -1,22 +1,38 @@
-"""Times as tools write them: as text, or as a number since 1970."""
+"""Parsing of times that agents write as text or as a number since 1970."""
 
 from datetime import UTC, datetime
 
-from turnetl.formats.base import moment
-
 _YEARS = (2000, 2200)
-"""A number that would be a time outside of these is no time."""
+"""A number outside of this range is not a time."""
 _UNITS = (1, 1_000, 1_000_000, 1_000_000_000)
-"""Ticks a second: seconds, milliseconds, microseconds, nanoseconds."""
+"""Ticks per second: seconds, milliseconds, microseconds, nanoseconds."""
 _FIRST, _LAST = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in _YEARS)
 
 
-def stamp(value: object) -> datetime | None:
-    """Return an ISO 8601 text, or a number since 1970 in whatever unit, as UTC; None if neither."""
+def parse_time(text: object) -> datetime | None:
+    """Return an ISO 8601 time as UTC, or None if it is none. UTC is the default time zone."""
+    if not isinstance(text, str):
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is UTC:
+            return time
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def parse_timestamp(value: object) -> datetime | None:
+    """Return an ISO 8601 text, or a number since 1970 in any unit, as UTC; None if neither."""
     if isinstance(value, str):
-        return moment(value)
+        return parse_time(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    seconds = (value / unit for unit in _UNITS)
-    found = next((second for second in seconds if _FIRST <= second < _LAST), None)
-    return datetime.fromtimestamp(found, UTC) if found is not None else None
+    candidates = (value / unit for unit in _UNITS)
+    seconds = next((second for second in candidates if _FIRST <= second < _LAST), None)
+    return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None
+
+
+def latest(*times: datetime | None) -> datetime | None:
+    """Return the latest of the times that are known, or None if none is."""
+    return max((time for time in times if time is not None), default=None)

@@ -6,10 +6,15 @@ Both say the same of a session, and give the same turns.
 import re
 
 from turnetl.formats.base import ParsedArchive, Probe
-from turnetl.formats.kit.documents import Document, count_elements, document, places
-from turnetl.formats.kit.json_sequence import pieces
-from turnetl.formats.kit.lines import without_mark, without_words
-from turnetl.formats.kit.shallow_json import UNREADABLE, object_of
+from turnetl.formats.kit.concatenated_json import split_objects
+from turnetl.formats.kit.documents import (
+    JsonDocument,
+    count_elements,
+    element_spans,
+    parse_document,
+)
+from turnetl.formats.kit.lines import blank_bom, blank_prefix
+from turnetl.formats.kit.shallow_json import DECODE_ERRORS, shallow_object
 from turnetl.formats.opencode.assemble import Collected
 from turnetl.formats.opencode.detect import is_export, is_message, is_part, is_session
 from turnetl.formats.opencode.messages import message
@@ -29,21 +34,21 @@ class OpenCode:
     title = "OpenCode sessions: exported, or its store (JSON)"
     version = 2
 
-    def sniff(self, opening: Probe) -> bool:
+    def sniff(self, probe: Probe) -> bool:
         """Know an export by its session, the store by any of its files."""
-        opening = opening.behind(_GREETING)
-        if is_export(opening.first):
+        probe = probe.after_prefix(_GREETING)
+        if is_export(probe.first):
             return True
-        return any(is_session(row) or is_message(row) or is_part(row) for row in opening.rows)
+        return any(is_session(row) or is_message(row) or is_part(row) for row in probe.rows)
 
     def read(self, data: bytes) -> ParsedArchive:
-        data = without_words(without_mark(data), _GREETING)
+        data = blank_prefix(blank_bom(data), _GREETING)
         collected = Collected()
         if _is_export(data):
-            parts = document(data, _MESSAGES)
+            parts = parse_document(data, _MESSAGES)
             _read_export(data, parts, collected)
             return _counted(data, parts, collected, between=SkipReason.ENVELOPE)
-        parts = Document({}, list(pieces(data)))
+        parts = JsonDocument({}, list(split_objects(data)))
         read_files(data, parts, collected)
         reading = _counted(data, parts, collected, between=SkipReason.BLANK)
         reading.counts.blank_lines = reading.counts.skipped[SkipReason.BLANK]
@@ -51,7 +56,7 @@ class OpenCode:
 
 
 def _counted(
-    data: bytes, parts: Document, collected: Collected, *, between: SkipReason
+    data: bytes, parts: JsonDocument, collected: Collected, *, between: SkipReason
 ) -> ParsedArchive:
     reading = collected.reading()
     became = collected.verdicts
@@ -65,16 +70,16 @@ def _is_export(data: bytes) -> bool:
     if _BEGINS.match(data) is not None:
         return True
     try:
-        return "info" in object_of(data)
-    except UNREADABLE:
+        return "info" in shallow_object(data)
+    except DECODE_ERRORS:
         return False
 
 
-def _read_export(data: bytes, parts: Document, into: Collected) -> None:
-    into.own = SESSIONS.one(parts.fields.get("info", b"")) or Session()
-    for place, raw in places(data, parts):
+def _read_export(data: bytes, parts: JsonDocument, into: Collected) -> None:
+    into.own = SESSIONS.decode_first(parts.fields.get("info", b"")) or Session()
+    for place, raw in element_spans(data, parts):
         into.places.append(place)
-        element = ELEMENTS.one(raw)
+        element = ELEMENTS.decode_first(raw)
         if element is None:
             into.verdicts[place.start] = SkipReason.NOT_AN_OBJECT
         else:
@@ -84,4 +89,4 @@ def _read_export(data: bytes, parts: Document, into: Collected) -> None:
 def _said(element: Element, raw: bytes) -> tuple[Info, list[Part]]:
     if element.info is not None:
         return element.info, element.parts or []
-    return as_first(SECONDS.one(raw) or Second())
+    return as_first(SECONDS.decode_first(raw) or Second())

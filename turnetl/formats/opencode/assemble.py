@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from turnetl.formats.base import Counts, ParsedArchive, Place, RawTurn
-from turnetl.formats.kit.sessions import name_sessions
+from turnetl.formats.base import ParseCounts, ParsedArchive, RawTurn, SourceSpan
+from turnetl.formats.kit.session_ids import assign_session_ids
 from turnetl.formats.opencode.conversation import Conversation, Verdicts
 from turnetl.formats.opencode.messages import Message, folder
 from turnetl.formats.opencode.rows import Part, Session
@@ -15,18 +15,18 @@ from turnetl.skip_reasons import SkipReason
 class Collected:
     """Is filled row by row; `reading` comes last."""
 
-    counts: Counts = field(default_factory=Counts)
+    counts: ParseCounts = field(default_factory=ParseCounts)
     own: Session = field(default_factory=Session)
     """The session of messages whose own is not here."""
-    places: list[Place] = field(default_factory=list)
+    places: list[SourceSpan] = field(default_factory=list)
     """Of all that was found, in order."""
     verdicts: Verdicts = field(default_factory=dict)
     _sessions: dict[str, Session] = field(default_factory=dict)
     _messages: list[Message] = field(default_factory=list)
     _named: dict[str, Message] = field(default_factory=dict)
-    _parts: list[tuple[Part, Place]] = field(default_factory=list)
+    _parts: list[tuple[Part, SourceSpan]] = field(default_factory=list)
 
-    def add_session(self, session: Session, place: Place) -> None:
+    def add_session(self, session: Session, place: SourceSpan) -> None:
         self.verdicts[place.start] = SkipReason.ENVELOPE
         self._sessions.setdefault(session.id or "", session)
 
@@ -39,13 +39,13 @@ class Collected:
             self._named[message.info.id] = message
             self._messages.append(message)
 
-    def add_part(self, part: Part, place: Place) -> None:
+    def add_part(self, part: Part, place: SourceSpan) -> None:
         self._parts.append((part, place))
 
     def reading(self) -> ParsedArchive:
         self._give_parts()
         turns = [turn for conversation in self._conversations() for turn in conversation]
-        name_sessions(turns, self.own.id)
+        assign_session_ids(turns, self.own.id)
         self.counts.turns = len(turns)
         return ParsedArchive(turns, self.counts, self._cwd())
 
@@ -56,7 +56,7 @@ class Collected:
             message = self._named.get(part.message_id or "")
             if message is None:
                 self.verdicts[place.start] = SkipReason.ORPHAN
-                self.counts.tool_uses += part.type == "tool"
+                self.counts.tool_calls += part.type == "tool"
             elif part.id in seen:
                 self.verdicts.setdefault(place.start, SkipReason.DUPLICATE)
             else:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from turnetl.formats.base import Counts, RawTurn, ToolUse
-from turnetl.formats.kit.calls import call, compact
+from turnetl.formats.base import ParseCounts, RawToolCall, RawTurn
+from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.opencode import authorship
 from turnetl.formats.opencode.messages import Message, when
 from turnetl.formats.opencode.rows import Info, Part, State
@@ -13,19 +13,19 @@ _SUBAGENTS = ("task",)
 _GOES_ON = ("tool-calls", "unknown")
 
 
-def use(part: Part, turn: RawTurn, counts: Counts) -> None:
+def use(part: Part, turn: RawTurn, counts: ParseCounts) -> None:
     """Add a call, what came of it, and what a person said by way of it."""
     state = part.state or State()
-    tool = ToolUse(
+    tool = RawToolCall(
         name=part.tool or part.name or "",
-        input=call(state.input),
+        input=format_input(state.input),
         result=_outcome(state),
         is_error=state.status == "error",
         ended_at=when(state.time.end) if state.time is not None else None,
     )
     turn.tool_calls.append(tool)
-    turn.input_chars += len(compact(state.input)) if state.input is not None else 0
-    counts.tool_uses += 1
+    turn.input_chars += len(compact_json(state.input)) if state.input is not None else 0
+    counts.tool_calls += 1
     if (said := authorship.answer(state)) is not None:
         turn.user_answers.append(said)
         counts.user_answers += 1
@@ -64,4 +64,4 @@ def _outcome(state: State) -> str:
     result = state.error if state.status == "error" else state.output
     if result is None:
         return ""
-    return result if isinstance(result, str) else compact(result)
+    return result if isinstance(result, str) else compact_json(result)

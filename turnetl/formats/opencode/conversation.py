@@ -7,7 +7,7 @@ first. A prompt that was typed while the agent works is a message like any other
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from turnetl.formats.base import Counts, Place, RawTurn
+from turnetl.formats.base import ParseCounts, RawTurn, SourceSpan
 from turnetl.formats.opencode import assistant_metadata, authorship
 from turnetl.formats.opencode.messages import Message, folder, when
 from turnetl.formats.opencode.rows import Info, Part, Session
@@ -42,7 +42,7 @@ class Conversation:
     """Reads the messages of one session."""
 
     session: Session
-    counts: Counts
+    counts: ParseCounts
     verdicts: Verdicts
     turns: list[RawTurn] = field(default_factory=list)
     _owners: dict[str, _Owner] = field(default_factory=dict)
@@ -72,11 +72,11 @@ class Conversation:
         self._skip(message, SkipReason.SIDECHAIN)
 
     def _skip(self, message: Message, reason: SkipReason) -> None:
-        self.counts.tool_uses += sum(part.type == "tool" for part in message.pieces)
+        self.counts.tool_calls += sum(part.type == "tool" for part in message.pieces)
         for place in (message.place, *(place for _, place in message.parts)):
             self._note(place, reason)
 
-    def _note(self, place: Place, reason: SkipReason | None) -> None:
+    def _note(self, place: SourceSpan, reason: SkipReason | None) -> None:
         """Note what became of a place; what gave something to a turn stays used."""
         if reason is None:
             self.verdicts[place.start] = None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from turnetl.formats.kit.probe import Glimpse
+from turnetl.formats.kit.probe import LazyObject
 
 _SAID = ("title", "version", "projectID")
 _SESSION = "ses_"
@@ -11,19 +11,19 @@ _MESSAGES = "messages"
 _ROLES = ("user", "assistant")
 
 
-def is_export(root: Glimpse) -> bool:
+def is_export(root: LazyObject) -> bool:
     """Know an export by the session that it begins with, or by its first message.
 
     One that is cut off within its messages is no more than the session.
     """
-    info = root.within("info")
+    info = root.object_at("info")
     if info is None:
         return False
     if _MESSAGES not in root:
         return len(root) == 1 and is_session(info)
     if is_session(info) or str(info.get("id")).startswith(_SESSION):
         return True
-    first = root.within(_MESSAGES)
+    first = root.object_at(_MESSAGES)
     return first is not None and isinstance(first.get("parts"), list) and _speaks(first.get("info"))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from turnetl.formats.base import Place
-from turnetl.formats.kit.times import stamp
+from turnetl.formats.base import SourceSpan
+from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.opencode.rows import Info, Metadata, Part, Result, Stamp, State, Time, Where
 
 _MILLISECONDS = range(10**12, 5 * 10**12)
@@ -17,8 +17,8 @@ class Message:
     """A message, where it stands, and its parts in order, each where it stands."""
 
     info: Info
-    place: Place
-    parts: list[tuple[Part, Place]] = field(default_factory=list)
+    place: SourceSpan
+    parts: list[tuple[Part, SourceSpan]] = field(default_factory=list)
 
     @property
     def created(self) -> datetime | None:
@@ -29,7 +29,7 @@ class Message:
         return [part for part, _ in self.parts]
 
 
-def message(place: Place, info: Info, parts: Iterable[Part] = ()) -> Message:
+def message(place: SourceSpan, info: Info, parts: Iterable[Part] = ()) -> Message:
     """Put a message together, with the parts that stand where it stands, or inside it."""
     inside = [*parts, *(info.parts or [])]
     if info.metadata is not None and info.time is None:
@@ -42,7 +42,7 @@ def when(value: Stamp) -> datetime | None:
     """Return a time: milliseconds, or whatever else tools write, numbers as text among it."""
     if isinstance(value, int) and value in _MILLISECONDS:
         return datetime.fromtimestamp(value / 1000, UTC)
-    return stamp(int(value) if isinstance(value, str) and value.isdecimal() else value)
+    return parse_timestamp(int(value) if isinstance(value, str) and value.isdecimal() else value)
 
 
 def folder(where: Where | str | None) -> str | None:

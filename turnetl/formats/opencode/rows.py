@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from turnetl.formats.kit.rows import Rows
+from turnetl.formats.kit.row_decoder import RowDecoder
 
 Stamp = int | float | str | None
 _Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
@@ -185,7 +185,7 @@ class Element(msgspec.Struct, gc=False):
     parts: list[Part] | None = None
 
 
-ELEMENTS = Rows(Element)
-INFOS = Rows(Info)
-PARTS = Rows(Part)
-SESSIONS = Rows(Session)
+ELEMENTS = RowDecoder(Element)
+INFOS = RowDecoder(Info)
+PARTS = RowDecoder(Part)
+SESSIONS = RowDecoder(Session)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from turnetl.formats.kit.rows import Rows
+from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.opencode.rows import Error, Info, Model, Part, Stamp, State, Time, Usage
 
 _MACHINE = ("synthetic", "system", "skill")
@@ -54,7 +54,7 @@ class Second(msgspec.Struct, gc=False):
     time: Time | None = None
 
 
-SECONDS = Rows(Second)
+SECONDS = RowDecoder(Second)
 
 
 def as_first(row: Second) -> tuple[Info, list[Part]]:

@@ -1,8 +1,8 @@
-"""Tool calls in one line."""
+"""Tool calls as one text."""
 
 import pytest
 
-from turnetl.formats.kit.calls import call
+from turnetl.formats.kit.tool_input import format_input
 
 PATCH = """*** Begin Patch
 *** Update File: cart.py
@@ -19,7 +19,7 @@ TWO_FILES = """*** Begin Patch
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line"),
+    ("arguments", "text"),
     [
         ({"command": "pytest -q", "description": "Run the tests"}, "pytest -q"),
         ({"file_path": "cart.py", "offset": 3}, "cart.py"),
@@ -58,45 +58,45 @@ TWO_FILES = """*** Begin Patch
         ("*** Begin Patch\nnothing\n*** End Patch", "*** Begin Patch\nnothing\n*** End Patch"),
     ],
 )
-def test_a_call_is_its_command_its_path_and_gist_or_compact_json(
-    arguments: object, line: str
+def test_an_input_is_the_command_the_path_with_a_change_summary_or_compact_json(
+    arguments: object, text: str
 ) -> None:
-    assert call(arguments) == line
+    assert format_input(arguments) == text
 
 
-def test_arguments_that_nest_too_deep_do_not_raise() -> None:
+def test_too_deeply_nested_arguments_do_not_raise() -> None:
     deep: list[object] = []
     for _ in range(100_000):
         deep = [deep]
-    assert call({"n": deep}) == "[arguments that nest too deep]"
+    assert format_input({"n": deep}) == "[arguments that nest too deep]"
 
 
 def change(old: str, new: str) -> str:
-    return call({"file_path": "a.py", "old_string": old, "new_string": new})
+    return format_input({"file_path": "a.py", "old_string": old, "new_string": new})
 
 
-def test_a_change_is_told_by_all_its_lines_if_they_are_few() -> None:
-    told = change("retries = 3\nwait = 1\nkeep = 0", "retries = 5\n\nwait = 2\nkeep = 0")
-    assert told == "a.py :: - retries = 3\nwait = 1 + retries = 5\nwait = 2"
+def test_the_summary_of_a_small_change_has_all_its_lines() -> None:
+    summary = change("retries = 3\nwait = 1\nkeep = 0", "retries = 5\n\nwait = 2\nkeep = 0")
+    assert summary == "a.py :: - retries = 3\nwait = 1 + retries = 5\nwait = 2"
 
 
-def test_of_a_long_change_the_names_are_told_first() -> None:
+def test_the_summary_of_a_large_change_prefers_definitions() -> None:
     body = "\n".join(f"    total += {n} * rate_of_the_day({n})" for n in range(90))
-    told = change("", f"import os\n{body}\nclass Cart:\n{body}\ndef total():\n    pass\n")
-    assert told.startswith("a.py :: + import os\ntotal += 0 ")
-    assert "\nclass Cart:\ndef total():" in told
-    assert len(told) < 300
+    summary = change("", f"import os\n{body}\nclass Cart:\n{body}\ndef total():\n    pass\n")
+    assert summary.startswith("a.py :: + import os\ntotal += 0 ")
+    assert "\nclass Cart:\ndef total():" in summary
+    assert len(summary) < 300
 
 
-def test_every_edit_of_several_is_told() -> None:
+def test_the_summary_covers_every_edit_of_a_call() -> None:
     edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]
-    assert call({"file_path": "a.py", "edits": edits}) == "a.py :: - a\nc + b\nd"
+    assert format_input({"file_path": "a.py", "edits": edits}) == "a.py :: - a\nc + b\nd"
 
 
-def test_of_a_key_over_many_lines_only_the_first_is_told() -> None:
+def test_the_summary_omits_a_change_with_a_private_key_but_for_its_first_line() -> None:
     key = "-----BEGIN " + "PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"
     assert change("", f"x = 1\nkey = '{key}'\nabc") == "a.py :: + x = 1"
 
 
-def test_a_change_of_many_lines_is_told_in_a_few() -> None:
+def test_the_summary_of_a_huge_change_is_short() -> None:
     assert len(change("", "\n".join(map(str, range(500_000))))) < 400

@@ -1,0 +1,65 @@
+"""Counts of an archive: how many lines are used, and why the others are not."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from turnetl.skip_reasons import SkipReason
+
+
+@dataclass(slots=True)
+class ParseCounts:
+    """Counts of one archive or of several: `lines == used + sum(skipped.values())`."""
+
+    lines: int = 0
+    used: int = 0
+    skipped: Counter[SkipReason] = field(default_factory=Counter)
+    """Lines that added nothing to a turn, by reason."""
+    turns: int = 0
+    steering: int = 0
+    user_answers: int = 0
+    sidechain_rows: int = 0
+    tool_calls: int = 0
+    invalid_lines: int = 0
+    """Lines that are not exactly one JSON value, including concatenated lines."""
+    concatenated_lines: int = 0
+    """Invalid lines with several JSON objects, all of which were read."""
+    blank_lines: int = 0
+    first_invalid_line: int | None = None
+    """Number of the first invalid line that is not a concatenated line."""
+
+    def __add__(self, other: "ParseCounts") -> "ParseCounts":
+        """Return the sums. A sum has no first invalid line."""
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMMED}
+        return ParseCounts(**sums)
+
+    def count(self, reason: SkipReason | None, lines: int) -> None:
+        """Count lines under a reason; None: they are used."""
+        if reason is None:
+            self.used += lines
+        elif lines > 0:
+            self.skipped[reason] += lines
+
+    def count_values(self, values: int, line: int) -> None:
+        """Count a line as invalid unless it is one JSON value: see `RowDecoder.decode_damaged`."""
+        if values == 1:
+            return
+        self.invalid_lines += 1
+        self.concatenated_lines += values > 1
+        if values < 1 and self.first_invalid_line is None:
+            self.first_invalid_line = line
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Return plain values by field name. `dataclasses.asdict` would corrupt the Counter."""
+        values = {count.name: getattr(self, count.name) for count in fields(self)}
+        return values | {"skipped": dict(self.skipped)}
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> "ParseCounts":
+        """Return the counts that `as_mapping` returned as plain values."""
+        skipped = {SkipReason(name): lines for name, lines in values["skipped"].items()}
+        return cls(**{**values, "skipped": Counter(skipped)})
+
+
+_SUMMED = [count.name for count in fields(ParseCounts) if count.name != "first_invalid_line"]

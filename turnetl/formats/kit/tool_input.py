@@ -1,0 +1,105 @@
+"""A tool call's input as one text, whatever the agent: the command, the path, or compact JSON.
+
+The input of a call that changes a file is its path, ` :: ` and a summary of the removed and added
+lines: `src/app.py :: - return None + return cart`. A patch of several files keeps its headers:
+`*** Update File: a.py - x + y *** Delete File: b.py`.
+"""
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from turnetl.formats.kit.diff_summary import changed_lines, summarize_changes
+from turnetl.formats.kit.patches import is_patch, summarize_patch
+
+_PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")
+_REMOVED = ("old_string", "oldString")
+_ADDED = ("new_string", "newString", "content", "new_source")
+_COMMANDS = ("command", "cmd")
+_PATCHES = ("input", "patch", "patchText")
+_SHELL = re.compile(r"(?:.*[/\\])?(?:ba|z|da|k|fi)?sh(?:\.exe)?", re.IGNORECASE)
+_SCRIPT = re.compile(r"-\w*c")
+_POWERSHELL = re.compile(r"(?:.*[/\\])?(?:pwsh|powershell)(?:\.exe)?", re.IGNORECASE)
+_TOO_DEEP = "[arguments that nest too deep]"
+
+
+def format_input(arguments: object) -> str:
+    """Return a call's arguments as one text; a command may still span lines."""
+    if not isinstance(arguments, dict):
+        return summarize_patch(arguments) if isinstance(arguments, str) else compact_json(arguments)
+    if (path := _path(arguments)) is not None:
+        summary = _change_summary(arguments)
+        return f"{path} :: {summary}" if summary else path
+    text = _command(arguments) or _patch(arguments)
+    return compact_json(arguments) if text is None else summarize_patch(text)
+
+
+def compact_json(value: Any) -> str:
+    """Return JSON without blanks; a note in its place if it nests too deep to be encoded."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except RecursionError:
+        return _TOO_DEEP
+
+
+def _command(arguments: Mapping[str, Any]) -> str | None:
+    for key in _COMMANDS:
+        if key in arguments and (command := _command_line(arguments[key])):
+            return command
+    return None
+
+
+def _patch(arguments: Mapping[str, Any]) -> str | None:
+    for key in _PATCHES:
+        if isinstance(text := arguments.get(key), str) and text and is_patch(text):
+            return text
+    return None
+
+
+def _command_line(value: object) -> str | None:
+    """Return a command given as a text or as a list of words; None if it is neither."""
+    if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        return _typed_command(value)
+    return value if isinstance(value, str) else None
+
+
+def _typed_command(words: list[str]) -> str:
+    """Return the command as a user would type it: the script if the words pass one to a shell."""
+    match words:
+        case [shell, flag, script, *_] if _SHELL.fullmatch(shell) and _SCRIPT.fullmatch(flag):
+            return script
+        case [shell, _, *_, script] if _POWERSHELL.fullmatch(shell):
+            return script
+        case [_, patch] if is_patch(patch):
+            return patch
+    return shlex.join(words)
+
+
+def _path(arguments: Mapping[str, Any]) -> str | None:
+    """Return the path of the call; None for a search in a path, which has more arguments."""
+    if "pattern" in arguments or "query" in arguments:
+        return None
+    return _first_text(arguments, _PATHS)
+
+
+def _change_summary(arguments: Mapping[str, Any]) -> str:
+    edits = arguments.get("edits")
+    changes = edits if isinstance(edits, list) and edits else [arguments]
+    texts = [
+        (_first_text(change, _REMOVED) or "", _first_text(change, _ADDED) or "")
+        for change in changes
+        if isinstance(change, dict)
+    ]
+    removed = (line for old, new in texts for line in changed_lines(old, but_not_in=new))
+    added = (line for old, new in texts for line in changed_lines(new, but_not_in=old))
+    return summarize_changes(removed, added)
+
+
+def _first_text(fields: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+    for key in keys:
+        if isinstance(text := fields.get(key), str):
+            return text
+    return None
