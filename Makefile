@@ -8,7 +8,7 @@ ARCHIVES ?= data/archives
 LAKE     ?= data/lake
 GRAPH    ?=
 
-.PHONY: backfill test fast bench lock clean
+.PHONY: backfill test test-full fast bench lock clean
 
 backfill: $(VENV)/.ready
 	@$(BIN)/turnetl backfill $(ARCHIVES) --lake "$(LAKE)" $(if $(GRAPH),--graph "$(GRAPH)")
@@ -19,6 +19,11 @@ test: $(VENV)/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n auto
+
+# All hypothesis examples, and what Graphiti's `add_episode` makes computed again;
+# REWRITE_UPSTREAM=1 stores it.
+test-full: $(VENV)/.ready
+	$(BIN)/pytest -n auto --full $(if $(REWRITE_UPSTREAM),--rewrite-upstream)
 
 fast: $(VENV)/.ready
 	$(BIN)/pytest -n auto -m "not neo4j and not prefect"

@@ -105,7 +105,7 @@ async def ingested(
         journal: where answers are kept, and looked for.
         told: whether the built-in instructions stand in the prompts that extract.
     """
-    kept_in = Journal(journal, clock=long_sample_turns.Clock()) if journal else None
+    kept_in = Journal(journal, clock=long_sample_turns.TickingClock()) if journal else None
     bare = Counting(open_model("openai-compatible", model="canned", base_url=asked.base_url()))
     limiter = Limiter(None, None, 8)
     model = wrap(bare, ModelStack(kept_in, None, RetryPolicy(), limiter, None))
@@ -117,7 +117,7 @@ async def ingested(
     asked.reset()
     started = time.perf_counter()
     extractor = LlmExtractor(model, embedder, steering=built if told else always(None))
-    contents = await long_sample_turns.ingested(store, extractor, embedder, turns, folder / "aside")
+    contents = await long_sample_turns.ingest(store, extractor, embedder, turns, folder / "aside")
     seconds = time.perf_counter() - started
     await extractor.close()
     await store.close()

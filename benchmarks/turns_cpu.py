@@ -125,7 +125,7 @@ async def ours(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) ->
 async def theirs(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) -> Marks:
     """Put the turns through `add_episode`, one after the other, on its defaults."""
     marks = Marks(server.pid)
-    async with upstream_comparison.upstream(server, asked, WordLlamaEmbedder()) as graphiti:
+    async with upstream_comparison.open_graphiti(server, asked, WordLlamaEmbedder()) as graphiti:
         marks.turn()
         for turn in turns:
             assert turn.turn.started_at is not None
@@ -171,7 +171,7 @@ def _now() -> datetime:
 async def main(given: argparse.Namespace) -> bool:
     with tempfile.TemporaryDirectory() as lake:
         whole = [one for one in kept(given.archives, Path(lake)) if len(one.parts) == 1]
-    turns = list(islice(long_sample_turns.told_again(whole), given.turns + WARM))
+    turns = list(islice(long_sample_turns.repeat_with_variations(whole), given.turns + WARM))
     print(f"{len(whole)} turns of `{given.archives.name}`, told again to {given.turns}")
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -1,5 +1,6 @@
 """The graphs that tests write to, an embedded one and a real Neo4j started once a run; a model."""
 
+import logging
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 
-# A loaded machine is no reason to fail.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+# No deadline: a loaded machine is no reason to fail.
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", untimed, max_examples=25)
+settings.register_profile("full", untimed, max_examples=100)
 
 # Every process of a parallel run must use one server of each kind.
 SERVERS = ("neo4j", "prefect")
@@ -25,8 +27,29 @@ SERVERS = ("neo4j", "prefect")
 GRAPHS = ["ladybug", pytest.param("neo4j", marks=pytest.mark.neo4j)]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="all hypothesis examples and all tests")
+    parser.addoption(
+        "--rewrite-upstream",
+        action="store_true",
+        help="with --full: store the graphs that `add_episode` makes (tests/extraction/upstream)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("full" if config.getoption("full") else "default")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("full"):
+        deselected = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=deselected)
+        items[:] = [item for item in items if item not in deselected]
+    _assign_groups(items)
+
+
+def _assign_groups(items: list[pytest.Item]) -> None:
     """Group the tests for `--dist loadgroup`: one group per server, one per other file.
 
     A group runs in one process: a server starts once per run, a module's fixtures once. The
@@ -47,8 +70,13 @@ def _group(item: pytest.Item) -> str:
 
 @pytest.fixture(scope="session")
 def neo4j_server_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neo4jServer]:
+    # The driver warns about labels that an empty graph does not have yet.
+    logger = logging.getLogger("neo4j")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
     with neo4j_server.running(tmp_path_factory.mktemp("neo4j")) as server:
         yield server
+    logger.setLevel(level)
 
 
 @pytest.fixture

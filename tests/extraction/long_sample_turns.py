@@ -1,4 +1,4 @@
-"""Sixty turns and more out of archives, as of one group, in order, through the whole pipeline."""
+"""Turns of the sample archives as one group, as many as a test needs, and the pipeline for them."""
 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -25,27 +25,27 @@ from turnetl.settings import Settings
 
 NOW = datetime(2031, 1, 1, tzinfo=UTC)
 CONTEXT = 3
-"""Earlier turns of the session that stand in a prompt."""
+"""Earlier turns of the session in a prompt."""
 
 _NAME = re.compile(r"\b[\w-]+(?=[./][\w./-]*\w)|\b[A-Z][a-z]+[A-Z]\w+|\b[a-z]+_[a-z_]+\b")
-_LONGEST = 6_000
-"""Characters of a turn: shown whole, and in one prompt."""
+_MAX_CHARS = 6_000
+"""Characters of a turn that fits into one prompt without being truncated."""
 
 
 def turns(archives: Path, lake: Path, size: int) -> list[Episode]:
-    """Return so many turns, oldest first; told again, with other names, until there are enough."""
+    """Return `size` turns, oldest first; turns repeat with other names until there are enough."""
     settings = Settings(lake=lake, group=GROUP)
     pipeline.parse_archives([str(archives)], settings)
     pipeline.filter_turns(settings)
     kept = [
-        one
-        for one in Lake(lake).episodes(GROUP)
-        if one.noise is None and one.turn.started_at and len(one.text) < _LONGEST
+        episode
+        for episode in Lake(lake).episodes(GROUP)
+        if episode.noise is None and episode.turn.started_at and len(episode.text) < _MAX_CHARS
     ]
-    return list(islice(told_again(kept), size))
+    return list(islice(repeat_with_variations(kept), size))
 
 
-def shown_before(episodes: Sequence[Episode], turn: Episode) -> list[TurnId]:
+def previous_turns(episodes: Sequence[Episode], turn: Episode) -> list[TurnId]:
     """Return the last turns of the session before this one, oldest first."""
     session = turn.turn.session_id
     earlier = episodes[: episodes.index(turn)]
@@ -53,8 +53,8 @@ def shown_before(episodes: Sequence[Episode], turn: Episode) -> list[TurnId]:
 
 
 @dataclass
-class Watched:
-    """An extractor, and what came out of it."""
+class RecordingExtractor:
+    """Passes calls on to an extractor and keeps its results."""
 
     extractor: Extractor[Any]
     resolved: dict[TurnId, Resolved] = field(default_factory=dict)
@@ -77,11 +77,15 @@ class Watched:
 
     @property
     def mentions(self) -> list[tuple[str, str]]:
-        """Pairs of turn and thing."""
-        return [(turn, thing) for turn, one in self.resolved.items() for thing in one.mentions]
+        """Pairs of turn and entity."""
+        return [
+            (turn, entity)
+            for turn, resolved in self.resolved.items()
+            for entity in resolved.mentions
+        ]
 
 
-async def ingested(
+async def ingest(
     store: GraphStore,
     extractor: Extractor[Any],
     embedder: Embedder,
@@ -90,17 +94,19 @@ async def ingested(
     *,
     start: int = 0,
 ) -> GroupContents:
-    """Put the turns through the pipeline, from `start` on; return what the store then holds."""
-    run = IngestRun("run", "test:1", Clock(), timedelta(minutes=30), prefetch=8, retry_delay=0)
+    """Ingest the turns from `start` on; return the contents of the store."""
+    run = IngestRun(
+        "run", "test:1", TickingClock(), timedelta(minutes=30), prefetch=8, retry_delay=0
+    )
     pipeline = TurnPipeline(store, extractor, embedder, Quarantine(folder, GROUP), run)
-    shown = {one.turn_id: shown_before(episodes, one) for one in episodes[start:]}
-    done = await pipeline.ingest(GROUP, episodes, shown, lambda _: None)
-    assert done.committed == len(shown)
+    context = {one.turn_id: previous_turns(episodes, one) for one in episodes[start:]}
+    report = await pipeline.ingest(GROUP, episodes, context, lambda _: None)
+    assert report.committed == len(context)
     return await store.load(GROUP)
 
 
-class Clock:
-    """Every look at it is a second later."""
+class TickingClock:
+    """Each call returns a time one second later."""
 
     def __init__(self) -> None:
         self._seconds = count()
@@ -109,37 +115,37 @@ class Clock:
         return NOW + timedelta(seconds=next(self._seconds))
 
 
-def told_again(episodes: Sequence[Episode]) -> Iterator[Episode]:
-    """Yield the turns, and then again and again, a year later each time, with other names."""
-    for around in count():
-        for one in episodes:
-            yield _varied(one, around) if around else one
+def repeat_with_variations(episodes: Sequence[Episode]) -> Iterator[Episode]:
+    """Yield the turns again and again, each time a year later and with other names."""
+    for repetition in count():
+        for episode in episodes:
+            yield _varied(episode, repetition) if repetition else episode
 
 
-def _varied(one: Episode, around: int) -> Episode:
-    """Return the turn a year later: some of its names are others, some in other letters."""
-    of, later = one.turn, timedelta(days=365 * around)
-    assert of.started_at is not None
-    text = _NAME.sub(lambda name: _other(name[0], around), one.text)
+def _varied(episode: Episode, repetition: int) -> Episode:
+    """Return the turn years later, some of its names replaced, some in capitals."""
+    original, later = episode.turn, timedelta(days=365 * repetition)
+    assert original.started_at is not None
+    text = _NAME.sub(lambda name: _varied_name(name[0], repetition), episode.text)
     turn = replace(
-        of,
-        turn_id=ids.turn_id(of.group_id, of.format, f"{of.turn_id} {around}"),
-        session_id=SessionId(f"{of.session_id} {around}"),
-        started_at=of.started_at + later,
-        ended_at=of.ended_at and of.ended_at + later,
+        original,
+        turn_id=ids.turn_id(original.group_id, original.format, f"{original.turn_id} {repetition}"),
+        session_id=SessionId(f"{original.session_id} {repetition}"),
+        started_at=original.started_at + later,
+        ended_at=original.ended_at and original.ended_at + later,
     )
-    return replace(one, turn=turn, text=text, parts=(text,), text_hash=ids.digest(text))
+    return replace(episode, turn=turn, text=text, parts=(text,), text_hash=ids.digest(text))
 
 
-def _other(name: str, around: int) -> str:
-    chance = blake2b(f"{name} {around}".encode(), digest_size=1).digest()[0] % 8
-    if chance == 0:
+def _varied_name(name: str, repetition: int) -> str:
+    digest = blake2b(f"{name} {repetition}".encode(), digest_size=1).digest()[0] % 8
+    if digest == 0:
         return name.upper()
-    return f"{name}{around}" if chance <= 2 else name
+    return f"{name}{repetition}" if digest <= 2 else name
 
 
 @asynccontextmanager
-async def opened(url: str) -> AsyncIterator[GraphStore]:
+async def open_store(url: str) -> AsyncIterator[GraphStore]:
     store = await open_graph(url, user="", password="")
     await store.prepare()
     yield store

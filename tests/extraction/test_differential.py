@@ -1,13 +1,18 @@
 """The same turns through Graphiti's `add_episode` on a real Neo4j, and through our extractor."""
 
-import logging
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from graphiti_core import Graphiti
 
 from tests.extraction import sample_turns, upstream_comparison
-from tests.extraction.upstream_comparison import Told, add_episodes, bodies, fields_of, upstream
+from tests.extraction.upstream_comparison import (
+    ComparableGraph,
+    add_episodes,
+    open_graphiti,
+    request_bodies,
+    response_fields,
+)
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider
 from tests.servers.toy_embedder import ToyEmbedder
@@ -24,34 +29,34 @@ pytestmark = pytest.mark.neo4j
 async def graphiti(
     neo4j: Neo4jServer, provider: Provider, embedder: ToyEmbedder
 ) -> AsyncIterator[Graphiti]:
-    async with upstream(neo4j, provider, embedder) as theirs:
-        yield theirs
+    async with open_graphiti(neo4j, provider, embedder) as graphiti:
+        yield graphiti
 
 
-async def test_the_same_answers_make_the_same_graph(
+async def test_the_same_responses_make_the_same_graph(
     graphiti: Graphiti, neo4j: Neo4jServer, model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turns = sample_turns.episodes()
-    keys = await add_episodes(graphiti, turns, ontology.CODING, "Look closely.")
-    asks = LlmExtractor(model, embedder, steering=always("Look closely."))
-    ours = await told(asks, embedder)
-    assert ours == await upstream_comparison.of_graphiti(graphiti, neo4j, keys)
+    numbers = await add_episodes(graphiti, turns, ontology.CODING, "Look closely.")
+    extractor = LlmExtractor(model, embedder, steering=always("Look closely."))
+    ours = await ingest(extractor, embedder)
+    assert ours == await upstream_comparison.read_graph(graphiti, neo4j, numbers)
     assert any(fact.expired for fact in ours.facts)
 
 
 async def test_without_preprocessing_every_request_is_graphitis_own(
     graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
-    """All but the one that asks when a fact was true: ours has the turn's time."""
-    turns = sample_turns.episodes([*sample_turns.SAID, *much_of_one_thing()])
+    """All but the request for the dates of a fact: ours takes the turn's time."""
+    turns = sample_turns.episodes([*sample_turns.SAID, *turns_that_need_a_summary()])
     await add_episodes(graphiti, turns, ontology.NONE, None)
-    dating = {"valid_at", "invalid_at"}
-    upstream = [asked for asked in provider.asked if fields_of(asked) != dating]
+    dates = {"valid_at", "invalid_at"}
+    upstream = [request for request in provider.asked if response_fields(request) != dates]
     provider.asked.clear()
-    asks = LlmExtractor(model, embedder, steering=always(None), ontology=ontology.NONE)
-    await told(asks, embedder, turns)
-    assert bodies(provider.asked) == bodies(upstream)
-    assert {field for asked in upstream for field in fields_of(asked)} == {
+    extractor = LlmExtractor(model, embedder, steering=always(None), ontology=ontology.NONE)
+    await ingest(extractor, embedder, turns)
+    assert request_bodies(provider.asked) == request_bodies(upstream)
+    assert {field for request in upstream for field in response_fields(request)} == {
         "extracted_entities",
         "edges",
         "entity_resolutions",
@@ -61,40 +66,36 @@ async def test_without_preprocessing_every_request_is_graphitis_own(
     }
 
 
-def much_of_one_thing() -> list[str]:
-    """Turns that say so much of a thing that it must be summarised; each as long as no other."""
+def turns_that_need_a_summary() -> list[str]:
+    """Turns with so many facts about one entity that it needs a summary; each of its own length."""
     names = (
         " ".join(f"piece{number}of{place}" for place in range(18 + number)) for number in range(9)
     )
     return [f"`cart.py` uses `{name}`." for name in names]
 
 
-async def test_a_turn_costs_no_more_calls_than_with_graphiti(
+async def test_a_turn_costs_no_more_requests_than_with_graphiti(
     graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     await add_episodes(graphiti, sample_turns.episodes(), ontology.CODING, None)
     upstream = len(provider.asked)
     provider.asked.clear()
-    await told(LlmExtractor(model, embedder, steering=always(None)), embedder)
+    await ingest(LlmExtractor(model, embedder, steering=always(None)), embedder)
     assert len(provider.asked) < upstream
 
 
-async def told(asks: LlmExtractor, embedder: ToyEmbedder, episodes: Sequence[Episode] = ()) -> Told:
-    """Put the story through ours."""
+async def ingest(
+    extractor: LlmExtractor, embedder: ToyEmbedder, episodes: Sequence[Episode] = ()
+) -> ComparableGraph:
+    """Put the turns, by default the sample turns, through our extractor."""
     turns, group = list(episodes) or sample_turns.episodes(), sample_turns.empty_group()
-    results = await sample_turns.take_in(asks, turns, group, embedder)
-    pairs = [
-        (turn.turn_id, thing)
+    results = await sample_turns.take_in(extractor, turns, group, embedder)
+    mentions = [
+        (turn.turn_id, entity)
         for turn, result in zip(turns, results, strict=True)
-        for thing in result.mentions
+        for entity in result.mentions
     ]
     assert not any(result.discarded for result in results)
-    return upstream_comparison.told(
-        group.entities, group.facts, pairs, upstream_comparison.numbered(turns)
+    return upstream_comparison.comparable(
+        group.entities, group.facts, mentions, upstream_comparison.turn_numbers(turns)
     )
-
-
-@pytest.fixture(autouse=True)
-def quiet(caplog: pytest.LogCaptureFixture) -> None:
-    """Neo4j's driver warns about labels that an empty graph does not have yet."""
-    caplog.set_level(logging.ERROR, logger="neo4j")

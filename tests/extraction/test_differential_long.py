@@ -1,23 +1,21 @@
 """Sixty turns through Graphiti's `add_episode` on a real Neo4j, and through our whole pipeline.
 
-Once with a model that knows doubles by their letters, once with one whose answers hang on every
-candidate and on its place. Then the order of equally good candidates, which in Lucene is that of a
-heap, may show: in which facts are retired, and in nothing else.
+Once with a model that resolves duplicates by name, once with one whose responses depend on every
+candidate and its position. Only with the second model can the order of equally good candidates,
+which in Lucene is that of a heap, have an effect: on the invalidated facts, and on nothing else.
+
+What `add_episode` makes is stored; tests/extraction/test_upstream_results.py computes it again.
 """
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.extraction import long_sample_turns, upstream_comparison
-from tests.extraction.upstream_comparison import Told, add_episodes, numbered, of_graphiti, upstream
-from tests.real import SAMPLES
-from tests.servers import canned_responses, order_sensitive_responses
+from tests.extraction import long_sample_turns, upstream_comparison, upstream_results
+from tests.extraction.upstream_comparison import ComparableGraph, turn_numbers
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider
-from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always
 from turnetl.graph.port import GraphStore
@@ -25,69 +23,60 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupContents
 
-pytestmark = pytest.mark.neo4j
-
-TURNS = 60
-MOST_RETIRED_OTHERWISE = 0.03
+MAX_INVALIDATED_DIFFERENTLY = 0.03
 
 
-@pytest.fixture(scope="module")
-def turns(tmp_path_factory: pytest.TempPathFactory) -> list[Episode]:
-    return long_sample_turns.turns(SAMPLES, tmp_path_factory.mktemp("lake"), TURNS)
-
-
-async def test_doubles_known_by_their_letters_make_the_same_graph(
-    neo4j: Neo4jServer, model: ChatModel, provider: Provider, turns: list[Episode], tmp_path: Path
+async def test_duplicates_resolved_by_name_make_the_same_graph(
+    model: ChatModel, provider: Provider, long_sample: list[Episode], tmp_path: Path
 ) -> None:
-    provider.answers = {**canned_responses.ANSWERS, **order_sensitive_responses.FINDING}
-    theirs = await through_add_episode(neo4j, provider, turns)
-    async with long_sample_turns.opened(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
-        _, ours = await through_ours(store, model, turns, tmp_path)
-    assert ours == theirs
-    assert ours.facts.total() > 5 * TURNS
+    provider.answers = upstream_results.MODELS["resolves_by_name"]
+    async with long_sample_turns.open_store(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
+        _, ours = await ingest(store, model, long_sample, tmp_path)
+    assert ours == upstream_results.load("resolves_by_name", long_sample)
+    assert ours.facts.total() > 5 * len(long_sample)
 
 
-async def test_a_model_that_minds_every_candidate_makes_the_same_graph_but_for_some_retirements(
-    neo4j: Neo4jServer, model: ChatModel, provider: Provider, turns: list[Episode], tmp_path: Path
+@pytest.mark.neo4j
+async def test_responses_that_depend_on_every_candidate_change_only_some_invalidations(
+    neo4j: Neo4jServer,
+    model: ChatModel,
+    provider: Provider,
+    long_sample: list[Episode],
+    tmp_path: Path,
 ) -> None:
-    provider.answers = order_sensitive_responses.ANSWERS
-    theirs = await through_add_episode(neo4j, provider, turns)
-    neo4j.clear()
-    async with long_sample_turns.opened(neo4j.url) as store:
-        served, ours = await through_ours(store, model, turns, tmp_path / "served")
-    async with long_sample_turns.opened(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
-        embedded, _ = await through_ours(store, model, turns, tmp_path / "embedded")
-    assert (served.entities, served.facts) == (embedded.entities, embedded.facts)
-    assert ours.things == theirs.things
+    provider.answers = upstream_results.MODELS["depends_on_candidates"]
+    async with long_sample_turns.open_store(neo4j.url) as store:
+        server, ours = await ingest(store, model, long_sample, tmp_path / "server")
+    async with long_sample_turns.open_store(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
+        embedded, _ = await ingest(store, model, long_sample, tmp_path / "embedded")
+    assert (server.entities, server.facts) == (embedded.entities, embedded.facts)
+    assert_same_but_for_some_invalidations(
+        ours, upstream_results.load("depends_on_candidates", long_sample)
+    )
+    assert sum(fact.expired for fact in ours.facts) > len(long_sample)
+
+
+def assert_same_but_for_some_invalidations(ours: ComparableGraph, theirs: ComparableGraph) -> None:
+    assert ours.entities == theirs.entities
     assert ours.mentions == theirs.mentions
-    assert ours.standing == theirs.standing
-    assert ours.confirmed_otherwise(theirs) == 0
-    otherwise = ours.retired_otherwise(theirs)
-    share = otherwise / ours.facts.total()
-    assert share <= MOST_RETIRED_OTHERWISE, f"{otherwise} of {ours.facts.total()} facts"
-    assert sum(fact.expired for fact in ours.facts) > TURNS
+    assert ours.facts_as_first_stated == theirs.facts_as_first_stated
+    assert ours.confirmed_differently(theirs) == 0
+    different = ours.invalidated_differently(theirs)
+    share = different / ours.facts.total()
+    assert share <= MAX_INVALIDATED_DIFFERENTLY, f"{different} of {ours.facts.total()} facts"
 
 
-async def through_add_episode(
-    neo4j: Neo4jServer, provider: Provider, turns: Sequence[Episode]
-) -> Told:
-    async with upstream(neo4j, provider, WordLlamaEmbedder()) as graphiti:
-        keys = await add_episodes(graphiti, turns, ontology.CODING, None)
-        return await of_graphiti(graphiti, neo4j, keys)
-
-
-async def through_ours(
+async def ingest(
     store: GraphStore, model: ChatModel, turns: Sequence[Episode], folder: Path
-) -> tuple[GroupContents, Told]:
+) -> tuple[GroupContents, ComparableGraph]:
     embedder = WordLlamaEmbedder()
-    asks = long_sample_turns.Watched(LlmExtractor(model, embedder, steering=always(None)))
-    contents = await long_sample_turns.ingested(store, asks, embedder, turns, folder)
-    assert not any(one.discarded for one in asks.resolved.values())
-    facts, keys = contents.facts, numbered(turns)
-    return contents, upstream_comparison.told(contents.entities, facts, asks.mentions, keys)
-
-
-@pytest.fixture(autouse=True)
-def quiet(caplog: pytest.LogCaptureFixture) -> None:
-    """Neo4j's driver warns about labels that an empty graph does not have yet."""
-    caplog.set_level(logging.ERROR, logger="neo4j")
+    extractor = long_sample_turns.RecordingExtractor(
+        LlmExtractor(model, embedder, steering=always(None))
+    )
+    contents = await long_sample_turns.ingest(store, extractor, embedder, turns, folder)
+    assert not any(resolved.discarded for resolved in extractor.resolved.values())
+    numbers = turn_numbers(turns)
+    graph = upstream_comparison.comparable(
+        contents.entities, contents.facts, extractor.mentions, numbers
+    )
+    return contents, graph

@@ -1,16 +1,18 @@
-"""Turns through Graphiti's `add_episode` on a real Neo4j and through ours, and what came of them.
+"""Graphs in a form that two implementations can be compared in, and Graphiti's `add_episode`.
 
-What is not compared, because it is meant to differ:
+Deliberate differences between `add_episode` and our pipeline, which the comparison ignores:
 
-- Keys and times of writing: ours are digests and the run's clock, so that a turn done again gives
-  the same.
-- Two MENTIONS of one thing by one turn, where two names turned out to be one: ours are one.
-- The lines of a summary have no order: Graphiti adds them in the order of facts.
-- A fact without a date is dated from its turn; Graphiti asks the model, which is told the turn's
-  time and here says it back.
-- Where a turn confirms a fact and ends it too, `add_episode` writes two copies of it, and the last
-  one, ended, does not name the turn: ours does. `confirmed_otherwise` looks past that.
-- Ours leaves out what is junk: the turns and answers here hold none, and the tests see to it.
+- Keys and write times: ours are digests and the run's clock, so that a repeated turn gives the
+  same values.
+- Two MENTIONS of one entity by one turn, where two names were resolved to one: ours are one.
+- The order of the lines of a summary: Graphiti adds them in the order of facts.
+- The date of a fact without one: ours takes the turn's time; Graphiti asks the model, which gets
+  the turn's time in the prompt and here returns it.
+- A turn that confirms a fact and invalidates it too: `add_episode` writes two copies of the fact,
+  and the last one, invalidated, does not name the turn; ours does. `confirmed_differently` ignores
+  that.
+- Names on the stop list: ours discards them. The turns and responses here contain none, and the
+  tests check it.
 """
 
 import json
@@ -40,16 +42,16 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder, NoReranker
 from turnetl.model import Entity, Episode, Fact
 
-Turns = Mapping[str, int]
-"""Which turn, by the key of its episode."""
+TurnNumbers = Mapping[str, int]
+"""The position of each turn, by the key of its episode."""
 
 
 @dataclass(frozen=True, order=True)
-class Said:
+class ComparableFact:
     """A fact without keys."""
 
     source: str
-    name: str
+    relation: str
     text: str
     target: str
     valid_at: datetime | None
@@ -58,200 +60,214 @@ class Said:
     expired: bool
 
     @property
-    def standing(self) -> "Said":
-        """The fact as it was first said, whether confirmed or retired since."""
+    def as_first_stated(self) -> "ComparableFact":
+        """The fact before any later turn confirmed or invalidated it."""
         return replace(self, turns=self.turns[:1], invalid_at=None, expired=False)
 
 
 @dataclass(frozen=True)
-class Told:
+class ComparableGraph:
     """A graph without keys."""
 
-    things: Counter[tuple[str, tuple[str, ...], str]]
+    entities: Counter[tuple[str, tuple[str, ...], str]]
     """Name, labels, summary."""
-    facts: Counter[Said]
+    facts: Counter[ComparableFact]
     mentions: frozenset[tuple[int, str]]
     """Turn, name."""
 
     @property
-    def standing(self) -> Counter[Said]:
-        """The facts as they were first said, whether confirmed or retired since."""
-        return Counter(fact.standing for fact in self.facts.elements())
+    def facts_as_first_stated(self) -> Counter[ComparableFact]:
+        return Counter(fact.as_first_stated for fact in self.facts.elements())
 
-    def retired_otherwise(self, other: "Told") -> int:
-        """Return how many facts are retired in one of the two only, or at another time."""
+    def invalidated_differently(self, other: "ComparableGraph") -> int:
+        """Return how many facts only one graph invalidates, or both at different times."""
         mine, theirs = (
-            Counter((fact.standing, fact.invalid_at, fact.expired) for fact in one.facts.elements())
-            for one in (self, other)
+            Counter(
+                (fact.as_first_stated, fact.invalid_at, fact.expired)
+                for fact in graph.facts.elements()
+            )
+            for graph in (self, other)
         )
         return (mine - theirs).total()
 
-    def confirmed_otherwise(self, other: "Told") -> int:
-        """Return how many facts that are retired in neither of the two are of other turns."""
-        retired = {fact.standing for one in (self, other) for fact in one.facts if fact.expired}
+    def confirmed_differently(self, other: "ComparableGraph") -> int:
+        """Return how many facts that neither graph invalidates belong to different turns."""
+        invalidated = {
+            fact.as_first_stated for graph in (self, other) for fact in graph.facts if fact.expired
+        }
         mine, theirs = (
-            Counter(fact for fact in one.facts.elements() if fact.standing not in retired)
-            for one in (self, other)
+            Counter(
+                fact for fact in graph.facts.elements() if fact.as_first_stated not in invalidated
+            )
+            for graph in (self, other)
         )
         return (mine - theirs).total()
 
 
-class Answering(Protocol):
-    """A provider that was started, here or in another process."""
+class ModelServer(Protocol):
+    """A running model provider, in this process or another."""
 
     def base_url(self, provider: str) -> str: ...
 
 
 @asynccontextmanager
-async def upstream(
-    neo4j: Neo4jServer, provider: Answering, embedder: Embedder
+async def open_graphiti(
+    neo4j: Neo4jServer, provider: ModelServer, embedder: Embedder
 ) -> AsyncIterator[Graphiti]:
-    """Give a Graphiti on an empty Neo4j that asks the canned provider."""
+    """Yield a Graphiti on an empty Neo4j that sends its requests to the canned provider."""
     async with AsyncOpenAI(
         api_key=KEY, base_url=provider.base_url("openai"), max_retries=0
     ) as client:
-        theirs = Graphiti(
+        graphiti = Graphiti(
             neo4j.address,
             neo4j.user,
             neo4j.password,
-            # Its own default is 1, which would be another answer every time.
+            # Graphiti's default is 1, which would make responses vary.
             llm_client=OpenAIGenericClient(
                 LLMConfig(model="canned", api_key=KEY, temperature=0), client=client
             ),
             embedder=GraphitiEmbedder(embedder),
             cross_encoder=NoReranker(),
         )
-        await theirs.build_indices_and_constraints()
-        yield theirs
-        await theirs.close()  # type: ignore[no-untyped-call]  # Graphiti says nothing of it
+        await graphiti.build_indices_and_constraints()
+        yield graphiti
+        await graphiti.close()  # type: ignore[no-untyped-call]  # Graphiti does not annotate it
 
 
 async def add_episodes(
-    graphiti: Graphiti, turns: Sequence[Episode], kinds: Ontology, told: str | None
-) -> Turns:
-    """Put the turns through `add_episode`, with the context that ours would show."""
+    graphiti: Graphiti, turns: Sequence[Episode], ontology: Ontology, instructions: str | None
+) -> TurnNumbers:
+    """Put the turns through `add_episode`, with the same context as our pipeline."""
     uuids: list[str] = []
-    for place, turn in enumerate(turns):
+    for number, turn in enumerate(turns):
         result = await graphiti.add_episode(
-            name=str(place),
+            name=str(number),
             episode_body=turn.text,
             source_description=names.SOURCE_DESCRIPTION,
-            reference_time=_time_of(turn),
+            reference_time=_start(turn),
             source=EpisodeType.message,
             group_id=GROUP,
-            previous_episode_uuids=_before(turns, place, uuids),
-            entity_types=kinds.entity_types,
-            edge_types=kinds.edge_types,
-            custom_extraction_instructions=told,
+            previous_episode_uuids=_previous(turns, number, uuids),
+            entity_types=ontology.entity_types,
+            edge_types=ontology.edge_types,
+            custom_extraction_instructions=instructions,
         )
         uuids.append(result.episode.uuid)
-        # Full-text indexes follow a moment later; the next turn's searches would miss what is new.
+        # Full-text indexes are updated later; the next turn's searches would miss new entries.
         await graphiti.driver.execute_query(
             "CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()"
         )
-    return {uuid: place for place, uuid in enumerate(uuids)}
+    return {uuid: number for number, uuid in enumerate(uuids)}
 
 
-async def of_graphiti(graphiti: Graphiti, neo4j: Neo4jServer, turns: Turns) -> Told:
-    """Return what stands in Graphiti's database."""
+async def read_graph(
+    graphiti: Graphiti, neo4j: Neo4jServer, numbers: TurnNumbers
+) -> ComparableGraph:
+    """Return the graph in Graphiti's database."""
     nodes = await EntityNode.get_by_group_ids(graphiti.driver, [GROUP])
     edges = await EntityEdge.get_by_group_ids(graphiti.driver, [GROUP])
     mentions = neo4j.run("MATCH (e:Episodic)-[:MENTIONS]->(n:Entity) RETURN e.uuid, n.uuid")
-    return told(
+    return comparable(
         [convert.entity(node) for node in nodes],
         [convert.fact(edge) for edge in edges],
         [(str(row["e.uuid"]), str(row["n.uuid"])) for row in mentions],
-        turns,
+        numbers,
     )
 
 
-def told(
+def comparable(
     entities: Iterable[Entity],
     facts: Iterable[Fact],
     mentions: Iterable[tuple[str, str]],
-    turns: Turns,
-) -> Told:
-    """Return the graph without keys; mentions are pairs of turn and thing."""
-    things = {entity.uuid: entity for entity in entities}
-    named = {uuid: entity.name for uuid, entity in things.items()}
-    return Told(
-        Counter((one.name, one.labels, _lines(one.summary)) for one in things.values()),
-        Counter(_said(fact, named, turns) for fact in facts),
-        frozenset((turns[turn], named[thing]) for turn, thing in mentions),
+    numbers: TurnNumbers,
+) -> ComparableGraph:
+    """Return the graph without keys; mentions are pairs of turn and entity."""
+    by_uuid = {entity.uuid: entity for entity in entities}
+    names_by_uuid = {uuid: entity.name for uuid, entity in by_uuid.items()}
+    return ComparableGraph(
+        Counter(
+            (entity.name, entity.labels, _sorted_lines(entity.summary))
+            for entity in by_uuid.values()
+        ),
+        Counter(_comparable_fact(fact, names_by_uuid, numbers) for fact in facts),
+        frozenset((numbers[turn], names_by_uuid[entity]) for turn, entity in mentions),
     )
 
 
-def numbered(turns: Sequence[Episode]) -> Turns:
-    return {str(turn.turn_id): place for place, turn in enumerate(turns)}
+def turn_numbers(turns: Sequence[Episode]) -> TurnNumbers:
+    return {str(turn.turn_id): number for number, turn in enumerate(turns)}
 
 
-def bodies(asked: Iterable[Asked]) -> Counter[str]:
-    """Return each request as a provider reads it, every field of it.
+def request_bodies(requests: Iterable[Asked]) -> Counter[str]:
+    """Return each request as a provider receives it, with all fields.
 
-    What has no order in Graphiti is sorted: earlier turns, which it reads by uuid, and labels,
-    which it takes out of a set.
+    Lists without an order in Graphiti are sorted: earlier turns, which it reads by uuid, and
+    labels, which it takes from a set.
     """
     return Counter(
         json.dumps(
             {
-                **one.body,
+                **request.body,
                 "messages": [
-                    {**said, "content": _ordered(said["content"])} for said in one.body["messages"]
+                    {**message, "content": _sort_unordered_lists(message["content"])}
+                    for message in request.body["messages"]
                 ],
             },
             sort_keys=True,
         )
-        for one in asked
+        for request in requests
     )
 
 
-def fields_of(asked: Asked) -> set[str]:
-    """Return the fields that the answer shall have."""
-    return set(asked.body["response_format"]["json_schema"]["schema"]["properties"])
+def response_fields(request: Asked) -> set[str]:
+    """Return the fields that the response must have."""
+    return set(request.body["response_format"]["json_schema"]["schema"]["properties"])
 
 
-def _before(turns: Sequence[Episode], place: int, uuids: Sequence[str]) -> list[str]:
-    session = turns[place].turn.session_id
-    same = [
+def _previous(turns: Sequence[Episode], number: int, uuids: Sequence[str]) -> list[str]:
+    session = turns[number].turn.session_id
+    same_session = [
         uuid for turn, uuid in zip(turns, uuids, strict=False) if turn.turn.session_id == session
     ]
-    return same[-3:]
+    return same_session[-3:]
 
 
-def _time_of(turn: Episode) -> datetime:
+def _start(turn: Episode) -> datetime:
     assert turn.turn.started_at is not None
     return turn.turn.started_at
 
 
-def _said(fact: Fact, named: Mapping[str, str], turns: Turns) -> Said:
-    return Said(
-        named[fact.source],
+def _comparable_fact(
+    fact: Fact, names_by_uuid: Mapping[str, str], numbers: TurnNumbers
+) -> ComparableFact:
+    return ComparableFact(
+        names_by_uuid[fact.source],
         fact.name,
         fact.text,
-        named[fact.target],
+        names_by_uuid[fact.target],
         fact.valid_at,
-        tuple(sorted(turns[turn] for turn in fact.turns)),
+        tuple(sorted(numbers[turn] for turn in fact.turns)),
         fact.invalid_at,
         fact.expired_at is not None,
     )
 
 
-def _lines(summary: str) -> str:
+def _sorted_lines(summary: str) -> str:
     return "\n".join(sorted(summary.splitlines()))
 
 
-_SHOWN = re.compile(r"(<PREVIOUS[_ ]MESSAGES>\n|<MESSAGES>\n)(\[.*?\])(?=\n)", re.DOTALL)
+_EARLIER_TURNS = re.compile(r"(<PREVIOUS[_ ]MESSAGES>\n|<MESSAGES>\n)(\[.*?\])(?=\n)", re.DOTALL)
 _LABELS = re.compile(r'("entity_types?": )(\[[^\]]*\])')
 
 
-def _ordered(text: str) -> str:
-    return _LABELS.sub(_labels_sorted, _SHOWN.sub(_turns_sorted, text))
+def _sort_unordered_lists(text: str) -> str:
+    return _LABELS.sub(_sort_labels, _EARLIER_TURNS.sub(_sort_turns, text))
 
 
-def _turns_sorted(found: re.Match[str]) -> str:
-    shown: list[dict[str, Any]] = json.loads(found[2])
-    return f"{found[1]}{json.dumps(sorted(shown, key=itemgetter('timestamp')))}"
+def _sort_turns(match: re.Match[str]) -> str:
+    turns: list[dict[str, Any]] = json.loads(match[2])
+    return f"{match[1]}{json.dumps(sorted(turns, key=itemgetter('timestamp')))}"
 
 
-def _labels_sorted(found: re.Match[str]) -> str:
-    return f"{found[1]}{sorted(json.loads(found[2]))}"
+def _sort_labels(match: re.Match[str]) -> str:
+    return f"{match[1]}{sorted(json.loads(match[2]))}"

@@ -1,6 +1,5 @@
 """A group that is loaded again is the group that grew: all that decides is the same in both."""
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -33,7 +32,7 @@ FAILING = 5
 
 
 @dataclass
-class Comparing(long_sample_turns.Watched):
+class Comparing(long_sample_turns.RecordingExtractor):
     """Before every so many turns it loads the group, and compares it with the one that grew."""
 
     store: GraphStore | None = None
@@ -97,7 +96,7 @@ async def test_commits_that_fail_and_runs_that_end_leave_no_trace(
     half = TURNS // 2
     await ingested(Failing(store), extractor(model), turns[:half], tmp_path)
     anew = await ingested(Failing(store), extractor(model), turns, tmp_path, start=half)
-    async with long_sample_turns.opened(f"ladybug://{tmp_path / 'other.lbug'}") as other:
+    async with long_sample_turns.open_store(f"ladybug://{tmp_path / 'other.lbug'}") as other:
         at_once = await ingested(other, extractor(model), turns, tmp_path)
     assert timeless(anew) == timeless(at_once)
 
@@ -144,7 +143,7 @@ async def ingested(
     store: Any, asks: Any, turns: Sequence[Episode], folder: Path, *, start: int = 0
 ) -> GroupContents:
     embedder = WordLlamaEmbedder()
-    return await long_sample_turns.ingested(
+    return await long_sample_turns.ingest(
         store, asks, embedder, turns, folder / "aside", start=start
     )
 
@@ -156,9 +155,3 @@ def extractor(model: ChatModel) -> LlmExtractor:
 @pytest.fixture(autouse=True)
 def touchy_provider(provider: Provider) -> None:
     provider.answers = order_sensitive_responses.ANSWERS
-
-
-@pytest.fixture(autouse=True)
-def quiet(caplog: pytest.LogCaptureFixture) -> None:
-    """Neo4j's driver warns about labels that an empty graph does not have yet."""
-    caplog.set_level(logging.ERROR, logger="neo4j")

@@ -92,7 +92,7 @@ async def committed(neo4j: Neo4jServer, model: ChatModel, folder: Path) -> Group
     turns = long_sample_turns.turns(SAMPLES, folder / "lake", TURNS)
     embedder = WordLlamaEmbedder()
     asks = LlmExtractor(model, embedder, steering=always(None))
-    contents = await long_sample_turns.ingested(store, asks, embedder, turns, folder / "aside")
+    contents = await long_sample_turns.ingest(store, asks, embedder, turns, folder / "aside")
     await store.close()
     return contents
 
