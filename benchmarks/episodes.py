@@ -37,7 +37,7 @@ from tests import real
 from turnetl import episodes, parse
 from turnetl.lake import Lake
 from turnetl.model import Episode
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
 PROMISED = "entireio__cli"
 """The project that the promises are about; labels.tsv is about it alone."""
@@ -63,7 +63,9 @@ class Project:
     def __init__(self, archives: Path, name: str, lake: Lake) -> None:
         self.name = name
         self._root = archives
-        parse.archives(parse.expand([archives / name]).archives, lake, redactor=Redactor())
+        parse.parse_archives(
+            parse.expand([archives / name]).archives, lake, redactor=SecretRedactor()
+        )
         groups = lake.groups()
         episodes.build(lake, groups)
         self.episodes = [one for group in groups for one in lake.episodes(group)]

@@ -137,7 +137,7 @@ def real_turns(folder: Path) -> pl.DataFrame:
     lake = Lake(folder / "real")
     if not lake.groups():
         found = parse.expand([real.ARCHIVES_OR_SAMPLES]).archives
-        parse.archives(found, lake, redactor=Nothing())
+        parse.parse_archives(found, lake, redactor=Nothing())
     return pl.concat([lake.scan_turns(group) for group in lake.groups()]).collect()
 
 
@@ -152,7 +152,7 @@ def make(folder: Path, of: pl.DataFrame, turns: int, *, together: int) -> None:
         ).head(left)
         left -= copied.height
         for rows in copied.partition_by("archive", maintain_order=True):
-            path = one.write_turns(rows, origin(rows["archive"][0]), elsewhere=())
+            path = one.write_turns(rows, origin(rows["archive"][0]), previous_files=())
             link = several / f"group_{int(path.stem[:8], 16) % SEVERAL}" / path.name
             link.parent.mkdir(parents=True, exist_ok=True)
             os.link(path, link)
@@ -191,10 +191,10 @@ def origin(archive: str) -> ArchiveMetadata:
         mtime_ns=1,
         sha256=archive,
         format="claude_code",
-        reader=1,
-        redactor="none",
+        reader_version=1,
+        redactor_version="none",
         group=ONE,
-        group_given=False,
+        group_is_explicit=False,
         counts={},
     )
 

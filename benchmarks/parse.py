@@ -25,7 +25,7 @@ from benchmarks.cost import Cost, apart, at_least, at_most
 from tests import real
 from turnetl import formats, parse, schema
 from turnetl.lake import Lake, arrow_schema
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
 SPEED, REDACTED, RATIO, TWO_JOBS, MEMORY, AGAIN = 150.0, 100.0, 2.0, 1.8, 300.0, 2.0
 """Promises: MB per CPU-second, the same with secrets cut out, times a plain loop, times one job, MB
@@ -83,23 +83,23 @@ class Work:
 
 
 def turnetl(paths: Sequence[Path], to: Path) -> str:
-    report = parse.archives(paths, Lake(to), redactor=Nothing())
+    report = parse.parse_archives(paths, Lake(to), redactor=Nothing())
     return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
 def redacted(paths: Sequence[Path], to: Path) -> str:
-    report = parse.archives(paths, Lake(to), redactor=Redactor())
+    report = parse.parse_archives(paths, Lake(to), redactor=SecretRedactor())
     return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
 def two_jobs(paths: Sequence[Path], to: Path) -> str:
-    report = parse.archives(paths, Lake(to), redactor=Nothing(), jobs=2)
+    report = parse.parse_archives(paths, Lake(to), redactor=Nothing(), jobs=2)
     return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
 def again(paths: Sequence[Path], to: Path) -> str:
     folder = paths[0].parents[1]
-    report = parse.archives(parse.expand([folder]).archives, Lake(to), redactor=Nothing())
+    report = parse.parse_archives(parse.expand([folder]).archives, Lake(to), redactor=Nothing())
     return ", ".join(f"{count} {outcome}" for outcome, count in sorted(report.outcomes.items()))
 
 

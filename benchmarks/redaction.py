@@ -4,7 +4,7 @@ Reads the archives of tests/real.py. Prints how many hits there are by rule; the
 what stands before it, and the shape of what was cut out, never the value itself; then how much text
 a CPU-second redacts, without reading and writing.
 
-    python -m benchmarks.redaction [--personal] [--rounds N] [FOLDER]
+    python -m benchmarks.redaction [--pii] [--rounds N] [FOLDER]
     python -m benchmarks.redaction --long 50    one text of 50 MB instead, with some secrets, of
                                                 which no two are equal
 """
@@ -23,7 +23,7 @@ from benchmarks.cost import peak
 from tests import real
 from turnetl import formats, parse
 from turnetl.parse import table
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
 _PLACEHOLDER = re.compile(r"\[REDACTED:([a-z0-9-]+):[0-9a-f]{4}\]")
 _BEFORE = 40
@@ -40,9 +40,9 @@ class Hit:
     archive: str
 
 
-def main(folder: Path, *, personal: bool, rounds: int) -> None:
+def main(folder: Path, *, pii: bool, rounds: int) -> None:
     archives = dict(_texts(folder))
-    redactor = Redactor(personal=personal)
+    redactor = SecretRedactor(pii=pii)
     redactor.redact(["a text"])
     size = sum(
         len(text.encode("utf-8", "replace")) for texts in archives.values() for text in texts
@@ -53,14 +53,14 @@ def main(folder: Path, *, personal: bool, rounds: int) -> None:
     print(f"  {size / 1e6 / best:.0f} million characters per CPU-second, all archives at once")
 
 
-def long(size: int, *, personal: bool) -> None:
+def long(size: int, *, pii: bool) -> None:
     """Tell how long a text of `size` million characters takes: ordinary, and one that is hostile.
 
     Args:
         size: of each text.
-        personal: as in `main`.
+        pii: as in `main`.
     """
-    redactor = Redactor(personal=personal)
+    redactor = SecretRedactor(pii=pii)
     redactor.redact(["a text"])
     line = "what was done in this turn, with the token of the shop\n"
     for name, words in (("a secret in 250 kB", line * 4500), ("a secret a line", "")):
@@ -84,7 +84,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, list[str]]]:
             yield str(path.relative_to(folder)), table.texts(known.read(data))
 
 
-def _round(archives: dict[str, list[str]], redactor: Redactor) -> tuple[float, list[Hit]]:
+def _round(archives: dict[str, list[str]], redactor: SecretRedactor) -> tuple[float, list[Hit]]:
     """Return CPU-seconds, of all threads, and the hits."""
     start = time.process_time()
     redacted = redactor.redact_each(list(archives.values()))
@@ -126,11 +126,11 @@ def _show(hits: Sequence[Hit]) -> None:
 if __name__ == "__main__":
     told = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     told.add_argument("folder", nargs="?", type=Path, default=real.ARCHIVES_OR_SAMPLES)
-    told.add_argument("--personal", action="store_true")
+    told.add_argument("--pii", action="store_true")
     told.add_argument("--rounds", type=int, default=2)
     told.add_argument("--long", type=int, metavar="MB")
     given = told.parse_args()
     if given.long:
-        long(given.long, personal=given.personal)
+        long(given.long, pii=given.pii)
     else:
-        main(given.folder, personal=given.personal, rounds=given.rounds)
+        main(given.folder, pii=given.pii, rounds=given.rounds)

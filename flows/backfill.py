@@ -17,7 +17,7 @@ from flows.executor import PrefectTasks
 from flows.warnings import each_once
 from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
-from turnetl.clock import now, utc
+from turnetl.clock import as_utc, now
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.ingest import assumed_time as assumed
 from turnetl.ingest.reasons import PendingReason
@@ -103,8 +103,8 @@ async def backfill(
             budget=_budget(budget),
         )
         options = pipeline.RunOptions(
-            since=utc(since),
-            until=utc(until),
+            since=as_utc(since),
+            until=as_utc(until),
             limit=limit,
             assumed_time=assumed.read(assume_time, now()) if assume_time else None,
             preprocessing=preprocessing,
@@ -161,7 +161,7 @@ def _final_state(report: BackfillReport) -> State[dict[str, Any]]:
     """Log the warnings and return Completed with the report, or Failed with the first error."""
     for problem in report.parsed.problems:
         get_run_logger().warning(problem.message)
-    for collision in report.parsed.joined:
+    for collision in report.parsed.name_collisions:
         get_run_logger().warning(collision.message)
     if is_failure(output.exit_code(report)):
         first, *more = _errors(report.parsed, report.ingested)

@@ -8,6 +8,6 @@ def now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - the one place
 
 
-def utc(time: datetime | None) -> datetime | None:
+def as_utc(time: datetime | None) -> datetime | None:
     """Return a time that a person gave; without a zone it is taken as UTC."""
     return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time

@@ -65,11 +65,11 @@ def print_result(table: Any, values: dict[str, Any], *, as_json: bool) -> None:
 @contextmanager
 def show_progress(*, as_json: bool) -> Iterator["Progress"]:
     """Show bars on standard error, on a terminal; say nothing elsewhere or with --json."""
-    from turnetl.progress import silent
+    from turnetl.progress import ignore_progress
     from turnetl.report.progress_bars import ProgressBars
 
     if as_json or not sys.stderr.isatty():
-        yield silent
+        yield ignore_progress
         return
     with ProgressBars() as bars:
         yield bars.step

@@ -43,11 +43,13 @@ class BadArchive(Skip):
 class BadTurn(Skip):
     """A turn that cannot be ingested."""
 
-    def __init__(self, message: str, usage: Usage | None = None, *, words: str = "") -> None:
+    def __init__(
+        self, message: str, usage: Usage | None = None, *, provider_message: str = ""
+    ) -> None:
         super().__init__(message)
         self.usage = usage or Usage()
         """What the answers cost that were of no use."""
-        self.words = words
+        self.provider_message = provider_message
         """The provider's own, where it refused a question."""
 
 
@@ -67,12 +69,12 @@ class ModelBusy(Retryable):
     """The provider asked for patience."""
 
     def __init__(
-        self, message: str, retry_after: float | None = None, *, hung: bool = False
+        self, message: str, retry_after: float | None = None, *, timed_out: bool = False
     ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
         """Seconds, if the provider said so."""
-        self.hung = hung
+        self.timed_out = timed_out
         """It took the question and did not answer in all the time that it had."""
 
 

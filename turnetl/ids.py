@@ -70,7 +70,7 @@ def entity_id(group: GroupId, label: str, name: str) -> str:
     return _key("entity", group, label, name)
 
 
-def named_id(turn: TurnId, name: str) -> str:
+def mention_id(turn: TurnId, name: str) -> str:
     """The key of a thing as one turn names it, before it is known whether the group has it."""
     return _key("named", turn, name)
 

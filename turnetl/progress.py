@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProgressUpdate:
     """So much of a stage is done, of so much."""
 
     stage: str
@@ -14,8 +14,8 @@ class Step:
     total: int
 
 
-Progress = Callable[[Step], None]
+Progress = Callable[[ProgressUpdate], None]
 
 
-def silent(_: Step) -> None:
+def ignore_progress(_: ProgressUpdate) -> None:
     """Show nothing."""

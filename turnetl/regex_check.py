@@ -19,7 +19,7 @@ _TOO_LARGE = (
 )
 
 
-def complaint(pattern: str) -> str | None:
+def regex_error(pattern: str) -> str | None:
     """Say what is wrong with a pattern, and what to do; None if nothing is."""
     if not pattern:
         return "is empty; say what it shall match"

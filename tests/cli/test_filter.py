@@ -285,7 +285,7 @@ def test_personal_data_is_cut_out_when_asked_for_and_comes_back_when_not(tmp_pat
     )
 
     def run(said: str | None = None, *words: str) -> tuple[str, bool]:
-        environment = {} if said is None else {"TURNETL_REDACT_PERSONAL": said}
+        environment = {} if said is None else {"TURNETL_REDACT_PII": said}
         ran = run_in_process(
             "parse", "mail.jsonl", *words, "--json", folder=tmp_path, **environment
         )
@@ -294,5 +294,5 @@ def test_personal_data_is_cut_out_when_asked_for_and_comes_back_when_not(tmp_pat
         return file["outcome"], mail in pl.read_parquet(path)["user_text"][0]
 
     assert run() == ("new", True)
-    assert run(None, "--redact-personal") == ("changed", False)
-    assert run("1", "--no-redact-personal") == ("changed", True)
+    assert run(None, "--redact-pii") == ("changed", False)
+    assert run("1", "--no-redact-pii") == ("changed", True)

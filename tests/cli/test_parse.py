@@ -50,14 +50,14 @@ def test_projects_that_share_a_group_by_their_names_alone_are_told_of(tmp_path: 
         run_in_process(*command, "--dry-run", folder=tmp_path),
         run_in_process(*command, folder=tmp_path),
     ):
-        assert ran.json["joined"] == [
+        assert ran.json["name_collisions"] == [
             {"group": "api", "folders": ["/srv/acme/api", "/srv/globex/api"]}
         ]
         assert ["--group-map" in said for said in ran.messages] == [True]
     # Nobody is told every night.
     assert run_in_process(*command, folder=tmp_path).messages == []
     meant = run_in_process(*command, "--group", "all", "--dry-run", folder=tmp_path)
-    assert (meant.messages, meant.json["joined"]) == ([], [])
+    assert (meant.messages, meant.json["name_collisions"]) == ([], [])
 
 
 @pytest.mark.parametrize(

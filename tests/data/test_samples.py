@@ -9,7 +9,7 @@ import pytest
 from turnetl import parse
 from turnetl.lake import Lake
 from turnetl.model import ClosedBy, GroupId, Turn
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
 ROOT = Path(__file__).parents[2]
 ARCHIVES = ROOT / "data" / "archives"
@@ -39,7 +39,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture(scope="module")
 def report(lake: Lake) -> parse.ParseReport:
-    return parse.archives(parse.expand([ARCHIVES]).archives, lake, redactor=Redactor())
+    return parse.parse_archives(parse.expand([ARCHIVES]).archives, lake, redactor=SecretRedactor())
 
 
 def _turns(lake: Lake, group: str) -> list[Turn]:

@@ -26,10 +26,10 @@ def put(lake: Lake, name: str, *turns: Turn, sha256: str = "", redactor: str = "
         mtime_ns=1,
         sha256=sha256 or name,
         format="claude_code",
-        reader=1,
-        redactor=redactor,
+        reader_version=1,
+        redactor_version=redactor,
         group=GROUP,
-        group_given=False,
+        group_is_explicit=False,
         counts={},
     )
     lake.write_turns(frames.turns(*turns).collect(), origin)
@@ -236,7 +236,7 @@ def test_a_damaged_turns_file_is_named_and_the_old_table_stays(tmp_path: Path, d
     put(lake, "b.jsonl", *(at(n, f"q{n}", archive="b.jsonl") for n in range(1, 9)))
     episodes.build(lake, [GROUP])
     before = table(lake).read_bytes()
-    bad = next(file.path for file in lake.turn_files(GROUP) if file.origin.archive == "b.jsonl")
+    bad = next(file.path for file in lake.turn_files(GROUP) if file.metadata.archive == "b.jsonl")
     data = bad.read_bytes()
     if damage == "gone":
         bad.unlink()

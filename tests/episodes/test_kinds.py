@@ -12,7 +12,7 @@ from turnetl.episodes import classify, episode_table
 from turnetl.extraction.config import Kind
 from turnetl.lake import Lake
 from turnetl.model import ToolCall
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
 RUN, EDIT = tool("Bash", "make test", "ok"), tool("Edit", "cart.py", "changed")
 READ = tool("Read", "cart.py", "def total(): ...")
@@ -130,7 +130,7 @@ def test_of_the_turns_of_real_agents_no_kind_has_more_than_a_half(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     lake = Lake(tmp_path_factory.mktemp("lake"))
-    parse.archives(parse.expand([real.ARCHIVES]).archives, lake, redactor=Redactor())
+    parse.parse_archives(parse.expand([real.ARCHIVES]).archives, lake, redactor=SecretRedactor())
     turns = pl.concat([lake.scan_turns(group) for group in lake.groups()]).filter(
         pl.col("format").is_in(["claude_code", "codex"])
     )

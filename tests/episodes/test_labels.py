@@ -48,7 +48,7 @@ def turns_of(path: Path, lake: Path) -> Mapping[tuple[str, int], Text]:
     """Return what each line's turn says, as the archive has it, by archive and line."""
     names = {one.archive for one in labels(path)}
     archives = [real.ARCHIVES / name for name in sorted(names)]
-    parse.archives(archives, Lake(lake), redactor=Nothing())
+    parse.parse_archives(archives, Lake(lake), redactor=Nothing())
     columns = ("archive", "first_line", "last_line")
     found = {}
     for group in Lake(lake).groups():

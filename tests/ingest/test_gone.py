@@ -1,21 +1,21 @@
 from pathlib import Path
 
 from turnetl.ingest.missing_archives import missing_archives
-from turnetl.lake import ArchiveMetadata, placed
+from turnetl.lake import ArchiveMetadata, absolute_path_text
 from turnetl.model import GroupId
 
 
 def origin(archive: Path) -> ArchiveMetadata:
     return ArchiveMetadata(
-        archive=placed(archive),
+        archive=absolute_path_text(archive),
         size=1,
         mtime_ns=1,
         sha256="0",
         format="claude_code",
-        reader=1,
-        redactor="1",
+        reader_version=1,
+        redactor_version="1",
         group=GroupId("shop"),
-        group_given=False,
+        group_is_explicit=False,
         counts={},
     )
 

@@ -36,10 +36,10 @@ def lake_of(folder: Path, *archives: list[Turn], mtime: datetime = WRITTEN) -> L
             mtime_ns=int(mtime.timestamp()) * 10**9,
             sha256=str(number),
             format="claude_code",
-            reader=1,
-            redactor="1",
+            reader_version=1,
+            redactor_version="1",
             group=GROUP,
-            group_given=False,
+            group_is_explicit=False,
             counts={},
         )
         placed = [replace(one, archive=origin.archive) for one in turns]

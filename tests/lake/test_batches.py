@@ -10,7 +10,7 @@ from turnetl import schema
 from turnetl.errors import Fatal, Retryable
 from turnetl.lake import arrow_schema
 from turnetl.lake.batches import batches
-from turnetl.lake.encoding import by_pyarrow
+from turnetl.lake.encoding import encode_with_pyarrow
 
 
 def files(folder: Path, *counts: int) -> list[Path]:
@@ -20,7 +20,7 @@ def files(folder: Path, *counts: int) -> list[Path]:
         turns = [builders.turn(f"{number}-{at}") for at in range(count)]
         rows = frames.turns(*turns).collect().to_arrow().cast(arrow_schema(schema.TURNS))
         path = folder / f"{number}.parquet"
-        path.write_bytes(by_pyarrow(rows, ""))
+        path.write_bytes(encode_with_pyarrow(rows, ""))
         made.append(path)
     return made
 

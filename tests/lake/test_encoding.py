@@ -11,7 +11,7 @@ import pytest
 from tests import builders, frames
 from turnetl import schema
 from turnetl.lake import arrow_schema
-from turnetl.lake.encoding import HAS_ARRO3, KEY, by_arro3, by_pyarrow, encoded
+from turnetl.lake.encoding import HAS_ARRO3, KEY, encode, encode_with_arro3, encode_with_pyarrow
 
 Writer = Callable[[pa.Table, str], memoryview]
 TURN = builders.turn(
@@ -24,7 +24,9 @@ SAID = '{"archive":"/home/dev/café.jsonl"}'
 
 NOT_HERE = pytest.mark.skipif(not HAS_ARRO3, reason="no wheel of arro3 for this machine")
 
-writers = pytest.mark.parametrize("write", [pytest.param(by_arro3, marks=NOT_HERE), by_pyarrow])
+writers = pytest.mark.parametrize(
+    "write", [pytest.param(encode_with_arro3, marks=NOT_HERE), encode_with_pyarrow]
+)
 sizes = pytest.mark.parametrize("times", [0, 1, 600], ids=["empty", "small", "large"])
 
 
@@ -53,7 +55,7 @@ def test_a_file_says_what_it_was_given_and_nothing_else(write: Writer) -> None:
 
 @sizes
 def test_the_same_table_gives_the_same_bytes(times: int) -> None:
-    assert encoded(table(times), SAID) == encoded(table(times), SAID)
+    assert encode(table(times), SAID) == encode(table(times), SAID)
 
 
 @writers

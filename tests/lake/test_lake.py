@@ -12,7 +12,7 @@ from turnetl import lake as lakes
 from turnetl import schema
 from turnetl.errors import Fatal
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.lake.parquet import write
+from turnetl.lake.parquet import write_table
 from turnetl.model import Episode, GroupId, Turn
 
 SHOP = builders.GROUP
@@ -42,10 +42,10 @@ def origin(archive: str = "s1.jsonl", group: GroupId = SHOP) -> ArchiveMetadata:
         mtime_ns=1_772_442_000_000_000_001,
         sha256="0" * 64,
         format="claude_code",
-        reader=1,
-        redactor="1",
+        reader_version=1,
+        redactor_version="1",
         group=group,
-        group_given=False,
+        group_is_explicit=False,
         counts={"lines": 4, "skipped": {"meta": 1}},
     )
 
@@ -71,7 +71,7 @@ def test_a_turns_file_says_which_archive_it_was_read_from(lake: Lake) -> None:
     path = lake.write_turns(turns_frame(FULL), origin())
     (file,) = lake.turn_files()
     assert file.path == path
-    assert file.origin == origin()
+    assert file.metadata == origin()
 
 
 def test_an_empty_archive_has_a_turns_file_too(lake: Lake) -> None:
@@ -97,9 +97,9 @@ def test_a_caller_may_say_where_else_an_archive_has_turns(lake: Lake) -> None:
     before = lake.write_turns(turns_frame(FULL), origin())
     digest = lakes.archive_digest(Path("s1.jsonl"))
     till = origin(group=GroupId("till"))
-    lake.write_turns(turns_frame(FULL), till, digest=digest, elsewhere=[])
+    lake.write_turns(turns_frame(FULL), till, digest=digest, previous_files=[])
     assert lake.groups() == ["shop", "till"]
-    after = lake.write_turns(turns_frame(FULL), till, digest=digest, elsewhere=[before])
+    after = lake.write_turns(turns_frame(FULL), till, digest=digest, previous_files=[before])
     assert lake.turn_paths() == [after]
 
 
@@ -213,7 +213,7 @@ def test_a_table_that_is_written_in_slices_is_the_same_table(lake: Lake) -> None
 def test_a_single_slice_gives_the_bytes_of_the_whole_table(lake: Lake) -> None:
     rows = episodes_frame(*(builders.episode(str(at)) for at in range(50)))
     path = lake.episodes_folder / f"{SHOP}.parquet"
-    write(path, rows, schema.EPISODES, '{"rules":"1"}')
+    write_table(path, rows, schema.EPISODES, '{"rules":"1"}')
     before = path.read_bytes()
     lake.write_episodes(SHOP, iter([rows]), lambda: {"rules": "1"})
     assert path.read_bytes() == before

@@ -58,7 +58,7 @@ async def test_what_passes_by_itself_is_busy(
     assert type(error) is ModelBusy
     assert "canned" in str(error)
     assert "127.0.0.1" in str(error)
-    assert not error.hung
+    assert not error.timed_out
     assert error.retry_after is None
 
 
@@ -123,7 +123,7 @@ async def test_a_provider_that_hangs_is_left_after_the_timeout(
 ) -> None:
     error = await fails(opens(Timeouts(total=0.2)), provider, Fault(way="hangs"))
     assert type(error) is ModelBusy
-    assert error.hung
+    assert error.timed_out
     assert "within 0.2 s" in str(error)
 
 

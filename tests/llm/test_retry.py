@@ -85,7 +85,7 @@ def test_patience_ends() -> None:
 
 
 def test_a_model_that_hangs_is_asked_three_times() -> None:
-    model = Scripted([BUSY, ModelBusy("silence", hung=True)])
+    model = Scripted([BUSY, ModelBusy("silence", timed_out=True)])
     with pytest.raises(ModelBusy, match="silence"):
         ask(model)
     assert len(model.asked) == 4

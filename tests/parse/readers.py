@@ -53,7 +53,7 @@ def talk(prompt: str = "Mend the cart.", native: str = "p0") -> str:
 
 
 def run(lake: Lake, *paths: Path, **how: object) -> parse.ParseReport:
-    return parse.archives(paths, lake, **({"redactor": Plain()} | how))  # type: ignore[arg-type]
+    return parse.parse_archives(paths, lake, **({"redactor": Plain()} | how))  # type: ignore[arg-type]
 
 
 def outcomes(report: parse.ParseReport) -> list[str]:

@@ -9,7 +9,7 @@ from tests.parse.readers import Untouched, outcomes, row, run, talk
 from turnetl import formats, parse
 from turnetl.lake import Lake
 from turnetl.model import GroupId
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
 SHOP, TILL = GroupId("shop"), GroupId("till")
 
@@ -107,7 +107,7 @@ def test_the_format_that_a_person_named_stays_too(lake: Lake, tmp_path: Path) ->
     path = tmp_path / "odd.txt"
     path.write_text(said := '{"type":"user","message":{"content":"Mend it."}}\n')
     assert outcomes(run(lake, path)) == ["unknown"]
-    assert outcomes(run(lake, path, known=known)) == ["new"]
+    assert outcomes(run(lake, path, explicit_format=known)) == ["new"]
     assert outcomes(run(lake, path)) == ["unchanged"]
     path.write_text(said + said)
     assert outcomes(run(lake, path)) == ["changed"]
@@ -119,7 +119,7 @@ def test_another_format_reads_an_archive_that_did_not_change_anew(
     path = tmp_path / "chat.jsonl"
     path.write_text('{"messages":[{"role":"user","content":"Mend the cart."}]}\n')
     assert run(lake, path).archives[0].format == "openai_conv"
-    report = run(lake, path, known=formats.by_name("sharegpt"))
+    report = run(lake, path, explicit_format=formats.by_name("sharegpt"))
     assert (outcomes(report), report.archives[0].format) == (["changed"], "sharegpt")
     assert len(lake.turn_paths()) == 1
 
@@ -129,7 +129,7 @@ def test_a_named_format_that_reads_nothing_costs_no_turn_that_was_read_before(
 ) -> None:
     run(lake, archive)
     before = prompts(lake)
-    report = run(lake, archive, known=formats.by_name("codex"))
+    report = run(lake, archive, explicit_format=formats.by_name("codex"))
     assert outcomes(report) == ["unknown"]
     (problem,) = report.problems
     assert problem.reason == "format"
@@ -140,8 +140,8 @@ def test_a_named_format_that_reads_nothing_costs_no_turn_that_was_read_before(
 
 def test_another_redactor_reads_everything_anew(archive: Path, lake: Lake) -> None:
     run(lake, archive)
-    assert outcomes(run(lake, archive, redactor=Redactor())) == ["changed"]
-    assert outcomes(run(lake, archive, redactor=Redactor())) == ["unchanged"]
+    assert outcomes(run(lake, archive, redactor=SecretRedactor())) == ["changed"]
+    assert outcomes(run(lake, archive, redactor=SecretRedactor())) == ["unchanged"]
 
 
 def test_a_dry_run_says_what_would_be_and_writes_nothing(

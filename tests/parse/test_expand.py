@@ -21,11 +21,11 @@ def folder(tmp_path: Path) -> Path:
     return deep.parent
 
 
-def names(found: parse.Expanded) -> list[str]:
+def names(found: parse.ExpandedPaths) -> list[str]:
     return [path.name for path in found.archives]
 
 
-def only_message(found: parse.Expanded) -> str:
+def only_message(found: parse.ExpandedPaths) -> str:
     (problem,) = found.problems
     return problem.message
 

@@ -35,7 +35,7 @@ class Plain:
 
 def parsed(lake: Lake, *paths: Path, grouping: Grouping | None = None) -> parse.ParseReport:
     by = grouping or Grouping()
-    return parse.archives(paths, lake, redactor=Plain(), grouping=by)
+    return parse.parse_archives(paths, lake, redactor=Plain(), grouping=by)
 
 
 def row(kind: str, content: object, native: str, second: int) -> dict[str, object]:

@@ -14,7 +14,7 @@ from tests import real
 from turnetl import formats, ids, parse
 from turnetl.errors import BadUsage
 from turnetl.lake import Lake
-from turnetl.parse.grouping import Grouping, grouping, joined
+from turnetl.parse.grouping import Grouping, find_name_collisions, load_grouping
 from turnetl.parse.projects import project, user
 
 EXAMPLE = Path(__file__).parents[2] / "data" / "groups.toml"
@@ -130,7 +130,7 @@ def test_a_user_is_told_by_the_home_folder(cwd: str | None, name: str | None) ->
 )
 def test_every_folder_has_a_group_of_one_token(cwd: str | None) -> None:
     assert re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", Grouping().group(cwd, "codex", ARCHIVE))
-    joined([(cwd, "codex", ARCHIVE)])
+    find_name_collisions([(cwd, "codex", ARCHIVE)])
 
 
 def test_a_group_is_never_longer_than_a_file_name_may_be() -> None:
@@ -140,7 +140,7 @@ def test_a_group_is_never_longer_than_a_file_name_may_be() -> None:
 
 
 def test_projects_in_another_script_are_told_apart_in_a_template() -> None:
-    by = grouping("{user}_{project}", None, user="ann", host="desk")
+    by = load_grouping("{user}_{project}", None, user="ann", host="desk")
     names = {by.group(f"/srv/{name}", "codex", ARCHIVE) for name in ("лавка", "книги")}
     assert len(names) == 2
 
@@ -156,13 +156,13 @@ def test_projects_in_another_script_are_told_apart_in_a_template() -> None:
     ],
 )
 def test_a_name_or_a_template_decides_the_group(template: str, group: str) -> None:
-    by = grouping(template, None, user="me", host="desk-7")
+    by = load_grouping(template, None, user="me", host="desk-7")
     assert by.group("/home/ann/shop", "codex", ARCHIVE) == group
     assert by.explicit == template
 
 
 def test_who_runs_it_stands_in_where_no_folder_names_anybody() -> None:
-    by = grouping("{user}_{project}", None, user="me", host="desk")
+    by = load_grouping("{user}_{project}", None, user="me", host="desk")
     assert by.group("/srv/shop", "codex", ARCHIVE) == "me_shop"
     assert by.group(None, "sharegpt", ARCHIVE) == "me_no_project"
 
@@ -186,13 +186,13 @@ def test_who_runs_it_stands_in_where_no_folder_names_anybody() -> None:
 )
 def test_a_template_that_makes_no_sense_is_refused(template: str, says: str) -> None:
     with pytest.raises(BadUsage, match=re.escape(says)):
-        grouping(template, None, user="me", host="desk")
+        load_grouping(template, None, user="me", host="desk")
 
 
 def mapped(folder: Path, text: str, template: str | None = None) -> Grouping:
     path = folder / "groups.toml"
     path.write_text(text)
-    return grouping(template, path, user="me", host="desk")
+    return load_grouping(template, path, user="me", host="desk")
 
 
 def entry(name: str, **patterns: str) -> str:
@@ -290,14 +290,14 @@ def test_a_map_that_makes_no_sense_is_refused_with_file_and_entry(
 
 def test_a_map_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadUsage, match=r"nowhere\.toml` cannot be read"):
-        grouping(None, tmp_path / "nowhere.toml", user="me", host="desk")
+        load_grouping(None, tmp_path / "nowhere.toml", user="me", host="desk")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadUsage, match="is no TOML"):
-        grouping(None, tmp_path / "bytes.toml", user="me", host="desk")
+        load_grouping(None, tmp_path / "bytes.toml", user="me", host="desk")
 
 
 def test_the_example_of_a_map_does_what_its_comments_say() -> None:
-    by = grouping(None, EXAMPLE, user="me", host="desk")
+    by = load_grouping(None, EXAMPLE, user="me", host="desk")
     assert by.group("/home/ann/work/shop/packages/api", "claude_code", ARCHIVE) == "shop"
     assert by.group("/Users/ann/work/shop-fix", "claude_code", ARCHIVE) == "shop"
     assert by.group("/srv/checkouts/acme/api/src", "claude_code", ARCHIVE) == "acme_api"
@@ -311,7 +311,9 @@ def sightings(*folders: str | None) -> list[tuple[str | None, str, str]]:
 
 
 def test_folders_that_meet_in_one_group_by_their_names_are_shown() -> None:
-    found = joined(sightings("/a/api", "/b/api", "/b/api/", "/srv/a-b", "/srv/a_b", "/srv/c", None))
+    found = find_name_collisions(
+        sightings("/a/api", "/b/api", "/b/api/", "/srv/a-b", "/srv/a_b", "/srv/c", None)
+    )
     assert [(of.group, of.folders) for of in found] == [
         ("a_b", ("/srv/a-b", "/srv/a_b")),
         ("api", ("/a/api", "/b/api")),
@@ -325,15 +327,18 @@ def test_folders_that_meet_in_one_group_by_their_names_are_shown() -> None:
 def test_what_is_one_project_in_several_places_is_not_shown() -> None:
     worktrees = "/home/dev/shop/.worktrees/x", "/home/dev/.codex/worktrees/44be/shop"
     elsewhere = "/Users/ann/shop", "C:\\Users\\Ann\\Shop", "/home/dev/shop"
-    assert joined(sightings(*worktrees, *elsewhere)) == ()
-    assert joined(sightings("/home/a", "/home/b", "/tmp", "/tmp/tmp12345678", None)) == ()
+    assert find_name_collisions(sightings(*worktrees, *elsewhere)) == ()
+    assert (
+        find_name_collisions(sightings("/home/a", "/home/b", "/tmp", "/tmp/tmp12345678", None))
+        == ()
+    )
 
 
 def test_what_somebody_joined_on_purpose_is_not_shown(tmp_path: Path) -> None:
     found = sightings("/a/api", "/b/api")
-    assert joined(found, Grouping("all")) == ()
-    assert joined(found, mapped(tmp_path, entry("api", folders="/a/api"))) == ()
-    assert len(joined(found, Grouping("my_{project}"))) == 1
+    assert find_name_collisions(found, Grouping("all")) == ()
+    assert find_name_collisions(found, mapped(tmp_path, entry("api", folders="/a/api"))) == ()
+    assert len(find_name_collisions(found, Grouping("my_{project}"))) == 1
 
 
 class Plain:
@@ -351,7 +356,7 @@ def test_a_group_that_the_map_named_stays_in_a_run_without_the_map(tmp_path: Pat
     by = mapped(tmp_path, entry("mapped", folders="/srv/shop"))
 
     def groups(way: Grouping) -> tuple[str, ...]:
-        return parse.archives([archive], lake, redactor=Plain(), grouping=way).groups
+        return parse.parse_archives([archive], lake, redactor=Plain(), grouping=way).groups
 
     assert groups(by) == groups(Grouping()) == ("mapped",)
     assert groups(Grouping("{format}")) == groups(Grouping()) == ("claude_code",)

@@ -17,7 +17,7 @@ from turnetl import formats, parse
 from turnetl.formats.base import Format
 from turnetl.lake import Lake
 from turnetl.model import GroupId, Turn
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives"
@@ -34,7 +34,7 @@ def read(lake: Lake, folder: Path, data: str | bytes) -> tuple[parse.ParseReport
     """Parse an archive that says this; return the report and all turns of the lake."""
     path = folder / "s1.jsonl"
     path.write_bytes(data.encode() if isinstance(data, str) else data)
-    report = run(lake, path, redactor=Redactor())
+    report = run(lake, path, redactor=SecretRedactor())
     assert accounted(report)
     assert "failed" not in [problem.reason for problem in report.problems]
     return report, [turn for group in lake.groups() for turn in lake.turns(group)]
@@ -170,7 +170,7 @@ import sys
 from pathlib import Path
 from tests.parse.readers import run, talk
 from turnetl.lake import Lake
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
 path, turns = Path(sys.argv[1], "s1.jsonl"), int(sys.argv[2])
 text = "Mend the cart; its key is in src/cart.py. " * (2_500_000 // turns)
@@ -179,7 +179,7 @@ with path.open("w") as file:
         before, after = talk(native=f"p{number}").split("Mend the cart.")
         file.writelines((before, text, after))
 del text
-report = run(Lake(path.parent / "lake"), path, redactor=Redactor())
+report = run(Lake(path.parent / "lake"), path, redactor=SecretRedactor())
 assert report.read.turns == turns, report
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(int(peak.split()[1]) // 1024)

@@ -13,9 +13,9 @@ from tests.parse.readers import Dies, Plain, outcomes, row, run, talk
 from turnetl import errors, formats, parse
 from turnetl.lake import Lake
 from turnetl.model import GroupId
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
-ALWAYS = parse.Bounds(alone=0)
+ALWAYS = parse.ParseLimits(alone=0)
 """Processes are started however little there is to do."""
 SMALL = Path(__file__).parents[1] / "archives"
 
@@ -39,10 +39,10 @@ def written(lake: Lake) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    "redactor", [Plain(), Redactor(b"of a person's own")], ids=["plain", "real"]
+    "redactor", [Plain(), SecretRedactor(b"of a person's own")], ids=["plain", "real"]
 )
 def test_many_processes_give_the_lake_and_the_report_of_one(
-    archives: list[Path], tmp_path: Path, redactor: parse.Redacts
+    archives: list[Path], tmp_path: Path, redactor: parse.Redactor
 ) -> None:
     lakes = [Lake(tmp_path / name) for name in ("one", "many")]
     one = run(lakes[0], *archives, redactor=redactor)
@@ -52,7 +52,7 @@ def test_many_processes_give_the_lake_and_the_report_of_one(
         *archives,
         redactor=redactor,
         jobs=3,
-        bounds=ALWAYS,
+        limits=ALWAYS,
         progress=lambda done, total: told.append((done, total)),
     )
     assert many == one
@@ -65,9 +65,9 @@ def test_a_second_run_of_many_processes_starts_none_and_changes_nothing(
 ) -> None:
     lake = Lake(tmp_path / "lake")
     known = [path for path in archives if formats.sniff(path.read_bytes()) is not None]
-    run(lake, *known, jobs=2, bounds=ALWAYS)
+    run(lake, *known, jobs=2, limits=ALWAYS)
     before = written(lake)
-    assert set(outcomes(run(lake, *known, jobs=2, bounds=ALWAYS))) == {"unchanged"}
+    assert set(outcomes(run(lake, *known, jobs=2, limits=ALWAYS))) == {"unchanged"}
     assert written(lake) == before
 
 
@@ -76,7 +76,7 @@ def test_of_a_process_that_is_killed_one_archive_is_lost_and_named(
 ) -> None:
     lake = Lake(tmp_path / "lake")
     archives[7].write_text(talk("deadly"))
-    report = run(lake, *archives[:40], redactor=Dies("deadly"), jobs=2, bounds=ALWAYS)
+    report = run(lake, *archives[:40], redactor=Dies("deadly"), jobs=2, limits=ALWAYS)
     assert outcomes(report) == ["new"] * 7 + ["unreadable"] + ["new"] * 32
     (problem,) = report.problems
     assert (problem.path, problem.reason) == (str(archives[7]), "killed")
@@ -90,13 +90,13 @@ def test_a_lake_that_cannot_be_written_stops_all_processes(
     blocked = tmp_path / "lake"
     blocked.write_text("a file")
     with pytest.raises(errors.Fatal, match="cannot be written"):
-        run(Lake(blocked), *archives, jobs=2, bounds=ALWAYS)
+        run(Lake(blocked), *archives, jobs=2, limits=ALWAYS)
 
 
 def test_the_same_archive_named_twice_is_read_once(archives: list[Path], tmp_path: Path) -> None:
     link = tmp_path / "link.jsonl"
     link.symlink_to(archives[0])
-    report = run(Lake(tmp_path / "lake"), archives[0], link, archives[0], jobs=2, bounds=ALWAYS)
+    report = run(Lake(tmp_path / "lake"), archives[0], link, archives[0], jobs=2, limits=ALWAYS)
     assert outcomes(report) == ["new"]
 
 
@@ -110,7 +110,7 @@ from turnetl.lake import Lake
 def main(arguments, **_):
     said = lambda done, total: print(done, flush=True)
     paths = sorted(Path(arguments[0]).iterdir())
-    run(Lake(Path(arguments[1])), *paths, jobs=2, bounds=parse.Bounds(alone=0), progress=said)
+    run(Lake(Path(arguments[1])), *paths, jobs=2, limits=parse.ParseLimits(alone=0), progress=said)
 
 if __name__ == "__main__":
     sys.exit(console.run(main, sys.argv[1:]))

@@ -72,10 +72,10 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def run(
-    lake: Lake, *paths: Path, redactor: parse.Redacts | None = None, group: GroupId | None = None
+    lake: Lake, *paths: Path, redactor: parse.Redactor | None = None, group: GroupId | None = None
 ) -> parse.ParseReport:
     by = parse.Grouping(group)
-    return parse.archives(paths, lake, redactor=redactor or Plain(), grouping=by)
+    return parse.parse_archives(paths, lake, redactor=redactor or Plain(), grouping=by)
 
 
 def outcomes(report: parse.ParseReport) -> list[str]:
@@ -241,7 +241,7 @@ def test_an_archive_whose_name_is_no_text_is_read_once(lake: Lake, tmp_path: Pat
 
 def test_progress_is_told_after_each_archive(archive: Path, lake: Lake) -> None:
     told: list[tuple[int, int]] = []
-    parse.archives(
+    parse.parse_archives(
         [archive, SMALL / "answers.jsonl"],
         lake,
         redactor=Plain(),

@@ -123,7 +123,7 @@ def test_a_bomb_is_left_alone_as_soon_as_it_is_known_for_one(
 ) -> None:
     path = tmp_path / "bomb.gz"
     path.write_bytes(pack(talk().encode() * 3 + b"\0" * (8 << 20)))
-    report = run(lake, path, bounds=parse.Bounds(unpacked=1 << 20))
+    report = run(lake, path, limits=parse.ParseLimits(unpacked=1 << 20))
     assert outcomes(report) == ["unreadable"]
     (problem,) = report.problems
     assert problem.reason == "too_large"

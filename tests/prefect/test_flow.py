@@ -110,7 +110,7 @@ async def test_noise_and_redaction_are_as_the_config_says(tmp_path: Path) -> Non
         "thanks", "mail ada.l@till-example.org", at=datetime(2026, 3, 2, tzinfo=UTC)
     )
     write_archive(archives / "shop.jsonl", said)
-    chosen = {"noise": {"drop": ["talk"], "keep": ["acknowledgement"]}, "redact_personal": True}
+    chosen = {"noise": {"drop": ["talk"], "keep": ["acknowledgement"]}, "redact_pii": True}
     config.write_text(json.dumps({"turnetl": chosen}))
     done = await (await _run(archives, tmp_path / "lake", config=str(config))).aresult()
     assert [group["noise"] for group in done["groups"]] == [{"talk": 2}]

@@ -7,9 +7,9 @@ from string import ascii_lowercase, ascii_uppercase, digits
 import pytest
 
 from tests.redact.canaries import drawn
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
-REDACTOR = Redactor()
+REDACTOR = SecretRedactor()
 
 AROUND = [
     "| name | value |\n|---|---|\n| API_KEY | {} |",

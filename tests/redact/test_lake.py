@@ -12,7 +12,7 @@ from tests.redact.canaries import CANARIES, nested
 from turnetl import episodes, parse
 from turnetl.lake import Lake
 from turnetl.model import GroupId
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
 GROUP = GroupId("shop")
 REJECTED = (
@@ -81,12 +81,12 @@ def written(lake: Path) -> str:
 
 
 @pytest.mark.parametrize("kind", CANARIES)
-def test_no_canary_reaches_the_lake(kind: str, tmp_path: Path, redactor: Redactor) -> None:
+def test_no_canary_reaches_the_lake(kind: str, tmp_path: Path, redactor: SecretRedactor) -> None:
     secret, words = CANARIES[kind]()
     path = tmp_path / "archive.jsonl"
     path.write_text(archive(words))
     lake = Lake(tmp_path / "lake")
-    parse.archives([path], lake, redactor=redactor, grouping=parse.Grouping(GROUP))
+    parse.parse_archives([path], lake, redactor=redactor, grouping=parse.Grouping(GROUP))
     episodes.build(lake, [GROUP])
     found = written(tmp_path / "lake")
     assert secret not in found
@@ -99,16 +99,16 @@ def test_no_canary_reaches_the_lake(kind: str, tmp_path: Path, redactor: Redacto
 @pytest.mark.archives
 @real.NEEDED
 def test_real_archives_without_secrets_come_through_whole(
-    tmp_path: Path, redactor: Redactor
+    tmp_path: Path, redactor: SecretRedactor
 ) -> None:
     lake = Lake(tmp_path)
     found = parse.expand([str(real.ARCHIVES / "entireio__cli")])
-    parse.archives(found.archives, lake, redactor=redactor, grouping=parse.Grouping(GROUP))
+    parse.parse_archives(found.archives, lake, redactor=redactor, grouping=parse.Grouping(GROUP))
     assert lake.scan_turns(GROUP).select(pl.col("redactions").sum()).collect().item() == 0
     (report,) = episodes.build(lake, [GROUP]).groups
     assert report.chars_after <= 0.15 * report.chars_before
 
 
 @pytest.fixture(scope="module")
-def redactor() -> Redactor:
-    return Redactor()
+def redactor() -> SecretRedactor:
+    return SecretRedactor()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.redact.canaries import CANARIES, drawn
 from tests.redact.test_suspects import TEXTS
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 from turnetl.redact.exact_match import Known
 from turnetl.redact.matches import matches
 from turnetl.redact.pii import PERSONAL
@@ -17,7 +17,7 @@ from turnetl.redact.rules import RULES
 from turnetl.redact.scanner import windows
 from turnetl.redact.spans import Span, merged, occurrences
 
-REDACTOR = Redactor()
+REDACTOR = SecretRedactor()
 LINE = "what was done in this turn, in plain words\n"
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.parse import Grouping
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
-PERSONAL = Redactor(personal=True)
+PERSONAL = SecretRedactor(pii=True)
 MAIL, HOME, IP = (rf"\[REDACTED:{name}:[0-9a-f]{{4}}\]" for name in ("email", "home", "ip"))
 
 
@@ -82,7 +82,7 @@ def test_what_names_nobody_stays(text: str) -> None:
 
 def test_nobody_asked_for_it_so_it_stays() -> None:
     texts = ["/home/kim/shop kim@shop.de 10.0.0.17"]
-    assert Redactor().redact(texts) == (texts, [0])
+    assert SecretRedactor().redact(texts) == (texts, [0])
 
 
 def test_a_name_is_cut_where_it_names_a_folder_and_not_out_of_every_word() -> None:
@@ -98,11 +98,11 @@ def test_secrets_beside_it_are_cut_as_well() -> None:
 
 
 def test_the_version_shows_it_and_another_process_gets_it() -> None:
-    assert PERSONAL.version != Redactor().version
-    there = pickle.loads(pickle.dumps(Redactor(b"key", personal=True)))  # noqa: S301 - our own
-    assert there.version == Redactor(b"key", personal=True).version
+    assert PERSONAL.version != SecretRedactor().version
+    there = pickle.loads(pickle.dumps(SecretRedactor(b"key", pii=True)))  # noqa: S301 - our own
+    assert there.version == SecretRedactor(b"key", pii=True).version
     assert there.redact(["/home/kim/x"])[0] != PERSONAL.redact(["/home/kim/x"])[0]
-    assert pickle.loads(pickle.dumps(Redactor())).version == Redactor().version  # noqa: S301
+    assert pickle.loads(pickle.dumps(SecretRedactor())).version == SecretRedactor().version  # noqa: S301
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.redact.canaries import CANARIES, drawn, nested
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 from turnetl.redact.rules import RULES, SecretRule
 
 PLACES: dict[str, Callable[[str], str]] = {
@@ -26,13 +26,13 @@ PLACES: dict[str, Callable[[str], str]] = {
 
 
 @pytest.fixture(scope="module")
-def redactor() -> Redactor:
-    return Redactor()
+def redactor() -> SecretRedactor:
+    return SecretRedactor()
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", CANARIES)
-def test_no_canary_is_left(redactor: Redactor, kind: str, place: str) -> None:
+def test_no_canary_is_left(redactor: SecretRedactor, kind: str, place: str) -> None:
     secret, words = CANARIES[kind]()
     clean, counts = redactor.redact(["before", PLACES[place](words), "after"])
     assert secret not in clean[1]
@@ -43,7 +43,7 @@ def test_no_canary_is_left(redactor: Redactor, kind: str, place: str) -> None:
 
 
 @pytest.mark.parametrize("kind", CANARIES)
-def test_redacting_twice_changes_nothing(redactor: Redactor, kind: str) -> None:
+def test_redacting_twice_changes_nothing(redactor: SecretRedactor, kind: str) -> None:
     texts = [place(CANARIES[kind]()[1]) for place in PLACES.values()]
     once, _ = redactor.redact(texts)
     again, counts = redactor.redact(once)
@@ -51,34 +51,36 @@ def test_redacting_twice_changes_nothing(redactor: Redactor, kind: str) -> None:
     assert counts == [0] * len(texts)
 
 
-def test_the_same_secret_has_the_same_name_everywhere(redactor: Redactor) -> None:
+def test_the_same_secret_has_the_same_name_everywhere(redactor: SecretRedactor) -> None:
     token = "hf_" + drawn(34)
     first, _ = redactor.redact([f"HF_TOKEN {token}"])
-    second, _ = Redactor().redact(["other", f"login {token} twice: {token}"])
+    second, _ = SecretRedactor().redact(["other", f"login {token} twice: {token}"])
     name = first[0].removeprefix("HF_TOKEN ")
     assert second[1] == f"login {name} twice: {name}"
 
 
 def test_another_key_gives_the_same_secret_another_name() -> None:
     tokens = ["hf_" + drawn(34) for _ in range(4)]
-    assert Redactor(b"a").redact(tokens)[0] != Redactor(b"b").redact(tokens)[0]
+    assert SecretRedactor(b"a").redact(tokens)[0] != SecretRedactor(b"b").redact(tokens)[0]
 
 
-def test_what_one_text_shows_to_be_a_secret_is_cut_out_of_the_others(redactor: Redactor) -> None:
+def test_what_one_text_shows_to_be_a_secret_is_cut_out_of_the_others(
+    redactor: SecretRedactor,
+) -> None:
     secret = drawn(20)
     clean, counts = redactor.redact([f"I typed {secret} here", f'api_key = "{secret}"'])
     assert secret not in "".join(clean)
     assert counts == [1, 1]
 
 
-def test_no_secret_is_made_of_two_texts(redactor: Redactor) -> None:
+def test_no_secret_is_made_of_two_texts(redactor: SecretRedactor) -> None:
     token = "ghp_" + drawn(36)
     texts = ["password =", f'"{drawn(14)}"', token[:20], token[20:], "-----BEGIN PRIVATE KEY-----"]
     assert redactor.redact(texts) == (texts, [0] * len(texts))
 
 
 def test_a_key_that_begins_in_one_text_and_ends_in_another_leaves_those_between_alone(
-    redactor: Redactor,
+    redactor: SecretRedactor,
 ) -> None:
     texts = [
         "-----BEGIN PRIVATE KEY-----\n" + drawn(64),
@@ -90,7 +92,7 @@ def test_a_key_that_begins_in_one_text_and_ends_in_another_leaves_those_between_
     assert counts[0] == counts[2] == 1
 
 
-def test_a_secret_in_base64_is_cut_out(redactor: Redactor) -> None:
+def test_a_secret_in_base64_is_cut_out(redactor: SecretRedactor) -> None:
     inside = base64.b64encode(f"token ghp_{drawn(36)} end".encode()).decode()
     clean, _ = redactor.redact([f"echo {inside} | base64 -d"])
     assert inside not in clean[0]
@@ -120,7 +122,7 @@ def test_a_secret_in_base64_is_cut_out(redactor: Redactor) -> None:
         "",
     ],
 )
-def test_what_is_no_secret_stays(redactor: Redactor, text: str) -> None:
+def test_what_is_no_secret_stays(redactor: SecretRedactor, text: str) -> None:
     assert redactor.redact([text, text]) == ([text, text], [0, 0])
 
 
@@ -142,7 +144,7 @@ def test_it_never_fails_and_once_is_enough(texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("run", ["x", "a1B2", "a:", "/", "=", " ", "eyJ", "password=", "1\n"])
-def test_long_runs_of_one_thing_come_back(redactor: Redactor, run: str) -> None:
+def test_long_runs_of_one_thing_come_back(redactor: SecretRedactor, run: str) -> None:
     ends = f"-----BEGIN PRIVATE KEY-----\n token: authorization: bearer{run * 4000}"
     texts = [f"{ends} -----END PRIVATE KEY----- ://", f"://{run * 4000}@", f"eyJ{run * 4000}.eyJ"]
     once, _ = redactor.redact(texts)
@@ -155,13 +157,15 @@ def test_a_rule_says_why_it_is_there(rule: SecretRule) -> None:
 
 
 def test_nothing_in_nothing_out() -> None:
-    assert Redactor().redact([]) == ([], [])
+    assert SecretRedactor().redact([]) == ([], [])
 
 
-SHARED = Redactor()
+SHARED = SecretRedactor()
 
 
-def test_letters_that_only_look_like_a_blank_to_fill_in_hide_no_secret(redactor: Redactor) -> None:
+def test_letters_that_only_look_like_a_blank_to_fill_in_hide_no_secret(
+    redactor: SecretRedactor,
+) -> None:
     secret = f"{drawn(12)}xXxX{drawn(12)}"
     (clean,), _ = redactor.redact([f"API_KEY={secret}"])
     assert secret not in clean

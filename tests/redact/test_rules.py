@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.redact.canaries import CANARIES, HEX, LETTERS, LOWER, drawn
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
-REDACTOR = Redactor()
+REDACTOR = SecretRedactor()
 
 
 def sha512() -> str:
@@ -109,5 +109,5 @@ def test_no_text_keeps_it_busy(kind: str) -> None:
     """A pattern that reads a text again from each of its places would take hours for this."""
     run, end = BUSY[kind]
     text = run * (400_000 // len(run)) + end
-    (once,), _ = Redactor(personal=True).redact([text])
+    (once,), _ = SecretRedactor(pii=True).redact([text])
     assert once

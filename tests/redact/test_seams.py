@@ -5,9 +5,9 @@ import re
 import pytest
 
 from tests.redact.canaries import CAPITALS, drawn
-from turnetl.redact import Redactor
+from turnetl.redact import SecretRedactor
 
-REDACTOR = Redactor()
+REDACTOR = SecretRedactor()
 
 
 @pytest.mark.parametrize("joint", ["\n\n", "\n"])

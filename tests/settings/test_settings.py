@@ -126,8 +126,8 @@ def test_a_file_of_rules_may_lie_at_home() -> None:
 
 @pytest.mark.parametrize(("said", "means"), [("1", True), ("true", True), ("0", False)])
 def test_personal_data_is_cut_out_if_asked_for(said: str, means: bool) -> None:
-    assert settings().redact_personal is False
-    assert settings({"TURNETL_REDACT_PERSONAL": said}).redact_personal is means
+    assert settings().redact_pii is False
+    assert settings({"TURNETL_REDACT_PII": said}).redact_pii is means
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from turnetl.cli.options import (
     NoiseOptions,
     QuietMinutes,
 )
-from turnetl.clock import now, utc
+from turnetl.clock import as_utc, now
 
 
 def status(
@@ -87,8 +87,8 @@ def search(
             query,
             common.settings(),
             groups=groups,
-            since=utc(since),
-            until=utc(until),
+            since=as_utc(since),
+            until=as_utc(until),
             limit=limit,
         )
     )

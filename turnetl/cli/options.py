@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
-from turnetl.clock import now, utc
+from turnetl.clock import as_utc, now
 
 if TYPE_CHECKING:  # importing these costs a second, and `--help` must not pay it
     from turnetl.pipeline import RunOptions
@@ -77,7 +77,7 @@ class ArchiveOptions:
     "Read all archives as this, whatever they look like; see turnetl formats."
     jobs: int | None = None
     "Archives read side by side [default: as many as there are cores]."
-    redact_personal: bool | None = None
+    redact_pii: bool | None = None
     "Cut out also e-mail addresses, names of home folders and IP addresses; reads all anew."
 
     @property
@@ -87,7 +87,7 @@ class ArchiveOptions:
             "group": self.group,
             "group_map": self.group_map,
             "jobs": self.jobs,
-            "redact_personal": self.redact_personal,
+            "redact_pii": self.redact_pii,
         }
 
 
@@ -149,8 +149,8 @@ class SelectionOptions:
 
         return RunOptions(
             groups=groups,
-            since=utc(self.since),
-            until=utc(self.until),
+            since=as_utc(self.since),
+            until=as_utc(self.until),
             limit=self.limit,
             assumed_time=assumed_time.read(self.assume_time, now())
             if self.assume_time is not None

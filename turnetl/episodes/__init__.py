@@ -135,8 +135,8 @@ def _turns(files: Sequence[TurnFile]) -> str:
     versions = (schema.TURNS.version, schema.EPISODES.version, dedup.VERSION, text.VERSION)
     recipe = (*versions, chunking.LIMIT, chunking.VERSION, classify.VERSION)
     origins = sorted(
-        f"{file.path.name}/{file.origin.sha256}/{file.origin.format}"
-        f"/{file.origin.reader}/{file.origin.redactor}"
+        f"{file.path.name}/{file.metadata.sha256}/{file.metadata.format}"
+        f"/{file.metadata.reader_version}/{file.metadata.redactor_version}"
         for file in files
     )
     return ids.digest(*map(str, recipe), *noise.recipes((*noise.RULES, noise.EMPTY)), *origins)

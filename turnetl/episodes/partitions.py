@@ -14,7 +14,7 @@ import polars as pl
 
 from turnetl import noise, schema
 from turnetl.episodes import order as ordering
-from turnetl.lake import Batch, unwritable
+from turnetl.lake import Batch, write_error
 from turnetl.noise import NoiseRule
 
 PARTITION_CHARS = 64 << 20
@@ -135,7 +135,7 @@ def _waiting_room(folder: Path) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix=".slices.", suffix=".tmp", dir=folder) as name:
             yield Path(name)
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise write_error(folder, error) from error
 
 
 def _taken(path: Path) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from turnetl.errors import BadUsage
-from turnetl.regex_check import complaint
+from turnetl.regex_check import regex_error
 
 log = logging.getLogger(__name__)
 
@@ -157,7 +157,7 @@ def _wrong(said: Mapping[str, Any]) -> Iterator[str]:
         if given is not None and not texts:
             yield f"`{key}` must be a list of texts, none of them empty"
     for pattern in said.get("noise_patterns") or ():
-        if wrong := complaint(pattern):
+        if wrong := regex_error(pattern):
             yield f"noise pattern `{pattern[:_SHOWN]}` {wrong}"
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from turnetl.ingest import assumed_time
 from turnetl.ingest.plan import Scope
-from turnetl.lake import Lake, as_episode
+from turnetl.lake import Lake, episode_from_row
 from turnetl.model import ClosedBy, Episode, GroupId, TurnId
 
 BATCH_ROWS = 2000
@@ -24,7 +24,7 @@ def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
     """
     rows = lake.scan_episodes(group).with_columns(pl.col("started_at").is_null().alias("timeless"))
     if scope.assume is not None and rows.select(pl.col("timeless").any()).collect().item():
-        origins = [file.origin for file in lake.turn_files(group)]
+        origins = [file.metadata for file in lake.turn_files(group)]
         rows = assumed_time.fill(rows, lake.scan_turns(group), origins, scope.assume)
     return close_quiet_turns(rows, scope.now - scope.quiet)
 
@@ -43,7 +43,7 @@ def load_episodes(
     selected = pl.col("turn_id").is_in(sorted(turn_ids))
     for batch in [rows] if batch_rows is None else _batches(rows, selected, batch_rows):
         loaded = batch.filter(selected).drop("timeless").collect()
-        yield from (as_episode(row) for row in loaded.iter_rows(named=True))
+        yield from (episode_from_row(row) for row in loaded.iter_rows(named=True))
 
 
 def _batches(rows: pl.LazyFrame, selected: pl.Expr, size: int) -> Iterator[pl.LazyFrame]:

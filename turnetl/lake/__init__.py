@@ -5,25 +5,25 @@ from turnetl.lake.lake import (
     ArchiveMetadata,
     Lake,
     TurnFile,
+    absolute_path_text,
     archive_digest,
     archive_digests,
-    placed,
-    shown,
+    path_text,
 )
-from turnetl.lake.parquet import arrow_schema, unwritable
-from turnetl.lake.values import as_episode, as_turn
+from turnetl.lake.parquet import arrow_schema, write_error
+from turnetl.lake.values import episode_from_row, turn_from_row
 
 __all__ = [
     "ArchiveMetadata",
     "Batch",
     "Lake",
     "TurnFile",
+    "absolute_path_text",
     "archive_digest",
     "archive_digests",
     "arrow_schema",
-    "as_episode",
-    "as_turn",
-    "placed",
-    "shown",
-    "unwritable",
+    "episode_from_row",
+    "path_text",
+    "turn_from_row",
+    "write_error",
 ]

@@ -8,7 +8,7 @@ import polars as pl
 
 from turnetl import schema
 from turnetl.errors import Retryable
-from turnetl.lake.parquet import check, refusal
+from turnetl.lake.parquet import check_columns, read_error
 
 _SIZE = 16 << 20
 """Bytes of the files of a batch; in memory they are up to ten times as many."""
@@ -104,13 +104,13 @@ def _stamp(path: Path) -> _Stamp:
     try:
         found = path.stat()
     except OSError as error:
-        raise refusal(path, "cannot be read") from error
+        raise read_error(path, "cannot be read") from error
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _read(path: Path, table: schema.Table) -> None:
-    check(path, table)
+    check_columns(path, table)
     try:
         pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise refusal(path, "cannot be read") from error
+        raise read_error(path, "cannot be read") from error

@@ -28,14 +28,14 @@ _GROUP = 16 << 20
 """Bytes of the row groups of such a table: what reads a part of it needs to unpack no more."""
 
 
-def encoded(rows: pa.Table, said: str) -> memoryview:
+def encode(rows: pa.Table, said: str) -> memoryview:
     """Return the file: the same bytes for the same rows and text."""
     if not HAS_ARRO3 or rows.get_total_buffer_size() > _LARGE:
-        return by_pyarrow(rows, said)
-    return by_arro3(rows, said)
+        return encode_with_pyarrow(rows, said)
+    return encode_with_arro3(rows, said)
 
 
-def by_arro3(rows: pa.Table, said: str) -> memoryview:
+def encode_with_arro3(rows: pa.Table, said: str) -> memoryview:
     small = rows.num_rows < _SMALL
     file = io.BytesIO()
     write_parquet(
@@ -49,7 +49,7 @@ def by_arro3(rows: pa.Table, said: str) -> memoryview:
     return file.getbuffer()
 
 
-def by_pyarrow(rows: pa.Table, said: str) -> memoryview:
+def encode_with_pyarrow(rows: pa.Table, said: str) -> memoryview:
     small = rows.num_rows < _SMALL
     file = pa.BufferOutputStream()
     with pq.ParquetWriter(
@@ -65,7 +65,7 @@ def by_pyarrow(rows: pa.Table, said: str) -> memoryview:
     return memoryview(file.getvalue())
 
 
-def in_groups(
+def write_row_groups(
     rows: Iterable[pa.Table], columns: pa.Schema, said: Callable[[], str], file: IO[bytes]
 ) -> None:
     """Write a file whose rows come in groups: the same bytes for the same groups and text.

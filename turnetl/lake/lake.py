@@ -19,8 +19,15 @@ import pyarrow as pa
 from turnetl import ids, schema
 from turnetl.errors import Fatal
 from turnetl.lake.batches import Batch, batches
-from turnetl.lake.parquet import said_of, scan, scan_held, sync, write, write_slices
-from turnetl.lake.values import as_episode, as_turn
+from turnetl.lake.parquet import (
+    read_metadata,
+    scan,
+    scan_snapshot,
+    sync_folder,
+    write_slices_as_row_groups,
+    write_table,
+)
+from turnetl.lake.values import episode_from_row, turn_from_row
 from turnetl.model import Episode, GroupId, Turn, TurnId
 
 
@@ -34,19 +41,19 @@ class ArchiveMetadata:
     mtime_ns: int
     sha256: str
     format: str
-    reader: int
+    reader_version: int
     """Version of the format's reader."""
-    redactor: str
+    redactor_version: str
     """Version of what cut the secrets out."""
     group: GroupId
-    group_given: bool
+    group_is_explicit: bool
     """Whether a person named the group."""
     counts: Mapping[str, Any]
     """Lines, turns and the rest, by name; `skipped` by reason."""
     schema: int = schema.TURNS.version
     cwd: str | None = None
     """The first folder that the archive names, redacted: what its group is named after."""
-    format_given: bool = False
+    format_is_explicit: bool = False
     """Whether a person named the format."""
 
 
@@ -55,7 +62,7 @@ class TurnFile:
     """One turns file and what it says of itself."""
 
     path: Path
-    origin: ArchiveMetadata
+    metadata: ArchiveMetadata
 
 
 class Lake:
@@ -70,7 +77,7 @@ class Lake:
         episodes = {path.stem for path in self.episodes_folder.glob("*.parquet")}
         return [GroupId(name) for name in sorted(turns | episodes)]
 
-    def emptied(self) -> list[GroupId]:
+    def groups_without_turns(self) -> list[GroupId]:
         """Return the groups whose archives went to other groups, and whose episodes are left."""
         return [group for group in self.groups() if not self.turn_paths(group)]
 
@@ -89,13 +96,13 @@ class Lake:
 
         Files of an older schema, and such as turnetl did not write, are left out.
         """
-        found = ((path, self.origin(path)) for path in self.turn_paths(group))
+        found = ((path, self.archive_metadata(path)) for path in self.turn_paths(group))
         return [TurnFile(path, origin) for path, origin in found if origin is not None]
 
-    def origin(self, path: Path) -> ArchiveMetadata | None:
+    def archive_metadata(self, path: Path) -> ArchiveMetadata | None:
         """Return what a turns file says of itself, or None if it says nothing we know."""
         try:
-            origin = msgspec.json.decode(said_of(path), type=ArchiveMetadata)
+            origin = msgspec.json.decode(read_metadata(path), type=ArchiveMetadata)
         except (Fatal, msgspec.DecodeError):
             return None
         return origin if origin.schema == schema.TURNS.version else None
@@ -106,7 +113,7 @@ class Lake:
         origin: ArchiveMetadata,
         *,
         digest: str | None = None,
-        elsewhere: Iterable[Path] | None = None,
+        previous_files: Iterable[Path] | None = None,
     ) -> Path:
         """Write an archive's turns in place of what it gave before, also in another group.
 
@@ -116,23 +123,23 @@ class Lake:
             turns: rows of `schema.TURNS`.
             origin: the archive.
             digest: its `archive_digest`, if that is known.
-            elsewhere: its turns files in other groups, if they are known; else they are looked for.
+            previous_files: its turns files in other groups; None: they are looked up.
         """
         name = f"{digest or archive_digest(Path(origin.archive))}.parquet"
         path = self._turns / origin.group / name
-        write(path, turns, schema.TURNS, msgspec.json.encode(origin, order="sorted").decode())
-        others = _with_name(self._turns, name) if elsewhere is None else elsewhere
+        write_table(path, turns, schema.TURNS, msgspec.json.encode(origin, order="sorted").decode())
+        others = _with_name(self._turns, name) if previous_files is None else previous_files
         for other in others:
             if other != path:
-                self.drop(other)
+                self.delete_turns_file(other)
         return path
 
     def sync_turns(self) -> None:
         """Make what `write_turns` wrote last: for many files once is enough."""
         for group in _names(self._turns):
-            sync(self._turns / group)
+            sync_folder(self._turns / group)
 
-    def drop(self, turns_file: Path) -> None:
+    def delete_turns_file(self, turns_file: Path) -> None:
         """Remove a turns file, if it is there."""
         turns_file.unlink(missing_ok=True)
 
@@ -146,7 +153,9 @@ class Lake:
 
     def turns(self, group: GroupId) -> Iterator[Turn]:
         """Yield the turns of `scan_turns` as values."""
-        return (as_turn(row) for row in self.scan_turns(group).collect().iter_rows(named=True))
+        return (
+            turn_from_row(row) for row in self.scan_turns(group).collect().iter_rows(named=True)
+        )
 
     def write_episodes(
         self,
@@ -165,8 +174,8 @@ class Lake:
         def said() -> str:
             return msgspec.json.encode(metadata(), order="sorted").decode()
 
-        write_slices(self._episodes_path(group), slices, schema.EPISODES, said)
-        sync(self.episodes_folder)
+        write_slices_as_row_groups(self._episodes_path(group), slices, schema.EPISODES, said)
+        sync_folder(self.episodes_folder)
 
     def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:
         """Return what `write_episodes` was given, or None if the group has no such table."""
@@ -174,7 +183,7 @@ class Lake:
         if not path.exists():
             return None
         try:
-            return msgspec.json.decode(said_of(path), type=dict[str, str])
+            return msgspec.json.decode(read_metadata(path), type=dict[str, str])
         except msgspec.DecodeError:
             return {}
 
@@ -184,7 +193,7 @@ class Lake:
         They stay the same while they are in use, also if the table is made anew meanwhile.
         """
         path = self._episodes_path(group)
-        return scan_held(path, schema.EPISODES) if path.exists() else scan([], schema.EPISODES)
+        return scan_snapshot(path, schema.EPISODES) if path.exists() else scan([], schema.EPISODES)
 
     def episodes(
         self, group: GroupId, turn_ids: Collection[TurnId] | None = None
@@ -193,7 +202,7 @@ class Lake:
         rows = self.scan_episodes(group)
         if turn_ids is not None:
             rows = rows.filter(pl.col("turn_id").is_in(sorted(turn_ids)))
-        return (as_episode(row) for row in rows.collect().iter_rows(named=True))
+        return (episode_from_row(row) for row in rows.collect().iter_rows(named=True))
 
     @property
     def _turns(self) -> Path:
@@ -216,7 +225,7 @@ def archive_digest(archive: Path) -> str:
 def archive_digests(archives: Iterable[Path]) -> list[str]:
     """Return `archive_digest` of many, following the links in their folders' names but once."""
     folders: dict[Path, Path] = {}
-    return [ids.digest(shown(_resolved(path, folders))) for path in archives]
+    return [ids.digest(path_text(_resolved(path, folders))) for path in archives]
 
 
 def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
@@ -230,14 +239,14 @@ def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
     return folders[folder] / path.name
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
     """Return a path as text that any table can hold, also if its bytes are no UTF-8."""
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
-def placed(path: Path) -> str:
+def absolute_path_text(path: Path) -> str:
     """Return a path from the root: it leads to the file from wherever it is read."""
-    return shown(Path(os.path.abspath(path)))  # noqa: PTH100 - takes `..` out, follows no link
+    return path_text(Path(os.path.abspath(path)))  # noqa: PTH100 - takes `..` out, follows no link
 
 
 def _names(folder: Path) -> list[str]:

@@ -14,16 +14,16 @@ import pyarrow as pa
 
 from turnetl import schema
 from turnetl.errors import Fatal
-from turnetl.lake.encoding import KEY, encoded, in_groups
+from turnetl.lake.encoding import KEY, encode, write_row_groups
 
 _UNFINISHED = ".tmp"
 _HOUR = 3600.0
 
 
-def write(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, said: str) -> None:
+def write_table(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, said: str) -> None:
     """Write a table under a temporary name, sync it, rename it: whole or not at all.
 
-    Until `sync` is called for its folder, a power cut may take the new name back.
+    Until `sync_folder` is called for its folder, a power cut may take the new name back.
 
     Args:
         path: where to.
@@ -34,14 +34,14 @@ def write(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, said: 
     Raises:
         Stop: a column is missing, superfluous or of another type; or the disk does not take it.
     """
-    data = encoded(_checked(path, rows, table), said)
+    data = encode(_checked(path, rows, table), said)
     _replace(path, lambda file: file.write(data))
 
 
-def write_slices(
+def write_slices_as_row_groups(
     path: Path, slices: Iterable[pl.DataFrame], table: schema.Table, said: Callable[[], str]
 ) -> None:
-    """Write a table whose rows come in slices, as `write` does; no more than two are held.
+    """Write a table whose rows come in slices, as `write_table` does; no more than two are held.
 
     Args:
         path: where to.
@@ -50,17 +50,17 @@ def write_slices(
         said: what the file shall say of itself; asked when all rows are known.
 
     Raises:
-        Stop: as of `write`.
+        Stop: as of `write_table`.
     """
     left = iter(slices)
     first = list(islice(left, 1)) or [pl.DataFrame(schema=table.polars)]
     second = list(islice(left, 1))
     if not second:
-        write(path, first[0], table, said())
+        write_table(path, first[0], table, said())
         return
     all_ = chain(_emptied(first), _emptied(second), left)
     tables = (_checked(path, rows, table) for rows in all_)
-    _replace(path, lambda file: in_groups(tables, arrow_schema(table), said, file))
+    _replace(path, lambda file: write_row_groups(tables, arrow_schema(table), said, file))
 
 
 def _emptied(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -69,7 +69,7 @@ def _emptied(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield rows.pop()
 
 
-def sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the names in a folder last, and sweep out what runs left that were killed in mid-write.
 
     Not every system can open a folder; there names last without.
@@ -84,7 +84,7 @@ def sync(folder: Path) -> None:
             os.close(handle)
 
 
-def said_of(path: Path) -> str:
+def read_metadata(path: Path) -> str:
     """Return what the file says of itself, or nothing if it is not ours; reads no row.
 
     Raises:
@@ -93,7 +93,7 @@ def said_of(path: Path) -> str:
     try:
         return pl.read_parquet_metadata(path).get(KEY, "")
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise refusal(path, "cannot be read") from error
+        raise read_error(path, "cannot be read") from error
 
 
 def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
@@ -104,13 +104,13 @@ def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
     """
     paths = list(paths)
     for path in paths:
-        check(path, table)
+        check_columns(path, table)
     if not paths:
         return pl.LazyFrame(schema=table.polars)
     return pl.scan_parquet(paths, schema=table.polars, glob=False)
 
 
-def scan_held(path: Path, table: schema.Table) -> pl.LazyFrame:
+def scan_snapshot(path: Path, table: schema.Table) -> pl.LazyFrame:
     """Return the rows of a file as it is now, however often they are read.
 
     Also while a new file takes its name; but on Windows none can, as long as the rows are in use.
@@ -118,25 +118,25 @@ def scan_held(path: Path, table: schema.Table) -> pl.LazyFrame:
     Raises:
         Stop: as of `scan`.
     """
-    check(path, table)
+    check_columns(path, table)
     try:
         with path.open("rb") as file:
             return pl.scan_parquet(file, schema=table.polars)
     except OSError as error:
-        raise refusal(path, "cannot be read") from error
+        raise read_error(path, "cannot be read") from error
 
 
-def check(path: Path, table: schema.Table) -> None:
+def check_columns(path: Path, table: schema.Table) -> None:
     """Raise `Fatal` if the file cannot be read or has not the table's columns. Reads no row."""
     _check(path, _columns(path), table)
 
 
-def refusal(path: Path, what: str) -> Fatal:
+def read_error(path: Path, what: str) -> Fatal:
     """Return the error for a file that is not as it must be."""
     return Fatal(f"`{path}` {what}; delete it, and the next run makes it anew.")
 
 
-def unwritable(path: Path, error: OSError) -> Fatal:
+def write_error(path: Path, error: OSError) -> Fatal:
     """Return the error for what the disk does not take."""
     why = error.strerror or str(error)
     return Fatal(f"`{path}` cannot be written ({why}); make room or name another lake.")
@@ -178,7 +178,7 @@ def _replace(path: Path, put: Callable[[IO[bytes]], object]) -> None:
         temporary.replace(path)
     except OSError as error:
         _forget(temporary)
-        raise unwritable(path, error) from error
+        raise write_error(path, error) from error
     except BaseException:
         _forget(temporary)
         raise
@@ -215,7 +215,7 @@ def _columns(path: Path) -> Mapping[str, pl.DataType]:
     try:
         return pl.read_parquet_schema(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise refusal(path, "cannot be read") from error
+        raise read_error(path, "cannot be read") from error
 
 
 def _check(path: Path, found: Mapping[str, Any], table: schema.Table) -> None:
@@ -223,11 +223,11 @@ def _check(path: Path, found: Mapping[str, Any], table: schema.Table) -> None:
     wanted = table.polars
     for name, dtype in wanted.items():
         if name not in found:
-            raise refusal(path, f"lacks the column `{name}`")
+            raise read_error(path, f"lacks the column `{name}`")
         if found[name] != dtype:
-            raise refusal(path, f"has `{name}` as {found[name]} instead of {dtype}")
+            raise read_error(path, f"has `{name}` as {found[name]} instead of {dtype}")
     for name in found:
         if name not in wanted:
-            raise refusal(path, f"has a column `{name}` that `{table.name}` does not know")
+            raise read_error(path, f"has a column `{name}` that `{table.name}` does not know")
     if list(found) != list(wanted):
-        raise refusal(path, f"has the columns of `{table.name}` in another order")
+        raise read_error(path, f"has the columns of `{table.name}` in another order")

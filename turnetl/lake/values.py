@@ -8,7 +8,7 @@ from turnetl import schema
 from turnetl.model import ClosedBy, Episode, SessionId, ToolCall, Turn
 
 
-def as_turn(row: Mapping[str, Any]) -> Turn:
+def turn_from_row(row: Mapping[str, Any]) -> Turn:
     """Return a row of the turns or episodes table as a value."""
     fields = {name: row[name] for name in _TURN_FIELDS}
     closed_by = row["closed_by"]
@@ -25,10 +25,10 @@ def as_turn(row: Mapping[str, Any]) -> Turn:
     return Turn(**fields)
 
 
-def as_episode(row: Mapping[str, Any]) -> Episode:
+def episode_from_row(row: Mapping[str, Any]) -> Episode:
     """Return a row of the episodes table as a value."""
     fields = {name: row[name] for name in _EPISODE_FIELDS}
-    return Episode(turn=as_turn(row), **fields | {"parts": tuple(row["parts"])})
+    return Episode(turn=turn_from_row(row), **fields | {"parts": tuple(row["parts"])})
 
 
 _TURN_FIELDS = schema.TURNS.polars.names()

@@ -67,7 +67,7 @@ async def with_retries(
         try:
             return await call()
         except ModelBusy as busy:
-            failed, hung = failed + 1, hung + busy.hung
+            failed, hung = failed + 1, hung + busy.timed_out
             if failed == patience.attempts or hung == patience.hangs:
                 raise _given_up(busy, f"it was asked {failed} times") from busy
             if (wanted := busy.retry_after or 0.0) > patience.longest_wait:

@@ -24,7 +24,7 @@ from turnetl.errors import BadUsage
 from turnetl.noise import features, patterns
 from turnetl.noise.registry import all_rules
 from turnetl.noise.rule import NoiseRule
-from turnetl.regex_check import complaint
+from turnetl.regex_check import regex_error
 
 _MOST_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -133,7 +133,7 @@ def _patterns(said: Any, where: str) -> list[str]:
     if not several:
         raise BadUsage(f"{where} has no pattern; say what it shall match")
     for pattern in several:
-        wrong = complaint(pattern)
+        wrong = regex_error(pattern)
         if wrong is not None:
             raise BadUsage(f"{where}: the pattern `{pattern[:80]}` {wrong}")
     return several

@@ -14,13 +14,13 @@ import pyarrow as pa
 from turnetl import formats
 from turnetl.formats.base import Format, ParseCounts, ParsedArchive
 from turnetl.formats.kit.documents import is_document
-from turnetl.lake import ArchiveMetadata, Lake, placed, shown
+from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text, path_text
 from turnetl.model import GroupId
 from turnetl.parse import problems, sources
 from turnetl.parse.grouping import Grouping
 from turnetl.parse.report import ArchiveReport, Outcome, Problem
-from turnetl.parse.sources import Bounds, Seen
-from turnetl.parse.table import Redacted, Redacts, redact_each, redacted, rows, texts
+from turnetl.parse.sources import ParseLimits, Seen
+from turnetl.parse.table import Redacted, Redactor, redact_each, redacted, rows, texts
 
 _EACH = 1 << 19
 """Bytes that are read while one turns file is written and synced."""
@@ -33,12 +33,12 @@ class ParseOptions:
     """What all archives of a run are read with. Goes to other processes whole."""
 
     lake: Lake
-    redactor: Redacts
+    redactor: Redactor
     redactor_version: str
     grouping: Grouping
-    format_given: str | None
+    format_is_explicit: str | None
     """The name of the format that a person named for all of them."""
-    bounds: Bounds
+    limits: ParseLimits
     dry_run: bool
 
     def stands(self, origin: ArchiveMetadata) -> bool:
@@ -49,23 +49,23 @@ class ParseOptions:
         """Say whether it `stands` and a person has not said anything new about it either."""
         return (
             self._reads_alike(origin)
-            and self._placed_again(origin) == (origin.group, origin.group_given)
-            and (self.tells(origin) is not None) == origin.format_given
+            and self._placed_again(origin) == (origin.group, origin.group_is_explicit)
+            and (self.tells(origin) is not None) == origin.format_is_explicit
         )
 
-    def placed(
+    def group_for(
         self, before: ArchiveMetadata | None, cwd: str | None, name: str, archive: str
     ) -> tuple[GroupId, bool]:
         """Return an archive's group and whether a person named it: what they named once stays."""
         named = self.grouping.named(cwd, name, archive)
-        if named is None and before is not None and before.group_given:
+        if named is None and before is not None and before.group_is_explicit:
             return before.group, True
         return named or self.grouping.group(cwd, name, archive), named is not None
 
     def tells(self, before: ArchiveMetadata | None) -> str | None:
         """Return the format that a person named for an archive, now or in an earlier run."""
-        return self.format_given or (
-            before.format if before is not None and before.format_given else None
+        return self.format_is_explicit or (
+            before.format if before is not None and before.format_is_explicit else None
         )
 
     def format(self, data: bytes, before: ArchiveMetadata | None) -> Format | None:
@@ -77,11 +77,12 @@ class ParseOptions:
     def _reads_alike(self, origin: ArchiveMetadata) -> bool:
         now = (_version(origin), self.redactor_version)
         return (
-            self.format_given in (None, origin.format) and (origin.reader, origin.redactor) == now
+            self.format_is_explicit in (None, origin.format)
+            and (origin.reader_version, origin.redactor_version) == now
         )
 
     def _placed_again(self, origin: ArchiveMetadata) -> tuple[GroupId, bool]:
-        return self.placed(origin, origin.cwd, origin.format, origin.archive)
+        return self.group_for(origin, origin.cwd, origin.format, origin.archive)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Held:
     """The name of its turns file."""
     files: tuple[Path, ...] = ()
     """Its turns files, the newest last: there is one at most, but for a dry run."""
-    origin: ArchiveMetadata | None = None
+    metadata: ArchiveMetadata | None = None
     """What the newest says; None also if it says nothing that we know."""
 
 
@@ -113,7 +114,7 @@ def unchanged(seen: Seen, origin: ArchiveMetadata) -> ArchiveReport:
     """Return what is known of an archive without reading it."""
     counts = ParseCounts.from_mapping(origin.counts)
     return ArchiveReport(
-        shown(seen.path), Outcome.UNCHANGED, origin.format, origin.group, counts, cwd=origin.cwd
+        path_text(seen.path), Outcome.UNCHANGED, origin.format, origin.group, counts, cwd=origin.cwd
     )
 
 
@@ -141,7 +142,7 @@ class Made:
     """What is to be written of an archive."""
 
     table: pa.Table
-    origin: ArchiveMetadata
+    metadata: ArchiveMetadata
     report: ArchiveReport
 
 
@@ -152,7 +153,7 @@ def hear(work: Work, _: None, run: ParseOptions) -> Heard | ArchiveReport:
         BadArchive: it cannot be read.
         Stop: the lake cannot be written.
     """
-    _glance(work.seen, work.held.origin, run)
+    _glance(work.seen, work.held.metadata, run)
     heard = _heard(work, run)
     return _touched(work, heard, run) if isinstance(heard, ArchiveMetadata) else heard
 
@@ -174,8 +175,8 @@ def make(work: Work, cleaned: Cleaned, run: ParseOptions) -> Made:
     heard = cleaned.heard
     table, origin = _table(work, cleaned, run)
     report = ArchiveReport(
-        archive=shown(work.seen.path),
-        outcome=Outcome.NEW if work.held.origin is None else Outcome.CHANGED,
+        archive=path_text(work.seen.path),
+        outcome=Outcome.NEW if work.held.metadata is None else Outcome.CHANGED,
         format=origin.format,
         group=origin.group,
         counts=heard.reading.counts,
@@ -192,7 +193,7 @@ def keep(work: Work, made: Made, run: ParseOptions) -> ArchiveReport:
         Stop: the lake cannot be written.
     """
     if not run.dry_run:
-        _write(work, made.table, made.origin, run)
+        _write(work, made.table, made.metadata, run)
     return made.report
 
 
@@ -223,12 +224,12 @@ def _heard(work: Work, run: ParseOptions) -> Heard | ArchiveMetadata:
     Raises:
         BadArchive: it cannot be read.
     """
-    path, before = work.seen.path, work.held.origin
+    path, before = work.seen.path, work.held.metadata
     data = sources.stored(work.seen)
     sha256 = hashlib.sha256(data).hexdigest()
     if before is not None and before.sha256 == sha256 and run.stands(before):
         return before
-    content = sources.content(path, data, run.bounds)
+    content = sources.content(path, data, run.limits)
     del data
     known = run.format(content.data, before)
     if known is None:
@@ -243,10 +244,14 @@ def _heard(work: Work, run: ParseOptions) -> Heard | ArchiveMetadata:
 def _touched(work: Work, origin: ArchiveMetadata, run: ParseOptions) -> ArchiveReport:
     """Note that the same bytes have another time, so that the next run need not look again."""
     seen = work.seen
-    _, fixed = run.placed(origin, origin.cwd, origin.format, origin.archive)
+    _, fixed = run.group_for(origin, origin.cwd, origin.format, origin.archive)
     told = run.tells(origin) is not None
     now = replace(
-        origin, size=seen.size, mtime_ns=seen.mtime_ns, group_given=fixed, format_given=told
+        origin,
+        size=seen.size,
+        mtime_ns=seen.mtime_ns,
+        group_is_explicit=fixed,
+        format_is_explicit=told,
     )
     if not run.dry_run:
         _write(work, pl.read_parquet(work.held.files[-1]), now, run)
@@ -256,22 +261,22 @@ def _touched(work: Work, origin: ArchiveMetadata, run: ParseOptions) -> ArchiveR
 def _table(work: Work, cleaned: Cleaned, run: ParseOptions) -> tuple[pa.Table, ArchiveMetadata]:
     """Return an archive's turns, and what their file says of itself."""
     heard, said = cleaned.heard, cleaned.redacted
-    seen, before, known = work.seen, work.held.origin, heard.known
-    archive = placed(seen.path)
-    group, fixed = run.placed(before, said.cwd, known.name, archive)
+    seen, before, known = work.seen, work.held.metadata, heard.known
+    archive = absolute_path_text(seen.path)
+    group, fixed = run.group_for(before, said.cwd, known.name, archive)
     origin = ArchiveMetadata(
         archive=archive,
         size=seen.size,
         mtime_ns=seen.mtime_ns,
         sha256=heard.sha256,
         format=known.name,
-        reader=known.version,
-        redactor=run.redactor_version,
+        reader_version=known.version,
+        redactor_version=run.redactor_version,
         group=group,
-        group_given=fixed,
+        group_is_explicit=fixed,
         counts=heard.reading.counts.as_mapping(),
         cwd=said.cwd,
-        format_given=run.tells(before) is not None,
+        format_is_explicit=run.tells(before) is not None,
     )
     return rows(said, known.name, group, archive), origin
 
@@ -280,7 +285,7 @@ def _write(
     work: Work, table: pl.DataFrame | pa.Table, origin: ArchiveMetadata, run: ParseOptions
 ) -> None:
     held = work.held
-    run.lake.write_turns(table, origin, digest=held.digest, elsewhere=held.files)
+    run.lake.write_turns(table, origin, digest=held.digest, previous_files=held.files)
 
 
 def _version(origin: ArchiveMetadata) -> int | None:

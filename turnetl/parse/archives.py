@@ -16,21 +16,21 @@ from turnetl.parse.archive_job import Held, ParseOptions, Work, unchanged
 from turnetl.parse.batches import Placed, batches, read
 from turnetl.parse.grouping import Grouping
 from turnetl.parse.report import ArchiveReport, ParseReport
-from turnetl.parse.sources import Bounds, Seen
-from turnetl.parse.table import Redacts
+from turnetl.parse.sources import ParseLimits, Seen
+from turnetl.parse.table import Redactor
 from turnetl.parse.workers import side_by_side
 
 
-def archives(
+def parse_archives(
     paths: Sequence[Path],
     lake: Lake,
     *,
-    redactor: Redacts,
+    redactor: Redactor,
     grouping: Grouping = Grouping(),  # noqa: B008 - a frozen value
-    known: Format | None = None,
+    explicit_format: Format | None = None,
     jobs: int = 1,
     dry_run: bool = False,
-    bounds: Bounds = Bounds(),  # noqa: B008 - a frozen value
+    limits: ParseLimits = ParseLimits(),  # noqa: B008 - a frozen value
     progress: Callable[[int, int], None] | None = None,
 ) -> ParseReport:
     """Bring the turns files of these archives up to date.
@@ -41,18 +41,17 @@ def archives(
         redactor: what cuts the secrets out of all texts before any is written.
         grouping: which group the turns of an archive go to; one that a person named once stays
             until a person names another.
-        known: the format of all the archives, also when they are read again; None: each is told by
-            its content. One of `formats.KNOWN`.
+        explicit_format: the format of all archives; None: detected from the content of each.
         jobs: processes that read side by side; the result is the same however many they are.
         dry_run: write nothing, and say what would become of each archive.
-        bounds: how much is taken on.
+        limits: how much is taken on.
         progress: told after each archive how many are done, of how many.
 
     Raises:
         Stop: the lake cannot be written.
     """
-    told = known.name if known is not None else None
-    run = ParseOptions(lake, redactor, redactor.version, grouping, told, bounds, dry_run)
+    told = explicit_format.name if explicit_format is not None else None
+    run = ParseOptions(lake, redactor, redactor.version, grouping, told, limits, dry_run)
     archive_of = {digest: path for path, digest in zip(paths, archive_digests(paths), strict=True)}
     held = _held(tuple(archive_of), lake, dry_run=dry_run)
     found = [_decided(archive_of[of.digest], of, run) for of in held]
@@ -82,12 +81,12 @@ def _held(digests: Sequence[str], lake: Lake, *, dry_run: bool) -> list[Held]:
     for files in [files for files in found.values() if len(files) > 1]:
         files.sort(key=lambda path: path.stat().st_mtime_ns)
         while len(files) > 1 and not dry_run:
-            lake.drop(files.pop(0))
+            lake.delete_turns_file(files.pop(0))
     return [_said(digest, found[digest], lake) for digest in digests]
 
 
 def _said(digest: str, files: Sequence[Path], lake: Lake) -> Held:
-    return Held(digest, tuple(files), lake.origin(files[-1]) if files else None)
+    return Held(digest, tuple(files), lake.archive_metadata(files[-1]) if files else None)
 
 
 def _decided(path: Path, held: Held, run: ParseOptions) -> ArchiveReport | Work:
@@ -96,8 +95,8 @@ def _decided(path: Path, held: Held, run: ParseOptions) -> ArchiveReport | Work:
         seen = sources.look(path)
     except BadArchive as error:
         return problems.refused(path, error)
-    if held.origin is not None and _is_same(held.origin, seen, run):
-        return unchanged(seen, held.origin)
+    if held.metadata is not None and _is_same(held.metadata, seen, run):
+        return unchanged(seen, held.metadata)
     return Work(seen, held)
 
 
@@ -115,7 +114,7 @@ def _reports(
             works.append((at, one))
         else:
             yield at, one
-    if jobs > 1 and sum(work.effort for _, work in works) > run.bounds.alone:
+    if jobs > 1 and sum(work.effort for _, work in works) > run.limits.alone:
         yield from side_by_side(works, run, jobs)
     else:
         for batch in batches(works):

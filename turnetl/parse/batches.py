@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from turnetl.errors import BadArchive, Fatal
-from turnetl.lake import shown
+from turnetl.lake import path_text
 from turnetl.parse import problems
 from turnetl.parse.archive_job import Heard, ParseOptions, Work, clean, clean_all, hear, keep, make
 from turnetl.parse.report import ArchiveReport
@@ -99,5 +99,5 @@ def _taken(
         return problems.refused(path, problems.too_much(path))
     except Exception as error:
         # One archive must not stop ten thousand others.
-        log.debug("archive not read", exc_info=True, extra={"archive": shown(path)})
+        log.debug("archive not read", exc_info=True, extra={"archive": path_text(path)})
         return problems.refused(path, problems.not_foreseen(path, error))

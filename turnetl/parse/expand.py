@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from turnetl.lake import shown
+from turnetl.lake import path_text
 from turnetl.parse import stores
 from turnetl.parse.report import Problem
 from turnetl.parse.walk import Found, files, is_called_archive
@@ -16,7 +16,7 @@ _ANY_DEPTH = "**"
 
 
 @dataclass(frozen=True, slots=True)
-class Expanded:
+class ExpandedPaths:
     """What the paths stand for."""
 
     archives: tuple[Path, ...]
@@ -25,7 +25,7 @@ class Expanded:
     """One for each path that gave nothing, and for each thing in a folder that was passed over."""
 
 
-def expand(paths: Iterable[str | os.PathLike[str]]) -> Expanded:
+def expand(paths: Iterable[str | os.PathLike[str]]) -> ExpandedPaths:
     """Find the archives. Opens none of them; never raises for a path.
 
     Folders are searched for what is called `.jsonl` or `.json`, also with `.gz` or `.zst` behind.
@@ -41,7 +41,7 @@ def expand(paths: Iterable[str | os.PathLike[str]]) -> Expanded:
             else:
                 found.setdefault(thing.real, Path(thing.path))
     archives = sorted(found.values(), key=lambda path: path.parts)
-    return Expanded(tuple(archives), tuple(problems.values()))
+    return ExpandedPaths(tuple(archives), tuple(problems.values()))
 
 
 def _expand(given: str) -> Iterable[Found | Problem]:
@@ -126,5 +126,5 @@ def _named(path: str) -> Found:
 
 
 def _problem(path: str | Path, reason: str, what: str) -> Problem:
-    name = shown(Path(path))
+    name = path_text(Path(path))
     return Problem(name, None, reason, f"`{name}` {what}.")

@@ -71,7 +71,7 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class NameCollision:
     """A group to which the folders of several projects lead, though nobody said so."""
 
     group: GroupId
@@ -89,7 +89,7 @@ class Joined:
         )
 
 
-def grouping(template: str | None, map_file: Path | None, *, user: str, host: str) -> Grouping:
+def load_grouping(template: str | None, map_file: Path | None, *, user: str, host: str) -> Grouping:
     """Put together what a person said about groups.
 
     Args:
@@ -107,9 +107,9 @@ def grouping(template: str | None, map_file: Path | None, *, user: str, host: st
     return Grouping(template, user, host, exceptions)
 
 
-def joined(
+def find_name_collisions(
     archives: Iterable[tuple[str | None, str, str]], by: Grouping | None = None
-) -> tuple[Joined, ...]:
+) -> tuple[NameCollision, ...]:
     """Return the groups that several projects' folders fall into by their names alone, sorted.
 
     Args:
@@ -123,7 +123,7 @@ def joined(
         if folder is not None and not by.joins_on_purpose(*archive):
             found.setdefault(by.group(*archive), {}).setdefault(folder.lower(), folder)
     return tuple(
-        Joined(group, tuple(sorted(folders.values())))
+        NameCollision(group, tuple(sorted(folders.values())))
         for group, folders in sorted(found.items())
         if len(folders) > 1
     )

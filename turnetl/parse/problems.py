@@ -4,7 +4,7 @@ from pathlib import Path
 
 from turnetl.errors import BadArchive
 from turnetl.formats.base import Format, ParseCounts
-from turnetl.lake import shown
+from turnetl.lake import path_text
 from turnetl.parse.compression import Ending
 from turnetl.parse.report import ArchiveReport, Outcome, Problem
 
@@ -15,12 +15,12 @@ _LEFT_ALONE = ("unknown", "empty", "format")
 def refused(path: Path, error: BadArchive) -> ArchiveReport:
     """Return what to say of an archive that gave nothing; what it gave before is kept."""
     outcome = Outcome.UNKNOWN if error.reason in _LEFT_ALONE else Outcome.UNREADABLE
-    problem = Problem(shown(path), None, error.reason, str(error))
-    return ArchiveReport(shown(path), outcome, problem=problem)
+    problem = Problem(path_text(path), None, error.reason, str(error))
+    return ArchiveReport(path_text(path), outcome, problem=problem)
 
 
 def unreadable(path: Path, error: OSError) -> BadArchive:
-    name = shown(path)
+    name = path_text(path)
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return BadArchive("missing", f"`{name}` does not exist; check the path.")
     if isinstance(error, IsADirectoryError):
@@ -31,12 +31,12 @@ def unreadable(path: Path, error: OSError) -> BadArchive:
 
 
 def no_file(path: Path) -> BadArchive:
-    said = f"`{shown(path)}` is neither a file nor a folder; name an archive."
+    said = f"`{path_text(path)}` is neither a file nor a folder; name an archive."
     return BadArchive("unreadable", said)
 
 
 def unknown(path: Path, data: bytes) -> BadArchive:
-    name = shown(path)
+    name = path_text(path)
     if not data.strip():
         return BadArchive("empty", f"`{name}` is empty; there is nothing to read.")
     return BadArchive(
@@ -51,26 +51,30 @@ def not_that(path: Path, named: Format, looks_like: Format | None) -> BadArchive
     remedy = "leave it out, or name another with --format"
     if looks_like is not None:
         remedy = f"it looks like `{looks_like.name}`: name that with --format"
-    said = f"`{shown(path)}` holds nothing that `{named.name}` reads and was left alone; {remedy}."
+    said = (
+        f"`{path_text(path)}` holds nothing that `{named.name}` reads and was left alone; {remedy}."
+    )
     return BadArchive("format", said)
 
 
 def too_large(path: Path, most: int) -> BadArchive:
     said = (
-        f"`{shown(path)}` unpacks to more than {most / (1 << 20):,.0f} MiB and was left alone; "
+        f"`{path_text(path)}` unpacks to more than {most / (1 << 20):,.0f} MiB and was left alone; "
         "if you trust it, unpack it and name what comes out."
     )
     return BadArchive("too_large", said)
 
 
 def too_much(path: Path) -> BadArchive:
-    said = f"`{shown(path)}` needs more memory than there is; run again with --jobs 1 or with more."
+    name = path_text(path)
+    said = f"`{name}` needs more memory than there is; run again with --jobs 1 or with more."
     return BadArchive("no_memory", said)
 
 
 def killed(path: Path) -> BadArchive:
+    name = path_text(path)
     said = (
-        f"`{shown(path)}` was not read: the process that read it was killed, as a rule for want of "
+        f"`{name}` was not read: the process that read it was killed, as a rule for want of "
         "memory; run again with --jobs 1 or with more."
     )
     return BadArchive("killed", said)
@@ -78,7 +82,7 @@ def killed(path: Path) -> BadArchive:
 
 def not_foreseen(path: Path, error: Exception) -> BadArchive:
     said = (
-        f"`{shown(path)}` was not read ({type(error).__name__}, not foreseen); "
+        f"`{path_text(path)}` was not read ({type(error).__name__}, not foreseen); "
         "please report it, the other archives were read."
     )
     return BadArchive("failed", said)
@@ -86,7 +90,7 @@ def not_foreseen(path: Path, error: Exception) -> BadArchive:
 
 def incomplete(path: Path, ending: Ending, size: int) -> Problem | None:
     """Return what to say of an archive of which `size` bytes could be unpacked."""
-    name = shown(path)
+    name = path_text(path)
     if ending is Ending.UNFINISHED:
         said = f"`{name}` is cut off behind {size:,} unpacked bytes; what is missing is read later."
     elif ending is Ending.BROKEN:
@@ -101,7 +105,7 @@ def invalid_lines(path: Path, counts: ParseCounts, *, whole: bool) -> Problem | 
     broken = counts.invalid_lines - counts.concatenated_lines
     if not broken:
         return None
-    name, line = shown(path), counts.first_invalid_line
+    name, line = path_text(path), counts.first_invalid_line
     if line == counts.lines and not whole:
         message = f"`{name}` line {line} is unfinished; it is read once it is whole."
         return Problem(name, line, "unfinished", message)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from turnetl.formats.base import ParseCounts
 from turnetl.model import GroupId
-from turnetl.parse.grouping import Joined
+from turnetl.parse.grouping import NameCollision
 
 
 class Outcome(StrEnum):
@@ -50,19 +50,19 @@ class ParseReport:
     """One run over some archives, in the order they were given. Reports of batches add up."""
 
     archives: tuple[ArchiveReport, ...] = ()
-    not_found: tuple[Problem, ...] = ()
+    path_problems: tuple[Problem, ...] = ()
     """One for each path given that led to no archive."""
     dry_run: bool = False
     """Nothing was written: the outcomes are what would have become of the archives."""
-    joined: tuple[Joined, ...] = ()
+    name_collisions: tuple[NameCollision, ...] = ()
     """Groups to which several projects' folders lead; of a sum those of its parts."""
 
     def __add__(self, other: "ParseReport") -> "ParseReport":
         return ParseReport(
             self.archives + other.archives,
-            self.not_found + other.not_found,
+            self.path_problems + other.path_problems,
             self.dry_run or other.dry_run,
-            self.joined + other.joined,
+            self.name_collisions + other.name_collisions,
         )
 
     @property
@@ -77,7 +77,9 @@ class ParseReport:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        return self.not_found + tuple(of.problem for of in self.archives if of.problem is not None)
+        return self.path_problems + tuple(
+            of.problem for of in self.archives if of.problem is not None
+        )
 
     @property
     def groups(self) -> tuple[GroupId, ...]:

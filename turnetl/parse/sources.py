@@ -21,7 +21,7 @@ _NEVER_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ParseLimits:
     """How much is taken on."""
 
     unpacked: int = 1 << 30
@@ -97,7 +97,7 @@ def head(seen: Seen) -> bytes:
     return unpacked(_read(path, min(size, HEAD)), HEAD).data
 
 
-def content(path: Path, data: bytes, bounds: Bounds) -> Content:
+def content(path: Path, data: bytes, bounds: ParseLimits) -> Content:
     """Return what the bytes of an archive say.
 
     Raises:

@@ -36,7 +36,7 @@ _AS_THEY_ARE = (
 """Columns that have the names of a turn's fields."""
 
 
-class Redacts(Protocol):
+class Redactor(Protocol):
     """What cuts secrets out."""
 
     @property
@@ -50,7 +50,7 @@ class Redacts(Protocol):
 
 
 @runtime_checkable
-class RedactsMany(Redacts, Protocol):
+class RedactsMany(Redactor, Protocol):
     """What is quicker with the texts of many archives than with those of one after another."""
 
     def redact_each(self, archives: Sequence[list[str]]) -> list[tuple[list[str], list[int]]]:
@@ -59,7 +59,7 @@ class RedactsMany(Redacts, Protocol):
 
 
 def redact_each(
-    redactor: Redacts, archives: Sequence[list[str]]
+    redactor: Redactor, archives: Sequence[list[str]]
 ) -> list[tuple[list[str], list[int]]]:
     """Return what a redactor says of the texts of each archive."""
     if isinstance(redactor, RedactsMany):

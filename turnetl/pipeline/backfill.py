@@ -10,7 +10,7 @@ from turnetl.lake import Lake
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
 from turnetl.pipeline.ingest import ingest
 from turnetl.pipeline.tables import filter_turns, plan_parse
-from turnetl.progress import Progress, silent
+from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import Clock, RunOptions, settings_for_run
 from turnetl.settings import Settings
 
@@ -24,7 +24,7 @@ async def backfill(
     format_name: str | None = None,
     one_off: bool = False,
     executor: Executor = InProcess(),  # noqa: B008 - a frozen value
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> BackfillReport:
     """Parse, filter and ingest archives; what an earlier run did is not repeated.
 
@@ -75,7 +75,7 @@ async def _filter(
     one_off: bool,
 ) -> episodes.FilterReport:
     """Filter the groups of the archives, and those whose archives moved to other groups."""
-    groups = [*parsed.groups, *Lake(settings.lake).emptied()]
+    groups = [*parsed.groups, *Lake(settings.lake).groups_without_turns()]
     one_off = one_off or options.preprocessing is not None
     return await executor.run_blocking(
         Unit(Stage.FILTER, "groups"),

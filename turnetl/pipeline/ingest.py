@@ -16,7 +16,7 @@ from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.status import PlannedGroups, plan_groups, turn_files
-from turnetl.progress import Progress, Step, silent
+from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.report.sample_queries import sample_queries
 from turnetl.run_options import (
     Clock,
@@ -38,7 +38,7 @@ async def ingest(
     clock: Clock,
     *,
     executor: Executor = InProcess(),  # noqa: B008 - a frozen value
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> IngestReport:
     """Ingest the pending turns of the groups, groups in parallel.
 
@@ -128,7 +128,7 @@ class GroupWork:
         )
 
     def _report_progress(self, done: int, total: int) -> None:
-        self.progress(Step("ingest", self.plan.group, done, total))
+        self.progress(ProgressUpdate("ingest", self.plan.group, done, total))
 
 
 async def _all(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:

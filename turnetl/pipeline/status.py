@@ -33,7 +33,7 @@ async def status(settings: Settings, options: RunOptions, clock: Clock) -> Inges
     files = turn_files(Lake(settings.lake))
     report = (await plan_groups(files, settings, options, clock)).report
     missing = {
-        group: missing_archives(file.origin for file in of_group)
+        group: missing_archives(file.metadata for file in of_group)
         for group, of_group in files.items()
     }
     return replace(

@@ -10,8 +10,8 @@ from turnetl.episodes import rule_examples
 from turnetl.episodes.rule_examples import RuleExplanation
 from turnetl.formats.base import Format
 from turnetl.lake import Lake
-from turnetl.parse.name_collisions import with_joined
-from turnetl.progress import Progress, Step, silent
+from turnetl.parse.name_collisions import with_name_collisions
+from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.run_options import select_groups
 from turnetl.settings import Settings
 
@@ -20,7 +20,7 @@ from turnetl.settings import Settings
 class ParsePlan:
     """The archives of one run, and how they are parsed."""
 
-    paths: parse.Expanded
+    paths: parse.ExpandedPaths
     settings: Settings
     grouping: parse.Grouping
     known: Format | None
@@ -37,21 +37,21 @@ class ParsePlan:
 
     def report(self, batches: Iterable[parse.ParseReport]) -> parse.ParseReport:
         """Return the report on the whole run: the batches, and paths without an archive."""
-        empty = parse.ParseReport(not_found=self.paths.problems, dry_run=self.dry_run)
-        return with_joined(sum(batches, empty), self.grouping)
+        empty = parse.ParseReport(path_problems=self.paths.problems, dry_run=self.dry_run)
+        return with_name_collisions(sum(batches, empty), self.grouping)
 
     def _parse(self, archives: Sequence[Path], done_before: int) -> parse.ParseReport:
         total = len(self.paths.archives)
 
         def progress(done: int, _: int) -> None:
-            self.progress(Step("parse", "archives", done_before + done, total))
+            self.progress(ProgressUpdate("parse", "archives", done_before + done, total))
 
-        return parse.archives(
+        return parse.parse_archives(
             archives,
             Lake(self.settings.lake),
             redactor=wiring.redactor(self.settings),
             grouping=self.grouping,
-            known=self.known,
+            explicit_format=self.known,
             jobs=wiring.jobs(self.settings),
             dry_run=self.dry_run,
             progress=progress,
@@ -64,7 +64,7 @@ def plan_parse(
     *,
     format_name: str | None = None,
     dry_run: bool = False,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> ParsePlan:
     """Find the archives and check how they are parsed. Opens no archive.
 
@@ -94,7 +94,7 @@ def parse_archives(
     *,
     format_name: str | None = None,
     dry_run: bool = False,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> parse.ParseReport:
     """Parse archives into turn tables; unchanged archives are not opened. See `plan_parse`.
 
@@ -111,7 +111,7 @@ def filter_turns(
     groups: Sequence[str] = (),
     *,
     one_off: bool = False,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> episodes.FilterReport:
     """Mark noise in the turns of the groups and render the episodes.
 
@@ -129,7 +129,7 @@ def filter_turns(
         lake,
         select_groups(lake.groups(), groups),
         filters=wiring.filters(settings, one_off=one_off),
-        progress=lambda done, total: progress(Step("filter", "groups", done, total)),
+        progress=lambda done, total: progress(ProgressUpdate("filter", "groups", done, total)),
     )
 
 
@@ -139,7 +139,7 @@ def explain_rule(
     groups: Sequence[str] = (),
     *,
     examples: int = 5,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> RuleExplanation:
     """Return what one noise rule marks by itself, active or not, with examples. Writes nothing.
 
@@ -153,5 +153,5 @@ def explain_rule(
         wiring.noise_rule(settings, rule),
         wiring.filters(settings),
         examples=examples,
-        progress=lambda done, total: progress(Step("explain", "groups", done, total)),
+        progress=lambda done, total: progress(ProgressUpdate("explain", "groups", done, total)),
     )

@@ -1,5 +1,5 @@
 """Secrets out of texts, before anything is written."""
 
-from turnetl.redact.redactor import Redactor
+from turnetl.redact.redactor import SecretRedactor
 
-__all__ = ["Redactor"]
+__all__ = ["SecretRedactor"]

@@ -49,24 +49,24 @@ class _Clean(NamedTuple):
     secrets: Mapping[bytes, str]
 
 
-class Redactor:
+class SecretRedactor:
     """Cuts secrets out of texts. Makes no network call; the rules are loaded at the first text."""
 
-    def __init__(self, key: bytes = b"turnetl", *, personal: bool = False) -> None:
+    def __init__(self, key: bytes = b"turnetl", *, pii: bool = False) -> None:
         """Take what decides about the cuts.
 
         Args:
             key: of the digests; with another key the same secret has another name.
-            personal: also cut what names a person: see `turnetl.redact.pii`.
+            pii: also cut what names a person: see `turnetl.redact.pii`.
         """
         self._key = key
-        self._personal = personal
-        self._rules = (*RULES, *PERSONAL) if personal else RULES
+        self._pii = pii
+        self._rules = (*RULES, *PERSONAL) if pii else RULES
         self._scanner = Scanner()
 
-    def __reduce__(self) -> tuple[Callable[[], "Redactor"], tuple[()]]:
+    def __reduce__(self) -> tuple[Callable[[], "SecretRedactor"], tuple[()]]:
         """Go to another process without the scanner: it cannot, and is loaded anew there."""
-        return partial(type(self), self._key, personal=self._personal), ()
+        return partial(type(self), self._key, pii=self._pii), ()
 
     @property
     def version(self) -> str:
@@ -120,7 +120,7 @@ class Redactor:
 
     def _suspects(self, texts: list[str]) -> dict[int, list[SecretRule]]:
         found = suspects(texts, self._scanner, shapes=[SHAPE])
-        for index, rules in named(texts).items() if self._personal else ():
+        for index, rules in named(texts).items() if self._pii else ():
             found.setdefault(index, []).extend(rules)
         return found
 

@@ -57,7 +57,9 @@ def as_json(report: ParseReport) -> dict[str, Any]:
         "archives": {outcome.value: report.outcomes[outcome] for outcome in Outcome},
         "read": report.read.as_mapping(),
         "groups": list(report.groups),
-        "joined": [{"group": of.group, "folders": list(of.folders)} for of in report.joined],
+        "name_collisions": [
+            {"group": of.group, "folders": list(of.folders)} for of in report.name_collisions
+        ],
         "problems": [_problem_json(problem) for problem in report.problems],
     }
 
@@ -69,7 +71,7 @@ def whole_json(report: ParseReport) -> dict[str, Any]:
 
 def sentences(report: ParseReport) -> list[str]:
     """Return what a person should hear of: the first few of each kind, and how many more."""
-    said = [group.message for group in report.joined]
+    said = [group.message for group in report.name_collisions]
     for reason, problems in _by_reason(report.problems).items():
         if reason == "unknown" and len(problems) > _SHOWN:
             said += _left_alone(problems)
@@ -151,8 +153,8 @@ def exit_code(report: ParseReport) -> int:
     from OpenCode's store will never be read.
     """
     unreadable = report.outcomes[Outcome.UNREADABLE]
-    missing = [problem for problem in report.not_found if problem.reason not in _NAMED_ONLY]
-    nothing_known = bool(report.archives or report.not_found) and not report.groups
+    missing = [problem for problem in report.path_problems if problem.reason not in _NAMED_ONLY]
+    nothing_known = bool(report.archives or report.path_problems) and not report.groups
     return 1 if missing or unreadable or nothing_known else 0
 
 

@@ -6,7 +6,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from turnetl.progress import Step
+from turnetl.progress import ProgressUpdate
 
 
 class ProgressBars:
@@ -34,7 +34,7 @@ class ProgressBars:
     ) -> None:
         self._progress.stop()
 
-    def step(self, step: Step) -> None:
+    def step(self, step: ProgressUpdate) -> None:
         """Move the bar of the step's stage, or start it."""
         key = (step.stage, step.name)
         if key not in self._tasks:

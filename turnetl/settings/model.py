@@ -55,7 +55,7 @@ class Settings(BaseSettings):
     """What extracts entities and facts. None: `llm` if a provider is set, else `structural`."""
     extraction: ExtractionConfig = ExtractionConfig()
     noise: NoiseSettings = NoiseSettings()
-    redact_personal: bool = False
+    redact_pii: bool = False
     """Also redact e-mail addresses, names of home folders and IP addresses. A change makes the next
     run read all archives again."""
     group: str | None = None

@@ -13,8 +13,8 @@ from turnetl.errors import BadUsage
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.formats.base import Format
 from turnetl.model import GroupId
-from turnetl.parse.grouping import Grouping, grouping
-from turnetl.redact import Redactor
+from turnetl.parse.grouping import Grouping, load_grouping
+from turnetl.redact import SecretRedactor
 from turnetl.settings import Settings
 from turnetl.wiring.extraction import templates
 
@@ -25,7 +25,7 @@ def archive_grouping(settings: Settings) -> Grouping:
     Raises:
         BadUsage: a group template or a map file that is not valid; names file and line.
     """
-    return grouping(settings.group, settings.group_map, user=_user(), host=platform.node())
+    return load_grouping(settings.group, settings.group_map, user=_user(), host=platform.node())
 
 
 def format_named(name: str | None) -> Format | None:
@@ -51,9 +51,9 @@ def jobs(settings: Settings) -> int:
     return os.cpu_count() or 1
 
 
-def redactor(settings: Settings) -> Redactor:
+def redactor(settings: Settings) -> SecretRedactor:
     """Return the redactor."""
-    return Redactor(personal=settings.redact_personal)
+    return SecretRedactor(pii=settings.redact_pii)
 
 
 def filters(settings: Settings, *, one_off: bool = False) -> Filters:

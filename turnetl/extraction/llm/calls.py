@@ -133,4 +133,4 @@ def _date(edge: EntityEdge, told_at: datetime) -> None:
 
 
 def _key(passage: Passage, node: EntityNode) -> str:
-    return ids.named_id(TurnId(passage.told.uuid), _normalize_string_exact(node.name))
+    return ids.mention_id(TurnId(passage.told.uuid), _normalize_string_exact(node.name))

@@ -71,9 +71,9 @@ def error(said: ErrorResponse, where: str, *, settings: str) -> TurnetlError:
     if remedy := _remedy(said):
         return ModelRefused(f"{where}: {remedy.format(settings=settings)} ({said})")
     if _is_too_long(said):
-        return TooLong(f"{where}: the request is too long ({said})", words=said.words)
+        return TooLong(f"{where}: the request is too long ({said})", provider_message=said.words)
     if said.status in _OF_THE_QUESTION:
-        return BadTurn(f"{where} does not take this request ({said})", words=said.words)
+        return BadTurn(f"{where} does not take this request ({said})", provider_message=said.words)
     return ModelBusy(f"{where} is busy ({said})", said.wait)
 
 

@@ -82,8 +82,8 @@ class HttpModel:
     def _has_learnt(self, error: BadTurn, asked: ChatRequest, sent: Mapping[str, Any]) -> bool:
         """Whether the request may be asked again, in another way."""
         if isinstance(error, TooLong):
-            return self._room.learn(error.words, asked)
-        if name := self._unwanted.learn(error.words, sent):
+            return self._room.learn(error.provider_message, asked)
+        if name := self._unwanted.learn(error.provider_message, sent):
             log.warning("model `%s` does not take `%s` as it was sent", self.name, name)
         return bool(name)
 
@@ -145,7 +145,9 @@ class Endpoint:
                 )
         except TimeoutError as error:
             waited = f"{self._timeouts.total:g} s"
-            raise ModelBusy(f"{self._where} did not answer within {waited}", hung=True) from error
+            raise ModelBusy(
+                f"{self._where} did not answer within {waited}", timed_out=True
+            ) from error
         except httpx.HTTPError as error:
             what = str(error) or type(error).__name__
             raise ModelBusy(f"{self._where} did not answer: {what}") from error
