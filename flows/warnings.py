@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from turnetl.console import unique_messages
 
-_WHO = tuple(f"turnetl.extraction.{name}" for name in ("preprocessor", "steering", "templates"))
+_WHO = tuple(f"turnetl.extraction.{name}" for name in ("preprocessor", "prompt_config", "templates"))
 
 
 @contextmanager
