@@ -1,4 +1,4 @@
-"""What our own code warns of, heard once a run: every stage reads the same templates."""
+"""Warnings about templates, logged once per run: every stage reads the same templates."""
 
 import logging
 from collections.abc import Iterator
@@ -6,14 +6,16 @@ from contextlib import contextmanager
 
 from turnetl.console import unique_messages
 
-_WHO = tuple(f"turnetl.extraction.{name}" for name in ("preprocessor", "prompt_config", "templates"))
+_LOGGERS = tuple(
+    f"turnetl.extraction.{name}" for name in ("preprocessor", "prompt_config", "templates")
+)
 
 
 @contextmanager
 def each_once() -> Iterator[None]:
-    """Let every warning about templates through once, until this ends."""
+    """Let each warning about templates pass once within this context."""
     is_new = unique_messages()
-    loggers = [logging.getLogger(name) for name in _WHO]
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
     for logger in loggers:
         logger.addFilter(is_new)
     try:

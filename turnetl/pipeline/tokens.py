@@ -1,4 +1,4 @@
-"""The tokens of a single text, as those of episodes are estimated."""
+"""The estimated tokens of one text, by the estimator of the episodes table."""
 
 import polars as pl
 

@@ -1,0 +1,70 @@
+"""What every executor promises to the pipeline."""
+
+import pytest
+
+from flows.executor import PrefectTasks
+from turnetl.errors import BadUsage, Fatal
+from turnetl.ingest.report import GroupReport
+from turnetl.model import GroupId
+from turnetl.pipeline import Executor, InProcess, Stage, Unit
+
+SHOP = GroupId("shop")
+EXECUTORS = [
+    pytest.param(InProcess(), id="in_process"),
+    pytest.param(
+        PrefectTasks(batch_size=2, retry_delay=0),
+        id="prefect",
+        marks=[pytest.mark.prefect, pytest.mark.usefixtures("quiet_prefect")],
+    ),
+]
+every_executor = pytest.mark.parametrize("executor", EXECUTORS)
+
+
+@every_executor
+@pytest.mark.parametrize("stage", [Stage.PARSE, Stage.FILTER])
+async def test_blocking_work_runs_once_and_its_result_is_returned(
+    executor: Executor, stage: Stage
+) -> None:
+    calls: list[int] = []
+
+    def work() -> str:
+        calls.append(1)
+        return "done"
+
+    assert await executor.run_blocking(Unit(stage, "all"), work) == "done"
+    assert calls == [1]
+
+
+@every_executor
+async def test_an_error_of_blocking_work_reaches_the_pipeline(executor: Executor) -> None:
+    def work() -> None:
+        raise Fatal("the disk is full")
+
+    with pytest.raises(Fatal, match="the disk is full"):
+        await executor.run_blocking(Unit(Stage.PARSE, "all"), work)
+
+
+@every_executor
+async def test_the_report_of_a_group_is_returned_also_if_it_failed(executor: Executor) -> None:
+    report = GroupReport(SHOP, turns=3, error="the graph was refused", exit_code=1)
+
+    async def work() -> GroupReport:
+        return report
+
+    assert await executor.run_group(SHOP, work) == report
+
+
+@every_executor
+async def test_an_error_of_a_group_reaches_the_pipeline(executor: Executor) -> None:
+    async def work() -> GroupReport:
+        raise BadUsage("there is no such group")
+
+    with pytest.raises(BadUsage, match="no such group"):
+        await executor.run_group(SHOP, work)
+
+
+@every_executor
+async def test_an_ingest_can_be_entered_more_than_once(executor: Executor) -> None:
+    for _ in range(2):
+        async with executor.ingesting():
+            pass
