@@ -9,18 +9,16 @@ from turnetl.model import GroupId
 from turnetl.pipeline import Executor, InProcess, Stage, Unit
 
 SHOP = GroupId("shop")
-EXECUTORS = [
-    pytest.param(InProcess(), id="in_process"),
-    pytest.param(
-        PrefectTasks(batch_size=2, retry_delay=0),
-        id="prefect",
-        marks=[pytest.mark.prefect, pytest.mark.usefixtures("quiet_prefect")],
-    ),
-]
-every_executor = pytest.mark.parametrize("executor", EXECUTORS)
 
 
-@every_executor
+@pytest.fixture(params=["in_process", pytest.param("prefect", marks=pytest.mark.prefect)])
+def executor(request: pytest.FixtureRequest) -> Executor:
+    if request.param == "in_process":
+        return InProcess()
+    request.getfixturevalue("quiet_prefect")
+    return PrefectTasks(batch_size=2, retry_delay=0)
+
+
 @pytest.mark.parametrize("stage", [Stage.PARSE, Stage.FILTER])
 async def test_blocking_work_runs_once_and_its_result_is_returned(
     executor: Executor, stage: Stage
@@ -35,7 +33,6 @@ async def test_blocking_work_runs_once_and_its_result_is_returned(
     assert calls == [1]
 
 
-@every_executor
 async def test_an_error_of_blocking_work_reaches_the_pipeline(executor: Executor) -> None:
     def work() -> None:
         raise Fatal("the disk is full")
@@ -44,7 +41,6 @@ async def test_an_error_of_blocking_work_reaches_the_pipeline(executor: Executor
         await executor.run_blocking(Unit(Stage.PARSE, "all"), work)
 
 
-@every_executor
 async def test_the_report_of_a_group_is_returned_also_if_it_failed(executor: Executor) -> None:
     report = GroupReport(SHOP, turns=3, error="the graph was refused", exit_code=1)
 
@@ -54,7 +50,6 @@ async def test_the_report_of_a_group_is_returned_also_if_it_failed(executor: Exe
     assert await executor.run_group(SHOP, work) == report
 
 
-@every_executor
 async def test_an_error_of_a_group_reaches_the_pipeline(executor: Executor) -> None:
     async def work() -> GroupReport:
         raise BadUsage("there is no such group")
@@ -63,7 +58,6 @@ async def test_an_error_of_a_group_reaches_the_pipeline(executor: Executor) -> N
         await executor.run_group(SHOP, work)
 
 
-@every_executor
 async def test_an_ingest_can_be_entered_more_than_once(executor: Executor) -> None:
     for _ in range(2):
         async with executor.ingesting():
