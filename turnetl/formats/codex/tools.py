@@ -130,9 +130,8 @@ def _result(output: Any) -> tuple[str, bool]:
         return _without_header(_joined_text(output))
     metadata = found.get("metadata")
     code = metadata.get("exit_code") if isinstance(metadata, dict) else None
-    text, failed = _without_header(
-        _joined_text(next((found[key] for key in _RESULT_KEYS if key in found), None))
-    )
+    result = next((found[key] for key in _RESULT_KEYS if key in found), None)
+    text, failed = _without_header(_joined_text(result))
     if isinstance(code, int) and code != 0:
         return _with_exit_code(text, code), True
     return text, failed or found.get("success") is False or not (code is None or code == 0)
