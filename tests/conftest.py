@@ -57,11 +57,14 @@ def _assign_groups(items: list[pytest.Item]) -> None:
     """
     groups = {item: _group(item) for item in items}
     for item, group in groups.items():
-        item.add_marker(pytest.mark.xdist_group(group))
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: groups[item] not in SERVERS)
 
 
 def _group(item: pytest.Item) -> str:
+    if marker := item.get_closest_marker("xdist_group"):
+        return str(marker.args[0])
     for server in SERVERS:
         if item.get_closest_marker(server):
             return server
@@ -81,8 +84,7 @@ def neo4j_server_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture
 def neo4j(neo4j_server_of_this_run: Neo4jServer) -> Iterator[Neo4jServer]:
-    """A running Neo4j without data, emptied again after the test."""
-    neo4j_server_of_this_run.clear()
+    """A running Neo4j without data; the test's data are deleted after it."""
     yield neo4j_server_of_this_run
     neo4j_server_of_this_run.clear()
 

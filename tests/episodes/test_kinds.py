@@ -9,7 +9,7 @@ from tests import frames, real
 from tests.builders import tool, turn
 from turnetl import parse
 from turnetl.episodes import classify, episode_table
-from turnetl.extraction.config import TurnKind
+from turnetl.extraction.config import Kind
 from turnetl.lake import Lake
 from turnetl.model import ToolCall
 from turnetl.redact import SecretRedactor
@@ -113,7 +113,7 @@ def test_a_turn_of_nothing_has_a_kind() -> None:
 
 
 def test_a_config_may_name_the_kinds_that_there_are_and_no_others() -> None:
-    assert get_args(TurnKind) == classify.KINDS
+    assert get_args(Kind) == classify.KINDS
 
 
 def test_the_table_has_the_kind_of_every_turn() -> None:

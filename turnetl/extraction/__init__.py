@@ -1,1 +1,1 @@
-"""Extractors: turns to entities and facts, by structure (free), by a model (paid), or both."""
+"""Turns to things and facts: by structure for free, by a model for money, or by both."""

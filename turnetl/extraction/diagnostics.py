@@ -1,4 +1,4 @@
-"""Diagnostics: problems in a template or an ontology file."""
+"""What is wrong with a file that a person may edit."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,16 +6,16 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem, worded so that it can follow the file name."""
+    """One thing, in half a sentence that goes on behind the file's name."""
 
-    severity: Literal["error", "warning"]
-    """error: the file is not used, or not as intended. warning: it works, but can be improved."""
-    message: str
-
-
-def error(message: str) -> Diagnostic:
-    return Diagnostic("error", message)
+    grade: Literal["error", "warning"]
+    """An error: the file is not used, or not as it was meant. A warning: it could be better."""
+    text: str
 
 
-def warning(message: str) -> Diagnostic:
-    return Diagnostic("warning", message)
+def error(text: str) -> Diagnostic:
+    return Diagnostic("error", text)
+
+
+def warning(text: str) -> Diagnostic:
+    return Diagnostic("warning", text)

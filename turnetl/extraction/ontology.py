@@ -1,7 +1,6 @@
-"""The ontology: entity types and relations that the model is asked to extract, from a file.
+"""Kinds of things and of facts that a model is told to look for, as a file says them.
 
-The built-in one has no fields: a type with fields costs one more request for each entity or fact
-of that type.
+Without fields: a kind with fields costs one more call for every thing of that kind.
 """
 
 import json
@@ -16,139 +15,134 @@ from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.extraction import ontology_lint
 from turnetl.extraction.config import DEFAULT_ONTOLOGY
-from turnetl.extraction.templates import TemplateResolver, built_in_folder, read_template
+from turnetl.extraction.templates import TemplateResolver, built_in, text_of
 
-TypeModels = dict[str, type[BaseModel]]
+Kinds = dict[str, type[BaseModel]]
 
-ONTOLOGY_FOLDER = "ontology"
-"""Subfolder of the template folders."""
+FOLDER = "ontology"
+"""Within the folders of templates."""
 
 
 @dataclass(frozen=True)
 class Ontology:
-    """Entity types and relations, by name, each with its meaning, in the order of the prompts."""
+    """Names and what they mean, in the order in which the model reads them."""
 
-    entities: Mapping[str, str]
-    relations: Mapping[str, str]
+    things: Mapping[str, str]
+    facts: Mapping[str, str]
     fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By entity type or relation: the attributes that the model fills, name and meaning."""
+    """Of a kind of things or facts, what a model is asked about each: name and meaning."""
 
     @property
     def digest(self) -> str:
-        tables = (
-            ("entities", self.entities),
-            ("relations", self.relations),
-            *sorted(self.fields.items()),
-        )
+        named = (("things", self.things), ("facts", self.facts), *sorted(self.fields.items()))
         parts = (
             part
-            for name, meanings in tables
+            for name, meanings in named
             for part in (
                 name,
                 str(len(meanings)),
-                *(text for pair in meanings.items() for text in pair),
+                *(word for pair in meanings.items() for word in pair),
             )
         )
         return ids.digest(*parts)
 
     @property
-    def prompt_texts(self) -> tuple[str, str]:
-        """The text in the prompt for entities, and the text in the prompt for facts."""
-        entities = [
+    def told(self) -> tuple[str, str]:
+        """What stands of it in the prompt for entities, and in that for facts."""
+        things = [
             {
                 "entity_type_id": number,
                 "entity_type_name": name,
                 "entity_type_description": meaning,
             }
-            for number, (name, meaning) in enumerate(self.entities.items(), 1)
+            for number, (name, meaning) in enumerate(self.things.items(), 1)
         ]
-        relations = [
+        facts = [
             {
                 "fact_type_name": name,
                 "fact_type_signatures": [["Entity", "Entity"]],
                 "fact_type_description": meaning,
             }
-            for name, meaning in self.relations.items()
+            for name, meaning in self.facts.items()
         ]
         return (
-            ", ".join(map(str, entities)),
-            json.dumps(relations, ensure_ascii=False) if relations else "",
+            ", ".join(map(str, things)),
+            json.dumps(facts, ensure_ascii=False) if facts else "",
         )
 
     @cached_property
-    def entity_types(self) -> TypeModels | None:
-        """The entity types in the form that Graphiti takes."""
-        return self._models(self.entities)
+    def entity_types(self) -> Kinds | None:
+        """The kinds of things as Graphiti takes them."""
+        return self._kinds(self.things)
 
     @cached_property
-    def edge_types(self) -> TypeModels | None:
-        """The relations in the form that Graphiti takes."""
-        return self._models(self.relations)
+    def edge_types(self) -> Kinds | None:
+        return self._kinds(self.facts)
 
     @cached_property
     def edge_type_map(self) -> dict[tuple[str, str], list[str]]:
-        """Every relation may connect every entity type."""
-        return {("Entity", "Entity"): list(self.relations)}
+        """Every kind of fact may join every kind of thing."""
+        return {("Entity", "Entity"): list(self.facts)}
 
-    def _models(self, meanings: Mapping[str, str]) -> TypeModels | None:
-        return {name: self._model(name, meaning) for name, meaning in meanings.items()} or None
+    def _kinds(self, meanings: Mapping[str, str]) -> Kinds | None:
+        return {name: self._kind(name, line) for name, line in meanings.items()} or None
 
-    def _model(self, name: str, meaning: str) -> type[BaseModel]:
-        fields = {
-            field_name: (str | None, Field(default=None, description=description))
-            for field_name, description in self.fields.get(name, {}).items()
+    def _kind(self, name: str, meaning: str) -> type[BaseModel]:
+        asked = {
+            one: (str | None, Field(default=None, description=line))
+            for one, line in self.fields.get(name, {}).items()
         }
-        model: type[BaseModel] = create_model(name, __doc__=meaning, **fields)  # type: ignore[call-overload]  # mypy does not know the field names
-        return model
+        kind: type[BaseModel] = create_model(name, __doc__=meaning, **asked)  # type: ignore[call-overload]  # its names are not known here
+        return kind
 
 
-NO_ONTOLOGY = Ontology({}, {})
+NONE = Ontology({}, {})
 """Graphiti's own behaviour."""
 
 
 def load(name: str | None, templates: TemplateResolver) -> Ontology:
-    """Return the ontology of this name; for None, Graphiti's own behaviour.
+    """Return the ontology of that name; for none, Graphiti's own behaviour.
 
     Raises:
-        BadUsage: no file has this name, or it is invalid. It is not ignored, because a graph with
-            other types than intended would have to be rebuilt.
+        BadUsage: there is none of that name, or it cannot be used: a graph whose kinds are others
+            than those that were meant would have to be made anew.
     """
     if name is None:
-        return NO_ONTOLOGY
-    resolver = templates.subfolder(ONTOLOGY_FOLDER)
-    path = resolver.find(name)
+        return NONE
+    places = templates.beside(FOLDER)
+    path = places.find(name)
     if path is None:
         raise BadUsage(
-            f"no ontology `{name}` in {resolver.folder_list}; set `extraction.ontology` to a file "
-            "that exists, or to null"
+            f"no ontology `{name}` in {places.places}; set `extraction.ontology` to one that is "
+            "there, or to null"
         )
-    text, problem = read_template(path)
+    text, wrong = text_of(path)
     if text is None:
-        raise BadUsage(f"ontology `{path}` {problem}")
-    return parse(text, path)
+        raise BadUsage(f"ontology `{path}` {wrong}")
+    return read(text, path)
 
 
-def parse(text: str, path: Path) -> Ontology:
-    """Parse an ontology file.
+def read(text: str, origin: Path) -> Ontology:
+    """Return what a file says.
 
     Args:
-        text: TOML with the tables `entities` and `relations`.
-        path: the file, for messages.
+        text: TOML with the tables `things` and `facts`.
+        origin: the file, for what is said of it.
 
     Raises:
-        BadUsage: the file is invalid; the message names the first error.
+        BadUsage: it cannot be used; says the first reason.
     """
-    parsed = ontology_lint.lint(text)
-    for diagnostic in parsed.diagnostics:
-        if diagnostic.severity == "error":
-            raise BadUsage(f"ontology `{path}`: {diagnostic.message}")
-    return Ontology(parsed.entities, parsed.relations, parsed.fields)
+    said = ontology_lint.read(text)
+    for finding in said.findings:
+        if finding.grade == "error":
+            raise BadUsage(f"ontology `{origin}`: {finding.text}")
+    return Ontology(said.things, said.facts, said.fields)
 
 
 def _built_in() -> Ontology:
-    path = built_in_folder() / ONTOLOGY_FOLDER / DEFAULT_ONTOLOGY
-    return parse(path.read_text("utf-8"), path)
+    path = built_in() / FOLDER / DEFAULT_ONTOLOGY
+    return read(path.read_text("utf-8"), path)
 
 
 CODING = _built_in()
-"""The built-in ontology."""
+"""The built-in one."""

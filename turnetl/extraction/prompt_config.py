@@ -1,111 +1,104 @@
-"""The prompt configuration of a turn, from the config and the templates, by group and kind."""
+"""What a turn of a group and kind is extracted with: the config and the templates, put together."""
 
 import logging
 from dataclasses import dataclass
 
 from turnetl import ids
 from turnetl.extraction.config import (
-    TEMPLATE_SUFFIX,
+    TEMPLATE_ENDING,
     ExtractionConfig,
-    PreprocessingMode,
-    PromptSetting,
+    Mode,
     TemplateSource,
-    join_prompt,
-    prompt_warning,
+    join,
+    slip,
 )
 from turnetl.extraction.preprocessor import Preprocessor
 from turnetl.model import GroupId
 
 log = logging.getLogger(__name__)
 
-_TRUE_WARNING = "`preprocessing_prompt` is `true`, which names no template: no preprocessing"
+_TRUE = "a `preprocessing_prompt` that is `true` names no template: no preprocessing"
 
 
 @dataclass(frozen=True, slots=True)
 class PromptConfig:
-    """Instructions and reflexion settings for one turn."""
+    """What is said to the model about one turn."""
 
     name: str
-    """Name of the template, "inline" or "none"."""
+    """Of the template; "inline" or "none"."""
     instructions: str | None
-    """None leaves Graphiti's prompts unchanged."""
-    mode: PreprocessingMode
+    """None leaves the prompts as Graphiti's are."""
+    mode: Mode
     reflexion: int
-    """Number of reflexion passes."""
+    """Times that the model is asked what was missed."""
     digest: str
-    """Digest of everything here that decides the output."""
+    """Of all that decides what comes out."""
     noise_patterns: tuple[str, ...] = ()
-    """Patterns removed from the texts of such turns; not part of `digest`, because the digest of
-    the text covers them."""
+    """What the texts of such turns leave out: it stands in the text's own digest."""
 
-    def with_hints(self, hints: str) -> str:
+    def join(self, hints: str) -> str:
         """Return instructions and the hints of a reflexion pass, in the order of the mode."""
-        return join_prompt(self.instructions, hints, self.mode)
+        return join(self.instructions, hints, self.mode)
 
 
 class PromptConfigs:
-    """The prompt configurations of a run, by group and kind of turn.
-
-    Reads each template once, so that an edit during a run has no effect on it.
-    """
+    """Says how turns are extracted. Each template is read once: a run sees no half of an edit."""
 
     def __init__(self, config: ExtractionConfig, templates: TemplateSource) -> None:
         self._config = config
         self._templates = templates
-        self._configs: dict[tuple[GroupId, str], PromptConfig] = {}
-        self._preprocessors: dict[str | bool, Preprocessor | None] = {}
+        self._steers: dict[tuple[GroupId, str], PromptConfig] = {}
+        self._read: dict[str | bool, Preprocessor | None] = {}
 
-    def for_turn(self, group: GroupId, kind: str = "") -> PromptConfig:
-        """Return the configuration for turns of this group and kind.
-
-        An empty kind means turns without a template of their own.
+    def of(self, group: GroupId, kind: str = "") -> PromptConfig:
+        """Return what is said about a turn; no kind stands for a turn that has none of its own.
 
         Raises:
-            BadUsage: a template is invalid.
+            BadUsage: a template that cannot be used.
         """
-        if (group, kind) not in self._configs:
-            self._configs[group, kind] = self._build(group, kind)
-        return self._configs[group, kind]
+        if (group, kind) not in self._steers:
+            self._steers[group, kind] = self._made(group, kind)
+        return self._steers[group, kind]
 
-    def _build(self, group: GroupId, kind: str) -> PromptConfig:
-        setting = self._config.prompt_for(group, kind)
-        mode, reflexion = self._config.mode_for(group), self._config.reflexion_for(group)
-        template = self._preprocessor(setting)
-        instructions = template.prompt or None if template is not None else None
-        # The mode has an effect only if there are hints.
-        effective_mode = mode if reflexion and instructions else ""
+    def _made(self, group: GroupId, kind: str) -> PromptConfig:
+        said = self._config.prompt_of(group, kind)
+        mode, reflexion = self._config.mode_of(group), self._config.reflexion_of(group)
+        found = self._prepared(said)
+        instructions = found.prompt or None if found is not None else None
+        # Without hints there is nothing to be before or after.
+        place = mode if reflexion and instructions else ""
         return PromptConfig(
-            name=_name(setting, template),
+            name=_named(said, found),
             instructions=instructions,
             mode=mode,
             reflexion=reflexion,
-            digest=ids.digest(instructions or "", effective_mode, str(reflexion)),
-            noise_patterns=template.noise_patterns if template is not None else (),
+            digest=ids.digest(instructions or "", place, str(reflexion)),
+            noise_patterns=found.noise_patterns if found is not None else (),
         )
 
-    def _preprocessor(self, setting: PromptSetting) -> Preprocessor | None:
-        if setting is None or setting is False:
+    def _prepared(self, said: bool | str | None) -> Preprocessor | None:
+        if said is None or said is False:
             return None
-        if setting not in self._preprocessors:
-            if problem := _TRUE_WARNING if setting is True else prompt_warning(setting):
-                log.warning(problem)
-            config = ExtractionConfig(preprocessing_prompt=setting)
-            self._preprocessors[setting] = config.preprocessor(self._templates)
-        return self._preprocessors[setting]
+        if said not in self._read:
+            if wrong := _TRUE if said is True else slip(said):
+                log.warning(wrong)
+            config = ExtractionConfig(preprocessing_prompt=said)
+            self._read[said] = config.preprocessor(self._templates)
+        return self._read[said]
 
 
-def fixed_prompt(
-    instructions: str | None, *, mode: PreprocessingMode = "prepend", reflexion: int = 0
+def always(
+    instructions: str | None, *, mode: Mode = "prepend", reflexion: int = 0
 ) -> PromptConfigs:
-    """Return configurations that are the same for every turn, without template files."""
+    """Return a steering that says the same about every turn."""
     config = ExtractionConfig(
         preprocessing_prompt=instructions, preprocessing_mode=mode, reflexion=reflexion
     )
-    return PromptConfigs(config, _NoTemplates())
+    return PromptConfigs(config, _Nowhere())
 
 
-class _NoTemplates:
-    """A template source without templates."""
+class _Nowhere:
+    """Where there are no templates."""
 
     def load(self, name: str) -> str | None:  # noqa: ARG002 - there are none
         return None
@@ -114,7 +107,7 @@ class _NoTemplates:
         return None
 
 
-def _name(setting: PromptSetting, template: Preprocessor | None) -> str:
-    if template is None or not isinstance(setting, str):
+def _named(said: bool | str | None, found: Preprocessor | None) -> str:
+    if found is None or not isinstance(said, str):
         return "none"
-    return setting if setting.endswith(TEMPLATE_SUFFIX) else "inline"
+    return said if said.endswith(TEMPLATE_ENDING) else "inline"

@@ -21,7 +21,7 @@ def text(found: Sequence[RequestPreview]) -> RenderableType:
 def as_json(found: Sequence[RequestPreview]) -> dict[str, Any]:
     return {
         "requests": [asdict(request) for request in found],
-        "tokens": sum(request.tokens for request in found if not request.is_cached),
+        "tokens": sum(request.tokens for request in found if not request.is_known),
     }
 
 
@@ -43,15 +43,15 @@ def _about(request: RequestPreview) -> str:
     said = [f"about {request.tokens:,} tokens"]
     if request.schema:
         said.append(f"answered as {request.schema} in at most {request.max_tokens:,}")
-    if request.is_cached:
+    if request.is_known:
         said.append("its answer is in the journal: it would not be sent")
-    if request.has_placeholder:
+    if request.has_stand_in:
         said.append("with a stand-in for what the first answer will name")
     return "; ".join(said)
 
 
 def _caption(found: Sequence[RequestPreview]) -> str:
-    new = [request for request in found if not request.is_cached]
+    new = [request for request in found if not request.is_known]
     turns = len({request.turn_id for request in found})
     return (
         f"\n{len(found)} requests to read {turns} turn{'s' * (turns != 1)}, {len(new)} of them "

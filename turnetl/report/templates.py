@@ -25,7 +25,7 @@ def table(entries: Sequence[CatalogEntry]) -> RenderableType:
     shown.add_column("used for", overflow="fold")
     for entry in entries:
         shown.add_row(*map(Text, _row(entry)))
-    hidden = [_line(f"{entry.path} hides {path}") for entry in entries for path in entry.shadowed]
+    hidden = [_line(f"{entry.path} hides {path}") for entry in entries for path in entry.hides]
     return Group(shown, *hidden, Text(_caption(entries)))
 
 
@@ -35,9 +35,9 @@ def text(entry: CatalogEntry) -> str:
     Raises:
         BadUsage: it gets none; says why.
     """
-    if entry.prompt_text:
-        return entry.prompt_text
-    why = next((finding.message for finding in entry.diagnostics), "tells the model nothing")
+    if entry.told:
+        return entry.told
+    why = next((finding.text for finding in entry.findings), "tells the model nothing")
     raise BadUsage(f"template `{entry.path or entry.name}` {why}")
 
 
@@ -46,11 +46,11 @@ def findings(entries: Sequence[CatalogEntry]) -> RenderableType:
     lines = [
         _line(
             f"{entry.path or entry.name}: ",
-            (finding.severity, _GRADES[finding.severity]),
-            f": {finding.message}",
+            (finding.grade, _GRADES[finding.grade]),
+            f": {finding.text}",
         )
         for entry in entries
-        for finding in entry.diagnostics
+        for finding in entry.findings
     ]
     return Group(*lines, Text(_judgement(entries)))
 
@@ -73,23 +73,21 @@ def _json(entry: CatalogEntry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "path": str(entry.path) if entry.path is not None else None,
-        "from": entry.location,
-        "shadowed": [str(path) for path in entry.shadowed],
+        "from": entry.place,
+        "hides": [str(path) for path in entry.hides],
         "digest": entry.digest,
-        "tokens_per_call": entry.tokens_per_call,
-        "tokens_per_turn": entry.tokens_per_turn,
+        "tokens_a_call": entry.tokens_a_call,
+        "tokens_a_turn": entry.tokens_a_turn,
         "used_for": list(entry.used_for),
-        "diagnostics": [
-            {"severity": one.severity, "message": one.message} for one in entry.diagnostics
-        ],
-        "text": entry.prompt_text,
+        "findings": [{"grade": one.grade, "text": one.text} for one in entry.findings],
+        "text": entry.told,
     }
 
 
 def _row(entry: CatalogEntry) -> tuple[str, ...]:
-    tokens = f"{entry.tokens_per_turn:,}" if entry.prompt_text else ""
+    tokens = f"{entry.tokens_a_turn:,}" if entry.told else ""
     used = ", ".join(entry.used_for) or "-"
-    place = entry.location or "nowhere"
+    place = entry.place or "nowhere"
     broken = " (broken)" if entry.is_broken and entry.path is not None else ""
     return (entry.name, place + broken, entry.digest[:_DIGITS], tokens, used)
 
@@ -103,7 +101,7 @@ def _caption(entries: Sequence[CatalogEntry]) -> str:
 
 
 def _judgement(entries: Sequence[CatalogEntry]) -> str:
-    grades = [finding.severity for entry in entries for finding in entry.diagnostics]
+    grades = [finding.grade for entry in entries for finding in entry.findings]
     counted = ", ".join(
         f"{grades.count(grade)} {grade}{'' if grades.count(grade) == 1 else 's'}"
         for grade in _GRADES

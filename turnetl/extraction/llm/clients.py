@@ -1,4 +1,4 @@
-"""The clients that Graphiti's building blocks take."""
+"""What Graphiti's building blocks are given."""
 
 from graphiti_core.graphiti_types import GraphitiClients
 from graphiti_core.tracer import NoOpTracer
@@ -8,8 +8,8 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
 
 
-class CheckedClients:
-    """Graphiti's clients for one or more calls of one turn, with a check for swallowed errors."""
+class Clients:
+    """For one question or several, of one turn."""
 
     def __init__(self, model: ChatModel, embedder: GraphitiEmbedder, driver: MirrorDriver) -> None:
         self.model = GraphitiModel(model)
@@ -23,6 +23,6 @@ class CheckedClients:
         )
 
     def check(self) -> None:
-        """Raise errors that Graphiti may have swallowed: a leaked read, a failed request."""
+        """Raise what Graphiti may have swallowed: a read that leaked, a call that failed."""
         self._driver.check()
         self.model.check()

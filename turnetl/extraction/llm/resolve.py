@@ -1,4 +1,4 @@
-"""Resolves the entities and facts of one part of a turn against its group in memory."""
+"""What a part of a turn names and says, matched against its group in memory."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -19,69 +19,67 @@ from graphiti_core.utils.text_utils import MAX_SUMMARY_CHARS
 
 from turnetl.errors import TooLong
 from turnetl.extraction.llm import mapping
-from turnetl.extraction.llm.calls import ExtractionInput
-from turnetl.extraction.llm.clients import CheckedClients
-from turnetl.extraction.llm.extract import PartFacts
+from turnetl.extraction.llm.calls import Passage
+from turnetl.extraction.llm.clients import Clients
+from turnetl.extraction.llm.extract import Said
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror import convert
 from turnetl.model import Entity, Usage
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+One = TypeVar("One")
+Other = TypeVar("Other")
 
-ResolvedNodes = tuple[list[EntityNode], dict[str, str]]
-"""Nodes of the group, and by the uuid of each extracted entity the uuid of its node."""
-SummaryGate = Callable[[EntityNode], Awaitable[bool]]
-"""Decides whether the summary of an entity is worth a request."""
+Matched = tuple[list[EntityNode], dict[str, str]]
+"""What things are in the group, and the key of each there by the one it was named under."""
+Gate = Callable[[EntityNode], Awaitable[bool]]
+"""Whether an entity's summary is worth a call."""
 
 
 @dataclass
-class PartResolver:
-    """Resolves one part of a turn; counts the usage."""
+class Matching:
+    """One part of a turn before its group; what that cost so far."""
 
-    clients: Callable[[], CheckedClients]
-    """Makes the clients of one step, so that an error of one step does not fail the next."""
+    clients: Callable[[], Clients]
+    """Makes those of one step: what one cannot do shall not fail the next."""
     ontology: Ontology
-    summary_gate: SummaryGate | None
-    source: ExtractionInput
+    gate: Gate | None
+    passage: Passage
     usage: Usage = field(default_factory=Usage)
 
-    async def resolve_entities(self, entities: Sequence[Entity]) -> ResolvedNodes:
-        """Return the nodes of the entities in the group, and the mapping of their uuids."""
-        (nodes, keys), *others = await self._split_if_needed(entities, self._resolve_nodes)
+    async def things(self, named: Sequence[Entity]) -> Matched:
+        """Return what the things are in the group, and under which key each is there."""
+        (nodes, keys), *others = await self._fitting(named, self._matched)
         for more, more_keys in others:
             nodes = [*nodes, *mapping.not_among(more, nodes)]
             keys = keys | more_keys
         return nodes, keys
 
-    async def resolve_facts(
-        self, facts: PartFacts, nodes: list[EntityNode], keys: dict[str, str]
+    async def facts(
+        self, said: Said, nodes: list[EntityNode], keys: dict[str, str]
     ) -> tuple[list[EntityNode], list[EntityEdge]]:
-        """Return all nodes with their final values, and new, confirmed and invalidated edges."""
-        unknown = _unknown_endpoints(facts.endpoints, nodes, keys)
+        """Return things and facts as they shall be: new, confirmed and retired ones."""
+        unknown = _by_name(said.endpoints, nodes, keys)
         if unknown:
-            more, more_keys = await self.resolve_entities(unknown)
+            more, more_keys = await self.things(unknown)
             keys |= more_keys
             nodes = [*nodes, *mapping.not_among(more, nodes)]
-        edges = resolve_edge_pointers([convert.edge(fact) for fact in facts.facts], keys)
-        early = _summarised_in_any_case(nodes, edges, keys)
-        (resolved, new), _ = await _gather(
-            self._resolve_edges(edges, nodes), self._summarise(early, [])
-        )
+        edges = resolve_edge_pointers([convert.edge(fact) for fact in said.facts], keys)
+        early = _summed_up_whatever_comes(nodes, edges, keys)
+        (held, new), _ = await _all(self._edges(edges, nodes), self._summed_up(early, []))
         done = {node.uuid for node in early}
-        await self._summarise([node for node in nodes if node.uuid not in done], new)
-        return nodes, resolved
+        await self._summed_up([node for node in nodes if node.uuid not in done], new)
+        return nodes, held
 
-    async def _resolve_edges(
+    async def _edges(
         self, edges: list[EntityEdge], nodes: list[EntityNode]
     ) -> tuple[list[EntityEdge], list[EntityEdge]]:
-        """Return all confirmed, invalidated and new edges, and separately the new ones."""
+        """Return confirmed, retired and new facts, and which of them are new."""
         clients = self.clients()
         try:
-            confirmed, invalidated, new = await resolve_extracted_edges(
+            confirmed, retired, new = await resolve_extracted_edges(
                 clients.bundle,
                 edges,
-                self.source.episode,
+                self.passage.told,
                 nodes,
                 self.ontology.edge_types or {},
                 self.ontology.edge_type_map,
@@ -89,35 +87,31 @@ class PartResolver:
             clients.check()
         finally:
             self.usage += clients.model.usage
-        return confirmed + invalidated, new
+        return confirmed + retired, new
 
-    async def _summarise(self, nodes: Sequence[EntityNode], new: list[EntityEdge]) -> None:
-        """Fill attributes and summaries of the nodes, given the new edges."""
+    async def _summed_up(self, nodes: Sequence[EntityNode], new: list[EntityEdge]) -> None:
+        """Give the things their attributes and summaries, with the facts that are new."""
         if nodes:
-            await self._split_if_needed(nodes, partial(self._summarise_nodes, new=new))
+            await self._fitting(nodes, partial(self._summed_up_at_once, new=new))
 
-    async def _split_if_needed(
+    async def _fitting(
         self,
-        items: Sequence[Item],
-        call: Callable[[Sequence[Item], ExtractionInput], Awaitable[Result]],
-        source: ExtractionInput | None = None,
-    ) -> list[Result]:
-        """Call with all items; if that is too long, with each half and an abridged text."""
+        things: Sequence[One],
+        ask: Callable[[Sequence[One], Passage], Awaitable[Other]],
+        passage: Passage | None = None,
+    ) -> list[Other]:
+        """Ask about the things; if that does not fit, in two, and with less of the text."""
         try:
-            return [await call(items, source or self.source)]
+            return [await ask(things, passage or self.passage)]
         except TooLong:
-            if len(items) == 1 and source is not None:
+            if len(things) == 1 and passage is not None:
                 raise
-        abridged, middle = source or self.source.abridged(), len(items) // 2
-        halves = [half for half in (items[:middle], items[middle:]) if half]
-        return [
-            result
-            for half in halves
-            for result in await self._split_if_needed(half, call, abridged)
-        ]
+        brief, middle = passage or self.passage.briefly(), len(things) // 2
+        pieces = [piece for piece in (things[:middle], things[middle:]) if piece]
+        return [one for piece in pieces for one in await self._fitting(piece, ask, brief)]
 
-    async def _summarise_nodes(
-        self, nodes: Sequence[EntityNode], source: ExtractionInput, *, new: list[EntityEdge]
+    async def _summed_up_at_once(
+        self, nodes: Sequence[EntityNode], passage: Passage, *, new: list[EntityEdge]
     ) -> None:
         clients = self.clients()
         before = [(node, node.summary, node.attributes) for node in nodes]
@@ -125,31 +119,29 @@ class PartResolver:
             await extract_attributes_from_nodes(
                 clients.bundle,
                 list(nodes),
-                source.episode,
-                source.previous,
+                passage.told,
+                passage.before,
                 self.ontology.entity_types,
-                self.summary_gate,
+                self.gate,
                 edges=new,
             )
             clients.check()
         except TooLong:
-            # The retry would append the facts to the summaries a second time.
+            # Facts that were written into a summary would be there twice.
             for node, summary, attributes in before:
                 node.summary, node.attributes = summary, attributes
             raise
         finally:
             self.usage += clients.model.usage
 
-    async def _resolve_nodes(
-        self, entities: Sequence[Entity], source: ExtractionInput
-    ) -> ResolvedNodes:
+    async def _matched(self, named: Sequence[Entity], passage: Passage) -> Matched:
         clients = self.clients()
         try:
             nodes, keys, _ = await resolve_extracted_nodes(
                 clients.bundle,
-                [convert.node(entity) for entity in entities],
-                source.episode,
-                source.previous,
+                [convert.node(entity) for entity in named],
+                passage.told,
+                passage.before,
                 self.ontology.entity_types,
             )
             clients.check()
@@ -158,52 +150,51 @@ class PartResolver:
         return nodes, keys
 
 
-def _unknown_endpoints(
+def _by_name(
     endpoints: Iterable[Entity], nodes: Iterable[EntityNode], keys: dict[str, str]
 ) -> list[Entity]:
-    """Map endpoints with the name of one of the nodes in `keys`; return the other endpoints."""
-    by_name = {_normalize_string_exact(node.name): node.uuid for node in nodes}
+    """Enter in `keys` the endpoints that the turn's own things are; return the others."""
+    known = {_normalize_string_exact(node.name): node.uuid for node in nodes}
     unknown = []
     for endpoint in endpoints:
-        known = by_name.get(_normalize_string_exact(endpoint.name))
-        if known is None:
+        same = known.get(_normalize_string_exact(endpoint.name))
+        if same is None:
             unknown.append(endpoint)
         else:
-            keys[endpoint.uuid] = known
+            keys[endpoint.uuid] = same
     return unknown
 
 
-def _summarised_in_any_case(
+def _summed_up_whatever_comes(
     nodes: Sequence[EntityNode], edges: Iterable[EntityEdge], keys: Mapping[str, str]
 ) -> list[EntityNode]:
-    """Return the nodes that the model summarises whichever edges turn out to be new.
+    """Return the things that need a summary by the model whichever facts turn out to be new.
 
-    Graphiti would send them in one request, so that request can be sent while the edges are
-    resolved. Returns none if for one node this is not known yet, because Graphiti would send that
-    node in the same request.
+    They are what Graphiti would ask about, so that it can be asked while the facts are looked at;
+    none if there is a thing of which that is not known yet: it would ask about them together.
     """
-    facts_of: dict[str, list[str]] = {}
+    about: dict[str, list[str]] = {}
     for edge in edges:
         for end in (edge.source_node_uuid, edge.target_node_uuid):
-            facts_of.setdefault(end, []).append(edge.fact)
-    if any(_may_need_summary(node, facts_of.get(node.uuid, []), keys) for node in nodes):
+            about.setdefault(end, []).append(edge.fact)
+    if any(_may_need_one(node, about.get(node.uuid, []), keys) for node in nodes):
         return []
-    return [node for node in nodes if not node.summary and node.uuid not in facts_of]
+    return [node for node in nodes if not node.summary and node.uuid not in about]
 
 
-def _may_need_summary(node: EntityNode, facts: Sequence[str], keys: Mapping[str, str]) -> bool:
+def _may_need_one(node: EntityNode, facts: Sequence[str], keys: Mapping[str, str]) -> bool:
     if not facts:
         return False
-    # All facts about a new node are new.
+    # The facts of a thing that was not there before are new.
     is_new = node.uuid in keys
-    max_length = len("\n".join([node.summary, *facts]))
-    return max_length > 2 * MAX_SUMMARY_CHARS or not (node.summary or is_new)
+    longest = len("\n".join([node.summary, *facts]))
+    return longest > 2 * MAX_SUMMARY_CHARS or not (node.summary or is_new)
 
 
-async def _gather(one: Awaitable[Item], other: Awaitable[Result]) -> tuple[Item, Result]:
-    """Wait for both, even if one fails: a sent request is paid for, and is journaled if it ends."""
+async def _all(one: Awaitable[One], other: Awaitable[Other]) -> tuple[One, Other]:
+    """Wait for both, also if one fails: what is asked is paid for, and may be kept."""
     first, second = await asyncio.gather(one, other, return_exceptions=True)
     for result in (first, second):
         if isinstance(result, BaseException):
             raise result
-    return cast("tuple[Item, Result]", (first, second))
+    return cast("tuple[One, Other]", (first, second))

@@ -35,7 +35,7 @@ _HOME_DEPTH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectPaths:
+class Project:
     """Where a turn stands: its working directory and the root above it."""
 
     group: str
@@ -74,10 +74,10 @@ class ProjectPaths:
         return None if _PASSING.match(path) else _named(_short(path))
 
 
-def project(group: str, cwd: str | None, branch: str | None) -> ProjectPaths:
+def project(group: str, cwd: str | None, branch: str | None) -> Project:
     """Find the project's root from what a turn says of itself."""
     here = normpath(cwd.replace("\\", "/")) if cwd and _is_absolute(cwd) else ""
-    return ProjectPaths(group, here, project_root(here, group, branch) if here else "")
+    return Project(group, here, project_root(here, group, branch) if here else "")
 
 
 def project_root(path: str, group: str, branch: str | None, *, sure: bool = False) -> str:

@@ -16,7 +16,7 @@ PACKAGE = "Package"
 
 
 @dataclass(frozen=True, slots=True)
-class EntityKey:
+class Thing:
     """Something with a name. The same label and name are the same thing."""
 
     label: str
@@ -26,14 +26,14 @@ class EntityKey:
 
 
 @dataclass(frozen=True, slots=True)
-class FactDraft:
+class Said:
     """One sentence about two things."""
 
     rank: int
     """The lower, the more telling: what stands when a turn says too much."""
-    source: EntityKey
+    source: Thing
     name: str
-    target: EntityKey
+    target: Thing
     text: str
     at: datetime | None
     until: datetime | None = None
@@ -41,23 +41,23 @@ class FactDraft:
     attributes: Mapping[str, Attribute] = field(default_factory=dict, compare=False)
 
     @property
-    def key(self) -> tuple[EntityKey, str, EntityKey, str]:
+    def key(self) -> tuple[Thing, str, Thing, str]:
         return self.source, self.name, self.target, self.text
 
 
 @dataclass(frozen=True, slots=True)
-class CommandSuccess:
+class Success:
     """A command that ended well: what it ends may have failed in an earlier turn."""
 
-    command: EntityKey
+    command: Thing
     line: str
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class TurnFindings:
+class Found:
     """All that one turn says, bounded, the most telling first."""
 
-    things: tuple[EntityKey, ...]
-    said: tuple[FactDraft, ...]
-    successes: tuple[CommandSuccess, ...]
+    things: tuple[Thing, ...]
+    said: tuple[Said, ...]
+    successes: tuple[Success, ...]

@@ -1,7 +1,7 @@
-"""The rows of a Codex rollout, with only the fields that are used.
+"""The rows of a Codex rollout: only the fields that are used.
 
-An item is in the envelope `{timestamp, type, payload}`, or is a line of its own in versions before
-September 2025. Types vary. A field of another type counts as missing.
+An item stands in the envelope `{timestamp, type, payload}`, or bare on its line as the versions
+before September 2025 wrote it. Types vary; a field of another type than these counts as missing.
 """
 
 from typing import Annotated, Any
@@ -13,46 +13,46 @@ from turnetl.formats.kit.row_decoder import RowDecoder
 _Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
 
 
-class CodexPart(msgspec.Struct):
-    """One part of a message: input_text, output_text, input_image ..."""
+class Part(msgspec.Struct):
+    """One piece of a message: input_text, output_text, input_image ..."""
 
     type: str | None = None
     text: str | None = None
 
 
-class CodexUsage(msgspec.Struct):
+class Usage(msgspec.Struct):
     input_tokens: _Tokens | None = None
     output_tokens: _Tokens | None = None
 
 
-class CodexTokenInfo(msgspec.Struct):
-    total_token_usage: CodexUsage | None = None
-    last_token_usage: CodexUsage | None = None
+class Info(msgspec.Struct):
+    total_token_usage: Usage | None = None
+    last_token_usage: Usage | None = None
 
 
-class CodexGit(msgspec.Struct):
+class Git(msgspec.Struct):
     branch: str | None = None
 
 
-class CodexReview(msgspec.Struct):
+class Review(msgspec.Struct):
     overall_explanation: str | None = None
     findings: list[dict[str, Any]] | None = None
 
 
-class CodexItem(msgspec.Struct):
-    """A payload. Each type has only a few of these fields."""
+class Item(msgspec.Struct):
+    """A payload. Each kind fills only a few of these."""
 
     type: str | None = None
     id: str | None = None
-    # Messages.
+    # What was said, and by whom.
     role: str | None = None
-    content: str | list[str | CodexPart] | None = None
+    content: str | list[str | Part] | None = None
     message: str | None = None
     text: str | None = None
     kind: str | None = None
     images: Any = None
     local_images: Any = None
-    # Tool calls and results.
+    # Calls and what came of them.
     name: str | None = None
     arguments: Any = None
     input: Any = None
@@ -66,11 +66,11 @@ class CodexItem(msgspec.Struct):
     success: bool | None = None
     status: Any = None
     result: Any = None
-    # Sessions and tasks.
+    # The session and its tasks.
     timestamp: str | None = None
     instructions: Any = None
     cwd: str | None = None
-    git: CodexGit | None = None
+    git: Git | None = None
     cli_version: str | None = None
     model: str | None = None
     source: Any = None
@@ -81,33 +81,33 @@ class CodexItem(msgspec.Struct):
     completed_at: Any = None
     reason: str | None = None
     error: Any = None
-    info: CodexTokenInfo | None = None
+    info: Info | None = None
     response_id: str | None = None
-    usage: CodexUsage | None = None
-    review_output: CodexReview | None = None
-    item: "CodexItem | None" = None
+    usage: Usage | None = None
+    review_output: Review | None = None
+    item: "Item | None" = None
 
 
-class CodexRow(CodexItem):
-    """A line: an envelope, or an item without one."""
+class Row(Item):
+    """A line: an envelope, or a bare item."""
 
-    payload: CodexItem | None = None
+    payload: Item | None = None
     record_type: str | None = None
 
 
-ROWS = RowDecoder(CodexRow)
+ROWS = RowDecoder(Row)
 
 
-def texts(content: str | list[str | CodexPart] | None) -> list[str]:
+def texts(content: str | list[str | Part] | None) -> list[str]:
     """Return the texts of a message, in order."""
     if content is None or isinstance(content, str):
         return [content] if content else []
-    parts = (part if isinstance(part, str) else part.text for part in content)
-    return [text for text in parts if text]
+    pieces = (piece if isinstance(piece, str) else piece.text for piece in content)
+    return [text for text in pieces if text]
 
 
-def has_image(content: str | list[str | CodexPart] | None) -> bool:
-    """Return whether a message has an image."""
+def shows_image(content: str | list[str | Part] | None) -> bool:
+    """Say whether a message holds an image."""
     parts = content if isinstance(content, list) else []
-    kinds = (part.type or "" for part in parts if isinstance(part, CodexPart))
+    kinds = (part.type or "" for part in parts if isinstance(part, Part))
     return any("image" in kind for kind in kinds)

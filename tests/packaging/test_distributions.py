@@ -1,0 +1,57 @@
+"""What the sdist and the wheel contain."""
+
+import subprocess
+import tarfile
+import tomllib
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+# One installation for all of them, where one of them finds its Neo4j.
+pytestmark = pytest.mark.xdist_group("neo4j")
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+@pytest.fixture(scope="module")
+def wheel(distributions: Path) -> set[str]:
+    (path,) = distributions.glob("*.whl")
+    return set(ZipFile(path).namelist())
+
+
+@pytest.fixture(scope="module")
+def sdist(distributions: Path) -> set[str]:
+    (path,) = distributions.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
+
+
+def test_the_wheel_contains_every_module_and_template(wheel: set[str]) -> None:
+    expected = tracked("turnetl", "flows")
+    expected |= {f"turnetl/_{name}" for name in tracked("templates")}
+    assert {name for name in wheel if ".dist-info/" not in name} == expected
+
+
+def test_the_sdist_contains_every_file_but_those_of_the_repository_itself(sdist: set[str]) -> None:
+    of_the_repository = {".ci/run", ".editorconfig", ".gitattributes"}
+    assert tracked() - of_the_repository <= sdist
+    assert sdist - tracked() == {"PKG-INFO"}
+
+
+def test_the_classifiers_name_every_python_from_the_oldest_to_the_newest() -> None:
+    named = [
+        name.rpartition(" :: ")[2]
+        for name in PROJECT["classifiers"]
+        if name.startswith("Programming Language :: Python :: 3.")
+    ]
+    assert named == ["3.11", "3.12", "3.13"]
+    assert PROJECT["requires-python"] == f">={named[0]}"
+
+
+def tracked(*folders: str) -> set[str]:
+    """Return the files in git, and those that are not ignored."""
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *folders]
+    done = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True)
+    return {name for name in done.stdout.splitlines() if (ROOT / name).exists()}

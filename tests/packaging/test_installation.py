@@ -1,0 +1,120 @@
+"""The installed wheel does the main job outside the checkout, and connects to nothing unasked."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.packaging.installation import Installation, connections
+from tests.servers.neo4j_server import Neo4jServer
+from tests.servers.provider import KEY, Provider
+
+# One installation for all of them, where one of them finds its Neo4j.
+pytestmark = pytest.mark.xdist_group("neo4j")
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = {
+    "backfill": ("backfill", "archives"),
+    "search": ("search", "export"),
+    "status": ("status",),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with two archives and nothing else."""
+    (tmp_path / "archives").mkdir()
+    for name in ("2026-05-05-export.jsonl", "2026-03-10-search.jsonl"):
+        shutil.copy(ROOT / "data/archives/bookshop" / name, tmp_path / "archives")
+    return tmp_path
+
+
+def test_the_main_job_runs_from_another_folder_and_opens_no_connection(
+    installation: Installation, folder: Path
+) -> None:
+    results, connected_to = run_all(installation, folder)
+    assert results["backfill"]["committed"] > 0
+    assert "archives/2026-05-05-export.jsonl" in json.dumps(results["search"])
+    assert connected_to == set()
+
+
+@pytest.mark.neo4j
+def test_only_the_configured_graph_and_model_are_connected_to(
+    installation: Installation, folder: Path, neo4j: Neo4jServer, provider: Provider
+) -> None:
+    results, connected_to = run_all(
+        installation,
+        folder,
+        TURNETL_GRAPH=neo4j.url,
+        TURNETL_EXTRACTOR="llm",
+        TURNETL_LLM__PROVIDER="openai-compatible",
+        TURNETL_LLM__BASE_URL=f"{provider.url}/v1",
+        TURNETL_LLM__MODEL="canned",
+        TURNETL_LLM__API_KEY=KEY,
+    )
+    assert results["backfill"]["committed"] > 0
+    assert connected_to == {host_and_port(neo4j.address), host_and_port(provider.url)}
+
+
+def test_the_built_in_templates_are_found(installation: Installation, folder: Path) -> None:
+    listed = installation.turnetl("templates", "list", "--json", cwd=folder)
+    for template in sorted(path.name for path in (ROOT / "templates").glob("*.md")):
+        assert template in listed
+    assert str(installation.site_packages / "turnetl" / "_templates") in listed
+    assert str(ROOT) not in listed
+
+
+def test_the_environment_has_neither_prefect_nor_development_tools(
+    installation: Installation, folder: Path
+) -> None:
+    names = ["prefect", "fastapi", "sqlalchemy", "pytest", "mypy", "hypothesis"]
+    probe = f"from importlib.util import find_spec; print([find_spec(one) for one in {names}])"
+    assert installation.evaluate(probe, cwd=folder) == str([None for _ in names])
+
+
+def test_every_module_of_the_package_imports_without_prefect(
+    installation: Installation, folder: Path
+) -> None:
+    imports = (
+        "import importlib, pkgutil, turnetl\n"
+        "for module in pkgutil.walk_packages(turnetl.__path__, 'turnetl.'):\n"
+        "    if not module.name.endswith('__main__'):\n"
+        "        importlib.import_module(module.name)\n"
+        "print(turnetl.__file__)"
+    )
+    assert installation.evaluate(imports, cwd=folder) == str(
+        installation.site_packages / "turnetl" / "__init__.py"
+    )
+
+
+def test_the_installed_version_is_shown(installation: Installation, folder: Path) -> None:
+    assert "0.1.0" in installation.turnetl("--version", cwd=folder)
+
+
+def run_all(
+    installation: Installation, folder: Path, **settings: str
+) -> tuple[dict[str, dict[str, Any]], set[tuple[str, int]]]:
+    """Run each command; return what they print, and where they connected to."""
+    log = folder / "connections.txt"
+    results = {
+        name: json.loads(
+            installation.turnetl(
+                *(*command, "--lake", "lake", "--json"),
+                cwd=folder,
+                TEST_CONNECTIONS=str(log),
+                **settings,
+            )
+        )
+        for name, command in COMMANDS.items()
+    }
+    return results, connections(log)
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    assert parts.hostname
+    assert parts.port
+    return parts.hostname, parts.port
