@@ -1,26 +1,26 @@
-"""What is left of the archives in the episode texts: how much of them, and of what matters.
+"""Measure what the episode texts keep: the share of characters, and the share of labelled facts.
 
-    python -m benchmarks.episodes [--lost] [--noise] [ARCHIVES]
+    python -m benchmarks.episodes [--missing] [--noise] [ARCHIVES]
 
-Takes the archives of tests/real.py through parse, redaction and filter into a lake for this run,
-project by project, and prints
+Parses, redacts and filters the archives of tests/real.py into temporary lakes, project by project,
+and prints
 
-- the characters of the turns as the archives have them (`chars_before`, each turn once, the marked
-  ones too), those of the episode texts that are kept, and what share these are, of all turns and of
-  the kept ones alone;
-- how many of the words of labels.tsv and of labels_other.tsv are findable, by kind of fact.
+- the characters of the turns as the archives contain them (`chars_before`, each turn once, marked
+  turns included), the characters of the kept episode texts, and the share of these in all turns and
+  in the kept turns;
+- the share of the words of labels.tsv and of labels_other.tsv that are findable, by kind of fact.
 
-A word is findable if it stands, in any case, in the text of a kept episode of the *session* that
-the label's line belongs to: as in the list but for punctuation at its ends, and not inside of a
-longer word (`105` is not in `1105`, `resume.go` is in `cli/resume.go`). The path of a file is also
-findable as its name with the last folder (`cli/resume.go` for `cmd/entire/cli/resume.go`). The
-promises are about that. Beside it stand the words that are in the text of the very *turn* that
-holds the line, and the facts of which no word is missing. A turn that is marked as noise has no
-text.
+A word is findable if it occurs, in any case, in the text of a kept episode of the *session* that
+contains the label's line: as in the list except for leading and trailing punctuation, and not
+within a longer word (`105` is not in `1105`, `resume.go` is in `cli/resume.go`). The path of a file
+is also findable as its name with the last folder (`cli/resume.go` for `cmd/entire/cli/resume.go`).
+The limits apply to this share. Also printed: the share of words in the text of the *turn* that
+contains the line, and the share of facts without a missing word. A turn that is marked as noise has
+no text.
 
-`--lost` prints each fact that misses words, with these words, in the session or in the turn alone;
-`--noise` some turns that each rule marks. Without archives of the projects that the lists are
-about, there is nothing to measure. Exits with 1 beyond a promise.
+`--missing` prints each fact with missing words, and these words, in the session or in the turn
+alone; `--noise` prints some turns that each rule marks. Without the archives of the labelled
+projects there is nothing to measure. Exits with 1 if a limit is exceeded.
 """
 
 import argparse
@@ -39,17 +39,17 @@ from turnetl.lake import Lake
 from turnetl.model import Episode
 from turnetl.redact import SecretRedactor
 
-PROMISED = "entireio__cli"
-"""The project that the promises are about; labels.tsv is about it alone."""
-SHARE, FINDABLE = 15.0, 98.0
-"""Promises, in %: at most so much text, at least so many words."""
+MEASURED_PROJECT = "entireio__cli"
+"""The project that the limits apply to; labels.tsv covers it alone."""
+MAX_SHARE, MIN_FINDABLE = 15.0, 98.0
+"""Limits in %: maximum share of text, minimum share of findable words."""
 SAMPLE = 20
-"""Turns of a rule that `--noise` prints."""
+"""Maximum turns per rule that `--noise` prints."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a turn stands. One that several archives hold stands in several places."""
+    """The lines of a turn in an archive; a turn in several archives has several places."""
 
     first_line: int
     last_line: int
@@ -58,7 +58,7 @@ class Place:
 
 
 class Project:
-    """A project's episodes, and where its archives have their turns."""
+    """A project's episodes, and the places of its turns in the archives."""
 
     def __init__(self, archives: Path, name: str, lake: Lake) -> None:
         self.name = name
@@ -85,7 +85,7 @@ class Project:
 
     @property
     def share(self) -> float:
-        """Of the kept turns alone, in %: to mark more of them does not make it smaller."""
+        """Share of the kept turns alone, in %: marking more turns does not lower it."""
         return percent(self.after, sum(one.chars_before for one in self.kept))
 
     @cached_property
@@ -93,76 +93,80 @@ class Project:
         texts: dict[str, list[str]] = defaultdict(list)
         for one in self.kept:
             texts[one.turn.session_id].append(one.text)
-        return {session: Text(said) for session, said in texts.items()}
+        return {session: Text(parts) for session, parts in texts.items()}
 
     @cached_property
     def turns(self) -> Mapping[str, Text]:
         return {one.turn_id: Text([one.text]) for one in self.kept}
 
     def place(self, label: Label) -> Place:
-        """Return the turn that holds the label's line.
+        """Return the turn that contains the label's line.
 
         Raises:
-            ValueError: none does.
+            ValueError: no turn does.
         """
         archive = str((self._root / label.archive).absolute())
         for place in self._places.get(archive, ()):
             if place.first_line <= label.line <= place.last_line:
                 return place
-        msg = f"no turn of `{label.archive}` holds line {label.line}"
+        msg = f"no turn of `{label.archive}` contains line {label.line}"
         raise ValueError(msg)
 
 
 def _places(lake: Lake) -> Mapping[str, Sequence[Place]]:
-    found: dict[str, list[Place]] = defaultdict(list)
+    places: dict[str, list[Place]] = defaultdict(list)
     columns = ("archive", "first_line", "last_line", "turn_id", "session_id")
     for group in lake.groups():
         for archive, *place in lake.scan_turns(group).select(columns).collect().iter_rows():
-            found[archive].append(Place(*place))
-    return found
+            places[archive].append(Place(*place))
+    return places
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A label, and which of its words are missing."""
+class LabelResult:
+    """A label, and its missing words."""
 
     label: Label
     session_id: str
-    lost: tuple[str, ...]
-    """From the texts of the session."""
-    lost_in_turn: tuple[str, ...]
+    missing: tuple[str, ...]
+    """In the texts of the session."""
+    missing_in_turn: tuple[str, ...]
+    """In the text of the turn."""
 
 
-def judge(label: Label, project: Project) -> Judged:
-    place, nothing = project.place(label), Text([])
-    session = project.sessions.get(place.session_id, nothing)
-    turn = project.turns.get(place.turn_id, nothing)
-    lost, lost_in_turn = session.lacks(label.words), turn.lacks(label.words)
-    return Judged(label, place.session_id, lost, lost_in_turn)
+def evaluate(label: Label, project: Project) -> LabelResult:
+    place, empty = project.place(label), Text([])
+    session = project.sessions.get(place.session_id, empty)
+    turn = project.turns.get(place.turn_id, empty)
+    missing, missing_in_turn = session.missing(label.words), turn.missing(label.words)
+    return LabelResult(label, place.session_id, missing, missing_in_turn)
 
 
-def main(archives: Path, *, lost: bool, noise: bool) -> bool:
-    """Print all; say whether the promises are kept."""
+def main(archives: Path, *, missing: bool, noise: bool) -> bool:
+    """Print the results; return whether they are within the limits."""
     lists = {LABELS.name: labels(LABELS), OTHER.name: labels(OTHER)}
-    names = sorted({one.project for found in lists.values() for one in found})
+    names = sorted({label.project for listed in lists.values() for label in listed})
     if not all((archives / name).is_dir() for name in names):
-        print("Nothing to measure: the archives that the labels are about are not here.")
+        print("Nothing to measure: the archives of the labelled projects are missing.")
         return True
-    projects = measured(archives)
-    sizes(projects)
-    found = {name: [judge(one, projects[one.project]) for one in of] for name, of in lists.items()}
-    for name, judged in found.items():
-        words(name, judged)
-    if lost:
-        for judged in found.values():
-            print_lost(judged)
+    projects = built(archives)
+    print_sizes(projects)
+    results = {
+        name: [evaluate(label, projects[label.project]) for label in listed]
+        for name, listed in lists.items()
+    }
+    for name, evaluated in results.items():
+        print_words(name, evaluated)
+    if missing:
+        for evaluated in results.values():
+            print_missing(evaluated)
     if noise:
         print_noise(projects)
-    return promised(projects[PROMISED].share, found[LABELS.name])
+    return within_limits(projects[MEASURED_PROJECT].share, results[LABELS.name])
 
 
-def measured(archives: Path) -> Mapping[str, Project]:
-    """Return the projects, each made in a lake of its own that is gone again."""
+def built(archives: Path) -> Mapping[str, Project]:
+    """Return the projects, each from a temporary lake."""
     projects = {}
     for name in sorted(path.name for path in archives.iterdir() if path.is_dir()):
         with tempfile.TemporaryDirectory() as folder:
@@ -170,7 +174,7 @@ def measured(archives: Path) -> Mapping[str, Project]:
     return projects
 
 
-def sizes(projects: Mapping[str, Project]) -> None:
+def print_sizes(projects: Mapping[str, Project]) -> None:
     print(f"{'':32}  turns   kept       before      after    share  of kept turns")
     for name, one in projects.items():
         share = percent(one.after, one.before)
@@ -178,46 +182,46 @@ def sizes(projects: Mapping[str, Project]) -> None:
         print(f"{one.after:11,}{share:7.1f} %{one.share:13.1f} %")
 
 
-def words(title: str, judged: Sequence[Judged]) -> None:
-    archives = {one.label.archive for one in judged}
-    sessions = {one.session_id for one in judged}
-    print(f"\n{title}: {len(judged)} facts", end=" ")
-    print(f"of {len(sessions)} sessions in {len(archives)} archives, and what is findable of them")
-    print(f"{'':12} facts  words   in the session  in the turn   facts whole  in the turn")
+def print_words(title: str, results: Sequence[LabelResult]) -> None:
+    archives = {one.label.archive for one in results}
+    sessions = {one.session_id for one in results}
+    print(f"\n{title}: {len(results)} facts", end=" ")
+    print(f"of {len(sessions)} sessions in {len(archives)} archives, and their findable share")
+    print(f"{'':12} facts  words   in the session  in the turn   whole facts  in the turn")
     for kind in (*KINDS, "all"):
-        some = [one for one in judged if kind in (one.label.kind, "all")]
+        some = [one for one in results if kind in (one.label.kind, "all")]
         print(f"  {kind:10}{len(some):6}{_count(some):7}", end="")
         print(f"{in_session(some):15.1f} %{in_turn(some):11.1f} %", end="")
-        whole = sum(not one.lost for one in some), sum(not one.lost_in_turn for one in some)
+        whole = sum(not one.missing for one in some), sum(not one.missing_in_turn for one in some)
         print("".join(f"{percent(count, len(some)):12.1f} %" for count in whole))
 
 
-def in_session(judged: Sequence[Judged]) -> float:
-    return 100 - percent(sum(len(one.lost) for one in judged), _count(judged))
+def in_session(results: Sequence[LabelResult]) -> float:
+    return 100 - percent(sum(len(one.missing) for one in results), _count(results))
 
 
-def in_turn(judged: Sequence[Judged]) -> float:
-    return 100 - percent(sum(len(one.lost_in_turn) for one in judged), _count(judged))
+def in_turn(results: Sequence[LabelResult]) -> float:
+    return 100 - percent(sum(len(one.missing_in_turn) for one in results), _count(results))
 
 
-def _count(judged: Sequence[Judged]) -> int:
-    return sum(len(one.label.words) for one in judged)
+def _count(results: Sequence[LabelResult]) -> int:
+    return sum(len(one.label.words) for one in results)
 
 
 def percent(part: float, whole: float) -> float:
     return 100 * part / whole if whole else 0.0
 
 
-def print_lost(judged: Sequence[Judged]) -> None:
+def print_missing(results: Sequence[LabelResult]) -> None:
     print()
-    for where, lacking in (
-        ("session", {one.label: one.lost for one in judged}),
-        ("turn", {one.label: one.lost_in_turn for one in judged if not one.lost}),
+    for where, by_label in (
+        ("session", {one.label: one.missing for one in results}),
+        ("turn", {one.label: one.missing_in_turn for one in results if not one.missing}),
     ):
-        for label, lost in lacking.items():
-            if lost:
+        for label, missing in by_label.items():
+            if missing:
                 print(f"  {where:8}{label.kind:10}{label.archive}:{label.line}", end="")
-                print(f"  lost {' '.join(lost)}  of {' '.join(label.words)}")
+                print(f"  missing {' '.join(missing)}  of {' '.join(label.words)}")
 
 
 def print_noise(projects: Mapping[str, Project]) -> None:
@@ -225,29 +229,29 @@ def print_noise(projects: Mapping[str, Project]) -> None:
     for project in projects.values():
         for one in project.episodes:
             if one.noise is not None:
-                said = " ".join(one.turn.user_text.split())[:100]
+                prompt = " ".join(one.turn.user_text.split())[:100]
                 line = f"{project.name}  {one.turn.archive[-40:]}:{one.turn.first_line}"
-                marked[one.noise].append(f"{line}  {one.chars_before} characters  {said}")
+                marked[one.noise].append(f"{line}  {one.chars_before} characters  {prompt}")
     for rule, lines in sorted(marked.items()):
         print(f"\n{rule}: {len(lines)} turns")
-        # Spread over all of them: neighbours are alike.
+        # Spread over all of them, because neighbours are alike.
         for line in lines[:: -(-len(lines) // SAMPLE)]:
             print(f"  {line}")
 
 
-def promised(share: float, judged: Sequence[Judged]) -> bool:
-    found = in_session(judged)
-    print(f"\n  {share:8.2f} % of the characters of {PROMISED} (at most {SHARE:g})")
-    print(f"  {found:8.2f} % of the words of {LABELS.name} (at least {FINDABLE:g})")
-    return share <= SHARE and found >= FINDABLE
+def within_limits(share: float, results: Sequence[LabelResult]) -> bool:
+    findable = in_session(results)
+    print(f"\n  {share:8.2f} % of the characters of {MEASURED_PROJECT} (at most {MAX_SHARE:g})")
+    print(f"  {findable:8.2f} % of the words of {LABELS.name} (at least {MIN_FINDABLE:g})")
+    return share <= MAX_SHARE and findable >= MIN_FINDABLE
 
 
 if __name__ == "__main__":
-    told = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    told.add_argument("archives", nargs="?", default=real.ARCHIVES, type=Path)
-    told.add_argument("--lost", action="store_true", help="print what is not findable")
-    told.add_argument("--noise", action="store_true", help="print turns that are marked")
-    given = told.parse_args()
-    sys.exit(not main(given.archives, lost=given.lost, noise=given.noise))
+    parser.add_argument("archives", nargs="?", default=real.ARCHIVES, type=Path)
+    parser.add_argument("--missing", action="store_true", help="print facts with missing words")
+    parser.add_argument("--noise", action="store_true", help="print marked turns")
+    args = parser.parse_args()
+    sys.exit(not main(args.archives, missing=args.missing, noise=args.noise))

@@ -1,13 +1,13 @@
-"""What the filter costs: turns files in, episodes tables out, in a process of its own.
+"""Measure the cost of the filter: turns files in, episodes tables out, in a separate process.
 
-The turns of tests/real.py's archives, repeated until there are enough of them: each time with other
-ids, sessions, times and words, so that no turn is another's copy. Twice: all turns as they come,
-most of them short ones of chats, in files of as many turns as the archives have; and the turns of
-coding agents alone, each with many calls.
+The turns of tests/real.py's archives are repeated until there are enough, each time with other ids,
+sessions, times and words, so that no turn is a copy of another. There are two mixtures: all turns,
+mostly short ones of chats, in files with as many turns as the archives have; and the turns of
+coding agents alone, each with many tool calls.
 
     python -m benchmarks.filter [--turns N] [--agents N] [--keep FOLDER]
 
-Exits with 1 beyond a promise. CPU-seconds are user and system, of all threads.
+Exits with 1 if a limit is exceeded. CPU-seconds are user plus system time of all threads.
 """
 
 import argparse
@@ -32,108 +32,109 @@ from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import GroupId
 
 CPU, MEMORY = 15.0, 2000.0
-"""Promises for 200,000 turns of the usual mixture in one group: seconds, and MB."""
+"""Limits for 200,000 turns of all kinds in one group: CPU-seconds, and MB of memory."""
 TURNS, AGENTS = 200_000, 20_000
 AGENT_FORMATS = ["claude_code", "codex"]
 ONE, SEVERAL = GroupId("one"), 10
 TOGETHER = 8
-"""Sessions of agents in a file: the archives at hand are slices of three turns each."""
+"""Sessions of agents per file: each archive is an excerpt of three turns."""
 SHORT = 40
-"""Characters of a text that stays as it is: what is so short may be noise by its very words."""
+"""Maximum characters of a text that is not varied: its words may be what makes it noise."""
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
-Way = Callable[[Path], str]
+Measured = Callable[[Path], str]
+"""Takes the folder of a lake and returns a short description of the result."""
 
 
 def main(turns: int, agents: int, folder: Path) -> bool:
-    mixed, alone = folder / "mixed", folder / "agents"
-    if not mixed.exists():
-        make(mixed, real_turns(folder), turns, together=1)
-    if not alone.exists():
+    all_turns, agent_turns = folder / "mixed", folder / "agents"
+    if not all_turns.exists():
+        write_lakes(all_turns, real_turns(folder), turns, together=1)
+    if not agent_turns.exists():
         of_agents = pl.col("format").is_in(AGENT_FORMATS)
-        make(alone, real_turns(folder).filter(of_agents), agents, together=TOGETHER)
-    costs = [*measure("all turns", mixed), *measure("turns of agents", alone)]
+        write_lakes(agent_turns, real_turns(folder).filter(of_agents), agents, together=TOGETHER)
+    costs = [*measure("all turns", all_turns), *measure("turns of agents", agent_turns)]
     print()
     first = costs[0]
     return all(
         [
             at_most("CPU-seconds for all turns in one group", first.cpu, CPU),
-            at_most("MB, at most, of all", max(cost.peak for cost in costs), MEMORY),
+            at_most("MB of memory, maximum of all", max(cost.peak for cost in costs), MEMORY),
         ]
     )
 
 
 def measure(name: str, lakes: Path) -> list[Cost]:
-    """Return the costs, of one large group first."""
-    print(f"\n{name}: {said(lakes / 'one')}")
-    ways: Mapping[str, tuple[Way, Path]] = {
-        "one group": (made, lakes / "one"),
-        "again, nothing changed": (made, lakes / "one"),
-        "again, one rule changed": (changed, lakes / "one"),
-        "status": (planned, lakes / "one"),
-        "all turns for an ingest": (ingested, lakes / "one"),
-        f"{SEVERAL} groups": (made, lakes / "several"),
+    """Return the costs; that of one large group comes first."""
+    print(f"\n{name}: {description(lakes / 'one')}")
+    cases: Mapping[str, tuple[Measured, Path]] = {
+        "one group": (built, lakes / "one"),
+        "again, nothing changed": (built, lakes / "one"),
+        "again, one rule changed": (with_changed_rule, lakes / "one"),
+        "status": (status_read, lakes / "one"),
+        "all turns for an ingest": (ingest_read, lakes / "one"),
+        f"{SEVERAL} groups": (built, lakes / "several"),
     }
     for path in lakes.glob("*/episodes/*.parquet"):
         path.unlink()
     costs = []
-    for what, (way, lake) in ways.items():
-        costs.append(cost := apart(way, lake))
-        print(f"  {what:<26}{cost.cpu:6.1f} CPU-s {cost.wall:6.1f} s on the clock", end="")
+    for case, (measured, lake) in cases.items():
+        costs.append(cost := apart(measured, lake))
+        print(f"  {case:<26}{cost.cpu:6.1f} CPU-s {cost.wall:6.1f} s elapsed", end="")
         print(f"{cost.peak:7.0f} MB   {cost.said}", flush=True)
     tables = sum(path.stat().st_size for path in lakes.glob("one/episodes/*.parquet"))
     print(f"  {tables / 1e6:.0f} MB of tables")
     return costs
 
 
-def said(folder: Path) -> str:
+def description(folder: Path) -> str:
     lake = Lake(folder)
     calls = pl.col("tool_calls").list.len().mean().alias("calls")
     rows = lake.scan_turns(ONE).select(pl.len(), pl.col("chars").mean(), calls).collect()
-    turns, chars, held = rows.row(0)
+    turns, chars, calls_per_turn = rows.row(0)
     paths = lake.turn_paths(ONE)
     size = sum(path.stat().st_size for path in paths)
     return (
         f"{turns:,} in {len(paths):,} files of {size / 1e6:.0f} MB, "
-        f"on the average {chars:,.0f} chars and {held:.1f} calls"
+        f"on average {chars:,.0f} chars and {calls_per_turn:.1f} calls"
     )
 
 
-def made(folder: Path) -> str:
+def built(folder: Path) -> str:
     lake = Lake(folder)
-    return told(episodes.build(lake, lake.groups()))
+    return outcome(episodes.build(lake, lake.groups()))
 
 
-def changed(folder: Path) -> str:
+def with_changed_rule(folder: Path) -> str:
     lake = Lake(folder)
     *others, last = noise.RULES
-    another = replace(last, version=last.version + 1)
-    return told(episodes.build(lake, lake.groups(), filters=Filters(rules=(*others, another))))
+    changed = replace(last, version=last.version + 1)
+    return outcome(episodes.build(lake, lake.groups(), filters=Filters(rules=(*others, changed))))
 
 
-def planned(folder: Path) -> str:
-    """Read what `status` reads of a table."""
+def status_read(folder: Path) -> str:
+    """Read the columns that `status` reads of a table."""
     lake, scope = Lake(folder), plan.Scope(now=NOW)
     rows = [candidates.candidate_rows(lake, group, scope) for group in lake.groups()]
     return f"{sum(of.select(plan.COLUMNS).collect().height for of in rows):,} turns"
 
 
-def ingested(folder: Path) -> str:
-    """Read all turns as an ingest does that has all of them to do."""
+def ingest_read(folder: Path) -> str:
+    """Read all turns as an ingest of all of them does."""
     lake, scope = Lake(folder), plan.Scope(now=NOW)
     rows = candidates.candidate_rows(lake, ONE, scope)
-    named = rows.select("turn_id").collect()["turn_id"].to_list()
-    values = candidates.load_episodes(rows, named, batch_rows=candidates.BATCH_ROWS)
+    turn_ids = rows.select("turn_id").collect()["turn_id"].to_list()
+    values = candidates.load_episodes(rows, turn_ids, batch_rows=candidates.BATCH_ROWS)
     return f"{sum(1 for _ in values):,} turns"
 
 
-def told(report: FilterReport) -> str:
+def outcome(report: FilterReport) -> str:
     skipped = all(group.skipped for group in report.groups)
     return "unchanged" if skipped else f"{report.kept:,} of {report.turns:,} turns kept"
 
 
 def real_turns(folder: Path) -> pl.DataFrame:
-    """Return the turns of the archives at hand."""
+    """Return the turns of the available archives."""
     lake = Lake(folder / "real")
     if not lake.groups():
         found = parse.expand([real.ARCHIVES_OR_SAMPLES]).archives
@@ -141,16 +142,16 @@ def real_turns(folder: Path) -> pl.DataFrame:
     return pl.concat([lake.scan_turns(group) for group in lake.groups()]).collect()
 
 
-def make(folder: Path, of: pl.DataFrame, turns: int, *, together: int) -> None:
-    """Write a lake with one group of so many turns, and one with the same in several groups."""
+def write_lakes(folder: Path, source: pl.DataFrame, turns: int, *, together: int) -> None:
+    """Write a lake with that number of turns in one group, and one with the same in several."""
     one, several = Lake(folder / "one"), folder / "several" / "turns"
-    copies = math.ceil(turns / of.height)
-    left = turns
+    copies = math.ceil(turns / source.height)
+    remaining = turns
     for first in range(0, copies, together):
         copied = pl.concat(
-            [varied(of, copy, first) for copy in range(first, min(first + together, copies))]
-        ).head(left)
-        left -= copied.height
+            [varied(source, copy, first) for copy in range(first, min(first + together, copies))]
+        ).head(remaining)
+        remaining -= copied.height
         for rows in copied.partition_by("archive", maintain_order=True):
             path = one.write_turns(rows, origin(rows["archive"][0]), previous_files=())
             link = several / f"group_{int(path.stem[:8], 16) % SEVERAL}" / path.name
@@ -158,30 +159,30 @@ def make(folder: Path, of: pl.DataFrame, turns: int, *, together: int) -> None:
             os.link(path, link)
 
 
-def varied(of: pl.DataFrame, copy: int, archive: int) -> pl.DataFrame:
-    """Return the turns as of another session, some days later, in other words."""
+def varied(source: pl.DataFrame, copy: int, archive: int) -> pl.DataFrame:
+    """Return the turns with other sessions, times and words."""
     names = ["turn_id", "session_id", "prompt_id", "parent_session_id", "content_hash"]
     day = timedelta(days=copy, seconds=7 * copy)
     call = pl.element().struct
-    outcome = worded(call.field("result"), copy).alias("result")
-    call_at = (call.field("ended_at") + day).alias("ended_at")
-    tool = call.with_fields(worded(call.field("input"), copy).alias("input"), outcome, call_at)
-    return of.with_columns(
+    result = reworded(call.field("result"), copy).alias("result")
+    ended_at = (call.field("ended_at") + day).alias("ended_at")
+    tool = call.with_fields(reworded(call.field("input"), copy).alias("input"), result, ended_at)
+    return source.with_columns(
         *((f"{copy:x}-" + pl.col(name)).alias(name) for name in names),
         pl.col("started_at", "ended_at") + day,
-        worded(pl.col("user_text"), copy),
-        worded(pl.col("assistant_text"), copy),
+        reworded(pl.col("user_text"), copy),
+        reworded(pl.col("assistant_text"), copy),
         pl.col("tool_calls").list.eval(tool),
         pl.col("archive") + f"-{archive}",
         group_id=pl.lit(ONE),
     )
 
 
-def worded(text: pl.Expr, copy: int) -> pl.Expr:
-    """Return a text with some words of its own."""
-    other = {" the ": f" the {copy:x}th ", " is ": f" is {copy} times ", "0": str(copy % 10)}
-    said = text.str.replace_many(other)
-    return pl.when(text.str.len_chars() > SHORT).then(said).otherwise(text)
+def reworded(text: pl.Expr, copy: int) -> pl.Expr:
+    """Return a text with some other words."""
+    replacements = {" the ": f" the {copy:x}th ", " is ": f" is {copy} times ", "0": str(copy % 10)}
+    replaced = text.str.replace_many(replacements)
+    return pl.when(text.str.len_chars() > SHORT).then(replaced).otherwise(text)
 
 
 def origin(archive: str) -> ArchiveMetadata:
@@ -199,16 +200,15 @@ def origin(archive: str) -> ArchiveMetadata:
     )
 
 
-def given() -> argparse.Namespace:
-    told_ = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    told_.add_argument("--turns", type=int, default=TURNS)
-    told_.add_argument("--agents", type=int, default=AGENTS)
-    told_.add_argument("--keep", type=Path, help="where the turns are made, and found again")
-    return told_.parse_args()
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--agents", type=int, default=AGENTS)
+    parser.add_argument("--keep", type=Path, help="folder for the lakes, reused by the next run")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    asked = given()
+    args = arguments()
     with tempfile.TemporaryDirectory() as temporary:
-        kept_at = asked.keep or Path(temporary)
-        sys.exit(not main(asked.turns, asked.agents, kept_at))
+        sys.exit(not main(args.turns, args.agents, args.keep or Path(temporary)))

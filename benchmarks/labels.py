@@ -1,12 +1,12 @@
-"""Facts that were noted while real archives were read, and what it means to find them in a text.
+"""Facts labelled in real archives, and the search for their words in a text.
 
-A list has one fact a row: `archive` (its path, from the folder of all archives), `line` (where it
-stands: the row that says it, or the prompt whose turn it is; from 1), `kind` (one of `KINDS`) and
-`words`: what a text must hold so that the fact can be found. They stand so in the archive's turn,
-which a test checks.
+A list has one fact per row: `archive` (its path, relative to the folder of all archives), `line`
+(of the row that states the fact, or of the prompt of its turn; from 1), `kind` (one of `KINDS`) and
+`words` (a text must contain them so that a search finds the fact). The words occur in this form in
+the archive's turn; a test checks it.
 
-labels.tsv is about one project, labels_other.tsv about all the others. Both were written by
-reading the archives, before any episode text was looked at.
+labels.tsv covers one project, labels_other.tsv all others. A person wrote both lists from the
+archives, without having seen an episode text.
 """
 
 import csv
@@ -29,7 +29,7 @@ class Label:
     line: int
     kind: str
     words: tuple[str, ...]
-    """Without the punctuation at their ends."""
+    """Without leading and trailing punctuation."""
 
     @property
     def project(self) -> str:
@@ -50,21 +50,21 @@ def _words(words: str) -> tuple[str, ...]:
 
 
 class Text:
-    """What words are looked for in."""
+    """A text to search for words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._folded = "\n\n".join(texts).casefold()
 
-    def lacks(self, words: Sequence[str]) -> tuple[str, ...]:
-        """Return those of the words that are not findable, in order."""
-        return tuple(word for word in words if not self.holds(word))
+    def missing(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Return the words that the text does not contain, in order."""
+        return tuple(word for word in words if not self.contains(word))
 
-    def holds(self, word: str) -> bool:
-        """Say whether a word stands there, in any case and not inside of a longer word.
+    def contains(self, word: str) -> bool:
+        """Return whether a word occurs, in any case and not within a longer word.
 
-        A file's path may also stand there as its name with the last folder.
+        The path of a file may also occur as its name with the last folder.
         """
-        return any(_stands(form, self._folded) for form in _forms(word.casefold()))
+        return any(_occurs(form, self._folded) for form in _forms(word.casefold()))
 
 
 def _forms(word: str) -> Iterator[str]:
@@ -74,16 +74,19 @@ def _forms(word: str) -> Iterator[str]:
         yield file[1]
 
 
-def _stands(word: str, text: str) -> bool:
-    at = text.find(word)
-    while at >= 0:
-        before, after = text[max(at - 1, 0) : at], text[at + len(word) : at + len(word) + 1]
-        if not (_goes_on(before) or _goes_on(after)):
+def _occurs(word: str, text: str) -> bool:
+    start = text.find(word)
+    while start >= 0:
+        before, after = (
+            text[max(start - 1, 0) : start],
+            text[start + len(word) : start + len(word) + 1],
+        )
+        if not (_continues(before) or _continues(after)):
             return True
-        at = text.find(word, at + 1)
+        start = text.find(word, start + 1)
     return False
 
 
-def _goes_on(letter: str) -> bool:
+def _continues(character: str) -> bool:
     # Not every script has spaces between its words.
-    return letter.isascii() and (letter.isalnum() or letter == "_")
+    return character.isascii() and (character.isalnum() or character == "_")

@@ -39,9 +39,9 @@ def at(minute: int, name: str, **fields: object) -> Turn:
     return turn(name, started_at=START + timedelta(minutes=minute), **fields)
 
 
-def asked(minute: int, said: str = "It is done now.") -> Turn:
-    """A turn like no other."""
-    return at(minute, f"p{minute}", user_text=f"Please see to {minute}.", assistant_text=said)
+def unique_turn(minute: int, answer: str = "It is done now.") -> Turn:
+    """A turn with a unique prompt."""
+    return at(minute, f"p{minute}", user_text=f"Please see to {minute}.", assistant_text=answer)
 
 
 def table(lake: Lake) -> Path:
@@ -62,7 +62,7 @@ def test_every_turn_is_kept_or_counted_under_its_rule(tmp_path: Path) -> None:
     assert report.tokens == kept["tokens"].sum()
 
 
-def test_what_did_not_change_is_neither_read_nor_written(tmp_path: Path) -> None:
+def test_an_unchanged_group_is_neither_read_nor_written(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0"))
     (first,) = episodes.build(lake, [GROUP]).groups
@@ -74,7 +74,7 @@ def test_what_did_not_change_is_neither_read_nor_written(tmp_path: Path) -> None
     assert table(lake).stat().st_ino == before.st_ino
 
 
-def test_an_archive_that_grew_makes_the_table_anew(tmp_path: Path) -> None:
+def test_a_grown_archive_rebuilds_the_table(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0"))
     episodes.build(lake, [GROUP])
@@ -84,7 +84,7 @@ def test_an_archive_that_grew_makes_the_table_anew(tmp_path: Path) -> None:
     assert report.turns == lake.scan_episodes(GROUP).collect().height == 2
 
 
-def test_force_makes_the_table_anew_with_the_same_bytes(tmp_path: Path) -> None:
+def test_force_rebuilds_the_table_with_the_same_bytes(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0"), at(1, "p1"))
     episodes.build(lake, [GROUP])
@@ -94,7 +94,7 @@ def test_force_makes_the_table_anew_with_the_same_bytes(tmp_path: Path) -> None:
     assert table(lake).read_bytes() == before
 
 
-def test_whichever_archive_came_first_the_bytes_are_the_same(tmp_path: Path) -> None:
+def test_the_bytes_do_not_depend_on_the_order_of_the_archives(tmp_path: Path) -> None:
     archives = {
         "a.jsonl": [at(0, "p0"), at(1, "p1")],
         "b.jsonl": [at(0, "p0", archive="b.jsonl"), at(2, "p2", archive="b.jsonl")],
@@ -115,14 +115,14 @@ def test_a_group_without_turns_gives_an_empty_table(tmp_path: Path) -> None:
     assert (report.turns, report.kept, report.tokens) == (0, 0, 0)
 
 
-def test_progress_is_told_after_each_group(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_is_reported_after_each_group(tmp_path: Path) -> None:
+    calls: list[tuple[int, int]] = []
     groups = [GroupId("a"), GroupId("b")]
-    episodes.build(Lake(tmp_path), groups, progress=lambda done, total: told.append((done, total)))
-    assert told == [(1, 2), (2, 2)]
+    episodes.build(Lake(tmp_path), groups, progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(1, 2), (2, 2)]
 
 
-def test_turns_whose_secrets_were_cut_by_other_rules_are_rendered_again(tmp_path: Path) -> None:
+def test_turns_redacted_by_other_rules_are_rendered_again(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "one", user_text="the word is sesame"))
     episodes.build(lake, [GROUP])
@@ -134,17 +134,17 @@ def test_turns_whose_secrets_were_cut_by_other_rules_are_rendered_again(tmp_path
     assert "sesame" not in "".join(one.text for one in lake.episodes(GROUP))
 
 
-def no_done(name: str) -> noise.NoiseRule:
-    """A rule against turns whose answer is `Done.`."""
+def done_rule(name: str) -> noise.NoiseRule:
+    """A rule that marks turns with the answer `Done.`."""
     return noise.NoiseRule(name, 1, "For this test.", pl.col("assistant_text") == "Done.")
 
 
-def test_another_rule_changes_only_the_rows_that_it_touches(tmp_path: Path) -> None:
+def test_another_rule_changes_only_the_rows_that_it_marks(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    put(lake, "a.jsonl", asked(0), asked(1, "Done."), asked(2))
+    put(lake, "a.jsonl", unique_turn(0), unique_turn(1, "Done."), unique_turn(2))
     episodes.build(lake, [GROUP])
     before = lake.scan_episodes(GROUP).collect()
-    stricter = Filters(rules=(*noise.RULES, no_done("done")))
+    stricter = Filters(rules=(*noise.RULES, done_rule("done")))
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP), stricter)
     (report,) = episodes.build(lake, [GROUP], filters=stricter).groups
     assert not report.skipped
@@ -153,20 +153,20 @@ def test_another_rule_changes_only_the_rows_that_it_touches(tmp_path: Path) -> N
     assert after.drop("noise").equals(before.drop("noise"))
 
 
-def test_a_rule_of_another_version_makes_the_table_anew(tmp_path: Path) -> None:
+def test_another_version_of_a_rule_rebuilds_the_table(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0"))
-    first = Filters(rules=(no_done("done"),))
+    first = Filters(rules=(done_rule("done"),))
     episodes.build(lake, [GROUP], filters=first)
-    newer = Filters(rules=(replace(no_done("done"), version=2),))
+    newer = Filters(rules=(replace(done_rule("done"), version=2),))
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP), newer)
     assert not episodes.build(lake, [GROUP], filters=newer).groups[0].skipped
     assert episodes.build(lake, [GROUP], filters=newer).groups[0].skipped
 
 
-def test_a_pattern_changes_the_texts_that_it_matches(tmp_path: Path) -> None:
+def test_a_pattern_changes_only_the_texts_that_it_matches(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    put(lake, "a.jsonl", asked(0, "The cart was empty."), asked(1))
+    put(lake, "a.jsonl", unique_turn(0, "The cart was empty."), unique_turn(1))
     episodes.build(lake, [GROUP])
     before = lake.scan_episodes(GROUP).collect()
     episodes.build(lake, [GROUP], filters=Filters(patterns=("was empty",)))
@@ -178,12 +178,12 @@ def test_a_pattern_changes_the_texts_that_it_matches(tmp_path: Path) -> None:
     assert [*(before["text_hash"] == after["text_hash"])] == [False, True]
 
 
-def test_a_table_made_by_hand_is_taken_as_it_is_until_the_next_filter_without_such_words(
+def test_a_one_off_table_is_current_until_the_next_filter_without_one_off_options(
     tmp_path: Path,
 ) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0", assistant_text="Done."))
-    one_off = Filters(rules=(no_done("done"),), one_off=True)
+    one_off = Filters(rules=(done_rule("done"),), one_off=True)
     episodes.build(lake, [GROUP], filters=one_off)
     assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP))
     assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP), Filters(patterns=("x",)))
@@ -193,7 +193,7 @@ def test_a_table_made_by_hand_is_taken_as_it_is_until_the_next_filter_without_su
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP), Filters(patterns=("x",)))
 
 
-def test_a_table_made_by_hand_is_outdated_when_its_turns_change(tmp_path: Path) -> None:
+def test_a_one_off_table_is_outdated_when_its_turns_change(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0"))
     episodes.build(lake, [GROUP], filters=Filters(rules=(), one_off=True))
@@ -201,7 +201,7 @@ def test_a_table_made_by_hand_is_outdated_when_its_turns_change(tmp_path: Path) 
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP))
 
 
-def test_words_said_by_hand_count_also_if_the_settings_said_the_same_before(tmp_path: Path) -> None:
+def test_one_off_filters_equal_to_the_settings_still_make_a_one_off_table(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0"))
     episodes.build(lake, [GROUP])
@@ -209,27 +209,27 @@ def test_words_said_by_hand_count_also_if_the_settings_said_the_same_before(tmp_
     assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP), Filters(rules=()))
 
 
-def test_a_group_of_one_turn_and_a_group_of_noise_have_their_tables(tmp_path: Path) -> None:
+def test_a_group_of_one_turn_and_a_group_of_noise_alone_have_tables(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0", assistant_text="Done."))
     assert episodes.build(lake, [GROUP]).groups[0].kept == 1
-    (report,) = episodes.build(lake, [GROUP], filters=Filters(rules=(no_done("done"),))).groups
+    (report,) = episodes.build(lake, [GROUP], filters=Filters(rules=(done_rule("done"),))).groups
     assert (report.turns, report.kept, report.chars_after, report.tokens) == (1, 0, 0, 0)
     assert lake.scan_episodes(GROUP).collect()["noise"].to_list() == ["done"]
 
 
-def test_a_turn_of_many_megabytes_keeps_the_persons_words_whole(tmp_path: Path) -> None:
+def test_a_prompt_of_many_megabytes_is_kept_whole(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    said = " ".join(f"word{number}" for number in range(300_000))
-    put(lake, "a.jsonl", at(0, "p0", user_text=said, chars=len(said)), asked(1))
+    prompt = " ".join(f"word{number}" for number in range(300_000))
+    put(lake, "a.jsonl", at(0, "p0", user_text=prompt, chars=len(prompt)), unique_turn(1))
     episodes.build(lake, [GROUP])
     long, short = lake.episodes(GROUP)
-    assert said in long.text
+    assert prompt in long.text
     assert len(long.parts) > 10
     assert short.parts == (short.text,)
 
 
-@pytest.mark.parametrize("damage", ["cut off", "torn in the middle", "gone"])
+@pytest.mark.parametrize("damage", ["truncated", "corrupted in the middle", "missing"])
 def test_a_damaged_turns_file_is_named_and_the_old_table_stays(tmp_path: Path, damage: str) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0"))
@@ -238,11 +238,11 @@ def test_a_damaged_turns_file_is_named_and_the_old_table_stays(tmp_path: Path, d
     before = table(lake).read_bytes()
     bad = next(file.path for file in lake.turn_files(GROUP) if file.metadata.archive == "b.jsonl")
     data = bad.read_bytes()
-    if damage == "gone":
+    if damage == "missing":
         bad.unlink()
         bad.symlink_to(tmp_path / "nowhere")
     else:
-        bad.write_bytes(data[:-9] if damage == "cut off" else torn(data))
+        bad.write_bytes(data[:-9] if damage == "truncated" else corrupted(data))
     with pytest.raises(Fatal) as caught:
         episodes.build(lake, [GROUP], force=True)
     assert str(bad) in str(caught.value)
@@ -250,27 +250,27 @@ def test_a_damaged_turns_file_is_named_and_the_old_table_stays(tmp_path: Path, d
     assert [*table(lake).parent.iterdir()] == [table(lake)]
 
 
-def torn(data: bytes) -> bytes:
-    """Everything but what stands at both ends is something else."""
+def corrupted(data: bytes) -> bytes:
+    """Overwrite everything except both ends."""
     return data[:4] + b"\xff" * (len(data) // 2) + data[4 + len(data) // 2 :]
 
 
-def test_two_filters_at_once_leave_the_whole_table_of_one_of_them(tmp_path: Path) -> None:
+def test_concurrent_filters_leave_the_complete_table_of_one_of_them(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    put(lake, "a.jsonl", *(asked(n, "Done.") for n in range(50)))
-    ways = [Filters(), Filters(rules=(no_done("done"),))]
-    with ThreadPoolExecutor(4) as together:
+    put(lake, "a.jsonl", *(unique_turn(n, "Done.") for n in range(50)))
+    variants = [Filters(), Filters(rules=(done_rule("done"),))]
+    with ThreadPoolExecutor(4) as pool:
         runs = [
-            together.submit(episodes.build, lake, [GROUP], filters=ways[n % 2], force=True)
+            pool.submit(episodes.build, lake, [GROUP], filters=variants[n % 2], force=True)
             for n in range(12)
         ]
         assert {run.result().kept for run in runs} == {0, 50}
-    left = lake.scan_episodes(GROUP).collect()["noise"]
-    assert (left.len(), left.n_unique()) == (50, 1)
+    marks = lake.scan_episodes(GROUP).collect()["noise"]
+    assert (marks.len(), marks.n_unique()) == (50, 1)
     assert [*table(lake).parent.iterdir()] == [table(lake)]
 
 
-def test_a_run_that_is_stopped_in_the_middle_leaves_the_old_table_whole(tmp_path: Path) -> None:
+def test_an_interrupted_run_leaves_the_old_table_complete(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", *(at(n, f"p{n}") for n in range(9)))
     episodes.build(lake, [GROUP])
@@ -299,16 +299,16 @@ episodes.build(lake, lake.groups(), force=True)
 """
 
 
-def test_the_bytes_do_not_hang_on_how_many_threads_there_are(tmp_path: Path) -> None:
+def test_the_bytes_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     for name in ("a.jsonl", "b.jsonl"):
-        turns = [asked(at, f"It is done {at} times.") for at in range(700)]
+        turns = [unique_turn(minute, f"It is done {minute} times.") for minute in range(700)]
         put(lake, name, *(replace(one, archive=name) for one in turns))
     written = set()
     for threads in ("1", "3"):
         subprocess.run(
             [sys.executable, "-c", _BUILD, str(tmp_path)],
-            env={**os.environ, "POLARS_MAX_THREADS": threads},  # noqa: TID251 - polars' own
+            env={**os.environ, "POLARS_MAX_THREADS": threads},  # noqa: TID251 - read by polars
             check=True,
         )
         written.add(table(lake).read_bytes())
@@ -319,7 +319,7 @@ _FULL = """
 import resource, sys
 from pathlib import Path
 from turnetl import episodes
-from turnetl.episodes.partitions import in_slices
+from turnetl.episodes.partitions import partition
 from turnetl.lake import Lake
 
 lake = Lake(Path(sys.argv[1]))
@@ -327,19 +327,21 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 if sys.argv[2] == "table":
     episodes.build(lake, lake.groups(), force=True)
 else:
-    list(in_slices(lake.turn_batches("shop"), (), lake.episodes_folder, room=0))
+    list(partition(lake.turn_batches("shop"), (), lake.episodes_folder, memory_limit=0))
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no such limit there")
-@pytest.mark.parametrize("what", ["table", "what waits"])
-def test_a_disk_without_room_is_said_and_the_old_table_stays(tmp_path: Path, what: str) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+@pytest.mark.parametrize("what", ["table", "spilled rows"])
+def test_a_full_disk_is_reported_and_the_old_table_stays(tmp_path: Path, what: str) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0"))
     episodes.build(lake, [GROUP])
     before = table(lake).read_bytes()
-    words = [" ".join(f"{n * 7919 % 10007}" for n in range(of, of + 9000)) for of in range(3)]
-    put(lake, "a.jsonl", *(asked(n, said) for n, said in enumerate(words)))
+    answers = [
+        " ".join(f"{n * 7919 % 10007}" for n in range(start, start + 9000)) for start in range(3)
+    ]
+    put(lake, "a.jsonl", *(unique_turn(n, answer) for n, answer in enumerate(answers)))
     run = subprocess.run(
         [sys.executable, "-c", _FULL, str(tmp_path), what],
         capture_output=True,

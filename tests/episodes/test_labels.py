@@ -1,4 +1,4 @@
-"""The labelled facts of benchmarks/ are honest: what they name stands in the archives."""
+"""The labelled facts of benchmarks/ are correct: the archives contain their words."""
 
 import json
 import re
@@ -16,8 +16,8 @@ LISTS = [pytest.param(path, id=path.name) for path in (LABELS, OTHER)]
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
-class Nothing:
-    """Cuts nothing."""
+class NullRedactor:
+    """Redacts nothing."""
 
     version = "1"
 
@@ -26,7 +26,7 @@ class Nothing:
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_label_is_short_and_of_a_known_kind_and_no_row_is_there_twice(path: Path) -> None:
+def test_labels_are_short_of_a_known_kind_and_unique(path: Path) -> None:
     found = labels(path)
     assert len(set(found)) == len(found)
     assert {one.kind for one in found} == set(KINDS)
@@ -36,19 +36,19 @@ def test_a_label_is_short_and_of_a_known_kind_and_no_row_is_there_twice(path: Pa
 @pytest.mark.archives
 @real.NEEDED
 @pytest.mark.parametrize("path", LISTS)
-def test_every_word_of_a_label_stands_in_its_turn_of_the_archive(
+def test_every_word_of_a_label_occurs_in_its_turn_of_the_archive(
     path: Path, tmp_path: Path
 ) -> None:
-    said = turns_of(path, tmp_path)
-    lacking = [(one, lacks(one, said)) for one in labels(path)]
-    assert [(one, words) for one, words in lacking if words] == []
+    turns = turns_of(path, tmp_path)
+    missing = [(one, missing_words(one, turns)) for one in labels(path)]
+    assert [(one, words) for one, words in missing if words] == []
 
 
 def turns_of(path: Path, lake: Path) -> Mapping[tuple[str, int], Text]:
-    """Return what each line's turn says, as the archive has it, by archive and line."""
+    """Return the text of each line's turn, as the archive contains it, by archive and line."""
     names = {one.archive for one in labels(path)}
     archives = [real.ARCHIVES / name for name in sorted(names)]
-    parse.parse_archives(archives, Lake(lake), redactor=Nothing())
+    parse.parse_archives(archives, Lake(lake), redactor=NullRedactor())
     columns = ("archive", "first_line", "last_line")
     found = {}
     for group in Lake(lake).groups():
@@ -56,40 +56,40 @@ def turns_of(path: Path, lake: Path) -> Mapping[tuple[str, int], Text]:
             rows = Path(archive).read_bytes().split(b"\n")[first - 1 : last]
             name = Path(archive).relative_to(real.ARCHIVES.absolute()).as_posix()
             found.update(
-                dict.fromkeys(((name, at) for at in range(first, last + 1)), said_in(rows))
+                dict.fromkeys(((name, line) for line in range(first, last + 1)), text_of(rows))
             )
     return found
 
 
-def said_in(rows: list[bytes]) -> Text:
-    """Return the texts of the rows as a person reads them: JSON's strings, decoded."""
+def text_of(rows: list[bytes]) -> Text:
+    """Return the decoded JSON strings of the rows."""
     return Text([json.loads(text, strict=False) for row in rows for text in STRING.findall(row)])
 
 
-def lacks(label: Label, said: Mapping[tuple[str, int], Text]) -> tuple[str, ...]:
-    turn = said.get((label.archive, label.line))
-    return ("no such turn",) if turn is None else turn.lacks(label.words)
+def missing_words(label: Label, turns: Mapping[tuple[str, int], Text]) -> tuple[str, ...]:
+    turn = turns.get((label.archive, label.line))
+    return ("no such turn",) if turn is None else turn.missing(label.words)
 
 
-def test_a_word_is_found_in_any_case_but_not_inside_of_a_longer_one() -> None:
+def test_a_word_matches_in_any_case_but_not_within_a_longer_word() -> None:
     text = Text(["Ran TestUpload: 1105 passed", "in cmd/tool/upload.go"])
-    assert text.lacks(("testupload", "passed", "upload.go")) == ()
-    assert text.lacks(("105", "pass", "Test", "load.go")) == ("105", "pass", "Test", "load.go")
+    assert text.missing(("testupload", "passed", "upload.go")) == ()
+    assert text.missing(("105", "pass", "Test", "load.go")) == ("105", "pass", "Test", "load.go")
 
 
-def test_a_word_is_found_behind_a_longer_one_that_begins_like_it() -> None:
-    assert Text(["passed_all, then passed"]).holds("passed")
+def test_a_word_matches_after_a_longer_word_with_the_same_beginning() -> None:
+    assert Text(["passed_all, then passed"]).contains("passed")
 
 
-def test_a_word_is_found_where_the_script_has_no_spaces() -> None:
-    assert Text(["`npm run check`を削除した"]).holds("削除")
+def test_a_word_matches_in_a_script_without_spaces() -> None:
+    assert Text(["`npm run check`を削除した"]).contains("削除")
 
 
-def test_a_path_is_found_by_its_name_with_the_last_folder_but_not_by_its_name_alone() -> None:
-    assert Text(["read tool/upload.go"]).holds("cmd/tool/upload.go")
-    assert not Text(["read upload.go"]).holds("cmd/tool/upload.go")
-    assert not Text(["read other/upload.go"]).holds("cmd/tool/upload.go")
+def test_a_path_matches_as_its_name_with_the_last_folder_but_not_as_its_name_alone() -> None:
+    assert Text(["read tool/upload.go"]).contains("cmd/tool/upload.go")
+    assert not Text(["read upload.go"]).contains("cmd/tool/upload.go")
+    assert not Text(["read other/upload.go"]).contains("cmd/tool/upload.go")
 
 
-def test_a_path_that_names_no_file_is_found_as_it_stands_only() -> None:
-    assert not Text(["fetched origin/main"]).holds("refs/remotes/origin/main")
+def test_a_path_without_a_file_name_matches_only_exactly() -> None:
+    assert not Text(["fetched origin/main"]).contains("refs/remotes/origin/main")

@@ -12,7 +12,7 @@ from turnetl.episodes.filters import ALL_GROUPS
 from turnetl.model import GroupId, Turn
 
 
-def made(*turns: Turn) -> pl.DataFrame:
+def built(*turns: Turn) -> pl.DataFrame:
     return episode_table(frames.turns(*turns))
 
 
@@ -21,82 +21,82 @@ def at(minute: int, name: str, **fields: object) -> Turn:
 
 
 def test_the_table_has_the_columns_of_the_schema() -> None:
-    assert made(turn()).schema == schema.EPISODES.polars
-    assert made().schema == schema.EPISODES.polars
+    assert built(turn()).schema == schema.EPISODES.polars
+    assert built().schema == schema.EPISODES.polars
 
 
-def test_of_a_turn_in_several_archives_the_most_complete_is_kept() -> None:
-    cut_off = turn(archive="a.jsonl", chars=10, assistant_text="The cart", closed=False)
+def test_the_most_complete_of_several_copies_is_kept() -> None:
+    truncated = turn(archive="a.jsonl", chars=10, assistant_text="The cart", closed=False)
     whole = turn(archive="b.jsonl", chars=96)
     again = turn(archive="c.jsonl", chars=96)
-    table = made(cut_off, again, whole)
+    table = built(truncated, again, whole)
     assert table["archive"].to_list() == ["b.jsonl"]
     assert table["copies"].to_list() == [2]
     assert table["noise"].to_list() == [None]
 
 
-def test_of_two_of_one_length_the_closed_one_is_kept() -> None:
+def test_of_two_copies_of_equal_length_the_closed_one_is_kept() -> None:
     still_open = turn(archive="a.jsonl", closed=False, closed_by=None)
-    assert made(still_open, turn(archive="b.jsonl"))["closed"].to_list() == [True]
+    assert built(still_open, turn(archive="b.jsonl"))["closed"].to_list() == [True]
 
 
-def test_episodes_stand_by_time_then_session_then_place() -> None:
+def test_episodes_are_ordered_by_time_session_and_ordinal() -> None:
     turns = [
         at(5, "p3", session_id="s1", ordinal=1),
         at(0, "p2", session_id="s2", ordinal=1),
         at(0, "p1", session_id="s2", ordinal=0),
         at(0, "p0", session_id="s1", ordinal=0),
     ]
-    assert made(*turns)["prompt_id"].to_list() == ["p0", "p1", "p2", "p3"]
+    assert built(*turns)["prompt_id"].to_list() == ["p0", "p1", "p2", "p3"]
 
 
-def test_ordinals_count_through_a_session_that_lies_in_slices() -> None:
+def test_ordinals_continue_through_a_session_in_several_archives() -> None:
     first = [at(n, f"p{n}", archive="a.jsonl", ordinal=n) for n in range(2)]
     second = [at(n, f"p{n}", archive="b.jsonl", ordinal=n - 2) for n in range(2, 5)]
-    assert made(*second, *first)["ordinal"].to_list() == [0, 1, 2, 3, 4]
+    assert built(*second, *first)["ordinal"].to_list() == [0, 1, 2, 3, 4]
 
 
-def test_turns_without_a_time_stand_last_in_the_order_of_their_archive() -> None:
+def test_turns_without_a_time_come_last_in_the_order_of_their_archive() -> None:
     timeless = [turn(f"p{n}", started_at=None, ordinal=n, session_id="s0") for n in range(2)]
-    table = made(*reversed(timeless), at(1, "p2"))
+    table = built(*reversed(timeless), at(1, "p2"))
     assert table["prompt_id"].to_list() == ["p2", "p0", "p1"]
 
 
-def test_the_same_turns_give_the_same_rows_whichever_archive_is_read_first() -> None:
+def test_the_rows_do_not_depend_on_the_order_of_the_archives() -> None:
     turns = [
         at(0, "p0", archive="a.jsonl", tool_calls=(tool("Bash", "ls"), tool("Bash", "pytest"))),
         at(0, "p0", archive="b.jsonl", tool_calls=(tool("Bash", "ls"), tool("Bash", "pytest"))),
         at(1, "p1", archive="a.jsonl", user_text="ok", assistant_text="Good."),
         at(1, "p2", archive="c.jsonl", session_id="s2", user_text="ok", assistant_text="Good."),
     ]
-    first = made(*turns)
+    first = built(*turns)
     for other in permutations(turns):
-        assert made(*other).equals(first)
+        assert built(*other).equals(first)
 
 
-def test_noise_is_marked_and_stays() -> None:
-    table = made(at(0, "p0"), at(1, "p1", user_text="thanks!", assistant_text="Sure."))
+def test_noise_is_marked_and_stays_in_the_table() -> None:
+    table = built(at(0, "p0"), at(1, "p1", user_text="thanks!", assistant_text="Sure."))
     assert table["noise"].to_list() == [None, "acknowledgement"]
     assert table["text"][1] == "user: thanks!\n\nassistant: Sure."
 
 
-def test_a_turn_of_which_nothing_is_left_is_noise_and_no_empty_episode() -> None:
+def test_a_turn_with_an_empty_text_is_marked_as_noise() -> None:
     listed = (tool("TodoWrite", "[]", "ok"),)
     blank = at(0, "p0", user_text="", assistant_text="", tool_calls=listed)
-    assert made(blank).select("noise", "text").rows() == [("empty", "")]
-    table = made(at(0, "p0", user_text="ok", assistant_text=""), at(1, "p1"))
+    assert built(blank).select("noise", "text").rows() == [("empty", "")]
+    table = built(at(0, "p0", user_text="ok", assistant_text=""), at(1, "p1"))
     assert "empty" not in table["noise"].to_list()
 
 
 def test_lengths_are_those_of_the_turn_and_of_the_text() -> None:
-    row = made(replace(turn(), chars=5000)).row(0, named=True)
+    row = built(replace(turn(), chars=5000)).row(0, named=True)
     assert row["chars_before"] == 5000
     assert row["chars_after"] == len(row["text"])
     assert row["tokens"] == pl.select(chunking.estimate_expr(pl.lit(row["text"]))).item()
     assert row["parts"] == [row["text"]]
 
 
-def test_a_text_leaves_out_what_the_patterns_for_its_group_and_kind_match() -> None:
+def test_the_patterns_for_its_group_and_kind_apply_to_a_text() -> None:
     failed = tool("Bash", "make", "exit 2", is_error=True)
     turns = [
         at(number, name, assistant_text="Loud. Soft.", tool_calls=(failed,) * (name == "failed"))
@@ -112,7 +112,7 @@ def test_a_text_leaves_out_what_the_patterns_for_its_group_and_kind_match() -> N
     assert answers == ["Loud.", "Soft.", "Loud."]
 
 
-def test_patterns_for_a_group_make_the_table_of_that_group_anew_and_no_others() -> None:
+def test_patterns_for_a_group_change_the_recipe_of_that_group_only() -> None:
     plain = Filters(patterns=("x",))
     special = {(GroupId("shop"), kind): ("y",) for kind in classify.KINDS}
     changed = replace(plain, overrides=special)

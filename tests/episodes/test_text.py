@@ -17,12 +17,12 @@ def text(patterns: Sequence[str] = (), **fields: Any) -> str:
     return str(render_turns(turns, patterns)[0])
 
 
-def line(call: ToolCall, **fields: Any) -> str:
+def call_line(call: ToolCall, **fields: Any) -> str:
     return text(tool_calls=(call,), **fields).partition("\n\ntools: ")[2]
 
 
-def test_a_turn_reads_as_the_messages_of_a_conversation() -> None:
-    whole = text(
+def test_a_turn_is_rendered_as_the_messages_of_a_conversation() -> None:
+    rendered = text(
         user_text="Mend the cart",
         assistant_text="Done.",
         steering=("and the basket", "in Rust"),
@@ -32,17 +32,17 @@ def test_a_turn_reads_as_the_messages_of_a_conversation() -> None:
             tool("Bash", "make", "2 passed"),
         ),
     )
-    assert whole == (
+    assert rendered == (
         "user: Mend the cart\n\nassistant: Done.\n\nuser: and the basket\n\nuser: in Rust"
         "\n\nuser: use Postgres\n\ntools: Read cart.py\ntools: Bash make -> 2 passed"
     )
 
 
-def test_what_was_not_said_leaves_no_trace() -> None:
+def test_empty_messages_are_not_rendered() -> None:
     assert text(assistant_text="", steering=("", "go")) == "user: Q\n\nuser: go"
 
 
-WORDS = [
+USER_TEXTS = [
     "two\n\nparagraphs with    blanks\n\tand tabs",
     "```python\n" + "x = 1\n" * 500 + "```",
     "the same line\n" * 20 + "the end",
@@ -52,197 +52,203 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize("words", WORDS)
-def test_the_persons_words_are_whole(words: str) -> None:
-    assert words.strip() in text(user_text=words)
-    assert words.strip() in text(steering=(words,))
-    assert words.strip() in text(user_answers=(words,))
+@pytest.mark.parametrize("user_text", USER_TEXTS)
+def test_what_the_user_typed_is_complete(user_text: str) -> None:
+    assert user_text.strip() in text(user_text=user_text)
+    assert user_text.strip() in text(steering=(user_text,))
+    assert user_text.strip() in text(user_answers=(user_text,))
 
 
-def test_colours_are_gone() -> None:
+def test_colours_are_removed() -> None:
     coloured = "\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07"
     assert text(user_text=coloured) == "user: red link\n\nassistant: A"
-    assert line(tool("Bash", "make", f"{coloured}")) == "Bash make -> red link"
+    assert call_line(tool("Bash", "make", f"{coloured}")) == "Bash make -> red link"
 
 
-def test_reminders_of_the_harness_are_gone() -> None:
+def test_reminders_of_the_agent_are_removed() -> None:
     reminded = "1 passed<system-reminder>\nBe nice.\n</system-reminder>"
-    assert line(tool("Bash", "make", reminded)) == "Bash make -> 1 passed"
+    assert call_line(tool("Bash", "make", reminded)) == "Bash make -> 1 passed"
     assert text(user_text=reminded) == "user: 1 passed\n\nassistant: A"
-    cut_off = "1 passed<system-reminder>\nBe [... 9 characters left out ...]"
-    assert line(tool("Bash", "make", cut_off)) == "Bash make -> 1 passed"
+    truncated = "1 passed<system-reminder>\nBe [... 9 characters left out ...]"
+    assert call_line(tool("Bash", "make", truncated)) == "Bash make -> 1 passed"
 
 
-def test_base64_is_gone() -> None:
+def test_base64_is_removed() -> None:
     image = "data:image/png;base64," + "iVBORw0KGgo" * 60
     assert text(user_text=f"see {image} here") == "user: see [base64] here\n\nassistant: A"
 
 
 def test_of_a_progress_bar_the_end_is_kept() -> None:
     bar = "\r".join(f"{n}%|{'█' * n}" for n in range(0, 100, 9)) + "\rdone: 3 packages"
-    assert line(tool("Bash", "pip install x", bar)) == "Bash pip install x -> done: 3 packages"
+    assert call_line(tool("Bash", "pip install x", bar)) == "Bash pip install x -> done: 3 packages"
 
 
-def test_lines_that_repeat_are_told_once() -> None:
+def test_repeated_lines_are_rendered_once() -> None:
     assert text(tool_calls=(tool("Bash", "make"),) * 3).count("tools: Bash make") == 1
     failing = "E   KeyError: 'cart'\n" * 9
-    told = line(tool("Bash", "pytest", failing, is_error=True))
-    assert told == "Bash pytest -> failed: E KeyError: 'cart'"
+    rendered = call_line(tool("Bash", "pytest", failing, is_error=True))
+    assert rendered == "Bash pytest -> failed: E KeyError: 'cart'"
 
 
-def test_of_a_command_that_failed_the_state_and_the_errors_are_kept() -> None:
-    outcome = "Exit code 2\ncollecting\n" + "dot\n" * 50 + "E   KeyError: 'cart'\n1 failed in 2s"
-    told = line(tool("Bash", "pytest -q", outcome, is_error=True))
-    assert told == "Bash pytest -q -> failed: Exit code 2; E KeyError: 'cart'; 1 failed in 2s"
+def test_of_a_failed_command_the_exit_code_and_the_errors_are_kept() -> None:
+    result = "Exit code 2\ncollecting\n" + "dot\n" * 50 + "E   KeyError: 'cart'\n1 failed in 2s"
+    rendered = call_line(tool("Bash", "pytest -q", result, is_error=True))
+    assert rendered == "Bash pytest -q -> failed: Exit code 2; E KeyError: 'cart'; 1 failed in 2s"
 
 
-def test_of_a_command_that_ran_failures_and_totals_are_kept() -> None:
-    outcome = "\n".join(["go", "--- FAIL: TestCart (0.0s)", *["dot"] * 50, "3 passed, 1 failed"])
-    told = line(tool("Bash", "go test", outcome))
-    assert told == "Bash go test -> --- FAIL: TestCart (0.0s); 3 passed, 1 failed"
+def test_of_a_successful_command_failures_and_totals_are_kept() -> None:
+    result = "\n".join(["go", "--- FAIL: TestCart (0.0s)", *["dot"] * 50, "3 passed, 1 failed"])
+    rendered = call_line(tool("Bash", "go test", result))
+    assert rendered == "Bash go test -> --- FAIL: TestCart (0.0s); 3 passed, 1 failed"
 
 
-def test_what_a_tool_only_showed_is_not_told() -> None:
+def test_results_that_only_display_something_are_not_rendered() -> None:
     listing = "def failed():\n    raise Error('3 failed')\n" * 9
-    assert line(tool("Read", "/home/dev/shop/a.py", listing)) == "Read a.py"
-    assert line(tool("Bash", "cat a.py", listing)) == "Bash cat a.py"
+    assert call_line(tool("Read", "/home/dev/shop/a.py", listing)) == "Read a.py"
+    assert call_line(tool("Bash", "cat a.py", listing)) == "Bash cat a.py"
 
 
-def test_an_error_without_a_telling_word_is_told_by_its_first_line() -> None:
-    told = line(tool("Edit", "a.py", "String to replace is gone.\n" + "more\n" * 99, is_error=True))
-    assert told == "Edit a.py -> failed: String to replace is gone."
+def test_an_error_without_a_known_phrase_is_rendered_as_its_first_line() -> None:
+    rendered = call_line(
+        tool("Edit", "a.py", "String to replace is gone.\n" + "more\n" * 99, is_error=True)
+    )
+    assert rendered == "Edit a.py -> failed: String to replace is gone."
 
 
-def test_a_call_that_the_person_refused_says_so() -> None:
+def test_a_call_that_the_user_rejected_says_so() -> None:
     refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected ..."
-    told = line(tool("Edit", "a.py", refusal, is_error=True))
-    assert told == "Edit a.py -> failed: tool use rejected by the user"
+    rendered = call_line(tool("Edit", "a.py", refusal, is_error=True))
+    assert rendered == "Edit a.py -> failed: tool use rejected by the user"
 
 
-def test_a_search_is_told_by_its_words_and_place() -> None:
+def test_a_search_is_rendered_as_its_pattern_and_place() -> None:
     call = r'{"pattern":"def \"cart\"\\(","path":"/home/dev/shop/src","output_mode":"content"}'
-    assert line(tool("Grep", call, "src/cart.py:7\n" * 99)) == r'Grep def "cart"\( in src'
-    assert line(tool("Glob", '{"pattern":"**/*.py"}')) == "Glob **/*.py"
+    assert call_line(tool("Grep", call, "src/cart.py:7\n" * 99)) == r'Grep def "cart"\( in src'
+    assert call_line(tool("Glob", '{"pattern":"**/*.py"}')) == "Glob **/*.py"
     in_some = '{"pattern":"cart","path":"/home/dev/shop/src","glob":"*_test.go"}'
-    assert line(tool("Grep", in_some)) == "Grep cart in src of *_test.go"
+    assert call_line(tool("Grep", in_some)) == "Grep cart in src of *_test.go"
 
 
-def test_what_a_subagent_found_is_told() -> None:
-    assert line(tool("Task", "look", "The cart is\nempty.")) == "Task look -> The cart is empty."
+def test_the_findings_of_a_subagent_are_rendered() -> None:
+    assert (
+        call_line(tool("Task", "look", "The cart is\nempty.")) == "Task look -> The cart is empty."
+    )
 
 
-def test_the_folder_of_the_turn_is_left_out() -> None:
-    assert line(tool("Bash", "cd /home/dev/shop && make")) == "Bash make"
-    assert line(tool("Read", "/home/dev/other/a.py")) == "Read /home/dev/other/a.py"
-    assert line(tool("Read", "/a.py"), cwd=None) == "Read /a.py"
+def test_paths_are_relative_to_the_workdir() -> None:
+    assert call_line(tool("Bash", "cd /home/dev/shop && make")) == "Bash make"
+    assert call_line(tool("Read", "/home/dev/other/a.py")) == "Read /home/dev/other/a.py"
+    assert call_line(tool("Read", "/a.py"), cwd=None) == "Read /a.py"
 
 
-def test_the_lists_an_agent_keeps_for_itself_are_not_told() -> None:
+def test_bookkeeping_tools_are_not_rendered() -> None:
     assert text(tool_calls=(tool("TodoWrite", '{"todos":[]}', "ok"),)) == "user: Q\n\nassistant: A"
 
 
 def test_of_a_long_call_both_ends_are_kept() -> None:
-    told = line(tool("Bash", "git commit -m '" + "xy " * 300 + "' && git push --force"))
-    assert told.startswith("Bash git commit -m 'xy xy ")
-    assert "xy x... xy" in told
-    assert told.endswith("xy ' && git push --force")
-    assert len(told) < 520
+    rendered = call_line(tool("Bash", "git commit -m '" + "xy " * 300 + "' && git push --force"))
+    assert rendered.startswith("Bash git commit -m 'xy xy ")
+    assert "xy x... xy" in rendered
+    assert rendered.endswith("xy ' && git push --force")
+    assert len(rendered) < 520
 
 
-def test_a_turn_that_the_person_stopped_says_so_unless_nothing_was_said() -> None:
+def test_an_interrupted_turn_says_so_unless_it_has_no_text() -> None:
     stopped = {"closed_by": ClosedBy.INTERRUPTED}
     assert text(**stopped) == "user: Q\n\nassistant: A\n\nuser: [Request interrupted by user]"
     assert text(user_text="", assistant_text="", **stopped) == ""
 
 
-def test_signs_for_bold_words_are_gone_but_no_others() -> None:
-    said = "**Why:** it is **not** so.\n- **a.py**: `**/*.py`, x**2 + y**2, f(**a, **b), **open"
-    assert text(assistant_text=said) == (
+def test_bold_markers_and_no_other_asterisks_are_removed() -> None:
+    answer = "**Why:** it is **not** so.\n- **a.py**: `**/*.py`, x**2 + y**2, f(**a, **b), **open"
+    assert text(assistant_text=answer) == (
         "user: Q\n\nassistant: Why: it is not so."
         "\n- a.py: `**/*.py`, x**2 + y**2, f(**a, **b), **open"
     )
     assert text(user_text="so **not** that") == "user: so **not** that\n\nassistant: A"
 
 
-def test_what_patterns_match_is_left_out_but_never_of_the_persons_words() -> None:
+def test_patterns_apply_to_everything_except_what_the_user_typed() -> None:
     noisy = "DEBUG x\n"
-    turn_with = {
+    fields = {
         "user_text": noisy,
         "steering": (noisy,),
         "user_answers": (noisy,),
         "assistant_text": f"Done.\n{noisy}",
         "tool_calls": (tool("Bash", "echo DEBUG x; make", f"{noisy}2 passed"),),
     }
-    told = text(patterns=(r"(?m)^DEBUG.*\n", "echo [^;]*; "), **turn_with)
-    assert told == (
+    rendered = text(patterns=(r"(?m)^DEBUG.*\n", "echo [^;]*; "), **fields)
+    assert rendered == (
         "user: DEBUG x\n\nassistant: Done.\n\nuser: DEBUG x\n\nuser: DEBUG x"
         "\n\ntools: Bash make -> 2 passed"
     )
 
 
-def test_patterns_read_so_much_of_a_text_that_none_takes_forever() -> None:
+def test_patterns_search_a_bounded_part_of_a_text() -> None:
     again = "DEBUG x\n" * (SEARCHED_CHARS // 8 + 3)
     assert text(patterns=("DEBUG x\n",), assistant_text=again).count("DEBUG") == 3
 
 
-def test_a_call_that_is_made_again_is_told_once_with_all_that_came_of_it() -> None:
-    makes = [tool("Bash", "make", said) for said in ("1 failed", "", "1 failed", "2 passed")]
-    told = text(tool_calls=(makes[0], tool("Edit", "a.py"), *makes[1:]))
-    assert told.endswith("tools: Bash make -> 1 failed, then done, then 2 passed\ntools: Edit a.py")
+def test_a_repeated_call_is_rendered_once_with_all_its_results() -> None:
+    makes = [tool("Bash", "make", result) for result in ("1 failed", "", "1 failed", "2 passed")]
+    rendered = text(tool_calls=(makes[0], tool("Edit", "a.py"), *makes[1:]))
+    assert rendered.endswith(
+        "tools: Bash make -> 1 failed, then done, then 2 passed\ntools: Edit a.py"
+    )
 
 
-def test_of_a_call_made_many_times_the_first_outcomes_and_the_last_are_told() -> None:
-    told = line_of_many(*(tool("Bash", "make", f"{n} failed") for n in range(9, 0, -1)))
-    assert told == "Bash make -> 9 failed, then 8 failed, then 1 failed"
+def test_of_a_frequent_call_the_first_results_and_the_last_are_kept() -> None:
+    rendered = calls_text(*(tool("Bash", "make", f"{n} failed") for n in range(9, 0, -1)))
+    assert rendered == "Bash make -> 9 failed, then 8 failed, then 1 failed"
 
 
-def line_of_many(*calls: ToolCall) -> str:
+def calls_text(*calls: ToolCall) -> str:
     return text(tool_calls=calls).partition("\n\ntools: ")[2]
 
 
 LONG_BLOCK = "def total(cart):\n" + "    add(cart)\n" * 40
 
 
-def test_a_long_block_of_the_agent_is_told_by_language_length_and_signatures() -> None:
-    said = f"Look:\n\n```python\n{LONG_BLOCK}```\n\nDone ```x``` so.\n\n```\nmake\n```"
-    assert text(assistant_text=said) == (
+def test_a_long_code_block_is_replaced_by_language_length_and_signatures() -> None:
+    answer = f"Look:\n\n```python\n{LONG_BLOCK}```\n\nDone ```x``` so.\n\n```\nmake\n```"
+    assert text(assistant_text=answer) == (
         "user: Q\n\nassistant: Look:\n\n[python, 41 lines: def total(cart)]\n\nDone ```x``` so."
         "\n\n```\nmake\n```"
     )
 
 
-def test_a_long_block_of_the_agent_that_is_no_code_is_told_by_its_kind() -> None:
+def test_a_long_block_of_another_content_type_is_condensed_as_that_type() -> None:
     trace = 'Traceback (most recent call last):\n  File "a.py", line 3, in b\n' + "  x\n" * 40
-    said = f"```\n{trace}KeyError: 'cart'\n```"
+    answer = f"```\n{trace}KeyError: 'cart'\n```"
     assert (
-        text(assistant_text=said)
+        text(assistant_text=answer)
         == "user: Q\n\nassistant: [code, KeyError: 'cart'; at a.py:3, in b]"
     )
 
 
-def test_a_block_that_never_ends_stays_as_it_is() -> None:
-    said = f"```python\n{LONG_BLOCK}"
-    assert text(assistant_text=said) == f"user: Q\n\nassistant: {said.strip()}"
+def test_an_unclosed_block_is_unchanged() -> None:
+    answer = f"```python\n{LONG_BLOCK}"
+    assert text(assistant_text=answer) == f"user: Q\n\nassistant: {answer.strip()}"
 
 
-def test_the_persons_own_blocks_are_whole() -> None:
-    said = f"```python\n{LONG_BLOCK}```"
-    assert text(user_text=said, steering=(said,)).count(said) == 2
+def test_blocks_that_the_user_typed_are_complete() -> None:
+    typed = f"```python\n{LONG_BLOCK}```"
+    assert text(user_text=typed, steering=(typed,)).count(typed) == 2
 
 
-def test_json_in_a_call_is_told_without_its_escapes() -> None:
+def test_json_in_a_call_is_rendered_without_escapes() -> None:
     call = r'{"title":"Round","body":"Half a cent\n\nis a \"cent\"."}'
-    assert line(tool("create_issue", call)) == (
+    assert call_line(tool("create_issue", call)) == (
         'create_issue {"title":"Round","body":"Half a cent is a "cent"."}'
     )
 
 
-def test_a_folder_at_the_root_is_not_left_out() -> None:
-    assert line(tool("Read", "/shop/a.py"), cwd="/shop") == "Read /shop/a.py"
+def test_paths_keep_a_folder_at_the_root() -> None:
+    assert call_line(tool("Read", "/shop/a.py"), cwd="/shop") == "Read /shop/a.py"
 
 
 @pytest.mark.parametrize(
-    ("call", "shows"),
+    ("call", "displays"),
     [
         ("cat a.py", True),
         ("cd src && rg -n total | head -5", True),
@@ -252,65 +258,67 @@ def test_a_folder_at_the_root_is_not_left_out() -> None:
         ("python -c 'print(1)'", False),
     ],
 )
-def test_a_command_only_shows_if_each_of_its_commands_does(call: str, *, shows: bool) -> None:
-    outcome = "Error: broken\n" * 20 + "dot\n" * 90
-    assert ("Error" not in line(tool("Bash", call, outcome))) is shows
+def test_a_command_line_only_displays_if_each_of_its_commands_does(
+    call: str, *, displays: bool
+) -> None:
+    result = "Error: broken\n" * 20 + "dot\n" * 90
+    assert ("Error" not in call_line(tool("Bash", call, result))) is displays
 
 
 @pytest.mark.parametrize("name", ["Read", "read_file", "view", "list_directory", "LS"])
-def test_reading_is_reading_whatever_agent_calls_it_so(name: str) -> None:
-    assert line(tool(name, "a.py", "3 failed")) == f"{name} a.py"
+def test_reading_tools_are_recognised_across_agents(name: str) -> None:
+    assert call_line(tool(name, "a.py", "3 failed")) == f"{name} a.py"
 
 
 @pytest.mark.parametrize("name", ["Bash", "shell", "exec_command", "run_shell_command", "bash"])
-def test_running_is_running_whatever_agent_calls_it_so(name: str) -> None:
-    assert line(tool(name, "make", "dot\n" * 99 + "3 failed")) == f"{name} make -> 3 failed"
+def test_running_tools_are_recognised_across_agents(name: str) -> None:
+    assert call_line(tool(name, "make", "dot\n" * 99 + "3 failed")) == f"{name} make -> 3 failed"
 
 
 @pytest.mark.parametrize("name", ["Edit", "write_file", "apply_patch", "str_replace", "replace"])
-def test_changing_is_changing_whatever_agent_calls_it_so(name: str) -> None:
-    told = line(
+def test_editing_tools_are_recognised_across_agents(name: str) -> None:
+    rendered = call_line(
         tool(name, "a.py :: - x + y", "The file a.py has been updated.\n" + "3 failed\n" * 9)
     )
-    assert told == f"{name} a.py :: - x + y"
+    assert rendered == f"{name} a.py :: - x + y"
 
 
 @pytest.mark.parametrize("size", [1, 7, 50])
-def test_a_turn_is_rendered_whatever_stands_beside_it(size: int) -> None:
-    turns = frames.turns(*(many_sided(n) for n in range(50))).collect()
-    slices = [render_turns(turns[at : at + size]) for at in range(0, 50, size)]
-    assert pl.concat(slices).to_list() == render_turns(turns).to_list()
+def test_a_turn_is_rendered_independently_of_other_turns(size: int) -> None:
+    turns = frames.turns(*(mixed_turn(n) for n in range(50))).collect()
+    batches = [render_turns(turns[at : at + size]) for at in range(0, 50, size)]
+    assert pl.concat(batches).to_list() == render_turns(turns).to_list()
     assert render_turns(turns.reverse()).reverse().to_list() == render_turns(turns).to_list()
 
 
-def many_sided(n: int) -> Turn:
-    """A turn with none, one or several samples of what tools give back."""
-    some = SAMPLES[n % 7 : n : 1 + n % 3]
-    calls = tuple(tool(NAMES[one.role], "make", one.text, is_error=one.failed) for one in some)
+def mixed_turn(n: int) -> Turn:
+    """A turn with none, one or several samples of tool results."""
+    results = SAMPLES[n % 7 : n : 1 + n % 3]
+    calls = tuple(tool(NAMES[one.role], "make", one.text, is_error=one.failed) for one in results)
     blocks = "\n\n".join(f"```\n{one.text}\n```" for one in SAMPLES[n : n + n % 2])
     return turn(
         f"p{n}", tool_calls=calls, assistant_text=f"So:\n{blocks}", cwd=None if n % 5 else "/a/b"
     )
 
 
-NAMES = {"runs": "Bash", "reads": "Read", "looks": "Grep", "edits": "Edit"} | {
-    "reports": "Task",
+NAMES = {"run": "Bash", "read": "Read", "search": "Grep", "edit": "Edit"} | {
+    "report": "Task",
     "other": "weather",
     "code": "Bash",
 }
 
 
-def test_there_may_be_no_turns_at_all() -> None:
+def test_no_turns_are_accepted() -> None:
     assert render_turns(frames.turns().collect()).to_list() == []
 
 
 def test_a_text_of_many_megabytes_is_rendered() -> None:
-    said = "one two three " * 400_000
-    told = text(user_text=said, assistant_text=f"```\n{said}\n```", steering=(said,))
-    assert told.count(said.strip()) == 2
-    assert len(told) < 2 * len(said) + 2000
+    long = "one two three " * 400_000
+    rendered = text(user_text=long, assistant_text=f"```\n{long}\n```", steering=(long,))
+    assert rendered.count(long.strip()) == 2
+    assert len(rendered) < 2 * len(long) + 2000
 
 
-def test_what_an_agent_writes_below_its_commits_is_gone() -> None:
+def test_commit_signatures_of_agents_are_removed() -> None:
     signed = "git commit -m 'Round Co-Authored-By: Some Model <noreply@example.com> '"
-    assert line(tool("Bash", signed)) == "Bash git commit -m 'Round '"
+    assert call_line(tool("Bash", signed)) == "Bash git commit -m 'Round '"

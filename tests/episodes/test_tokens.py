@@ -1,4 +1,4 @@
-"""The estimate of tokens, beside a tokenizer that is at hand without a network."""
+"""The token estimate, compared with a tokenizer that needs no network."""
 
 import json
 from importlib.resources import files
@@ -12,7 +12,7 @@ from turnetl.episodes.tokens import TOKEN_WEIGHT, estimate, estimate_expr, weigh
 
 _NAME = "l2_supercat_tokenizer_config.json"
 
-ALIKE = {
+SAMPLES = {
     "prose": "The checkout test fails because the cart was empty; the fixture forgot an item. "
     * 20,
     "German": "Der Test schlägt fehl, weil der Wagen leer war; größere Änderungen sind nötig. "
@@ -31,7 +31,7 @@ ALIKE = {
 }
 
 
-def of(text: str) -> int:
+def estimated(text: str) -> int:
     return int(estimate(pl.Series([text]))[0])
 
 
@@ -40,12 +40,12 @@ def tokenizer() -> Tokenizer:
     return Tokenizer.from_str((files("wordllama") / "tokenizers" / _NAME).read_text("utf-8"))
 
 
-@pytest.mark.parametrize("kind", ALIKE)
-def test_the_estimate_is_within_a_third_of_what_a_tokenizer_says(
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_the_estimate_is_within_a_third_of_a_tokenizers_count(
     tokenizer: Tokenizer, kind: str
 ) -> None:
-    counted = len(tokenizer.encode(ALIKE[kind], add_special_tokens=False).ids)
-    assert counted * 2 / 3 < of(ALIKE[kind]) < counted * 4 / 3
+    count = len(tokenizer.encode(SAMPLES[kind], add_special_tokens=False).ids)
+    assert count * 2 / 3 < estimated(SAMPLES[kind]) < count * 4 / 3
 
 
 @pytest.mark.parametrize(
@@ -58,24 +58,24 @@ def test_the_estimate_is_within_a_third_of_what_a_tokenizer_says(
         "\n" * 500,
     ],
 )
-def test_odd_texts_are_not_far_off(tokenizer: Tokenizer, text: str) -> None:
-    counted = len(tokenizer.encode(text, add_special_tokens=False).ids)
-    assert counted / 2.1 < of(text) < counted * 2.6
+def test_the_estimate_of_unusual_texts_is_within_a_factor(tokenizer: Tokenizer, text: str) -> None:
+    count = len(tokenizer.encode(text, add_special_tokens=False).ids)
+    assert count / 2.1 < estimated(text) < count * 2.6
 
 
-def test_each_text_is_weighed_as_if_it_stood_alone() -> None:
+def test_each_text_is_estimated_independently() -> None:
     texts = ["word", None, "", "Word", "购", "7", "", "😀 a"] * 900
     table = pl.DataFrame({"text": texts}).select(estimate_expr(pl.col("text")))
-    assert table["text"].to_list() == [0 if text is None else of(text) for text in texts]
+    assert table["text"].to_list() == [0 if text is None else estimated(text) for text in texts]
     assert table.schema["text"] == pl.Int64
 
 
-def test_no_byte_is_more_than_a_token() -> None:
+def test_no_byte_weighs_more_than_a_token() -> None:
     for text in ("A1" * 50, "购物", "😀", "a.B.c", "\n \n", "é1é1"):
         assert int(weights(text.encode()).sum()) <= TOKEN_WEIGHT * len(text.encode())
 
 
-def test_no_texts_have_no_tokens() -> None:
+def test_an_empty_series_and_an_empty_text_have_no_tokens() -> None:
     assert estimate(pl.Series("text", [], dtype=pl.String)).to_list() == []
     assert pl.LazyFrame({"text": ["", "a"]}).select(estimate_expr(pl.col("text"))).collect()[
         "text"

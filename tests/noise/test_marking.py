@@ -1,4 +1,4 @@
-"""Marking as such, whatever the rules are, and the choice of rules."""
+"""Marking, independently of the rules, and the selection of rules."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -58,39 +58,41 @@ def marked(frame: pl.LazyFrame, rules: tuple[noise.NoiseRule, ...] = RULES) -> l
 
 @given(turns())
 @settings(max_examples=60, deadline=None)
-def test_marking_adds_a_column_and_changes_nothing_else(of: list[Turn]) -> None:
-    frame = frames.turns(*of)
-    made = noise.mark(frame).collect()
-    assert made.columns == [*schema.TURNS.polars.names(), "noise"]
-    assert made.drop("noise").equals(frame.collect())
-    assert made["noise"].dtype == pl.String
+def test_marking_adds_a_column_and_changes_nothing_else(values: list[Turn]) -> None:
+    frame = frames.turns(*values)
+    result = noise.mark(frame).collect()
+    assert result.columns == [*schema.TURNS.polars.names(), "noise"]
+    assert result.drop("noise").equals(frame.collect())
+    assert result["noise"].dtype == pl.String
 
 
 @given(turns(), st.integers(0, len(RULES) - 1), st.sampled_from(PROMPTS))
 @settings(max_examples=60, deadline=None)
-def test_a_changed_rule_touches_only_what_it_marked_or_marks(
-    of: list[Turn], which: int, prompt: str
+def test_a_changed_rule_affects_only_turns_that_it_marked_or_marks(
+    values: list[Turn], index: int, prompt: str
 ) -> None:
-    frame = frames.turns(*of)
-    other = replace(RULES[which], version=99, condition=pl.col("user_text") == prompt)
-    rules = (*RULES[:which], other, *RULES[which + 1 :])
+    frame = frames.turns(*values)
+    other = replace(RULES[index], version=99, condition=pl.col("user_text") == prompt)
+    rules = (*RULES[:index], other, *RULES[index + 1 :])
     before, after = marked(frame), marked(frame, rules)
-    for one, was, now in zip(of, before, after, strict=True):
+    for one, was, now in zip(values, before, after, strict=True):
         if was != other.name and one.user_text != prompt:
             assert now == was
 
 
 @given(turns())
 @settings(max_examples=60, deadline=None)
-def test_what_got_work_done_is_a_copy_or_is_kept(of: list[Turn]) -> None:
-    for one, mark in zip(of, marked(frames.turns(*of)), strict=True):
+def test_a_turn_that_got_work_done_is_a_copy_or_is_kept(values: list[Turn]) -> None:
+    for one, mark in zip(values, marked(frames.turns(*values)), strict=True):
         assert mark in (None, "copy") or not (one.tool_calls or one.steering)
 
 
 @given(turns())
 @settings(max_examples=60, deadline=None)
-def test_a_rule_that_is_left_out_marks_nothing_and_gives_way_to_the_next(of: list[Turn]) -> None:
-    frame = frames.turns(*of)
+def test_an_inactive_rule_marks_nothing_and_the_next_matching_rule_applies(
+    values: list[Turn],
+) -> None:
+    frame = frames.turns(*values)
     for name in ("copy", "no_answer"):
         without = marked(frame, noise.select_rules([name], []))
         assert name not in without
@@ -98,9 +100,9 @@ def test_a_rule_that_is_left_out_marks_nothing_and_gives_way_to_the_next(of: lis
             assert was in (name, now)
 
 
-def test_all_may_be_noise() -> None:
-    nothing = [turn(f"p{n}", user_text="ok", assistant_text="ok.") for n in range(3)]
-    assert None not in marked(frames.turns(*nothing))
+def test_all_turns_may_be_noise() -> None:
+    values = [turn(f"p{n}", user_text="ok", assistant_text="ok.") for n in range(3)]
+    assert None not in marked(frames.turns(*values))
 
 
 def test_no_turns_give_no_marks() -> None:
@@ -122,7 +124,7 @@ def test_a_turn_of_five_megabytes_is_marked_like_any_other() -> None:
     assert marked(frames.turns(turn(user_text="ok", assistant_text=long))) == [None]
 
 
-def several() -> list[Turn]:
+def sample_turns() -> list[Turn]:
     return [
         turn("p0"),
         turn("p1", session_id="s2"),
@@ -131,71 +133,71 @@ def several() -> list[Turn]:
     ]
 
 
-def test_the_columns_that_are_named_are_enough() -> None:
+def test_the_required_columns_are_sufficient() -> None:
     rules = (*RULES, *ON_DEMAND)
-    frame = frames.turns(*several())
-    read = noise.required_columns(rules)
-    assert "archive" not in read
-    assert marked(frame.select(read), rules) == marked(frame, rules)
+    frame = frames.turns(*sample_turns())
+    columns = noise.required_columns(rules)
+    assert "archive" not in columns
+    assert marked(frame.select(columns), rules) == marked(frame, rules)
 
 
-def test_of_calls_and_texts_it_is_enough_to_know_how_many_there_are() -> None:
-    frame = frames.turns(*several())
+def test_the_number_of_tool_calls_is_sufficient_for_built_in_rules() -> None:
+    frame = frames.turns(*sample_turns())
     counted = frame.with_columns(pl.col("tool_calls").list.eval(pl.lit(value=True)))
     assert marked(counted) == marked(frame)
 
 
-def test_marking_is_left_to_polars() -> None:
-    plan = noise.mark(frames.turns(*several()), (*RULES, *ON_DEMAND)).explain()
+def test_marking_calls_no_python() -> None:
+    plan = noise.mark(frames.turns(*sample_turns()), (*RULES, *ON_DEMAND)).explain()
     assert "python" not in plan.lower()
 
 
-@pytest.mark.parametrize("of", [machine_prompts, vocabulary])
-def test_patterns_that_turnetl_brings_are_small_as_well(of: ModuleType) -> None:
-    named = {name: pattern for name, pattern in vars(of).items() if name.isupper()}
-    assert named
-    for pattern in named.values():
+@pytest.mark.parametrize("module", [machine_prompts, vocabulary])
+def test_built_in_patterns_fit_the_size_limit(module: ModuleType) -> None:
+    constants = {name: pattern for name, pattern in vars(module).items() if name.isupper()}
+    assert constants
+    for pattern in constants.values():
         pl.Series([""]).str.contains(f"(?:{pattern}\n){{8}}")
 
 
-def test_recipes_tell_each_rule_and_its_version_in_order() -> None:
+def test_recipes_contain_each_rule_and_its_version_in_order() -> None:
     recipes = noise.recipes(RULES)
     assert recipes == tuple(f"{rule.name}/{rule.version}" for rule in RULES)
     assert noise.recipes(RULES[1:]) == recipes[1:]
 
 
-def own(name: str, **fields: Any) -> noise.NoiseRule:
+def user_rule(name: str, **fields: Any) -> noise.NoiseRule:
     return noise.NoiseRule(name, 1, "Mine.", pl.lit(value=True), **fields)
 
 
-def test_rules_are_chosen_in_their_order() -> None:
+def test_rules_are_selected_in_their_order() -> None:
     names = [rule.name for rule in RULES]
     assert [rule.name for rule in noise.select_rules()] == names
-    assert [rule.name for rule in noise.select_rules(["copy"], ["talk"], [own("mine")])] == [
+    assert [rule.name for rule in noise.select_rules(["copy"], ["talk"], [user_rule("mine")])] == [
         *names[1:],
         "talk",
         "mine",
     ]
 
 
-def test_dropping_what_is_dropped_anyway_changes_nothing() -> None:
+def test_dropping_an_active_rule_changes_nothing() -> None:
     assert noise.select_rules([], ["copy"]) == noise.select_rules()
     assert noise.select_rules([], ["empty"]) == noise.select_rules()
     assert noise.select_rules(["talk"], []) == noise.select_rules()
 
 
-def test_own_rules_can_be_kept_and_dropped_by_name() -> None:
-    rules = [own("mine"), own("yours", on_by_default=False)]
+def test_user_rules_can_be_kept_and_dropped_by_name() -> None:
+    rules = [user_rule("mine"), user_rule("yours", on_by_default=False)]
     assert [rule.name for rule in noise.select_rules([], [], rules)][-1] == "mine"
     assert [rule.name for rule in noise.select_rules(["mine"], ["yours"], rules)][-1] == "yours"
 
 
 @pytest.mark.parametrize("given", [(["talks"], []), ([], ["talks"])])
-def test_a_name_that_no_rule_has_is_refused_with_those_there_are(
+def test_an_unknown_rule_name_is_refused_with_the_known_names(
     given: tuple[list[str], list[str]],
 ) -> None:
     with pytest.raises(BadUsage) as refused:
-        noise.select_rules(*given, [own("mine")])
+        noise.select_rules(*given, [user_rule("mine")])
     for name in ("`talks`", "copy", "talk", "mine"):
         assert name in str(refused.value)
 
@@ -205,7 +207,7 @@ def test_a_rule_cannot_be_both_kept_and_dropped() -> None:
         noise.select_rules(["copy"], ["copy"])
 
 
-def test_the_rule_of_empty_texts_is_known_by_name_and_cannot_be_kept() -> None:
-    assert noise.all_rules([own("mine")])[-1] == noise.find_rule("empty") == noise.EMPTY
+def test_the_rule_for_empty_texts_has_a_name_and_cannot_be_kept() -> None:
+    assert noise.all_rules([user_rule("mine")])[-1] == noise.find_rule("empty") == noise.EMPTY
     with pytest.raises(BadUsage, match="`empty` is always on"):
         noise.select_rules(["empty"], [])

@@ -1,4 +1,4 @@
-"""Turns to episodes: each turn once, in order, marked by the noise rules and rendered as text."""
+"""Build episodes tables: each turn once, in order, marked by the noise rules, rendered as text."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -32,13 +32,16 @@ __all__ = [
     "is_current",
 ]
 
-_MADE_FROM = "turnetl.made_from"
-"""Of the turns, of our own code, and of what a person decided."""
-_TURNS = "turnetl.turns"
-"""Of the turns and of our own code."""
+_INPUTS_DIGEST = "turnetl.inputs_digest"
+"""Metadata key: digest of the turns files, of the code versions and of the filters."""
+_TURNS_DIGEST = "turnetl.turns_digest"
+"""Metadata key: digest of the turns files and of the code versions."""
 _ONE_OFF = "turnetl.one_off"
+"""Metadata key: present if the table was built with `Filters.one_off`."""
 _REPORT = "turnetl.report"
+"""Metadata key: the `FilteredGroup` of the table, as JSON."""
 _COUNTED = ("noise", "copies", "chars_before", "chars_after", "tokens")
+"""The columns that `group_report` reads."""
 
 
 def build(
@@ -51,21 +54,21 @@ def build(
 ) -> FilterReport:
     """Bring the episodes tables of these groups up to date.
 
-    A table that was made of the very same turns by the very same filters is left as it is, unread.
+    A table that was built from the same turns with the same filters is neither read nor written.
 
     Args:
-        lake: where the turns files are, and the episodes tables will be.
-        groups: in the order of the report.
-        filters: which turns are noise, and what a text leaves out.
-        force: make every table anew.
-        progress: told after each group how many are done, of how many.
+        lake: holds the turns files and receives the episodes tables.
+        groups: the groups to build, in the order of the report.
+        filters: which turns are noise, and what is removed from a text.
+        force: rebuild tables that are up to date, too.
+        progress: called after each group with the number of groups done and their total.
 
     Raises:
-        Stop: a table cannot be read.
+        Fatal: a table cannot be read.
     """
     reports = []
     for done, group in enumerate(groups, 1):
-        reports.append(_group(lake, group, filters, force=force))
+        reports.append(_build_group(lake, group, filters, force=force))
         if progress is not None:
             progress(done, len(groups))
     return FilterReport(tuple(reports))
@@ -77,61 +80,62 @@ def is_current(
     files: Sequence[TurnFile],
     filters: Filters = Filters(),  # noqa: B008 - frozen
 ) -> bool:
-    """Say whether the group's table is to be ingested as it is. Reads no row.
+    """Return whether the group's table can be ingested without a rebuild. Reads no row.
 
-    It is if it is what `build` would make of the turns files, or what a person made of them by
-    hand.
+    It can if `build` would produce the same table from these turns files and filters, or if the
+    table was built from the same turns files with one-off filters.
     """
-    known = lake.episodes_metadata(group) or {}
-    if known.get(_ONE_OFF) and known.get(_TURNS) == _turns(files):
+    stored = lake.episodes_metadata(group) or {}
+    if stored.get(_ONE_OFF) and stored.get(_TURNS_DIGEST) == _turns_digest(files):
         return True
-    return known.get(_MADE_FROM) == _made_from(group, files, filters)
+    return stored.get(_INPUTS_DIGEST) == _inputs_digest(group, files, filters)
 
 
-def _group(lake: Lake, group: GroupId, filters: Filters, *, force: bool) -> FilteredGroup:
+def _build_group(lake: Lake, group: GroupId, filters: Filters, *, force: bool) -> FilteredGroup:
     files = lake.turn_files(group)
-    made_from = _made_from(group, files, filters)
-    known = lake.episodes_metadata(group) or {}
-    if not force and known.get(_MADE_FROM) == made_from:
-        before = from_json(known.get(_REPORT, ""))
-        if before is not None:
-            return before
+    inputs_digest = _inputs_digest(group, files, filters)
+    stored = lake.episodes_metadata(group) or {}
+    if not force and stored.get(_INPUTS_DIGEST) == inputs_digest:
+        previous = from_json(stored.get(_REPORT, ""))
+        if previous is not None:
+            return previous
     counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(_COUNTED)]
 
     @cache
     def report() -> FilteredGroup:
         return group_report(group, pl.concat(counted))
 
-    def said() -> dict[str, str]:
+    # The lake calls this after it has written the last row: only then is the report complete.
+    def metadata() -> dict[str, str]:
         one_off = {_ONE_OFF: "yes"} if filters.one_off else {}
-        told = {_MADE_FROM: made_from, _TURNS: _turns(files), _REPORT: to_json(report())}
-        return told | one_off
+        digests = {_INPUTS_DIGEST: inputs_digest, _TURNS_DIGEST: _turns_digest(files)}
+        return {**digests, _REPORT: to_json(report()), **one_off}
 
     turns = partition(lake.turn_batches(group), filters.rules, lake.episodes_folder)
     with closing(turns):
-        lake.write_episodes(group, _finished(turns, filters, counted), said)
+        lake.write_episodes(group, _episodes(turns, filters, counted), metadata)
     return report()
 
 
-def _finished(
-    turns: Iterator[pl.DataFrame], filters: Filters, counted: list[pl.DataFrame]
+def _episodes(
+    partitions: Iterator[pl.DataFrame], filters: Filters, counted: list[pl.DataFrame]
 ) -> Iterator[pl.DataFrame]:
-    """Yield the episodes of each slice, and keep what is counted of them."""
-    for slice_ in turns:
-        rows = episode_rows(slice_, filters)
+    """Yield the episodes of each partition, and append the columns to count to `counted`."""
+    for turns in partitions:
+        rows = episode_rows(turns, filters)
         counted.append(rows.select(_COUNTED))
         yield rows
 
 
-def _made_from(group: GroupId, files: Sequence[TurnFile], filters: Filters) -> str:
-    """Return the digest of all that decides what a table says."""
-    one_off = "by hand" if filters.one_off else ""
-    decided = (*noise.recipes(filters.rules), *filters.recipe(group))
-    return ids.digest(_turns(files), one_off, *decided)
+def _inputs_digest(group: GroupId, files: Sequence[TurnFile], filters: Filters) -> str:
+    """Return the digest of everything that determines the content of a table."""
+    one_off = "one-off" if filters.one_off else ""
+    decisions = (*noise.recipes(filters.rules), *filters.recipe(group))
+    return ids.digest(_turns_digest(files), one_off, *decisions)
 
 
-def _turns(files: Sequence[TurnFile]) -> str:
-    """Return the digest of the turns files and of our own code."""
+def _turns_digest(files: Sequence[TurnFile]) -> str:
+    """Return the digest of the turns files and of the versions of the code that renders them."""
     versions = (schema.TURNS.version, schema.EPISODES.version, dedup.VERSION, text.VERSION)
     recipe = (*versions, chunking.LIMIT, chunking.VERSION, classify.VERSION)
     origins = sorted(

@@ -1,4 +1,8 @@
-"""Long texts in parts that fit one prompt each, cut where a reader would pause."""
+"""Split long texts into chunks that fit one prompt each, at natural borders.
+
+Borders in order of preference: between messages, paragraphs, lines, sentences and words. A block of
+code that fits one chunk is never split.
+"""
 
 import re
 from collections.abc import Iterator
@@ -15,12 +19,13 @@ from turnetl.episodes.tokens import TOKEN_WEIGHT, estimate, estimate_expr, weigh
 __all__ = ["LIMIT", "VERSION", "chunk_texts", "chunks", "estimate_expr", "split_in_half"]
 
 LIMIT = 6000
-"""Tokens of a part, at most, by the estimate."""
+"""Maximum size of a chunk, in estimated tokens."""
 VERSION = 2
-"""Of where texts are cut; higher with every change of it, of `fences` or of `estimate_expr`."""
+"""Version of the split positions; raise it with every change of this module, `fences` or `tokens`
+that moves one."""
 
-_CHARS = 8
-"""Characters that are looked at for each token of a part, to see where a block of code ends."""
+_CHARS_PER_TOKEN = 8
+"""Characters per token of a chunk that are searched for the end of a block of code."""
 _BORDERS = tuple(
     re.compile(border)
     for border in (
@@ -32,145 +37,163 @@ _BORDERS = tuple(
         r"\s",
     )
 )
-_LINE = 3
-"""The place of the line among the borders: a block of code begins and ends as well as any."""
+_LINE_BORDER = 3
+"""Index of the line break in `_BORDERS`: the edges of a code block are as good as a line break."""
 _MESSAGE = re.compile(r"(?:\n\n|\n(?=tools))(user|assistant|tools): ")
 _SPEAKER = re.compile(r"(?:user|assistant|tools): ")
 _BLANKS = re.compile(r"\s*")
-_TOGETHER = re.compile("[\u0300-\u036f\u200d\ufe00-\ufe0f\u20d0-\u20ff\U0001f3fb-\U0001f3ff]")
-"""What belongs to the character before: accents, variants, joiners, shades of skin."""
-_LONGEST_CHARACTER = 32
+_COMBINING = re.compile("[\u0300-\u036f\u200d\ufe00-\ufe0f\u20d0-\u20ff\U0001f3fb-\U0001f3ff]")
+"""What belongs to the preceding character: accents, variation selectors, joiners, skin tones."""
+_MAX_CHARACTER = 32
+"""Code points of the longest displayed character that is kept together."""
 
 
 def chunk_texts(texts: pl.Series, limit: int = LIMIT) -> pl.Series:
-    """Return `parts`: one list a text, of one part for all but the longest, which is as it was."""
+    """Return `parts`: the list of chunks of each text.
+
+    A text of at most `limit` tokens is one chunk, unchanged.
+    """
     rows = texts.to_frame("text").with_row_index()
-    # No byte is more than a token.
-    long = rows.filter(pl.col("text").str.len_bytes() > limit)
-    longer = long.filter(estimate(long["text"]) > limit)
-    pieces = [list(chunks(text, limit)) or [""] for text in longer["text"]]
-    cut = longer.select("index", pl.Series("parts", pieces, dtype=pl.List(pl.String)))
-    joined = rows.join(cut, on="index", how="left", maintain_order="left")
+    # No byte is more than a token, so shorter texts need no estimate.
+    candidates = rows.filter(pl.col("text").str.len_bytes() > limit)
+    long = candidates.filter(estimate(candidates["text"]) > limit)
+    chunked = [list(chunks(text, limit)) or [""] for text in long["text"]]
+    parts = long.select("index", pl.Series("parts", chunked, dtype=pl.List(pl.String)))
+    joined = rows.join(parts, on="index", how="left", maintain_order="left")
     return joined.select(pl.coalesce("parts", pl.concat_list("text")).alias("parts"))["parts"]
 
 
 def chunks(text: str, limit: int = LIMIT) -> Iterator[str]:
-    """Yield the text in parts of at most `limit` tokens; blanks at the cuts fall away.
+    """Yield the text in chunks of at most `limit` tokens; whitespace at the borders is dropped.
 
-    What goes on in the next part is given to its speaker again. Takes time and memory in proportion
-    to the text.
+    A message that continues in the next chunk is prefixed with its speaker again. Time and memory
+    are linear in the length of the text.
     """
-    at, speaker, open_fence = _after_blanks(text, 0), "", ""
-    while at < len(text):
-        begun = _SPEAKER.match(text, at) if _begins_message(text, at) else None
-        again = "" if begun else speaker
-        cut = _cut(text, at, limit * TOKEN_WEIGHT - _weight(again), open_fence)
-        yield f"{again}{text[at : cut.at].rstrip()}"
-        said = [found[1] for found in _MESSAGE.finditer(text, at, cut.at)]
-        speaker = f"{said[-1]}: " if said else (begun[0] if begun else speaker)
-        at, open_fence = _after_blanks(text, cut.at), cut.open_fence
+    start, speaker, open_fence = _after_blanks(text, 0), "", ""
+    while start < len(text):
+        first = _SPEAKER.match(text, start) if _begins_message(text, start) else None
+        prefix = "" if first else speaker
+        border = _border(text, start, limit * TOKEN_WEIGHT - _weight(prefix), open_fence)
+        yield f"{prefix}{text[start : border.position].rstrip()}"
+        speakers = [match[1] for match in _MESSAGE.finditer(text, start, border.position)]
+        speaker = f"{speakers[-1]}: " if speakers else (first[0] if first else speaker)
+        start, open_fence = _after_blanks(text, border.position), border.open_fence
 
 
 def split_in_half(text: str) -> tuple[str, ...]:
-    """Return the text in two pieces, seldom three, cut where a reader would pause.
+    """Return the text in two chunks, seldom three, split at a natural border.
 
-    What goes on in the next one is given to its speaker again.
+    A message that continues in the next chunk is prefixed with its speaker again.
     """
-    # The cut stands in the second half of what fits: what is left then fits too, but for a speaker.
-    room = -(-_weight(text) * 7 // (10 * TOKEN_WEIGHT))
-    return tuple(chunks(text, max(room, 1)))
+    # The border lies in the second half of what fits; at 70 % the rest fits a second chunk too,
+    # unless the repeated speaker makes it too long.
+    limit = -(-_weight(text) * 7 // (10 * TOKEN_WEIGHT))
+    return tuple(chunks(text, max(limit, 1)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
-    at: int
+class _Border:
+    position: int
     open_fence: str
-    """The fence of the block of code that goes on behind the cut."""
+    """The fence of the code block that the border splits; empty if it splits none."""
 
 
-def _cut(text: str, at: int, room: int, open_fence: str) -> _Cut:
-    """Return where the part that begins at `at` ends: at the best pause in its second half."""
-    stop = min(len(text), at + _CHARS * max(room // TOKEN_WEIGHT, 1))
-    end = _reach(text, at, stop, room)
+def _border(text: str, start: int, max_weight: int, open_fence: str) -> _Border:
+    """Return the end of the chunk that begins at `start`: the best border in its second half."""
+    stop = min(len(text), start + _CHARS_PER_TOKEN * max(max_weight // TOKEN_WEIGHT, 1))
+    end = _reach(text, start, stop, max_weight)
     if end == len(text):
-        return _Cut(end, "")
-    blocks = fences.fenced_blocks(text, at, stop, open_fence)
-    whole = [block for block in blocks if block.start >= at and _fits(text, block, end, room)]
-    end = next((block.start for block in whole if block.start < end < block.end), end)
-    best = _pause(text, at + (end - at) // 2, end, whole) or _between_characters(text, at, end)
-    return _Cut(best, next((b.fence for b in blocks if b.start < best < b.end), ""))
+        return _Border(end, "")
+    blocks = fences.fenced_blocks(text, start, stop, open_fence)
+    unsplit = [
+        block for block in blocks if block.start >= start and _fits(text, block, end, max_weight)
+    ]
+    end = next((block.start for block in unsplit if block.start < end < block.end), end)
+    position = _best_border(text, start + (end - start) // 2, end, unsplit)
+    if position is None:
+        position = _between_characters(text, start, end)
+    split = next((block for block in blocks if block.start < position < block.end), None)
+    return _Border(position, split.fence if split else "")
 
 
-def _reach(text: str, at: int, stop: int, room: int) -> int:
-    """Return where what fits into the room ends, at least a character further."""
-    data = text[at:stop].encode("utf-8", "surrogatepass")
-    over = int(np.searchsorted(np.cumsum(weights(data), dtype=np.int64), room, side="right"))
+def _reach(text: str, start: int, stop: int, max_weight: int) -> int:
+    """Return the end of the longest prefix within `max_weight`, at least one character."""
+    data = text[start:stop].encode("utf-8", "surrogatepass")
+    total = np.cumsum(weights(data), dtype=np.int64)
+    over = int(np.searchsorted(total, max_weight, side="right"))
     if over == len(data):
         return stop
     begun = (np.frombuffer(data, dtype=np.uint8, count=over + 1) & 0xC0) != 0x80  # noqa: PLR2004 - UTF-8
-    return at + max(int(np.count_nonzero(begun)) - 1, 1)
+    return start + max(int(np.count_nonzero(begun)) - 1, 1)
 
 
-def _fits(text: str, block: FencedBlock, end: int, room: int) -> bool:
-    """Whether the block fits into a part of its own."""
+def _fits(text: str, block: FencedBlock, end: int, max_weight: int) -> bool:
+    """Return whether the block fits a chunk of its own."""
     if block.end <= end:
         return True
-    return block.closed and _weight(text[block.start : block.end]) <= room
+    return block.closed and _weight(text[block.start : block.end]) <= max_weight
 
 
-def _pause(text: str, low: int, end: int, whole: list[FencedBlock]) -> int | None:
-    """Return the last pause up to `end` of the best kind there is, but none within a block."""
-    edges = [edge for block in whole for edge in (block.start, block.end) if low <= edge <= end]
-    for place, border in enumerate(_BORDERS):
-        found = [match.end() for match in border.finditer(text, low, end)]
-        if place == _LINE:
-            found = sorted(found + edges)
-        for at in reversed(found):
-            if at > low and not any(block.start < at < block.end for block in whole):
-                return at
+def _best_border(text: str, low: int, end: int, unsplit: list[FencedBlock]) -> int | None:
+    """Return the last border of the best kind in `low..end`, but none within a block of `unsplit`.
+
+    None if there is no border.
+    """
+    edges = [edge for block in unsplit for edge in (block.start, block.end) if low <= edge <= end]
+    for rank, border in enumerate(_BORDERS):
+        positions = [match.end() for match in border.finditer(text, low, end)]
+        if rank == _LINE_BORDER:
+            positions = sorted(positions + edges)
+        for position in reversed(positions):
+            inside = any(block.start < position < block.end for block in unsplit)
+            if position > low and not inside:
+                return position
     return None
 
 
-def _between_characters(text: str, at: int, end: int) -> int:
-    """Return a place to cut at `end` or just before it, where no character is torn apart."""
-    for place in range(end, max(at, end - _LONGEST_CHARACTER), -1):
-        if not _is_torn(text, at, place):
-            return place
+def _between_characters(text: str, start: int, end: int) -> int:
+    """Return the last position up to `end` that splits no displayed character."""
+    for position in range(end, max(start, end - _MAX_CHARACTER), -1):
+        if not _splits_character(text, start, position):
+            return position
     return end
 
 
-def _is_torn(text: str, at: int, place: int) -> bool:
-    before, behind = text[place - 1], text[place]
+def _splits_character(text: str, start: int, position: int) -> bool:
+    before, after = text[position - 1], text[position]
     return (
         before == "\u200d"
-        or f"{before}{behind}" == "\r\n"
-        or _TOGETHER.match(behind) is not None
-        or "\udc00" <= behind <= "\udfff"
-        or (_is_of_flag(behind) and _flags_before(text, at, place) % 2 == 1)
+        or f"{before}{after}" == "\r\n"
+        or _COMBINING.match(after) is not None
+        or "\udc00" <= after <= "\udfff"
+        or (_is_regional_indicator(after) and _indicators_before(text, start, position) % 2 == 1)
     )
 
 
-def _flags_before(text: str, at: int, place: int) -> int:
-    """Return how many halves of flags stand before `place` in a row."""
-    return sum(1 for _ in takewhile(_is_of_flag, (text[k] for k in range(place - 1, at - 1, -1))))
+def _indicators_before(text: str, start: int, position: int) -> int:
+    """Return the number of consecutive regional indicators (half flags) that end at `position`."""
+    backwards = (text[index] for index in range(position - 1, start - 1, -1))
+    return sum(1 for _ in takewhile(_is_regional_indicator, backwards))
 
 
-def _is_of_flag(sign: str) -> bool:
-    return "\U0001f1e6" <= sign <= "\U0001f1ff"
+def _is_regional_indicator(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
-def _after_blanks(text: str, at: int) -> int:
-    """Return where the next part begins: behind the blanks, but with its own indentation."""
-    blanks = _BLANKS.match(text, at)
-    end = blanks.end() if blanks else at
-    line = text.rfind("\n", max(at - 1, 0), end) + 1
+def _after_blanks(text: str, position: int) -> int:
+    """Return the start of the next chunk: after the whitespace, but before its indentation."""
+    blanks = _BLANKS.match(text, position)
+    end = blanks.end() if blanks else position
+    line = text.rfind("\n", max(position - 1, 0), end) + 1
     return line if line and end < len(text) else end
 
 
-def _begins_message(text: str, at: int) -> bool:
-    """Whether a speaker that stands here is one, and not a word of what somebody says."""
-    before = text[max(at - 2, 0) : at]
-    return before in {"", "\n\n"} or (before.endswith("\n") and text.startswith("tools: ", at))
+def _begins_message(text: str, position: int) -> bool:
+    """Return whether a message can begin here; elsewhere `user: ` is part of a message's text."""
+    before = text[max(position - 2, 0) : position]
+    return before in {"", "\n\n"} or (
+        before.endswith("\n") and text.startswith("tools: ", position)
+    )
 
 
 def _weight(text: str) -> int:

@@ -1,14 +1,14 @@
-"""What a turn is mostly made of, so that it can be read with the instructions that fit it.
+"""Classify turns by what they mostly contain, so that each is read with matching instructions.
 
-The first that holds counts, in the order of `KINDS`:
+The first kind that applies wins, in the order of `KINDS`:
 
-- error_heavy: at least 2 calls failed, and a fifth of all; or all that was done failed; or the
-  person showed a stack trace; or the person spoke of a failure, and the answer did so twice.
-- code_heavy: at least 3 calls changed files, and a fifth of all; or 3 blocks of code, or 1,500
-  characters of such, stand in what was said and are a third of it.
+- error_heavy: at least 2 calls failed, and a fifth of all calls; or every call failed; or the user
+  pasted a stack trace; or the prompt mentions a failure and the answer does so at least twice.
+- code_heavy: at least 3 calls changed files, and a fifth of all calls; or prompt and answer contain
+  3 blocks of code or 1,500 characters of code, and these are a third of their text.
 - tool_heavy: at least 10 calls.
 - conversational: at most 1 call.
-- ordinary: all others.
+- ordinary: all other turns.
 """
 
 import polars as pl
@@ -19,15 +19,15 @@ ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY = "error_heavy", "code_heavy", "tool_heavy"
 CONVERSATIONAL, ORDINARY = "conversational", "ordinary"
 KINDS = (ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY, CONVERSATIONAL, ORDINARY)
 VERSION = 1
-"""Goes up with every change of what comes out."""
+"""Raise it with every change of the results."""
 
-_FEW_FAILED, _FEW_EDITS, _MANY_CALLS, _TALK = 2, 3, 10, 1
-"""Calls."""
-_BLOCKS, _CODE = 3, 1500
-"""Blocks of code in what was said; characters of them."""
-_ASKED, _READ = 1000, 20_000
-"""Characters of a prompt in which words of failure are looked for: a long plan speaks of all and
-sundry. Characters of prompt and answer that are looked at for the rest."""
+_MIN_FAILED, _MIN_EDITS, _MANY_CALLS, _FEW_CALLS = 2, 3, 10, 1
+"""Numbers of calls."""
+_MIN_BLOCKS, _MIN_CODE_CHARS = 3, 1500
+"""Blocks of code in prompt and answer, and characters of these blocks."""
+_PROMPT_CHARS, _TEXT_CHARS = 1000, 20_000
+"""Characters of a prompt that are searched for failure words (a long plan mentions everything);
+characters of prompt and of answer that are searched for all else."""
 
 _FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
 _TRACE = (
@@ -38,46 +38,52 @@ _FAILURE = (
     r"(?i-u:\b(?:errors?|exceptions?|fail(?:s|ed|ing|ures?)?|crash(?:es|ed|ing)?|throws?|bugs?"
     r"|broken?|traceback|doesn'?t work|not working)\b)"
 )
-_BROKE = (
+_FAILED_OUTPUT = (
     r"Traceback \(most recent call last\)|(?i-u:exit(?:ed with)? code:? [1-9])|(?-u:\bFAILED\b)"
     r"|(?-u:\b[1-9][0-9]* failed\b)"
 )
 
-_NAME, _OUTCOME = (pl.element().struct.field(name) for name in ("name", "result"))
-_BROKEN = pl.element().struct.field("is_error") | (
-    _NAME.str.contains(tool_roles.RUN_TOOLS) & _OUTCOME.str.contains(_BROKE)
+_NAME, _RESULT = (pl.element().struct.field(name) for name in ("name", "result"))
+_IS_FAILED = pl.element().struct.field("is_error") | (
+    _NAME.str.contains(tool_roles.RUN_TOOLS) & _RESULT.str.contains(_FAILED_OUTPUT)
 )
-_CALLS = pl.col("tool_calls").list.len()
-_FAILED = pl.col("tool_calls").list.eval(_BROKEN.cast(pl.UInt32)).list.sum()
-_EDITED = (
-    pl.col("tool_calls")
-    .list.eval(_NAME.str.contains(tool_roles.EDIT_TOOLS).cast(pl.UInt32))
-    .list.sum()
+_IS_EDIT = _NAME.str.contains(tool_roles.EDIT_TOOLS)
+_TOOL_CALLS = pl.col("tool_calls")
+_CALLS = _TOOL_CALLS.list.len()
+_FAILED = _TOOL_CALLS.list.eval(_IS_FAILED.cast(pl.UInt32)).list.sum()
+_EDITED = _TOOL_CALLS.list.eval(_IS_EDIT.cast(pl.UInt32)).list.sum()
+_TEXT = (
+    pl.col("user_text").str.head(_TEXT_CHARS)
+    + "\n"
+    + pl.col("assistant_text").str.head(_TEXT_CHARS)
 )
-_SAID = pl.col("user_text").str.head(_READ) + "\n" + pl.col("assistant_text").str.head(_READ)
-_FENCES = _SAID.str.count_matches(_FENCED)
-_OUTSIDE = _SAID.str.replace_all(_FENCED, "").str.len_chars()
-_INSIDE = _SAID.str.len_chars() - _OUTSIDE
+_BLOCKS = _TEXT.str.count_matches(_FENCED)
+_PROSE_CHARS = _TEXT.str.replace_all(_FENCED, "").str.len_chars()
+_CODE_CHARS = _TEXT.str.len_chars() - _PROSE_CHARS
 
-# A fifth of all calls. What an expression uses twice, it works out twice.
+# A fifth of all calls, rounded up; `_CALLS` occurs once, since polars evaluates it at each use.
 _FIFTH = (_CALLS + 4) // 5
-_NEEDED = pl.when(_CALLS == 1).then(1).otherwise(pl.max_horizontal(_FIFTH, _FEW_FAILED))
-_ASKED_ABOUT_FAILURE = pl.col("user_text").str.head(_ASKED).str.contains(_FAILURE) & (
-    pl.col("assistant_text").str.head(_READ).str.count_matches(_FAILURE) > 1
+_FAILED_THRESHOLD = pl.when(_CALLS == 1).then(1).otherwise(pl.max_horizontal(_FIFTH, _MIN_FAILED))
+_ABOUT_FAILURE = pl.col("user_text").str.head(_PROMPT_CHARS).str.contains(_FAILURE) & (
+    pl.col("assistant_text").str.head(_TEXT_CHARS).str.count_matches(_FAILURE) > 1
 )
-_ERRORS = (_FAILED >= _NEEDED) | pl.col("user_text").str.contains(_TRACE) | _ASKED_ABOUT_FAILURE
-_EDITS = _EDITED.ge(pl.max_horizontal(_FIFTH, _FEW_EDITS))
-_MUCH_CODE = ((_FENCES >= _BLOCKS) | (_INSIDE >= _CODE)) & (2 * _INSIDE >= _OUTSIDE)
+_MANY_ERRORS = (
+    (_FAILED >= _FAILED_THRESHOLD) | pl.col("user_text").str.contains(_TRACE) | _ABOUT_FAILURE
+)
+_MANY_EDITS = _EDITED.ge(pl.max_horizontal(_FIFTH, _MIN_EDITS))
+_MUCH_CODE = ((_BLOCKS >= _MIN_BLOCKS) | (_CODE_CHARS >= _MIN_CODE_CHARS)) & (
+    2 * _CODE_CHARS >= _PROSE_CHARS
+)
 
 TURN_KIND = (
-    pl.when(_ERRORS)
+    pl.when(_MANY_ERRORS)
     .then(pl.lit(ERROR_HEAVY))
-    .when(_EDITS | _MUCH_CODE)
+    .when(_MANY_EDITS | _MUCH_CODE)
     .then(pl.lit(CODE_HEAVY))
     .when(_CALLS >= _MANY_CALLS)
     .then(pl.lit(TOOL_HEAVY))
-    .when(_CALLS <= _TALK)
+    .when(_CALLS <= _FEW_CALLS)
     .then(pl.lit(CONVERSATIONAL))
     .otherwise(pl.lit(ORDINARY))
 )
-"""Of the columns of `schema.TURNS`."""
+"""One of `KINDS`, from the columns of `schema.TURNS`."""

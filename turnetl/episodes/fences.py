@@ -1,60 +1,61 @@
-"""Blocks of code between fences (``` or ~~~) in an episode text."""
+"""Find fenced blocks of code (``` or ~~~) in an episode text."""
 
 import re
 from dataclasses import dataclass
 
-_SIGN = re.compile(
+_MARKER = re.compile(
     r"(?P<message>\n\n(?=(?:user|assistant|tools): ))"
     r"|^[ \t]*(?P<speaker>(?:user|assistant|tools): )?[ \t]*"
     r"(?P<fence>`{3,}|~{3,})(?P<rest>[^\n]*)",
     re.MULTILINE,
 )
+"""The start of a message, or a fence."""
 
 
 @dataclass(frozen=True, slots=True)
 class FencedBlock:
-    """From the first character of the line that opens it to behind the line that closes it."""
+    """From the first character of the opening line to the end of the closing fence."""
 
     start: int
     end: int
     fence: str
-    """The signs that opened it."""
+    """The opening fence, such as three backticks."""
     closed: bool
-    """Whether it ends here: by its fence, or with its message."""
+    """Whether the block ends here: by its fence, or with its message."""
 
 
-def fenced_blocks(text: str, at: int, stop: int, open_fence: str = "") -> list[FencedBlock]:
-    """Return the blocks between `at` and `stop`, in order.
+def fenced_blocks(text: str, start: int, stop: int, open_fence: str = "") -> list[FencedBlock]:
+    """Return the blocks between `start` and `stop`, in order.
 
     Args:
-        text: of a whole episode.
-        at: where to begin.
-        stop: where to end; a block that goes on behind it is not `closed`.
-        open_fence: of the block that `at` stands in; empty if in none. That block starts before.
+        text: the text of an episode.
+        start: where the search begins.
+        stop: where the search ends; a block that continues after it is not `closed`.
+        open_fence: the fence of the block that contains `start`; empty if there is none. That
+            block starts before `start`.
     """
-    found = []
-    start, fence = at - 1, open_fence
-    for sign in _SIGN.finditer(text, at, stop):
-        if fence and _closes(sign, fence):
-            found.append(
-                FencedBlock(
-                    start, sign.end("fence") if sign["fence"] else sign.start(), fence, True
-                )
-            )
+    blocks = []
+    opening, fence = start - 1, open_fence
+    for marker in _MARKER.finditer(text, start, stop):
+        if fence and _closes(marker, fence):
+            end = marker.end("fence") if marker["fence"] else marker.start()
+            blocks.append(FencedBlock(opening, end, fence, closed=True))
             fence = ""
-        elif not fence and _opens(sign):
-            start, fence = sign.start(), sign["fence"]
+        elif not fence and _opens(marker):
+            opening, fence = marker.start(), marker["fence"]
     if fence:
-        found.append(FencedBlock(start, stop, fence, closed=stop == len(text)))
-    return found
+        blocks.append(FencedBlock(opening, stop, fence, closed=stop == len(text)))
+    return blocks
 
 
-def _opens(sign: re.Match[str]) -> bool:
-    # Between ``` on one line stands no block.
-    return bool(sign["fence"]) and not (sign["fence"][0] == "`" and "`" in sign["rest"])
+def _opens(marker: re.Match[str]) -> bool:
+    # Two backtick fences on one line are inline code, not a block.
+    return bool(marker["fence"]) and not (marker["fence"][0] == "`" and "`" in marker["rest"])
 
 
-def _closes(sign: re.Match[str], fence: str) -> bool:
-    if sign["message"]:
+def _closes(marker: re.Match[str], fence: str) -> bool:
+    if marker["message"]:
         return True
-    return sign["fence"].startswith(fence) and not sign["speaker"] and not sign["rest"].strip()
+    return (
+        marker["fence"].startswith(fence) and not marker["speaker"] and not marker["rest"].strip()
+    )

@@ -1,4 +1,4 @@
-"""What a person decides about the filter."""
+"""What the user decides about the filter: noise rules, and patterns removed from texts."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,32 +8,33 @@ from turnetl.model import GroupId
 from turnetl.noise import EMPTY, RULES, NoiseRule
 
 ALL_GROUPS = GroupId("")
-"""Stands for every group of which nothing is said."""
+"""Key in `Filters.overrides` for every group that has no entry of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which turns are noise, and what a text leaves out. The default is what turnetl brings."""
+    """Which turns are noise, and what is removed from a text. The defaults are turnetl's own."""
 
     rules: tuple[NoiseRule, ...] = RULES
-    """In the order in which they name a turn."""
+    """The active rules by precedence: the first that matches gives the turn its rule name."""
     patterns: tuple[str, ...] = ()
-    """Regular expressions (Rust's, as polars has them): what they match of the agent's words and of
-    what tools gave back is left out. The person's own words are always whole."""
+    """Regular expressions (Rust syntax, as in polars). What they match is removed from the agent's
+    text, from tool calls and from tool results; never from what the user typed."""
     overrides: Mapping[tuple[GroupId, str], tuple[str, ...]] = field(default_factory=dict)
-    """The patterns of turns of a group and kind, where they may be others than `patterns`. What is
-    said of a group is said of all its kinds; `ALL_GROUPS` stands for the other groups."""
+    """Patterns for turns of a group and kind, where they differ from `patterns`. An override for a
+    group must cover all kinds; `ALL_GROUPS` applies to the other groups."""
     one_off: bool = False
-    """Said for this run on the command line, not by the settings: the next ingest takes the tables
-    as they are, and the next filter or backfill without such words makes them anew."""
+    """Whether the filters come from the command line for this run, not from the settings. The next
+    ingest uses the tables unchanged; the next filter or backfill without such options rebuilds
+    them."""
 
     def patterns_for(self, group: GroupId, kind: str) -> tuple[str, ...]:
-        """Return what the text of a turn of that group and kind leaves out."""
-        others = self.overrides.get((ALL_GROUPS, kind), self.patterns)
-        return self.overrides.get((group, kind), others)
+        """Return the patterns that apply to turns of that group and kind."""
+        default = self.overrides.get((ALL_GROUPS, kind), self.patterns)
+        return self.overrides.get((group, kind), default)
 
     def recipe(self, group: GroupId) -> Iterator[str]:
-        """Yield what decides the texts of a group, for a digest."""
+        """Yield everything here that determines the texts of a group, for a digest."""
         yield "patterns"
         yield from self.patterns
         for kind in KINDS:
@@ -42,5 +43,5 @@ class Filters:
 
     @property
     def active_rules(self) -> frozenset[str]:
-        """The names of all rules that mark, also of the one that speaks of texts."""
+        """The names of all rules that mark turns, including `EMPTY`, which reads texts."""
         return frozenset({*(rule.name for rule in self.rules), EMPTY.name})

@@ -1,6 +1,6 @@
-"""Which rows of a group are its turns, each once, and in what order they stand.
+"""Select the turns of a group from its rows, each once, and put them in order.
 
-Reads few columns and no text, so that a group may be larger than memory.
+Reads few columns and no text, so a group may be larger than memory.
 """
 
 import polars as pl
@@ -12,29 +12,24 @@ KEYS = (
     *("turn_id", "format", "session_id", "ordinal", "prompt_id", "parent_session_id"),
     *("started_at", "closed", "closed_by", "archive", "first_line", "chars", "content_hash"),
 )
-"""The columns of `schema.TURNS` that decide."""
+"""The columns of `schema.TURNS` that determine identity and order."""
 RESOLVED = (
-    "turn_id",
-    "session_id",
-    "parent_session_id",
-    "ordinal",
-    "closed",
-    "closed_by",
-    "copies",
+    *("turn_id", "session_id", "parent_session_id", "ordinal", "closed", "closed_by", "copies"),
 )
-"""What the rows of a group decide together, for each of its turns."""
+"""The columns whose values for a turn depend on all rows of the group."""
 
 
 def order_turns(keys: pl.DataFrame) -> pl.DataFrame:
     """Return each turn once, oldest first: `row`, `RESOLVED`, `started_at` and `chars`.
 
-    The same rows give the same turns, in whatever order and from whatever archives they come.
+    The result does not depend on the order of the rows or of the archives.
 
     Args:
-        keys: `KEYS` of all rows of a group, copies of a turn among them; and `row`, which is the
-            number of each row.
+        keys: `KEYS` of all rows of a group, including copies of turns; and `row`, the number of
+            each row.
     """
-    return _in_order(_once(merge_copies(keys))).select("row", *RESOLVED, "started_at", "chars")
+    ordered = _in_order(_deduplicated(merge_copies(keys)))
+    return ordered.select("row", *RESOLVED, "started_at", "chars")
 
 
 def unique_turns(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -45,54 +40,54 @@ def unique_turns(rows: pl.LazyFrame) -> pl.LazyFrame:
     """
     numbered = rows.with_row_index("row")
     order = order_turns(numbered.select("row", *KEYS).collect()).drop("started_at", "chars")
-    kept = numbered.drop([name for name in RESOLVED if name != "copies"])
-    joined = order.lazy().join(kept, on="row", maintain_order="left")
+    unresolved = numbered.drop([name for name in RESOLVED if name != "copies"])
+    joined = order.lazy().join(unresolved, on="row", maintain_order="left")
     return joined.select(*rows.collect_schema().names(), "copies")
 
 
-def _once(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return each turn once, as the archive has it that holds most of it, with `copies`.
+def _deduplicated(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return each turn once, from the archive that contains most of it, with `copies`.
 
-    It is over if an archive that holds as much says so.
+    The turn is closed if an archive that contains as much of it says so.
     """
-    repeated = pl.col("turn_id").is_duplicated()
-    alone = rows.filter(~repeated).with_columns(pl.lit(0, pl.Int32).alias("copies"))
-    return pl.concat([alone, _best(rows.filter(repeated))])
+    duplicated = pl.col("turn_id").is_duplicated()
+    single = rows.filter(~duplicated).with_columns(pl.lit(0, pl.Int32).alias("copies"))
+    return pl.concat([single, _best_copies(rows.filter(duplicated))])
 
 
-def _best(rows: pl.DataFrame) -> pl.DataFrame:
-    order = {
+def _best_copies(rows: pl.DataFrame) -> pl.DataFrame:
+    descending = {
         "turn_id": False,
         "replayed": False,
         "chars": True,
-        "aside": False,
+        "maybe_replayed": False,
         "closed": True,
         "content_hash": False,
         "archive": False,
         "first_line": False,
     }
-    alike = ["turn_id", "content_hash"]
-    best = rows.sort([*order], descending=[*order.values()])
-    return best.with_columns(
+    identical = ["turn_id", "content_hash"]
+    ranked = rows.sort([*descending], descending=[*descending.values()])
+    return ranked.with_columns(
         (pl.col("archive").n_unique().over("turn_id") - 1).cast(pl.Int32).alias("copies"),
-        pl.col("closed").any().over(alike),
-        pl.coalesce("closed_by", pl.col("closed_by").drop_nulls().first().over(alike)),
+        pl.col("closed").any().over(identical),
+        pl.coalesce("closed_by", pl.col("closed_by").drop_nulls().first().over(identical)),
     ).unique("turn_id", keep="first", maintain_order=True)
 
 
 def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the turns oldest first, `ordinal` counted anew within each session.
+    """Return the turns oldest first, with `ordinal` renumbered within each session.
 
-    Turns without a time come last, in the order that their archives give them. A turn is over when
-    its session goes on, also in another archive.
+    Turns without a time come last, in the order of their archives. A turn is closed if its session
+    continues, even in another archive.
     """
-    placed = rows.sort("started_at", "session_id", "ordinal", "turn_id", nulls_last=True)
-    counted = placed.with_columns(
+    ordered = rows.sort("started_at", "session_id", "ordinal", "turn_id", nulls_last=True)
+    numbered = ordered.with_columns(
         pl.int_range(pl.len(), dtype=pl.Int32).over("session_id").alias("ordinal"),
         (pl.len().over("session_id") - 1).alias("last"),
     )
-    goes_on = pl.col("ordinal") < pl.col("last")
-    next_prompt = pl.when(goes_on).then(pl.lit(ClosedBy.NEXT_PROMPT.value))
-    return counted.with_columns(
-        pl.coalesce("closed_by", next_prompt).alias("closed_by"), pl.col("closed") | goes_on
+    continues = pl.col("ordinal") < pl.col("last")
+    next_prompt = pl.when(continues).then(pl.lit(ClosedBy.NEXT_PROMPT.value))
+    return numbered.with_columns(
+        pl.coalesce("closed_by", next_prompt).alias("closed_by"), pl.col("closed") | continues
     )

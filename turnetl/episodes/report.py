@@ -1,7 +1,7 @@
-"""The account of a filter run: every turn once, kept or under the rule that speaks against it.
+"""The report of a filter run: every turn once, kept or under the rule that marks it.
 
-Tokens are estimated from the kept texts of a group; what is left out counts as many tokens a
-character as they have, so that tokens and tokens saved are what all would have been.
+Tokens are estimated from the kept texts of a group. What is removed counts as many tokens per
+character as these have, so that tokens and tokens saved add up to those of the whole archives.
 """
 
 from dataclasses import dataclass, replace
@@ -11,67 +11,66 @@ import polars as pl
 
 from turnetl.model import GroupId
 
-_CHARS = 4
-"""Of a token, where no text is kept that could say."""
+_CHARS_PER_TOKEN = 4
+"""Used if the group has no kept text to derive it from."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseCount:
-    """What one rule marked in one group."""
+    """What one rule marks in one group."""
 
     rule: str
     turns: int
     chars: int
-    """Of the whole turns, as the archives have them."""
+    """Of the turns, as the archives contain them."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredGroup:
-    """What the filter made of one group: turns = kept + the turns of all rules."""
+    """The counts of one group: turns = kept turns + the turns of all rules."""
 
     group: GroupId
     turns: int
-    """Different ones; see `copies`."""
+    """Without copies; see `copies`."""
     kept: int
     noise: tuple[NoiseCount, ...]
     """By rule name; only rules that matched."""
     copies: int
-    """Rows that further archives hold of turns counted above."""
+    """Rows of further archives that are copies of the turns counted above."""
     chars_before: int
-    """Of all turns, as the archives have them."""
+    """Of all turns, as the archives contain them."""
     chars_after: int
     """Of the texts of the kept turns."""
     tokens: int
-    """Estimate for the texts of the kept turns."""
+    """Estimated, for the texts of the kept turns."""
     skipped: bool = False
-    """Nothing had changed: nothing was read or written."""
+    """Whether the table was up to date, so that nothing was read or written."""
 
     @property
     def kept_chars(self) -> int:
-        """Of the kept turns, as the archives have them."""
+        """Characters of the kept turns, as the archives contain them."""
         return self.chars_before - sum(marked.chars for marked in self.noise)
 
     @property
     def kept_tokens_saved(self) -> int:
-        """Tokens that the texts of the kept turns leave out; below nothing if they say more."""
+        """Tokens removed from the kept turns; negative if their texts are longer than they were."""
         return self.estimate_tokens(self.kept_chars - self.chars_after)
 
     @property
     def tokens_saved(self) -> int:
-        return self.kept_tokens_saved + sum(
-            self.estimate_tokens(marked.chars) for marked in self.noise
-        )
+        noise = sum(self.estimate_tokens(marked.chars) for marked in self.noise)
+        return self.kept_tokens_saved + noise
 
     def estimate_tokens(self, chars: int) -> int:
-        """Estimate the tokens of so many characters, if they are like the kept texts."""
+        """Estimate the tokens of a number of characters, at the ratio of the kept texts."""
         if not self.chars_after:
-            return int(chars / _CHARS)
+            return int(chars / _CHARS_PER_TOKEN)
         return round(chars * self.tokens / self.chars_after)
 
 
 @dataclass(frozen=True, slots=True)
 class FilterReport:
-    """The groups in the order asked for."""
+    """The groups in the order of the request."""
 
     groups: tuple[FilteredGroup, ...]
 
@@ -105,7 +104,7 @@ class FilterReport:
 
 
 def group_report(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:
-    """Return the account of a group's episodes table."""
+    """Return the counts of a group's episodes table."""
     kept = episodes.filter(pl.col("noise").is_null())
     marked = episodes.drop_nulls("noise").group_by("noise")
     noise = marked.agg(pl.len(), pl.col("chars_before").sum()).sort("noise")
@@ -122,12 +121,12 @@ def group_report(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:
 
 
 def to_json(report: FilteredGroup) -> str:
-    """Return the report as a file's metadata holds it."""
+    """Return the report as it is stored in the metadata of a table."""
     return msgspec.json.encode(report).decode()
 
 
 def from_json(text: str) -> FilteredGroup | None:
-    """Return the report that `to_json` wrote, as that of a group that was skipped."""
+    """Return a report that `to_json` wrote, marked as skipped; None if the text is not valid."""
     try:
         report = msgspec.json.decode(text, type=FilteredGroup)
     except msgspec.MsgspecError:

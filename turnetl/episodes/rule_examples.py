@@ -1,4 +1,4 @@
-"""What one rule speaks against, by itself: how many turns, and some of them. Writes nothing."""
+"""Explain one noise rule: how many turns it marks by itself, and examples. Writes nothing."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -19,22 +19,22 @@ from turnetl.lake import Batch, Lake
 from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.noise import EMPTY, NoiseRule
 
-_FIRST = 400
-"""Characters of a prompt or an answer that are looked at."""
+_EXCERPT_CHARS = 400
+"""Characters of a prompt or an answer that are read."""
 _EXAMPLE = (
     *("turn_id", "session_id", "started_at", "prompt", "answer"),
     *("archive", "first_line", "last_line"),
 )
-"""The fields of an `RuleExample`, behind its group."""
+"""The fields of a `RuleExample` after its group."""
 
 
-def _words(column: str) -> pl.Expr:
-    """Return the first words on one line, fit for a terminal."""
-    first = pl.col(column).str.slice(0, _FIRST)
-    return first.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
+def _excerpt(column: str) -> pl.Expr:
+    """Return the beginning of a text on one line, without control characters."""
+    text = pl.col(column).str.slice(0, _EXCERPT_CHARS)
+    return text.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
 
 
-_SHOWN = (_words("user_text").alias("prompt"), _words("assistant_text").alias("answer"))
+_EXCERPTS = (_excerpt("user_text").alias("prompt"), _excerpt("assistant_text").alias("answer"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,9 @@ class RuleExample:
     session_id: SessionId
     started_at: datetime | None
     prompt: str
-    """The first words, on one line."""
+    """Its beginning, on one line."""
     answer: str
+    """Its beginning, on one line."""
     archive: str
     first_line: int
     last_line: int
@@ -59,11 +60,12 @@ class RuleCounts:
 
     group: GroupId
     turns: int
-    """If no other rule were there."""
+    """Turns that the rule marks if it is the only rule."""
     attributed: int
-    """Those of them that bear its name today; the others are kept, or another rule comes first."""
+    """Those of them that carry its name with the active rules; the others are kept, or a rule of
+    higher precedence marks them."""
     chars: int
-    """Of the whole turns, as the archives have them."""
+    """Of the turns, as the archives contain them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,77 +74,79 @@ class RuleExplanation:
 
     rule: NoiseRule
     active: bool
-    """Whether it marks today."""
+    """Whether it is among the active rules."""
     groups: tuple[RuleCounts, ...]
-    """All that were asked for, in that order."""
+    """All groups of the request, in its order."""
     examples: tuple[RuleExample, ...]
-    """Turns of different prompts, from as many groups as there are."""
+    """Turns with different prompts, from as many groups as possible."""
 
 
 def explain(
     lake: Lake,
     groups: Sequence[GroupId],
     rule: NoiseRule,
-    today: Filters,
+    filters: Filters,
     *,
     examples: int = 5,
     progress: Callable[[int, int], None] | None = None,
 ) -> RuleExplanation:
-    """Say what a rule marks by itself.
+    """Return what a rule marks by itself.
 
     Args:
-        lake: where the turns files are.
-        groups: those to look into.
-        rule: also one that is off.
-        today: the rules that mark, and what texts leave out.
-        examples: at most so many.
-        progress: told after each group how many are done, of how many.
+        lake: holds the turns files.
+        groups: the groups to search.
+        rule: any rule, active or not.
+        filters: the active rules, and what is removed from texts.
+        examples: maximum number of examples.
+        progress: called after each group with the number of groups done and their total.
 
     Raises:
-        Stop: a table cannot be read.
+        Fatal: a table cannot be read.
     """
-    counts, found = [], []
+    counts, examples_by_group = [], []
     for done, group in enumerate(groups, 1):
-        rows = _matching(lake.turn_batches(group), rule, today)
-        counts.append(_counted(group, rows, rule))
-        found.append(_examples(group, rows, examples))
+        rows = _matching(lake.turn_batches(group), rule, filters)
+        counts.append(_counts(group, rows, rule))
+        examples_by_group.append(_examples(group, rows, examples))
         if progress is not None:
             progress(done, len(groups))
-    by_turns = chain.from_iterable(zip_longest(*found))
-    shown = islice((one for one in by_turns if one is not None), examples)
-    return RuleExplanation(rule, rule.name in today.active_rules, tuple(counts), tuple(shown))
+    round_robin = chain.from_iterable(zip_longest(*examples_by_group))
+    selected = islice((example for example in round_robin if example is not None), examples)
+    active = rule.name in filters.active_rules
+    return RuleExplanation(rule, active, tuple(counts), tuple(selected))
 
 
-def _matching(batches: Sequence[Batch], rule: NoiseRule, today: Filters) -> pl.DataFrame:
-    """Return the turns that the rule marks, in order, with the rule that names them as `named`."""
+def _matching(batches: Sequence[Batch], rule: NoiseRule, filters: Filters) -> pl.DataFrame:
+    """Return the turns that the rule marks, in order; `marked_by` is the active rule that does."""
     if rule.name == EMPTY.name:
-        return _left_empty(batches, today)
-    columns = [*key_columns([rule, *today.rules]), pl.col("last_line"), *_SHOWN]
+        return _matching_empty(batches, filters)
+    columns = [*key_columns([rule, *filters.rules]), pl.col("last_line"), *_EXCERPTS]
     none = pl.DataFrame(schema=schema.TURNS.polars).select(columns)
     rows = pl.concat([none, *(batch.read(*columns) for batch in batches)])
-    named = noise.mark(order.unique_turns(rows.lazy()), today.rules).rename({"noise": "named"})
-    marked = noise.mark(named, [rule]).filter(pl.col("noise").is_not_null())
-    return marked.select(*_EXAMPLE, "chars", "named").collect()
+    marked = noise.mark(order.unique_turns(rows.lazy()), filters.rules)
+    alone = noise.mark(marked.rename({"noise": "marked_by"}), [rule])
+    matching = alone.filter(pl.col("noise").is_not_null())
+    return matching.select(*_EXAMPLE, "chars", "marked_by").collect()
 
 
-def _left_empty(batches: Sequence[Batch], today: Filters) -> pl.DataFrame:
-    """Return the same of the rule that reads what is rendered."""
-    named = pl.coalesce("noise", pl.lit(EMPTY.name)).alias("named")
-    shown = [column.meta.output_name() for column in _SHOWN]
-    columns = [name for name in (*_EXAMPLE, "chars") if name not in shown]
+def _matching_empty(batches: Sequence[Batch], filters: Filters) -> pl.DataFrame:
+    """Return the same for `EMPTY`, which reads the rendered text."""
+    marked_by = pl.coalesce("noise", pl.lit(EMPTY.name)).alias("marked_by")
+    excerpts = [column.meta.output_name() for column in _EXCERPTS]
+    columns = [name for name in (*_EXAMPLE, "chars") if name not in excerpts]
     none = pl.DataFrame(schema=schema.TURNS.polars).with_columns(noise=pl.lit(None, pl.String))
-    with closing(partition(batches, today.rules, Path(tempfile.gettempdir()))) as slices:
+    with closing(partition(batches, filters.rules, Path(tempfile.gettempdir()))) as partitions:
         return pl.concat(
-            rows.with_columns(render_texts(rows, today))
+            rows.with_columns(render_texts(rows, filters))
             .filter(EMPTY.condition)
-            .select(*columns, *_SHOWN, named)
-            for rows in chain([none], slices)
+            .select(*columns, *_EXCERPTS, marked_by)
+            for rows in chain([none], partitions)
         )
 
 
-def _counted(group: GroupId, rows: pl.DataFrame, rule: NoiseRule) -> RuleCounts:
-    named = rows.filter(pl.col("named") == rule.name)
-    return RuleCounts(group, rows.height, named.height, int(rows["chars"].sum()))
+def _counts(group: GroupId, rows: pl.DataFrame, rule: NoiseRule) -> RuleCounts:
+    attributed = rows.filter(pl.col("marked_by") == rule.name)
+    return RuleCounts(group, rows.height, attributed.height, int(rows["chars"].sum()))
 
 
 def _examples(group: GroupId, rows: pl.DataFrame, number: int) -> list[RuleExample]:

@@ -1,4 +1,4 @@
-"""A turn as the messages that a person would keep: `user: ...`, `assistant: ...`, `tools: ...`."""
+"""Render a turn as the messages worth keeping: `user: ...`, `assistant: ...`, `tools: ...`."""
 
 from collections.abc import Sequence
 
@@ -8,26 +8,26 @@ from turnetl.episodes import code_blocks, text_cleaning, tool_calls
 from turnetl.model import ClosedBy
 
 VERSION = 6
-"""Of all that decides a text; higher with every change of what it calls."""
+"""Version of the texts; raise it with every change here, or in a module called here, that alters
+one."""
 
-_STOPPED = "\n\nuser: [Request interrupted by user]"
-"""What agents write where a person stops them."""
+_INTERRUPTED = "\n\nuser: [Request interrupted by user]"
+"""What coding agents write where the user interrupts them."""
 
 
 def render_turns(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
-    """Return `text`, one a row: prompt, answer, steering, answers in results, calls of tools.
+    """Return `text`, one per row: prompt, answer, steering, answers in results, tool calls.
 
-    The person's own words stand whole; messages are parted by a blank line.
+    What the user typed is complete. A blank line separates messages.
 
     Args:
-        turns: rows with the columns of `schema.TURNS`; each is rendered by itself.
-        patterns: regular expressions (Rust's): what they match of the agent's words, of calls and
-            of what came of them is left out.
+        turns: rows with the columns of `schema.TURNS`; each is rendered independently.
+        patterns: regular expressions (Rust syntax). What they match is removed from the agent's
+            text, from tool calls and from their results.
     """
-    agent = turns.with_columns(
-        text_cleaning.remove_patterns(pl.col("assistant_text"), patterns), _here()
-    )
-    with_calls = agent.with_columns(
+    unmatched = text_cleaning.remove_patterns(pl.col("assistant_text"), patterns)
+    agent = turns.with_columns(unmatched, _workdir())
+    cleaned = agent.with_columns(
         text_cleaning.clean_messages(agent["user_text"]),
         text_cleaning.clean_messages(code_blocks.condense_code_blocks(agent)),
         tool_calls.call_lines(agent, patterns),
@@ -39,25 +39,24 @@ def render_turns(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series
         _messages("user", "user_answers"),
         pl.col("calls").list.eval("tools: " + pl.element()).list.join("\n"),
     )
-    said = messages.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")
-    whole = with_calls.select(said.alias("text"), "closed_by")
-    return whole.select(pl.when(_stopped()).then(pl.col("text") + _STOPPED).otherwise("text"))[
-        "text"
-    ]
+    text = messages.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")
+    rows = cleaned.select(text.alias("text"), "closed_by")
+    ended = pl.when(_is_interrupted()).then(pl.col("text") + _INTERRUPTED).otherwise("text")
+    return rows.select(ended)["text"]
 
 
-def _stopped() -> pl.Expr:
-    """Say whether the person stopped the turn; nothing is told of one that has no text."""
+def _is_interrupted() -> pl.Expr:
+    """Return whether the user interrupted the turn; false for a turn without text."""
     return (pl.col("closed_by") == ClosedBy.INTERRUPTED) & (pl.col("text") != "")
 
 
-def _here() -> pl.Expr:
-    """Return `here`, the folder that the turn stands in, or nothing.
+def _workdir() -> pl.Expr:
+    """Return `workdir`: the turn's folder without a final slash, or an empty string.
 
-    One at the root is no project: its name is needed to tell where a file lies.
+    A folder at the root is no project: paths keep its name, because they need it.
     """
     folder = pl.col("cwd").fill_null("").str.strip_chars_end("/")
-    return pl.when(folder.str.contains("./")).then(folder).otherwise(pl.lit("")).alias("here")
+    return pl.when(folder.str.contains("./")).then(folder).otherwise(pl.lit("")).alias("workdir")
 
 
 def _message(speaker: str, text: pl.Expr) -> pl.Expr:
@@ -65,5 +64,5 @@ def _message(speaker: str, text: pl.Expr) -> pl.Expr:
 
 
 def _messages(speaker: str, column: str) -> pl.Expr:
-    said = pl.col(column).list.eval(_message(speaker, text_cleaning.clean_user_text(pl.element())))
-    return said.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")
+    texts = pl.col(column).list.eval(_message(speaker, text_cleaning.clean_user_text(pl.element())))
+    return texts.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")

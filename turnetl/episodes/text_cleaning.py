@@ -1,4 +1,4 @@
-"""What no reader needs: colours, reminders of the harness, base64, overwritten lines."""
+"""Remove what no reader needs: colours, reminders of the agent, base64, overwritten lines."""
 
 from collections.abc import Sequence
 
@@ -6,95 +6,102 @@ import polars as pl
 
 _COLOUR = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
 _REMINDER = r"(?s)<system-reminder>.*?</system-reminder>"
-_REMINDER_CUT_OFF = r"(?s)<system-reminder>.*"
-_DATA = r"(?:data:[a-z]+/[a-z0-9.+-]+;base64,)?[A-Za-z0-9+/]{400,}={0,2}"
+_TRUNCATED_REMINDER = r"(?s)<system-reminder>.*"
+_BASE64 = r"(?:data:[a-z]+/[a-z0-9.+-]+;base64,)?[A-Za-z0-9+/]{400,}={0,2}"
 _BLOB = r"[A-Za-z0-9+/]{400}"
 _OVERWRITTEN = r"(?m)^[^\n]*\r"
-_BARS = "█▓▒░▏▎▍▌▋▊▉━─═╌┄┈■□▪▫●○⣿⣀#=*-"
-_BAR = rf"[{_BARS}]{{8,}}>?"
-_SIGNS = ["\x1b", "\r", "<system-reminder>"]
-_HIDDEN = [*_SIGNS, *(sign * 8 for sign in _BARS)]
-"""Texts without any of these, and of calls without the first three, hold nothing but base64 that
-is to be taken out."""
+_BAR_CHARACTERS = "█▓▒░▏▎▍▌▋▊▉━─═╌┄┈■□▪▫●○⣿⣀#=*-"
+_BAR = rf"[{_BAR_CHARACTERS}]{{8,}}>?"
+_CONTROL_MARKERS = ["\x1b", "\r", "<system-reminder>"]
+_RESULT_MARKERS = [*_CONTROL_MARKERS, *(character * 8 for character in _BAR_CHARACTERS)]
+"""A tool result without any of these contains nothing to remove but base64; so does a prompt, an
+answer or a tool input without `_CONTROL_MARKERS`."""
 _SIGNED = "Co-Authored-By: "
 _SIGNATURE = r"(?:🤖 Generated with \S+ \S+ +)?Co-Authored-By: [^<\n]{0,60}<[^>\n]*> ?"
-"""What an agent writes below each of its commits."""
+"""What a coding agent appends to each of its commit messages."""
 SEARCHED_CHARS = 50_000
-"""Characters of a text, from its beginning, in which a person's patterns are looked for. Matches
-that each look ahead to the end cost the square of it: seconds here, days over fifty megabytes."""
+"""Characters of a text, from its start, that the user's patterns search. A pattern whose every
+match looks ahead to the end of the text costs the square of this: seconds here, days for 50 MB."""
 _BOLD = r"(?m)(^|[ \t|>])\*\*([^*\s/][^*\n]*[^*\s(,])\*\*"
-"""Words between signs; no powers, patterns of paths or arguments by name."""
+"""Bold text in Markdown; not powers, glob patterns or keyword arguments."""
 _BLANK_LINES = r"\n[ \t]*(?:\n[ \t]*)+\n"
 
 
 def clean_user_text(text: pl.Expr) -> pl.Expr:
-    """Return what a person said, whole: only what no person types is taken out."""
+    """Return a text that the user typed, without what no user types."""
     return (
         text.str.replace_all(_COLOUR, "")
         .str.replace_all(_REMINDER, "")
-        .str.replace_all(_DATA, "[base64]")
+        .str.replace_all(_BASE64, "[base64]")
         .str.replace_all("\r\n", "\n", literal=True)
         .str.strip_chars()
     )
 
 
 def clean_messages(texts: pl.Series) -> pl.Series:
-    """Return `clean_user_text` of each text; one look finds the few that are not so already."""
+    """Return `clean_user_text` of each text; a single scan selects the few that need it."""
     text = pl.col(texts.name)
-    odd = text.str.contains_any(_SIGNS) | text.str.contains(_BLOB)
-    return apply_where(texts.to_frame(), odd, text.str.strip_chars(), clean_user_text(text))[
-        texts.name
-    ]
+    affected = text.str.contains_any(_CONTROL_MARKERS) | text.str.contains(_BLOB)
+    cleaned = apply_where(texts.to_frame(), affected, clean_user_text(text), text.str.strip_chars())
+    return cleaned[texts.name]
 
 
 def clean_prose(text: pl.Expr) -> pl.Expr:
-    """Return the cleaned text of an agent, with single blank lines and no signs for bold words."""
+    """Return an agent's text with single blank lines and without bold markers."""
     return text.str.replace_all(_BOLD, "$1$2").str.replace_all(_BLANK_LINES, "\n\n")
 
 
 def clean_output(text: pl.Expr) -> pl.Expr:
-    """Return what a program wrote, as a terminal shows it in the end."""
-    written = (
-        clean_user_text(text).str.replace(_REMINDER_CUT_OFF, "").str.replace_all(_OVERWRITTEN, "")
-    )
-    return written.str.replace_all(_BAR, " ").str.strip_chars()
+    """Return the output of a program as a terminal finally displays it."""
+    closed = clean_user_text(text).str.replace(_TRUNCATED_REMINDER, "")
+    return closed.str.replace_all(_OVERWRITTEN, "").str.replace_all(_BAR, " ").str.strip_chars()
 
 
 def clean_results(texts: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with `text` as a terminal shows it in the end.
+    """Return the rows with `clean_output` of `text`.
 
-    Few outcomes hold anything that a terminal hides: one look finds them, for each pattern costs
-    what it reads.
+    A single scan selects the few texts that need it, because the cost of each pattern is what it
+    reads.
     """
     text = pl.col("text")
-    odd = text.str.contains_any(_HIDDEN) | text.str.contains(_BLOB)
-    return apply_where(texts, odd, text.str.strip_chars(), clean_output(text))
+    affected = text.str.contains_any(_RESULT_MARKERS) | text.str.contains(_BLOB)
+    return apply_where(texts, affected, clean_output(text), text.str.strip_chars())
 
 
 def clean_inputs(calls: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with `input` without what only a terminal or the harness reads."""
+    """Return the rows with `input` without what only a terminal or the agent's client reads."""
     call = pl.col("input")
-    odd = call.str.contains_any([*_SIGNS, _SIGNED]) | call.str.contains(_BLOB)
-    return apply_where(calls, odd, call, clean_user_text(call).str.replace_all(_SIGNATURE, ""))
+    affected = call.str.contains_any([*_CONTROL_MARKERS, _SIGNED]) | call.str.contains(_BLOB)
+    return apply_where(calls, affected, clean_user_text(call).str.replace_all(_SIGNATURE, ""), call)
 
 
 def apply_where(
-    rows: pl.DataFrame, odd: pl.Expr, plain: pl.Expr, otherwise: pl.Expr
+    rows: pl.DataFrame, condition: pl.Expr, matching: pl.Expr, others: pl.Expr
 ) -> pl.DataFrame:
-    """Return the rows in their order, `otherwise` worked out for the odd ones only."""
-    asked = rows.with_row_index("at").with_columns(odd.alias("odd"))
-    if not asked["odd"].any():
-        return rows.with_columns(plain)
-    same = asked.filter(~pl.col("odd")).with_columns(plain)
-    other = asked.filter("odd").with_columns(otherwise)
-    return pl.concat([same, other]).sort("at").drop("at", "odd")
+    """Return the rows in their order; each expression is evaluated for its own rows only.
+
+    Args:
+        rows: the rows.
+        condition: a Boolean expression, never null.
+        matching: replaces its column where the condition is true.
+        others: replaces the same column where the condition is false.
+    """
+    marked = rows.with_row_index("position").with_columns(condition.alias("matching"))
+    if not marked["matching"].any():
+        return rows.with_columns(others)
+    unmatched = marked.filter(~pl.col("matching")).with_columns(others)
+    matched = marked.filter("matching").with_columns(matching)
+    return pl.concat([unmatched, matched]).sort("position").drop("position", "matching")
 
 
 def remove_patterns(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
-    """Return a text without what any of these regular expressions (Rust's) matches."""
+    """Return a text without what these regular expressions (Rust syntax) match.
+
+    They search the first `SEARCHED_CHARS` characters.
+    """
     if not patterns:
         return text
-    read = text.str.head(SEARCHED_CHARS)
+    searched = text.str.head(SEARCHED_CHARS)
     for pattern in patterns:
-        read = read.str.replace_all(pattern, "")
-    return read + text.str.slice(SEARCHED_CHARS)
+        searched = searched.str.replace_all(pattern, "")
+    return searched + text.str.slice(SEARCHED_CHARS)

@@ -1,17 +1,23 @@
-"""What a tool does, whatever agent calls it so: its role decides what is kept of its outcome."""
+"""Roles of tools across agents: the role decides what is kept of a call's result.
+
+Two other modules interpret tool names: `extraction.structural.calls` and `parse.excerpts`. They do
+not share this table, because their errors cost different things. Here a pattern also matches
+unknown names, since a wrong role only condenses a result differently; there only known names count,
+since a wrong role would create a false fact, or change what is stored of a turn.
+"""
 
 import polars as pl
 
-BOOKKEEPING = ("TodoWrite", "TodoRead", "TaskUpdate", "TaskList", "TaskGet", "update_plan")
-"""Lists that an agent keeps for itself: what it did stands in the other calls."""
+BOOKKEEPING_TOOLS = ("TodoWrite", "TodoRead", "TaskUpdate", "TaskList", "TaskGet", "update_plan")
+"""Names of tools that manage an agent's own lists; the other calls contain the work itself."""
 
 RUN_TOOLS = r"(?i-u:bash|shell|exec|terminal|command|(?:^|_)run_|(?:^|_)test|write_stdin)"
 """Names of tools that run commands."""
-_READS = (
+_READ_TOOLS = (
     r"^(?i-u:(?:notebook)?read|(?:read|open|view|get|cat)_?(?:many_?)?files?(?:_contents?)?|view|cat"
     r"|ls|list|list_?(?:dir|directory|files|file_tree)|lsp|skill|toolsearch|tool_search)$"
 )
-_LOOKS = (
+_SEARCH_TOOLS = (
     r"^(?i-u:grep|glob|rg|find|grep_search|file_search|codebase_search|search_files?(?:_content)?"
     r"|search_for_pattern|find_file|find_symbol)$"
 )
@@ -20,41 +26,45 @@ EDIT_TOOLS = (
     r"|(?:write|create|edit|delete|insert|search|str|string)_(?:to_|and_|_)?(?:file|replace|edit)\w*)$"
 )
 """Names of tools that change files."""
-_REPORTS = r"^(?i-u:task|agent|(?:google_)?web_?(?:search|fetch)|fetch|spawn_agent|wait)$"
+_REPORT_TOOLS = r"^(?i-u:task|agent|(?:google_)?web_?(?:search|fetch)|fetch|spawn_agent|wait)$"
 
-_SHOWING = (
+_DISPLAY_COMMAND = (
     r"(?:cat|head|tail|sed|grep|egrep|rg|ls|find|fd|jq|wc|tree|nl|awk|less|sort|cut|column|echo|pwd|cd"
     r"|which|file|stat|du|type|Get-Content|Get-ChildItem|Select-String|dir|git blame)"
 )
-_STARTS = r"(?:^|&& *|; *|\|\| *)"
-_ANY = _STARTS + r"[A-Za-z./_(\[{]"
-_SHOWS = _STARTS + _SHOWING + r"(?-u:\b)"
+_COMMAND_START = r"(?:^|&& *|; *|\|\| *)"
+_ANY_COMMAND = _COMMAND_START + r"[A-Za-z./_(\[{]"
+_ONLY_DISPLAY = _COMMAND_START + _DISPLAY_COMMAND + r"(?-u:\b)"
 
 
 def role() -> pl.Expr:
-    """Return `role` of columns `name` and `input`: what kind of outcome is to be expected.
+    """Return `role` from columns `name` and `input`: what kind of result to expect.
 
-    runs: a command that may change something. looks: a search, or a command that only shows.
-    reads: a file or a listing. edits, reports: what they say. other: no one knows.
+    - read: a file or a listing.
+    - edit: a confirmation of a change.
+    - search: matches, or the output of a command that only displays something.
+    - report: the findings of a subagent, or a web page.
+    - run: the output of a command that may change something.
+    - other: unknown.
     """
     name = pl.col("name")
-    told = (
-        pl.when(name.str.contains(_READS))
-        .then(pl.lit("reads"))
+    role_of_name = (
+        pl.when(name.str.contains(_READ_TOOLS))
+        .then(pl.lit("read"))
         .when(name.str.contains(EDIT_TOOLS))
-        .then(pl.lit("edits"))
-        .when(name.str.contains(_LOOKS))
-        .then(pl.lit("looks"))
-        .when(name.str.contains(_REPORTS))
-        .then(pl.lit("reports"))
+        .then(pl.lit("edit"))
+        .when(name.str.contains(_SEARCH_TOOLS))
+        .then(pl.lit("search"))
+        .when(name.str.contains(_REPORT_TOOLS))
+        .then(pl.lit("report"))
         .when(name.str.contains(RUN_TOOLS))
-        .then(pl.when(_only_shows()).then(pl.lit("looks")).otherwise(pl.lit("runs")))
+        .then(pl.when(_only_displays()).then(pl.lit("search")).otherwise(pl.lit("run")))
         .otherwise(pl.lit("other"))
     )
-    return told.alias("role")
+    return role_of_name.alias("role")
 
 
-def _only_shows() -> pl.Expr:
-    """Say whether each command of a line is one that shows."""
+def _only_displays() -> pl.Expr:
+    """Return whether each command of a line is one that only displays something."""
     call = pl.col("input")
-    return call.str.count_matches(_ANY) == call.str.count_matches(_SHOWS)
+    return call.str.count_matches(_ANY_COMMAND) == call.str.count_matches(_ONLY_DISPLAY)

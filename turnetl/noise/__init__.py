@@ -1,4 +1,4 @@
-"""Noise between turns: named, versioned rules, and the marking of turns by them."""
+"""Mark whole turns as noise, by named and versioned rules."""
 
 from turnetl.noise.marking import mark, recipes, required_columns
 from turnetl.noise.registry import all_rules, find_rule, select_rules

@@ -1,8 +1,8 @@
-"""What happened in a turn: columns that are made of those of `schema.TURNS` before rules are asked.
+"""Features of a turn that several rules read: columns derived from those of `schema.TURNS`.
 
-Each is made once, whatever number of rules reads it. Texts are looked at only where nothing was
-done, and where they are as short as a rule wants them: elsewhere these columns are null, so that a
-regular expression costs what it reads.
+Each is computed once, however many rules read it. Texts are examined only where the turn is idle
+and the text is short enough for a rule; elsewhere these columns are null, so that a regular
+expression costs only what it reads.
 """
 
 from collections.abc import Iterable
@@ -12,94 +12,102 @@ import polars as pl
 from turnetl.noise.machine_prompts import PROVIDER_ERROR
 from turnetl.noise.vocabulary import ACKNOWLEDGEMENT_ONLY, DECISION, WORD
 
-_SHORT_ANSWER = 240
-_SHORT_ERROR = 600
-_MOST_BYTES = 4
-"""Of a character in UTF-8: bytes are counted in no time, characters are not."""
-_BRIEF_BYTES = 160
+_SHORT_ANSWER_CHARS = 240
+_ERROR_CHARS = 600
+_MAX_CHARACTER_BYTES = 4
+"""Of a character in UTF-8. The length in bytes is stored; counting characters reads the text."""
+_SHORT_PROMPT_BYTES = 160
 _ENOUGH_WORDS = 8
 _ENOUGH_BYTES = 1000
 
 idle = pl.col("noise:idle")
-"""No call of a tool, and no word of the person but the prompt. Never null."""
-prompt = pl.col("noise:asked")
-"""The prompt without blanks around it; null where something was done."""
-response = pl.col("noise:said")
-"""The answer, likewise."""
-unanswered = pl.col("noise:silent")
-"""Nothing was done and nothing answered. Never null."""
-provider_failed = pl.col("noise:failed")
-"""Nothing was done, and the answer is an error of the provider. Never null."""
-pending = pl.col("noise:waits")
-"""Silent and open: an answer may still come, so the silence says nothing yet. Never null."""
-short_response = pl.col("noise:answered_briefly")
-"""Nothing was done, and the answer is short or empty. Never null."""
-short_prompt = pl.col("noise:brief")
+"""No tool call, and nothing from the user but the prompt. Never null."""
+prompt = pl.col("noise:prompt")
+"""The prompt without surrounding whitespace; null unless idle."""
+answer = pl.col("noise:answer")
+"""The agent's answer, likewise."""
+unanswered = pl.col("noise:unanswered")
+"""Idle, and without an answer. Never null."""
+provider_failed = pl.col("noise:provider_failed")
+"""Idle, and the answer is an error of the provider. Never null."""
+pending = pl.col("noise:pending")
+"""Unanswered and open: an answer may still come. Never null."""
+short_answer = pl.col("noise:short_answer")
+"""Idle, and the answer is short or empty. Never null."""
+short_prompt = pl.col("noise:short_prompt")
 """A short prompt with a short answer; null elsewhere."""
-low_content = pl.col("noise:says_little")
-"""A prompt without an answer, or with an error for one, that neither says by itself what somebody
-wanted nor decides anything. Never null."""
-_unheard = pl.col("noise:unheard")
+low_content = pl.col("noise:low_content")
+"""The prompt has no answer, or only a provider error, and by itself neither describes a task nor
+decides anything. Never null."""
+_unanswered_prompt = pl.col("noise:unanswered_prompt")
 
 
 def add_features(turns: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows with these columns behind their own."""
+    """Return the rows with these columns appended."""
     for stage in _STAGES:
         turns = turns.with_columns(**stage)
     return turns
 
 
 def source_columns(names: Iterable[str]) -> set[str]:
-    """Return the columns of `schema.TURNS` that are read for the columns named, of either kind."""
-    left, read = set(names), set[str]()
-    while left:
-        name = left.pop()
-        if name in _MADE:
-            left.update(_MADE[name].meta.root_names())
+    """Return the columns of `schema.TURNS` that these features and columns depend on."""
+    pending_names, sources = set(names), set[str]()
+    while pending_names:
+        name = pending_names.pop()
+        if name in _FEATURES:
+            pending_names.update(_FEATURES[name].meta.root_names())
         else:
-            read.add(name)
-    return read
+            sources.add(name)
+    return sources
 
 
-def _none(column: str) -> pl.Expr:
+def _is_empty(column: str) -> pl.Expr:
     return pl.col(column).list.len() == 0
 
 
-def _within(text: pl.Expr, characters: int) -> pl.Expr:
-    """Return the text where it is that short, else null."""
-    small = pl.when(text.str.len_bytes() <= _MOST_BYTES * characters).then(text)
-    return pl.when(small.str.len_chars() <= characters).then(small)
+def _at_most(text: pl.Expr, chars: int) -> pl.Expr:
+    """Return the text if it has at most that many characters, otherwise null."""
+    candidate = pl.when(text.str.len_bytes() <= _MAX_CHARACTER_BYTES * chars).then(text)
+    return pl.when(candidate.str.len_chars() <= chars).then(candidate)
 
 
-def _is(what: pl.Expr) -> pl.Expr:
-    return what.fill_null(value=False)
+def _true(condition: pl.Expr) -> pl.Expr:
+    """Return the condition with false for null."""
+    return condition.fill_null(value=False)
 
 
 _nothing_done = (
-    _none("tool_calls") & _none("subagent_prompts") & _none("steering") & _none("user_answers")
+    _is_empty("tool_calls")
+    & _is_empty("subagent_prompts")
+    & _is_empty("steering")
+    & _is_empty("user_answers")
 )
-_decides = _unheard.str.contains(DECISION) & ~_unheard.str.contains(ACKNOWLEDGEMENT_ONLY)
+_decides = _unanswered_prompt.str.contains(DECISION) & ~_unanswered_prompt.str.contains(
+    ACKNOWLEDGEMENT_ONLY
+)
+_is_short_prompt = short_answer & (prompt.str.len_bytes() <= _SHORT_PROMPT_BYTES)
+_is_unanswered_prompt = (unanswered | provider_failed) & (prompt.str.len_bytes() <= _ENOUGH_BYTES)
 _STAGES: tuple[dict[str, pl.Expr], ...] = (
-    {"noise:idle": _is(_nothing_done)},
+    {"noise:idle": _true(_nothing_done)},
     {
-        "noise:asked": pl.when(idle).then(pl.col("user_text")).str.strip_chars(),
-        "noise:said": pl.when(idle).then(pl.col("assistant_text")).str.strip_chars(),
+        "noise:prompt": pl.when(idle).then(pl.col("user_text")).str.strip_chars(),
+        "noise:answer": pl.when(idle).then(pl.col("assistant_text")).str.strip_chars(),
     },
     {
-        "noise:silent": _is(response == ""),
-        "noise:failed": _is(_within(response, _SHORT_ERROR).str.contains(PROVIDER_ERROR)),
-        "noise:answered_briefly": _within(response, _SHORT_ANSWER).is_not_null(),
+        "noise:unanswered": _true(answer == ""),
+        "noise:provider_failed": _true(_at_most(answer, _ERROR_CHARS).str.contains(PROVIDER_ERROR)),
+        "noise:short_answer": _at_most(answer, _SHORT_ANSWER_CHARS).is_not_null(),
     },
     {
-        "noise:waits": unanswered & ~pl.col("closed"),
-        "noise:brief": pl.when(short_response & (prompt.str.len_bytes() <= _BRIEF_BYTES)).then(
-            prompt
-        ),
-        "noise:unheard": pl.when(
-            (unanswered | provider_failed) & (prompt.str.len_bytes() <= _ENOUGH_BYTES)
-        ).then(prompt),
+        "noise:pending": unanswered & ~pl.col("closed"),
+        "noise:short_prompt": pl.when(_is_short_prompt).then(prompt),
+        "noise:unanswered_prompt": pl.when(_is_unanswered_prompt).then(prompt),
     },
-    {"noise:says_little": _is((_unheard.str.count_matches(WORD) < _ENOUGH_WORDS) & ~_decides)},
+    {
+        "noise:low_content": _true(
+            (_unanswered_prompt.str.count_matches(WORD) < _ENOUGH_WORDS) & ~_decides
+        )
+    },
 )
-_MADE = {name: made for stage in _STAGES for name, made in stage.items()}
-NAMES = tuple(_MADE)
+_FEATURES = {name: feature for stage in _STAGES for name, feature in stage.items()}
+NAMES = tuple(_FEATURES)

@@ -1,4 +1,4 @@
-"""What programs say where a person or a model should: the first words tell."""
+"""Patterns for prompts and answers that a program wrote, recognised by their first words."""
 
 SUGGESTION = r"^\[SUGGESTION MODE:|^Generate 0 to 3 hyperpersonalized suggestions"
 
@@ -19,7 +19,7 @@ TITLE = (
 WARM_UP = r"(?i)^(?:warm[ -]?up|ping|quota)[.!]?$"
 
 HARNESS = (
-    # For lists of sessions, and what is left of a conversation that grew too long.
+    # Summaries for lists of sessions, and compactions of conversations that grew too long.
     r"^Summarize this part of a conversation"
     r"|^Context: This summary will be shown in a list"
     r"|^Your task is to create a detailed summary of the conversation"
@@ -28,31 +28,31 @@ HARNESS = (
     r"|^First, reason in your scratchpad\. Then, generate the <state_snapshot>"
     r"|^Provide a detailed (?:prompt for continuing|summary of) our conversation above"
     r"|^What did we do so far\?$"
-    # A nudge to go on.
+    # Requests to continue.
     r"|^Please continue the conversation from where we left it off"
     r"|^Continue from where you left off\.$"
     r"|^System: Please continue\."
     r"|^Continue if you have next steps\b"
     r"|^Summarize the task tool output above and continue with your task"
-    # Questions beside the conversation.
+    # Side questions about the conversation.
     r"|^Analyze \*only\* the content and structure of your immediately preceding response"
     r"|^Extract any file paths that this command reads or modifies"
     r"|^Your task is to process Bash commands that an AI coding agent wants to run"
     r"|^Describe your most recent action in \d+-\d+ words using present tense"
-    # What a hook, a shell or the client says under the person's name.
+    # Output of a hook, a shell or the client, recorded as a prompt of the user.
     r"|^(?:Stop|SubagentStop) hook feedback:"
     r"|^\[Request interrupted by user[^\]\n]*\]$"
     r"|^\[SYSTEM NOTIFICATION"
     r"|^<task-notification>"
     r"|^<(?:local-command-|bash-|turn_aborted|environment_context)(?s:.*)"
     r"</(?:local-command-[a-z]+|bash-[a-z]+|turn_aborted|environment_context)>$"
-    # Plug-ins that watch a session from a session of their own.
+    # Plug-ins that observe a session from their own session.
     r"|^Hello memory agent, you are continuing to observe the primary Claude session"
     r"|^You are a Claude-Mem, a specialized observer tool"
 )
 
 HEARTBEAT = r"^(?:\*\*)?HEARTBEAT_OK(?:\*\*)?[.!]?$"
-"""What an agent answers that was woken and found nothing to do."""
+"""The answer of an agent that a timer woke and that found nothing to do."""
 
 CLIENT_COMMAND = (
     r"(?i)^(?:/(?:about|agents|approvals|auth|bashes|bug|clear|compact|compress|config|context|copy"
@@ -64,7 +64,7 @@ CLIENT_COMMAND = (
     r"|/(?:model|theme|effort|fast|vim|permissions|output-style|editor|rename) \S+"
     r"|:?q|exit|quit|clear|logout)$"
 )
-"""What the client does by itself, without a word for the model."""
+"""Commands that the client executes itself, without a request to the model."""
 
 PROVIDER_ERROR = (
     r"(?i)^(?:\[?API Error\b|(?:Claude (?:AI )?)?usage limit reached"
@@ -83,4 +83,4 @@ PROVIDER_ERROR = (
     r"|No response requested\.?$"
     r"|(?:(?:API )?Error: )?(?:429|500|502|503|529)\b)"
 )
-"""The first words of an answer that is none."""
+"""The first words of a provider error that is recorded as an answer."""

@@ -1,4 +1,4 @@
-"""Turns in, the same turns out with the name of the rule that speaks against each."""
+"""Mark turns: the same rows, with the name of the rule that marks each."""
 
 from collections.abc import Sequence
 
@@ -14,25 +14,25 @@ def mark(turns: pl.LazyFrame, rules: Sequence[NoiseRule] = RULES) -> pl.LazyFram
     """Return all rows, in their order, with `noise`: the first rule that matches, or null.
 
     Args:
-        turns: rows of one group with at least the columns of `required_columns`, each
-            turn once, in the order of the episodes table.
-        rules: in the order in which they name a turn.
+        turns: rows of one group with at least the columns of `required_columns`, each turn once, in
+            the order of the episodes table.
+        rules: by precedence.
     """
-    named = [pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules]
-    noise = pl.coalesce(*named, pl.lit(None, pl.String)).alias("noise")
+    names = [pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules]
+    noise = pl.coalesce(*names, pl.lit(None, pl.String)).alias("noise")
     return features.add_features(turns).with_columns(noise).drop(features.NAMES)
 
 
 def recipes(rules: Sequence[NoiseRule] = RULES) -> tuple[str, ...]:
-    """Return what decides the marks: the recipe of each rule, in order."""
+    """Return everything that determines the marks: the recipe of each rule, in order."""
     return tuple(rule.recipe for rule in rules)
 
 
 def required_columns(rules: Sequence[NoiseRule] = RULES) -> tuple[str, ...]:
     """Return the columns of `schema.TURNS` that `mark` reads, in the table's order.
 
-    Of `tools` and the columns of texts the built-in rules ask only how many there are.
+    Built-in rules read only the number of entries in `tool_calls` and in columns of texts.
     """
-    named = {name for rule in rules for name in rule.condition.meta.root_names()}
-    read = features.source_columns([*named, *features.NAMES])
-    return tuple(name for name in schema.TURNS.polars.names() if name in read)
+    names = {name for rule in rules for name in rule.condition.meta.root_names()}
+    sources = features.source_columns([*names, *features.NAMES])
+    return tuple(name for name in schema.TURNS.polars.names() if name in sources)

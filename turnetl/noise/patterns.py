@@ -1,6 +1,6 @@
-"""Where regular expressions of a person's own rules match.
+"""Evaluate the regular expressions of users' own rules.
 
-`turnetl.regex_check` bounds how large they are; here is bounded how much of a text they read.
+`turnetl.regex_check` bounds the size of a pattern; this module bounds how much text it searches.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,35 +10,35 @@ import polars as pl
 from turnetl import schema
 
 VERSION = 1
-"""Of all that decides where the same pattern matches."""
+"""Version of everything that decides where a given pattern matches."""
 
 SEARCHED_CHARS = 20_000
-"""Characters of a text, from its beginning: rules need no more, and a pattern made to be slow takes
-seconds over them."""
+"""Characters of a text, from its start, that are searched: enough for a rule, and few enough that a
+deliberately slow pattern takes seconds."""
 CALL_FIELDS = ("name", "input", "result")
-"""What may be named of `tool_calls`."""
+"""The fields of `tool_calls` that a rule can search."""
 
 
 def searchable_columns() -> tuple[str, ...]:
-    """Return the columns of `schema.TURNS` that patterns can read, calls apart."""
-    readable = (pl.String, schema.TEXTS)
-    return tuple(one.name for one in schema.TURNS.columns if one.dtype in readable)
+    """Return the columns of `schema.TURNS` that patterns can search, without `tool_calls`."""
+    searchable = (pl.String, schema.TEXTS)
+    return tuple(column.name for column in schema.TURNS.columns if column.dtype in searchable)
 
 
 def matches(column: str, patterns: Sequence[str]) -> pl.Expr:
-    """Return whether one of the patterns is found in the column, or in a text of its list."""
+    """Return whether one of the patterns matches the column, or a text of its list."""
     if schema.TURNS.polars[column] == schema.TEXTS:
-        return pl.col(column).list.eval(_found(pl.element(), patterns)).list.any()
-    return _found(pl.col(column), patterns)
+        return pl.col(column).list.eval(_matches_any(pl.element(), patterns)).list.any()
+    return _matches_any(pl.col(column), patterns)
 
 
-def matches_call(said: Mapping[str, Sequence[str]]) -> pl.Expr:
-    """Return whether there is a call in which, of each part named, one pattern is found."""
-    parts = [_found(pl.element().struct.field(name), said[name]) for name in said]
-    return pl.col("tool_calls").list.eval(pl.all_horizontal(parts)).list.any()
+def matches_call(patterns: Mapping[str, Sequence[str]]) -> pl.Expr:
+    """Return whether a single call matches: for each field given, one of its patterns."""
+    fields = [_matches_any(pl.element().struct.field(name), patterns[name]) for name in patterns]
+    return pl.col("tool_calls").list.eval(pl.all_horizontal(fields)).list.any()
 
 
-def _found(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
-    read = text.str.head(SEARCHED_CHARS)
-    found = [read.str.contains(pattern) for pattern in patterns]
-    return pl.any_horizontal(found).fill_null(value=False)
+def _matches_any(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
+    searched = text.str.head(SEARCHED_CHARS)
+    matched = [searched.str.contains(pattern) for pattern in patterns]
+    return pl.any_horizontal(matched).fill_null(value=False)

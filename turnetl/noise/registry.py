@@ -1,4 +1,4 @@
-"""Which rules there are, and which of them a run uses."""
+"""The noise rules that exist, and the selection of those that are active in a run."""
 
 from collections.abc import Sequence
 
@@ -7,46 +7,49 @@ from turnetl.noise.rule import NoiseRule
 from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES
 
 
-def all_rules(own: Sequence[NoiseRule] = ()) -> tuple[NoiseRule, ...]:
-    """Return all rules, on and off, in the order in which they name a turn: built-in ones first.
+def all_rules(user_rules: Sequence[NoiseRule] = ()) -> tuple[NoiseRule, ...]:
+    """Return all rules, active or not, by precedence: built-in rules come first.
 
     Args:
-        own: a person's own rules, with names that no built-in rule has.
+        user_rules: the user's own rules; none has the name of a built-in rule.
     """
-    return (*RULES, *ON_DEMAND, *own, EMPTY)
+    return (*RULES, *ON_DEMAND, *user_rules, EMPTY)
 
 
-def find_rule(name: str, own: Sequence[NoiseRule] = ()) -> NoiseRule:
+def find_rule(name: str, user_rules: Sequence[NoiseRule] = ()) -> NoiseRule:
     """Return the rule of that name.
 
     Raises:
-        BadUsage: there is none; says which there are.
+        BadUsage: no rule has this name; the message lists the names.
     """
-    rules = {rule.name: rule for rule in all_rules(own)}
+    rules = {rule.name: rule for rule in all_rules(user_rules)}
     if name not in rules:
-        raise BadUsage(f"there is no noise rule `{name}`; there are: {', '.join(rules)}")
+        raise BadUsage(f"unknown noise rule `{name}`; choose one of: {', '.join(rules)}")
     return rules[name]
 
 
 def select_rules(
-    keep: Sequence[str] = (), drop: Sequence[str] = (), own: Sequence[NoiseRule] = ()
+    keep: Sequence[str] = (), drop: Sequence[str] = (), user_rules: Sequence[NoiseRule] = ()
 ) -> tuple[NoiseRule, ...]:
-    """Return the rules that mark, in the order in which they name a turn; `EMPTY` goes unsaid.
+    """Return the active rules by precedence, without `EMPTY`, which is always active.
 
     Args:
-        keep: names of rules that shall not mark: their turns are kept.
-        drop: names of rules that shall, though they do not by themselves.
-        own: a person's own rules, with names that no built-in rule has.
+        keep: names of rules to turn off: the turns that they would mark are kept.
+        drop: names of rules to turn on that are off by default.
+        user_rules: the user's own rules; none has the name of a built-in rule.
 
     Raises:
-        BadUsage: a name that no rule has, one that stands in both, or a rule that must mark.
+        BadUsage: a name is unknown or is in both lists, or the rule cannot be turned off.
     """
     for name in (*keep, *drop):
-        find_rule(name, own)
-    both = [name for name in keep if name in drop]
-    if both:
-        raise BadUsage(f"the noise rule `{both[0]}` cannot be both kept and dropped; say one")
+        find_rule(name, user_rules)
+    in_both = [name for name in keep if name in drop]
+    if in_both:
+        raise BadUsage(f"noise rule `{in_both[0]}` cannot be both kept and dropped; name it once")
     if EMPTY.name in keep:
-        raise BadUsage(f"the noise rule `{EMPTY.name}` is always on: nothing would be ingested")
-    on = [rule for rule in all_rules(own) if rule.on_by_default or rule.name in drop]
-    return tuple(rule for rule in on if rule.name not in keep and rule is not EMPTY)
+        raise BadUsage(
+            f"noise rule `{EMPTY.name}` is always on: its turns have no text to ingest; remove it"
+            " from the rules to keep"
+        )
+    active = [rule for rule in all_rules(user_rules) if rule.on_by_default or rule.name in drop]
+    return tuple(rule for rule in active if rule.name not in keep and rule is not EMPTY)

@@ -1,4 +1,4 @@
-"""What a rule is."""
+"""The definition of a noise rule."""
 
 from dataclasses import dataclass
 
@@ -9,21 +9,22 @@ from turnetl import ids
 
 @dataclass(frozen=True, eq=False)
 class NoiseRule:
-    """One kind of noise. A changed expression needs a higher version: tables are made anew."""
+    """One kind of noise. A changed condition needs a higher version, which rebuilds the tables."""
 
     name: str
     version: int
     why: str
-    """One sentence, for a person."""
+    """One sentence that tells the user what the rule marks, and why."""
     condition: pl.Expr
-    """True or False for each turn, never null. Reads columns of `schema.TURNS` and of `shape`."""
+    """Whether the rule marks a turn; never null. Reads columns of `schema.TURNS` and `features`."""
     on_by_default: bool = True
-    """False: it marks only if a person asks for it."""
+    """False: the rule marks turns only on request."""
     definition: str = ""
-    """Of a person's own rule what it says, as text; there it stands for the version."""
+    """The content of a user's own rule, as text; it replaces the version in `recipe`. Empty for
+    built-in rules."""
 
     @property
     def recipe(self) -> str:
-        """All that decides what the rule marks, as one word."""
-        of = ids.digest(self.definition)[:12] if self.definition else str(self.version)
-        return f"{self.name}/{of}"
+        """Everything that determines what the rule marks, as one word."""
+        revision = ids.digest(self.definition)[:12] if self.definition else str(self.version)
+        return f"{self.name}/{revision}"

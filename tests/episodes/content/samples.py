@@ -1,4 +1,4 @@
-"""Texts of every kind, with words that must be left of each and words that must not."""
+"""Texts of every content type, with phrases to keep and phrases to remove."""
 
 from dataclasses import dataclass
 
@@ -7,21 +7,21 @@ import polars as pl
 from turnetl.episodes.content import INPUT_COLUMNS
 
 DOTS = "....................\n" * 20
-"""Makes a text long enough to be worth shortening."""
+"""Makes a text long enough to be condensed."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    kind: str
+    content_type: str
     text: str
     kept: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    role: str = "runs"
+    removed: tuple[str, ...] = ()
+    role: str = "run"
     failed: bool = False
     cwd: str = "/home/dev/shop"
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.text[:30]!r}"
+        return f"{self.content_type}: {self.text[:30]!r}"
 
 
 def frame(*samples: Sample) -> pl.DataFrame:
@@ -44,7 +44,7 @@ PYTHON = Sample(
 shop.tax.UnknownCountry: no rate for XK
 """,
     kept=("shop.tax.UnknownCountry: no rate for XK", "src/tax.py:7, in rate"),
-    gone=("runpy", "codes.py", "cart.py", "/home/dev"),
+    removed=("runpy", "codes.py", "cart.py", "/home/dev"),
 )
 CHAINED = Sample(
     "traces",
@@ -62,7 +62,7 @@ RuntimeError: cart cannot be read
 """
     + DOTS,
     kept=("ValueError: bad digit", "RuntimeError: cart cannot be read", "main.py:12"),
-    gone=("During handling", "json.loads"),
+    removed=("During handling", "json.loads"),
     failed=True,
 )
 JAVASCRIPT = Sample(
@@ -77,7 +77,7 @@ TypeError: Cannot read properties of undefined (reading 'price')
 Node.js v20.1.0
 """,
     kept=("TypeError: Cannot read properties of undefined (reading 'price')", "src/cart.ts:41:15"),
-    gone=("node_modules", "index.ts"),
+    removed=("node_modules", "index.ts"),
 )
 JAVA = Sample(
     "traces",
@@ -95,7 +95,7 @@ Caused by: java.io.IOException: disk full
         "java.io.IOException: disk full",
         "Cart.java:17",
     ),
-    gone=("springframework", "Objects", "Main.java"),
+    removed=("springframework", "Objects", "Main.java"),
 )
 GO = Sample(
     "traces",
@@ -111,7 +111,7 @@ main.main()
 exit status 2
 """,
     kept=("panic: runtime error: index out of range [3] with length 3", "cart/total.go:17"),
-    gone=("panic.go", "main.go:9", "goroutine"),
+    removed=("panic.go", "main.go:9", "goroutine"),
 )
 RUST = Sample(
     "traces",
@@ -125,7 +125,7 @@ stack backtrace:
 note: run with `RUST_BACKTRACE=full` for more
 """,
     kept=("src/cart.rs:41:9", "called `Option::unwrap()` on a `None` value"),
-    gone=("begin_panic_handler", "rustc", "note:"),
+    removed=("begin_panic_handler", "rustc", "note:"),
 )
 RUBY = Sample(
     "traces",
@@ -137,7 +137,7 @@ RUBY = Sample(
 \tfrom bin/shop:3:in `<main>'
 """,
     kept=("lib/cart.rb:12", "key not found: :price (KeyError)"),
-    gone=("rack", "<main>"),
+    removed=("rack", "<main>"),
 )
 CSHARP = Sample(
     "traces",
@@ -147,7 +147,7 @@ CSHARP = Sample(
    at Shop.Program.Main(String[] args) in /home/dev/shop/src/Program.cs:line 7
 """,
     kept=("System.InvalidOperationException: Sequence contains no elements", "Cart.cs:line 41"),
-    gone=("Linq", "Program.cs"),
+    removed=("Linq", "Program.cs"),
 )
 
 DIFF = Sample(
@@ -171,14 +171,14 @@ deleted file mode 100644
 """
     + " keep\n" * 60,
     kept=("src/cart.py +2 -1 (def total(self))", "old.py +0 -2"),
-    gone=("import os", "index 83db48f", "prices"),
+    removed=("import os", "index 83db48f", "prices"),
 )
 PLAIN_DIFF = Sample(
     "diffs",
     "--- a/cart.go\t2026-03-01\n+++ b/cart.go\t2026-03-02\n@@ -1,3 +1,3 @@ func Total() int {\n"
     "-\treturn 0\n+\treturn sum\n" + " // same\n" * 60,
     kept=("cart.go +1 -1", "func Total() int"),
-    gone=("return",),
+    removed=("return",),
 )
 STAT = Sample(
     "diffs",
@@ -200,7 +200,7 @@ JSON_LIST = Sample(
         "pull/169",
         "Half a cent is a cent.",
     ),
-    gone=("PR_kwDOQyo98M6itl7rAAAA", "ededed", "a.png"),
+    removed=("PR_kwDOQyo98M6itl7rAAAA", "ededed", "a.png"),
 )
 JSON_ERROR = Sample(
     "json",
@@ -208,15 +208,15 @@ JSON_ERROR = Sample(
     + "ab " * 100
     + '"\n}',
     kept=("message: Validation failed: name is taken", "code: 422"),
-    gone=("ab ab",),
+    removed=("ab ab",),
     failed=True,
 )
 
 LOG = Sample(
     "logs",
     "".join(
-        f"2026-03-02 09:00:{n:02d},120 {level} shop.cart {said}\n"
-        for n, (level, said) in enumerate(
+        f"2026-03-02 09:00:{n:02d},120 {level} shop.cart {message}\n"
+        for n, (level, message) in enumerate(
             [("INFO", "started")] * 9
             + [("ERROR", "payment refused by bank")] * 3
             + [("WARNING", "slow")] * 2
@@ -224,13 +224,13 @@ LOG = Sample(
         )
     ),
     kept=("9 info", "2 warnings", "4 errors", "payment refused by bank", "no stock for item 7"),
-    gone=("started", "slow"),
+    removed=("started", "slow"),
 )
 BRACKETS = Sample(
     "logs",
     "[INFO] up\n[DEBUG] x\n[ERROR] disk full\n[INFO] down\n" * 9,
     kept=("18 info", "9 errors", "disk full"),
-    gone=("down",),
+    removed=("down",),
 )
 
 PYTEST = Sample(
@@ -238,7 +238,7 @@ PYTEST = Sample(
     DOTS + "E       assert 3 == 4\nFAILED tests/test_cart.py::test_total - assert 3 == 4\n"
     "1 failed, 30 passed in 2.10s\n",
     kept=("E assert 3 == 4", "tests/test_cart.py::test_total", "1 failed, 30 passed in 2.10s"),
-    gone=("....",),
+    removed=("....",),
     failed=True,
 )
 NPM = Sample(
@@ -246,7 +246,7 @@ NPM = Sample(
     "npm warn deprecated inflight\n" + "idealTree: sill\n" * 40 + "added 12 packages in 3s\n"
     "+ left-pad@1.3.0\n",
     kept=("added 12 packages in 3s", "left-pad@1.3.0"),
-    gone=("sill",),
+    removed=("sill",),
 )
 COMMIT = Sample(
     "commands",
@@ -254,31 +254,31 @@ COMMIT = Sample(
     "To github.com:shop/shop.git\n   1111111..1a2b3c4  main -> main\n"
     "remote: https://github.com/shop/shop/pull/new/tax\n",
     kept=("[main 1a2b3c4] Round the tax", "2 files changed", "main -> main", "pull/new/tax"),
-    gone=("hint",),
+    removed=("hint",),
 )
 COMPILER = Sample(
     "commands",
     "note\n" * 60 + "src/cart.ts:41:7: 'price' is never read\ncart.go:3:1: undefined: Total\n",
     kept=("src/cart.ts:41:7", "undefined: Total"),
-    gone=("note",),
+    removed=("note",),
 )
 CACHED = Sample(
     "commands",
     "".join(f"ok  \tshop/{n}\t(cached)\n" for n in range(30)) + "ok  \tshop/cart\t0.3s\n",
     kept=("shop/cart 0.3s",),
-    gone=("(cached)",),
+    removed=("(cached)",),
 )
 SILENT = Sample(
     "commands",
     "accuracy of run 3\n" + "epoch\n" * 60 + "0.93\n",
     kept=("accuracy of run 3", "0.93"),
-    gone=("epoch",),
+    removed=("epoch",),
 )
-INSTANTS = Sample(
+TIMESTAMPS = Sample(
     "commands",
     "2026-03-02T09:00:00.1234567Z step\n" * 20 + "2026-03-02T09:00:01.1234567Z Error: no token\n",
     kept=("Error: no token",),
-    gone=("1234567Z",),
+    removed=("1234567Z",),
 )
 JEST = Sample(
     "traces",
@@ -290,7 +290,7 @@ JEST = Sample(
         *("FAIL src/cart.test.ts", "cart adds tax", "Expected: 120", "Received: 100"),
         *("src/cart.test.ts:12:20", "1 failed, 9 passed, 10 total"),
     ),
-    gone=("quiet",),
+    removed=("quiet",),
 )
 CSHARP_TEST = Sample(
     "traces",
@@ -298,11 +298,11 @@ CSHARP_TEST = Sample(
     "     at Shop.Tests.Total_Adds() in /home/dev/shop/CartTests.cs:line 14\n"
     "Failed!  - Failed:     1, Passed:     9\n",
     kept=("Failed Total_Adds", "CartTests.cs:line 14", "Failed: 1, Passed: 9"),
-    gone=("Determining",),
+    removed=("Determining",),
 )
 COMPILERS = tuple(
-    Sample("commands", "quiet\n" * 90 + said, kept=(said.strip(),), gone=("quiet",))
-    for said in (
+    Sample("commands", "quiet\n" * 90 + line, kept=(line.strip(),), removed=("quiet",))
+    for line in (
         "src/cart.ts(12,7): error TS2322: Type 'a' is no 'b'.\n",
         "error[E0382]: borrow of moved value: `cart`\n",
         "Execution failed for task ':compileJava'.\n",
@@ -313,11 +313,11 @@ COMPILERS = tuple(
         "web: string is used 3 times, make it a constant (goconst)\n",
     )
 )
-WEAK = Sample(
+BROAD_CAUSE = Sample(
     "errors",
     "the file you asked for is missing\n" + "try again\n" * 40,
     kept=("the file you asked for is missing",),
-    gone=("try again",),
+    removed=("try again",),
     role="other",
     failed=True,
 )
@@ -326,82 +326,82 @@ REFUSED = Sample(
     "refused",
     "The user doesn't want to proceed with this tool use. STOP what you are doing and wait.",
     kept=("tool use rejected by the user",),
-    gone=("STOP",),
-    role="edits",
+    removed=("STOP",),
+    role="edit",
     failed=True,
 )
 FILE = Sample(
-    "shown",
+    "displayed",
     "def failed():\n    raise Error('3 failed')\n" * 9,
-    gone=("failed",),
-    role="reads",
+    removed=("failed",),
+    role="read",
 )
 NO_FILE = Sample(
-    "found",
+    "search_result",
     "ls: nowhere: No such file or directory\n" + "lib\n" * 60,
     kept=("No such file or directory",),
-    gone=("lib",),
-    role="looks",
+    removed=("lib",),
+    role="search",
 )
-HITS = Sample(
-    "found",
+MATCHES = Sample(
+    "search_result",
     "src/shop/cart.py:12:def total(cart):\nsrc/shop/cart.py-13-    tax = 0\n"
     + "".join(f"src/shop/tax.py:{n}:    total(cart)  # not found\n" for n in range(7, 99)),
     kept=("src/shop/cart.py:12:def total(cart):; shop/tax.py:7; shop/tax.py:8",),
-    gone=("tax.py:50", "not found", "cart.py-13"),
-    role="looks",
+    removed=("tax.py:50", "not found", "cart.py-13"),
+    role="search",
 )
-HITS_IN_ONE_FILE = Sample(
-    "found",
+MATCHES_IN_ONE_FILE = Sample(
+    "search_result",
     "".join(f"{n}:    total(cart)  # dear\n" for n in range(7, 99)),
     kept=("7: total(cart) # dear; 8; 9",),
-    gone=("50",),
-    role="looks",
+    removed=("50",),
+    role="search",
 )
 FILES = Sample(
-    "found",
+    "search_result",
     "Found 40 files\n" + "".join(f"src/shop/n{n}.py\n" for n in range(40)),
     kept=("src/shop/n0.py; shop/n1.py",),
-    gone=("n30",),
-    role="looks",
+    removed=("n30",),
+    role="search",
 )
-COUNT = Sample("shown", "17\n", kept=("17",), role="looks")
+COUNT = Sample("displayed", "17\n", kept=("17",), role="search")
 CREATED = Sample(
-    "written",
+    "file_change",
     "File created successfully at: /home/dev/shop/a.py",
     kept=("created",),
-    gone=("successfully",),
-    role="edits",
+    removed=("successfully",),
+    role="edit",
 )
 ADDED = Sample(
-    "written",
+    "file_change",
     "Success. Updated the following files:\nA src/cart.py\n",
     kept=("created",),
-    gone=("Success",),
-    role="edits",
+    removed=("Success",),
+    role="edit",
 )
 UPDATED = Sample(
-    "written",
+    "file_change",
     "The file a.py has been updated. Here's the result\n1 import os",
-    gone=("updated", "import"),
-    role="edits",
+    removed=("updated", "import"),
+    role="edit",
 )
 EDITS = Sample(
-    "written", "Applied 6 edits to a.py:\n1. Replaced x", kept=("6 edits",), role="edits"
+    "file_change", "Applied 6 edits to a.py:\n1. Replaced x", kept=("6 edits",), role="edit"
 )
 SHORT = Sample("short", "Switched to branch\n  'tax'\n", kept=("Switched to branch; 'tax'",))
 REPORT = Sample(
     "reports",
     "The cart is\nempty. " + "It was looked at from all sides. " * 90,
     kept=("The cart is empty.",),
-    role="reports",
+    role="report",
 )
 LAUNCHED = Sample(
     "reports",
     "Async agent launched successfully.\nagentId: a1f\noutput_file: a1f.output",
     kept=("launched a1f",),
-    gone=("successfully", "output"),
-    role="reports",
+    removed=("successfully", "output"),
+    role="report",
 )
 WORKFLOW = Sample(
     "commands",
@@ -409,7 +409,7 @@ WORKFLOW = Sample(
     + "Lint\tRun\t2026-02-02T04:33:51.12Z src/cart.go:224:3: QF1003: use a switch\n"
     + "Lint\tRun\t2026-02-02T04:33:52.12Z ##[error]issues found\n",
     kept=("src/cart.go:224:3: QF1003: use a switch", "##[error]issues found"),
-    gone=("skip",),
+    removed=("skip",),
 )
 OTHER = Sample("others", "Weather: rain\n" * 90, kept=("Weather: rain",), role="other")
 
@@ -434,7 +434,7 @@ struct Line {
         *("func (c *Cart) Close()", "pub fn open(path: &str) -> Cart", "interface Priced"),
         "rate(String land)",
     ),
-    gone=("total += 1", "import os"),
+    removed=("total += 1", "import os"),
     role="code",
 )
 SCRIPT = Sample(

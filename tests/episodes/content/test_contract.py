@@ -1,91 +1,95 @@
-"""What every content type promises."""
+"""The contract of every content type."""
 
 import polars as pl
 import pytest
 
 from tests.episodes.content.samples import SAMPLES, Sample, frame
-from turnetl.episodes.content import BLOCKS, OUTCOMES, ContentType, condense, detect
+from turnetl.episodes.content import BLOCKS, RESULTS, ContentType, condense, detect
 
-KINDS = {kind.name: kind for kind in (*OUTCOMES, *BLOCKS)}
-HARD = (
+TYPES = {one.name: one for one in (*RESULTS, *BLOCKS)}
+LARGE = (
     "x" * 5_000_000,
     "at a.b(c:1) " * 400_000,
     '{"a":' * 1_000_000,
     'File "a", line 1, in b error: 1 failed ' * 100_000,
 )
-"""One line each, of 4 MB and more."""
+"""One line each, of at least 4 MB."""
 PLAIN = ("", " ", "\n\n", "ok", "a\nb", "ä\x00ö", "error", "}{", "@@ -1 +1 @@", "Traceback", "{}")
 
-each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+each_type = pytest.mark.parametrize("content_type", TYPES.values(), ids=TYPES)
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=str)
 
 
-def kinds_of(sample: Sample) -> tuple[ContentType, ...]:
-    return BLOCKS if sample.role == "code" else OUTCOMES
+def types_for(sample: Sample) -> tuple[ContentType, ...]:
+    return BLOCKS if sample.role == "code" else RESULTS
 
 
-def short(sample: Sample) -> str:
-    return str(condense(frame(sample), kinds_of(sample))[0])
+def condensed(sample: Sample) -> str:
+    return str(condense(frame(sample), types_for(sample))[0])
 
 
-def test_every_kind_has_samples() -> None:
-    assert {sample.kind for sample in SAMPLES} == set(KINDS)
-
-
-@each_sample
-def test_a_text_is_of_its_kind(sample: Sample) -> None:
-    assert detect(frame(sample), kinds_of(sample))[0] == sample.kind
+def test_every_content_type_has_samples() -> None:
+    assert {sample.content_type for sample in SAMPLES} == set(TYPES)
 
 
 @each_sample
-def test_what_a_kind_promises_is_kept_on_one_line_and_the_rest_is_gone(sample: Sample) -> None:
-    told = short(sample)
-    assert [words for words in sample.kept if words not in told] == [], told
-    assert [words for words in sample.gone if words in told] == [], told
-    assert "\n" not in told
+def test_a_text_is_detected_as_its_content_type(sample: Sample) -> None:
+    assert detect(frame(sample), types_for(sample))[0] == sample.content_type
 
 
 @each_sample
-def test_a_text_gets_never_longer_but_for_the_marks_between_its_lines(sample: Sample) -> None:
-    assert len(short(sample)) <= len(sample.text) + sample.text.count("\n")
+def test_the_expected_phrases_are_kept_on_one_line_and_the_others_are_removed(
+    sample: Sample,
+) -> None:
+    text = condensed(sample)
+    assert [phrase for phrase in sample.kept if phrase not in text] == [], text
+    assert [phrase for phrase in sample.removed if phrase in text] == [], text
+    assert "\n" not in text
 
 
-@each_kind
-def test_no_text_breaks_a_kind_and_what_is_blank_stays_blank(kind: ContentType) -> None:
-    texts = [Sample(kind.name, text, role=role) for text in PLAIN for role in ("runs", "code")]
+@each_sample
+def test_a_text_never_gets_longer_except_for_line_separators(sample: Sample) -> None:
+    assert len(condensed(sample)) <= len(sample.text) + sample.text.count("\n")
+
+
+@each_type
+def test_no_text_is_an_error_and_a_blank_text_stays_blank(content_type: ContentType) -> None:
+    texts = [
+        Sample(content_type.name, text, role=role) for text in PLAIN for role in ("run", "code")
+    ]
     rows = frame(*texts)
-    told = rows.select(kind.matches.alias("told"), text=kind.condensed)
-    assert told.null_count().row(0) == (0, 0)
-    taken = condense(rows, (kind,))
-    assert taken.null_count() == 0
-    for before, after in zip(rows["text"], taken, strict=True):
+    evaluated = rows.select(content_type.matches.alias("matches"), text=content_type.condensed)
+    assert evaluated.null_count().row(0) == (0, 0)
+    texts_after = condense(rows, (content_type,))
+    assert texts_after.null_count() == 0
+    for before, after in zip(rows["text"], texts_after, strict=True):
         assert len(after) <= len(before) + before.count("\n")
         assert before.strip() or not after
 
 
-@each_kind
-def test_a_text_is_shortened_whatever_stands_beside_it(kind: ContentType) -> None:
-    alone = [condense(frame(sample), (kind,))[0] for sample in SAMPLES]
-    assert condense(frame(*SAMPLES), (kind,)).to_list() == alone
-    backwards = condense(frame(*reversed(SAMPLES)), (kind,))
+@each_type
+def test_a_text_is_condensed_independently_of_other_texts(content_type: ContentType) -> None:
+    alone = [condense(frame(sample), (content_type,))[0] for sample in SAMPLES]
+    assert condense(frame(*SAMPLES), (content_type,)).to_list() == alone
+    backwards = condense(frame(*reversed(SAMPLES)), (content_type,))
     assert backwards.to_list() == alone[::-1]
 
 
-@each_kind
-@pytest.mark.parametrize("text", HARD, ids=lambda text: str(text[:12]))
-def test_one_line_of_megabytes_ends_in_a_short_line(kind: ContentType, text: str) -> None:
-    rows = frame(Sample(kind.name, text))
-    told = rows.select(kind.matches.alias("told"), text=kind.condensed)
-    assert len(told["text"][0]) < 3000
+@each_type
+@pytest.mark.parametrize("text", LARGE, ids=lambda text: str(text[:12]))
+def test_a_line_of_megabytes_becomes_a_short_line(content_type: ContentType, text: str) -> None:
+    rows = frame(Sample(content_type.name, text))
+    evaluated = rows.select(content_type.matches.alias("matches"), text=content_type.condensed)
+    assert len(evaluated["text"][0]) < 3000
 
 
-@each_kind
-def test_no_kind_calls_python_for_each_row(kind: ContentType) -> None:
-    assert not calls_python(kind.matches)
-    assert not calls_python(kind.condensed)
+@each_type
+def test_no_content_type_calls_python_for_each_row(content_type: ContentType) -> None:
+    assert not calls_python(content_type.matches)
+    assert not calls_python(content_type.condensed)
 
 
-def test_a_call_of_python_would_be_seen() -> None:
+def test_a_call_of_python_is_detected() -> None:
     assert calls_python(pl.col("text").map_elements(str.upper, return_dtype=pl.String))
 
 
@@ -93,7 +97,7 @@ def calls_python(expression: pl.Expr) -> bool:
     return "python_udf" in str(expression)
 
 
-def test_the_first_kind_that_takes_a_text_shortens_it() -> None:
+def test_the_first_matching_content_type_condenses_a_text() -> None:
     one = ContentType("one", pl.col("text") == "a", pl.lit("1"))
     two = ContentType("two", pl.lit(value=True), pl.lit("2"))
     rows = frame(Sample("", "a"), Sample("", "b"), Sample("", "a"))
@@ -102,6 +106,6 @@ def test_the_first_kind_that_takes_a_text_shortens_it() -> None:
     assert condense(rows, (one,)).to_list() == ["1", "", "1"]
 
 
-def test_a_kind_that_makes_a_text_longer_is_not_believed() -> None:
+def test_a_condensed_text_that_is_longer_is_replaced_by_the_text() -> None:
     longer = ContentType("longer", pl.lit(value=True), pl.lit("much longer than that"))
     assert condense(frame(Sample("", "a\n\n b")), (longer,)).to_list() == ["a; b"]

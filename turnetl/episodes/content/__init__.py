@@ -1,7 +1,7 @@
-"""Content types: one module each, in the order in which they are asked.
+"""Content types: one module each, in order of precedence.
 
-A new kind is a module with a `ContentType` and a place in one of these lists; the contract test in
-tests/episodes/content runs it with all others.
+To add one, write a module with a `ContentType` and add it to one of these tuples; the contract test
+in tests/episodes/content covers it then.
 """
 
 from turnetl.episodes.content.base import INPUT_COLUMNS, ContentType, condense, detect
@@ -13,9 +13,9 @@ from turnetl.episodes.content.logs import LOGS
 from turnetl.episodes.content.tool_output import DISCARDED, DISPLAYED, FILE_CHANGE, SEARCH_RESULT
 from turnetl.episodes.content.traces import TRACES
 
-__all__ = ["BLOCKS", "DISCARDED", "INPUT_COLUMNS", "OUTCOMES", "ContentType", "condense", "detect"]
+__all__ = ["BLOCKS", "DISCARDED", "INPUT_COLUMNS", "RESULTS", "ContentType", "condense", "detect"]
 
-OUTCOMES = (
+RESULTS = (
     REFUSED,
     DISPLAYED,
     SEARCH_RESULT,
@@ -30,7 +30,8 @@ OUTCOMES = (
     COMMANDS,
     OTHERS,
 )
-"""Kinds of what came of a call. Every text finds one."""
+"""Content types of tool results. Every text matches one."""
 
 BLOCKS = (TRACES, JSON, DIFFS, LOGS, CODE)
-"""Kinds of long blocks in what an agent wrote. Every text of the role `code` finds one."""
+"""Content types of long code blocks in an agent's text. Every text of the role `code` matches
+one."""

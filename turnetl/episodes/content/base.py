@@ -1,8 +1,7 @@
-"""The seam of content types: what a kind of text is told by, and what of it is kept.
+"""The interface of content types: how a type is detected, and what of its texts is kept.
 
-A kind is two expressions over the columns of `INPUT_COLUMNS`. The first kind that takes a text
-shortens it; each kind reads only what the kinds before it left over, so those that cost little come
-first.
+A content type is two expressions over `INPUT_COLUMNS`. The first type that matches a text condenses
+it. Each type is evaluated only on texts that no earlier type matched, so cheap types come first.
 """
 
 from collections.abc import Sequence
@@ -18,16 +17,17 @@ INPUT_COLUMNS = pl.Schema(
         "cwd": pl.String,
     }
 )
-"""What a kind may look at: the text; its role (of `turnetl.episodes.tool_roles`, or `code`);
-whether the call failed; the folder that the turn stands in, with no slash at its end, or blank."""
+"""The columns that a content type can read: the text; its role (of `tool_roles.role`, or `code`);
+whether the call failed; the turn's workdir without a final slash, or an empty string."""
 
 LINE_CHARS = 240
-"""Characters of a line that are kept."""
+"""Maximum characters kept of a line."""
 
-_BLANKS = r"[ \t\r\n]{2,}|[\t\r\n]"
-"""What one blank stands for as well; a pattern that leaves single blanks alone copies nothing."""
-_INSTANT = r"\x{feff}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.,]+(?:Z|[+-][0-9:]{5})[ \t]"
-"""A time that a program writes before each of its lines."""
+_WHITESPACE = r"[ \t\r\n]{2,}|[\t\r\n]"
+"""Whitespace to replace by one blank. It does not match single blanks: polars then does not copy
+texts that contain no other whitespace."""
+_TIMESTAMP = r"\x{feff}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.,]+(?:Z|[+-][0-9:]{5})[ \t]"
+"""The time that a program writes before each of its lines."""
 
 TEXT, ROLE, FAILED, CWD = (pl.col(name) for name in INPUT_COLUMNS.names())
 
@@ -38,77 +38,80 @@ class ContentType:
 
     name: str
     matches: pl.Expr
-    """True for the texts that are of this kind; never null."""
+    """True for texts of this type; never null."""
     condensed: pl.Expr
-    """What of such a text is kept, on one line; never null."""
+    """What is kept of such a text, on one line; never null."""
 
 
-def condense(texts: pl.DataFrame, kinds: Sequence[ContentType]) -> pl.Series:
-    """Return `text`, one a row: what the first kind that takes it keeps.
+def condense(texts: pl.DataFrame, types: Sequence[ContentType]) -> pl.Series:
+    """Return `text`, one per row: what the first matching type keeps.
 
-    Never longer than the lines of the text with `; ` between them. A text that no kind takes is
-    left out.
+    It is never longer than the lines of the text joined by `; `. A text that no type matches
+    becomes an empty string.
 
     Args:
-        texts: rows with the columns of `INPUT_COLUMNS`.
-        kinds: in the order in which they are asked.
+        texts: rows with the columns `INPUT_COLUMNS`.
+        types: in order of precedence.
     """
-    rest = texts.with_row_index("place")
-    done = []
-    for kind in kinds:
-        asked = rest.with_columns(kind.matches.alias("mine"))
-        if not asked["mine"].any():
+    rest = texts.with_row_index("position")
+    condensed = []
+    for content_type in types:
+        marked = rest.with_columns(content_type.matches.alias("matches"))
+        if not marked["matches"].any():
             continue
-        mine, rest = (asked.filter(own).drop("mine") for own in (pl.col("mine"), ~pl.col("mine")))
-        short = kind.condensed.str.strip_chars().alias("short")
-        done.append(_never_longer(mine.select("place", "text", short)))
+        matching = marked.filter("matches").drop("matches")
+        rest = marked.filter(~pl.col("matches")).drop("matches")
+        short = content_type.condensed.str.strip_chars().alias("condensed")
+        condensed.append(_never_longer(matching.select("position", "text", short)))
         if rest.is_empty():
             break
-    left_out = rest.select("place", pl.lit("").alias("text"))
-    return pl.concat([*done, left_out]).sort("place")["text"]
+    unmatched = rest.select("position", pl.lit("").alias("text"))
+    return pl.concat([*condensed, unmatched]).sort("position")["text"]
 
 
-def detect(texts: pl.DataFrame, kinds: Sequence[ContentType]) -> pl.Series:
-    """Return `kind`, one a row: the name of the first kind that takes it, or null."""
-    named = [pl.when(kind.matches).then(pl.lit(kind.name)) for kind in kinds]
-    return texts.select(pl.coalesce(*named).alias("kind"))["kind"]
+def detect(texts: pl.DataFrame, types: Sequence[ContentType]) -> pl.Series:
+    """Return `content_type`, one per row: the name of the first type that matches, or null."""
+    names = [pl.when(one.matches).then(pl.lit(one.name)) for one in types]
+    return texts.select(pl.coalesce(*names).alias("content_type"))["content_type"]
 
 
 def matching_lines(text: pl.Expr, pattern: str) -> pl.Expr:
-    """Return the lines that a pattern matches, each once."""
+    """Return the lines that a pattern matches, without duplicates."""
     return text.str.extract_all(pattern).list.unique(maintain_order=True)
 
 
-def tidy_line(line: pl.Expr, room: int = LINE_CHARS) -> pl.Expr:
-    """Return a line that is not too long, with single blanks."""
-    plain = line.str.replace_all(_INSTANT, "").str.strip_chars()
-    return truncate(plain.str.replace_all(_BLANKS, " "), room)
+def tidy_line(line: pl.Expr, max_chars: int = LINE_CHARS) -> pl.Expr:
+    """Return a line truncated, with single blanks and without a leading timestamp."""
+    plain = line.str.replace_all(_TIMESTAMP, "").str.strip_chars()
+    return truncate(plain.str.replace_all(_WHITESPACE, " "), max_chars)
 
 
-def join_lines(found: pl.Expr, room: int = LINE_CHARS) -> pl.Expr:
-    """Return lines as one, tidy, each once; blank ones fall away."""
-    told = tidy_line(pl.element(), room).replace("", None).drop_nulls()
-    return found.list.eval(told.unique(maintain_order=True)).list.join("; ")
+def join_lines(lines: pl.Expr, max_chars: int = LINE_CHARS) -> pl.Expr:
+    """Return tidy lines as one, without duplicates and blank lines."""
+    tidied = tidy_line(pl.element(), max_chars).replace("", None).drop_nulls()
+    return lines.list.eval(tidied.unique(maintain_order=True)).list.join("; ")
 
 
 def flatten(text: pl.Expr) -> pl.Expr:
-    """Return a short text whole, its lines behind one another, each once."""
+    """Return all lines of a short text as one, without duplicates."""
     return join_lines(text.str.split("\n"))
 
 
-def truncate(text: pl.Expr, room: int) -> pl.Expr:
-    """Return the head of a text, with `...` where something is left out."""
-    return pl.when(text.str.len_chars() > room).then(text.str.head(room) + "...").otherwise(text)
+def truncate(text: pl.Expr, max_chars: int) -> pl.Expr:
+    """Return the head of a text, with `...` if the rest is removed."""
+    is_long = text.str.len_chars() > max_chars
+    return pl.when(is_long).then(text.str.head(max_chars) + "...").otherwise(text)
 
 
 def _never_longer(texts: pl.DataFrame) -> pl.DataFrame:
-    """Return `place` and `text`: what is kept, or all there is if that is shorter."""
-    short, flat = pl.col("short"), TEXT.str.strip_chars().str.replace_all(r"\s*\n\s*", "; ")
-    # Bytes are counted already; characters only where there may be too many.
-    fits = short.str.len_bytes() <= TEXT.str.len_bytes()
+    """Return `position` and `text`: the condensed text, or the whole text if that is shorter."""
+    condensed = pl.col("condensed")
+    flat = TEXT.str.strip_chars().str.replace_all(r"\s*\n\s*", "; ")
+    # The length in bytes is free; characters are counted only where the bytes do not decide.
+    fits = condensed.str.len_bytes() <= TEXT.str.len_bytes()
     if texts.select(fits.all()).item():
-        return texts.select("place", text="short")
-    kept = texts.filter(fits).select("place", text="short")
-    room = TEXT.str.len_chars() + TEXT.str.count_matches("\n", literal=True)
-    shorter = pl.when(short.str.len_chars() <= room).then(short).otherwise(flat)
-    return pl.concat([kept, texts.filter(~fits).select("place", text=shorter)])
+        return texts.select("position", text="condensed")
+    fitting = texts.filter(fits).select("position", text="condensed")
+    max_chars = TEXT.str.len_chars() + TEXT.str.count_matches("\n", literal=True)
+    shorter = pl.when(condensed.str.len_chars() <= max_chars).then(condensed).otherwise(flat)
+    return pl.concat([fitting, texts.filter(~fits).select("position", text=shorter)])

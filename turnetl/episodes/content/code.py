@@ -1,4 +1,4 @@
-"""Code: its length and the signatures in it, or where there are none its first lines."""
+"""Code: its number of lines and its signatures, or its first lines if it has no signature."""
 
 import polars as pl
 
@@ -10,31 +10,29 @@ _SIGNATURE = (
     r"(?:def|class|func|function\*?|fn|interface|struct|enum|trait|impl|type|module|namespace|record"
     r"|object|protocol|extension|CREATE (?:TABLE|INDEX|VIEW|FUNCTION)|const [\w$]+ = (?:async )?\("
     r"|macro_rules!) *[\w$(\"`][^\n]*"
-    # Methods of Java, C# and C++ have no word of their own.
+    # Methods of Java, C# and C++ have no keyword.
     r"|^[ \t]*(?:public|private|protected|static) [\w<>\[\], ?]+ \w+\([^\n]*"
     r"|^export const [^\n]*"
 )
-_LINE = 110
-_SIGNATURES = 12
-_HEAD = 6
+_LINE_CHARS = 110
+_MAX_SIGNATURES = 12
+_MAX_HEAD = 6
 
 
-def _shortened() -> pl.Expr:
-    """Return signatures; of what has none (a script, a table, settings) the first lines."""
-    found = _lines(TEXT.str.extract_all(_SIGNATURE), _SIGNATURES)
-    head = _lines(TEXT.str.split("\n"), _HEAD)
-    kept = pl.when(found.list.len() > 0).then(found).otherwise(head)
-    count = pl.format(
-        "{} lines: ", TEXT.str.strip_chars().str.count_matches("\n", literal=True) + 1
-    )
-    return count + join_lines(kept)
+def _condensed() -> pl.Expr:
+    """Return signatures; of a text without any (a script, a table, settings) the first lines."""
+    signatures = _first_lines(TEXT.str.extract_all(_SIGNATURE), _MAX_SIGNATURES)
+    head = _first_lines(TEXT.str.split("\n"), _MAX_HEAD)
+    lines = pl.when(signatures.list.len() > 0).then(signatures).otherwise(head)
+    breaks = TEXT.str.strip_chars().str.count_matches("\n", literal=True)
+    return pl.format("{} lines: ", breaks + 1) + join_lines(lines)
 
 
-def _lines(found: pl.Expr, count: int) -> pl.Expr:
-    line = pl.element().str.replace_all(r"\s+", " ").str.strip_chars(" {:;\\")
-    told = found.list.eval(truncate(line, _LINE))
-    said = told.list.eval(pl.element().filter(pl.element() != ""))
-    return said.list.unique(maintain_order=True).list.head(count)
+def _first_lines(lines: pl.Expr, count: int) -> pl.Expr:
+    plain = pl.element().str.replace_all(r"\s+", " ").str.strip_chars(" {:;\\")
+    truncated = lines.list.eval(truncate(plain, _LINE_CHARS))
+    not_blank = truncated.list.eval(pl.element().filter(pl.element() != ""))
+    return not_blank.list.unique(maintain_order=True).list.head(count)
 
 
-CODE = ContentType("code", ROLE == "code", _shortened())
+CODE = ContentType("code", ROLE == "code", _condensed())

@@ -1,4 +1,4 @@
-"""What a program wrote: of a command that ran, failures and totals; of a call that failed, why."""
+"""Output of programs: failures and totals of a command, the reason of a call that failed."""
 
 import polars as pl
 
@@ -10,101 +10,100 @@ from turnetl.episodes.content.base import (
     ContentType,
     flatten,
     join_lines,
+    matching_lines,
     tidy_line,
     truncate,
 )
-from turnetl.episodes.content.base import matching_lines as lines_of
 
-_FIRST, _LAST, _ERRORS = 5, 4, 3
-"""Lines that are kept: the first and the last failures, and what may be the reason."""
-_BEGIN, _END = 2, 5
-"""Lines of totals that are kept."""
-_SHORT, _FEW = 240, 4
-"""Characters and line breaks of an outcome that is kept whole."""
-_REPORT, _OTHER = 1500, 300
-"""Characters of prose and of anything else that are kept."""
+_FIRST_FAILURES, _LAST_FAILURES, _CAUSES = 5, 4, 3
+"""Lines kept: the first and the last failures, and possible causes."""
+_FIRST_TOTALS, _LAST_TOTALS = 2, 5
+"""Lines kept of totals."""
+_SHORT_CHARS, _SHORT_BREAKS = 240, 4
+"""Maximum characters and line breaks of a result that is kept whole."""
+_REPORT_CHARS, _OTHER_CHARS = 1500, 300
+"""Characters kept of a report, and of a result of no other type."""
 _REJECTED = "The user doesn't want to "
 _LAUNCHED, _AGENT = "Async agent launched", r"agentId: ([0-9A-Za-z-]+)"
 _REFUSED = "tool use rejected by the user"
-_FAILED, _ENDED = (
-    output_lines.whole_line(output_lines.FAILURE),
-    output_lines.whole_line(output_lines.TOTAL),
-)
-_SAYS_LITTLE = r"\(cached\)|no test files|(?-u:\b)(?:INFO|DEBUG|TRACE)(?-u:\b)"
+_FAILURE = output_lines.whole_line(output_lines.FAILURE)
+_TOTAL = output_lines.whole_line(output_lines.TOTAL)
+_CAUSE = output_lines.whole_line(output_lines.ERROR_CAUSE)
+_UNINFORMATIVE = r"\(cached\)|no test files|(?-u:\b)(?:INFO|DEBUG|TRACE)(?-u:\b)"
 
 
-def _ran() -> pl.Expr:
-    return pl.coalesce(_told(_failures(), _ends_of_totals()), _ends())
+def _command_output() -> pl.Expr:
+    return pl.coalesce(_joined_or_null(_failures(), _totals()), _first_and_last_line())
 
 
-def _why() -> pl.Expr:
-    weak = lines_of(TEXT, output_lines.whole_line(output_lines.ERROR_CAUSE)).list.head(_ERRORS)
-    return pl.coalesce(_told(_failures(), weak, _ends_of_totals()), tidy_line(_first()))
+def _failure_reason() -> pl.Expr:
+    causes = matching_lines(TEXT, _CAUSE).list.head(_CAUSES)
+    lines = _joined_or_null(_failures(), causes, _totals())
+    return pl.coalesce(lines, tidy_line(_first_line()))
 
 
 def _failures() -> pl.Expr:
-    return _ends_of(_lines(_FAILED), _FIRST, _LAST)
+    return _ends(_informative_lines(_FAILURE), _FIRST_FAILURES, _LAST_FAILURES)
 
 
-def _ends_of_totals() -> pl.Expr:
-    """Return what a list of totals begins and ends with."""
-    return _ends_of(_lines(_ENDED), _BEGIN, _END)
+def _totals() -> pl.Expr:
+    return _ends(_informative_lines(_TOTAL), _FIRST_TOTALS, _LAST_TOTALS)
 
 
-def _ends_of(found: pl.Expr, first: int, last: int) -> pl.Expr:
-    """Return the first lines and the last ones; some twice where there are few."""
-    # Taken at once: what an expression uses twice, it works out twice.
-    places = [*range(first), *range(-last, 0)]
-    return found.list.gather(places, null_on_oob=True)
+def _ends(lines: pl.Expr, first: int, last: int) -> pl.Expr:
+    """Return the first and the last lines; some occur twice if there are few."""
+    # One gather, because polars evaluates an expression at each use.
+    indexes = [*range(first), *range(-last, 0)]
+    return lines.list.gather(indexes, null_on_oob=True)
 
 
-def _lines(pattern: str) -> pl.Expr:
-    told = pl.element().filter(~pl.element().str.contains(_SAYS_LITTLE))
-    return lines_of(TEXT, pattern).list.eval(told)
+def _informative_lines(pattern: str) -> pl.Expr:
+    informative = pl.element().filter(~pl.element().str.contains(_UNINFORMATIVE))
+    return matching_lines(TEXT, pattern).list.eval(informative)
 
 
-def _told(*found: pl.Expr) -> pl.Expr:
-    """Return the lines as one, or null if there are none."""
-    return join_lines(pl.concat_list(*found)).replace("", None)
+def _joined_or_null(*lines: pl.Expr) -> pl.Expr:
+    return join_lines(pl.concat_list(*lines)).replace("", None)
 
 
-def _first() -> pl.Expr:
+def _first_line() -> pl.Expr:
     return TEXT.str.strip_chars_start().str.extract(r"\A[^\n]*", 0).fill_null("")
 
 
-def _ends() -> pl.Expr:
-    """Return the first and the last line, where nothing else tells what came of a command."""
+def _first_and_last_line() -> pl.Expr:
+    """Return both, for a command whose output has neither failures nor totals."""
     last = TEXT.str.strip_chars_end().str.extract(r"[^\n]*\z", 0).fill_null("")
-    return join_lines(pl.concat_list(_first(), last))
+    return join_lines(pl.concat_list(_first_line(), last))
 
 
 def _report() -> pl.Expr:
-    """Return what was found; of an agent that works on there is nothing yet but its name."""
-    prose = truncate(TEXT.str.replace_all(r"\s+", " "), _REPORT)
-    name = pl.format("launched {}", TEXT.str.extract(_AGENT)).fill_null("")
-    return pl.when(TEXT.str.starts_with(_LAUNCHED)).then(name).otherwise(prose)
+    """Return the findings; of an agent that still runs only its id."""
+    prose = truncate(TEXT.str.replace_all(r"\s+", " "), _REPORT_CHARS)
+    launched = pl.format("launched {}", TEXT.str.extract(_AGENT)).fill_null("")
+    return pl.when(TEXT.str.starts_with(_LAUNCHED)).then(launched).otherwise(prose)
 
 
 REFUSED = ContentType("refused", FAILED & TEXT.str.starts_with(_REJECTED), pl.lit(_REFUSED))
-"""A call that the person did not allow; why stands among the person's words."""
+"""A call that the user rejected; the reason is in what the user typed."""
 
 SHORT = ContentType(
     "short",
-    (TEXT.str.len_chars() <= _SHORT) & (TEXT.str.count_matches("\n", literal=True) <= _FEW),
+    (TEXT.str.len_chars() <= _SHORT_CHARS)
+    & (TEXT.str.count_matches("\n", literal=True) <= _SHORT_BREAKS),
     flatten(TEXT),
 )
-"""What is short is kept whole, whatever it is."""
+"""A short result is kept whole, whatever it is."""
 
-ERRORS = ContentType("errors", FAILED, _why())
+ERRORS = ContentType("errors", FAILED, _failure_reason())
 """A call that failed."""
 
-COMMANDS = ContentType("commands", ROLE == "runs", _ran())
-"""A command that ended well, or says in its output only that it did not."""
+COMMANDS = ContentType("commands", ROLE == "run", _command_output())
+"""A command that succeeded, or that reports its failure only in its output."""
 
-REPORTS = ContentType("reports", ~FAILED & (ROLE == "reports"), _report())
-"""What a subagent found, or a page says."""
+REPORTS = ContentType("reports", ~FAILED & (ROLE == "report"), _report())
+"""The findings of a subagent, or a web page."""
 
 OTHERS = ContentType(
-    "others", pl.lit(value=True), truncate(TEXT.str.replace_all(r"\s+", " "), _OTHER)
+    "others", pl.lit(value=True), truncate(TEXT.str.replace_all(r"\s+", " "), _OTHER_CHARS)
 )
-"""What no other kind takes."""
+"""Results that no other type matches."""

@@ -1,12 +1,13 @@
-"""The lines of a program's output that matter, whatever program it was.
+"""Patterns for the lines that matter in the output of any program.
 
-Classes and word borders are those of ASCII: with Unicode's borders a pattern costs thirty times as
-much on texts that hold anything else.
+Character classes and word boundaries are ASCII: with Unicode boundaries a pattern is thirty times
+slower on texts that contain other characters.
 """
 
 _B = r"(?-u:\b)"
-
+"""A word boundary."""
 _S = r"[^ \t\n]"
+"""A visible character."""
 
 FAILURE = "|".join(
     (
@@ -23,7 +24,7 @@ FAILURE = "|".join(
         r" \([a-z]{4,}\)$",
     )
 )
-"""A part of a line that tells of something that went wrong."""
+"""Part of a line that reports a failure."""
 
 _COUNTED = (
     "pass(?:ed|ing)|fail(?:ed|ing)|skipped|tests?|examples?|assertions?|issues?|insertions?"
@@ -43,16 +44,16 @@ TOTAL = "|".join(
         r"[Cc]overage|[Ll]istening on|localhost:[0-9]",
     )
 )
-"""A part of a line that tells what came of it all: totals, commits, versions, addresses."""
+"""Part of a line that reports an outcome: totals, commits, versions, addresses."""
 
 ERROR_CAUSE = (
     r"(?i-u:error|exception|fail(?:ed|ure|s|:)|fatal|panic|denied|refused|not found|no such"
     r"|undefined|cannot|can't|unable|traceback|timed? ?out|conflict|invalid|missing"
     r"|exit(?:ed with)? code:? [1-9])"
 )
-"""A part of a line that tells why a call failed."""
+"""Part of a line that may say why a call failed; broader than `FAILURE`."""
 
 
 def whole_line(part: str) -> str:
-    """Return the pattern of the lines that hold such a part."""
+    """Return a pattern that matches the lines that contain `part`."""
     return rf"(?m)^[^\n]*(?:{part})[^\n]*$"

@@ -1,4 +1,4 @@
-"""What a tool only showed to the model: that it was called is enough."""
+"""Results that only display something to the model: usually the call itself is enough."""
 
 import polars as pl
 
@@ -10,61 +10,67 @@ from turnetl.episodes.content.base import (
     ContentType,
     flatten,
     join_lines,
+    matching_lines,
     tidy_line,
 )
-from turnetl.episodes.content.base import matching_lines as lines_of
 
-_SHORT, _LOOKED_THROUGH = 120, 400
-"""Characters of an answer to a question (a count, a version, that there is none), and of one in
-which a failure would be seen."""
-_NOTHING = r"No such file|[Nn]ot found|[Dd]enied|^fatal:|[Ee]xit [Cc]ode: [1-9]"
-_AT = r"(?:[^ \t\n:]+:)?[0-9]+:"
-_HIT = rf"(?m)^{_AT}[^\n]*|^[^ \t\n:]+/[^ \t\n:/]+\.[A-Za-z0-9]+$"
-"""What a search found: `path:line:text`, `line:text` in a single file, or a path alone."""
-_HITS, _FIRST = 5, 100
-"""Hits that are told, and characters of the first, which is told with its text."""
+_SHORT_CHARS, _SEARCHED_CHARS = 120, 400
+"""Maximum characters of a short result (a count, a version, no match), and of one that is searched
+for failures."""
+_NO_RESULT = r"No such file|[Nn]ot found|[Dd]enied|^fatal:|[Ee]xit [Cc]ode: [1-9]"
+_LOCATION = r"(?:[^ \t\n:]+:)?[0-9]+:"
+_MATCH = rf"(?m)^{_LOCATION}[^\n]*|^[^ \t\n:]+/[^ \t\n:/]+\.[A-Za-z0-9]+$"
+"""A match of a search: `path:line:text`, `line:text` in a single file, or a path alone."""
+_MAX_MATCHES, _LINE_CHARS = 5, 100
+"""Matches kept, and maximum characters of the first, which is kept with its text."""
 _CREATED = r"^(?:File created|Created|Successfully created)|\nA [^ ]"
-_USUAL = r"^(?:The file |Edit applied|Success\. Updated|Wrote file|\s*$)"
-_SHOWS = ~FAILED & ROLE.is_in(["reads", "looks"])
+_CONFIRMATION = r"^(?:The file |Edit applied|Success\. Updated|Wrote file|\s*$)"
+_DISPLAYS = ~FAILED & ROLE.is_in(["read", "search"])
 
 
-def _written() -> pl.Expr:
-    """Return that a file is new; what else a tool says of its work in a short line."""
-    first = TEXT.str.extract(r"\A([^\n]*)").fill_null("")
-    said = pl.when(TEXT.str.contains(_USUAL)).then(pl.lit("")).otherwise(tidy_line(first, _SHORT))
-    return pl.when(TEXT.str.contains(_CREATED)).then(pl.lit("created")).otherwise(said)
+def _file_change() -> pl.Expr:
+    """Return `created` for a new file; otherwise what a short first line adds to a confirmation."""
+    first_line = TEXT.str.extract(r"\A([^\n]*)").fill_null("")
+    is_usual = TEXT.str.contains(_CONFIRMATION)
+    line = pl.when(is_usual).then(pl.lit("")).otherwise(tidy_line(first_line, _SHORT_CHARS))
+    return pl.when(TEXT.str.contains(_CREATED)).then(pl.lit("created")).otherwise(line)
 
 
-def _shown() -> pl.Expr:
+def _displayed() -> pl.Expr:
     return pl.when(DISCARDED).then(pl.lit("")).otherwise(flatten(TEXT))
 
 
-def _found() -> pl.Expr:
-    """Return what went wrong, where the text is too short for code; else what was found."""
-    short = pl.when(TEXT.str.len_chars() <= _LOOKED_THROUGH).then(TEXT).otherwise(pl.lit(""))
-    failures = join_lines(lines_of(short, output_lines.whole_line(_NOTHING)))
-    return pl.coalesce(failures.replace("", None), _places())
+def _search_result() -> pl.Expr:
+    """Return failures, if the text is too short to be code; otherwise the matches."""
+    is_short = TEXT.str.len_chars() <= _SEARCHED_CHARS
+    text = pl.when(is_short).then(TEXT).otherwise(pl.lit(""))
+    failures = join_lines(matching_lines(text, output_lines.whole_line(_NO_RESULT)))
+    return pl.coalesce(failures.replace("", None), _matches())
 
 
-def _places() -> pl.Expr:
-    """Return what a search found: the first hit, and of others the file with its folder and line.
+def _matches() -> pl.Expr:
+    """Return the first match, and of other matches the file with its folder and line.
 
-    What is found is what is worked on next; its text stands in the calls that do so.
+    The agent works on the matches next, so their text occurs in its following calls.
     """
-    found = TEXT.str.extract_all(_HIT).list.head(_HITS)
-    place = pl.element().str.replace(rf"^({_AT}).*", "$1").str.strip_chars_end(":")
-    others = found.list.slice(1).list.eval(place.str.replace(r"^.*/([^/]+/[^/]+)$", "$1"))
-    return join_lines(found.list.head(1).list.concat(others), _FIRST)
+    matches = TEXT.str.extract_all(_MATCH).list.head(_MAX_MATCHES)
+    location = pl.element().str.replace(rf"^({_LOCATION}).*", "$1").str.strip_chars_end(":")
+    others = matches.list.slice(1).list.eval(location.str.replace(r"^.*/([^/]+/[^/]+)$", "$1"))
+    return join_lines(matches.list.head(1).list.concat(others), _LINE_CHARS)
 
 
-DISCARDED = ~FAILED & (ROLE == "reads")
-"""Texts of which nothing is kept, so that nothing needs to read them."""
+DISCARDED = ~FAILED & (ROLE == "read")
+"""Texts of which nothing is kept, so that no expression needs to read them."""
 
-DISPLAYED = ContentType("shown", _SHOWS & (DISCARDED | (TEXT.str.len_chars() <= _SHORT)), _shown())
-"""Files and listings, of which nothing is kept; a short answer of a search or a command is."""
+DISPLAYED = ContentType(
+    "displayed",
+    _DISPLAYS & (DISCARDED | (TEXT.str.len_chars() <= _SHORT_CHARS)),
+    _displayed(),
+)
+"""Files and listings, of which nothing is kept; and short results of searches, which are kept."""
 
-SEARCH_RESULT = ContentType("found", _SHOWS, _found())
-"""What a search or a command that only shows has to say."""
+SEARCH_RESULT = ContentType("search_result", _DISPLAYS, _search_result())
+"""Results of searches and of commands that only display something."""
 
-FILE_CHANGE = ContentType("written", ~FAILED & (ROLE == "edits"), _written())
-"""That a file was changed; what was changed stands in the call."""
+FILE_CHANGE = ContentType("file_change", ~FAILED & (ROLE == "edit"), _file_change())
+"""Confirmation that a file was changed; the change itself is in the call."""

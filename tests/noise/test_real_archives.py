@@ -1,4 +1,4 @@
-"""What the rules mark in whole archives, each mark looked at by a person and found right."""
+"""What the rules mark in whole archives; a person reviewed each mark and found it correct."""
 
 from pathlib import Path
 
@@ -10,18 +10,18 @@ from turnetl import pipeline
 from turnetl.settings import Settings
 
 THANKS = r"(?i)^(?:oh, i see\. |great|perfect|i see|that's [a-z]+)?[,!.]*\s*thank"
-LOOKED_AT = {
+REVIEWED = {
     "acknowledgement": THANKS,
     "greeting": r"^(?:Goodbye|Have a nice day!|What is up\?)$",
     "harness": r"^Summarize this part of a conversation in 2-3 sentences",
     "no_answer": r"^wow error$",
     "repeat": r"^(?:Implement the following plan:|\[trimmed for fixture\]$)",
 }
-"""By rule, what the prompts say that it may mark in archives of real projects."""
+"""By rule, a pattern of the prompts that it may mark in archives of real projects."""
 
 
 def marks(archives: Path, lake: Path) -> pl.DataFrame:
-    """Return `noise` and `user_text` of every turn of the archives that a rule speaks against."""
+    """Return `noise` and `user_text` of every marked turn of the archives."""
     settings = Settings(lake=lake, jobs=1)
     pipeline.parse_archives([str(archives)], settings)
     pipeline.filter_turns(settings)
@@ -29,22 +29,22 @@ def marks(archives: Path, lake: Path) -> pl.DataFrame:
     return turns.drop_nulls("noise").collect()
 
 
-def test_of_the_samples_what_a_person_would_not_keep_is_marked_and_nothing_else(
+def test_exactly_the_noise_of_the_sample_archives_is_marked(
     tmp_path: Path,
 ) -> None:
-    said = marks(real.SAMPLES, tmp_path).sort("user_text").rows()
+    marked = marks(real.SAMPLES, tmp_path).sort("user_text").rows()
     rule = "acknowledgement"
-    assert said == [(rule, "ok"), (rule, "ok great"), (rule, "thanks")]
+    assert marked == [(rule, "ok"), (rule, "ok great"), (rule, "thanks")]
 
 
 @pytest.mark.archives
 @real.NEEDED
-def test_of_real_archives_nothing_is_marked_that_a_person_would_keep(tmp_path: Path) -> None:
+def test_nothing_worth_keeping_is_marked_in_real_archives(tmp_path: Path) -> None:
     marked = marks(real.ARCHIVES, tmp_path)
     wrong = [
         (rule, prompt)
         for rule, prompt in marked.iter_rows()
-        if not pl.Series([prompt]).str.contains(LOOKED_AT.get(rule, "^$")).item()
+        if not pl.Series([prompt]).str.contains(REVIEWED.get(rule, "^$")).item()
     ]
     assert wrong == []
-    assert set(marked["noise"]) == set(LOOKED_AT)
+    assert set(marked["noise"]) == set(REVIEWED)

@@ -1,4 +1,4 @@
-"""What a turn is mostly made of: the first kind that holds."""
+"""The kind of a turn: the first that applies."""
 
 from typing import Any, get_args
 
@@ -21,24 +21,24 @@ CODE = "```python\nprint(1)\n```\n"
 
 
 def kind(*calls: ToolCall, **fields: Any) -> str:
-    said: dict[str, Any] = {"user_text": "Go on.", "assistant_text": "Done.", **fields}
-    row = frames.turns(turn(tool_calls=calls, **said)).select(classify.TURN_KIND.alias("kind"))
+    texts: dict[str, Any] = {"user_text": "Go on.", "assistant_text": "Done.", **fields}
+    row = frames.turns(turn(tool_calls=calls, **texts)).select(classify.TURN_KIND.alias("kind"))
     return str(row.collect().item())
 
 
-def test_two_failed_calls_of_ten_are_many_and_one_is_not() -> None:
+def test_two_failed_calls_of_ten_make_a_turn_error_heavy_and_one_does_not() -> None:
     assert kind(*[FAILED] * 2, *[RUN] * 8) == classify.ERROR_HEAVY
     assert kind(*[FAILED] * 2, *[RUN] * 9) == classify.TOOL_HEAVY
     assert kind(FAILED, *[RUN] * 3) == classify.ORDINARY
 
 
-def test_a_turn_whose_only_call_failed_is_about_that() -> None:
+def test_a_turn_whose_only_call_failed_is_error_heavy() -> None:
     assert kind(FAILED) == classify.ERROR_HEAVY
     assert kind(FAILED, RUN) == classify.ORDINARY
 
 
 @pytest.mark.parametrize(
-    "outcome",
+    "result",
     [
         "Traceback (most recent call last):\n  File ...",
         "Exit code: 1",
@@ -47,12 +47,12 @@ def test_a_turn_whose_only_call_failed_is_about_that() -> None:
         "3 failed, 12 passed",
     ],
 )
-def test_a_command_whose_output_says_that_it_failed_has_failed(outcome: str) -> None:
-    said = tool("exec_command", "pytest", outcome)
-    assert kind(said, said, RUN) == classify.ERROR_HEAVY
+def test_a_command_whose_output_reports_a_failure_counts_as_failed(result: str) -> None:
+    failed = tool("exec_command", "pytest", result)
+    assert kind(failed, failed, RUN) == classify.ERROR_HEAVY
 
 
-def test_a_file_that_speaks_of_failure_has_not_failed() -> None:
+def test_a_file_that_mentions_a_failure_does_not_count_as_failed() -> None:
     log = tool("Read", "test.log", "3 failed, exit code: 1")
     assert kind(log, log, RUN) == classify.ORDINARY
     fine = tool("Bash", "pytest", "0 failed, exit code: 0")
@@ -68,55 +68,55 @@ def test_a_file_that_speaks_of_failure_has_not_failed() -> None:
         "goroutine 1 [running]:",
     ],
 )
-def test_a_stack_trace_that_the_person_shows_is_about_an_error(prompt: str) -> None:
+def test_a_stack_trace_in_the_prompt_makes_a_turn_error_heavy(prompt: str) -> None:
     assert kind(user_text=prompt) == classify.ERROR_HEAVY
 
 
-def test_a_failure_that_both_speak_of_is_what_the_turn_is_about() -> None:
+def test_a_failure_that_prompt_and_answer_mention_makes_a_turn_error_heavy() -> None:
     answer = "The error comes from the fixture; with it mended, nothing fails."
     assert kind(user_text="The tests are failing.", assistant_text=answer) == classify.ERROR_HEAVY
     assert kind(user_text="The tests are failing.") == classify.CONVERSATIONAL
     assert kind(user_text="Write tests.", assistant_text=answer) == classify.CONVERSATIONAL
 
 
-def test_what_stands_deep_in_a_long_plan_is_not_what_was_asked_about() -> None:
+def test_a_failure_mentioned_deep_in_a_long_prompt_does_not_count() -> None:
     plan = "Follow this plan. " * 100 + "Log every error."
     assert kind(user_text=plan, assistant_text="Errors, errors.") == classify.CONVERSATIONAL
 
 
-def test_three_edits_are_code_if_they_are_a_fifth_of_the_calls() -> None:
+def test_three_edits_make_a_turn_code_heavy_if_they_are_a_fifth_of_the_calls() -> None:
     assert kind(*[EDIT] * 3, *[READ] * 12) == classify.CODE_HEAVY
     assert kind(*[EDIT] * 3, *[READ] * 13) == classify.TOOL_HEAVY
     assert kind(*[EDIT] * 2, READ) == classify.ORDINARY
 
 
-def test_an_answer_of_code_is_code() -> None:
+def test_an_answer_of_code_makes_a_turn_code_heavy() -> None:
     assert kind(assistant_text=CODE * 3) == classify.CODE_HEAVY
     assert kind(assistant_text=CODE * 2) == classify.CONVERSATIONAL
     assert kind(assistant_text=f"```\n{'x = 1' * 400}\n```\n") == classify.CODE_HEAVY
     assert kind(assistant_text=CODE * 3 + "It is said in words. " * 10) == classify.CONVERSATIONAL
 
 
-def test_ten_calls_are_many_and_one_is_talk() -> None:
+def test_ten_calls_make_a_turn_tool_heavy_and_at_most_one_conversational() -> None:
     assert kind(*[RUN] * 10) == classify.TOOL_HEAVY
     assert kind(*[RUN] * 9) == classify.ORDINARY
     assert kind(RUN) == kind() == classify.CONVERSATIONAL
 
 
-def test_errors_come_before_code_and_code_before_calls() -> None:
+def test_errors_take_precedence_over_code_and_code_over_calls() -> None:
     assert kind(*[FAILED] * 4, *[EDIT] * 8) == classify.ERROR_HEAVY
     assert kind(*[EDIT] * 10) == classify.CODE_HEAVY
 
 
-def test_a_turn_of_nothing_has_a_kind() -> None:
+def test_an_empty_turn_has_a_kind() -> None:
     assert kind(user_text="", assistant_text="") == classify.CONVERSATIONAL
 
 
-def test_a_config_may_name_the_kinds_that_there_are_and_no_others() -> None:
+def test_a_config_accepts_exactly_the_existing_kinds() -> None:
     assert get_args(Kind) == classify.KINDS
 
 
-def test_the_table_has_the_kind_of_every_turn() -> None:
+def test_the_table_contains_the_kind_of_every_turn() -> None:
     table = episode_table(frames.turns(turn("a"), turn("b", tool_calls=(FAILED, FAILED))))
     assert dict(table.select("prompt_id", "kind").iter_rows()) == {
         "a": classify.CONVERSATIONAL,
@@ -126,7 +126,7 @@ def test_the_table_has_the_kind_of_every_turn() -> None:
 
 @pytest.mark.archives
 @real.NEEDED
-def test_of_the_turns_of_real_agents_no_kind_has_more_than_a_half(
+def test_no_kind_has_more_than_half_of_the_turns_of_real_agents(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     lake = Lake(tmp_path_factory.mktemp("lake"))

@@ -1,4 +1,4 @@
-"""Rules that a person wrote: what they mark, and what is said of those that make no sense."""
+"""Rules that the user wrote: what they mark, and the errors of invalid ones."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +15,11 @@ from turnetl.model import Turn
 from turnetl.noise import patterns
 
 EXAMPLE = Path(__file__).parents[2] / "data" / "rules.toml"
-Reads = Callable[[str], tuple[noise.NoiseRule, ...]]
+ReadRules = Callable[[str], tuple[noise.NoiseRule, ...]]
 
 
 @pytest.fixture
-def reads(tmp_path: Path) -> Reads:
+def read_toml(tmp_path: Path) -> ReadRules:
     def read(content: str) -> tuple[noise.NoiseRule, ...]:
         path = tmp_path / "rules.toml"
         path.write_text(content, "utf-8")
@@ -28,8 +28,8 @@ def reads(tmp_path: Path) -> Reads:
     return read
 
 
-def rule(said: str) -> str:
-    return f'[rules.mine]\nwhy = "They are noise."\n{said}\n'
+def rule(conditions: str) -> str:
+    return f'[rules.mine]\nwhy = "They are noise."\n{conditions}\n'
 
 
 def marks(rules: tuple[noise.NoiseRule, ...], *turns: Turn) -> list[str | None]:
@@ -39,21 +39,21 @@ def marks(rules: tuple[noise.NoiseRule, ...], *turns: Turn) -> list[str | None]:
 BOT = turn(user_text="Release v12", git_branch="release/12")
 
 
-def test_all_that_stands_in_a_rule_must_hold(reads: Reads) -> None:
-    rules = reads(rule("user_text = '^Release v\\d+'\ngit_branch = '^release/'"))
+def test_every_condition_of_a_rule_must_match(read_toml: ReadRules) -> None:
+    rules = read_toml(rule("user_text = '^Release v\\d+'\ngit_branch = '^release/'"))
     elsewhere = turn("p1", user_text="Release v12", git_branch="main")
     other_words = turn("p2", user_text="Why v12?", git_branch="release/12")
     assert marks(rules, BOT, elsewhere, other_words) == ["mine", None, None]
 
 
-def test_of_a_list_one_pattern_is_enough(reads: Reads) -> None:
-    rules = reads(rule('git_branch = ["^release/", "^hotfix/"]'))
+def test_one_matching_pattern_of_a_list_is_enough(read_toml: ReadRules) -> None:
+    rules = read_toml(rule('git_branch = ["^release/", "^hotfix/"]'))
     assert marks(rules, turn(git_branch="hotfix/1")) == ["mine"]
     assert marks(rules, turn(git_branch="main")) == [None]
 
 
 @pytest.mark.parametrize(
-    ("said", "fields"),
+    ("conditions", "fields"),
     [
         ("user_text = 'basket'", {"user_text": "Where is the basket?"}),
         ("assistant_text = 'basket'", {"assistant_text": "In the basket."}),
@@ -76,71 +76,73 @@ def test_of_a_list_one_pattern_is_enough(reads: Reads) -> None:
     ],
 )
 def test_every_kind_of_column_can_be_searched(
-    said: str, fields: dict[str, Any], reads: Reads
+    conditions: str, fields: dict[str, Any], read_toml: ReadRules
 ) -> None:
-    rules = reads(rule(said))
+    rules = read_toml(rule(conditions))
     assert marks(rules, turn(**fields)) == ["mine"]
     assert marks(rules, turn()) == [None]
 
 
-def test_a_barred_call_may_be_any_of_the_turn(reads: Reads) -> None:
-    rules = reads(rule("not.tool_calls.name = '^Bash$'"))
+def test_an_excluded_call_may_be_any_call_of_the_turn(read_toml: ReadRules) -> None:
+    rules = read_toml(rule("not.tool_calls.name = '^Bash$'"))
     with_it = turn("p1", tool_calls=(tool("Edit", "a.py"), tool("Bash", "ls")))
     without = turn("p2", tool_calls=(tool("Edit", "a.py"),))
     assert marks(rules, turn(), with_it, without) == ["mine", None, "mine"]
 
 
-def test_columns_of_texts_are_all_named_in_the_table() -> None:
+def test_the_searchable_columns_are_columns_of_the_table() -> None:
     assert set(patterns.searchable_columns()) <= set(schema.TURNS.polars.names())
     texts = {"user_text", "assistant_text", "cwd", "git_branch", "steering", "subagent_prompts"}
     assert texts <= set(patterns.searchable_columns())
 
 
-def test_all_that_is_said_of_calls_is_said_of_one_call(reads: Reads) -> None:
-    rules = reads(rule("tool_calls.name = '^Bash$'\ntool_calls.input = 'deploy'"))
+def test_all_conditions_on_tool_calls_must_match_one_call(read_toml: ReadRules) -> None:
+    rules = read_toml(rule("tool_calls.name = '^Bash$'\ntool_calls.input = 'deploy'"))
     one = turn(tool_calls=(tool("Bash", "make deploy"),))
     two = turn("p1", tool_calls=(tool("Bash", "ls"), tool("Edit", "deploy.py")))
     assert marks(rules, one, two) == ["mine", None]
 
 
-def test_a_rule_that_names_no_work_leaves_work_alone(reads: Reads) -> None:
-    rules = reads(rule("user_text = 'checkout'\nworked = false"))
+def test_worked_false_excludes_turns_that_got_work_done(read_toml: ReadRules) -> None:
+    rules = read_toml(rule("user_text = 'checkout'\nworked = false"))
     worked = turn("p1", tool_calls=(tool("Bash", "ls"),))
     steered = turn("p2", steering=("the basket",))
     assert marks(rules, turn(), worked, steered) == ["mine", None, None]
 
 
-def test_a_rule_that_is_off_marks_only_when_asked_for(reads: Reads) -> None:
-    rules = reads(rule("user_text = 'checkout'\non = false"))
+def test_a_rule_that_is_off_marks_only_on_request(read_toml: ReadRules) -> None:
+    rules = read_toml(rule("user_text = 'checkout'\non = false"))
     assert marks(noise.select_rules([], [], rules), turn()) == [None]
     assert marks(noise.select_rules([], ["mine"], rules), turn()) == ["mine"]
 
 
-def test_own_rules_come_after_those_that_turnetl_brings(reads: Reads) -> None:
-    rules = noise.select_rules([], [], reads(rule("user_text = 'ok'")))
+def test_user_rules_come_after_built_in_rules(read_toml: ReadRules) -> None:
+    rules = noise.select_rules([], [], read_toml(rule("user_text = 'ok'")))
     assert marks(rules, turn(user_text="ok", assistant_text="Well.")) == ["acknowledgement"]
     assert marks(rules, turn(user_text="ok, so why?", assistant_text="Well.")) == ["mine"]
 
 
-def test_a_rule_is_known_by_what_it_marks_and_not_by_its_reason(reads: Reads) -> None:
-    first, *_ = reads(rule("user_text = 'a'"))
-    reworded, *_ = reads(rule("user_text = 'a'").replace("They are", "These are"))
-    other, *_ = reads(rule("user_text = 'b'"))
+def test_the_recipe_of_a_rule_depends_on_its_conditions_and_not_on_its_reason(
+    read_toml: ReadRules,
+) -> None:
+    first, *_ = read_toml(rule("user_text = 'a'"))
+    reworded, *_ = read_toml(rule("user_text = 'a'").replace("They are", "These are"))
+    other, *_ = read_toml(rule("user_text = 'b'"))
     assert first.recipe == reworded.recipe
     assert first.recipe != other.recipe
     assert first.recipe.startswith("mine/")
 
 
-def test_rules_keep_the_order_of_the_file(reads: Reads) -> None:
-    rules = reads(
+def test_rules_keep_the_order_of_the_file(read_toml: ReadRules) -> None:
+    rules = read_toml(
         "[rules.second]\nwhy='b'\nuser_text='checkout'\n[rules.first]\nwhy='a'\nuser_text='test'\n"
     )
     assert [one.name for one in rules] == ["second", "first"]
     assert marks(rules, turn()) == ["second"]
 
 
-def test_no_turns_give_no_marks(reads: Reads) -> None:
-    rules = reads(rule("tool_calls.name = 'a'\nsteering = 'b'\nuser_text = 'c'\nnot.cwd = 'd'"))
+def test_no_turns_give_no_marks(read_toml: ReadRules) -> None:
+    rules = read_toml(rule("tool_calls.name = 'a'\nsteering = 'b'\nuser_text = 'c'\nnot.cwd = 'd'"))
     assert noise.mark(pl.LazyFrame(schema=schema.TURNS.polars), rules).collect().height == 0
 
 
@@ -159,16 +161,16 @@ def test_the_sample_file_says_what_it_does() -> None:
     assert marks(rules, *turns) == ["release_bot", "spelling", None, "weather", None, "scratch"]
 
 
-WRONG = {
-    "[rules.mine\n": ["no TOML", "line 1"],
-    "[rules.mine]\nwhy = 'a'\nuser_text = a\n": ["no TOML", "line 3"],
-    "": ["no rule", "[rules.NAME]"],
+INVALID = {
+    "[rules.mine\n": ["not valid TOML", "line 1"],
+    "[rules.mine]\nwhy = 'a'\nuser_text = a\n": ["not valid TOML", "line 3"],
+    "": ["contains no rule", "[rules.NAME]"],
     "[rule.mine]\nwhy = 'a'\n": ["`rule`", "[rules.NAME]"],
     "rules = 3\n": ["[rules.NAME]"],
     "[rules.mine]\nuser_text = 'a'\n": ["`mine`", "`why`"],
     "[rules.mine]\nwhy = ' '\nuser_text = 'a'\n": ["`mine`", "`why` is empty"],
     "[rules.mine]\nwhy = 7\nuser_text = 'a'\n": ["`mine`", "why"],
-    "[rules.Mine]\nwhy = 'a'\nuser_text = 'a'\n": ["`Mine`", "small letters"],
+    "[rules.Mine]\nwhy = 'a'\nuser_text = 'a'\n": ["`Mine`", "lowercase letters"],
     "[rules.no_answer]\nwhy = 'a'\nuser_text = 'a'\n": ["`no_answer`", "choose another"],
     "[rules.talk]\nwhy = 'a'\nuser_text = 'a'\n": ["`talk`", "choose another"],
     "[rules.empty]\nwhy = 'a'\nuser_text = 'a'\n": ["`empty`", "choose another"],
@@ -195,52 +197,52 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("content", WRONG)
-def test_what_makes_no_sense_is_said_in_a_sentence(content: str, reads: Reads) -> None:
+@pytest.mark.parametrize("content", INVALID)
+def test_an_invalid_file_is_refused_with_one_sentence(content: str, read_toml: ReadRules) -> None:
     with pytest.raises(BadUsage) as refused:
-        reads(content)
-    said = str(refused.value)
-    assert "rules.toml" in said
-    assert "\n" not in said
-    assert [word for word in WRONG[content] if word not in said] == []
+        read_toml(content)
+    message = str(refused.value)
+    assert "rules.toml" in message
+    assert "\n" not in message
+    assert [phrase for phrase in INVALID[content] if phrase not in message] == []
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadUsage, match=r"nowhere\.toml.*No such file.*name another"):
         noise.read_rules(tmp_path / "nowhere.toml")
     with pytest.raises(BadUsage, match="name another"):
         noise.read_rules(tmp_path)
 
 
-def test_a_file_that_is_no_text_or_far_too_large_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_text_or_too_large_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadUsage, match="no TOML"):
+    with pytest.raises(BadUsage, match="not valid TOML"):
         noise.read_rules(path)
     path.write_bytes(b"#" * 1_000_001)
-    with pytest.raises(BadUsage, match="larger than a megabyte"):
+    with pytest.raises(BadUsage, match="larger than 1 MB"):
         noise.read_rules(path)
 
 
-def test_a_comment_in_a_pattern_ends_where_the_pattern_does(reads: Reads) -> None:
-    rules = reads(rule("user_text = '(?x) check out # what it is about'"))
+def test_a_comment_in_a_pattern_ends_with_the_pattern(read_toml: ReadRules) -> None:
+    rules = read_toml(rule("user_text = '(?x) check out # what it is about'"))
     assert marks(rules, turn()) == ["mine"]
 
 
 HOSTILE = "ab" * 2_500_000
-"""Five megabytes in which patterns find a beginning everywhere and an end nowhere."""
+"""Five megabytes in which patterns can begin to match everywhere and finish nowhere."""
 
 
 @pytest.mark.parametrize(
     "pattern", ["(a+)+$", "(a|b|ab)*c", "(?:a|ab|b)*(?:a|b)*[cd]", "(a|b)*a(a|b){200}[cd]"]
 )
-def test_patterns_made_to_be_slow_come_to_an_end(pattern: str, reads: Reads) -> None:
-    rules = reads(rule(f"user_text = '{pattern}'"))
+def test_deliberately_slow_patterns_terminate(pattern: str, read_toml: ReadRules) -> None:
+    rules = read_toml(rule(f"user_text = '{pattern}'"))
     assert marks(rules, turn(user_text=HOSTILE)) == [None]
 
 
-def test_a_long_text_is_read_to_a_bound(reads: Reads) -> None:
-    rules = reads(rule("user_text = 'end'"))
+def test_only_the_beginning_of_a_long_text_is_searched(read_toml: ReadRules) -> None:
+    rules = read_toml(rule("user_text = 'end'"))
     within = turn(user_text="." * (patterns.SEARCHED_CHARS - 3) + "end")
     beyond = turn("p1", user_text="." * patterns.SEARCHED_CHARS + "end")
     assert marks(rules, within, beyond) == ["mine", None]
