@@ -23,10 +23,10 @@ from tests.graph.changes import NOW, TTL, change, entity, fact, receipt, turn_id
 from tests.servers import neo4j_server
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, Entity, Fact, GroupId, Lease, Profile, SessionId
+from turnetl.model import Change, Entity, Fact, GroupId, GroupProfile, Lease, SessionId
 
 DIMENSIONS = 256
-PROFILE = Profile("bench", DIMENSIONS, "bench")
+PROFILE = GroupProfile("bench", DIMENSIONS, "bench")
 TURNS_IN_A_SESSION = 20
 POINTS = (100, 1_000, 5_000)
 TEXT = "user: why does the checkout test fail?\n\nassistant: the cart was empty. " * 25

@@ -41,7 +41,7 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in
-from turnetl.graph import names
+from turnetl.graph import graphiti_names
 from turnetl.graph.open import open_graph
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.turn_pipeline import IngestRun, TurnPipeline
@@ -138,7 +138,7 @@ async def theirs(
             await graphiti.add_episode(
                 name=turn.turn_id,
                 episode_body=turn.text,
-                source_description=names.SOURCE_DESCRIPTION,
+                source_description=graphiti_names.SOURCE_DESCRIPTION,
                 reference_time=turn.turn.started_at or datetime.now(UTC),  # noqa: TID251 - never: `kept` has only such as have one
                 source=EpisodeType.message,
                 group_id=THEIRS,

@@ -15,7 +15,7 @@ from turnetl.model import (
     Fact,
     GroupContents,
     GroupId,
-    Profile,
+    GroupProfile,
     Receipt,
     SessionId,
     ToolCall,
@@ -130,13 +130,13 @@ def receipt(of: Episode, **fields: Any) -> Receipt:
         first_line=said.first_line,
         last_line=said.last_line,
         usage=Usage(),
-        nodes_new=0,
-        edges_new=0,
-        edges_invalidated=0,
+        entities_new=0,
+        facts_new=0,
+        facts_invalidated=0,
     )
     return replace(whole, **fields)
 
 
-def empty_group(profile: Profile | None = None) -> MirrorGroup:
+def empty_group(profile: GroupProfile | None = None) -> MirrorGroup:
     """The group `shop` before its first turn."""
     return MirrorGroup(GroupContents(GROUP, profile, (), (), (), {}))

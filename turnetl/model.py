@@ -109,7 +109,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing of the group: Graphiti's Entity node."""
+    """An entity of a group: Graphiti's Entity node."""
 
     uuid: str
     group_id: GroupId
@@ -125,18 +125,20 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A sentence about two entities: Graphiti's RELATES_TO edge."""
+    """A statement about two entities: Graphiti's RELATES_TO edge."""
 
     uuid: str
     group_id: GroupId
     source: str
+    """Uuid of an entity."""
     target: str
+    """Uuid of an entity."""
     name: str
-    """The kind of the relation, in capitals: `MODIFIED`, `FAILED_WITH`."""
+    """The relation, in capitals: `MODIFIED`, `FAILED_WITH`."""
     text: str
-    """The sentence."""
+    """The statement as a sentence."""
     turns: tuple[TurnId, ...]
-    """The turns that say so, oldest first: Graphiti's `episodes`."""
+    """The turns that state the fact, oldest first: Graphiti's `episodes`."""
     created_at: datetime
     valid_at: datetime | None
     invalid_at: datetime | None = None
@@ -144,31 +146,32 @@ class Fact:
     reference_time: datetime | None = None
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     embedding: Vector | None = None
-    """Of the sentence."""
+    """Of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a turn cost. Zero everywhere for what was done without a model."""
+    """What a turn used of a model. All zero for a turn extracted without a model."""
 
     calls: int = 0
+    """Requests, including failed ones."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = 0.0
-    """US dollars; None where no price is known."""
+    """US dollars; None if a price is unknown."""
     cached_tokens: int = 0
-    """Of the prompt tokens, those that the provider had read before."""
+    """Prompt tokens that were cache hits at the provider."""
     seconds: float = 0.0
-    """Waited for answers."""
+    """Time spent waiting for responses."""
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Return both together. What is known and what is not make a cost that is not known."""
-        known = self.cost is not None and other.cost is not None
+        """Return the sum. The cost is unknown if either cost is."""
+        is_known = self.cost is not None and other.cost is not None
         return Usage(
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost=(self.cost or 0.0) + (other.cost or 0.0) if known else None,
+            cost=(self.cost or 0.0) + (other.cost or 0.0) if is_known else None,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             seconds=self.seconds + other.seconds,
         )
@@ -176,34 +179,37 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """All that one turn does to its group: committed as a whole or not at all."""
+    """All that one turn changes in its group: committed completely or not at all."""
 
     episode: Episode
     entities: tuple[Entity, ...]
-    """New and changed ones, as they shall be, each with its embedding."""
+    """New and changed entities in their new state, each with its embedding."""
     facts: tuple[Fact, ...]
-    """New, changed and retired ones, as they shall be, each with its embedding."""
+    """New, changed and invalidated facts in their new state, each with its embedding."""
     mentions: tuple[str, ...]
-    """Uuids of the entities the turn speaks of, sorted: one MENTIONS edge each, from the first part
-    of the turn if `said_in` does not say otherwise."""
+    """Uuids of the entities that the turn mentions, sorted: one MENTIONS edge each, from the first
+    part of the turn unless `mentioned_in` names other parts."""
     entities_before: tuple[Entity, ...]
-    """The changed entities as they were."""
+    """The changed entities in their previous state."""
     facts_before: tuple[Fact, ...]
-    """The changed and retired facts as they were."""
+    """The changed and invalidated facts in their previous state."""
     previous_turn: TurnId | None
     """The committed turn before this one in its session, for NEXT_EPISODE."""
     next_turn: TurnId | None
-    """The committed turn after it, when history arrived late."""
+    """The committed turn after this one, if this one arrived late."""
     usage: Usage
     previous_parts: int = 1
-    """Of how many parts the previous turn is: the last one is followed by this turn's first."""
+    """Number of parts of the previous turn: its last part precedes this turn's first part."""
     mentioned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The parts that speak of an entity, ascending, from 0, by its uuid."""
+    """The parts that mention an entity, ascending, from 0, by the entity's uuid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The proof that a turn is in the graph: the TurnCommit node. Columns: `schema.RECEIPTS`."""
+    """The proof that a turn is in the graph: the TurnCommit node. Columns: `schema.RECEIPTS`.
+
+    The columns of the usage are columns of their own.
+    """
 
     turn_id: TurnId
     group_id: GroupId
@@ -212,9 +218,9 @@ class Receipt:
     run_id: str
     content_hash: str
     text_hash: str
-    """Of what was sent."""
+    """Of the committed episode text."""
     parts: int
-    """Episodes that the turn is in the graph."""
+    """Episodes that the turn was committed as."""
     recipe: str
     committed_at: datetime
     started_at: datetime
@@ -223,14 +229,14 @@ class Receipt:
     first_line: int
     last_line: int
     usage: Usage
-    nodes_new: int
-    edges_new: int
-    edges_invalidated: int
+    entities_new: int
+    facts_new: int
+    facts_invalidated: int
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to write one group, until `until`. The fence grows by one with each owner."""
+    """The right to write one group until `until`. The fence grows by one with each owner."""
 
     group_id: GroupId
     owner: str
@@ -239,8 +245,8 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """What a group's graph was made with; another embedder cannot be mixed in."""
+class GroupProfile:
+    """What a group of the graph was made with; vectors of another embedder cannot be added."""
 
     embedder: str
     dimensions: int
@@ -250,14 +256,14 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class GroupContents:
-    """A group as the graph holds it. Entities and facts in created_at order, then by uuid."""
+    """A group as the graph holds it. Entities and facts are in created_at order, then by uuid."""
 
     group_id: GroupId
-    profile: Profile | None
+    profile: GroupProfile | None
     """None if nothing was ever written to the group."""
     entities: tuple[Entity, ...]
     facts: tuple[Fact, ...]
     receipts: tuple[Receipt, ...]
     """By (started_at, turn_id)."""
     texts: Mapping[TurnId, str]
-    """The episode bodies."""
+    """The episode texts."""

@@ -36,7 +36,7 @@ from tests.builders import GROUP
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import KEY, Asked
 from turnetl.extraction.ontology import Ontology
-from turnetl.graph import names
+from turnetl.graph import graphiti_names
 from turnetl.graph.mirror import convert
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder, NoReranker
@@ -143,7 +143,7 @@ async def add_episodes(
         result = await graphiti.add_episode(
             name=str(number),
             episode_body=turn.text,
-            source_description=names.SOURCE_DESCRIPTION,
+            source_description=graphiti_names.SOURCE_DESCRIPTION,
             reference_time=_start(turn),
             source=EpisodeType.message,
             group_id=GROUP,
@@ -168,8 +168,8 @@ async def read_graph(
     edges = await EntityEdge.get_by_group_ids(graphiti.driver, [GROUP])
     mentions = neo4j.run("MATCH (e:Episodic)-[:MENTIONS]->(n:Entity) RETURN e.uuid, n.uuid")
     return comparable(
-        [convert.entity(node) for node in nodes],
-        [convert.fact(edge) for edge in edges],
+        [convert.from_node(node) for node in nodes],
+        [convert.from_edge(edge) for edge in edges],
         [(str(row["e.uuid"]), str(row["n.uuid"])) for row in mentions],
         numbers,
     )

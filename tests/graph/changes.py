@@ -15,7 +15,7 @@ from turnetl.model import (
     Entity,
     Fact,
     GroupId,
-    Profile,
+    GroupProfile,
     Receipt,
     SessionId,
     TurnId,
@@ -24,7 +24,7 @@ from turnetl.model import (
 )
 
 DIMENSIONS = 8
-PROFILE = Profile("test-embedder 1", DIMENSIONS, "recipe-1")
+PROFILE = GroupProfile("test-embedder 1", DIMENSIONS, "recipe-1")
 NOW = datetime.fromisoformat("2026-04-01T12:00:00.123456+00:00")
 TTL = timedelta(minutes=2)
 
@@ -114,8 +114,8 @@ def receipt(of: Change, **fields: Any) -> Receipt:
         "recipe": PROFILE.recipe,
         "committed_at": NOW,
         "usage": of.usage,
-        "nodes_new": len(of.entities) - len(of.entities_before),
-        "edges_new": len(of.facts) - len(of.facts_before),
+        "entities_new": len(of.entities) - len(of.entities_before),
+        "facts_new": len(of.facts) - len(of.facts_before),
     }
     return builders.receipt(of.episode, **(counted | fields))
 

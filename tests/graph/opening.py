@@ -14,9 +14,9 @@ from neo4j import AsyncGraphDatabase
 
 from tests.graph.changes import NOW, PROFILE, TTL, history, long_history, receipt
 from tests.graph.dying import Countdown, DyingConnection, DyingDriver, kill
-from turnetl.graph.ladybug import LadybugStore
 from turnetl.graph.ladybug_file import LadybugFile
-from turnetl.graph.neo4j import Neo4jStore
+from turnetl.graph.ladybug_store import LadybugStore
+from turnetl.graph.neo4j_store import Neo4jStore
 from turnetl.graph.port import GraphStore
 from turnetl.model import Change, GroupId, Lease
 
@@ -33,7 +33,7 @@ def dying(url: str, countdown: Countdown) -> GraphStore:
         auth=(parts.username or "", parts.password or ""),
         telemetry_disabled=True,
     )
-    return Neo4jStore(cast("Any", DyingDriver(driver, countdown)), where=url, user="")
+    return Neo4jStore(cast("Any", DyingDriver(driver, countdown)), address=url, user="")
 
 
 async def commit_until_killed(url: str, statement: int, changes: Sequence[Change]) -> None:

@@ -98,7 +98,7 @@ def expected() -> tuple[dict[str, Entity], dict[str, Fact]]:
 async def test_graphiti_reads_the_entities(reader: GraphDriver) -> None:
     entities, _ = expected()
     nodes = await EntityNode.get_by_uuids(reader, sorted(entities))
-    read = {node.uuid: convert.entity(node) for node in nodes}
+    read = {node.uuid: convert.from_node(node) for node in nodes}
     assert read == {uuid: replace(one, embedding=None) for uuid, one in entities.items()}
     for node in nodes:
         await node.load_name_embedding(reader)
@@ -108,7 +108,7 @@ async def test_graphiti_reads_the_entities(reader: GraphDriver) -> None:
 async def test_graphiti_reads_the_facts(reader: GraphDriver) -> None:
     _, facts = expected()
     edges = await EntityEdge.get_by_uuids(reader, sorted(facts))
-    read = {edge.uuid: convert.fact(edge) for edge in edges}
+    read = {edge.uuid: convert.from_edge(edge) for edge in edges}
     assert read == {uuid: replace(one, embedding=None) for uuid, one in facts.items()}
     for edge in edges:
         await edge.load_fact_embedding(reader)
@@ -183,8 +183,8 @@ async def test_neo4j_holds_the_very_properties_that_graphiti_writes(neo4j_url: s
 
 
 async def _write_as_graphiti(url: str, entities: list[Entity], facts: list[Fact]) -> None:
-    nodes = [convert.node(one) for one in entities]
-    edges = [convert.edge(one) for one in facts]
+    nodes = [convert.to_node(one) for one in entities]
+    edges = [convert.to_edge(one) for one in facts]
     for node, entity in zip(nodes, entities, strict=True):
         node.name_embedding = _floats(entity.embedding)
     for edge, fact in zip(edges, facts, strict=True):

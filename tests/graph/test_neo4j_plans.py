@@ -23,8 +23,8 @@ from tests.graph.changes import (
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import GraphRefused
 from turnetl.graph import neo4j_cypher as cypher
-from turnetl.graph.neo4j import Neo4jStore
 from turnetl.graph.neo4j_rows import statements
+from turnetl.graph.neo4j_store import Neo4jStore
 from turnetl.graph.open import open_graph
 
 pytestmark = pytest.mark.neo4j
@@ -69,7 +69,7 @@ def _late() -> Any:
 
 def _allowed(query: str) -> set[str]:
     # Between two turns: an episode has one follower.
-    return {"Expand(All)"} if query == cypher.UNLINK else set()
+    return {"Expand(All)"} if query == cypher.UNLINK_NEXT else set()
 
 
 def _kind(step: dict[str, Any]) -> str:
@@ -82,7 +82,7 @@ def _steps(plan: dict[str, Any]) -> list[dict[str, Any]]:
 
 async def test_a_commit_waits_for_a_takeover_and_then_sees_it(neo4j: Neo4jServer) -> None:
     driver = driver_of(neo4j)
-    store = Neo4jStore(driver, where=neo4j.address, user=neo4j.user)
+    store = Neo4jStore(driver, address=neo4j.address, user=neo4j.user)
     await store.prepare()
     lease = await store.acquire(
         GROUP, PROFILE, owner="host:1", now=NOW, ttl=TTL, is_dead=lambda _: False

@@ -21,7 +21,7 @@ from tests.graph.dying import Countdown, Died, fail
 from tests.graph.opening import dying
 from tests.graph.test_graphiti_reads import graphiti, write
 from turnetl import ids
-from turnetl.graph import commit as rows
+from turnetl.graph import to_rows as rows
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore

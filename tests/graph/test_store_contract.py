@@ -10,10 +10,10 @@ from tests.builders import GROUP, START
 from tests.graph.changes import NOW, PROFILE, TTL, change, entity, fact, history, receipt, turn_id
 from turnetl import schema
 from turnetl.errors import GraphBusy, GraphRefused
-from turnetl.graph import commit as rows
+from turnetl.graph import to_rows as rows
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, GroupId, Lease, Profile, Usage
+from turnetl.model import Change, GroupId, GroupProfile, Lease, Usage
 
 
 def nobody(_: str) -> bool:
@@ -127,7 +127,7 @@ async def test_the_watermark_has_the_columns_of_the_schema(store: GraphStore) ->
     assert store is not None
     of = history()[0]
     written = rows.commit_row(of, receipt(of))
-    assert list(written) == [*(column.name for column in schema.RECEIPTS.columns), "before"]
+    assert list(written) == [*(column.name for column in schema.RECEIPTS.columns), "before_images"]
 
 
 async def test_a_receipt_says_what_the_turn_cost_also_if_that_is_not_known(
@@ -165,7 +165,7 @@ async def test_a_turn_that_builds_on_what_is_not_there_is_refused_whole(store: G
             facts_before=(fact(turn_id("p0"), cart, cart, "never written"),),
         ),
     ):
-        with pytest.raises(GraphRefused, match="does not hold what a turn refers to"):
+        with pytest.raises(GraphRefused, match="does not hold an entity, fact or episode"):
             await write(store, lease, broken)
     assert await store.counts(GROUP) == (0, 0, 0)
     assert await write(store, lease, change("p0", [cart]))
@@ -210,7 +210,7 @@ async def test_the_lease_of_a_dead_process_is_taken_over_at_once(store: GraphSto
 async def test_a_lease_that_was_given_back_writes_nothing(store: GraphStore) -> None:
     lease = await take(store)
     await store.release(lease)
-    with pytest.raises(GraphRefused, match="given back"):
+    with pytest.raises(GraphRefused, match="the lease was released"):
         await write(store, lease, history()[0])
 
 
@@ -228,7 +228,7 @@ async def test_a_commit_and_a_renewal_extend_the_lease(store: GraphStore) -> Non
 
 async def test_another_embedder_is_refused_before_anything_is_written(store: GraphStore) -> None:
     await store.release(await write_history(store))
-    for other in (Profile("other", 8, "r"), Profile(PROFILE.embedder, 16, "r")):
+    for other in (GroupProfile("other", 8, "r"), GroupProfile(PROFILE.embedder, 16, "r")):
         with pytest.raises(GraphRefused, match="two embedders cannot be compared"):
             await store.acquire(GROUP, other, owner="o", now=NOW, ttl=TTL, is_dead=nobody)
     assert (await store.load(GROUP)).profile == PROFILE
@@ -236,7 +236,7 @@ async def test_another_embedder_is_refused_before_anything_is_written(store: Gra
 
 async def test_a_group_without_turns_may_change_its_embedder(store: GraphStore) -> None:
     await store.release(await take(store))
-    other = Profile("other", 16, "r")
+    other = GroupProfile("other", 16, "r")
     await store.acquire(GROUP, other, owner="o", now=NOW, ttl=TTL, is_dead=nobody)
     assert (await store.load(GROUP)).profile == other
 

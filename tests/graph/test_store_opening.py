@@ -5,9 +5,11 @@ import socket
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import ladybug
 import pytest
+from neo4j import AsyncGraphDatabase
 
 from tests.builders import GROUP
 from tests.graph.changes import NOW, PROFILE, TTL, history, receipt
@@ -15,7 +17,11 @@ from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import BadUsage, GraphBusy, GraphRefused
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.open import open_graph
-from turnetl.model import GroupId
+
+OLDER = (
+    r"was written by another version of turnetl \(an older graph schema; this version uses 4\); "
+    "name a new graph with --graph"
+)
 
 HOLDS_IT_OPEN = """
 import asyncio, sys
@@ -62,7 +68,7 @@ async def test_a_server_that_is_down_is_busy() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with pytest.raises(GraphBusy, match="does not answer; see that it is running"):
+    with pytest.raises(GraphBusy, match="does not answer; check that it is running"):
         await open_graph(f"bolt://127.0.0.1:{port}", user="neo4j", password="x")
 
 
@@ -144,13 +150,13 @@ async def test_a_file_that_is_no_graph_is_refused_and_left_alone(tmp_path: Path)
     path = tmp_path / "notes.txt"
     path.write_text("not a graph\n" * 1000)
     for write in (True, False):
-        with pytest.raises(GraphRefused, match=r"notes\.txt` cannot be opened"):
+        with pytest.raises(GraphRefused, match=r"cannot open graph `.*notes\.txt`"):
             await open_graph(f"ladybug://{path}", user="", password="", write=write)
     assert path.read_text() == "not a graph\n" * 1000
 
 
 async def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(GraphRefused, match="cannot be opened"):
+    with pytest.raises(GraphRefused, match="cannot open graph"):
         await open_graph(f"ladybug://{tmp_path}", user="", password="")
 
 
@@ -170,39 +176,78 @@ async def test_runs_that_meet_an_empty_server_at_once_all_prepare_it(neo4j: Neo4
 
 
 @pytest.mark.parametrize("write", [True, False])
-@pytest.mark.parametrize("lacking", [("text_hash", "parts"), ("cached_tokens", "seconds")])
-async def test_a_graph_of_another_version_is_refused_and_says_what_to_do(
-    tmp_path: Path, write: bool, lacking: tuple[str, ...]
+@pytest.mark.parametrize("missing", [("text_hash", "parts"), ("cached_tokens", "seconds")])
+async def test_a_file_whose_receipts_miss_columns_is_refused_and_stays_as_it_is(
+    tmp_path: Path, write: bool, missing: tuple[str, ...]
 ) -> None:
     path = tmp_path / "graph.lbug"
-    await _of_another_version(path, lacking)
+    await _without_columns(path, "TurnCommit", missing)
     before = path.read_bytes()
-    with pytest.raises(GraphRefused, match="another version of turnetl; name another file"):
+    with pytest.raises(GraphRefused, match=OLDER):
         await open_graph(f"ladybug://{path}", user="", password="", write=write)
     assert path.read_bytes() == before
 
 
-@pytest.mark.neo4j
-async def test_receipts_of_another_version_on_a_server_are_refused(neo4j: Neo4jServer) -> None:
-    store = await open_graph(neo4j.url, user="", password="")
+@pytest.mark.parametrize("write", [True, False])
+async def test_a_file_that_records_no_version_is_refused(tmp_path: Path, write: bool) -> None:
+    path = tmp_path / "graph.lbug"
+    await _without_columns(path, "TurnGroup", ["schema_version"])
+    with pytest.raises(GraphRefused, match=OLDER):
+        await open_graph(f"ladybug://{path}", user="", password="", write=write)
+
+
+async def test_a_graph_of_another_version_is_refused_in_a_sentence_that_says_what_to_do(
+    graph_url: str,
+) -> None:
+    store = await open_graph(graph_url, user="", password="")
     await store.prepare()
-    neo4j.run(
-        "CREATE (:TurnCommit {turn_id: 'old', group_id: 'of_another_version', text_hash: 'x'})"
+    await store.acquire(GROUP, PROFILE, owner="o", now=NOW, ttl=TTL, is_dead=lambda _: False)
+    await store.close()
+    await _set_version(graph_url, 3)
+    expected = (
+        r"was written by another version of turnetl \(graph schema 3; this version uses 4\); name "
+        "a new graph with --graph, and ingest again"
     )
+    with pytest.raises(GraphRefused, match=expected):
+        await open_graph(graph_url, user="", password="")
+    await _set_version(graph_url, 4)
+    again = await open_graph(graph_url, user="", password="")
+    await again.close()
+
+
+@pytest.mark.neo4j
+async def test_a_server_that_records_no_version_is_refused(neo4j: Neo4jServer) -> None:
+    neo4j.run("CREATE (:TurnGroup {group_id: 'of_an_older_version', fence: 1})")
     try:
-        with pytest.raises(GraphRefused, match="another version of turnetl; name another graph"):
-            await store.receipts(GroupId("of_another_version"))
+        with pytest.raises(GraphRefused, match=OLDER):
+            await open_graph(neo4j.url, user="", password="")
     finally:
-        neo4j.run("MATCH (c:TurnCommit {turn_id: 'old'}) DELETE c")
-        await store.close()
+        neo4j.run("MATCH (g:TurnGroup {group_id: 'of_an_older_version'}) DELETE g")
 
 
-async def _of_another_version(path: Path, lacking: Iterable[str]) -> None:
-    """Make a graph whose receipts lack some columns."""
+async def _without_columns(path: Path, table: str, columns: Iterable[str]) -> None:
+    """Create a graph with columns missing in a table, as an older version had it."""
     store = await open_graph(f"ladybug://{path}", user="", password="")
     await store.prepare()
     await store.close()
     file = LadybugFile.open(path, write=True)
-    for column in lacking:
-        file.connection.execute(f"ALTER TABLE TurnCommit DROP {column}")
+    for column in columns:
+        file.connection.execute(f"ALTER TABLE {table} DROP {column}")
     file.close()
+
+
+async def _set_version(url: str, version: int) -> None:
+    parts = urlsplit(url)
+    if parts.scheme == "ladybug":
+        database = ladybug.Database(parts.path)
+        ladybug.Connection(database).execute(
+            f"MATCH (g:TurnGroup) SET g.schema_version = {version}"
+        )
+        database.close()
+        return
+    auth = (parts.username or "", parts.password or "")
+    address = f"{parts.scheme}://{parts.hostname}:{parts.port}"
+    async with AsyncGraphDatabase.driver(address, auth=auth, telemetry_disabled=True) as driver:
+        await driver.execute_query(
+            "MATCH (g:TurnGroup) SET g.schema_version = $version", version=version
+        )

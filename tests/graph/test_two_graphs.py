@@ -9,7 +9,7 @@ import pytest
 from tests.real import SAMPLES
 from turnetl import pipeline, wiring
 from turnetl.model import GroupContents, Receipt
-from turnetl.search.search import Hit
+from turnetl.search.run import SearchHit
 from turnetl.settings import Settings
 
 NOW = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
@@ -21,7 +21,7 @@ class Filled:
     """What a graph holds and answers after a backfill."""
 
     groups: list[GroupContents]
-    hits: list[list[Hit]]
+    hits: list[list[SearchHit]]
 
 
 @pytest.mark.neo4j

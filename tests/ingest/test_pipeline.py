@@ -21,7 +21,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Episode, GroupId, Profile
+from turnetl.model import Episode, GroupId, GroupProfile
 
 NOW = START + timedelta(days=1)
 
@@ -246,7 +246,7 @@ async def held(store: GraphStore, group: GroupId) -> AsyncIterator[None]:
     embedder = WordLlamaEmbedder()
     lease = await store.acquire(
         group,
-        Profile(embedder.name, embedder.dimensions, "words-1"),
+        GroupProfile(embedder.name, embedder.dimensions, "words-1"),
         owner="elsewhere:2",
         now=NOW,
         ttl=timedelta(seconds=60),

@@ -67,9 +67,9 @@ def receipt(of: Episode) -> Receipt:
         first_line=1,
         last_line=2,
         usage=Usage(),
-        nodes_new=0,
-        edges_new=0,
-        edges_invalidated=0,
+        entities_new=0,
+        facts_new=0,
+        facts_invalidated=0,
     )
 
 

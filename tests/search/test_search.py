@@ -15,13 +15,13 @@ from turnetl.model import (
     Fact,
     GroupContents,
     GroupId,
-    Profile,
+    GroupProfile,
     Receipt,
     SessionId,
     TurnId,
     Vector,
 )
-from turnetl.search.search import PASSAGE, Hit, search
+from turnetl.search.run import PASSAGE, SearchHit, search
 
 EMBEDDER = WordLlamaEmbedder()
 
@@ -74,11 +74,11 @@ def group(
     )
 
 
-async def asked(query: str, *groups: GroupContents, limit: int = 10) -> list[Hit]:
+async def asked(query: str, *groups: GroupContents, limit: int = 10) -> list[SearchHit]:
     return await search(groups, query, EMBEDDER, limit=limit)
 
 
-def turns(hits: Sequence[Hit]) -> list[TurnId]:
+def turns(hits: Sequence[SearchHit]) -> list[TurnId]:
     return [hit.turn_id for hit in hits]
 
 
@@ -115,7 +115,7 @@ async def test_a_fact_leads_to_its_turn_though_the_text_does_not_say_it() -> Non
     found = await asked("walrus", group(SHOP, fact("`walrus.py` was edited", "docs")))
     assert found[0].turn_id == turn("docs")
     assert found[0].fact == "`walrus.py` was edited"
-    assert found[0].kind == "MODIFIED"
+    assert found[0].relation == "MODIFIED"
 
 
 async def test_the_name_that_was_asked_for_comes_before_one_of_the_same_parts() -> None:
@@ -140,12 +140,12 @@ async def test_a_turn_is_one_hit_with_its_best_fact_first_and_the_others_after()
     hits = await asked("checkout test", group(SHOP, *facts))
     assert turns(hits) == [turn("cart")]
     assert hits[0].fact == "the checkout test failed"
-    assert hits[0].more == ("`a.py` was read",)
+    assert hits[0].more_facts == ("`a.py` was read",)
 
 
 async def test_a_turn_without_a_fact_shows_its_best_passage() -> None:
     hit = (await asked("is the cart empty", group(SHOP)))[0]
-    assert (hit.kind, hit.fact) == (PASSAGE, "The cart was empty.")
+    assert (hit.relation, hit.fact) == (PASSAGE, "The cart was empty.")
     assert hit.valid_at == START
 
 
@@ -231,7 +231,7 @@ async def test_the_order_in_which_a_store_hands_things_over_does_not_matter() ->
 async def test_stored_vectors_are_used_if_they_are_of_the_same_embedder() -> None:
     (walrus,) = await EMBEDDER.embed(["walrus"])
     told = fact("`a.py` was read", "docs")
-    ours = Profile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
+    ours = GroupProfile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
     made_now = replace(group(SHOP, told), profile=ours)
     stored = replace(group(SHOP, replace(told, embedding=walrus)), profile=ours)
     assert await asked("walrus", made_now) == []
@@ -240,13 +240,13 @@ async def test_stored_vectors_are_used_if_they_are_of_the_same_embedder() -> Non
 
 async def test_vectors_of_another_embedder_are_not_compared() -> None:
     strange = replace(fact("`walrus` was read", "docs"), embedding=Vector(b"\0" * 12))
-    theirs = replace(group(SHOP, strange), profile=Profile("other", 3, "recipe"))
+    theirs = replace(group(SHOP, strange), profile=GroupProfile("other", 3, "recipe"))
     assert turns(await asked("walrus", theirs))[0] == turn("docs")
 
 
 async def test_vectors_of_another_length_are_not_compared() -> None:
     strange = replace(fact("`walrus` was read", "docs"), embedding=Vector(b"\0" * 12))
-    shorter = replace(group(SHOP, strange), profile=Profile(EMBEDDER.name, 3, "recipe"))
+    shorter = replace(group(SHOP, strange), profile=GroupProfile(EMBEDDER.name, 3, "recipe"))
     assert turns(await asked("walrus", shorter))[0] == turn("docs")
 
 
@@ -274,7 +274,7 @@ async def test_a_turn_is_found_by_what_is_known_of_a_thing_it_is_about(thing: En
 async def test_a_turn_is_found_by_the_stored_meaning_of_a_thing_it_is_about() -> None:
     (walrus,) = await EMBEDDER.embed(["walrus"])
     thing = Entity("e1", GROUP, "xyzzy", ("File",), "", START, embedding=walrus)
-    ours = Profile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
+    ours = GroupProfile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
     contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(thing,), profile=ours)
     assert turns(await asked("walrus", contents)) == [turn("docs")]
     nameless = replace(contents, entities=())
@@ -283,7 +283,7 @@ async def test_a_turn_is_found_by_the_stored_meaning_of_a_thing_it_is_about() ->
 
 async def test_a_things_vector_of_another_embedder_is_not_compared() -> None:
     strange = Entity("e1", GROUP, "walrus", (), "", START, embedding=Vector(b"\0" * 12))
-    theirs = Profile("other", 3, "recipe")
+    theirs = GroupProfile("other", 3, "recipe")
     contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(strange,))
     found = await asked("walrus", replace(contents, profile=theirs))
     assert turns(found) == [turn("docs")]

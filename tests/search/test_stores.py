@@ -5,7 +5,7 @@ from tests.graph.changes import NOW, PROFILE, TTL, history, long_history, receip
 from turnetl.graph.port import GraphStore
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupContents
-from turnetl.search.search import search
+from turnetl.search.run import search
 
 
 async def test_a_stored_group_answers_like_the_group_that_was_written(store: GraphStore) -> None:

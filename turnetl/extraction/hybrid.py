@@ -15,9 +15,9 @@ from weakref import WeakKeyDictionary
 from turnetl import ids
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.extraction.structural.findings import FILE
-from turnetl.graph.mirror.bm25 import Words
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId
+from turnetl.search.terms import Tokenizer
 
 _VERSION = "2"
 """Of how the two are put together."""
@@ -221,7 +221,7 @@ def _laid_over(first: Entity, second: Entity) -> Entity:
 def _facts(first: Sequence[Fact], second: Sequence[Fact]) -> tuple[Fact, ...]:
     """Return the facts of both; the first's word counts where both change one, or say the same."""
     kept = {fact.uuid: fact for fact in first}
-    words = Words()
+    words = Tokenizer()
     said = {_meaning(fact, words) for fact in first}
     for fact in second:
         ours = kept.get(fact.uuid)
@@ -233,7 +233,7 @@ def _facts(first: Sequence[Fact], second: Sequence[Fact]) -> tuple[Fact, ...]:
     return tuple(kept.values())
 
 
-def _meaning(fact: Fact, words: Words) -> tuple[frozenset[str], frozenset[str], int]:
+def _meaning(fact: Fact, words: Tokenizer) -> tuple[frozenset[str], frozenset[str], int]:
     """Return the ends, the words but for order, endings and small ones, and how often it says no.
 
     Nearness of vectors would take "it works" and "it works no more" for the same.

@@ -1,1 +1,1 @@
-"""The graph in both stores, the group that a writer holds in memory, and search over it."""
+"""The graph: two stores behind one port, and the group that a writer holds in memory."""

@@ -1,10 +1,55 @@
-"""What turnetl says to Ladybug. Tables are Graphiti's (its Kuzu form), but for two of ours.
+"""Ladybug's tables and statements. The tables are Graphiti's Kuzu schema, plus two of turnetl's.
 
-A fact is a node between two entities, as Graphiti has it. Statements take one row each: looked up
-by a parameter, a key costs one step; looked up by the rows of an UNWIND, it costs a scan of the
-whole table. Whole numbers are handed over as texts: Ladybug keeps one plan for every width of a
-number, and a commit has ten of them.
+A fact is a node between two entities, as in Graphiti. A statement writes one row: a lookup by a
+parameter uses the primary key; a lookup by the rows of an UNWIND scans the table. Integers are
+passed as strings: Ladybug caches one plan per width of an integer, and a commit has ten of them.
+
+The columns of a TurnCommit are those of `schema.RECEIPTS`; its statements are built from them.
 """
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from turnetl import schema
+from turnetl.graph.to_rows import BEFORE_IMAGES
+from turnetl.schema import Column
+
+_TYPES: Mapping[object, str] = {
+    pl.String: "STRING",
+    pl.Int64: "INT64",
+    pl.Float64: "DOUBLE",
+    schema.TIME: "TIMESTAMP",
+}
+
+
+def turn_commit_table(columns: Sequence[Column]) -> str:
+    """Return the statement that creates the table of the TurnCommits; the first column is its key.
+
+    The before-images are one more column, a STRING.
+    """
+    key, *others = (f"{column.name} {_TYPES[column.dtype]}" for column in columns)
+    definitions = ", ".join((f"{key} PRIMARY KEY", *others, f"{BEFORE_IMAGES} STRING"))
+    return f"CREATE NODE TABLE IF NOT EXISTS TurnCommit ({definitions})"
+
+
+def create_turn_commit(columns: Sequence[Column]) -> str:
+    """Return the statement that creates a TurnCommit from parameters named as the columns."""
+    values = (f"{column.name}: {_parameter(column)}" for column in columns)
+    properties = ", ".join((*values, f"{BEFORE_IMAGES}: ${BEFORE_IMAGES}"))
+    return f"CREATE (:TurnCommit {{{properties}}})"
+
+
+def read_receipts(columns: Sequence[Column]) -> str:
+    """Return the query for the receipts of a group, without their before-images."""
+    properties = ", ".join(f"c.{column.name}" for column in columns)
+    return f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN {properties}"
+
+
+def _parameter(column: Column) -> str:
+    is_integer = column.dtype == pl.Int64
+    return f"CAST(${column.name} AS INT64)" if is_integer else f"${column.name}"
+
 
 SCHEMA = (
     """CREATE NODE TABLE IF NOT EXISTS Episodic (
@@ -36,28 +81,13 @@ SCHEMA = (
     """CREATE REL TABLE IF NOT EXISTS NEXT_EPISODE (
     FROM Episodic TO Episodic, uuid STRING, group_id STRING, created_at TIMESTAMP)""",
     """CREATE NODE TABLE IF NOT EXISTS TurnGroup (
-    group_id STRING PRIMARY KEY, embedder STRING, dimensions INT64, recipe STRING,
-    lease_owner STRING, lease_until TIMESTAMP, fence INT64)""",
-    """CREATE NODE TABLE IF NOT EXISTS TurnCommit (
-    turn_id STRING PRIMARY KEY, group_id STRING, session_id STRING, ordinal INT64, run_id STRING,
-    content_hash STRING, text_hash STRING, parts INT64, recipe STRING, committed_at TIMESTAMP,
-    started_at TIMESTAMP, ended_at TIMESTAMP, archive STRING, first_line INT64, last_line INT64,
-    calls INT64, prompt_tokens INT64, cached_tokens INT64, completion_tokens INT64, seconds DOUBLE,
-    cost DOUBLE, nodes_new INT64, edges_new INT64, edges_invalidated INT64, `before` STRING)""",
+    group_id STRING PRIMARY KEY, schema_version INT64, embedder STRING, dimensions INT64,
+    recipe STRING, lease_owner STRING, lease_until TIMESTAMP, fence INT64)""",
+    turn_commit_table(schema.RECEIPTS.columns),
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
-RECEIPT_COLUMNS = (
-    *("turn_id", "group_id", "session_id", "ordinal", "run_id", "content_hash", "text_hash"),
-    *("parts", "recipe", "committed_at", "started_at", "ended_at", "archive", "first_line"),
-    *("last_line", "calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds"),
-    "cost",
-    *("nodes_new", "edges_new", "edges_invalidated"),
-)
-RECEIPTS = f"""
-MATCH (c:TurnCommit) WHERE c.group_id = $group_id
-RETURN {", ".join(f"c.{name}" for name in RECEIPT_COLUMNS)}
-"""
+RECEIPTS = read_receipts(schema.RECEIPTS.columns)
 COUNTS = (
     "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN count(*)",
     "MATCH (n:Entity) WHERE n.group_id = $group_id RETURN count(*)",
@@ -78,45 +108,51 @@ RETURN e.uuid AS uuid, a.uuid AS source_node_uuid, b.uuid AS target_node_uuid,
        e.invalid_at AS invalid_at, e.reference_time AS reference_time,
        e.attributes AS attributes, e.fact_embedding AS embedding
 """
-TEXTS = "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN e.uuid, e.content"
-HOLDING = """
+EPISODE_CONTENTS = "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN e.uuid, e.content"
+LEASE_STATE = """
 MATCH (g:TurnGroup {group_id: $group_id})
 RETURN g.fence, g.embedder, g.dimensions, g.recipe, g.lease_owner, g.lease_until
 """
-USED = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN 1 LIMIT 1"
-COMMITTED = "MATCH (c:TurnCommit {turn_id: $turn}) RETURN 1"
+HAS_TURNS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN 1 LIMIT 1"
+IS_COMMITTED = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN 1"
+
+SCHEMA_VERSION = "MATCH (g:TurnGroup) RETURN DISTINCT g.schema_version"
+TABLES = "CALL show_tables() RETURN name"
+TURN_COMMIT_COLUMNS = "CALL table_info('TurnCommit') RETURN name"
+TURN_GROUP_COLUMNS = "CALL table_info('TurnGroup') RETURN name"
 
 GRANT = """
 MERGE (g:TurnGroup {group_id: $group_id})
-SET g.embedder = $embedder, g.dimensions = CAST($dimensions AS INT64), g.recipe = $recipe,
+SET g.schema_version = CAST($schema_version AS INT64),
+    g.embedder = $embedder, g.dimensions = CAST($dimensions AS INT64), g.recipe = $recipe,
     g.lease_owner = $owner, g.lease_until = $until, g.fence = CAST($fence AS INT64)
 """
-_STILL_OURS = """
+_MATCH_LEASE = """
 MATCH (g:TurnGroup {group_id: $group_id})
 WHERE g.fence = CAST($fence AS INT64) AND g.lease_owner = $owner
 """
-RENEW = f"{_STILL_OURS} SET g.lease_until = $until"
-RELEASE = f"{_STILL_OURS} SET g.lease_owner = NULL, g.lease_until = NULL"
+RENEW = f"{_MATCH_LEASE} SET g.lease_until = $until"
+RELEASE = f"{_MATCH_LEASE} SET g.lease_owner = NULL, g.lease_until = NULL"
 
-EPISODE = """
+SAVE_EPISODE = """
 MERGE (e:Episodic {uuid: $uuid})
 SET e.name = $name, e.group_id = $group_id, e.created_at = $created_at, e.source = $source,
     e.source_description = $source_description, e.content = $content, e.valid_at = $valid_at,
     e.entity_edges = $entity_edges
 """
-SAGA = """
+SAVE_SAGA = """
 MERGE (s:Saga {uuid: $uuid})
 ON CREATE SET s.name = $name, s.group_id = $group_id, s.created_at = $created_at,
               s.summary = $summary
 """
-FIRST_OF_SAGA = "MATCH (s:Saga {uuid: $source}) SET s.first_episode_uuid = $target"
-LAST_OF_SAGA = "MATCH (s:Saga {uuid: $source}) SET s.last_episode_uuid = $target"
+SET_FIRST_EPISODE = "MATCH (s:Saga {uuid: $source}) SET s.first_episode_uuid = $target"
+SET_LAST_EPISODE = "MATCH (s:Saga {uuid: $source}) SET s.last_episode_uuid = $target"
 SAVE_ENTITY = """
 MERGE (n:Entity {uuid: $uuid})
 SET n.name = $name, n.group_id = $group_id, n.labels = $labels, n.created_at = $created_at,
     n.name_embedding = $name_embedding, n.summary = $summary, n.attributes = $attributes
 """
-NEW_FACT = """
+CREATE_FACT = """
 MATCH (a:Entity {uuid: $source_node_uuid}), (b:Entity {uuid: $target_node_uuid})
 CREATE (a)-[:RELATES_TO]->(e:RelatesToNode_ {
     uuid: $uuid, group_id: $group_id, created_at: $created_at, name: $name, fact: $fact,
@@ -125,7 +161,7 @@ CREATE (a)-[:RELATES_TO]->(e:RelatesToNode_ {
     attributes: $attributes})-[:RELATES_TO]->(b)
 RETURN e.uuid
 """
-SET_FACT = """
+UPDATE_FACT = """
 MATCH (e:RelatesToNode_ {uuid: $uuid})
 SET e.group_id = $group_id, e.created_at = $created_at, e.name = $name, e.fact = $fact,
     e.fact_embedding = $fact_embedding, e.episodes = $episodes, e.expired_at = $expired_at,
@@ -133,34 +169,22 @@ SET e.group_id = $group_id, e.created_at = $created_at, e.name = $name, e.fact =
     e.attributes = $attributes
 RETURN e.uuid
 """
-MENTION = """
+LINK_MENTION = """
 MATCH (e:Episodic {uuid: $source}), (n:Entity {uuid: $target})
 CREATE (e)-[r:MENTIONS {uuid: $uuid, group_id: $group_id, created_at: $now}]->(n)
 RETURN n.uuid
 """
-HAS_EPISODE = """
+LINK_SAGA = """
 MATCH (s:Saga {uuid: $source}), (e:Episodic {uuid: $target})
 CREATE (s)-[:HAS_EPISODE {uuid: $uuid, group_id: $group_id, created_at: $now}]->(e)
 RETURN e.uuid
 """
-UNLINK = """
+UNLINK_NEXT = """
 MATCH (:Episodic {uuid: $source})-[old:NEXT_EPISODE]->(:Episodic {uuid: $target})
 DELETE old
 """
-LINK = """
+LINK_NEXT = """
 MATCH (a:Episodic {uuid: $source}), (b:Episodic {uuid: $target})
 CREATE (a)-[:NEXT_EPISODE {uuid: $uuid, group_id: $group_id, created_at: $now}]->(b)
 """
-COMMIT = """
-CREATE (:TurnCommit {
-    turn_id: $turn_id, group_id: $group_id, session_id: $session_id,
-    ordinal: CAST($ordinal AS INT64), run_id: $run_id, content_hash: $content_hash,
-    text_hash: $text_hash, parts: CAST($parts AS INT64), recipe: $recipe,
-    committed_at: $committed_at, started_at: $started_at, ended_at: $ended_at,
-    archive: $archive, first_line: CAST($first_line AS INT64),
-    last_line: CAST($last_line AS INT64), calls: CAST($calls AS INT64),
-    prompt_tokens: CAST($prompt_tokens AS INT64), cached_tokens: CAST($cached_tokens AS INT64),
-    completion_tokens: CAST($completion_tokens AS INT64), seconds: $seconds, cost: $cost,
-    nodes_new: CAST($nodes_new AS INT64), edges_new: CAST($edges_new AS INT64),
-    edges_invalidated: CAST($edges_invalidated AS INT64), `before`: $before})
-"""
+CREATE_TURN_COMMIT = create_turn_commit(schema.RECEIPTS.columns)

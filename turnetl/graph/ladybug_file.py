@@ -1,38 +1,41 @@
-"""Opening a Ladybug file, so that nobody reads it while somebody writes it.
+"""Open a Ladybug file, so that no process reads it while another one writes it.
 
-Ladybug itself keeps a second writing process out, but neither a reader beside a writer nor a second
-writer in the same process. A lock on a file beside it keeps out all three.
+Ladybug itself excludes a second writing process, but neither a reader beside a writer nor a second
+writer in the same process. A lock on a file beside the graph excludes all three.
 """
 
 import os
 import sys
 import time
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import ladybug
 
+from turnetl import schema
 from turnetl.errors import GraphBusy, GraphRefused
-from turnetl.graph.ladybug_cypher import RECEIPT_COLUMNS, SCHEMA
+from turnetl.graph import ladybug_cypher as cypher
+from turnetl.graph import schema_version
 
 if sys.platform != "win32":
     import fcntl
 
-_SECONDS_TO_WAIT = 2.0
-"""For somebody who only reads for a moment."""
+_LOCK_TIMEOUT = 2.0
+"""Seconds to wait for a reader that is about to finish."""
 
-_TO_RECOVER = "recovery is pending"
-"""In what Ladybug says of a file whose writer ended while it moved its log into it."""
+_NEEDS_RECOVERY = "recovery is pending"
+"""In Ladybug's message about a file whose writer ended while it merged its log into the file."""
 
 
 class _Unrecovered(GraphRefused):
-    """A file that only a writer can open, who then completes what another one began."""
+    """Only a writer can open the file; it then completes the interrupted merge."""
 
 
 @dataclass(frozen=True)
 class LadybugFile:
-    """An open database with its one connection."""
+    """An open database with its only connection."""
 
     connection: Any
     database: Any
@@ -40,13 +43,13 @@ class LadybugFile:
 
     @classmethod
     def open(cls, path: Path, *, write: bool) -> "LadybugFile":
-        """Open the file; for reading, one that is missing or unfinished is an empty graph.
+        """Open the file; read-only, a missing or unprepared file is an empty graph.
 
-        One whose writer died, or had no more room, is brought in order first.
+        A file whose writer died, or had no disk space left, is recovered first.
 
         Raises:
             GraphBusy: another process has it open.
-            GraphRefused: it is no graph, or cannot be written.
+            GraphRefused: it is not a graph, is of another version, or cannot be written.
         """
         if not write and not path.exists():
             return cls._empty()
@@ -64,44 +67,43 @@ class LadybugFile:
 
     @classmethod
     def _opened(cls, path: Path, *, write: bool) -> "LadybugFile":
-        lock = _locked(path, write=write)
-        try:
-            database = _database(path, write=write)
-            connection = ladybug.Connection(database, num_threads=1)
-            if _is_prepared(connection, path) or write:
-                return cls(connection, database, lock)
-            connection.close()
-            database.close()
-        except BaseException:
+        with ExitStack() as opened:
+            lock = _lock(path, write=write)
             if lock:
-                lock.close()
-            raise
-        if lock:
-            lock.close()
+                opened.callback(lock.close)
+            if write and path.exists():
+                _check_version(path)
+            database = _database(path, write=write)
+            opened.callback(database.close)
+            connection = ladybug.Connection(database, num_threads=1)
+            opened.callback(connection.close)
+            if _is_prepared(connection, path) or write:
+                opened.pop_all()
+                return cls(connection, database, lock)
         return cls._empty()
 
     @classmethod
     def _empty(cls) -> "LadybugFile":
         database = ladybug.Database(":memory:", max_num_threads=1)
         connection = ladybug.Connection(database, num_threads=1)
-        for statement in SCHEMA:
+        for statement in cypher.SCHEMA:
             connection.execute(statement)
         return cls(connection, database, None)
 
 
-def _locked(path: Path, *, write: bool) -> IO[str] | None:
-    """Take the lock beside the file: alone for writing, with other readers for reading."""
-    if sys.platform == "win32":  # what Ladybug itself keeps out has to do
+def _lock(path: Path, *, write: bool) -> IO[str] | None:
+    """Lock the file beside the graph: exclusively for writing, shared for reading."""
+    if sys.platform == "win32":  # only Ladybug's own exclusion there
         return None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.with_name(f"{path.name}.lock").open("a+")
     except OSError as error:
         raise GraphRefused(
-            f"graph `{path}` cannot be opened: {error.strerror}; name another with --graph"
+            f"cannot open graph `{path}`: {error.strerror}; name another file with --graph"
         ) from error
-    deadline = time.monotonic() + _SECONDS_TO_WAIT
-    while not _take(lock, write=write):
+    deadline = time.monotonic() + _LOCK_TIMEOUT
+    while not _try_lock(lock, write=write):
         if time.monotonic() > deadline:
             lock.seek(0)
             raise _busy(path, lock.read().strip(), lock)
@@ -113,7 +115,7 @@ def _locked(path: Path, *, write: bool) -> IO[str] | None:
     return lock
 
 
-def _take(lock: IO[str], *, write: bool) -> bool:
+def _try_lock(lock: IO[str], *, write: bool) -> bool:
     if sys.platform == "win32":
         return True
     try:
@@ -126,40 +128,60 @@ def _take(lock: IO[str], *, write: bool) -> bool:
 def _busy(path: Path, pid: str, lock: IO[str] | None = None) -> GraphBusy:
     if lock:
         lock.close()
-    who = f" (process {pid})" if pid else ""
+    process = f" (process {pid})" if pid else ""
     return GraphBusy(
-        f"another turnetl process{who} has graph `{path}` open; wait for it to finish, or use a "
-        "Neo4j graph, which several can share"
+        f"another turnetl process{process} has graph `{path}` open; wait until it finishes, or use "
+        "a Neo4j graph, which several processes can share"
     )
+
+
+def _check_version(path: Path) -> None:
+    """Check the version read-only: closing a file that was opened for writing changes it.
+
+    Raises:
+        GraphRefused: the graph is of another version.
+    """
+    # A file that needs recovery is checked after the writer recovered it.
+    with (
+        suppress(_Unrecovered),
+        closing(_database(path, write=False)) as database,
+        closing(ladybug.Connection(database, num_threads=1)) as connection,
+    ):
+        _is_prepared(connection, path)
 
 
 def _database(path: Path, *, write: bool) -> Any:
     try:
-        # One thread: a turn is small, and handing it around costs more than it saves.
+        # One thread: a turn is small, and distributing it costs more than it saves.
         return ladybug.Database(str(path), read_only=not write, max_num_threads=1)
     except RuntimeError as error:
         if "lock" in str(error).lower():
             raise _busy(path, "") from error
-        said = (str(error).splitlines() or [""])[0][:160]
-        refused = GraphRefused if write or _TO_RECOVER not in str(error) else _Unrecovered
+        reason = (str(error).splitlines() or [""])[0][:160]
+        refused = GraphRefused if write or _NEEDS_RECOVERY not in str(error) else _Unrecovered
         raise refused(
-            f"graph `{path}` cannot be opened: {said}; name another file with --graph"
+            f"cannot open graph `{path}`: {reason}; name another file with --graph"
         ) from error
 
 
 def _is_prepared(connection: Any, path: Path) -> bool:
-    """Whether there is a graph in the file.
+    """Return whether the file contains turnetl's tables.
 
     Raises:
-        GraphRefused: there is one, of other columns than ours.
+        GraphRefused: it does, and they are of another version.
     """
-    tables = {name for (name,) in connection.execute("CALL show_tables() RETURN name").get_all()}
-    if "TurnCommit" not in tables:
+    if "TurnCommit" not in _values(connection, cypher.TABLES):
         return False
-    columns = connection.execute("CALL table_info('TurnCommit') RETURN name").get_all()
-    if not {(name,) for name in RECEIPT_COLUMNS} <= {tuple(row) for row in columns}:
-        raise GraphRefused(
-            f"graph `{path}` was written by another version of turnetl; name another file with "
-            "--graph, or move this one away, and ingest again"
-        )
+    columns = {column.name for column in schema.RECEIPTS.columns}
+    if not columns <= _values(connection, cypher.TURN_COMMIT_COLUMNS):
+        raise schema_version.other_version(str(path), None)
+    if "schema_version" not in _values(connection, cypher.TURN_GROUP_COLUMNS):
+        raise schema_version.other_version(str(path), None)
+    for version in _values(connection, cypher.SCHEMA_VERSION):
+        if version != schema_version.CURRENT:
+            raise schema_version.other_version(str(path), version)
     return True
+
+
+def _values(connection: Any, query: str) -> set[Any]:
+    return {value for (value,) in connection.execute(query).get_all()}

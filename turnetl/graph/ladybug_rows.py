@@ -1,4 +1,4 @@
-"""Between turnetl's values and Ladybug's rows: naive UTC times, attributes as JSON."""
+"""Between turnetl's values and Ladybug's rows: times without a zone, attributes as JSON."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -9,143 +9,149 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from turnetl.graph import commit as rows
+from turnetl import schema
+from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import ladybug_cypher as cypher
-from turnetl.graph import values
-from turnetl.graph.lease import Holding
+from turnetl.graph.lease import LeaseState
 from turnetl.llm.vectors import pack
-from turnetl.model import Change, Entity, Fact, Lease, Profile, Receipt, Vector
+from turnetl.model import Change, Entity, Fact, GroupProfile, Lease, Receipt, Vector
 
-Statement = tuple[str, dict[str, Any], bool]
-"""Cypher, its parameters, and whether it must find what it looks for (it returns a row then)."""
+LadybugStatement = tuple[str, dict[str, Any], bool]
+"""Cypher, its parameters, and whether it must return a row: it must match what it refers to."""
 
 
-def statements(change: Change, receipt: Receipt, now: datetime) -> list[Statement]:
-    """Return all that a turn writes, in order.
+def statements(change: Change, receipt: Receipt, now: datetime) -> list[LadybugStatement]:
+    """Return all statements that write a turn, in order.
 
-    Nothing of it may be there yet but the entities and facts of `*_before` and the neighbours.
+    The graph must hold nothing of the turn but the entities and facts of `*_before` and the
+    neighbouring episodes.
     """
-    known = {fact.uuid for fact in change.facts_before}
-    shared = {"group_id": receipt.group_id, "now": naive(now)}
-    linked = [
-        *((cypher.MENTION, link, True) for link in rows.mentions(change)),
-        *((cypher.HAS_EPISODE, link, True) for link in rows.saga_links(change)),
-        *((cypher.LINK, link, False) for link in rows.next_links(change)),
+    changed = {fact.uuid for fact in change.facts_before}
+    shared = {"group_id": receipt.group_id, "now": without_zone(now)}
+    links = [
+        *((cypher.LINK_MENTION, link, True) for link in to_rows.mention_links(change)),
+        *((cypher.LINK_SAGA, link, True) for link in to_rows.saga_links(change)),
+        *((cypher.LINK_NEXT, link, False) for link in to_rows.next_links(change)),
     ]
+    episodes, saga = to_rows.episode_rows(change, now), to_rows.saga_row(change, now)
     return [
-        *((cypher.EPISODE, _plain(row), False) for row in rows.episode_rows(change, now)),
-        (cypher.SAGA, _plain(rows.saga_row(change, now)), False),
-        *_ends_of_saga(change),
-        *((cypher.SAVE_ENTITY, _entity_row(entity), False) for entity in change.entities),
-        *_facts(change, known),
-        *((cypher.UNLINK, _ends(link), False) for link in rows.outdated_links(change)),
-        *((query, asdict(link) | shared, must) for query, link, must in linked),
-        (cypher.COMMIT, _plain(rows.commit_row(change, receipt)), False),
+        *((cypher.SAVE_EPISODE, _parameters(row), False) for row in episodes),
+        (cypher.SAVE_SAGA, _parameters(saga), False),
+        *_saga_ends(change),
+        *((cypher.SAVE_ENTITY, _entity_parameters(entity), False) for entity in change.entities),
+        *_facts(change, changed),
+        *((cypher.UNLINK_NEXT, _ends(link), False) for link in to_rows.outdated_links(change)),
+        *((query, asdict(link) | shared, must_match) for query, link, must_match in links),
+        (cypher.CREATE_TURN_COMMIT, _parameters(to_rows.commit_row(change, receipt)), False),
     ]
 
 
-def group_row(lease: Lease, profile: Profile) -> dict[str, Any]:
+def group_parameters(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
+    """Return the parameters of `cypher.GRANT`."""
     return {
         "group_id": lease.group_id,
+        "schema_version": str(schema_version.CURRENT),
         "embedder": profile.embedder,
         "dimensions": str(profile.dimensions),
         "recipe": profile.recipe,
         "owner": lease.owner,
-        "until": naive(lease.until),
+        "until": without_zone(lease.until),
         "fence": str(lease.fence),
     }
 
 
-def holding(row: Sequence[Any], *, used: bool) -> Holding:
+def lease_state(row: Sequence[Any], *, used: bool) -> LeaseState:
+    """Return the lease in a row of `cypher.LEASE_STATE`."""
     fence, embedder, dimensions, recipe, owner, until = row
-    profile = None if embedder is None else Profile(embedder, dimensions, recipe)
-    return Holding(fence, profile, used, owner, as_utc(until))
+    profile = None if embedder is None else GroupProfile(embedder, dimensions, recipe)
+    return LeaseState(fence, profile, used, owner, as_utc(until))
 
 
 def receipt(row: Sequence[Any]) -> Receipt:
-    named = dict(zip(cypher.RECEIPT_COLUMNS, row, strict=True))
-    return values.receipt(_aware(named))
+    """Return the receipt in a row of `cypher.RECEIPTS`."""
+    names = (column.name for column in schema.RECEIPTS.columns)
+    return from_rows.receipt_from_row(_with_zone(dict(zip(names, row, strict=True))))
 
 
 def entities(table: Any) -> list[Entity]:
-    """Return the rows of an Arrow table with the columns of `cypher.ENTITIES`."""
-    found = table.drop_columns(["embedding"]).to_pylist()
+    """Return the entities of an Arrow table with the columns of `cypher.ENTITIES`."""
+    rows = table.drop_columns(["embedding"]).to_pylist()
     return [
-        values.entity(_aware(row), _attributes(row), vector)
-        for row, vector in zip(found, _vectors(table["embedding"]), strict=True)
+        from_rows.entity_from_row(_with_zone(row), _attributes(row), vector)
+        for row, vector in zip(rows, _vectors(table["embedding"]), strict=True)
     ]
 
 
 def facts(table: Any) -> list[Fact]:
-    """Return the rows of an Arrow table with the columns of `cypher.FACTS`."""
-    found = table.drop_columns(["embedding"]).to_pylist()
+    """Return the facts of an Arrow table with the columns of `cypher.FACTS`."""
+    rows = table.drop_columns(["embedding"]).to_pylist()
     return [
-        values.fact(_aware(row), _attributes(row), vector)
-        for row, vector in zip(found, _vectors(table["embedding"]), strict=True)
+        from_rows.fact_from_row(_with_zone(row), _attributes(row), vector)
+        for row, vector in zip(rows, _vectors(table["embedding"]), strict=True)
     ]
 
 
-def naive(when: datetime) -> datetime:
-    """Return the time in UTC, without saying so: what Ladybug's TIMESTAMP is."""
-    return when.astimezone(UTC).replace(tzinfo=None)
+def without_zone(time: datetime) -> datetime:
+    """Return the time in UTC without its zone, as Ladybug's TIMESTAMP requires."""
+    return time.astimezone(UTC).replace(tzinfo=None)
 
 
-def as_utc(when: datetime | None) -> datetime | None:
-    """Say of a time that it is UTC: Ladybug keeps UTC, but gives it back without saying so."""
-    return None if when is None else when.replace(tzinfo=UTC)
+def as_utc(time: datetime | None) -> datetime | None:
+    """Return the time with its zone: Ladybug stores UTC and returns it without a zone."""
+    return None if time is None else time.replace(tzinfo=UTC)
 
 
-def _facts(change: Change, known: set[str]) -> Iterable[Statement]:
+def _facts(change: Change, changed: set[str]) -> Iterable[LadybugStatement]:
     for fact in change.facts:
-        row = _plain(rows.fact_row(fact)) | {"attributes": _json(fact)}
-        if fact.uuid in known:
+        row = _parameters(to_rows.fact_row(fact)) | {"attributes": _json(fact)}
+        if fact.uuid in changed:
             del row["source_node_uuid"], row["target_node_uuid"]
-            yield cypher.SET_FACT, row, True
+            yield cypher.UPDATE_FACT, row, True
         else:
-            yield cypher.NEW_FACT, row, True
+            yield cypher.CREATE_FACT, row, True
 
 
-def _ends_of_saga(change: Change) -> Iterable[Statement]:
-    links = rows.saga_links(change)
+def _saga_ends(change: Change) -> Iterable[LadybugStatement]:
+    links = to_rows.saga_links(change)
     if change.previous_turn is None:
-        yield cypher.FIRST_OF_SAGA, _ends(links[0]), False
+        yield cypher.SET_FIRST_EPISODE, _ends(links[0]), False
     if change.next_turn is None:
-        yield cypher.LAST_OF_SAGA, _ends(links[-1]), False
+        yield cypher.SET_LAST_EPISODE, _ends(links[-1]), False
 
 
-def _ends(link: rows.Link) -> dict[str, Any]:
+def _ends(link: to_rows.LinkRow) -> dict[str, Any]:
     return {"source": link.source, "target": link.target}
 
 
-def _entity_row(entity: Entity) -> dict[str, Any]:
-    return _plain(rows.entity_row(entity)) | {"attributes": _json(entity)}
+def _entity_parameters(entity: Entity) -> dict[str, Any]:
+    return _parameters(to_rows.entity_row(entity)) | {"attributes": _json(entity)}
 
 
-def _json(of: Entity | Fact) -> str:
-    return msgspec.json.encode(rows.attributes(of), order="sorted").decode()
+def _json(value: Entity | Fact) -> str:
+    return msgspec.json.encode(to_rows.attribute_row(value), order="sorted").decode()
 
 
 def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.json.decode(row["attributes"] or "{}")
-    return found
+    attributes: dict[str, Any] = msgspec.json.decode(row["attributes"] or "{}")
+    return attributes
 
 
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row with naive times, and whole numbers as texts."""
-    return {name: _value(value) for name, value in row.items()}
+def _parameters(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row with times without a zone, and with integers as strings."""
+    return {name: _parameter(value) for name, value in row.items()}
 
 
-def _value(value: Any) -> Any:
+def _parameter(value: Any) -> Any:
     match value:
         case datetime():
-            return naive(value)
+            return without_zone(value)
         case int():
             return str(value)
         case _:
             return value
 
 
-def _aware(row: Mapping[str, Any]) -> dict[str, Any]:
+def _with_zone(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: as_utc(value) if isinstance(value, datetime) else value for name, value in row.items()
     }
@@ -153,11 +159,11 @@ def _aware(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _vectors(column: Any) -> list[Vector | None]:
     """Return the bytes of each list of float32 in an Arrow column."""
-    return [vector for chunk in column.chunks for vector in _of_chunk(chunk)]
+    return [vector for chunk in column.chunks for vector in _chunk_vectors(chunk)]
 
 
-def _of_chunk(chunk: Any) -> Iterable[Vector | None]:
+def _chunk_vectors(chunk: Any) -> Iterable[Vector | None]:
     numbers = chunk.values.to_numpy(zero_copy_only=False).astype("<f4", copy=False)
-    places = pairwise(chunk.offsets.to_numpy().tolist())
-    for (first, last), there in zip(places, np.asarray(chunk.is_valid()), strict=True):
-        yield pack(numbers[first:last]) if there else None
+    slices = pairwise(chunk.offsets.to_numpy().tolist())
+    for (start, end), is_valid in zip(slices, np.asarray(chunk.is_valid()), strict=True):
+        yield pack(numbers[start:end]) if is_valid else None

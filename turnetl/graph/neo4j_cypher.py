@@ -1,14 +1,16 @@
-"""What turnetl says to Neo4j. Labels and properties are Graphiti's, but for TurnCommit, TurnGroup.
+"""Neo4j's statements. Labels and properties are Graphiti's, except TurnCommit and TurnGroup.
 
-A statement that could miss what it looks for returns how many rows it wrote, as `done`.
-No statement walks the relationships of a node that many turns mention: what is new is created, and
-what exists is found through an index on its uuid.
+A statement that may fail to match a row returns how many rows it wrote, as `done`. No statement
+traverses the relationships of a node that many turns mention: new data is created, and existing
+data is found through an index on its uuid.
+
+Properties are set and read as complete maps, so a TurnCommit has the columns of `schema.RECEIPTS`.
 """
 
 from typing import LiteralString
 
-# Graphiti's own names, so that it finds them when it looks for its indexes.
-_INDEXES: tuple[LiteralString, ...] = (
+# Graphiti's own names, so that it recognises its indexes.
+_GRAPHITI_INDEXES: tuple[LiteralString, ...] = (
     "CREATE INDEX entity_uuid IF NOT EXISTS FOR (n:Entity) ON (n.uuid)",
     "CREATE INDEX episode_uuid IF NOT EXISTS FOR (n:Episodic) ON (n.uuid)",
     "CREATE INDEX saga_uuid IF NOT EXISTS FOR (n:Saga) ON (n.uuid)",
@@ -17,12 +19,12 @@ _INDEXES: tuple[LiteralString, ...] = (
     "CREATE INDEX episode_group_id IF NOT EXISTS FOR (n:Episodic) ON (n.group_id)",
     "CREATE INDEX relation_group_id IF NOT EXISTS FOR ()-[e:RELATES_TO]-() ON (e.group_id)",
 )
-_OURS: tuple[LiteralString, ...] = (
+_TURNETL_INDEXES: tuple[LiteralString, ...] = (
     "CREATE CONSTRAINT turn_commit IF NOT EXISTS FOR (c:TurnCommit) REQUIRE c.turn_id IS UNIQUE",
     "CREATE CONSTRAINT turn_group IF NOT EXISTS FOR (g:TurnGroup) REQUIRE g.group_id IS UNIQUE",
     "CREATE INDEX turn_commit_group_id IF NOT EXISTS FOR (c:TurnCommit) ON (c.group_id)",
 )
-SCHEMA = _INDEXES + _OURS
+SCHEMA = _GRAPHITI_INDEXES + _TURNETL_INDEXES
 AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes(300)"
 
 GROUPS: LiteralString = (
@@ -30,14 +32,14 @@ GROUPS: LiteralString = (
 )
 RECEIPTS: LiteralString = """
 MATCH (c:TurnCommit {group_id: $group})
-RETURN c {.*, before: null} AS commit
+RETURN c {.*, before_images: null} AS commit
 """
 COUNTS: LiteralString = """
 RETURN COUNT { (:Episodic {group_id: $group}) } AS episodes,
        COUNT { (:Entity {group_id: $group}) } AS entities,
        COUNT { ()-[:RELATES_TO {group_id: $group}]->() } AS facts
 """
-# The driver needs 40 us to make a time, and less than one for its microseconds as a number.
+# The driver needs 40 µs to build a time, and less than 1 µs to read microseconds as an integer.
 ENTITIES: LiteralString = """
 MATCH (n:Entity {group_id: $group})
 RETURN n {.*, created_at: n.created_at.epochSeconds * 1000000 + n.created_at.microsecond}
@@ -54,21 +56,28 @@ RETURN e {
     reference_time: e.reference_time.epochSeconds * 1000000 + e.reference_time.microsecond
 } AS properties, startNode(e).uuid AS source, endNode(e).uuid AS target
 """
-TEXTS: LiteralString = """
+EPISODE_CONTENTS: LiteralString = """
 MATCH (e:Episodic {group_id: $group})
-RETURN e.uuid AS uuid, e.content AS text
+RETURN e.uuid AS uuid, e.content AS content
 """
-HOLDING: LiteralString = """
+LEASE_STATE: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group})
-RETURN properties(g) AS holding, EXISTS { (:TurnCommit {group_id: $group}) } AS used
+RETURN properties(g) AS properties, EXISTS { (:TurnCommit {group_id: $group}) } AS used
 """
 
-# Writing a property locks the node until the transaction ends; what is read after that is true.
+OTHER_VERSION: LiteralString = """
+MATCH (g:TurnGroup)
+WHERE g.schema_version IS NULL OR g.schema_version <> $version
+RETURN g.schema_version AS version
+LIMIT 1
+"""
+
+# Writing a property locks the node until the transaction ends; a read after that is current.
 LOCK_OR_CREATE: LiteralString = """
 MERGE (g:TurnGroup {group_id: $group})
-SET g.asked_by = $owner
+SET g.locked_by = $owner
 WITH g
-RETURN properties(g) AS holding, EXISTS { (:TurnCommit {group_id: $group}) } AS used
+RETURN properties(g) AS properties, EXISTS { (:TurnCommit {group_id: $group}) } AS used
 """
 GRANT: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group.group_id})
@@ -76,29 +85,29 @@ SET g = $group
 """
 RENEW: LiteralString = """
 MATCH (g:TurnGroup {group_id: $lease.group_id})
-SET g.asked_by = $lease.owner
+SET g.locked_by = $lease.owner
 WITH g
-REMOVE g.asked_by
+REMOVE g.locked_by
 WITH g WHERE g.fence = $lease.fence AND g.lease_owner = $lease.owner
 SET g.lease_until = $until
 """
 RELEASE: LiteralString = """
 MATCH (g:TurnGroup {group_id: $lease.group_id})
-SET g.asked_by = $lease.owner
+SET g.locked_by = $lease.owner
 WITH g
-REMOVE g.asked_by
+REMOVE g.locked_by
 WITH g WHERE g.fence = $lease.fence AND g.lease_owner = $lease.owner
 REMOVE g.lease_owner, g.lease_until
 """
-GUARD: LiteralString = """
+CHECK_LEASE: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group})
 SET g.lease_until = $until
 WITH g
-OPTIONAL MATCH (c:TurnCommit {turn_id: $turn})
-RETURN g.fence AS fence, g.lease_owner AS owner, c IS NOT NULL AS committed
+OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
+RETURN g.fence AS fence, g.lease_owner AS owner, c IS NOT NULL AS is_committed
 """
 
-TURN: LiteralString = """
+CREATE_TURN: LiteralString = """
 MERGE (s:Saga {uuid: $saga.uuid})
 ON CREATE SET s = $saga
 SET s.first_episode_uuid = coalesce($first, s.first_episode_uuid),
@@ -125,7 +134,7 @@ WITH n, row
 CALL db.create.setNodeVectorProperty(n, 'name_embedding', row.name_embedding)
 RETURN count(*) AS done
 """
-NEW_FACTS: LiteralString = """
+CREATE_FACTS: LiteralString = """
 UNWIND $rows AS row
 MATCH (source:Entity {uuid: row.source_node_uuid})
 MATCH (target:Entity {uuid: row.target_node_uuid})
@@ -135,7 +144,7 @@ WITH e, row
 CALL db.create.setRelationshipVectorProperty(e, 'fact_embedding', row.fact_embedding)
 RETURN count(*) AS done
 """
-SET_FACTS: LiteralString = """
+UPDATE_FACTS: LiteralString = """
 UNWIND $rows AS row
 MATCH ()-[e:RELATES_TO {uuid: row.uuid}]->()
 SET e = row
@@ -143,19 +152,19 @@ WITH e, row
 CALL db.create.setRelationshipVectorProperty(e, 'fact_embedding', row.fact_embedding)
 RETURN count(*) AS done
 """
-MENTIONS: LiteralString = """
+LINK_MENTIONS: LiteralString = """
 UNWIND $rows AS row
 MATCH (episode:Episodic {uuid: row.source})
 MATCH (entity:Entity {uuid: row.target})
 CREATE (episode)-[:MENTIONS {uuid: row.uuid, group_id: $group, created_at: $now}]->(entity)
 RETURN count(*) AS done
 """
-UNLINK: LiteralString = """
+UNLINK_NEXT: LiteralString = """
 UNWIND $rows AS row
 MATCH (:Episodic {uuid: row.source})-[old:NEXT_EPISODE]->(:Episodic {uuid: row.target})
 DELETE old
 """
-LINK: LiteralString = """
+LINK_NEXT: LiteralString = """
 UNWIND $rows AS row
 MATCH (before:Episodic {uuid: row.source})
 MATCH (after:Episodic {uuid: row.target})

@@ -1,4 +1,4 @@
-"""What Neo4j's driver raises, as errors that say what to do."""
+"""Exceptions of Neo4j's driver as turnetl's errors, which say what to do."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,9 +14,9 @@ from neo4j.exceptions import (
 
 from turnetl.errors import GraphBusy, GraphRefused
 
-_TOO_OFTEN = "Neo.ClientError.Security.AuthenticationRateLimit"
-_TO_BE_CHANGED = "Neo.ClientError.Security.CredentialsExpired"
-_MADE_MEANWHILE = (
+_TOO_MANY_ATTEMPTS = "Neo.ClientError.Security.AuthenticationRateLimit"
+_INITIAL_PASSWORD = "Neo.ClientError.Security.CredentialsExpired"  # noqa: S105 - an error code
+_ALREADY_EXISTS = (
     "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
     "Neo.ClientError.Schema.ConstraintAlreadyExists",
     "Neo.ClientError.Schema.IndexAlreadyExists",
@@ -24,63 +24,69 @@ _MADE_MEANWHILE = (
 _OUT_OF_MEMORY = "MemoryPoolOutOfMemory"
 
 
-class AlreadyThere(GraphRefused):
-    """What was to be made in the schema was made meanwhile."""
+class AlreadyExists(GraphRefused):
+    """Another process created the index or constraint meanwhile."""
 
 
 @contextmanager
-def translated(where: str, user: str) -> Generator[None]:
-    """Raise the driver's errors as ours. `where` is the address, without a password.
+def translate_errors(address: str, user: str) -> Generator[None]:
+    """Raise the driver's exceptions as turnetl's errors.
+
+    Args:
+        address: of the server, without a password.
+        user: who connects.
 
     Raises:
-        GraphBusy: no answer, or one that may be better the next time.
-        GraphRefused: wrong password, or the server cannot do what it is asked.
+        GraphBusy: no answer, or an error that a retry may avoid.
+        GraphRefused: wrong password, or the server cannot execute the statement.
     """
     try:
         yield
     except AuthError as error:
-        raise GraphRefused(_unwelcome(where, user, error)) from error
+        raise GraphRefused(_authentication_message(address, user, error)) from error
     except (ServiceUnavailable, SessionExpired, OSError, TimeoutError) as error:
         raise GraphBusy(
-            f"Neo4j at `{where}` does not answer; see that it is running and that the address is "
-            f"right, then run again ({_first_line(error)})"
+            f"Neo4j at `{address}` does not answer; check that it is running and that the address "
+            f"is correct, then run again ({_first_line(error)})"
         ) from error
     except ConfigurationError as error:
-        raise GraphRefused(f"Neo4j address `{where}`: {_first_line(error)}") from error
+        raise GraphRefused(f"Neo4j address `{address}`: {_first_line(error)}") from error
     except (Neo4jError, DriverError) as error:
-        raise _other(where, error) from error
+        raise _other_error(address, error) from error
 
 
-def _unwelcome(where: str, user: str, error: AuthError) -> str:
-    if error.code == _TOO_OFTEN:
-        return f"Neo4j at `{where}` was given a wrong password too often; wait a minute, try again"
+def _authentication_message(address: str, user: str, error: AuthError) -> str:
+    if error.code == _TOO_MANY_ATTEMPTS:
+        return (
+            f"Neo4j at `{address}` received too many wrong passwords; wait a minute and run again"
+        )
     return (
-        f"Neo4j at `{where}` does not accept user `{user}` with this password; "
+        f"Neo4j at `{address}` does not accept user `{user}` with this password; "
         "set TURNETL_GRAPH_USER and TURNETL_GRAPH_PASSWORD"
     )
 
 
-def _other(where: str, error: Neo4jError | DriverError) -> GraphBusy | GraphRefused:
+def _other_error(address: str, error: Neo4jError | DriverError) -> GraphBusy | GraphRefused:
     code = getattr(error, "code", None) or ""
-    if code in _MADE_MEANWHILE:
-        return AlreadyThere(f"Neo4j at `{where}`: {_first_line(error)}")
-    if code == _TO_BE_CHANGED:
+    if code in _ALREADY_EXISTS:
+        return AlreadyExists(f"Neo4j at `{address}`: {_first_line(error)}")
+    if code == _INITIAL_PASSWORD:
         return GraphRefused(
-            f"Neo4j at `{where}` wants its first password changed before it can be used: "
+            f"Neo4j at `{address}` requires its initial password to be changed before use: "
             "ALTER CURRENT USER SET PASSWORD FROM 'old' TO 'new'"
         )
     if _OUT_OF_MEMORY in code:
-        # Called transient, but the same transaction would run out of memory again.
+        # The driver calls it transient, but the same transaction would fail again.
         return GraphRefused(
-            f"Neo4j at `{where}` has too little memory for one turn; raise "
+            f"Neo4j at `{address}` has too little memory for one turn; raise "
             "`dbms.memory.transaction.total.max` or the heap"
         )
     if error.is_retryable():
-        return GraphBusy(f"Neo4j at `{where}` is busy: {_first_line(error)}; run again")
-    return GraphRefused(f"Neo4j at `{where}` refused: {code} {_first_line(error)}")
+        return GraphBusy(f"Neo4j at `{address}` is busy: {_first_line(error)}; run again")
+    return GraphRefused(f"Neo4j at `{address}` refused a statement: {code} {_first_line(error)}")
 
 
 def _first_line(error: BaseException) -> str:
-    """Cut short, so that no text of a turn gets into a message."""
+    """Return a truncated message, so that no text of a turn gets into it."""
     lines = str(getattr(error, "message", None) or error).splitlines() or [type(error).__name__]
     return lines[0][:160]

@@ -7,45 +7,49 @@ from typing import Any, LiteralString
 
 from neo4j.time import DateTime
 
-from turnetl.errors import GraphRefused
-from turnetl.graph import commit as rows
+from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import neo4j_cypher as cypher
-from turnetl.graph import values
-from turnetl.graph.lease import Holding
+from turnetl.graph.lease import LeaseState
 from turnetl.llm.vectors import pack
-from turnetl.model import Change, Entity, Fact, Lease, Profile, Receipt, Vector
+from turnetl.model import Change, Entity, Fact, GroupProfile, Lease, Receipt, Vector
 
-Statement = tuple[LiteralString, dict[str, Any]]
+Neo4jStatement = tuple[LiteralString, dict[str, Any]]
 """Cypher and its parameters."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIMES_OF_ENTITY = ("created_at",)
-_TIMES_OF_FACT = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
+_ENTITY_TIMES = ("created_at",)
+_FACT_TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
 
 
-def statements(change: Change, receipt: Receipt, now: datetime) -> list[Statement]:
-    """Return all that a turn writes, in order, with parameters.
+def statements(change: Change, receipt: Receipt, now: datetime) -> list[Neo4jStatement]:
+    """Return all statements that write a turn, in order.
 
-    Nothing of it may be there yet but the entities and facts of `*_before` and the neighbours.
+    The graph must hold nothing of the turn but the entities and facts of `*_before` and the
+    neighbouring episodes.
     """
     shared = {"group": receipt.group_id, "now": now}
-    todo: list[Statement] = [(cypher.TURN, shared | _turn(change, receipt, now))]
     changed = {fact.uuid for fact in change.facts_before}
-    parts: list[tuple[LiteralString, list[dict[str, Any]]]] = [
+    facts = [(fact.uuid in changed, _fact_properties(fact)) for fact in change.facts]
+    with_rows: list[tuple[LiteralString, list[dict[str, Any]]]] = [
         (cypher.DROP_LABELS, _dropped_labels(change)),
-        (cypher.SAVE_ENTITIES, [_entity_row(entity) for entity in change.entities]),
-        (cypher.NEW_FACTS, [_fact_row(fact) for fact in change.facts if fact.uuid not in changed]),
-        (cypher.SET_FACTS, [_fact_row(fact) for fact in change.facts if fact.uuid in changed]),
-        (cypher.MENTIONS, [asdict(link) for link in rows.mentions(change)]),
-        (cypher.UNLINK, [asdict(link) for link in rows.outdated_links(change)]),
-        (cypher.LINK, [asdict(link) for link in rows.next_links(change)]),
+        (cypher.SAVE_ENTITIES, [_entity_properties(entity) for entity in change.entities]),
+        (cypher.CREATE_FACTS, [row for is_changed, row in facts if not is_changed]),
+        (cypher.UPDATE_FACTS, [row for is_changed, row in facts if is_changed]),
+        (cypher.LINK_MENTIONS, [asdict(link) for link in to_rows.mention_links(change)]),
+        (cypher.UNLINK_NEXT, [asdict(link) for link in to_rows.outdated_links(change)]),
+        (cypher.LINK_NEXT, [asdict(link) for link in to_rows.next_links(change)]),
     ]
-    return todo + [(query, {**shared, "rows": part}) for query, part in parts if part]
+    return [
+        (cypher.CREATE_TURN, shared | _turn_parameters(change, receipt, now)),
+        *((query, {**shared, "rows": rows}) for query, rows in with_rows if rows),
+    ]
 
 
-def group_row(lease: Lease, profile: Profile) -> dict[str, Any]:
+def group_properties(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
+    """Return the properties of a TurnGroup."""
     return {
         "group_id": lease.group_id,
+        "schema_version": schema_version.CURRENT,
         "embedder": profile.embedder,
         "dimensions": profile.dimensions,
         "recipe": profile.recipe,
@@ -55,12 +59,15 @@ def group_row(lease: Lease, profile: Profile) -> dict[str, Any]:
     }
 
 
-def holding(row: Mapping[str, Any]) -> Holding:
-    group = _timed(row["holding"])
-    made = "embedder" in group
-    return Holding(
+def lease_state(row: Mapping[str, Any]) -> LeaseState:
+    """Return the lease in a row of `cypher.LEASE_STATE` or `cypher.LOCK_OR_CREATE`."""
+    group = _with_python_times(row["properties"])
+    profile = None
+    if "embedder" in group:
+        profile = GroupProfile(group["embedder"], group["dimensions"], group["recipe"])
+    return LeaseState(
         fence=group.get("fence", 0),
-        profile=Profile(group["embedder"], group["dimensions"], group["recipe"]) if made else None,
+        profile=profile,
         used=row["used"],
         owner=group.get("lease_owner"),
         until=group.get("lease_until"),
@@ -68,41 +75,35 @@ def holding(row: Mapping[str, Any]) -> Holding:
 
 
 def receipt(row: Mapping[str, Any]) -> Receipt:
-    """Return the receipt of a TurnCommit.
-
-    Raises:
-        GraphRefused: it is none of ours.
-    """
-    commit = _timed(row["commit"])
-    if "seconds" not in commit:
-        raise GraphRefused(
-            f"group `{commit['group_id']}` was written by another version of turnetl; name another "
-            "graph with --graph, and ingest again"
-        )
-    return values.receipt(commit)
+    """Return the receipt in a row of `cypher.RECEIPTS`."""
+    return from_rows.receipt_from_row(_with_python_times(row["commit"]))
 
 
 def entity(row: Mapping[str, Any]) -> Entity:
-    properties = _since_epoch(row["properties"], _TIMES_OF_ENTITY)
+    """Return the entity in a row of `cypher.ENTITIES`."""
+    properties = _from_microseconds(row["properties"], _ENTITY_TIMES)
     properties["labels"] = row["labels"]
-    return values.entity(properties, properties, _vector(properties.get("name_embedding")))
+    vector = _vector(properties.get("name_embedding"))
+    return from_rows.entity_from_row(properties, properties, vector)
 
 
 def fact(row: Mapping[str, Any]) -> Fact:
-    properties = _since_epoch(row["properties"], _TIMES_OF_FACT)
+    """Return the fact in a row of `cypher.FACTS`."""
+    properties = _from_microseconds(row["properties"], _FACT_TIMES)
     properties["source_node_uuid"] = row["source"]
     properties["target_node_uuid"] = row["target"]
-    return values.fact(properties, properties, _vector(properties.get("fact_embedding")))
+    vector = _vector(properties.get("fact_embedding"))
+    return from_rows.fact_from_row(properties, properties, vector)
 
 
-def _turn(change: Change, receipt: Receipt, now: datetime) -> dict[str, Any]:
-    """Return the parameters of `cypher.TURN`."""
-    episodes, links = rows.episode_rows(change, now), rows.saga_links(change)
+def _turn_parameters(change: Change, receipt: Receipt, now: datetime) -> dict[str, Any]:
+    """Return the parameters of `cypher.CREATE_TURN`."""
+    episodes, links = to_rows.episode_rows(change, now), to_rows.saga_links(change)
     return {
-        "saga": rows.saga_row(change, now),
+        "saga": to_rows.saga_row(change, now),
         "first": links[0].target if change.previous_turn is None else None,
         "last": links[-1].target if change.next_turn is None else None,
-        "commit": rows.commit_row(change, receipt),
+        "commit": to_rows.commit_row(change, receipt),
         "episodes": [
             {"episode": episode, "link": link.uuid}
             for episode, link in zip(episodes, links, strict=True)
@@ -110,33 +111,36 @@ def _turn(change: Change, receipt: Receipt, now: datetime) -> dict[str, Any]:
     }
 
 
-def _entity_row(entity: Entity) -> dict[str, Any]:
-    return rows.entity_row(entity) | rows.attributes(entity)
+def _entity_properties(entity: Entity) -> dict[str, Any]:
+    return to_rows.entity_row(entity) | to_rows.attribute_row(entity)
 
 
-def _fact_row(fact: Fact) -> dict[str, Any]:
-    return rows.fact_row(fact) | rows.attributes(fact)
+def _fact_properties(fact: Fact) -> dict[str, Any]:
+    return to_rows.fact_row(fact) | to_rows.attribute_row(fact)
 
 
 def _dropped_labels(change: Change) -> list[dict[str, Any]]:
-    now = {entity.uuid: set(entity.labels) for entity in change.entities}
-    gone = {e.uuid: set(e.labels) - now.get(e.uuid, set(e.labels)) for e in change.entities_before}
-    return [{"uuid": uuid, "labels": sorted(labels)} for uuid, labels in gone.items() if labels]
+    labels = {entity.uuid: set(entity.labels) for entity in change.entities}
+    dropped = {
+        entity.uuid: set(entity.labels) - labels.get(entity.uuid, set(entity.labels))
+        for entity in change.entities_before
+    }
+    return [{"uuid": uuid, "labels": sorted(names)} for uuid, names in dropped.items() if names]
 
 
 def _vector(numbers: list[float] | None) -> Vector | None:
     return None if numbers is None else pack(numbers)
 
 
-def _since_epoch(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return the row with its times, given in microseconds, as Python's, in UTC."""
-    times = ((name, row.get(name)) for name in names)
-    made = {name: _EPOCH + timedelta(microseconds=at) for name, at in times if at is not None}
-    return {**row, **made}
+def _from_microseconds(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the row with its times, given in microseconds since 1970, as Python's, in UTC."""
+    given = ((name, row.get(name)) for name in names)
+    times = {name: _EPOCH + timedelta(microseconds=at) for name, at in given if at is not None}
+    return {**row, **times}
 
 
-def _timed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row with its times as Python's, in UTC."""
+def _with_python_times(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row with the driver's times as Python's, in UTC."""
     return {
         name: value.to_native().astimezone(UTC) if isinstance(value, DateTime) else value
         for name, value in row.items()

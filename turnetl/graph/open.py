@@ -1,4 +1,4 @@
-"""From a URL to a store."""
+"""Open the graph at a URL."""
 
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -11,26 +11,27 @@ _LADYBUG = "ladybug://"
 
 
 async def open_graph(url: str, *, user: str, password: str, write: bool = True) -> GraphStore:
-    """Open the graph at `url` and see that it answers.
+    """Open the graph at `url` and check that it answers.
 
     Args:
-        url: `ladybug:///path/to/file` or a Neo4j address. A user and password in it win.
+        url: `ladybug:///path/to/file` or a Neo4j address. A user and password in it take
+            precedence.
         user: for Neo4j.
         password: for Neo4j.
-        write: False opens an embedded graph for reading only, side by side with other readers; one
-            that does not exist yet is empty then, and is not created.
+        write: False opens an embedded graph read-only, beside other readers; a file that does not
+            exist then counts as an empty graph and is not created.
 
     Raises:
         BadUsage: the URL is neither.
         GraphBusy: no answer, or another process has the file open.
-        GraphRefused: wrong password, or the file is no graph.
+        GraphRefused: wrong password, a file that is not a graph, or a graph of another version.
     """
-    check(url)
+    check_url(url)
     if url.startswith(_LADYBUG):
-        from turnetl.graph.ladybug import LadybugStore  # noqa: PLC0415 - only the one in use
+        from turnetl.graph.ladybug_store import LadybugStore  # noqa: PLC0415 - only the one in use
 
         return await LadybugStore.open(_path(url), write=write)
-    from turnetl.graph.neo4j import Neo4jStore  # noqa: PLC0415 - only the one in use
+    from turnetl.graph.neo4j_store import Neo4jStore  # noqa: PLC0415 - only the one in use
 
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
@@ -41,26 +42,27 @@ async def open_graph(url: str, *, user: str, password: str, write: bool = True) 
     )
 
 
-def check(url: str) -> None:
-    """See that `url` names a graph, without looking for it.
+def check_url(url: str) -> None:
+    """Check that `url` can name a graph, without opening it.
 
     Raises:
-        BadUsage: it does not; says what would. Never names the URL whole: it may hold a password.
+        BadUsage: it cannot; the message shows a valid URL. It never contains the given URL of a
+            server, which may include a password.
     """
     parts = _split(url)
     if url.startswith(_LADYBUG):
-        # What follows is a path as it stands, not decoded.
+        # The rest is a path as it is, not percent-encoded.
         if url == _LADYBUG or url.endswith("/"):
-            raise BadUsage(f"`{url}` names no file; use `ladybug:///path/to/graph.lbug`")
+            raise BadUsage(f"`{url}` does not name a file; use `ladybug:///path/to/graph.lbug`")
         return
     if parts is None or parts.scheme not in _NEO4J or not parts.hostname:
         raise BadUsage(
-            "the graph's URL is of no known kind; use `ladybug:///path/to/graph.lbug` or "
-            "`bolt://host:7687` (or neo4j://, neo4j+s://)"
+            "the graph's URL has an unknown scheme or no host; use `ladybug:///path/to/graph.lbug` "
+            "or `bolt://host:7687` (or neo4j://, neo4j+s://)"
         )
     if parts.path.strip("/") or parts.query or parts.fragment:
         raise BadUsage(
-            "the graph's URL goes on after host and port; the database is always the user's home "
+            "the graph's URL continues after host and port; the database is always the user's home "
             "database, and a `/`, `@`, `?` or `#` in a password is written %2F, %40, %3F or %23"
         )
 
@@ -70,7 +72,7 @@ def _path(url: str) -> Path:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Return the URL's parts; None if it has none or its port is no number."""
+    """Return the URL's parts; None if it cannot be parsed or its port is not a number."""
     try:
         parts = urlsplit(url)
         _ = parts.port

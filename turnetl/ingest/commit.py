@@ -60,9 +60,9 @@ def build_receipt(change: Change, *, run_id: str, recipe: str, now: datetime) ->
         first_line=turn.first_line,
         last_line=turn.last_line,
         usage=change.usage,
-        nodes_new=len(change.entities) - len(change.entities_before),
-        edges_new=len(change.facts) - len(change.facts_before),
-        edges_invalidated=len(invalidated_facts(change)),
+        entities_new=len(change.entities) - len(change.entities_before),
+        facts_new=len(change.facts) - len(change.facts_before),
+        facts_invalidated=len(invalidated_facts(change)),
     )
 
 

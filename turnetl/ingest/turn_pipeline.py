@@ -21,7 +21,7 @@ from turnetl.ingest.commit import build_change, build_receipt, commit_turn, inva
 from turnetl.ingest.prefetch import prefetch_extractions
 from turnetl.ingest.quarantine import Quarantine, QuarantineEntry
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Change, Episode, GroupId, Lease, Profile, Receipt, TurnId
+from turnetl.model import Change, Episode, GroupId, GroupProfile, Lease, Receipt, TurnId
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ class TurnPipeline:
         recipe = self._extractor.recipe(group)
         # In a thread: an embedder behind HTTP may have to ask its server.
         dimensions = await asyncio.to_thread(lambda: self._embedder.dimensions)
-        profile = Profile(self._embedder.name, dimensions, recipe)
+        profile = GroupProfile(self._embedder.name, dimensions, recipe)
         lease = await self._store.acquire(
             group,
             profile,

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from turnetl import wiring
 from turnetl.run_options import select_groups
-from turnetl.search.search import Hit, search
+from turnetl.search.run import SearchHit, search
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ async def search_turns(
     since: datetime | None = None,
     until: datetime | None = None,
     limit: int = 10,
-) -> Sequence[Hit]:
+) -> Sequence[SearchHit]:
     """Return the turns that match a query, best first, each with its facts. Writes nothing.
 
     Args:

@@ -10,17 +10,17 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
-from turnetl.search.search import Hit
+from turnetl.search.run import SearchHit
 
 
-def table(hits: Sequence[Hit], here: Path) -> Group:
+def table(hits: Sequence[SearchHit], here: Path) -> Group:
     """Each hit: its fact, then when and where it was said, then more of its turn."""
     if not hits:
         return Group("nothing found; try other words, or `turnetl status` to see what is there")
     return Group(*(part for number, hit in enumerate(hits, 1) for part in _hit(number, hit, here)))
 
 
-def as_json(hits: Sequence[Hit]) -> dict[str, Any]:
+def as_json(hits: Sequence[SearchHit]) -> dict[str, Any]:
     return {"hits": [_plain(asdict(hit)) for hit in hits]}
 
 
@@ -29,7 +29,7 @@ def near(archive: Path, here: Path) -> Path:
     return archive.relative_to(here) if archive.is_relative_to(here) else archive
 
 
-def _hit(number: int, hit: Hit, here: Path) -> list[Any]:
+def _hit(number: int, hit: SearchHit, here: Path) -> list[Any]:
     fact = Text.assemble((f"{number:>2}. ", "bold"), hit.fact)
     if hit.invalid_at:
         fact.append(f"  (until {_day(hit.invalid_at)})", "dim")
@@ -37,7 +37,7 @@ def _hit(number: int, hit: Hit, here: Path) -> list[Any]:
     # A path is there to be copied: it is never broken.
     where = Text("    ", no_wrap=True, overflow="ignore")
     where.append(_day(hit.valid_at), "cyan").append(f"  {hit.group_id}  ").append(place, "dim")
-    return [fact, where, *(_under(Text(f"· {more}")) for more in hit.more), ""]
+    return [fact, where, *(_under(Text(f"· {more}")) for more in hit.more_facts), ""]
 
 
 def _under(text: Text) -> Padding:

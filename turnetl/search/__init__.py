@@ -1,1 +1,5 @@
-"""Search over the graph: which turns answer a query, best first."""
+"""Search: which turns of the graph match a query, best first.
+
+`run` builds the searchable turns and the hits, `ranking` ranks them, `query` compares texts with
+the query, `passages` splits episode texts, `bm25` and `terms` compare words.
+"""

@@ -1,4 +1,4 @@
-"""Episode bodies in short, overlapping passages: what a question is compared with."""
+"""Episode texts split into short, overlapping passages, which are compared with a query."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,69 +10,69 @@ from numpy.typing import NDArray
 Scores = NDArray[np.float64]
 
 _LENGTH = 500
-"""Characters. Longer ones blur what they say, shorter ones lose what it is about."""
+"""Characters. The embedding of a longer passage is less specific; a shorter one lacks context."""
 _OVERLAP = 100
-_MOST = 60
-"""Passages of one turn that are read closely."""
+_MAX_PASSAGES = 60
+"""Passages of one turn that are embedded."""
 
 _PROMPT_WEIGHT = 1.25
-"""People remember what they asked better than what was answered."""
+"""Users remember their own prompts better than the responses."""
 
 _MESSAGE = re.compile(r"^(user|assistant|tools): ", re.MULTILINE)
-"""How the messages of an episode body begin."""
+"""The start of a message in an episode text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     text: str
     weight: float
-    """How much more than an ordinary passage it counts."""
+    """Relative to an ordinary passage."""
 
 
-def passages(body: str) -> list[Passage]:
-    """Cut an episode body: what the person said first, each passage within one section."""
+def split_passages(text: str) -> list[Passage]:
+    """Split an episode text into passages that lie within one section; prompts weigh more."""
     return [
-        Passage(piece, _PROMPT_WEIGHT if speaker == "user" else 1.0)
-        for speaker, said in _sections(body)
-        for piece in _pieces(said)
+        Passage(piece, _PROMPT_WEIGHT if role == "user" else 1.0)
+        for role, section in _sections(text)
+        for piece in _pieces(section)
     ]
 
 
-def telling(cut: Sequence[Passage], shares: Callable[[Sequence[str]], Scores]) -> list[Passage]:
-    """Return the passages of a long turn that are worth a closer look, in their order.
+def select_passages(
+    passages: Sequence[Passage], shares: Callable[[Sequence[str]], Scores]
+) -> list[Passage]:
+    """Return the passages of a long turn that are worth embedding, in their order.
 
-    Those that hold most of the question; of those that hold as much, or nothing of it, the turn's
-    beginning and its end.
+    Those that contain most of the query come first; among equal ones, the beginning and the end of
+    the turn.
 
     Args:
-        cut: all passages of a turn.
-        shares: says of texts what share of the question each holds.
+        passages: all passages of a turn.
+        shares: returns for each text what share of the query it contains.
     """
-    if len(cut) <= _MOST:
-        return list(cut)
-    half = _MOST // 2
-    places = np.array(
-        [*range(half), *range(len(cut) - half, len(cut)), *range(half, len(cut) - half)]
-    )
-    held = shares([cut[place].text for place in places])
-    best = places[np.argsort(-held, kind="stable")[:_MOST]]
-    return [cut[place] for place in np.sort(best)]
+    if len(passages) <= _MAX_PASSAGES:
+        return list(passages)
+    half, end = _MAX_PASSAGES // 2, len(passages)
+    by_preference = np.array([*range(half), *range(end - half, end), *range(half, end - half)])
+    contained = shares([passages[at].text for at in by_preference])
+    best = by_preference[np.argsort(-contained, kind="stable")[:_MAX_PASSAGES]]
+    return [passages[at] for at in np.sort(best)]
 
 
-def _sections(body: str) -> list[tuple[str, str]]:
-    """Return who says what; messages of one speaker in a row are one section."""
-    before, *messages = _MESSAGE.split(body)
+def _sections(text: str) -> list[tuple[str, str]]:
+    """Return (role, text) pairs; consecutive messages of one role are one section."""
+    before, *messages = _MESSAGE.split(text)
     sections = [("", before)]
-    for speaker, said in zip(messages[::2], messages[1::2], strict=True):
-        if speaker == sections[-1][0]:
-            sections[-1] = (speaker, sections[-1][1] + said)
+    for role, message in zip(messages[::2], messages[1::2], strict=True):
+        if role == sections[-1][0]:
+            sections[-1] = (role, sections[-1][1] + message)
         else:
-            sections.append((speaker, said))
-    return [(speaker, said.strip()) for speaker, said in sections if said.strip()]
+            sections.append((role, message))
+    return [(role, section.strip()) for role, section in sections if section.strip()]
 
 
 def _pieces(text: str) -> list[str]:
-    """Cut at a space where there is one near; the next piece begins a little before."""
+    """Split at a space where there is one nearby; each piece overlaps the one before."""
     pieces = []
     start = 0
     while start < len(text):

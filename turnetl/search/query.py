@@ -1,4 +1,4 @@
-"""A question as texts and vectors are compared with it."""
+"""A search query, and how texts and vectors compare with it."""
 
 import re
 from collections.abc import Sequence
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.graph.mirror.bm25 import Words, shares
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.vectors import stack
 from turnetl.model import Vector
+from turnetl.search.bm25 import query_shares
+from turnetl.search.terms import Tokenizer
 
 Scores = NDArray[np.float64]
 
@@ -19,8 +20,8 @@ _REASON = re.compile(
     r"\b(?:because|since|so that|due to|reason|caused?|caused by|decided|chose|instead of)\b",
     re.IGNORECASE,
 )
-_ANSWERED_BY = "because"
-"""What the answer to a why says, though the question does not."""
+_REASON_TERM = "because"
+"""A text that gives a reason contains it, though a query that asks why does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,39 +30,42 @@ class Query:
     vector: NDArray[np.float32]
     asks_why: bool
     embedder: Embedder
-    _words: Words
+    _tokenizer: Tokenizer
 
     @classmethod
-    async def ask(cls, text: str, embedder: Embedder) -> "Query":
+    async def embed(cls, text: str, embedder: Embedder) -> "Query":
         (vector,) = await embedder.embed([text])
-        why = _WHY.search(text) is not None
-        return cls(text, stack([vector])[0], why, embedder, Words())
+        asks_why = _WHY.search(text) is not None
+        return cls(text, stack([vector])[0], asks_why, embedder, Tokenizer())
 
-    def shares(self, texts: Sequence[str]) -> Scores:
-        """Return what share each text holds of the question, and of the word that answers a why."""
-        said = f"{self.text} {_ANSWERED_BY}" if self.asks_why else self.text
-        return np.array(shares(said, texts, self._words))
+    def term_shares(self, texts: Sequence[str]) -> Scores:
+        """Return what share of the query's terms each text contains, from 0 to 1.
 
-    def asked(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """Say of each text whether it holds a word of the question."""
-        return np.array(shares(self.text, texts, self._words)) > 0
+        A query that asks why has `because` as a further term.
+        """
+        query = f"{self.text} {_REASON_TERM}" if self.asks_why else self.text
+        return np.array(query_shares(query, texts, self._tokenizer))
 
-    async def near(self, texts: Sequence[str], vectors: Sequence[Vector | None]) -> Scores:
-        """Return the cosine of each with the question, 0 for opposites.
+    def contains_term(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Return for each text whether it contains a term of the query."""
+        return np.array(query_shares(self.text, texts, self._tokenizer)) > 0
+
+    async def similarity(self, texts: Sequence[str], vectors: Sequence[Vector | None]) -> Scores:
+        """Return the cosine of each vector with the query's, at least 0.
 
         Args:
-            texts: what the vectors are of.
-            vectors: stored ones; where there is none, the text is embedded now.
+            texts: what the vectors embed.
+            vectors: the stored vectors; where there is none, the text is embedded now.
         """
         if not texts:
             return np.zeros(0)
         pairs = list(zip(texts, vectors, strict=True))
-        unknown = [text for text, vector in pairs if vector is None]
-        made = iter(await self.embedder.embed(unknown))
-        known = [vector or next(made) for vector in vectors]
-        return np.maximum((stack(known) @ self.vector).astype(np.float64), 0)
+        missing = [text for text, vector in pairs if vector is None]
+        embedded = iter(await self.embedder.embed(missing))
+        complete = [vector or next(embedded) for vector in vectors]
+        return np.maximum((stack(complete) @ self.vector).astype(np.float64), 0)
 
-    def reasons(self, texts: Sequence[str]) -> Scores:
-        """Return 1 for each text that gives a reason, if one is asked for; else 0."""
-        given = [self.asks_why and _REASON.search(text) is not None for text in texts]
-        return np.array(given, dtype=np.float64)
+    def gives_reason(self, texts: Sequence[str]) -> Scores:
+        """Return 1 for each text that gives a reason, if the query asks why; else 0."""
+        matches = [self.asks_why and _REASON.search(text) is not None for text in texts]
+        return np.array(matches, dtype=np.float64)

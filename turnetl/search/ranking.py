@@ -1,8 +1,8 @@
-"""How well turns answer a question, from several kinds of evidence.
+"""Rank turns for a query: several kinds of evidence, one weighted sum.
 
-Every kind is a number between 0 and 1 that means the same for every question: the share of the
-question's information that a text holds (BM25 over the best possible), or a cosine. Shares can
-be added up; ranks, or scores relative to the best one, would make a poor best look like a good one.
+Every kind of evidence is a number from 0 to 1 that is comparable between queries: the share of the
+query that a text contains (BM25 over the best possible), or a cosine. Such numbers can be summed;
+ranks, or scores relative to the best one, would make a poor best match look like a good one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,223 +14,238 @@ from numpy.typing import NDArray
 
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Entity, Fact, Receipt
-from turnetl.search.passages import Passage, passages, telling
+from turnetl.search.passages import Passage, select_passages, split_passages
 from turnetl.search.query import Query, Scores
 
 WEIGHTS: Mapping[str, float] = {
-    "words": 0.4,
-    "passage_words": 0.5,
-    "passage_meaning": 0.75,
-    "fact_words": 0.25,
-    "fact_meaning": 0.5,
-    "thing_words": 0.1,
-    "thing_meaning": 0.2,
+    "text_terms": 0.4,
+    "passage_terms": 0.5,
+    "passage_similarity": 0.75,
+    "fact_terms": 0.25,
+    "fact_similarity": 0.5,
+    "entity_terms": 0.1,
+    "entity_similarity": 0.2,
     "reason": 0.2,
 }
-"""Tuned on half of the questions of benchmarks/retrieval.py."""
-FROM_BEFORE = 0.05
-"""Of the turn before in the session: "do it" is about what was said just before."""
+"""Of each kind of evidence. Tuned on half of the questions of benchmarks/retrieval.py."""
+PREVIOUS_TURN_WEIGHT = 0.05
+"""Of the turn before in the session: the prompt "do it" refers to what came just before."""
 
-FLOOR = 0.2
-"""A turn without a word of the question is an answer only if its meaning is as near as this.
+MIN_SIMILARITY = 0.2
+"""A turn that contains no term of the query is a hit only if its cosine is at least this.
 
-It costs no recall in benchmarks/retrieval.py, where almost every right turn shares a word. It is
-low on purpose: a hit too many is passed over at a glance, one too few is never seen.
+It costs no recall in benchmarks/retrieval.py, where almost every correct turn contains a term. It
+is low on purpose: a user skips a wrong hit at a glance, and never sees a hit that is missing.
 """
-_NAMESAKE = 0.5
-"""Names are so short that most lie a little near; only the part above this counts."""
-_CLOSELY = 300
-"""Turns whose passages are all read; of the others only the first."""
+_MIN_NAME_SIMILARITY = 0.5
+"""Names are so short that most cosines are above 0; only the part above this counts."""
+_FULLY_EMBEDDED_TURNS = 300
+"""Turns whose passages are all compared; of the others only the first passage is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A fact as it is searched; without an embedding it is embedded now, as are its things."""
+class SearchableFact:
+    """A fact and its entities; those without an embedding are embedded during the search."""
 
     fact: Fact
-    words: str
-    """The sentence, and the names of the two things it is about."""
-    things: tuple[Entity, ...]
+    text: str
+    """The fact's text and the names of its two entities."""
+    entities: tuple[Entity, ...]
     """Those of the two that the graph holds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A turn as it is searched."""
-
+class SearchableTurn:
     receipt: Receipt
     text: str
-    facts: tuple[Told, ...]
+    facts: tuple[SearchableFact, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    source: Source
+class RankedTurn:
+    turn: SearchableTurn
     score: float
-    """Between 0 and 1."""
+    """From 0 to 1."""
     facts: tuple[Fact, ...]
     """Best first."""
     passage: str
     """The best one; empty if the turn has no text."""
 
 
-async def rank(sources: Sequence[Source], query: str, embedder: Embedder) -> list[Ranked]:
-    """Return the sources that answer at all, best first; equal ones newest first.
+async def rank(
+    turns: Sequence[SearchableTurn], query_text: str, embedder: Embedder
+) -> list[RankedTurn]:
+    """Return the turns that match, best first; equal ones newest first.
 
-    A source answers if it, or the turn before it in the session, holds a word of the question or
-    is near it in meaning.
+    A turn matches if it, or the turn before it in the session, contains a term of the query or is
+    similar to it.
 
     Args:
-        sources: turns in any order, but those of one session in a row, oldest first.
+        turns: turns of all groups; those of one session are adjacent, oldest first.
+        query_text: the query.
+        embedder: embeds the query and whatever has no stored embedding.
     """
-    question = await Query.ask(query, embedder)
-    found = await evidence(sources, question)
-    scores = weighed(found.kinds, WEIGHTS)
-    scores = scores + FROM_BEFORE * from_before(sources, scores)
-    answers = _answers(sources, found.kinds, question)
-    answers = np.maximum(answers, from_before(sources, answers))
-    whole = sum(WEIGHTS.values()) * (1 + FROM_BEFORE)
-    places = sorted(
-        np.flatnonzero(answers).tolist(), key=lambda at: _newest(sources[at], float(scores[at]))
+    query = await Query.embed(query_text, embedder)
+    evidence = await collect_evidence(turns, query)
+    scores = weighted_sum(evidence.kinds, WEIGHTS)
+    scores = scores + PREVIOUS_TURN_WEIGHT * previous_turn_scores(turns, scores)
+    matches = _matches(turns, evidence.kinds, query)
+    matches = np.maximum(matches, previous_turn_scores(turns, matches))
+    maximum = sum(WEIGHTS.values()) * (1 + PREVIOUS_TURN_WEIGHT)
+    order = sorted(
+        np.flatnonzero(matches).tolist(), key=lambda at: _sort_key(turns[at], float(scores[at]))
     )
-    return [found.ranked(sources[at], at, float(scores[at] / whole)) for at in places]
+    return [evidence.ranked(turns[at], at, float(scores[at] / maximum)) for at in order]
 
 
 @dataclass(frozen=True, slots=True)
-class _Pieces:
-    """Pieces of turns: whose they are, and how well they answer in words and in meaning."""
+class _PartScores:
+    """Scores of the parts of turns: of their facts or of their passages."""
 
-    owners: NDArray[np.int64]
-    words: Scores
-    meaning: Scores
+    turns: NDArray[np.int64]
+    """The position of each part's turn, ascending."""
+    terms: Scores
+    similarity: Scores
 
-    def best(self, scores: Scores, turns: int) -> Scores:
-        """Return the score of each turn's best piece; 0 for a turn without one."""
+    def best_per_turn(self, scores: Scores, turns: int) -> Scores:
+        """Return the score of each turn's best part; 0 for a turn without one."""
         best = np.zeros(turns)
-        np.maximum.at(best, self.owners, scores)
+        np.maximum.at(best, self.turns, scores)
         return best
 
-    def of(self, turn: int) -> list[int]:
-        """Return the turn's pieces as places among its own, best first."""
-        mine = np.searchsorted(self.owners, [turn, turn + 1])
-        scores = (self.words + self.meaning)[mine[0] : mine[1]]
+    def order_within(self, turn: int) -> list[int]:
+        """Return the positions of the turn's parts among its own, best first."""
+        start, end = np.searchsorted(self.turns, [turn, turn + 1])
+        scores = (self.terms + self.similarity)[start:end]
         return [int(at) for at in np.argsort(-scores, kind="stable")]
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     kinds: Mapping[str, Scores]
-    """One number a turn, of each kind."""
-    facts: _Pieces
-    passages: _Pieces
-    cut: Sequence[Sequence[Passage]]
+    """One number per turn, by the keys of `WEIGHTS`."""
+    facts: _PartScores
+    passages: _PartScores
+    passages_by_turn: Sequence[Sequence[Passage]]
 
-    def ranked(self, source: Source, at: int, score: float) -> Ranked:
-        facts = tuple(source.facts[place].fact for place in self.facts.of(at))
-        best = self.passages.of(at)
-        return Ranked(source, score, facts, self.cut[at][best[0]].text if best else "")
+    def ranked(self, turn: SearchableTurn, at: int, score: float) -> RankedTurn:
+        facts = tuple(turn.facts[number].fact for number in self.facts.order_within(at))
+        best = self.passages.order_within(at)
+        return RankedTurn(
+            turn, score, facts, self.passages_by_turn[at][best[0]].text if best else ""
+        )
 
 
-async def evidence(sources: Sequence[Source], question: Query) -> Evidence:
-    turns = len(sources)
-    told = await _facts(sources, question)
-    things = await _things(sources, question)
-    reasons = question.reasons([one.fact.text for source in sources for one in source.facts])
+async def collect_evidence(turns: Sequence[SearchableTurn], query: Query) -> Evidence:
+    count = len(turns)
+    facts = await _fact_scores(turns, query)
+    entities = await _entity_scores(turns, query)
+    reasons = query.gives_reason([fact.fact.text for turn in turns for fact in turn.facts])
     kinds = {
-        "words": question.shares([source.text for source in sources]),
-        "fact_words": told.best(told.words, turns),
-        "fact_meaning": told.best(told.meaning, turns),
-        "thing_words": things.best(things.words, turns),
-        "thing_meaning": things.best(things.meaning, turns),
-        "reason": told.best((told.words + told.meaning) * reasons / 2, turns),
+        "text_terms": query.term_shares([turn.text for turn in turns]),
+        "fact_terms": facts.best_per_turn(facts.terms, count),
+        "fact_similarity": facts.best_per_turn(facts.similarity, count),
+        "entity_terms": entities.best_per_turn(entities.terms, count),
+        "entity_similarity": entities.best_per_turn(entities.similarity, count),
+        "reason": facts.best_per_turn((facts.terms + facts.similarity) * reasons / 2, count),
     }
-    cut = _cut(sources, weighed(kinds, WEIGHTS), question)
-    read = await _passages(cut, question)
-    kinds["passage_words"] = read.best(read.words, turns)
-    kinds["passage_meaning"] = read.best(read.meaning, turns)
-    return Evidence(
-        kinds,
-        _Pieces(told.owners, told.words + things.words, told.meaning + things.meaning),
-        read,
-        cut,
+    passages_by_turn = _passages(turns, weighted_sum(kinds, WEIGHTS), query)
+    passages = await _passage_scores(passages_by_turn, query)
+    kinds["passage_terms"] = passages.best_per_turn(passages.terms, count)
+    kinds["passage_similarity"] = passages.best_per_turn(passages.similarity, count)
+    facts_with_entities = _PartScores(
+        facts.turns, facts.terms + entities.terms, facts.similarity + entities.similarity
     )
+    return Evidence(kinds, facts_with_entities, passages, passages_by_turn)
 
 
-def weighed(kinds: Mapping[str, Scores], weights: Mapping[str, float]) -> Scores:
+def weighted_sum(kinds: Mapping[str, Scores], weights: Mapping[str, float]) -> Scores:
     total: Scores = sum((weights[kind] * scores for kind, scores in kinds.items()), np.zeros(1))
     return total
 
 
-def from_before(sources: Sequence[Source], scores: Scores) -> Scores:
-    """Return the score of the turn before in the same session; 0 for a session's first."""
-    sessions = [(source.receipt.group_id, source.receipt.session_id) for source in sources]
-    goes_on = [False, *(a == b for a, b in pairwise(sessions))]
-    return np.where(goes_on, np.roll(scores, 1), 0.0)
+def previous_turn_scores(turns: Sequence[SearchableTurn], scores: Scores) -> Scores:
+    """Return the score of the turn before in the same session; 0 for a session's first turn."""
+    sessions = [(turn.receipt.group_id, turn.receipt.session_id) for turn in turns]
+    continues = [False, *(before == after for before, after in pairwise(sessions))]
+    return np.where(continues, np.roll(scores, 1), 0.0)
 
 
-def _answers(sources: Sequence[Source], kinds: Mapping[str, Scores], question: Query) -> Scores:
-    """Return 1 for each turn that holds a word or is near in meaning, else 0."""
-    words = question.asked([_all_of(source) for source in sources])
-    near = np.maximum(kinds["fact_meaning"], kinds["passage_meaning"]) >= FLOOR
-    return (words | near | (kinds["thing_meaning"] > 0)).astype(np.float64)
+def _matches(turns: Sequence[SearchableTurn], kinds: Mapping[str, Scores], query: Query) -> Scores:
+    """Return 1 for each turn that contains a term or is similar, else 0."""
+    has_term = query.contains_term([_all_texts(turn) for turn in turns])
+    similarity = np.maximum(kinds["fact_similarity"], kinds["passage_similarity"])
+    is_similar = (similarity >= MIN_SIMILARITY) | (kinds["entity_similarity"] > 0)
+    return (has_term | is_similar).astype(np.float64)
 
 
-def _all_of(source: Source) -> str:
-    things = {thing.uuid: _said_of(thing) for one in source.facts for thing in one.things}
-    return "\n".join((source.text, *(one.words for one in source.facts), *things.values()))
+def _all_texts(turn: SearchableTurn) -> str:
+    entities = {
+        entity.uuid: _entity_text(entity) for fact in turn.facts for entity in fact.entities
+    }
+    return "\n".join((turn.text, *(fact.text for fact in turn.facts), *entities.values()))
 
 
-async def _facts(sources: Sequence[Source], question: Query) -> _Pieces:
-    told = [one for source in sources for one in source.facts]
-    texts, vectors = [one.fact.text for one in told], [one.fact.embedding for one in told]
-    return _Pieces(
-        np.repeat(np.arange(len(sources)), [len(source.facts) for source in sources]),
-        question.shares([one.words for one in told]),
-        await question.near(texts, vectors),
+async def _fact_scores(turns: Sequence[SearchableTurn], query: Query) -> _PartScores:
+    facts = [fact for turn in turns for fact in turn.facts]
+    texts, vectors = [one.fact.text for one in facts], [one.fact.embedding for one in facts]
+    return _PartScores(
+        _turn_positions([turn.facts for turn in turns]),
+        query.term_shares([fact.text for fact in facts]),
+        await query.similarity(texts, vectors),
     )
 
 
-async def _things(sources: Sequence[Source], question: Query) -> _Pieces:
-    """Return for each fact how well the better one of its things answers."""
-    told = [one for source in sources for one in source.facts]
-    things = list({thing.uuid: thing for one in told for thing in one.things}.values())
-    places = {thing.uuid: place for place, thing in enumerate(things)}
-    names, vectors = [one.name for one in things], [one.embedding for one in things]
-    words = question.shares([_said_of(thing) for thing in things])
-    near = await question.near(names, vectors)
-    meaning = np.maximum(near - _NAMESAKE, 0) / (1 - _NAMESAKE)
-    of = [[places[thing.uuid] for thing in one.things] for one in told]
-    return _Pieces(
-        np.repeat(np.arange(len(sources)), [len(source.facts) for source in sources]),
-        np.array([words[mine].max(initial=0) for mine in of]),
-        np.array([meaning[mine].max(initial=0) for mine in of]),
+async def _entity_scores(turns: Sequence[SearchableTurn], query: Query) -> _PartScores:
+    """Return for each fact the scores of the better one of its entities."""
+    facts = [fact for turn in turns for fact in turn.facts]
+    entities = list({entity.uuid: entity for fact in facts for entity in fact.entities}.values())
+    position = {entity.uuid: at for at, entity in enumerate(entities)}
+    terms = query.term_shares([_entity_text(entity) for entity in entities])
+    names, vectors = [one.name for one in entities], [one.embedding for one in entities]
+    cosines = await query.similarity(names, vectors)
+    similarity = np.maximum(cosines - _MIN_NAME_SIMILARITY, 0) / (1 - _MIN_NAME_SIMILARITY)
+    positions = [[position[entity.uuid] for entity in fact.entities] for fact in facts]
+    return _PartScores(
+        _turn_positions([turn.facts for turn in turns]),
+        np.array([terms[of_fact].max(initial=0) for of_fact in positions]),
+        np.array([similarity[of_fact].max(initial=0) for of_fact in positions]),
     )
 
 
-def _said_of(thing: Entity) -> str:
-    return " ".join((thing.name, *thing.labels, thing.summary))
+def _entity_text(entity: Entity) -> str:
+    return " ".join((entity.name, *entity.labels, entity.summary))
 
 
-def _cut(sources: Sequence[Source], first: Scores, question: Query) -> list[list[Passage]]:
-    """Cut the texts to passages: those of the turns that look promising, one of the others."""
-    close = set(np.argsort(-first, kind="stable")[:_CLOSELY].tolist())
-    cut = (passages(source.text) for source in sources)
+def _passages(
+    turns: Sequence[SearchableTurn], preliminary: Scores, query: Query
+) -> list[list[Passage]]:
+    """Split the texts: all passages of the turns with the best preliminary scores, else one."""
+    best = set(np.argsort(-preliminary, kind="stable")[:_FULLY_EMBEDDED_TURNS].tolist())
+    split = (split_passages(turn.text) for turn in turns)
     return [
-        telling(pieces, question.shares) if at in close else pieces[:1]
-        for at, pieces in enumerate(cut)
+        select_passages(passages, query.term_shares) if at in best else passages[:1]
+        for at, passages in enumerate(split)
     ]
 
 
-async def _passages(cut: Sequence[Sequence[Passage]], question: Query) -> _Pieces:
-    texts = [passage.text for pieces in cut for passage in pieces]
-    weights = np.array([passage.weight for pieces in cut for passage in pieces])
-    return _Pieces(
-        np.repeat(np.arange(len(cut)), [len(pieces) for pieces in cut]),
-        question.shares(texts) * weights,
-        await question.near(texts, [None] * len(texts)) * weights,
+async def _passage_scores(
+    passages_by_turn: Sequence[Sequence[Passage]], query: Query
+) -> _PartScores:
+    texts = [passage.text for passages in passages_by_turn for passage in passages]
+    weights = np.array([passage.weight for passages in passages_by_turn for passage in passages])
+    return _PartScores(
+        _turn_positions(passages_by_turn),
+        query.term_shares(texts) * weights,
+        await query.similarity(texts, [None] * len(texts)) * weights,
     )
 
 
-def _newest(source: Source, score: float) -> tuple[float, float, str]:
-    receipt = source.receipt
+def _turn_positions(parts_by_turn: Sequence[Sequence[object]]) -> NDArray[np.int64]:
+    return np.repeat(np.arange(len(parts_by_turn)), [len(parts) for parts in parts_by_turn])
+
+
+def _sort_key(turn: SearchableTurn, score: float) -> tuple[float, float, str]:
+    """Best first, then newest first."""
+    receipt = turn.receipt
     return -round(score, 9), -receipt.started_at.timestamp(), receipt.turn_id

@@ -58,7 +58,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
     Raises:
         BadUsage: something is missing or not valid; names it.
     """
-    graphs.check(settings.graph_url)
+    graphs.check_url(settings.graph_url)
     extraction.check(settings, run_preprocessing)
     filters(settings)
     if models.uses_model(settings):

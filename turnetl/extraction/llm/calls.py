@@ -105,7 +105,7 @@ class Asking:
         self, passage: Passage, named: Sequence[Entity], edges: Sequence[EntityEdge]
     ) -> list[str]:
         clients = self._clients()
-        nodes = [convert.node(one) for one in named]
+        nodes = [convert.to_node(one) for one in named]
         asked = reflexion.facts(clients.model, passage.told, passage.before, nodes, edges)
         return await self._counted(clients, asked)
 

@@ -96,7 +96,7 @@ class Reader:
             more = await self._in_halves(passage, partial(asking.entities, told=hints))
             nodes = united(nodes, more)
         kept, left_out = sifted(united([], nodes), all_of_them=steer.instructions is None)
-        return Named(tuple(map(convert.entity, kept)), left_out, asking.usage)
+        return Named(tuple(map(convert.from_node, kept)), left_out, asking.usage)
 
     async def says(self, passage: Passage, named: Sequence[Entity], steer: PromptConfig) -> Said:
         """Return what it says of the things it names, each fact once.
@@ -115,11 +115,11 @@ class Reader:
             later, more = await self._facts(asking, passage, named, hints)
             edges, made = later_wins(edges, later), united(made, more)
         ends, left_out = sifted(not_named(made, named), all_of_them=steer.instructions is None)
-        kept = hung(edges, [*map(convert.node, named), *ends])
+        kept = hung(edges, [*map(convert.to_node, named), *ends])
         facts = {fact.uuid: fact for fact in (_keyed(passage, edge) for edge in kept)}
         return Said(
             facts=tuple(facts.values()),
-            endpoints=tuple(map(convert.entity, ends)),
+            endpoints=tuple(map(convert.from_node, ends)),
             discarded=left_out,
             gone=len(edges) - len(kept),
             usage=asking.usage,
@@ -129,7 +129,7 @@ class Reader:
         self, asking: "Asking", passage: Passage, named: Sequence[Entity], told: str | None
     ) -> Edges:
         async def ask(piece: Passage) -> list[Edges]:
-            return [await asking.facts(piece, [convert.node(one) for one in named], told)]
+            return [await asking.facts(piece, [convert.to_node(one) for one in named], told)]
 
         found = await self._in_halves(passage, ask)
         edges = [edge for facts, _ in found for edge in facts]
@@ -163,4 +163,4 @@ def _keyed(passage: Passage, edge: EntityEdge) -> Fact:
     # Of the part: that a turn says a thing twice is found out when it is resolved.
     ends = edge.source_node_uuid, edge.name, edge.target_node_uuid
     edge.uuid = ids.fact_id(TurnId(passage.key), *ends, edge.fact)
-    return convert.fact(edge)
+    return convert.from_edge(edge)

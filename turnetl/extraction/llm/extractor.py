@@ -27,7 +27,7 @@ from turnetl.extraction.llm.resolve import Gate, Matching
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
-from turnetl.graph.mirror.candidates import Candidates
+from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
@@ -95,7 +95,7 @@ class LlmExtractor:
         graphiti_patch.remember()
         self._reader = Reader(model, GraphitiEmbedder(embedder), ontology, halve)
         self._background = Background()
-        self._candidates: WeakKeyDictionary[MirrorGroup, Candidates] = WeakKeyDictionary()
+        self._candidates: WeakKeyDictionary[MirrorGroup, CandidateIndex] = WeakKeyDictionary()
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
         return ids.digest(
@@ -133,7 +133,7 @@ class LlmExtractor:
         mentions, told = [], []
         usage = Usage()
         for part in extracted.parts:
-            driver = MirrorDriver.of(draft, candidates, embedder.remember)
+            driver = MirrorDriver.for_group(draft, candidates, embedder.remember)
             clients = partial(Clients, self._model, embedder, driver)
             matching = Matching(clients, self._ontology, self._gate, part.passage)
             _remember(embedder, part.vectors)
@@ -165,9 +165,9 @@ class LlmExtractor:
         once = list(dict.fromkeys(texts))
         return dict(zip(once, await self._embedder.embed(once) if once else (), strict=True))
 
-    def _of(self, group: MirrorGroup) -> Candidates:
+    def _of(self, group: MirrorGroup) -> CandidateIndex:
         if group not in self._candidates:
-            self._candidates[group] = Candidates(group)
+            self._candidates[group] = CandidateIndex(group)
         return self._candidates[group]
 
 
@@ -203,7 +203,7 @@ async def _take(draft: Overlay, said: Resolved, embedder: GraphitiEmbedder) -> N
     texts = [one.text for one in said.facts if one.embedding is None]
     if names or texts:
         await embedder.create_batch([*names, *texts])
-    draft.take(
+    draft.add(
         (
             replace(one, embedding=one.embedding or embedder.known(one.name))
             for one in said.entities

@@ -10,7 +10,7 @@ from graphiti_core.nodes import EntityNode
 
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
-from turnetl.graph.mirror.group import Things
+from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.overlay import Overlay
 from turnetl.model import Entity, Fact, Vector
 
@@ -22,7 +22,7 @@ Thing = TypeVar("Thing", Entity, Fact)
 def resolved(
     nodes: Sequence[EntityNode],
     edges: Sequence[EntityEdge],
-    group: Things,
+    group: GroupView,
     *,
     known: Known,
     now: datetime,
@@ -32,8 +32,8 @@ def resolved(
     The same thing may come in several copies, each changed by another step: they are laid over one
     another, later ones on top, so that no label and no turn is lost.
     """
-    entities = _entities(map(convert.entity, nodes))
-    facts = _facts(map(convert.fact, edges))
+    entities = _entities(map(convert.from_node, nodes))
+    facts = _facts(map(convert.from_edge, edges))
     return Resolved(
         entities=_new_first(
             [_entity(entity, group.entity(entity.uuid), known, now) for entity in entities],

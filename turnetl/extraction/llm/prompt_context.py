@@ -19,7 +19,7 @@ _LEFT_OUT = "\n\n[...]\n\n"
 def told(episode: Episode) -> Iterator[EpisodicNode]:
     """Yield the parts of a turn, in order."""
     for number, part in enumerate(episode.parts):
-        yield convert.episodic(episode, part, number)
+        yield convert.to_episodic_node(episode, part, number)
 
 
 def before(
@@ -36,8 +36,8 @@ def before(
         context: the turns before, oldest first.
         whole: show earlier turns of one part whole, as Graphiti does.
     """
-    turns = [convert.episodic(turn, _earlier(turn.parts, whole=whole)) for turn in context]
-    own = [convert.episodic(episode, ends(episode.parts[:part]))] if part else []
+    turns = [convert.to_episodic_node(turn, _earlier(turn.parts, whole=whole)) for turn in context]
+    own = [convert.to_episodic_node(episode, ends(episode.parts[:part]))] if part else []
     return turns + own
 
 

@@ -63,7 +63,7 @@ class Matching:
             more, more_keys = await self.things(unknown)
             keys |= more_keys
             nodes = [*nodes, *mapping.not_among(more, nodes)]
-        edges = resolve_edge_pointers([convert.edge(fact) for fact in said.facts], keys)
+        edges = resolve_edge_pointers([convert.to_edge(fact) for fact in said.facts], keys)
         early = _summed_up_whatever_comes(nodes, edges, keys)
         (held, new), _ = await _all(self._edges(edges, nodes), self._summed_up(early, []))
         done = {node.uuid for node in early}
@@ -139,7 +139,7 @@ class Matching:
         try:
             nodes, keys, _ = await resolve_extracted_nodes(
                 clients.bundle,
-                [convert.node(entity) for entity in named],
+                [convert.to_node(entity) for entity in named],
                 passage.told,
                 passage.before,
                 self.ontology.entity_types,

@@ -154,7 +154,7 @@ def _ended(
     ended: dict[str, Fact] = {}
     for success in successes:
         command = _key(episode.turn.group_id, success.command)
-        for fact in group.open_facts(command, "FAILED_WITH"):
+        for fact in group.valid_facts(command, "FAILED_WITH"):
             if fact.uuid not in ended and _is_over(fact, success, group):
                 ended[fact.uuid] = replace(fact, invalid_at=success.at, expired_at=now)
     return list(ended.values())

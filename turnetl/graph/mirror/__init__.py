@@ -1,1 +1,1 @@
-"""A group in memory, and in it what Graphiti would ask a database for."""
+"""A group in memory, and Graphiti's reads and searches answered from it."""

@@ -1,6 +1,6 @@
-"""Which entities and facts of a group come near a name or a sentence, nearest first.
+"""Candidate search: the entities and facts of a group that are most similar to a name or sentence.
 
-Scores are as Neo4j's: (1 + cosine) / 2 as float32, compared with a double.
+Scores are Neo4j's: (1 + cosine) / 2 as float32, compared with a double.
 """
 
 import weakref
@@ -10,82 +10,86 @@ from typing import Protocol
 
 import numpy as np
 
-from turnetl.graph.mirror.fulltext import FullText
-from turnetl.graph.mirror.group import Things
-from turnetl.graph.mirror.vectors import Vectors
+from turnetl.graph.mirror.fulltext import FullTextIndex
+from turnetl.graph.mirror.group import GroupView
+from turnetl.graph.mirror.vectors import VectorIndex
 from turnetl.llm.vectors import unpack
 from turnetl.model import Entity, Fact, Vector
 
-Near = tuple[str, float]
-"""What was found, and how near it is."""
+ScoredUuid = tuple[str, float]
+"""A uuid and its score."""
 
 
-class Candidates:
-    """Indexes over one group. Names and sentences never change, so that only new ones are added."""
+class CandidateIndex:
+    """Indexes over one group. Names and fact texts never change, so only new ones are added."""
 
-    def __init__(self, group: Things) -> None:
-        # Weakly: its indexes shall not keep a group in memory after its run.
-        self.group: Things = weakref.proxy(group)
-        self._entities = _Nearest()
-        self._facts = _Nearest()
-        self._words = FullText()
-        self._known = 0
-        self._pairs: dict[frozenset[str], list[str]] = {}
+    def __init__(self, group: GroupView) -> None:
+        # A weak reference: the indexes must not keep a group in memory after its run.
+        self.group: GroupView = weakref.proxy(group)
+        self._entity_vectors = _GrowingVectors()
+        self._fact_vectors = _GrowingVectors()
+        self._fulltext = FullTextIndex()
+        self._indexed_facts = 0
+        self._by_ends: dict[frozenset[str], list[str]] = {}
 
     def refresh(self) -> None:
-        """Take in what was applied to the group since the last time."""
-        self._entities.take(self.group.entities)
-        for fact in islice(self.group.facts, self._known, None):
-            self._words.add(fact.uuid, fact.name, fact.text)
-            self._pairs.setdefault(frozenset((fact.source, fact.target)), []).append(fact.uuid)
-            self._known += 1
-        self._facts.take(self.group.facts)
+        """Index what was added to the group since the last refresh."""
+        self._entity_vectors.extend(self.group.entities)
+        for fact in islice(self.group.facts, self._indexed_facts, None):
+            self._fulltext.add(fact.uuid, fact.name, fact.text)
+            self._by_ends.setdefault(frozenset((fact.source, fact.target)), []).append(fact.uuid)
+            self._indexed_facts += 1
+        self._fact_vectors.extend(self.group.facts)
 
-    def entities_near(self, vector: Sequence[float], limit: int, above: float) -> list[Entity]:
-        near = self.nearest_entities(vector, limit, above)
-        return [entity for uuid, _ in near if (entity := self.group.entity(uuid))]
+    def entities_near(self, vector: Sequence[float], limit: int, min_score: float) -> list[Entity]:
+        nearest = self.nearest_entities(vector, limit, min_score)
+        return [entity for uuid, _ in nearest if (entity := self.group.entity(uuid))]
 
-    def facts_near(self, vector: Sequence[float], limit: int, above: float) -> list[Fact]:
-        return self._of(uuid for uuid, _ in self.nearest_facts(vector, limit, above))
+    def facts_near(self, vector: Sequence[float], limit: int, min_score: float) -> list[Fact]:
+        return self._facts(uuid for uuid, _ in self.nearest_facts(vector, limit, min_score))
 
-    def facts_near_among(
-        self, pair: frozenset[str], vector: Sequence[float], limit: int, above: float
+    def facts_near_between(
+        self, pair: frozenset[str], vector: Sequence[float], limit: int, min_score: float
     ) -> list[Fact]:
-        """Return the nearest of the facts that join two of `pair`, loops included."""
-        sides = [pair, *(frozenset((one,)) for one in sorted(pair) if len(pair) > 1)]
-        facts = self._of(uuid for side in sides for uuid in self.joining(side))
-        near = _Nearest()
-        near.take(facts)
-        return self._of(uuid for uuid, _ in near.near(vector, limit, above))
+        """Return the nearest of the facts whose two ends are in `pair`, loops included."""
+        all_ends = [pair, *(frozenset((end,)) for end in sorted(pair) if len(pair) > 1)]
+        facts = self._facts(uuid for ends in all_ends for uuid in self.fact_uuids_between(ends))
+        vectors = _GrowingVectors()
+        vectors.extend(facts)
+        return self._facts(uuid for uuid, _ in vectors.nearest(vector, limit, min_score))
 
-    def facts_about(self, query: str, limit: int) -> list[Fact]:
-        """Return the facts that share words with the query, best first."""
-        return self._of(self.worded(query, limit))
+    def facts_matching(self, query: str, limit: int) -> list[Fact]:
+        """Return the facts that share terms with the query, best first."""
+        return self._facts(self.fulltext_matches(query, limit))
 
-    def nearest_entities(self, vector: Sequence[float], limit: int, above: float) -> list[Near]:
-        return self._entities.near(vector, limit, above)
+    def nearest_entities(
+        self, vector: Sequence[float], limit: int, min_score: float
+    ) -> list[ScoredUuid]:
+        return self._entity_vectors.nearest(vector, limit, min_score)
 
-    def nearest_facts(self, vector: Sequence[float], limit: int, above: float) -> list[Near]:
-        return self._facts.near(vector, limit, above)
+    def nearest_facts(
+        self, vector: Sequence[float], limit: int, min_score: float
+    ) -> list[ScoredUuid]:
+        return self._fact_vectors.nearest(vector, limit, min_score)
 
-    def joining(self, pair: frozenset[str]) -> Sequence[str]:
-        """Return the facts that join these two, or this one with itself."""
-        return self._pairs.get(pair, ())
+    def fact_uuids_between(self, ends: frozenset[str]) -> Sequence[str]:
+        """Return the facts between two entities, or from one entity to itself."""
+        return self._by_ends.get(ends, ())
 
-    def worded(self, query: str, limit: int, *more: FullText) -> list[str]:
-        """Return the facts that share words with the query, best first; those of `more` too."""
-        return [uuid for uuid, _ in self._words.search(query, limit, *more)]
+    def fulltext_matches(self, query: str, limit: int, *more: FullTextIndex) -> list[str]:
+        """Return the facts that share terms with the query, best first; `more` is searched too."""
+        return [uuid for uuid, _ in self._fulltext.search(query, limit, *more)]
 
     @property
-    def words(self) -> FullText:
-        """The words of the facts."""
-        return self._words
+    def fulltext(self) -> FullTextIndex:
+        """The full-text index of the facts."""
+        return self._fulltext
 
-    def _of(self, uuids: Iterable[str]) -> list[Fact]:
+    def _facts(self, uuids: Iterable[str]) -> list[Fact]:
         return [fact for uuid in uuids if (fact := self.group.fact(uuid))]
 
 
-class _Held(Protocol):
+class _Embedded(Protocol):
     @property
     def uuid(self) -> str: ...
 
@@ -93,32 +97,33 @@ class _Held(Protocol):
     def embedding(self) -> Vector | None: ...
 
 
-class _Nearest:
-    """Vectors of things, in the order in which they came."""
+class _GrowingVectors:
+    """Vectors of entities or facts, in order of creation."""
 
     def __init__(self) -> None:
-        self._vectors: Vectors | None = None
-        self._taken = 0
+        self._index: VectorIndex | None = None
+        self._seen = 0
 
-    def take(self, things: Iterable[_Held]) -> None:
-        """Add those behind the ones that were taken before."""
-        for thing in islice(things, self._taken, None):
-            self._taken += 1
-            if thing.embedding is not None:
-                self._add(thing.uuid, thing.embedding)
+    def extend(self, values: Iterable[_Embedded]) -> None:
+        """Add the values after those of the previous calls."""
+        for value in islice(values, self._seen, None):
+            self._seen += 1
+            if value.embedding is not None:
+                self._add(value.uuid, value.embedding)
 
-    def near(self, vector: Sequence[float], limit: int, above: float) -> list[Near]:
-        if self._vectors is None:
+    def nearest(self, vector: Sequence[float], limit: int, min_score: float) -> list[ScoredUuid]:
+        """Return the nearest, best first, with a score above `min_score`."""
+        if self._index is None:
             return []
         query = np.asarray(vector, dtype=np.float32)[np.newaxis, :]
-        found = self._vectors.nearest(query, limit)[0]
-        scored = ((uuid, _score(cosine)) for uuid, cosine in found)
-        return [(uuid, score) for uuid, score in scored if score > above]
+        nearest = self._index.nearest(query, limit)[0]
+        scored = ((uuid, _score(cosine)) for uuid, cosine in nearest)
+        return [(uuid, score) for uuid, score in scored if score > min_score]
 
     def _add(self, uuid: str, vector: Vector) -> None:
-        if self._vectors is None:
-            self._vectors = Vectors(len(unpack(vector)))
-        self._vectors.add(uuid, vector)
+        if self._index is None:
+            self._index = VectorIndex(len(unpack(vector)))
+        self._index.add(uuid, vector)
 
 
 def _score(cosine: float) -> float:

@@ -5,37 +5,37 @@ from datetime import timedelta
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
 
-from turnetl.graph import names
+from turnetl.graph import graphiti_names
 from turnetl.model import Entity, Episode, Fact, GroupId, TurnId
 
 
-def node(entity: Entity) -> EntityNode:
+def to_node(entity: Entity) -> EntityNode:
     """Return a new node without its vector, as Graphiti's own searches return it."""
     return EntityNode(
         uuid=entity.uuid,
         group_id=entity.group_id,
         name=entity.name,
-        labels=[names.BASE_LABEL, *entity.labels],
+        labels=[graphiti_names.BASE_LABEL, *entity.labels],
         summary=entity.summary,
         created_at=entity.created_at,
         attributes=dict(entity.attributes),
     )
 
 
-def entity(of: EntityNode) -> Entity:
-    """Return the node as a value, without its vector."""
+def from_node(node: EntityNode) -> Entity:
+    """Return the entity of a node, without its vector."""
     return Entity(
-        uuid=of.uuid,
-        group_id=GroupId(of.group_id),
-        name=of.name,
-        labels=names.own_labels(of.labels),
-        summary=of.summary,
-        created_at=of.created_at,
-        attributes=names.plain(of.attributes),
+        uuid=node.uuid,
+        group_id=GroupId(node.group_id),
+        name=node.name,
+        labels=graphiti_names.without_base_label(node.labels),
+        summary=node.summary,
+        created_at=node.created_at,
+        attributes=graphiti_names.plain_attributes(node.attributes),
     )
 
 
-def edge(fact: Fact) -> EntityEdge:
+def to_edge(fact: Fact) -> EntityEdge:
     """Return a new edge without its vector, as Graphiti's own searches return it."""
     return EntityEdge(
         uuid=fact.uuid,
@@ -54,42 +54,42 @@ def edge(fact: Fact) -> EntityEdge:
     )
 
 
-def fact(of: EntityEdge) -> Fact:
-    """Return the edge as a value, without its vector. Each turn is named once."""
+def from_edge(edge: EntityEdge) -> Fact:
+    """Return the fact of an edge, without its vector. Each turn appears once."""
     return Fact(
-        uuid=of.uuid,
-        group_id=GroupId(of.group_id),
-        source=of.source_node_uuid,
-        target=of.target_node_uuid,
-        name=of.name,
-        text=of.fact,
-        turns=tuple(TurnId(turn) for turn in dict.fromkeys(of.episodes)),
-        created_at=of.created_at,
-        valid_at=of.valid_at,
-        invalid_at=of.invalid_at,
-        expired_at=of.expired_at,
-        reference_time=of.reference_time,
-        attributes=names.plain(of.attributes),
+        uuid=edge.uuid,
+        group_id=GroupId(edge.group_id),
+        source=edge.source_node_uuid,
+        target=edge.target_node_uuid,
+        name=edge.name,
+        text=edge.fact,
+        turns=tuple(TurnId(turn) for turn in dict.fromkeys(edge.episodes)),
+        created_at=edge.created_at,
+        valid_at=edge.valid_at,
+        invalid_at=edge.invalid_at,
+        expired_at=edge.expired_at,
+        reference_time=edge.reference_time,
+        attributes=graphiti_names.plain_attributes(edge.attributes),
     )
 
 
-def episodic(episode: Episode, text: str, part: int = 0) -> EpisodicNode:
-    """Return a part of the episode, or `text` in its place, as Graphiti's prompts want it.
+def to_episodic_node(episode: Episode, text: str, part: int = 0) -> EpisodicNode:
+    """Return the node of an episode's part, with `text` as its content, for Graphiti's prompts.
 
-    Its key is the turn's, whichever part it is: so facts name the turn.
+    Its uuid is the turn's, whichever part it is, so that facts refer to the turn.
 
     Raises:
-        ValueError: its turn has no time.
+        ValueError: the turn has no time.
     """
     turn = episode.turn
     if turn.started_at is None:
         raise ValueError(f"turn {turn.turn_id} has no time")
     return EpisodicNode(
         uuid=turn.turn_id,
-        name=names.episode_name(turn, part, len(episode.parts)),
+        name=graphiti_names.episode_name(turn, part, len(episode.parts)),
         group_id=turn.group_id,
         source=EpisodeType.message,
-        source_description=names.SOURCE_DESCRIPTION,
+        source_description=graphiti_names.SOURCE_DESCRIPTION,
         content=text,
         created_at=turn.started_at,
         valid_at=turn.started_at + timedelta(microseconds=part),

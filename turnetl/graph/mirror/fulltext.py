@@ -1,9 +1,10 @@
-"""The full-text index of facts as Neo4j keeps it, in memory: what its Lucene would answer.
+"""Neo4j's full-text index of facts, in memory: the results that its Lucene would return.
 
-Graphiti lets the model choose among what this index finds, so that other words than Lucene's would
-make another graph. Words are those of Unicode's rules (UAX #29) in small letters: `file_name.py` is
-one, `src/cart.py` two. Name and sentence of a fact are fields of their own; a word counts in both.
-BM25 is reckoned in float32, with lengths kept in a byte, and the same for a word said twice.
+Graphiti lets the model choose among the results of this index, so other terms than Lucene's would
+make another graph. Terms are the words of Unicode's rules (UAX #29) in lower case: `file_name.py`
+is one term, `src/cart.py` two. The relation and the text of a fact are separate fields; a term
+counts in both. BM25 is computed in float32, with lengths encoded in one byte; a term that occurs
+twice in the query counts twice.
 """
 
 import math
@@ -16,16 +17,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-_SATURATION = np.float32(1.2)
-_LENGTH = np.float32(0.75)
-_LONGEST_WORD = 255
+_K1 = np.float32(1.2)
+_B = np.float32(0.75)
+_MAX_TERM_CHARS = 255
 
 _SPACELESS = "\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_SIGN = rf"[^\W_{_SPACELESS}]"
+_ALPHANUMERIC = rf"[^\W_{_SPACELESS}]"
 _LETTER = rf"[^\W\d_{_SPACELESS}]"
-_WORD = re.compile(
+_TERM = re.compile(
     rf"[{_SPACELESS}]"
-    rf"|_*{_SIGN}(?:{_SIGN}|[_\u0300-\u036f\u200d\ufe0f]"
+    rf"|_*{_ALPHANUMERIC}(?:{_ALPHANUMERIC}|[_\u0300-\u036f\u200d\ufe0f]"
     rf"|(?<={_LETTER})[.:'\u2018\u2019\u00b7](?={_LETTER})"
     rf"|(?<=\d)[.,;'\u2018\u2019](?=\d))*"
 )
@@ -33,147 +34,150 @@ _WORD = re.compile(
 Scores = NDArray[np.float32]
 
 
-class FullText:
-    """Facts by their words. To add one costs its length, whatever is there already."""
+class FullTextIndex:
+    """Facts by their terms. The cost of adding one depends on its length only."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
         self.fields = (_Field(), _Field())
-        # The same sentence is looked for among a pair's facts and among all.
-        self._found: dict[tuple[str, int], list[tuple[str, float]]] = {}
+        # The same sentence is searched among a pair's facts and among all facts.
+        self._cache: dict[tuple[str, int], list[tuple[str, float]]] = {}
 
-    def add(self, key: str, name: str, text: str) -> None:
+    def add(self, key: str, relation: str, text: str) -> None:
         """Add a fact; its key must be new."""
         self.keys.append(key)
-        self._found.clear()
-        for field, said in zip(self.fields, (name, text), strict=True):
-            field.add(words(said))
+        self._cache.clear()
+        for field, content in zip(self.fields, (relation, text), strict=True):
+            field.add(tokenize(content))
 
-    def search(self, query: str, limit: int, *more: "FullText") -> list[tuple[str, float]]:
-        """Return the best keys with their scores, best first; of equal ones, what came first.
+    def search(self, query: str, limit: int, *more: "FullTextIndex") -> list[tuple[str, float]]:
+        """Return the best keys with their scores, best first; equal ones in order of insertion.
 
-        What is in `more` counts as if it were here and had come later.
+        The facts of `more` count as if they were added to this index last.
         """
         others = [index for index in more if len(index)]
         if others:
             return self._best(query, limit, others)
-        known = self._found.get((query, limit))
-        if known is None:
-            known = self._found[query, limit] = self._best(query, limit, ())
-        return known
+        cached = self._cache.get((query, limit))
+        if cached is None:
+            cached = self._cache[query, limit] = self._best(query, limit, ())
+        return cached
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def _best(self, query: str, limit: int, more: Sequence["FullText"]) -> list[tuple[str, float]]:
-        among = (self, *more)
-        asked = Counter(words(query))
+    def _best(
+        self, query: str, limit: int, more: Sequence["FullTextIndex"]
+    ) -> list[tuple[str, float]]:
+        indexes = (self, *more)
+        terms = Counter(tokenize(query))
         statistics = [
-            _Statistics.of([index.fields[place] for index in among], asked) for place in (0, 1)
+            _FieldStatistics.of([index.fields[number] for index in indexes], terms)
+            for number in (0, 1)
         ]
-        scores = np.concatenate([index.scores(statistics) for index in among])
-        keys = [key for index in among for key in index.keys] if more else self.keys
-        return [(keys[place], float(scores[place])) for place in _best(scores, limit)]
+        scores = np.concatenate([index.scores(statistics) for index in indexes])
+        keys = [key for index in indexes for key in index.keys] if more else self.keys
+        return [(keys[position], float(scores[position])) for position in _best(scores, limit)]
 
-    def scores(self, statistics: Sequence["_Statistics"]) -> Scores:
-        """Return the score of every fact, 0 where no word is shared."""
+    def scores(self, statistics: Sequence["_FieldStatistics"]) -> Scores:
+        """Return the score of every fact, 0 for a fact without a term of the query."""
         total = np.zeros(len(self.keys))
         for field, of_field in zip(self.fields, statistics, strict=True):
-            field.score(of_field, total)
+            field.add_scores(of_field, total)
         return total.astype(np.float32)
 
 
-def words(text: str) -> Iterator[str]:
-    """Yield the words of a text, as Lucene's standard analyzer cuts them."""
-    for word in _WORD.findall(text):
-        small = word.lower()
-        for start in range(0, len(small), _LONGEST_WORD):
-            yield small[start : start + _LONGEST_WORD]
+def tokenize(text: str) -> Iterator[str]:
+    """Yield the terms of a text, as Lucene's standard analyzer splits it."""
+    for word in _TERM.findall(text):
+        lower = word.lower()
+        for start in range(0, len(lower), _MAX_TERM_CHARS):
+            yield lower[start : start + _MAX_TERM_CHARS]
 
 
 class _Field:
-    """A field of every fact: which facts have a word, how often, and how long each is."""
+    """One field of every fact: the postings of each term, and the length of each text."""
 
     def __init__(self) -> None:
         self.texts = 0
-        """Those with a word in them."""
+        """Texts with at least one term."""
         self.length = 0
-        """Words of all of them."""
+        """Terms of all texts."""
         self._lengths = array("f")
-        self._having: dict[str, tuple[array[int], array[float]]] = {}
+        self._postings: dict[str, tuple[array[int], array[float]]] = {}
 
-    def add(self, said: Iterator[str]) -> None:
-        counts = Counter(said)
-        length, place = counts.total(), len(self._lengths)
+    def add(self, terms: Iterator[str]) -> None:
+        counts = Counter(terms)
+        length, position = counts.total(), len(self._lengths)
         self.texts += length > 0
         self.length += length
-        self._lengths.append(_kept(length))
-        for word, times in counts.items():
-            places, often = self._having.setdefault(word, (array("l"), array("f")))
-            places.append(place)
-            often.append(times)
+        self._lengths.append(_encoded_length(length))
+        for term, count in counts.items():
+            positions, frequencies = self._postings.setdefault(term, (array("l"), array("f")))
+            positions.append(position)
+            frequencies.append(count)
 
-    def having(self, word: str) -> int:
-        """Return how many facts have the word."""
-        return len(self._having[word][0]) if word in self._having else 0
+    def document_frequency(self, term: str) -> int:
+        """Return how many facts contain the term."""
+        return len(self._postings[term][0]) if term in self._postings else 0
 
-    def score(self, statistics: "_Statistics", total: NDArray[np.float64]) -> None:
-        """Add what each fact has of the words to its score."""
-        found = [
-            (self._having[word], weight)
-            for word, weight in statistics.weights.items()
-            if word in self._having
+    def add_scores(self, statistics: "_FieldStatistics", total: NDArray[np.float64]) -> None:
+        """Add the BM25 scores of this field to the total of each fact."""
+        postings = [
+            (self._postings[term], weight)
+            for term, weight in statistics.weights.items()
+            if term in self._postings
         ]
-        if not found:
+        if not postings:
             return
-        places = np.concatenate([np.frombuffer(places, "l") for (places, _), _ in found])
-        often = np.concatenate([np.frombuffer(often, "f") for (_, often), _ in found])
+        positions = np.concatenate([np.frombuffer(at, "l") for (at, _), _ in postings])
+        frequencies = np.concatenate([np.frombuffer(count, "f") for (_, count), _ in postings])
         weights = np.repeat(
-            np.array([weight for _, weight in found], np.float32),
-            [len(places) for (places, _), _ in found],
+            np.array([weight for _, weight in postings], np.float32),
+            [len(at) for (at, _), _ in postings],
         )
-        lengths = np.frombuffer(self._lengths, "f")[places]
+        lengths = np.frombuffer(self._lengths, "f")[positions]
         one = np.float32(1)
-        longer = one / (_SATURATION * ((one - _LENGTH) + _LENGTH * lengths / statistics.mean))
-        worth = weights - weights / (one + often * longer)
-        total += np.bincount(places, worth, len(total))
+        inverse_norm = one / (_K1 * ((one - _B) + _B * lengths / statistics.mean_length))
+        scores = weights - weights / (one + frequencies * inverse_norm)
+        total += np.bincount(positions, scores, len(total))
 
 
-class _Statistics:
-    """How telling each word of a question is in a field, over all indexes that are asked."""
+class _FieldStatistics:
+    """The weight of each term of a query in a field, over all indexes that are searched."""
 
-    def __init__(self, weights: Mapping[str, float], mean: np.float32) -> None:
+    def __init__(self, weights: Mapping[str, float], mean_length: np.float32) -> None:
         self.weights = weights
-        """A word that is said twice weighs twice."""
-        self.mean = mean
-        """Words of a text, on average."""
+        """A term that occurs twice in the query has twice the weight."""
+        self.mean_length = mean_length
+        """Terms per text."""
 
     @classmethod
-    def of(cls, fields: Sequence[_Field], asked: Mapping[str, int]) -> "_Statistics":
+    def of(cls, fields: Sequence[_Field], terms: Mapping[str, int]) -> "_FieldStatistics":
         texts = sum(field.texts for field in fields)
-        mean = sum(field.length for field in fields) / texts if texts else 1.0
-        having = {word: sum(field.having(word) for field in fields) for word in asked}
+        mean_length = sum(field.length for field in fields) / texts if texts else 1.0
+        matching = {term: sum(field.document_frequency(term) for field in fields) for term in terms}
         weights = {
-            word: times * math.log(1 + (texts - having[word] + 0.5) / (having[word] + 0.5))
-            for word, times in asked.items()
+            term: count * math.log(1 + (texts - matching[term] + 0.5) / (matching[term] + 0.5))
+            for term, count in terms.items()
         }
-        return cls(weights, np.float32(mean))
+        return cls(weights, np.float32(mean_length))
 
 
 def _best(scores: Scores, limit: int) -> list[int]:
-    """Return the places of the highest scores above 0, of equal ones the first."""
-    found = np.flatnonzero(scores)
-    if len(found) > 2 * limit:
-        least = np.partition(scores[found], -limit)[-limit]
-        found = found[scores[found] >= least]
-    best: list[int] = found[np.argsort(-scores[found], kind="stable")][:limit].tolist()
+    """Return the positions of the highest scores above 0; among equal ones the first."""
+    matching = np.flatnonzero(scores)
+    if len(matching) > 2 * limit:
+        threshold = np.partition(scores[matching], -limit)[-limit]
+        matching = matching[scores[matching] >= threshold]
+    best: list[int] = matching[np.argsort(-scores[matching], kind="stable")][:limit].tolist()
     return best
 
 
 @lru_cache(maxsize=1024)
-def _kept(length: int) -> int:
-    """Return a length as it comes out of Lucene's byte: exact to 40, then to four binary digits."""
+def _encoded_length(length: int) -> int:
+    """Return a length as decoded from Lucene's byte: exact to 40, then to four binary digits."""
     exact, digits = 24, 4
-    over = length - exact
-    shift = max(over.bit_length() - digits, 0) if over > 0 else 0
-    return exact + ((over >> shift) << shift) if over > 0 else length
+    excess = length - exact
+    shift = max(excess.bit_length() - digits, 0) if excess > 0 else 0
+    return exact + ((excess >> shift) << shift) if excess > 0 else length

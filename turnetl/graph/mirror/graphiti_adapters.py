@@ -1,9 +1,9 @@
-"""Graphiti's own seams, answered from the group in memory: no read reaches a database.
+"""Adapters for Graphiti's interfaces, answered from the group in memory: no read from a database.
 
-Graphiti's building blocks look for candidates through `driver.search_interface` and read nodes
-through `driver.graph_operations_interface`. Both are answered here with copies, because Graphiti
-changes candidates in place. What these seams do not answer falls through to the driver, which
-raises and remembers: some of Graphiti's reads swallow every exception.
+Graphiti's building blocks search candidates through `driver.search_interface` and read nodes
+through `driver.graph_operations_interface`. Both return copies here, because Graphiti changes
+candidates in place. Every other query reaches the driver, which raises and records it: some of
+Graphiti's reads suppress every exception.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,49 +19,55 @@ from pydantic import ConfigDict, PrivateAttr
 from typing_extensions import override
 
 from turnetl.graph.mirror import convert
-from turnetl.graph.mirror.candidates import Candidates
-from turnetl.graph.mirror.group import Things
+from turnetl.graph.mirror.candidates import CandidateIndex
+from turnetl.graph.mirror.group import GroupView
 from turnetl.model import Entity, Fact, Vector
 
-_MOST_WORDS = 128
-"""Graphiti gives Lucene no query of so many words, and returns nothing."""
+_MAX_QUERY_WORDS = 128
+"""Graphiti sends Lucene no query with this many words or more, and returns nothing."""
 _PAIR = 2
 
-Seen = Callable[[str, Vector], None]
+CandidateCallback = Callable[[str, Vector], None]
+"""Called with the text and the vector of each candidate that is returned to Graphiti."""
 
 
 class LeakedRead(RuntimeError):
-    """Graphiti asked the database for something that the group in memory should have answered."""
+    """Graphiti queried the database for something that the group in memory must answer."""
 
 
 class MirrorDriver(GraphDriver):
-    """Stands where Graphiti would read: answers from the group, refuses every query."""
+    """Graphiti's driver: answers from the group in memory, and refuses every query."""
 
     provider = GraphProvider.NEO4J
     _database = ""
 
     def __init__(self) -> None:
-        """Answer nothing."""
+        """Create a driver that answers nothing."""
         self.leaks: list[str] = []
         """Queries that were refused."""
 
     @classmethod
-    def of(cls, group: Things, candidates: Candidates, seen: Seen) -> "MirrorDriver":
-        """Answer from the group; tell `seen` the text and vector of each candidate handed out.
+    def for_group(
+        cls, group: GroupView, candidates: CandidateIndex, on_candidate: CandidateCallback
+    ) -> "MirrorDriver":
+        """Create a driver that answers from the group.
 
-        `candidates` are the group's; they are brought up to date here.
+        Args:
+            group: the group.
+            candidates: the candidate index of the group; it is refreshed here.
+            on_candidate: called with each candidate that is returned.
         """
         candidates.refresh()
         driver = cls()
-        driver.search_interface = MirrorSearch(candidates, seen)
-        # It holds the group, which its candidates do not.
+        driver.search_interface = MirrorSearch(candidates, on_candidate)
+        # It keeps the group in memory; the candidates refer to it weakly.
         driver.graph_operations_interface = MirrorReads(group)
         return driver
 
     def check(self) -> None:
-        """Raise if anything was refused, also where Graphiti went on without an answer."""
+        """Raise if a query was refused, also where Graphiti continued without a result."""
         if self.leaks:
-            raise LeakedRead(f"Graphiti asked the database: {self.leaks[0]}")
+            raise LeakedRead(f"Graphiti queried the database: {self.leaks[0]}")
 
     @override
     def execute_query(self, cypher_query_: str, **_: Any) -> NoReturn:
@@ -73,32 +79,32 @@ class MirrorDriver(GraphDriver):
 
     @override
     def close(self) -> NoReturn:
-        self._refuse("to be closed")
+        self._refuse("closing the driver")
 
     @override
     def delete_all_indexes(self) -> NoReturn:
-        self._refuse("to delete indexes")
+        self._refuse("deleting indexes")
 
     @override
     async def build_indices_and_constraints(self, delete_existing: bool = False) -> None:
-        self._refuse(f"to build indexes, deleting existing ones: {delete_existing}")
+        self._refuse(f"building indexes, with delete_existing={delete_existing}")
 
-    def _refuse(self, what: str) -> NoReturn:
-        self.leaks.append(what)
-        raise LeakedRead(f"Graphiti asked the database: {what}")
+    def _refuse(self, query: str) -> NoReturn:
+        self.leaks.append(query)
+        raise LeakedRead(f"Graphiti queried the database: {query}")
 
 
 class MirrorSearch(SearchInterface):
-    """Candidate searches. Of Graphiti's filters only the one by both endpoints is answered."""
+    """Candidate searches. Of Graphiti's filters only the one by both ends is supported."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
-    _candidates: Candidates = PrivateAttr()
-    _seen: Seen = PrivateAttr()
+    _candidates: CandidateIndex = PrivateAttr()
+    _on_candidate: CandidateCallback = PrivateAttr()
 
-    def __init__(self, candidates: Candidates, seen: Seen) -> None:
+    def __init__(self, candidates: CandidateIndex, on_candidate: CandidateCallback) -> None:
         super().__init__()
         self._candidates = candidates
-        self._seen = seen
+        self._on_candidate = on_candidate
 
     @override
     async def edge_fulltext_search(
@@ -109,13 +115,13 @@ class MirrorSearch(SearchInterface):
         group_ids: list[str] | None = None,
         limit: int = 100,
     ) -> list[EntityEdge]:
-        """Take the best of the group and *then* keep the pair's: so does the full-text index."""
-        _only(self._candidates.group, group_ids)
+        """Take the best facts of the group, *then* filter by pair, as the full-text index does."""
+        _require_group(self._candidates.group, group_ids)
         pair = _pair(search_filter)
-        if len(query.split(" ")) + len(group_ids or ()) >= _MOST_WORDS:
+        if len(query.split(" ")) + len(group_ids or ()) >= _MAX_QUERY_WORDS:
             return []
-        found = self._candidates.facts_about(query, limit)
-        return self._edges(f for f in found if pair is None or {f.source, f.target} <= pair)
+        facts = self._candidates.facts_matching(query, limit)
+        return self._edges(f for f in facts if pair is None or {f.source, f.target} <= pair)
 
     @override
     async def edge_similarity_search(
@@ -129,15 +135,16 @@ class MirrorSearch(SearchInterface):
         limit: int = 100,
         min_score: float = 0.7,
     ) -> list[EntityEdge]:
-        """Keep the pair's facts first and then take the nearest."""
-        _only(self._candidates.group, group_ids)
+        """Filter by pair first, then take the nearest facts."""
+        _require_group(self._candidates.group, group_ids)
         if source_node_uuid is not None or target_node_uuid is not None:
-            raise NotImplementedError("a search for facts by one endpoint")
+            raise NotImplementedError("a search for facts by one end")
         pair = _pair(search_filter)
         if pair is None:
             return self._edges(self._candidates.facts_near(search_vector, limit, min_score))
-        among = self._candidates.facts_near_among(pair, search_vector, limit, min_score)
-        return self._edges(among)
+        return self._edges(
+            self._candidates.facts_near_between(pair, search_vector, limit, min_score)
+        )
 
     @override
     async def node_similarity_search(
@@ -149,31 +156,31 @@ class MirrorSearch(SearchInterface):
         limit: int = 100,
         min_score: float = 0.7,
     ) -> list[EntityNode]:
-        _only(self._candidates.group, group_ids)
-        _nothing_but(search_filter, ())
+        _require_group(self._candidates.group, group_ids)
+        _require_filters(search_filter, ())
         return self._nodes(self._candidates.entities_near(search_vector, limit, min_score))
 
     def _edges(self, facts: Iterable[Fact]) -> list[EntityEdge]:
-        kept = list(facts)
-        for fact in kept:
+        candidates = list(facts)
+        for fact in candidates:
             if fact.embedding is not None:
-                self._seen(fact.text, fact.embedding)
-        return [convert.edge(fact) for fact in kept]
+                self._on_candidate(fact.text, fact.embedding)
+        return [convert.to_edge(fact) for fact in candidates]
 
     def _nodes(self, entities: Sequence[Entity]) -> list[EntityNode]:
         for entity in entities:
             if entity.embedding is not None:
-                self._seen(entity.name, entity.embedding)
-        return [convert.node(entity) for entity in entities]
+                self._on_candidate(entity.name, entity.embedding)
+        return [convert.to_node(entity) for entity in entities]
 
 
 class MirrorReads(GraphOperationsInterface):
     """Reads of entities by uuid and by exact name."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
-    _group: Things = PrivateAttr()
+    _group: GroupView = PrivateAttr()
 
-    def __init__(self, group: Things) -> None:
+    def __init__(self, group: GroupView) -> None:
         super().__init__()
         self._group = group
 
@@ -185,9 +192,9 @@ class MirrorReads(GraphOperationsInterface):
         uuids: list[str],
         group_id: str | None = None,
     ) -> list[EntityNode]:
-        _only(self._group, [group_id] if group_id is not None else None)
-        found = (self._group.entity(uuid) for uuid in sorted(set(uuids)))
-        return [convert.node(entity) for entity in found if entity is not None]
+        _require_group(self._group, [group_id] if group_id is not None else None)
+        entities = (self._group.entity(uuid) for uuid in sorted(set(uuids)))
+        return [convert.to_node(entity) for entity in entities if entity is not None]
 
     @override
     async def node_get_by_names(
@@ -197,31 +204,32 @@ class MirrorReads(GraphOperationsInterface):
         names: list[str],
         group_ids: list[str],
     ) -> list[EntityNode]:
-        """Return the entities of exactly these names, capitals and all, in order of creation."""
-        _only(self._group, group_ids)
-        return [convert.node(entity) for entity in self._group.called(names)]
+        """Return the entities with exactly these names, case-sensitive, in order of creation."""
+        _require_group(self._group, group_ids)
+        return [convert.to_node(entity) for entity in self._group.entities_named(names)]
 
 
-def _only(group: Things, group_ids: Sequence[str] | None) -> None:
-    """Refuse a search that goes beyond the group."""
+def _require_group(group: GroupView, group_ids: Sequence[str] | None) -> None:
+    """Refuse a search in any other group."""
     if group_ids is None or set(group_ids) != {group.group_id}:
         raise NotImplementedError(f"a search in {group_ids}, not in {group.group_id} alone")
 
 
 def _pair(search_filter: SearchFilters) -> frozenset[str] | None:
-    """Return the endpoints that the filter names, or None: Graphiti names both on both sides."""
-    given = _nothing_but(search_filter, ("edge_source_node_uuids", "edge_target_node_uuids"))
-    if not given:
+    """Return the ends that the filter names, or None. Graphiti lists both as source and target."""
+    filters = _require_filters(search_filter, ("edge_source_node_uuids", "edge_target_node_uuids"))
+    if not filters:
         return None
-    pair = frozenset(given.get("edge_source_node_uuids", ()))
-    if pair != frozenset(given.get("edge_target_node_uuids", ())) or not 1 <= len(pair) <= _PAIR:
-        raise NotImplementedError("a search for facts by other than a pair of endpoints")
+    pair = frozenset(filters.get("edge_source_node_uuids", ()))
+    if pair != frozenset(filters.get("edge_target_node_uuids", ())) or not 1 <= len(pair) <= _PAIR:
+        raise NotImplementedError("a search for facts by anything but a pair of ends")
     return pair
 
 
-def _nothing_but(search_filter: SearchFilters, known: Sequence[str]) -> Mapping[str, Any]:
-    given = {name: value for name, value in search_filter if value is not None}
-    unknown = sorted(set(given) - set(known))
-    if unknown:
-        raise NotImplementedError(f"a search filtered by {', '.join(unknown)}")
-    return given
+def _require_filters(search_filter: SearchFilters, supported: Sequence[str]) -> Mapping[str, Any]:
+    """Return the filters that are set, and refuse those that are not supported."""
+    filters = {name: value for name, value in search_filter if value is not None}
+    unsupported = sorted(set(filters) - set(supported))
+    if unsupported:
+        raise NotImplementedError(f"a search filtered by {', '.join(unsupported)}")
+    return filters

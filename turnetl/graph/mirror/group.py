@@ -1,4 +1,4 @@
-"""A group in memory. It has one writer, so the writer holds it: read once, grown by commits."""
+"""A group in memory. It has one writer, which reads the group once and applies its own commits."""
 
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Sequence
@@ -17,61 +17,61 @@ from turnetl.model import (
     TurnId,
 )
 
-_Place = tuple[datetime, TurnId]
+_SessionPosition = tuple[datetime, TurnId]
 
 
-class Things(Protocol):
+class GroupView(Protocol):
     """Entities and facts of one group."""
 
     group_id: GroupId
 
     @property
     def entities(self) -> Iterable[Entity]:
-        """All entities, in the order of their creation."""
+        """All entities, in order of creation."""
 
     @property
     def facts(self) -> Iterable[Fact]:
-        """All facts, retired ones too, in the order of their creation."""
+        """All facts, including invalidated ones, in order of creation."""
 
     def entity(self, uuid: str) -> Entity | None: ...
 
     def fact(self, uuid: str) -> Fact | None: ...
 
-    def called(self, names: Collection[str]) -> Sequence[Entity]:
-        """Return the entities of exactly these names, in the order of their creation."""
+    def entities_named(self, names: Collection[str]) -> Sequence[Entity]:
+        """Return the entities with exactly these names, in order of creation."""
         ...
 
 
 class MirrorGroup:
     """Entities, facts and the order of the committed turns of one group, as the graph holds them.
 
-    Nothing in here asks the database. `apply` is to be called only after the commit succeeded, and
-    costs what the change is long, whatever the group holds.
+    It never queries the database. Call `apply` only after a commit succeeded; its cost depends on
+    the size of the change, not on the size of the group.
     """
 
     def __init__(self, contents: GroupContents) -> None:
         self.group_id: GroupId = contents.group_id
         self._entities: dict[str, Entity] = {}
-        # Places in the order of creation, and keys, by name: a name never changes.
-        self._called: dict[str, list[tuple[int, str]]] = {}
+        # Order of creation and uuid, by name: a name never changes.
+        self._by_name: dict[str, list[tuple[int, str]]] = {}
         self._facts: dict[str, Fact] = {}
-        # Of how many parts each committed turn is.
-        self._committed: dict[TurnId, int] = {}
-        # Facts that nothing has ended, by (source, name): a dict, for its order and its deletions.
-        self._open: dict[tuple[str, str], dict[str, None]] = {}
-        self._sessions: dict[SessionId, list[_Place]] = {}
+        # The number of parts of each committed turn.
+        self._parts: dict[TurnId, int] = {}
+        # Facts without an end, by (source, relation): a dict, for its order and its deletions.
+        self._valid: dict[tuple[str, str], dict[str, None]] = {}
+        self._sessions: dict[SessionId, list[_SessionPosition]] = {}
         self.put(contents.entities, contents.facts)
         for receipt in contents.receipts:
             self._put_turn(receipt)
 
     @property
     def entities(self) -> Iterable[Entity]:
-        """All entities, in the order of their creation."""
+        """All entities, in order of creation."""
         return self._entities.values()
 
     @property
     def facts(self) -> Iterable[Fact]:
-        """All facts, retired ones too, in the order of their creation."""
+        """All facts, including invalidated ones, in order of creation."""
         return self._facts.values()
 
     def entity(self, uuid: str) -> Entity | None:
@@ -80,50 +80,50 @@ class MirrorGroup:
     def fact(self, uuid: str) -> Fact | None:
         return self._facts.get(uuid)
 
-    def called(self, names: Collection[str]) -> Sequence[Entity]:
-        """Return the entities of exactly these names, in the order of their creation."""
-        found = sorted(place for name in set(names) for place in self._called.get(name, ()))
+    def entities_named(self, names: Collection[str]) -> Sequence[Entity]:
+        """Return the entities with exactly these names, in order of creation."""
+        found = sorted(entry for name in set(names) for entry in self._by_name.get(name, ()))
         return [self._entities[uuid] for _, uuid in found]
 
-    def open_facts(self, source: str, name: str) -> Sequence[Fact]:
-        """Return the facts of that kind about `source` that nothing has ended yet, oldest first."""
-        return [self._facts[uuid] for uuid in self._open.get((source, name), ())]
+    def valid_facts(self, source: str, relation: str) -> Sequence[Fact]:
+        """Return the facts of that relation from `source` that are still valid, oldest first."""
+        return [self._facts[uuid] for uuid in self._valid.get((source, relation), ())]
 
     def neighbours(self, episode: Episode) -> tuple[TurnId | None, TurnId | None]:
         """Return the committed turns just before and just after the episode in its session.
 
-        By (started_at, turn_id): history may arrive late, and ordinals move when it does.
+        By (started_at, turn_id): history may arrive late, and ordinals change when it does.
 
         Raises:
             ValueError: the episode's turn has no time.
         """
         session = self._sessions.get(episode.turn.session_id, [])
-        here = _place(episode.turn.started_at, episode.turn_id)
-        at = bisect_left(session, here)
-        after = at + 1 if session[at : at + 1] == [here] else at
-        previous = session[at - 1][1] if at > 0 else None
+        position = _position(episode.turn.started_at, episode.turn_id)
+        before = bisect_left(session, position)
+        after = before + 1 if session[before : before + 1] == [position] else before
+        previous = session[before - 1][1] if before > 0 else None
         following = session[after][1] if after < len(session) else None
         return previous, following
 
     def parts_of(self, turn: TurnId) -> int:
-        """Return of how many parts a committed turn is.
+        """Return the number of parts of a committed turn.
 
         Raises:
             KeyError: it is not committed.
         """
-        return self._committed[turn]
+        return self._parts[turn]
 
     def apply(self, change: Change, receipt: Receipt) -> None:
-        """Make the committed change part of what is in memory. Repeating it changes nothing."""
+        """Apply a committed change. Idempotent."""
         self.put(change.entities, change.facts)
         self._put_turn(receipt)
 
     def put(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:
-        """Hold these, in the place of those that have the same keys."""
+        """Add entities and facts, or replace those with the same uuids."""
         for entity in entities:
             if entity.uuid not in self._entities:
-                place = len(self._entities), entity.uuid
-                self._called.setdefault(entity.name, []).append(place)
+                entry = len(self._entities), entity.uuid
+                self._by_name.setdefault(entity.name, []).append(entry)
             self._entities[entity.uuid] = entity
         for fact in facts:
             self._put_fact(fact)
@@ -131,29 +131,29 @@ class MirrorGroup:
     def _put_fact(self, fact: Fact) -> None:
         before = self._facts.get(fact.uuid)
         self._facts[fact.uuid] = fact
-        kind = (fact.source, fact.name)
-        if before is not None and (before.source, before.name) != kind:
-            self._close(before)
+        key = (fact.source, fact.name)
+        if before is not None and (before.source, before.name) != key:
+            self._remove_valid(before)
         if fact.invalid_at is None:
-            self._open.setdefault(kind, {})[fact.uuid] = None
+            self._valid.setdefault(key, {})[fact.uuid] = None
         else:
-            self._close(fact)
+            self._remove_valid(fact)
 
-    def _close(self, fact: Fact) -> None:
-        kind = (fact.source, fact.name)
-        still = self._open.get(kind, {})
-        still.pop(fact.uuid, None)
-        if not still:
-            self._open.pop(kind, None)
+    def _remove_valid(self, fact: Fact) -> None:
+        key = (fact.source, fact.name)
+        valid = self._valid.get(key, {})
+        valid.pop(fact.uuid, None)
+        if not valid:
+            self._valid.pop(key, None)
 
     def _put_turn(self, receipt: Receipt) -> None:
-        if receipt.turn_id not in self._committed:
-            place = _place(receipt.started_at, receipt.turn_id)
-            insort(self._sessions.setdefault(receipt.session_id, []), place)
-        self._committed[receipt.turn_id] = receipt.parts
+        if receipt.turn_id not in self._parts:
+            position = _position(receipt.started_at, receipt.turn_id)
+            insort(self._sessions.setdefault(receipt.session_id, []), position)
+        self._parts[receipt.turn_id] = receipt.parts
 
 
-def _place(started_at: datetime | None, turn: TurnId) -> _Place:
+def _position(started_at: datetime | None, turn: TurnId) -> _SessionPosition:
     if started_at is None:
         raise ValueError(f"turn {turn} has no time")
     return started_at, turn

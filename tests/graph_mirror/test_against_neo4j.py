@@ -28,7 +28,7 @@ from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import always
-from turnetl.graph.mirror.candidates import Candidates, Near
+from turnetl.graph.mirror.candidates import CandidateIndex, ScoredUuid
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
@@ -110,8 +110,8 @@ async def database(neo4j: Neo4jServer) -> AsyncIterator[GraphDriver]:
 async def searches(served: GraphDriver, contents: GroupContents) -> AsyncIterator[Asked]:
     """Ask both for what comes near each thing and fact, and near what is no fact yet."""
     group = MirrorGroup(contents)
-    candidates = Candidates(group)
-    mirror = MirrorDriver.of(group, candidates, lambda *_: None)
+    candidates = CandidateIndex(group)
+    mirror = MirrorDriver.for_group(group, candidates, lambda *_: None)
     embedder = WordLlamaEmbedder()
     for thing in contents.entities:
         assert thing.embedding is not None
@@ -138,11 +138,11 @@ async def searches(served: GraphDriver, contents: GroupContents) -> AsyncIterato
                 await edge_fulltext_search(driver, text, pair, [GROUP], FACTS)
                 for driver in (served, mirror)
             ]
-            yield asked(f"words{of}", edges, candidates.words.search(text, EVERYTHING))
+            yield asked(f"words{of}", edges, candidates.fulltext.search(text, EVERYTHING))
 
 
 def asked(
-    kind: str, answers: Sequence[Sequence[EntityNode | EntityEdge]], scores: Iterable[Near]
+    kind: str, answers: Sequence[Sequence[EntityNode | EntityEdge]], scores: Iterable[ScoredUuid]
 ) -> Asked:
     theirs, ours = [[one.uuid for one in answer] for answer in answers]
     return Asked(kind, theirs, ours, dict(scores))

@@ -24,7 +24,7 @@ from tests.extraction import sample_turns
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
-from turnetl.graph.mirror.candidates import Candidates
+from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import LeakedRead, MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.graphiti import GraphitiEmbedder
@@ -89,7 +89,7 @@ async def shop() -> MirrorGroup:
 
 def driver_of(group: MirrorGroup, seen: dict[str, Vector] | None = None) -> MirrorDriver:
     held = {} if seen is None else seen
-    return MirrorDriver.of(group, Candidates(group), held.__setitem__)
+    return MirrorDriver.for_group(group, CandidateIndex(group), held.__setitem__)
 
 
 async def vector(text: str) -> list[float]:
@@ -188,12 +188,12 @@ async def test_things_are_read_by_exact_name_and_by_key() -> None:
 
 async def test_what_is_applied_is_found() -> None:
     group = await shop()
-    candidates = Candidates(group)
+    candidates = CandidateIndex(group)
     forget: dict[str, Vector] = {}
-    MirrorDriver.of(group, candidates, forget.__setitem__)
+    MirrorDriver.for_group(group, candidates, forget.__setitem__)
     newer = next(iter((await group_of(["ledger.py"], [])).entities))
     await sample_turns.apply(group, builders.episode(), Resolved((newer,), (), ()), ToyEmbedder())
-    driver = MirrorDriver.of(group, candidates, forget.__setitem__)
+    driver = MirrorDriver.for_group(group, candidates, forget.__setitem__)
     found = await node_similarity_search(
         driver, await vector("ledger.py"), NO_FILTER, [GROUP], 1, 0.9
     )
@@ -288,11 +288,11 @@ def test_values_come_back_from_graphitis_as_they_were() -> None:
         created_at=START,
         attributes={"x": "y"},
     )
-    assert convert.fact(convert.edge(fact)) == fact
-    assert convert.entity(convert.node(thing)) == thing
-    twice = convert.edge(replace(fact, turns=(TurnId("t"),)))
+    assert convert.from_edge(convert.to_edge(fact)) == fact
+    assert convert.from_node(convert.to_node(thing)) == thing
+    twice = convert.to_edge(replace(fact, turns=(TurnId("t"),)))
     twice.episodes.append("t")
-    assert convert.fact(twice).turns == ("t",)
+    assert convert.from_edge(twice).turns == ("t",)
 
 
 def test_candidates_are_those_that_graphiti_asks_for() -> None:

@@ -18,7 +18,7 @@ from turnetl.errors import GraphBusy
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.prompt_config import always
-from turnetl.graph.mirror.candidates import Candidates
+from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import ChatModel
@@ -107,14 +107,14 @@ def assert_same(one: MirrorGroup, other: MirrorGroup, turn: Episode) -> None:
     assert list(one.facts) == list(other.facts)
     kinds = {(fact.source, fact.name) for fact in one.facts}
     for kind in sorted(kinds):
-        assert one.open_facts(*kind) == other.open_facts(*kind)
+        assert one.valid_facts(*kind) == other.valid_facts(*kind)
     assert one.neighbours(turn) == other.neighbours(turn)
     assert list(answers_of(one)) == list(answers_of(other))
 
 
 def answers_of(group: MirrorGroup) -> Iterator[list[Entity] | list[Fact]]:
     """Yield what the searches of Graphiti find for each thing and each fact."""
-    candidates = Candidates(group)
+    candidates = CandidateIndex(group)
     candidates.refresh()
     for thing in group.entities:
         assert thing.embedding is not None
@@ -124,8 +124,8 @@ def answers_of(group: MirrorGroup) -> Iterator[list[Entity] | list[Fact]]:
         vector = floats(fact.embedding)
         yield candidates.facts_near(vector, 20, 0.6)
         pair = frozenset((fact.source, fact.target))
-        yield candidates.facts_near_among(pair, vector, 20, 0.6)
-        yield candidates.facts_about(fact.text, 20)
+        yield candidates.facts_near_between(pair, vector, 20, 0.6)
+        yield candidates.facts_matching(fact.text, 20)
 
 
 def timeless(contents: GroupContents) -> tuple[list[Entity], list[Fact]]:

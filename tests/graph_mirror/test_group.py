@@ -47,7 +47,7 @@ def commit(
 
 
 def open_uuids(group: MirrorGroup, source: str = "app.py", name: str = "MODIFIED") -> list[str]:
-    return [one.uuid for one in group.open_facts(source, name)]
+    return [one.uuid for one in group.valid_facts(source, name)]
 
 
 def test_open_facts_are_those_that_nothing_has_ended_oldest_first() -> None:
@@ -141,8 +141,8 @@ def test_entities_are_found_by_their_very_names_in_the_order_of_their_creation()
         replace(entity("a.py"), uuid="u1"),
     )
     held = MirrorGroup(GroupContents(GROUP, None, (first, other, second), (), (), {}))
-    assert held.called(["a.py", "b.py", "a.py", "A.py"]) == [first, other, second]
+    assert held.entities_named(["a.py", "b.py", "a.py", "A.py"]) == [first, other, second]
     changed = replace(first, summary="What it does.")
     held.put([changed], ())
-    assert held.called(["a.py"]) == [changed, second]
-    assert held.called([]) == []
+    assert held.entities_named(["a.py"]) == [changed, second]
+    assert held.entities_named([]) == []

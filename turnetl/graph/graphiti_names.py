@@ -1,4 +1,4 @@
-"""What turnetl's turns are called in Graphiti's words, and which names are Graphiti's own."""
+"""Names that turnetl shares with Graphiti: episode names, labels, and reserved properties."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from turnetl.model import Attribute, Turn
 
 BASE_LABEL = "Entity"
-"""Graphiti puts it on every entity; turnetl's values leave it out."""
+"""Graphiti sets it on every entity; turnetl's values omit it."""
 SOURCE = "message"
 SOURCE_DESCRIPTION = "a turn of a session with a coding agent"
 
-# Graphiti flattens attributes into the properties of a Neo4j node; these names are its own.
+# Graphiti stores attributes as further properties of a Neo4j node; these names are its own.
 ENTITY_PROPERTIES = frozenset(
     ("uuid", "name", "group_id", "summary", "created_at", "name_embedding", "labels")
 )
@@ -24,20 +24,20 @@ FACT_PROPERTIES = frozenset(
 
 
 def episode_name(turn: Turn, part: int = 0, parts: int = 1) -> str:
-    """Return what a turn is called, or one of its parts, which are counted from 0."""
+    """Return the name of a turn's episode, or of one of its parts, which count from 0."""
     name = f"{turn.session_id} {turn.ordinal}"
     return name if parts == 1 else f"{name} ({part + 1} of {parts})"
 
 
-def own_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return the labels as a value has them: sorted, each once, without Graphiti's own."""
+def without_base_label(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels of an entity's value: sorted, unique, without Graphiti's own."""
     return tuple(sorted({label for label in labels if label != BASE_LABEL}))
 
 
-def plain(
+def plain_attributes(
     attributes: Mapping[str, Any], reserved: frozenset[str] = frozenset()
 ) -> dict[str, Attribute]:
-    """Return, by name, what a graph can hold as a property and is not `reserved`."""
+    """Return, by name, the attributes that a graph can store as properties and are not reserved."""
     return {
         name: value
         for name, value in sorted(attributes.items())

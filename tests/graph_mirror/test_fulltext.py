@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from turnetl.graph.mirror.fulltext import FullText, words
+from turnetl.graph.mirror.fulltext import FullTextIndex, tokenize
 
 SAID = st.lists(
     st.sampled_from(["cart", "order", "uses", "the", "src/cart.py", "KeyError", "cart.py"]),
@@ -15,14 +15,14 @@ SAID = st.lists(
 ).map(" ".join)
 
 
-def index_of(*texts: str) -> FullText:
-    index = FullText()
+def index_of(*texts: str) -> FullTextIndex:
+    index = FullTextIndex()
     for place, text in enumerate(texts):
         index.add(str(place), "USES", text)
     return index
 
 
-def found(index: FullText, query: str, limit: int = 10) -> list[str]:
+def found(index: FullTextIndex, query: str, limit: int = 10) -> list[str]:
     return [key for key, _ in index.search(query, limit)]
 
 
@@ -41,11 +41,11 @@ def found(index: FullText, query: str, limit: int = 10) -> list[str]:
     ],
 )
 def test_words_are_cut_as_lucene_cuts_them(text: str, expected: list[str]) -> None:
-    assert list(words(text)) == expected
+    assert list(tokenize(text)) == expected
 
 
 def test_a_word_of_very_many_letters_comes_in_pieces() -> None:
-    assert [len(word) for word in words("a" * 300)] == [255, 45]
+    assert [len(word) for word in tokenize("a" * 300)] == [255, 45]
 
 
 def test_the_score_is_that_of_bm25() -> None:
@@ -90,12 +90,12 @@ def test_what_is_added_is_found_by_a_query_that_was_asked_before() -> None:
 @pytest.mark.parametrize("query", ["", "...", "nothing of this"])
 def test_what_shares_no_word_is_not_found(query: str) -> None:
     assert found(index_of("the cart"), query) == []
-    assert found(FullText(), query) == []
+    assert found(FullTextIndex(), query) == []
 
 
 @given(st.lists(SAID, max_size=12), st.integers(0, 12), SAID)
 def test_two_indexes_answer_as_one(texts: list[str], cut: int, query: str) -> None:
-    below, above = FullText(), FullText()
+    below, above = FullTextIndex(), FullTextIndex()
     for place, text in enumerate(texts):
         (below if place < cut else above).add(str(place), "USES", text)
     assert below.search(query, 5, above) == index_of(*texts).search(query, 5)

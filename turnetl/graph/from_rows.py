@@ -1,0 +1,74 @@
+"""From rows of a store to values: the same for both stores. Times are timezone-aware already."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from turnetl import ids, schema
+from turnetl.graph import graphiti_names
+from turnetl.model import Entity, Fact, GroupId, Receipt, TurnId, Usage, Vector
+
+_USAGE = frozenset(field.name for field in fields(Usage))
+
+
+def receipt_from_row(row: Mapping[str, Any]) -> Receipt:
+    """Return the receipt in a row of `schema.RECEIPTS`."""
+    columns = {column.name: row.get(column.name) for column in schema.RECEIPTS.columns}
+    usage: dict[str, Any] = {name: columns.pop(name) for name in list(columns) if name in _USAGE}
+    properties: dict[str, Any] = columns
+    return Receipt(usage=Usage(**usage), **properties)
+
+
+def turn_texts(receipts: Iterable[Receipt], contents: Mapping[str, str]) -> dict[TurnId, str]:
+    """Return the text of each turn, joined from the contents of its episodes by uuid."""
+    return {
+        receipt.turn_id: "\n\n".join(
+            contents.get(ids.part_id(receipt.turn_id, number), "")
+            for number in range(receipt.parts)
+        )
+        for receipt in receipts
+    }
+
+
+def entity_from_row(
+    row: Mapping[str, Any], attributes: Mapping[str, Any], vector: Vector | None
+) -> Entity:
+    """Return the entity in a row of Graphiti's properties.
+
+    Args:
+        row: the properties.
+        attributes: contains the attributes, and may contain properties.
+        vector: the embedding of the name.
+    """
+    return Entity(
+        uuid=row["uuid"],
+        group_id=GroupId(row["group_id"]),
+        name=row["name"],
+        labels=graphiti_names.without_base_label(row["labels"] or ()),
+        summary=row.get("summary") or "",
+        created_at=row["created_at"],
+        attributes=graphiti_names.plain_attributes(attributes, graphiti_names.ENTITY_PROPERTIES),
+        embedding=vector,
+    )
+
+
+def fact_from_row(
+    row: Mapping[str, Any], attributes: Mapping[str, Any], vector: Vector | None
+) -> Fact:
+    """Return the fact in a row of Graphiti's properties. Arguments as `entity_from_row`."""
+    return Fact(
+        uuid=row["uuid"],
+        group_id=GroupId(row["group_id"]),
+        source=row["source_node_uuid"],
+        target=row["target_node_uuid"],
+        name=row["name"],
+        text=row["fact"],
+        turns=tuple(TurnId(turn) for turn in row.get("episodes") or ()),
+        created_at=row["created_at"],
+        valid_at=row.get("valid_at"),
+        invalid_at=row.get("invalid_at"),
+        expired_at=row.get("expired_at"),
+        reference_time=row.get("reference_time"),
+        attributes=graphiti_names.plain_attributes(attributes, graphiti_names.FACT_PROPERTIES),
+        embedding=vector,
+    )

@@ -1,0 +1,20 @@
+"""The version of what turnetl writes into a graph, recorded on every TurnGroup."""
+
+from turnetl import schema
+from turnetl.errors import GraphRefused
+
+CURRENT = schema.RECEIPTS.version
+
+
+def other_version(graph: str, version: int | None) -> GraphRefused:
+    """Return the error for a graph of another version.
+
+    Args:
+        graph: path or address of the graph, without a password.
+        version: the recorded version; None if none is recorded, as before version 4.
+    """
+    recorded = "an older graph schema" if version is None else f"graph schema {version}"
+    return GraphRefused(
+        f"graph `{graph}` was written by another version of turnetl ({recorded}; this version uses "
+        f"{CURRENT}); name a new graph with --graph, and ingest again"
+    )

@@ -1,0 +1,234 @@
+"""What a turn writes, as rows: the same for both stores, with Graphiti's own properties.
+
+The stores only turn these rows into Cypher. Vectors are lists of float32 values, times are
+timezone-aware, in UTC. `turnetl.graph.from_rows` is the inverse.
+"""
+
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from turnetl import ids, schema
+from turnetl.errors import GraphRefused
+from turnetl.graph import graphiti_names
+from turnetl.llm.vectors import floats
+from turnetl.model import Attribute, Change, Entity, Fact, Receipt, Usage, Vector
+
+RowDict = dict[str, Any]
+
+BEFORE_IMAGES = "before_images"
+"""The property of a TurnCommit that is no column of `schema.RECEIPTS`: JSON of `before_images`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """A relationship without properties of its own."""
+
+    uuid: str
+    source: str
+    target: str
+
+
+def incomplete_graph(group: str) -> GraphRefused:
+    """Return the error for a turn that refers to something that is no longer in the graph."""
+    return GraphRefused(
+        f"group `{group}` does not hold an entity, fact or episode that the turn refers to: "
+        "another program changed the graph; nothing of the turn was written, run again"
+    )
+
+
+def started_at(change: Change) -> datetime:
+    """Return the reference time of the turn.
+
+    Raises:
+        ValueError: it has none, so it must not be committed.
+    """
+    time = change.episode.turn.started_at
+    if time is None:
+        raise ValueError(f"turn {change.episode.turn_id} has no time")
+    return time
+
+
+def episode_ids(change: Change) -> list[str]:
+    """Return the uuids of the turn's episodes, one per part, in order."""
+    turn = change.episode.turn_id
+    return [ids.part_id(turn, number) for number in range(len(change.episode.parts))]
+
+
+def episode_rows(change: Change, now: datetime) -> list[RowDict]:
+    """Return one row per part, in order, each one microsecond later than the one before.
+
+    The first row lists all facts of the turn, because facts refer to the turn, whose uuid it has.
+    """
+    turn, parts = change.episode.turn, change.episode.parts
+    return [
+        {
+            "uuid": uuid,
+            "name": graphiti_names.episode_name(turn, number, len(parts)),
+            "group_id": turn.group_id,
+            "source": graphiti_names.SOURCE,
+            "source_description": graphiti_names.SOURCE_DESCRIPTION,
+            "content": part,
+            "entity_edges": [] if number else [fact.uuid for fact in change.facts],
+            "created_at": now,
+            "valid_at": started_at(change) + timedelta(microseconds=number),
+        }
+        for number, (uuid, part) in enumerate(zip(episode_ids(change), parts, strict=True))
+    ]
+
+
+def entity_row(entity: Entity) -> RowDict:
+    """Return Graphiti's properties of an entity, without the attributes."""
+    return {
+        "uuid": entity.uuid,
+        "name": entity.name,
+        "group_id": entity.group_id,
+        "summary": entity.summary,
+        "created_at": entity.created_at,
+        "name_embedding": _vector(entity.embedding),
+        "labels": [graphiti_names.BASE_LABEL, *entity.labels],
+    }
+
+
+def fact_row(fact: Fact) -> RowDict:
+    """Return Graphiti's properties of a fact, without the attributes."""
+    return {
+        "uuid": fact.uuid,
+        "source_node_uuid": fact.source,
+        "target_node_uuid": fact.target,
+        "name": fact.name,
+        "fact": fact.text,
+        "group_id": fact.group_id,
+        "episodes": list(fact.turns),
+        "created_at": fact.created_at,
+        "expired_at": fact.expired_at,
+        "valid_at": fact.valid_at,
+        "invalid_at": fact.invalid_at,
+        "reference_time": fact.reference_time,
+        "fact_embedding": _vector(fact.embedding),
+    }
+
+
+def attribute_row(value: Entity | Fact) -> dict[str, Attribute]:
+    """Return the attributes whose names are not properties of Graphiti's, by name."""
+    is_entity = isinstance(value, Entity)
+    reserved = graphiti_names.ENTITY_PROPERTIES if is_entity else graphiti_names.FACT_PROPERTIES
+    return {
+        name: attribute
+        for name, attribute in sorted(value.attributes.items())
+        if name not in reserved
+    }
+
+
+def mention_links(change: Change) -> list[LinkRow]:
+    """Return a link from each part to each entity that it mentions."""
+    episodes = episode_ids(change)
+    pairs = [
+        (episodes[number], uuid)
+        for uuid in change.mentions
+        for number in change.mentioned_in.get(uuid, (0,))
+    ]
+    return [
+        LinkRow(ids.edge_id("MENTIONS", episode, uuid), episode, uuid) for episode, uuid in pairs
+    ]
+
+
+def saga_row(change: Change, now: datetime) -> RowDict:
+    """Return the saga of the turn's session, with the properties of a new one."""
+    turn = change.episode.turn
+    return {
+        "uuid": ids.saga_id(turn.group_id, turn.session_id),
+        "name": turn.session_id,
+        "group_id": turn.group_id,
+        "created_at": now,
+        "summary": "",
+    }
+
+
+def saga_links(change: Change) -> list[LinkRow]:
+    """Return the links from the saga to the turn's episodes, in order."""
+    turn = change.episode.turn
+    saga = ids.saga_id(turn.group_id, turn.session_id)
+    return [
+        LinkRow(ids.edge_id("HAS_EPISODE", saga, episode), saga, episode)
+        for episode in episode_ids(change)
+    ]
+
+
+def next_links(change: Change) -> list[LinkRow]:
+    """Return the new NEXT_EPISODE links: to the turn, between its parts, and to the next turn."""
+    chain = [_previous_episode(change), *episode_ids(change), change.next_turn]
+    return [_next_link(before, after) for before, after in pairwise(chain) if before and after]
+
+
+def outdated_links(change: Change) -> list[LinkRow]:
+    """Return the link that a late turn replaces: the one between its two neighbours."""
+    before = _previous_episode(change)
+    return [_next_link(before, change.next_turn)] if before and change.next_turn else []
+
+
+def receipt_row(receipt: Receipt) -> RowDict:
+    """Return the columns of `schema.RECEIPTS`."""
+    values = {field.name: getattr(receipt.usage, field.name) for field in fields(Usage)}
+    values |= {field.name: getattr(receipt, field.name) for field in fields(Receipt)}
+    return {
+        column.name: _column_value(column, values[column.name])
+        for column in schema.RECEIPTS.columns
+    }
+
+
+def commit_row(change: Change, receipt: Receipt) -> RowDict:
+    """Return the properties of the TurnCommit: the receipt and the before-images."""
+    return {**receipt_row(receipt), BEFORE_IMAGES: before_images(change)}
+
+
+def before_images(change: Change) -> str:
+    """Return, as JSON, what is needed to undo the turn; vectors can be computed again."""
+    changed_entities = {entity.uuid for entity in change.entities_before}
+    changed_facts = {fact.uuid for fact in change.facts_before}
+    images = {
+        "episodes_new": episode_ids(change),
+        "entities": [_image(entity) for entity in change.entities_before],
+        "facts": [_image(fact) for fact in change.facts_before],
+        "entities_new": [e.uuid for e in change.entities if e.uuid not in changed_entities],
+        "facts_new": [f.uuid for f in change.facts if f.uuid not in changed_facts],
+    }
+    return msgspec.json.encode(images, order="sorted").decode()
+
+
+def _column_value(column: schema.Column, value: Any) -> Any:
+    # A store distinguishes integers from floats.
+    is_float = column.dtype == pl.Float64 and value is not None
+    return float(value) if is_float else value
+
+
+def _previous_episode(change: Change) -> str | None:
+    """Return the last episode of the turn before."""
+    before = change.previous_turn
+    return ids.part_id(before, change.previous_parts - 1) if before else None
+
+
+def _next_link(before: str, after: str) -> LinkRow:
+    return LinkRow(ids.edge_id("NEXT_EPISODE", before, after), before, after)
+
+
+def _image(value: Entity | Fact) -> RowDict:
+    row = entity_row(value) if isinstance(value, Entity) else fact_row(value)
+    row.pop("name_embedding", None)
+    row.pop("fact_embedding", None)
+    return {**row, "attributes": attribute_row(value)}
+
+
+def _vector(vector: Vector | None) -> list[float]:
+    """Return the vector as Graphiti stores it.
+
+    Raises:
+        ValueError: there is none; nothing is committed without its vector.
+    """
+    if vector is None:
+        raise ValueError("an entity or a fact has no embedding")
+    return floats(vector)

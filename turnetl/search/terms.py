@@ -1,0 +1,109 @@
+"""Texts to terms: words, parts of identifiers, and stems.
+
+An identifier is a term as a whole and by its parts: `EnsureEntireGitignore` is also `ensure`,
+`entire` and `gitignore`; `src/cart_total.py` is also `src`, `cart`, `total` and `py`. English
+endings are stemmed lightly, so that "failing" matches "failed". Text in a script without spaces is
+split into pairs of characters.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+
+_WORD = re.compile(r"[^\W_]+(?:[._/\\-]+[^\W_]+)*")
+_SEPARATOR = re.compile(r"[._/\\-]+")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_MAX_WORD_CHARS = 200
+"""A longer word is data, not language."""
+
+_ENDINGS = (
+    ("sses", "ss"),
+    ("ies", "y"),
+    ("edly", ""),
+    ("ing", ""),
+    ("ed", ""),
+    ("ly", ""),
+    ("es", "e"),
+    ("s", ""),
+)
+_NO_PLURAL = ("ss", "us", "is")
+_MIN_STEM_CHARS = 3
+_KEPT_DOUBLES = "lsz"
+
+_STOP_WORD_LIST = """
+a an and are as at be been but by can could did do does for from had has have how i if in into is it
+its just me my no not of on or our out please should so than that the their them then there these
+they this those to up us was we what when where which who why will with would you your
+"""
+_STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
+
+
+class Tokenizer:
+    """Texts to terms. Caches the terms of each word: most words of a text occurred before."""
+
+    def __init__(self) -> None:
+        self._terms: dict[str, tuple[str, ...]] = {}
+
+    def count(self, text: str) -> Counter[str]:
+        """Return how often each term occurs in the text."""
+        counts: Counter[str] = Counter()
+        for word, times in Counter(_WORD.findall(text)).items():
+            for term in self._terms_of(word):
+                counts[term] += times
+        return counts
+
+    def _terms_of(self, word: str) -> tuple[str, ...]:
+        terms = self._terms.get(word)
+        if terms is None:
+            terms = self._terms[word] = _terms(word)
+        return terms
+
+
+def _terms(word: str) -> tuple[str, ...]:
+    if len(word) > _MAX_WORD_CHARS:
+        return ()
+    parts = [part for piece in _SEPARATOR.split(word) for part in _PART.findall(piece)]
+    folded = [_fold(part) for part in parts]
+    terms = [_stem(part) for part in folded if part not in _STOP_WORDS]
+    identifier = _stem(_fold(word))
+    if len(parts) > 1 and identifier not in terms:
+        terms.append(identifier)
+    return tuple(term for part in terms for term in _split_unspaced(part) if term)
+
+
+def _fold(word: str) -> str:
+    """Return the word in lower case and without accents."""
+    if word.isascii():
+        return word.lower()
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def _split_unspaced(term: str) -> list[str]:
+    if len(term) <= 2 or not _UNSPACED.search(term):  # noqa: PLR2004  a pair is a pair
+        return [term]
+    return [term[at : at + 2] for at in range(len(term) - 1)]
+
+
+def _stem(word: str) -> str:
+    if not word.isascii():
+        return word
+    for ending, replacement in _ENDINGS:
+        stem = word.removesuffix(ending) + replacement
+        if word.endswith(ending) and _is_stem(word, ending, stem):
+            return _normalize_stem(stem)
+    return _normalize_stem(word)
+
+
+def _is_stem(word: str, ending: str, stem: str) -> bool:
+    if ending == "s" and word.endswith(_NO_PLURAL):
+        return False
+    return len(stem) >= _MIN_STEM_CHARS and any(vowel in stem for vowel in "aeiouy")
+
+
+def _normalize_stem(stem: str) -> str:
+    """Map "stopp" and "stop", "cache" and "cach", "move" and "mov" to one stem."""
+    if len(stem) > _MIN_STEM_CHARS + 1 and stem[-1] == stem[-2]:
+        stem = stem if stem[-1] in _KEPT_DOUBLES else stem[:-1]
+    return stem[:-1] if len(stem) > _MIN_STEM_CHARS and stem.endswith("e") else stem
