@@ -383,7 +383,7 @@ def test_an_export_is_known_though_its_first_row_says_nothing() -> None:
 
 def test_a_refusal_in_one_line_holds_its_words_too() -> None:
     refusal = "The user doesn't want to proceed. To tell you how to proceed, the user said: smaller"
-    assert machine_text.answer(refusal, is_error=True) == "smaller"
+    assert machine_text.user_answer(refusal, is_error=True) == "smaller"
 
 
 def test_what_a_failed_tool_prints_is_no_answer() -> None:

@@ -1,4 +1,4 @@
-"""Chat logs and the datasets made of them: OpenAI's messages, and ShareGPT's conversations."""
+"""Chat logs and datasets: OpenAI messages and ShareGPT conversations."""
 
 from turnetl.formats.chat.openai import OpenAIConversations
 from turnetl.formats.chat.sharegpt import ShareGPT

@@ -1,162 +1,147 @@
-"""One conversation: its turns, message by message."""
+"""The turns of one conversation, built message by message."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from turnetl.formats.base import ParseCounts, RawToolCall, RawTurn, SourceSpan
+from turnetl.formats.base import RawToolCall, RawTurn, SourceSpan
 from turnetl.formats.chat import message_content
 from turnetl.formats.chat.roles import Speaker
-from turnetl.formats.chat.rows import Message
+from turnetl.formats.chat.rows import ChatLogMessage
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
-from turnetl.model import ClosedBy, SessionId
-from turnetl.skip_reasons import SkipReason
-
-_NOBODY = SessionId("")
+from turnetl.formats.kit.turn_builder import TurnBuilder, extend
+from turnetl.skip_reasons import SkipReason, Verdict
 
 
 @dataclass(slots=True)
-class Talk:
-    """Takes the messages of one conversation in order. Names are given to its turns afterwards."""
+class ChatConversation:
+    """Reads the messages of one conversation in order. Ids are assigned afterwards."""
 
-    counts: ParseCounts
+    builder: TurnBuilder
     time: datetime | None = None
-    """The last one known, first the conversation's own: a turn without one has the one before."""
+    """The last known time, at first the conversation's own: the start of a turn without a time."""
     model: str | None = None
-    turns: list[RawTurn] = field(default_factory=list)
-    _waiting: list[tuple[str | None, RawToolCall]] = field(default_factory=list)
-    """Calls without an outcome, by their keys, in order."""
-    _told: bool = False
-    """Whether an outcome came since the last call."""
+    messages: list[ChatLogMessage] = field(default_factory=list)
+    _pending: list[tuple[str | None, RawToolCall]] = field(default_factory=list)
+    """Calls without a result, each with its key, in order."""
+    _has_result: bool = False
+    """Whether a result came after the last call."""
 
-    def say(self, message: Message, place: SourceSpan) -> SkipReason | None:
-        """Take a message; return the reason if it gave nothing to a turn."""
+    def read(self, message: ChatLogMessage, span: SourceSpan) -> Verdict:
+        """Read a message; return the reason if it added nothing to a turn."""
+        self.messages.append(message)
         speaker = message.speaker
-        if speaker is Speaker.PERSON and message_content.is_prompt(message):
-            self._prompt(message, place)
+        if speaker is Speaker.USER and message_content.is_prompt(message):
+            self._read_prompt(message, span)
             return None
         if speaker is None or speaker is Speaker.SYSTEM:
             return SkipReason.SYSTEM if speaker else SkipReason.OTHER
-        asked = (message_content.called if speaker is Speaker.CALL else message_content.calls)(
-            message
-        )
-        self.counts.tool_calls += len(asked)
-        if not self.turns:
+        is_call = speaker is Speaker.TOOL_CALL
+        calls = (message_content.standalone_calls if is_call else message_content.calls)(message)
+        turn = self.builder.current
+        if turn is None:
+            self.builder.counts.tool_calls += len(calls)
             return SkipReason.PREAMBLE
-        turn = self.turns[-1]
-        self._touch(turn, message, place)
-        if speaker is Speaker.MODEL:
-            self._answer(turn, message)
+        self._extend(turn, message, span)
+        if speaker is Speaker.ASSISTANT:
+            self._read_texts(turn, message)
         elif speaker is Speaker.TOOL:
-            self._outcome(turn, message)
-        elif speaker is Speaker.PERSON:
-            self._results(turn, message)
-        if asked:
-            self._ask(turn, asked)
+            self._read_result(turn, message)
+        elif speaker is Speaker.USER:
+            self._read_user_results(turn, message)
+        if calls:
+            self._read_calls(turn, calls)
         return None
 
-    def _prompt(self, message: Message, place: SourceSpan) -> None:
-        """Start a turn, and end the one before it."""
-        if self.turns:
-            self.turns[-1].closed_by = ClosedBy.NEXT_PROMPT
-        if self._waiting:
-            self._forget()
-        said = message.words
-        turn = RawTurn(
-            native_id="",
-            session_id=_NOBODY,
-            ordinal=len(self.turns),
-            user_text=said if isinstance(said, str) else "\n\n".join(message_content.texts(said)),
-            first_line=place.line,
-            last_line=place.last_line,
-            first_byte=place.start,
-            last_byte=place.end,
-            prompt_id=message.id if isinstance(message.id, str) else None,
-            model=self.model,
+    def _read_prompt(self, message: ChatLogMessage, span: SourceSpan) -> None:
+        self._drop_unanswered()
+        body, id_ = message.body, message.id
+        turn = self.builder.open(
+            body if isinstance(body, str) else "\n\n".join(message_content.texts(body)),
+            span,
+            prompt_id=id_ if isinstance(id_, str) else None,
+            previous=self.builder.current,
         )
-        self._touch(turn, message, place)
+        turn.model = self.model
+        self._extend(turn, message, span)
         turn.started_at = self.time
-        self.turns.append(turn)
 
-    def _answer(self, turn: RawTurn, message: Message) -> None:
-        turn.assistant_texts += message_content.spoken(message.words)
+    def _read_texts(self, turn: RawTurn, message: ChatLogMessage) -> None:
+        turn.assistant_texts += message_content.nonblank_texts(message.body)
         if message.refusal:
             turn.assistant_texts.append(message.refusal)
         if message.model:
             turn.model = message.model
-        if self._told:
-            self._forget()
+        if self._has_result:
+            self._drop_unanswered()
 
-    def _ask(self, turn: RawTurn, asked: Sequence[message_content.Asked]) -> None:
-        if self._told:
-            self._forget()
-        for one in asked:
-            arguments = one.arguments
-            tool = RawToolCall(one.name, format_input(message_content.decoded(arguments)))
-            turn.tool_calls.append(tool)
-            turn.input_chars += len(
-                arguments if isinstance(arguments, str) else compact_json(arguments)
-            )
-            self._waiting.append((one.key, tool))
+    def _read_calls(self, turn: RawTurn, calls: Sequence[message_content.MessageCall]) -> None:
+        if self._has_result:
+            self._drop_unanswered()
+        for call in calls:
+            given = call.arguments
+            made = RawToolCall(call.name, format_input(message_content.decoded(given)))
+            size = len(given if isinstance(given, str) else compact_json(given))
+            self.builder.add_call(turn, made, size)
+            self._pending.append((call.key, made))
 
-    def _results(self, turn: RawTurn, message: Message) -> None:
-        """Take the outcomes that stand in a person's message, and the words beside them."""
-        said = message_content.spoken(message.words)
-        self.counts.steering += len(said)
-        turn.steering += said
-        for result in message_content.results(message):
-            outcome = message_content.flat(result.get("content"))
-            tool = self._called(turn, result.get("tool_use_id"), message)
-            self._tell(tool, outcome, message, is_error=result.get("is_error") is True)
+    def _read_user_results(self, turn: RawTurn, message: ChatLogMessage) -> None:
+        """Read the tool results in a user's message, and the texts beside them."""
+        self.builder.add_steering(turn, message_content.nonblank_texts(message.body))
+        for result in message_content.tool_results(message):
+            text = message_content.joined_texts(result.get("content"))
+            call = self._called(turn, result.get("tool_use_id"), message)
+            self._complete(call, text, message, is_error=result.get("is_error") is True)
 
-    def _outcome(self, turn: RawTurn, message: Message) -> None:
-        outcome = message_content.flat(message.words)
-        for share in self._shares(message, outcome) or [outcome]:
-            tool = self._called(turn, message.tool_call_id, message)
-            self._tell(tool, share, message, is_error=message.is_error is True)
+    def _read_result(self, turn: RawTurn, message: ChatLogMessage) -> None:
+        text = message_content.joined_texts(message.body)
+        for result in self._listed_results(message, text) or [text]:
+            call = self._called(turn, message.tool_call_id, message)
+            self._complete(call, result, message, is_error=message.is_error is True)
 
-    def _shares(self, message: Message, outcome: str) -> list[str]:
-        """Return the outcome of each waiting call, if one message without a key holds them all."""
-        if message.tool_call_id is not None or len(self._waiting) < 2:  # noqa: PLR2004  several
+    def _listed_results(self, message: ChatLogMessage, text: str) -> list[str]:
+        """Return the result of each pending call, if one message without a key has them all."""
+        if message.tool_call_id is not None or len(self._pending) < 2:  # noqa: PLR2004  several
             return []
-        found = message_content.decoded(outcome)
-        if not isinstance(found, list) or len(found) != len(self._waiting):
+        results = message_content.decoded(text)
+        if not isinstance(results, list) or len(results) != len(self._pending):
             return []
-        return [message_content.share(one) for one in found]
+        return [message_content.listed_result(result) for result in results]
 
-    def _tell(self, tool: RawToolCall, outcome: str, message: Message, *, is_error: bool) -> None:
-        self._told = True
-        tool.result, tool.is_error, tool.ended_at = outcome, is_error, parse_timestamp(message.time)
+    def _complete(
+        self, call: RawToolCall, result: str, message: ChatLogMessage, *, is_error: bool
+    ) -> None:
+        self._has_result = True
+        call.result, call.is_error, call.ended_at = result, is_error, parse_timestamp(message.time)
 
-    def _called(self, turn: RawTurn, key: object, message: Message) -> RawToolCall:
-        """Return the waiting call that an outcome names, else the first that fits.
+    def _called(self, turn: RawTurn, key: object, message: ChatLogMessage) -> RawToolCall:
+        """Return the pending call that a result names, else the first that fits.
 
-        What was called in a way that is not known, such as in the text of an answer, is a call of
-        which only the outcome is known.
+        A call made in an unknown way, such as in the text of an answer, is a call of which only the
+        result is known.
         """
-        at = self._where(key, message)
+        at = self._position(key, message)
         if at is not None:
-            return self._waiting.pop(at)[1]
-        tool = RawToolCall(message.name or message.role or message.sender or "", "")
-        turn.tool_calls.append(tool)
-        return tool
+            return self._pending.pop(at)[1]
+        call = RawToolCall(message.name or message.role or message.sender or "", "")
+        turn.tool_calls.append(call)
+        return call
 
-    def _where(self, key: object, message: Message) -> int | None:
-        """Return the place of the first waiting call that fits: mostly it is the first of all."""
-        waiting = enumerate(self._waiting)
+    def _position(self, key: object, message: ChatLogMessage) -> int | None:
+        """Return the position of the first pending call that fits, usually the first of all."""
+        pending = enumerate(self._pending)
         if key is not None:
-            return next((at for at, one in waiting if one[0] == key), None)
-        named = (at for at, one in waiting if one[1].name == message.name)
-        return next(named, 0 if self._waiting else None)
+            return next((at for at, (other, _) in pending if other == key), None)
+        same_name = (at for at, (_, call) in pending if call.name == message.name)
+        return next(same_name, 0 if self._pending else None)
 
-    def _forget(self) -> None:
-        """Let go of the calls without a key that got no outcome when others got theirs."""
-        self._waiting = [one for one in self._waiting if one[0] is not None]
-        self._told = False
+    def _drop_unanswered(self) -> None:
+        """Drop the pending calls without a key: other calls got results and these did not."""
+        self._pending = [(key, call) for key, call in self._pending if key is not None]
+        self._has_result = False
 
-    def _touch(self, turn: RawTurn, message: Message, place: SourceSpan) -> None:
-        turn.last_line, turn.last_byte = place.last_line, place.end
-        written = message.time
-        if written is not None and (time := parse_timestamp(written)) is not None:
-            self.time = turn.ended_at = time
+    def _extend(self, turn: RawTurn, message: ChatLogMessage, span: SourceSpan) -> None:
+        time = parse_timestamp(message.time) if message.time is not None else None
+        extend(turn, span, time)
+        self.time = time or self.time

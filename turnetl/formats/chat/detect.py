@@ -1,4 +1,4 @@
-"""How conversations look from outside."""
+"""Recognition of chat logs by the shape of their messages."""
 
 import re
 from collections.abc import Iterator
@@ -11,86 +11,81 @@ from turnetl.formats.kit.probe import LazyObject
 
 _ROWS = 16
 _MESSAGES = 16
-"""Rows and messages looked at: those of another kind do not begin like these."""
+"""Rows, and messages of each row, that are examined: other formats differ from the start."""
 _STRAY = 8
-"""One row in so many may be of no kind: a row can be damaged, and nobody checks a long file."""
+"""At most one of this many rows may have another shape: rows of a long file can be damaged."""
 _REQUESTS = (
     *("request", "response", "choices", "output"),
     *("max_tokens", "max_completion_tokens", "stream"),
 )
-"""What stands beside the messages in logs of a model's requests: each repeats what was said."""
+"""Keys beside the messages in logs of model requests: each request repeats the conversation."""
 _EDITOR = re.compile(r"^<environment_details>", re.MULTILINE)
-"""How an editor's agent tells about itself, under a person's name."""
-_OTHERS = frozenset(
+"""The text with which an editor's agent describes itself under the user's role."""
+_OTHER_TOOLS = frozenset(
     {
         *("toolCall", "toolCalls", "toolCallId", "toolInvocations", "functionCall", "tool-call"),
         *("toolUse", "toolUseID", "toolRequest", "toolResponse", "functionResponse"),
         *("toolResult", "toolResults", "tool-result"),
     }
 )
-"""Keys and types of what other tools write under the same roles: calls that would be lost here."""
+"""Keys and types that other tools write under the same roles: their calls would be lost."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How the messages of one format look."""
+class ChatShape:
+    """The shape of the messages of one format."""
 
-    speaker: str
-    """The key under which it is said who speaks."""
+    speaker_key: str
     speakers: frozenset[str]
-    words: tuple[str, ...]
-    """The keys under which something is said."""
+    body_keys: tuple[str, ...]
     rows: bool = False
-    """Whether messages may be rows of their own."""
+    """Whether a message may be a row of its own."""
 
-    def is_seen_in(self, probe: Probe) -> bool:
-        """Say whether there are conversations of this kind, and hardly anything else."""
+    def matches(self, probe: Probe) -> bool:
+        """Return whether almost all rows are conversations of this shape."""
         rows = [*islice(probe.rows, _ROWS)]
-        found = [self._messages(row) for row in rows]
-        seen = [self._is_said(messages) for messages in found]
-        if not any(seen) or seen.count(None) * _STRAY > len(seen):
+        messages = [self._messages(row) for row in rows]
+        matching = [self._has_shape(of_row) for of_row in messages]
+        if not any(matching) or matching.count(None) * _STRAY > len(matching):
             return False
-        said = (message for messages in found for message in messages or ())
-        return not any(map(_is_edited, rows)) and not any(map(_is_of_another, said))
+        examined = (message for of_row in messages for message in of_row or ())
+        return not any(map(_is_from_editor, rows)) and not any(map(_is_from_other_tool, examined))
 
     def _messages(self, row: LazyObject) -> list[LazyObject] | None:
-        """Return the first messages in a row; None if it is neither one nor has a place for them.
-
-        A row that is one is a message itself.
-        """
-        if self.rows and self.speaker in row:
+        """Return the first messages in a row, or the row if it is a message; None if neither."""
+        if self.rows and self.speaker_key in row:
             return [row] if "type" not in row else None
         lists = [row.objects_at(key) for key in (*LISTS, *ANSWERS) if key in row]
-        if "preferred_output" in row and (beside := row.object_at("input")) is not None:
-            lists.append(beside.objects_at("messages"))
+        if "preferred_output" in row and (nested := row.object_at("input")) is not None:
+            lists.append(nested.objects_at("messages"))
         if not lists or any(key in row for key in _REQUESTS):
             return None
-        return [message for found in lists for message in found[:_MESSAGES]]
+        return [message for messages in lists for message in messages[:_MESSAGES]]
 
-    def _is_said(self, messages: list[LazyObject] | None) -> bool | None:
-        """Return whether something is said; None if it is said in another way than here."""
+    def _has_shape(self, messages: list[LazyObject] | None) -> bool | None:
+        """Return whether a row has messages; None if it has another shape."""
         if messages is None or not all(map(self._is_message, messages)):
             return None
         return bool(messages)
 
     def _is_message(self, message: LazyObject) -> bool:
-        speaker = message.get(self.speaker)
+        speaker = message.get(self.speaker_key)
         known = isinstance(speaker, str) and speaker in self.speakers
-        return known and any(key in message for key in self.words)
+        return known and any(key in message for key in self.body_keys)
 
 
-def _is_edited(row: LazyObject) -> bool:
-    """Say whether an editor's agent wrote what stands under a person's name in a row."""
+def _is_from_editor(row: LazyObject) -> bool:
+    """Return whether an editor's agent wrote a text under the user's role."""
     return any(_EDITOR.search(text) for text in _texts(row))
 
 
-def _is_of_another(message: LazyObject) -> bool:
-    """Say whether a message or one of its parts is in the form of another tool."""
-    return any(map(_is_others_part, (message, *message.objects_at("content"))))
+def _is_from_other_tool(message: LazyObject) -> bool:
+    """Return whether a message or one of its parts has the form of another tool."""
+    return any(map(_has_other_keys, (message, *message.objects_at("content"))))
 
 
-def _is_others_part(part: LazyObject) -> bool:
-    return not _OTHERS.isdisjoint((*part, str(part.get("type"))))
+def _has_other_keys(part: LazyObject) -> bool:
+    return not _OTHER_TOOLS.isdisjoint((*part, str(part.get("type"))))
 
 
 def _texts(row: LazyObject) -> Iterator[str]:

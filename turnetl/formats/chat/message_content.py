@@ -1,15 +1,14 @@
-"""What a message holds: texts, pictures, calls of tools and what came of them."""
+"""The content of a chat message: texts, images, tool calls and tool results."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
-from turnetl.formats.chat.rows import Message
+from turnetl.formats.chat.rows import ChatLogMessage
+from turnetl.formats.kit.row_decoder import decode_text
 from turnetl.formats.kit.tool_input import compact_json
 
-_MARKS = {
+_PLACEHOLDERS = {
     "image": "[image]",
     "image_url": "[image]",
     "image_file": "[image]",
@@ -23,135 +22,128 @@ _MARKS = {
     "input_file": "[file]",
     "document": "[file]",
 }
-_UNSAID = ("reasoning", "thinking", "redacted_thinking", "tools")
-"""Thoughts are not kept, and what tools there are nobody said."""
+_OMITTED = ("reasoning", "thinking", "redacted_thinking", "tools")
+"""Reasoning is not kept, and a list of available tools is no text of a message."""
 _CALLS = ("tool_use", "tool_call", "tool_calls", "function_call")
-RESULT = "tool_result"
+_RESULT = "tool_result"
 _ARGUMENTS = ("arguments", "input", "parameters", "args")
-_UNREADABLE = (msgspec.DecodeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A call of a tool."""
+class MessageCall:
+    """A tool call in a message."""
 
     key: str | None
-    """What its outcome names it by."""
+    """The id by which its result names it."""
     name: str
     arguments: Any
 
 
-def texts(words: Any) -> list[str]:
-    """Return what is said in words, a text a part; what is no text is named in brackets."""
-    if isinstance(words, str):
-        return [words] if words else []
-    if isinstance(words, list):
-        return [text for part in words if (text := _part(part))]
-    return [] if words is None else [compact_json(words)]
+def texts(body: Any) -> list[str]:
+    """Return the texts of a message body, one per part; a placeholder in brackets for the rest."""
+    if isinstance(body, str):
+        return [body] if body else []
+    if isinstance(body, list):
+        return [text for part in body if (text := _part_text(part))]
+    return [] if body is None else [compact_json(body)]
 
 
-def spoken(words: Any) -> list[str]:
-    """Return the texts of which each says something."""
-    if isinstance(words, str):
-        return [words] if words.strip() else []
-    return [text for text in texts(words) if text.strip()]
+def nonblank_texts(body: Any) -> list[str]:
+    if isinstance(body, str):
+        return [body] if body.strip() else []
+    return [text for text in texts(body) if text.strip()]
 
 
-def calls(message: Message) -> Sequence[Asked]:
-    """Return the calls in a model's message, wherever they stand in it."""
-    words = message.words
-    parts = words if isinstance(words, list) else ()
+def joined_texts(body: Any) -> str:
+    """Return a tool result as one text."""
+    return "\n".join(texts(body))
+
+
+def calls(message: ChatLogMessage) -> Sequence[MessageCall]:
+    """Return the calls in an assistant's message, wherever they are in it."""
+    body = message.body
+    parts = body if isinstance(body, list) else ()
     if message.tool_calls is None and message.function_call is None and not parts:
         return ()
-    found = [_asked(entry) for entry in _entries(message.tool_calls)]
-    found += [_asked(entry) for entry in _entries(message.function_call)]
+    found = [_call(entry) for entry in _entries(message.tool_calls)]
+    found += [_call(entry) for entry in _entries(message.function_call)]
     for part in parts:
         if isinstance(part, dict) and part.get("type") in _CALLS:
-            found += _in_part(part)
+            found += _calls_in_part(part)
     return found
 
 
-def called(message: Message) -> Sequence[Asked]:
-    """Return the calls of a message that is nothing but calls."""
-    if message.words is None:
-        return (Asked(None, message.name or "", message.arguments),)
-    return [_asked(entry) for entry in _entries(message.words)]
+def standalone_calls(message: ChatLogMessage) -> Sequence[MessageCall]:
+    """Return the calls of a message that consists of calls only."""
+    if message.body is None:
+        return (MessageCall(None, message.name or "", message.arguments),)
+    return [_call(entry) for entry in _entries(message.body)]
 
 
-def is_prompt(message: Message) -> bool:
-    """Say whether a person's message is more than what tools gave back."""
-    return not (isinstance(message.words, list) and results(message))
+def is_prompt(message: ChatLogMessage) -> bool:
+    """Return whether a user's message has no tool results."""
+    return not (isinstance(message.body, list) and tool_results(message))
 
 
-def results(message: Message) -> list[dict[str, Any]]:
-    """Return the outcomes of tools that stand among what a person said."""
-    words = message.words if isinstance(message.words, list) else []
-    return [part for part in words if isinstance(part, dict) and part.get("type") == RESULT]
+def tool_results(message: ChatLogMessage) -> list[dict[str, Any]]:
+    """Return the tool results among the parts of a user's message."""
+    parts = message.body if isinstance(message.body, list) else []
+    return [part for part in parts if isinstance(part, dict) and part.get("type") == _RESULT]
 
 
-def flat(words: Any) -> str:
-    """Return what a tool gave back as one text."""
-    return "\n".join(texts(words))
-
-
-def share(value: Any) -> str:
-    """Return one of several outcomes that stand in a list."""
+def listed_result(value: Any) -> str:
+    """Return one of several tool results in a list."""
     if isinstance(value, dict) and "content" in value:
-        return flat(value["content"])
-    return flat(value)
+        return joined_texts(value["content"])
+    return joined_texts(value)
 
 
 def decoded(value: Any) -> Any:
-    """Return what a text of JSON holds; anything else as it is."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return msgspec.json.decode(value)
-    except _UNREADABLE:
-        return value
+    """Return the value of a text that is JSON; other values unchanged."""
+    return decode_text(value, value) if isinstance(value, str) else value
 
 
-def _part(part: Any) -> str:
+def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
     if not isinstance(part, dict):
         return compact_json(part)
     kind = part.get("type")
-    if kind in _MARKS:
-        return _MARKS[kind]
-    if kind in _UNSAID or kind in _CALLS or kind == RESULT:
+    if kind in _PLACEHOLDERS:
+        return _PLACEHOLDERS[kind]
+    if kind in _OMITTED or kind in _CALLS or kind == _RESULT:
         return ""
-    found = (part.get(key) for key in ("text", "value", "content", "refusal"))
-    plain = (text.get("value") if isinstance(text, dict) else text for text in found)
-    text = next((text for text in plain if isinstance(text, str)), None)
+    values = (part.get(key) for key in ("text", "value", "content", "refusal"))
+    plain = (value.get("value") if isinstance(value, dict) else value for value in values)
+    text = next((value for value in plain if isinstance(value, str)), None)
     return f"[{kind or 'unknown'}]" if text is None else text
 
 
-def _in_part(part: dict[str, Any]) -> Iterator[Asked]:
+def _calls_in_part(part: dict[str, Any]) -> Iterator[MessageCall]:
     if "value" not in part:
-        yield _asked(part)
+        yield _call(part)
         return
     for entry in _entries(part["value"]):
-        yield _asked(entry)
+        yield _call(entry)
 
 
 def _entries(value: Any) -> list[Any]:
-    """Return one call or several, given as they are or as a text of JSON."""
+    """Return one call or several, which may be encoded as JSON text."""
     if value is None:
         return []
-    found = decoded(value)
-    return found if isinstance(found, list) else [found]
+    entries = decoded(value)
+    return entries if isinstance(entries, list) else [entries]
 
 
-def _asked(entry: Any) -> Asked:
+def _call(entry: Any) -> MessageCall:
     entry = decoded(entry)
     if not isinstance(entry, dict):
-        return Asked(None, "", entry)
+        return MessageCall(None, "", entry)
     nested = (entry.get(key) for key in ("function", "custom"))
-    function = next((found for found in nested if isinstance(found, dict)), entry)
+    function = next((value for value in nested if isinstance(value, dict)), entry)
     name, key = function.get("name"), entry.get("id")
-    arguments = (function[word] for word in _ARGUMENTS if word in function)
-    return Asked(
+    arguments = (function[argument] for argument in _ARGUMENTS if argument in function)
+    return MessageCall(
         key if isinstance(key, str) else None,
         name if isinstance(name, str) else "",
         next(arguments, None),

@@ -1,16 +1,16 @@
-"""Conversations in the form of OpenAI's chat API.
+"""The format of conversations in the messages of OpenAI's chat API.
 
-`{"messages": [{"role", "content"}]}`, one a line, one an element of an array, or a document of one;
-rows `{"role", "content"}`, which are one conversation together; pairs of answers of which one is
-preferred.
+An archive has `{"messages": [{"role", "content"}]}` once per line, once per array element or as one
+document; or rows `{"role", "content"}`, which form one conversation; or pairs of answers of which
+one is preferred.
 """
 
 from turnetl.formats.base import ParsedArchive, Probe
-from turnetl.formats.chat.detect import Look
+from turnetl.formats.chat.detect import ChatShape
 from turnetl.formats.chat.reader import read
 from turnetl.formats.chat.roles import OPENAI
 
-_LOOK = Look("role", frozenset(OPENAI), ("content", "tool_calls", "function_call"), rows=True)
+_SHAPE = ChatShape("role", frozenset(OPENAI), ("content", "tool_calls", "function_call"), rows=True)
 
 
 class OpenAIConversations:
@@ -19,7 +19,7 @@ class OpenAIConversations:
     version = 2
 
     def sniff(self, probe: Probe) -> bool:
-        return _LOOK.is_seen_in(probe)
+        return _SHAPE.matches(probe)
 
     def read(self, data: bytes) -> ParsedArchive:
         return read(data)

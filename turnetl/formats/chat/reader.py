@@ -1,4 +1,4 @@
-"""The conversations of one archive, whatever it is made of: rows, lines, an array, a document."""
+"""Reading of an archive's conversations, written as rows, lines, an array or one document."""
 
 import re
 from collections import Counter
@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 
 from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan
-from turnetl.formats.chat.conversation import Talk
+from turnetl.formats.chat.conversation import ChatConversation
+from turnetl.formats.chat.conversation_ids import assign_complete_ids, assign_growing_ids
 from turnetl.formats.chat.rows import (
     LISTS,
     ROWS,
-    Message,
-    Row,
+    ChatLogRow,
     answer_of,
+    encoded_messages,
+    id_of,
     messages_of,
-    name_of,
-    pieces_of,
 )
-from turnetl.formats.chat.session_names import name_growing, name_whole
 from turnetl.formats.kit.documents import is_document, parse_document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.lines import blank_bom
 from turnetl.formats.kit.times import parse_timestamp
-from turnetl.skip_reasons import SkipReason
+from turnetl.formats.kit.turn_builder import TurnBuilder
+from turnetl.skip_reasons import SkipReason, Verdict
 
 _LIST = re.compile(rf'"({"|".join(LISTS)})"\s*:\s*\['.encode())
 
@@ -31,116 +31,105 @@ _LIST = re.compile(rf'"({"|".join(LISTS)})"\s*:\s*\['.encode())
 def read(data: bytes) -> ParsedArchive:
     """Read a whole archive."""
     if not is_document(data):
-        # Who writes lines ends each of them; what has one line without an end was saved as a whole.
-        reader = _Reader(data, may_grow=not data.endswith(b"\n"))
-        read_lines(data, ROWS, reader.take, reader.counts)
-        return reader.reading()
-    reader = _Reader(data, may_grow=not blank_bom(data).lstrip().startswith(b"["))
-    parts = parse_document(data, _list_in(data) if reader.may_grow else None)
-    reader.root = _root(parts.fields)
-    read_elements(data, parts, ROWS, reader.take, reader.counts)
-    return reader.reading()
+        # A program that appends lines ends each of them. A single line without a newline was saved
+        # at once.
+        reader = ChatLogReader(data, may_grow=not data.endswith(b"\n"))
+        read_lines(data, ROWS, reader.read, reader.counts)
+        return reader.finish()
+    reader = ChatLogReader(data, may_grow=not blank_bom(data).lstrip().startswith(b"["))
+    document = parse_document(data, _list_key(data) if reader.may_grow else None)
+    reader.root = _root(document.fields)
+    read_elements(data, document, ROWS, reader.read, reader.counts)
+    return reader.finish()
 
 
 @dataclass(slots=True)
-class _Conversation:
-    """A conversation as far as it was read."""
-
-    name: str
-    talk: Talk
-    messages: list[Message]
-
-
-@dataclass(slots=True)
-class _Reader:
+class ChatLogReader:
     data: bytes
     may_grow: bool
-    """Whether a conversation that is alone in the archive may still go on."""
+    """Whether a conversation that is alone in the archive may still grow."""
     counts: ParseCounts = field(default_factory=ParseCounts)
-    root: Row = field(default_factory=Row)
-    """What is said of the conversation beside its messages, if the archive is a document of one."""
-    _written: list[_Conversation] = field(default_factory=list)
-    """Those that are a row each."""
-    _rows: dict[str, _Conversation] = field(default_factory=dict)
-    """Those whose messages are rows, by the id that the rows name."""
+    root: ChatLogRow = field(default_factory=ChatLogRow)
+    """The fields beside the messages, if the archive is a document of one conversation."""
+    _complete: list[tuple[str, ChatConversation]] = field(default_factory=list)
+    """Conversations that are one row each, with their own ids."""
+    _by_rows: dict[str, tuple[str, ChatConversation]] = field(default_factory=dict)
+    """Conversations whose messages are rows, by the id in the rows, with their own ids."""
 
-    def take(self, row: Row, place: SourceSpan) -> SkipReason | None:
-        """Take a message or a conversation; return the reason if it gave nothing to a turn."""
+    def read(self, row: ChatLogRow, span: SourceSpan) -> Verdict:
+        """Read a message or a conversation; return the reason if it added nothing to a turn."""
         if row.role or row.sender:
-            return self._row(row, place)
+            return self._read_message(row, span)
         messages = messages_of(row)
         if not messages:
             return SkipReason.NO_MESSAGES
-        talk = Talk(self.counts, parse_timestamp(row.time), row.model)
-        self._written.append(_Conversation(name_of(row), talk, messages))
-        for message, at in zip(messages, self._places(place, len(messages)), strict=True):
-            talk.say(message, at)
-        return None if talk.turns else SkipReason.PREAMBLE
+        conversation = self._conversation(row)
+        self._complete.append((id_of(row), conversation))
+        for message, at in zip(messages, self._spans(span, len(messages)), strict=True):
+            conversation.read(message, at)
+        return None if conversation.builder.turns else SkipReason.PREAMBLE
 
-    def reading(self) -> ParsedArchive:
-        self._end()
-        alone = self.may_grow and len(self._written) == 1 and not self._rows
-        growing = [*self._rows.values(), *(self._written if alone else [])]
-        for one in growing:
-            name_growing(one.name, one.messages, one.talk.turns)
+    def finish(self) -> ParsedArchive:
+        self._read_root_answer()
+        alone = self.may_grow and len(self._complete) == 1 and not self._by_rows
+        conversations = [*self._complete, *self._by_rows.values()]
         seen: Counter[str] = Counter()
-        for one in [] if alone else self._written:
-            name_whole(one.name, one.messages, one.talk.turns, seen)
-        conversations = [*self._written, *self._rows.values()]
-        turns = [turn for one in conversations for turn in one.talk.turns]
+        for own_id, each in [] if alone else self._complete:
+            assign_complete_ids(own_id, each.messages, each.builder.turns, seen)
+        for own_id, each in conversations if alone else self._by_rows.values():
+            assign_growing_ids(own_id, each.messages, each.builder.turns)
+        turns = [turn for _, each in conversations for turn in each.builder.turns]
         self.counts.turns = len(turns)
         return ParsedArchive(turns, self.counts, None)
 
-    def _row(self, row: Row, place: SourceSpan) -> SkipReason | None:
-        named = row.conversation_id if row.conversation_id is not None else row.session_id
-        key = "" if named is None else str(named)
-        found = self._rows.get(key)
-        if found is None:
-            talk = Talk(self.counts, parse_timestamp(self.root.time), self.root.model)
-            found = self._rows[key] = _Conversation(key or name_of(self.root), talk, [])
-        found.messages.append(row)
-        return found.talk.say(row, place)
+    def _conversation(self, row: ChatLogRow) -> ChatConversation:
+        return ChatConversation(TurnBuilder(self.counts), parse_timestamp(row.time), row.model)
 
-    def _end(self) -> None:
-        """Say the preferred answer that stands beside the messages of a document."""
-        last = self._rows.get("")
-        if last is None:
+    def _read_message(self, row: ChatLogRow, span: SourceSpan) -> Verdict:
+        own_id = row.conversation_id if row.conversation_id is not None else row.session_id
+        key = "" if own_id is None else str(own_id)
+        if key not in self._by_rows:
+            self._by_rows[key] = key or id_of(self.root), self._conversation(self.root)
+        return self._by_rows[key][1].read(row, span)
+
+    def _read_root_answer(self) -> None:
+        """Read the preferred answer beside the messages of a document."""
+        if "" not in self._by_rows:
             return
-        place = SourceSpan(1, self.data.count(b"\n") + 1, 0, len(self.data))
-        for message in answer_of(self.root, last.messages):
-            last.messages.append(message)
-            last.talk.say(message, place)
+        _, conversation = self._by_rows[""]
+        span = SourceSpan(1, self.data.count(b"\n") + 1, 0, len(self.data))
+        for message in answer_of(self.root, conversation.messages):
+            conversation.read(message, span)
 
-    def _places(self, place: SourceSpan, number: int) -> Iterator[SourceSpan]:
-        """Yield where each message stands: what is written over many lines has lines of its own."""
-        if place.line == place.last_line:
-            return repeat(place, number)
-        found = _inside(self.data[place.start : place.end], place)
-        found = found if len(found) <= number else []
-        return chain(found, repeat(place, number - len(found)))
+    def _spans(self, span: SourceSpan, number: int) -> Iterator[SourceSpan]:
+        """Yield the span of each message. In a conversation of several lines they differ."""
+        if span.line == span.last_line:
+            return repeat(span, number)
+        spans = _message_spans(self.data[span.start : span.end], span)
+        spans = spans if len(spans) <= number else []
+        return chain(spans, repeat(span, number - len(spans)))
 
 
-def _inside(raw: bytes, place: SourceSpan) -> list[SourceSpan]:
-    """Return where the messages of a conversation stand."""
-    found: list[SourceSpan] = []
-    line, at = place.line, 0
-    for message in pieces_of(raw):
+def _message_spans(raw: bytes, conversation: SourceSpan) -> list[SourceSpan]:
+    spans: list[SourceSpan] = []
+    line, at = conversation.line, 0
+    for message in encoded_messages(raw):
         start = raw.find(message, at)
         line += raw.count(b"\n", at, start)
         last, at = line + message.count(b"\n"), start + len(message)
-        found.append(SourceSpan(line, last, place.start + start, place.start + at))
+        spans.append(SourceSpan(line, last, conversation.start + start, conversation.start + at))
         line = last
-    return found
+    return spans
 
 
-def _list_in(data: bytes) -> str | None:
-    """Return the key under which the first list of messages stands."""
-    found = _LIST.search(data)
-    return found[1].decode() if found is not None else None
+def _list_key(data: bytes) -> str | None:
+    """Return the key of the first list of messages."""
+    match = _LIST.search(data)
+    return match[1].decode() if match is not None else None
 
 
-def _root(fields: Mapping[str, bytes]) -> Row:
-    """Return what stands in the root of a document beside its messages."""
-    inside = b",".join(b'"%s":%s' % (name.encode(), raw) for name, raw in fields.items())
-    rows, _ = ROWS.decode_damaged(b"{%s}" % inside)
-    return rows[0] if rows else Row()
+def _root(fields: Mapping[str, bytes]) -> ChatLogRow:
+    """Return the fields of a document's root beside its messages."""
+    encoded = b",".join(b'"%s":%s' % (name.encode(), raw) for name, raw in fields.items())
+    rows, _ = ROWS.decode_damaged(b"{%s}" % encoded)
+    return rows[0] if rows else ChatLogRow()

@@ -1,38 +1,38 @@
-"""Who speaks in a chat: the roles of OpenAI's messages, and what ShareGPT's are said to be from."""
+"""The speakers of a chat: OpenAI's `role` and ShareGPT's `from`."""
 
 from enum import Enum
 
 
 class Speaker(Enum):
     SYSTEM = "system"
-    PERSON = "person"
-    MODEL = "model"
-    CALL = "call"
-    """The model, with nothing but a call of a tool."""
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_CALL = "tool call"
+    """The assistant, with a message that is only a tool call."""
     TOOL = "tool"
 
 
 OPENAI = {
     "system": Speaker.SYSTEM,
     "developer": Speaker.SYSTEM,
-    "user": Speaker.PERSON,
-    "assistant": Speaker.MODEL,
+    "user": Speaker.USER,
+    "assistant": Speaker.ASSISTANT,
     "tool": Speaker.TOOL,
     "function": Speaker.TOOL,
 }
 SHAREGPT = {
     "system": Speaker.SYSTEM,
-    "human": Speaker.PERSON,
-    "user": Speaker.PERSON,
-    "gpt": Speaker.MODEL,
-    "assistant": Speaker.MODEL,
-    "chatgpt": Speaker.MODEL,
-    "bing": Speaker.MODEL,
-    "bard": Speaker.MODEL,
-    "model": Speaker.MODEL,
-    "function_call": Speaker.CALL,
-    "function-call": Speaker.CALL,
-    "tool_call": Speaker.CALL,
+    "human": Speaker.USER,
+    "user": Speaker.USER,
+    "gpt": Speaker.ASSISTANT,
+    "assistant": Speaker.ASSISTANT,
+    "chatgpt": Speaker.ASSISTANT,
+    "bing": Speaker.ASSISTANT,
+    "bard": Speaker.ASSISTANT,
+    "model": Speaker.ASSISTANT,
+    "function_call": Speaker.TOOL_CALL,
+    "function-call": Speaker.TOOL_CALL,
+    "tool_call": Speaker.TOOL_CALL,
     "observation": Speaker.TOOL,
     "tool": Speaker.TOOL,
     "tool_response": Speaker.TOOL,

@@ -1,6 +1,6 @@
-"""Messages and conversations: only the fields that are used.
+"""The messages and conversations of chat logs, with only the fields that are used.
 
-A row is a message or a conversation: an archive may hold either, and both formats are read alike.
+A row is a message or a conversation. Archives may hold either, and both formats are read alike.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ import msgspec
 from turnetl.formats.chat.roles import SPEAKERS, Speaker
 from turnetl.formats.kit.row_decoder import RowDecoder
 
-_Name = str | int | None
+_Id = str | int | None
 
 
-class Message(msgspec.Struct, gc=False):
-    """What one speaker said. OpenAI's has a role and a content, ShareGPT's a from and a value."""
+class ChatLogMessage(msgspec.Struct, gc=False):
+    """One message. OpenAI's has a role and a content, ShareGPT's a from and a value."""
 
     role: str | None = None
     sender: str | None = msgspec.field(name="from", default=None)
@@ -30,21 +30,21 @@ class Message(msgspec.Struct, gc=False):
     tool_call_id: str | None = None
     is_error: bool | None = None
     model: str | None = None
-    id: _Name = None
+    id: _Id = None
     timestamp: Any = None
     created_at: Any = None
     create_time: Any = None
     created: Any = None
-    conversation_id: _Name = None
-    session_id: _Name = None
+    conversation_id: _Id = None
+    session_id: _Id = None
 
     @property
     def speaker(self) -> Speaker | None:
         return SPEAKERS.get(self.role or self.sender or "")
 
     @property
-    def words(self) -> Any:
-        """What was said: a text, a list of parts, or an object."""
+    def body(self) -> Any:
+        """The content, whatever its key: a text, a list of parts, or an object."""
         if self.content is not None:
             return self.content
         return self.value if self.value is not None else self.text
@@ -54,30 +54,30 @@ class Message(msgspec.Struct, gc=False):
         return self.timestamp or self.created_at or self.create_time or self.created
 
 
-class Input(msgspec.Struct, gc=False):
-    messages: list[Message] | None = None
+class ChatLogInput(msgspec.Struct, gc=False):
+    messages: list[ChatLogMessage] | None = None
 
 
-_Answer = Message | list[Message] | str | None
+_Answer = ChatLogMessage | list[ChatLogMessage] | str | None
 
 
-class Row(Message, gc=False):
+class ChatLogRow(ChatLogMessage, gc=False):
     """A message, or a conversation with its messages."""
 
-    uuid: _Name = None
-    messages: list[Message] | None = None
-    conversations: list[Message] | None = None
-    conversation: list[Message] | None = None
-    chosen_messages: list[Message] | None = None
-    prompt: list[Message] | str | None = None
-    input: Input | str | None = None
+    uuid: _Id = None
+    messages: list[ChatLogMessage] | None = None
+    conversations: list[ChatLogMessage] | None = None
+    conversation: list[ChatLogMessage] | None = None
+    chosen_messages: list[ChatLogMessage] | None = None
+    prompt: list[ChatLogMessage] | str | None = None
+    input: ChatLogInput | str | None = None
     chosen: _Answer = None
     preferred_output: _Answer = None
     completion: _Answer = None
 
 
-class _Pieces(msgspec.Struct, gc=False):
-    """A conversation of which the messages stay as they are written."""
+class _RawConversation(msgspec.Struct, gc=False):
+    """A conversation whose messages stay encoded."""
 
     messages: list[msgspec.Raw] | None = None
     conversations: list[msgspec.Raw] | None = None
@@ -86,63 +86,63 @@ class _Pieces(msgspec.Struct, gc=False):
     prompt: list[msgspec.Raw] | str | None = None
 
 
-ROWS = RowDecoder(Row)
-_pieces = msgspec.json.Decoder(_Pieces).decode
+ROWS = RowDecoder(ChatLogRow)
+_decode_raw = msgspec.json.Decoder(_RawConversation).decode
 
 LISTS = ("messages", "conversations", "conversation", "chosen_messages", "prompt")
-"""Where a conversation's messages stand; the first that holds any counts."""
+"""The keys of a conversation's messages. The first with any messages counts."""
 ANSWERS = ("chosen", "preferred_output", "completion")
-"""Where the answer stands that was preferred, beside messages that end without it."""
+"""The keys of the preferred answer, beside messages that end without an answer."""
 
 
-def messages_of(row: Row) -> list[Message]:
-    """Return what was said in a conversation; of two answers only the preferred one was."""
-    said: list[Message] = _list_of(row)
-    if not said and isinstance(row.input, Input):
-        said = row.input.messages or []
-    return said + answer_of(row, said) if said else list(_answer(row))
+def messages_of(row: ChatLogRow) -> list[ChatLogMessage]:
+    """Return the messages of a conversation; of two answers only the preferred one."""
+    messages: list[ChatLogMessage] = _list_of(row)
+    if not messages and isinstance(row.input, ChatLogInput):
+        messages = row.input.messages or []
+    return messages + answer_of(row, messages) if messages else list(_answers(row))
 
 
-def answer_of(row: Row, said: list[Message]) -> list[Message]:
-    """Return the preferred answer that stands beside messages, if they end without one.
+def answer_of(row: ChatLogRow, messages: list[ChatLogMessage]) -> list[ChatLogMessage]:
+    """Return the preferred answer beside messages, if they end without an answer.
 
-    What was asked may stand there once more, before the answer.
+    The prompt may be repeated before the answer.
     """
-    if said and said[-1].speaker is Speaker.MODEL:
+    if messages and messages[-1].speaker is Speaker.ASSISTANT:
         return []
-    found = list(_answer(row))
-    asked = [at for at, message in enumerate(found) if message.speaker is Speaker.PERSON]
-    return found[asked[-1] + 1 :] if asked else found
+    answers = list(_answers(row))
+    prompts = [at for at, message in enumerate(answers) if message.speaker is Speaker.USER]
+    return answers[prompts[-1] + 1 :] if prompts else answers
 
 
-def pieces_of(raw: bytes) -> list[bytes]:
-    """Return the messages of a conversation as they are written; none if it is crooked."""
+def encoded_messages(raw: bytes) -> list[bytes]:
+    """Return the messages of an encoded conversation, still encoded; none if it is invalid."""
     try:
-        return list(map(bytes, _list_of(_pieces(raw))))
+        return list(map(bytes, _list_of(_decode_raw(raw))))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
 
 
-def name_of(row: Row) -> str:
-    """Return the id that a conversation has; empty if none."""
-    found = (row.conversation_id, row.session_id, row.id, row.uuid)
-    return str(next((name for name in found if name is not None), ""))
+def id_of(row: ChatLogRow) -> str:
+    """Return the id of a conversation; empty if it has none."""
+    candidates = (row.conversation_id, row.session_id, row.id, row.uuid)
+    return str(next((value for value in candidates if value is not None), ""))
 
 
-def _list_of(row: Row | _Pieces) -> list[Any]:
-    """Return the first of `LISTS` that holds anything."""
-    found = row.messages or row.conversations or row.conversation or row.chosen_messages
-    if found:
-        return found
+def _list_of(row: ChatLogRow | _RawConversation) -> list[Any]:
+    """Return the first of `LISTS` with any messages."""
+    messages = row.messages or row.conversations or row.conversation or row.chosen_messages
+    if messages:
+        return messages
     return row.prompt if isinstance(row.prompt, list) else []
 
 
-def _answer(row: Row) -> Iterator[Message]:
-    for name in ANSWERS:
-        found = getattr(row, name)
-        if isinstance(found, str):
-            yield Message(role="assistant", content=found)
-        elif isinstance(found, Message):
-            yield found
-        elif found is not None:
-            yield from found
+def _answers(row: ChatLogRow) -> Iterator[ChatLogMessage]:
+    for key in ANSWERS:
+        answer = getattr(row, key)
+        if isinstance(answer, str):
+            yield ChatLogMessage(role="assistant", content=answer)
+        elif isinstance(answer, ChatLogMessage):
+            yield answer
+        elif answer is not None:
+            yield from answer

@@ -1,14 +1,14 @@
-"""Conversations in the form of ShareGPT: `{"conversations": [{"from", "value"}]}`.
+"""The format of ShareGPT conversations: `{"conversations": [{"from", "value"}]}`.
 
-One a line, one an element of an array, or a document of one.
+An archive has one conversation per line or per array element, or is a document of one.
 """
 
 from turnetl.formats.base import ParsedArchive, Probe
-from turnetl.formats.chat.detect import Look
+from turnetl.formats.chat.detect import ChatShape
 from turnetl.formats.chat.reader import read
 from turnetl.formats.chat.roles import SHAREGPT
 
-_LOOK = Look("from", frozenset(SHAREGPT), ("value", "content", "text", "arguments"))
+_SHAPE = ChatShape("from", frozenset(SHAREGPT), ("value", "content", "text", "arguments"))
 
 
 class ShareGPT:
@@ -17,7 +17,7 @@ class ShareGPT:
     version = 2
 
     def sniff(self, probe: Probe) -> bool:
-        return _LOOK.is_seen_in(probe)
+        return _SHAPE.matches(probe)
 
     def read(self, data: bytes) -> ParsedArchive:
         return read(data)

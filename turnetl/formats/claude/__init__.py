@@ -1,4 +1,4 @@
-"""Claude Code: its sessions on disk, and those exported from claude.ai/code."""
+"""Claude Code: session files on disk, and sessions exported from claude.ai/code."""
 
 from turnetl.formats.claude.code import ClaudeCode
 from turnetl.formats.claude.web import ClaudeWeb

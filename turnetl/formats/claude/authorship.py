@@ -1,31 +1,31 @@
-"""What a person said in a row, and whether it was a person."""
+"""The text that a user wrote in a row, and whether a user wrote the row at all."""
 
 from turnetl.formats.claude import machine_text
-from turnetl.formats.claude.rows import Attachment, Block, Origin, Row
+from turnetl.formats.claude.rows import ClaudeAttachment, ClaudeBlock, ClaudeRow, MessageOrigin
 
 _QUEUED = "queued_command"
 _TYPED = (None, "prompt")
-_BY_PERSON = (None, "human", "sdk")
-_SHOWN = ("image", "document")
+_BY_USER = (None, "human", "sdk")
+_PLACEHOLDERS = ("image", "document")
 
 
-def text_of(blocks: list[Block]) -> str:
-    """Return the words of a message, a note if it only shows something, or nothing."""
+def text_of(blocks: list[ClaudeBlock]) -> str:
+    """Return a message's text, or a placeholder if it has only an image or a document, or ""."""
     texts = (machine_text.without_context(block.text) for block in blocks if block.text)
     text = "\n\n".join(text for text in texts if text.strip()).strip()
-    return text or next((f"[{one.type}]" for one in blocks if one.type in _SHOWN), "")
+    return text or next((f"[{each.type}]" for each in blocks if each.type in _PLACEHOLDERS), "")
 
 
-def is_by_machine(row: Row) -> bool:
-    """Say whether a row comes from something else than a person, as far as it is said."""
-    return _is_machine(row.origin) or row.turn_origin not in _BY_PERSON
+def is_by_machine(row: ClaudeRow) -> bool:
+    """Return whether the row says that no user wrote it."""
+    return _is_machine(row.origin) or row.turn_origin not in _BY_USER
 
 
-def is_typed(given: Attachment) -> bool:
-    """Say whether an attachment holds what a person typed while the agent worked."""
-    typed = given.type == _QUEUED and given.command_mode in _TYPED
-    return typed and not given.is_meta and not _is_machine(given.origin)
+def is_typed(attachment: ClaudeAttachment) -> bool:
+    """Return whether an attachment holds text that the user typed while the agent worked."""
+    typed = attachment.type == _QUEUED and attachment.command_mode in _TYPED
+    return typed and not attachment.is_meta and not _is_machine(attachment.origin)
 
 
-def _is_machine(origin: Origin | None) -> bool:
+def _is_machine(origin: MessageOrigin | None) -> bool:
     return origin is not None and origin.kind not in (None, "human")

@@ -1,6 +1,6 @@
-"""Whose words are these? What stands under role user in Claude Code, a person's or a machine's.
+"""Recognition of text under Claude Code's user role that the client wrote and not the user.
 
-The signs are those of versions 1.0 to 2.1; each was seen in archives.
+The patterns are those of versions 1.0 to 2.1. Each of them occurs in archives.
 """
 
 import re
@@ -11,7 +11,7 @@ _CONTEXT = re.compile(
     r"<(?P<tag>ide_[a-z_]+|system-reminder|(?:user-prompt-submit|session-start)-hook)>.*?</(?P=tag)>",
     re.DOTALL,
 )
-_MACHINE = (
+_PREFIXES = (
     ("<command-name>", SkipReason.LOCAL_COMMAND),
     ("<local-command-", SkipReason.LOCAL_COMMAND),
     ("<user-memory-input>", SkipReason.LOCAL_COMMAND),
@@ -29,13 +29,13 @@ _MACHINE = (
 )
 _INTERRUPT = re.compile(r"\s*\[Request interrupted by user[^\]\n]*\]\s*")
 _COMMAND = "<command-message>"
-_NOTHING_SAID = "(no content)"
+_NO_CONTENT = "(no content)"
 _LEAVING = re.compile(r"<command-name>\s*/(?:exit|quit)\b")
 _REJECTED = re.compile(
     r"\s*[^\n]*?(?:To tell you how to proceed, the user said:\s"
     r"|The user provided the following reason for the rejection:\s)"
 )
-"""Stands in the first line: further down it is something that a failed tool printed."""
+"""Only in the first line. Further down it is output of a failed tool."""
 _REJECTED_NOTE = "\n\nNote: The user's next message may"
 _ANSWERED = re.compile(
     r"\s*(?:User has answered your questions|Your questions have been answered):\s*(.*)", re.DOTALL
@@ -46,9 +46,9 @@ _ANSWERED_NOTE = re.compile(
 
 
 def without_context(text: str) -> str:
-    """Return the text without the blocks that editor and agent put before and behind it.
+    """Return the text without the blocks that editor and agent put before and after it.
 
-    A text without such blocks comes back as it is, blanks and all.
+    A text without such blocks is returned unchanged, including blanks.
     """
     while text.lstrip()[:1] == "<" and (block := _CONTEXT.match(text.lstrip())) is not None:
         text = text.lstrip()[block.end() :].lstrip()
@@ -58,24 +58,24 @@ def without_context(text: str) -> str:
 
 
 def _last_block(text: str) -> int | None:
-    """Return where the block starts that the text ends with."""
+    """Return the start of the block at the end of the text, or None if there is none."""
     start = max(text.rfind("<system-reminder>"), text.rfind("<ide_"))
     return start if start >= 0 and _CONTEXT.fullmatch(text, start) is not None else None
 
 
-def machine(text: str) -> SkipReason | None:
-    """Return in a word what machine wrote these words, or None if a person did."""
-    return next((word for sign, word in _MACHINE if text.startswith(sign)), None)
+def skip_reason(text: str) -> SkipReason | None:
+    """Return why a text is not the user's, or None if the user wrote it."""
+    return next((reason for prefix, reason in _PREFIXES if text.startswith(prefix)), None)
 
 
-def plain_error(outcome: str) -> str:
-    """Return a tool's own complaint without the tag around it."""
-    return outcome.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+def without_error_tag(result: str) -> str:
+    """Return the message of a failed tool call without the tag around it."""
+    return result.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
 
 
-def is_said(text: str) -> bool:
-    """Say whether the agent said something in this."""
-    return text != _NOTHING_SAID and not text.isspace()
+def is_agent_text(text: str) -> bool:
+    """Return whether a text block has content."""
+    return text != _NO_CONTENT and not text.isspace()
 
 
 def is_interrupt(text: str) -> bool:
@@ -83,33 +83,33 @@ def is_interrupt(text: str) -> bool:
 
 
 def is_leaving(text: str) -> bool:
-    """Say whether the person left the session with this local command."""
+    """Return whether the user left the session with this local command."""
     return _LEAVING.match(text) is not None
 
 
-def slash(text: str) -> str:
-    """Return a slash command that calls the model as it was typed; other texts as they are."""
+def typed_command(text: str) -> str:
+    """Return a slash command that calls the model as the user typed it; other texts unchanged."""
     if not text.startswith(_COMMAND):
         return text
     name, arguments = _tag(text, "command-name"), _tag(text, "command-args")
     return f"{name} {arguments}".strip() or text
 
 
-def command(text: str) -> str | None:
-    """Return the name of the command that such a text stands for; None if it is another text."""
+def command_name(text: str) -> str | None:
+    """Return the name of the slash command in a text, or None if it is another text."""
     return _tag(text, "command-name") if text.startswith(_COMMAND) else None
 
 
 def _tag(text: str, name: str) -> str:
-    found = re.search(rf"<{name}>(.*?)</{name}>", text, re.DOTALL)
-    return found[1].strip() if found else ""
+    tag = re.search(rf"<{name}>(.*?)</{name}>", text, re.DOTALL)
+    return tag[1].strip() if tag else ""
 
 
-def answer(outcome: str, *, is_error: bool) -> str | None:
-    """Return what a person said by way of a tool's result, or None if nothing was said."""
-    if is_error and (found := _REJECTED.match(outcome)):
-        said = outcome[found.end() :].split(_REJECTED_NOTE, 1)[0]
-        return plain_error(said.strip()).strip() or None
-    if not is_error and (found := _ANSWERED.match(outcome)):
-        return _ANSWERED_NOTE.sub("", found[1]).strip() or None
+def user_answer(result: str, *, is_error: bool) -> str | None:
+    """Return what the user answered through a tool's result, or None if there is no answer."""
+    if is_error and (rejected := _REJECTED.match(result)):
+        answer = result[rejected.end() :].split(_REJECTED_NOTE, 1)[0]
+        return without_error_tag(answer.strip()).strip() or None
+    if not is_error and (answered := _ANSWERED.match(result)):
+        return _ANSWERED_NOTE.sub("", answered[1]).strip() or None
     return None

@@ -1,83 +1,83 @@
-"""The queue of messages that a person types while Claude Code works."""
+"""The queue of messages that the user types while Claude Code works."""
 
 from dataclasses import dataclass, field
 
-from turnetl.formats.claude.machine_text import machine
+from turnetl.formats.claude.machine_text import skip_reason
 
 _MID_TURN = "absorbed_mid_turn"
-_ABSORBED = (None, _MID_TURN)
-"""Why a message left the queue if the agent got it: earlier versions give no reason."""
+_DELIVERED = (None, _MID_TURN)
+"""The reasons with which a message leaves the queue for the agent. Older versions write none."""
 
-_Said = tuple[str, str | None]
-"""A message and its id in the queue, which only later versions write."""
+_Queued = tuple[str, str | None]
+"""A message and its id in the queue, which only newer versions write."""
 
 
 @dataclass(slots=True)
-class Queue:
-    """Follows the queue by its operations. What is removed from it reached the agent in its work.
+class MessageQueue:
+    """Follows the queue by its operations. A removed message was delivered to the working agent.
 
-    What is dequeued comes back as a prompt of its own, and what is popped went back to the editor;
-    notifications of the machine go through the same queue and may stay in it for good. Later
-    versions write what the agent got a second time, as an attachment, before or after its removal.
+    A dequeued message returns as a prompt, and a popped message went back to the editor.
+    Notifications use the same queue and may stay in it for good. Newer versions write a delivered
+    message a second time, as an attachment, before or after its removal.
     """
 
-    waiting: list[str] = field(default_factory=list)
+    queued: list[str] = field(default_factory=list)
     _dequeued: str | None = None
-    """What is believed to come back as a prompt next: the operation does not name it."""
-    _removed: list[_Said] = field(default_factory=list)
-    """Said by way of a removal, and not attached yet."""
-    _attached: list[_Said] = field(default_factory=list)
-    """Said by way of an attachment, and not removed yet."""
+    """The message expected as the next prompt. The operation does not name it."""
+    _removed: list[_Queued] = field(default_factory=list)
+    """Delivered by a removal, and not attached yet."""
+    _attached: list[_Queued] = field(default_factory=list)
+    """Delivered by an attachment, and not removed yet."""
 
-    def follow(
+    def apply(
         self, operation: str | None, text: str | None, reason: str | None, key: str | None
     ) -> str | None:
-        """Take one operation; return the message that reached the agent by it, if any did."""
+        """Apply one operation; return the message that it delivered to the agent, if any."""
         if operation == "enqueue":
-            self.waiting.append(text or "")
+            self.queued.append(text or "")
         elif operation == "popAll":
-            self.waiting.clear()
+            self.queued.clear()
         elif operation == "remove" or reason == _MID_TURN:
-            removed = self._taken(text)
-            return self._once(removed, key) if reason in _ABSORBED else None
-        elif operation == "dequeue" and self.waiting:
-            self._dequeued = self.waiting.pop(0)
+            removed = self._remove(text)
+            return self._deliver(removed, key) if reason in _DELIVERED else None
+        elif operation == "dequeue" and self.queued:
+            self._dequeued = self.queued.pop(0)
         return None
 
     def attach(self, text: str, key: str | None) -> str | None:
-        """Take a message that was attached; return it unless its removal told it already."""
-        if _strike(self._removed, text, key):
+        """Read an attached message; return it unless its removal already delivered it."""
+        if _discard(self._removed, text, key):
             return None
         self._attached.append((text, key))
         return text
 
-    def come(self, text: str) -> None:
-        """Take the words of a row: what was dequeued is this, and not what waited longest."""
-        if text != self._dequeued and text in self.waiting:
-            self.waiting.remove(text)
-            self.waiting[:0] = [] if self._dequeued is None else [self._dequeued]
+    def match_prompt(self, text: str) -> None:
+        """Match a prompt with the queue: it may be another message than the oldest."""
+        if text != self._dequeued and text in self.queued:
+            self.queued.remove(text)
+            self.queued[:0] = [] if self._dequeued is None else [self._dequeued]
         self._dequeued = None
 
-    def _once(self, text: str | None, key: str | None) -> str | None:
-        if text is None or _strike(self._attached, text, key):
+    def _deliver(self, text: str | None, key: str | None) -> str | None:
+        if text is None or _discard(self._attached, text, key):
             return None
         self._removed.append((text, key))
         return text
 
-    def _taken(self, text: str | None) -> str | None:
-        """Return the message named, else the oldest that a person wrote."""
-        if text in self.waiting:
-            self.waiting.remove(text or "")
-        if text is not None or not self.waiting:
+    def _remove(self, text: str | None) -> str | None:
+        """Return the message that the operation names, else the oldest that the user wrote."""
+        if text in self.queued:
+            self.queued.remove(text or "")
+        if text is not None or not self.queued:
             return text
-        human = (at for at, one in enumerate(self.waiting) if machine(one) is None)
-        return self.waiting.pop(next(human, 0))
+        by_user = (at for at, each in enumerate(self.queued) if skip_reason(each) is None)
+        return self.queued.pop(next(by_user, 0))
 
 
-def _strike(told: list[_Said], text: str, key: str | None) -> bool:
-    """Strike a message off what was told; say whether it was there, by its id or its words."""
-    for at, (words, name) in enumerate(told):
-        if words == text or (key is not None and name == key):
-            del told[at]
+def _discard(messages: list[_Queued], text: str, key: str | None) -> bool:
+    """Remove a message from a list by its id or its text; return whether it was in the list."""
+    for at, (other_text, other_key) in enumerate(messages):
+        if other_text == text or (key is not None and other_key == key):
+            del messages[at]
             return True
     return False

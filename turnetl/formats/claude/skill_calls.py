@@ -1,41 +1,41 @@
-"""Commands and skills that the model calls by itself.
+"""Detection of commands and skills that the model calls itself.
 
-Versions of 2025 announced each of them under role user, in the words that stand for a command that
-a person typed. Such a row comes behind the call, before the model says anything else.
+Versions of 2025 announced each such call under role user, in the form of a command that the user
+typed. The announcement follows the call before the model's next message.
 """
 
 from dataclasses import dataclass, field
 
 from turnetl.formats.base import RawToolCall
 
-_LAUNCHERS = ("Skill", "SlashCommand")
+_TOOLS = ("Skill", "SlashCommand")
 
 
 @dataclass(slots=True)
-class Launches:
-    """Follows the calls that may be announced."""
+class SkillCalls:
+    """The calls that may still be announced."""
 
     _message: str | None = None
-    _calls: list[str] = field(default_factory=list)
+    _inputs: list[str] = field(default_factory=list)
 
-    def speak(self, message: str | None) -> None:
-        """Take it that the model says something: the lines of one message belong together."""
-        if message is None or message != self._message:
-            self.forget()
-        self._message = message
+    def start_message(self, message_id: str | None) -> None:
+        """Start a line of the model. Lines with the same message id are one message."""
+        if message_id is None or message_id != self._message:
+            self.clear()
+        self._message = message_id
 
-    def call(self, tool: RawToolCall) -> None:
-        if tool.name in _LAUNCHERS:
-            self._calls.append(tool.input)
+    def add(self, call: RawToolCall) -> None:
+        if call.name in _TOOLS:
+            self._inputs.append(call.input)
 
-    def announced(self, command: str | None) -> bool:
-        """Say whether it was the model that called this command: each call is announced once."""
+    def pop(self, command: str | None) -> bool:
+        """Return whether the model called this command. Each call is announced once."""
         name = (command or "").lstrip("/")
-        found = next((call for call in self._calls if name and name in call), None)
-        if found is not None:
-            self._calls.remove(found)
-        return found is not None
+        call = next((call for call in self._inputs if name and name in call), None)
+        if call is not None:
+            self._inputs.remove(call)
+        return call is not None
 
-    def forget(self) -> None:
-        """Expect no more announcements: the model went on, or a person stopped it."""
-        self._calls.clear()
+    def clear(self) -> None:
+        """Expect no more announcements: the model continued, or the user interrupted it."""
+        self._inputs.clear()

@@ -1,6 +1,6 @@
-"""The turns of one Claude Code archive, row by row.
+"""The reader of one Claude Code archive: it builds turns row by row.
 
-File order is the order: timestamps go backwards, and parents may lie in other files.
+Rows are read in file order: timestamps may run backwards, and parents may be in other files.
 """
 
 from dataclasses import dataclass, field
@@ -16,17 +16,25 @@ from turnetl.formats.base import (
 )
 from turnetl.formats.claude import machine_text
 from turnetl.formats.claude.authorship import is_by_machine, is_typed, text_of
-from turnetl.formats.claude.queue import Queue
-from turnetl.formats.claude.rows import Attachment, Block, Message, Row, blocks_of, flat, loose
-from turnetl.formats.claude.sessions import Sessions
-from turnetl.formats.claude.skill_calls import Launches
-from turnetl.formats.kit.session_ids import assign_session_ids
+from turnetl.formats.claude.queue import MessageQueue
+from turnetl.formats.claude.rows import (
+    ClaudeAttachment,
+    ClaudeBlock,
+    ClaudeMessage,
+    ClaudeRow,
+    blocks_of,
+    blocks_of_any,
+    joined_text,
+)
+from turnetl.formats.claude.sessions import ClaudeSessions
+from turnetl.formats.claude.skill_calls import SkillCalls
 from turnetl.formats.kit.tool_input import compact_json, format_input
-from turnetl.model import ClosedBy, SessionId
-from turnetl.skip_reasons import SkipReason
+from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage, extend
+from turnetl.model import ClosedBy
+from turnetl.skip_reasons import SkipReason, Verdict
 
-SPEAKING = ("user", "assistant")
-_SILENT = {
+MESSAGE_TYPES = ("user", "assistant")
+_SKIPPED = {
     "progress": SkipReason.PROGRESS,
     "file-history-snapshot": SkipReason.SNAPSHOT,
     "summary": SkipReason.SUMMARY,
@@ -37,262 +45,235 @@ _SUBAGENTS = ("Task", "Agent")
 
 
 @dataclass(slots=True)
-class Reader:
-    """Walks the rows in file order."""
+class ClaudeReader:
+    """Reads the rows of one archive in file order."""
 
-    counts: ParseCounts = field(default_factory=ParseCounts)
-    turns: list[RawTurn] = field(default_factory=list)
+    builder: TurnBuilder = field(default_factory=TurnBuilder)
     cwd: str | None = None
-    sessions: Sessions = field(default_factory=Sessions)
+    sessions: ClaudeSessions = field(default_factory=ClaudeSessions)
     seen: set[str] = field(default_factory=set)
-    """The keys of the rows that spoke: a row that comes again says nothing new."""
-    uses: dict[str, RawToolCall] = field(default_factory=dict)
-    """Calls by their keys: an outcome comes in a later row."""
+    """The ids of the messages that were read: a repeated row adds nothing."""
     billed: dict[str, RawTurn] = field(default_factory=dict)
-    """The turn that an API message counts for, by its id."""
-    queue: Queue = field(default_factory=Queue)
-    launches: Launches = field(default_factory=Launches)
+    """The turn to which an API message's usage is added, by message id."""
+    queue: MessageQueue = field(default_factory=MessageQueue)
+    skill_calls: SkillCalls = field(default_factory=SkillCalls)
 
-    def take(self, row: Row, place: SourceSpan) -> SkipReason | None:
-        """Take what the row holds; return the reason if that is nothing for a turn."""
+    @property
+    def counts(self) -> ParseCounts:
+        return self.builder.counts
+
+    def read(self, row: ClaudeRow, span: SourceSpan) -> Verdict:
+        """Read a row; return the reason if it added nothing to a turn."""
         self.cwd = self.cwd or row.cwd
         if row.is_sidechain or row.parent_tool_use_id:
-            return self._sidechain(row)
+            return self._read_sidechain(row)
         self.sessions.enter(row)
         if row.type == "queue-operation":
-            return self._queued(row, place)
-        if row.type in SPEAKING:
-            return self._spoken(row, place)
+            return self._read_queue(row, span)
+        if row.type in MESSAGE_TYPES:
+            return self._read_message(row, span)
         if row.attachment is not None:
-            return self._attached(row, row.attachment, place)
+            return self._read_attachment(row, row.attachment, span)
         if row.type == "system" and isinstance(row.content, str):
-            self._leave(row, row.content)
-        return _SILENT.get(row.type or "", SkipReason.OTHER)
+            self._close_if_leaving(row, row.content)
+        return _SKIPPED.get(row.type or "", SkipReason.OTHER)
 
-    def reading(self) -> ParsedArchive:
-        self.counts.turns = len(self.turns)
-        assign_session_ids(self.turns, self.sessions.last)
-        return ParsedArchive(self.turns, self.counts, self.cwd)
+    def finish(self) -> ParsedArchive:
+        return self.builder.finish(self.sessions.last, self.cwd)
 
-    def _spoken(self, row: Row, place: SourceSpan) -> SkipReason | None:
+    def _read_message(self, row: ClaudeRow, span: SourceSpan) -> Verdict:
         if row.message is None or row.message.content is None:
             return SkipReason.EMPTY_MESSAGE
-        if self._is_repeated(row):
+        if self._is_duplicate(row):
             return SkipReason.DUPLICATE
         if row.type == "assistant":
-            return self._assistant(row, row.message, place)
-        return self._user(row, row.message, place)
+            return self._read_assistant(row, row.message, span)
+        return self._read_user(row, row.message, span)
 
-    def _is_repeated(self, row: Row) -> bool:
+    def _is_duplicate(self, row: ClaudeRow) -> bool:
         if row.uuid is None:
             return False
-        known = row.uuid in self.seen
+        is_duplicate = row.uuid in self.seen
         self.seen.add(row.uuid)
-        return known
+        return is_duplicate
 
-    def _sidechain(self, row: Row) -> SkipReason:
+    def _read_sidechain(self, row: ClaudeRow) -> SkipReason:
         self.counts.sidechain_rows += 1
         if row.type == "assistant" and row.message is not None:
-            uses = [block for block in blocks_of(row.message.content) if block.type == "tool_use"]
-            self.counts.tool_calls += len(uses)
+            self._count_calls(blocks_of(row.message.content))
         return SkipReason.SIDECHAIN
 
-    def _touch(self, turn: RawTurn, row: Row, place: SourceSpan) -> None:
-        turn.last_line, turn.last_byte = place.last_line, place.end
-        turn.ended_at = parse_time(row.timestamp) or turn.ended_at
+    def _count_calls(self, blocks: list[ClaudeBlock]) -> None:
+        """Count tool calls that belong to no turn."""
+        self.counts.tool_calls += sum(block.type == "tool_use" for block in blocks)
+
+    def _extend(self, turn: RawTurn, row: ClaudeRow, span: SourceSpan) -> None:
+        extend(turn, span, parse_time(row.timestamp))
         turn.cwd = row.cwd or turn.cwd
         turn.git_branch = row.git_branch or turn.git_branch
         turn.app_version = row.version or turn.app_version
 
-    def _queued(self, row: Row, place: SourceSpan) -> SkipReason | None:
-        """Follow the queue of messages typed while the agent works: what leaves it is said."""
-        blocks = loose(row.content)
+    def _read_queue(self, row: ClaudeRow, span: SourceSpan) -> Verdict:
+        """Follow the queue of messages typed while the agent works; delivered ones are steering."""
+        blocks = blocks_of_any(row.content)
         text = None if blocks is None else text_of(blocks)
-        said = self.queue.follow(row.operation, text, row.reason, row.command_uuid)
-        return self._steer([said], row, place) if said else SkipReason.QUEUE
+        delivered = self.queue.apply(row.operation, text, row.reason, row.command_uuid)
+        return self._add_steering([delivered], row, span) if delivered else SkipReason.QUEUE
 
-    def _attached(self, row: Row, given: Attachment, place: SourceSpan) -> SkipReason | None:
-        """Take the words of a person that reached the agent in its work; skip all else."""
-        if not is_typed(given):
+    def _read_attachment(
+        self, row: ClaudeRow, attachment: ClaudeAttachment, span: SourceSpan
+    ) -> Verdict:
+        """Read text that the user typed while the agent worked; skip other attachments."""
+        if not is_typed(attachment):
             return SkipReason.ATTACHMENT
-        if self._is_repeated(row):
+        if self._is_duplicate(row):
             return SkipReason.DUPLICATE
-        said = self.queue.attach(text_of(blocks_of(given.prompt)), given.source_uuid)
-        return self._steer([said], row, place) if said else SkipReason.QUEUE
+        text = text_of(blocks_of(attachment.prompt))
+        delivered = self.queue.attach(text, attachment.source_uuid)
+        return self._add_steering([delivered], row, span) if delivered else SkipReason.QUEUE
 
-    def _steer(self, texts: list[str], row: Row, place: SourceSpan) -> SkipReason | None:
-        said = [text for text in map(machine_text.without_context, texts) if text.strip()]
-        said = [text for text in said if machine_text.machine(text) is None]
-        self.counts.steering += len(said)
-        turn = self.sessions.turn(row)
-        if not said:
+    def _add_steering(self, texts: list[str], row: ClaudeRow, span: SourceSpan) -> Verdict:
+        steering = [text for text in map(machine_text.without_context, texts) if text.strip()]
+        steering = [text for text in steering if machine_text.skip_reason(text) is None]
+        if not steering:
             return SkipReason.QUEUE
+        turn = self.sessions.turn(row)
+        self.builder.add_steering(turn, steering)
         if turn is None:
             return SkipReason.PREAMBLE
-        turn.steering += said
-        self._touch(turn, row, place)
+        self._extend(turn, row, span)
         return None
 
-    def _assistant(self, row: Row, message: Message, place: SourceSpan) -> SkipReason | None:
+    def _read_assistant(self, row: ClaudeRow, message: ClaudeMessage, span: SourceSpan) -> Verdict:
         turn = self.sessions.turn(row)
         blocks = blocks_of(message.content)
-        self.launches.speak(message.id)
+        self.skill_calls.start_message(message.id)
         if turn is None or message.model == _SYNTHETIC or row.is_api_error_message:
-            self.counts.tool_calls += sum(block.type == "tool_use" for block in blocks)
-            return SkipReason.PREAMBLE if turn is None else self._synthetic(turn, row, place)
-        self._touch(turn, row, place)
+            self._count_calls(blocks)
+            return SkipReason.PREAMBLE if turn is None else self._read_synthetic(turn, row, span)
+        self._extend(turn, row, span)
         turn.closed_by = None
         turn.model = message.model or turn.model
         for block in blocks:
             if block.type == "tool_use":
-                self._use(turn, block)
-            elif block.type == "text" and (text := block.text) and machine_text.is_said(text):
+                self._add_call(turn, block)
+            elif block.type == "text" and (text := block.text) and machine_text.is_agent_text(text):
                 turn.assistant_texts.append(text)
-        self._bill(turn, row, message)
+        self._add_usage(turn, row, message)
         return None
 
-    def _synthetic(self, turn: RawTurn, row: Row, place: SourceSpan) -> SkipReason | None:
-        """Words that the client put into the model's mouth; an API error ended the turn."""
+    def _read_synthetic(self, turn: RawTurn, row: ClaudeRow, span: SourceSpan) -> Verdict:
+        """Read text that the client wrote under the model's role. An API error ends the turn."""
         if not row.is_api_error_message:
             return SkipReason.SYNTHETIC
-        self._touch(turn, row, place)
+        self._extend(turn, row, span)
         turn.closed_by = ClosedBy.INTERRUPTED
         return None
 
-    def _use(self, turn: RawTurn, block: Block) -> None:
-        self.counts.tool_calls += 1
-        tool = RawToolCall(block.name or "", format_input(block.input))
-        turn.tool_calls.append(tool)
-        self.launches.call(tool)
-        turn.input_chars += len(compact_json(block.input))
-        if block.id is not None:
-            self.uses[block.id] = tool
-        if tool.name in _SUBAGENTS and isinstance(block.input, dict):
-            prompt = block.input.get("prompt")
-            turn.subagent_prompts += [prompt] if isinstance(prompt, str) else []
+    def _add_call(self, turn: RawTurn, block: ClaudeBlock) -> None:
+        call = RawToolCall(block.name or "", format_input(block.input))
+        self.builder.add_call(turn, call, len(compact_json(block.input)), block.id)
+        self.skill_calls.add(call)
+        if call.name in _SUBAGENTS and isinstance(block.input, dict):
+            add_subagent_prompt(turn, block.input.get("prompt"))
 
-    def _bill(self, turn: RawTurn, row: Row, message: Message) -> None:
-        """Count an API message once, though it spans lines that repeat its usage, growing."""
-        key = message.id or row.uuid
-        if key is None or message.usage is None:
-            return
-        usage = self.billed.setdefault(key, turn).usage
-        before = usage.get(key, (0, 0))
-        given = message.usage.input_tokens or 0, message.usage.output_tokens or 0
-        usage[key] = max(before[0], given[0]), max(before[1], given[1])
+    def _add_usage(self, turn: RawTurn, row: ClaudeRow, message: ClaudeMessage) -> None:
+        """Add the usage of an API message to the turn of its first line; other lines repeat it."""
+        key, usage = message.id or row.uuid, message.usage
+        if key is not None and usage is not None:
+            first = self.billed.setdefault(key, turn)
+            add_usage(first, key, usage.input_tokens, usage.output_tokens)
 
-    def _user(self, row: Row, message: Message, place: SourceSpan) -> SkipReason | None:
+    def _read_user(self, row: ClaudeRow, message: ClaudeMessage, span: SourceSpan) -> Verdict:
         if row.is_compact_summary or row.is_visible_in_transcript_only:
             return SkipReason.COMPACTION
         blocks = blocks_of(message.content)
         if any(block.type == "tool_result" for block in blocks):
-            return self._results(row, blocks, place)
+            return self._read_results(row, blocks, span)
         if row.is_meta or row.turn_companion:
             return SkipReason.META
         if is_by_machine(row):
             return SkipReason.NOTIFICATION
-        spoken = [block for block in blocks if not machine_text.is_interrupt(block.text or "")]
-        if len(spoken) == len(blocks):
-            return self._words(row, text_of(blocks), place)
-        reason = self._close(row, place, ClosedBy.INTERRUPTED, SkipReason.PREAMBLE)
-        text = text_of([block for block in spoken if block.type == "text"])
-        return self._words(row, text, place) if text else reason
+        rest = [block for block in blocks if not machine_text.is_interrupt(block.text or "")]
+        if len(rest) == len(blocks):
+            return self._read_text(row, text_of(blocks), span)
+        reason = self._interrupt(row, span, SkipReason.PREAMBLE)
+        text = text_of([block for block in rest if block.type == "text"])
+        return self._read_text(row, text, span) if text else reason
 
-    def _words(self, row: Row, text: str, place: SourceSpan) -> SkipReason | None:
+    def _read_text(self, row: ClaudeRow, text: str, span: SourceSpan) -> Verdict:
         if not text:
             return SkipReason.NO_TEXT
-        if self.launches.announced(machine_text.command(text)):
+        if self.skill_calls.pop(machine_text.command_name(text)):
             return SkipReason.SKILL_CALL
-        said = machine_text.slash(text)
-        self.queue.come(said)
-        if reason := machine_text.machine(said):
-            return self._machine(row, place, said, reason)
-        self._prompt(row, said, place)
-        return None
-
-    def _machine(
-        self, row: Row, place: SourceSpan, text: str, reason: SkipReason
-    ) -> SkipReason | None:
-        if reason == "hook":
-            return self._close(row, place, ClosedBy.INTERRUPTED, reason)
-        self._leave(row, text)
+        prompt = machine_text.typed_command(text)
+        self.queue.match_prompt(prompt)
+        reason = machine_text.skip_reason(prompt)
+        if reason is None:
+            self._open_turn(row, prompt, span)
+        elif reason is SkipReason.HOOK:
+            return self._interrupt(row, span, reason)
+        else:
+            self._close_if_leaving(row, prompt)
         return reason
 
-    def _leave(self, row: Row, text: str) -> None:
-        """End the turn if this is the local command by which a person left."""
+    def _close_if_leaving(self, row: ClaudeRow, text: str) -> None:
+        """Close the turn if the text is the local command with which the user left."""
         turn = self.sessions.turn(row)
         if turn is not None and turn.closed_by is None and machine_text.is_leaving(text):
             turn.closed_by = ClosedBy.SESSION_END
 
-    def _close(
-        self, row: Row, place: SourceSpan, by: ClosedBy, reason: SkipReason
-    ) -> SkipReason | None:
+    def _interrupt(self, row: ClaudeRow, span: SourceSpan, reason: SkipReason) -> Verdict:
+        """Close the turn as interrupted; return the reason if there is none."""
         turn = self.sessions.turn(row)
         if turn is None:
             return reason
-        self._touch(turn, row, place)
-        self.launches.forget()
-        turn.closed_by = by
+        self._extend(turn, row, span)
+        self.skill_calls.clear()
+        turn.closed_by = ClosedBy.INTERRUPTED
         return None
 
-    def _results(self, row: Row, blocks: list[Block], place: SourceSpan) -> SkipReason | None:
-        turn = self.sessions.turn(row)
-        time = parse_time(row.timestamp)
-        said: list[str] = []
-        texts: list[str] = []
-        for block in blocks:
-            if block.type == "tool_result":
-                said += self._result(block, time)
-            elif block.type == "text" and block.text and not row.is_meta:
-                texts.append(block.text)
-        if any(self.launches.announced(machine_text.command(text)) for text in texts):
+    def _read_results(self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan) -> Verdict:
+        turn, time = self.sessions.turn(row), parse_time(row.timestamp)
+        results = [block for block in blocks if block.type == "tool_result"]
+        given = [self._complete_call(block, time) for block in results]
+        answers = [answer for answer in given if answer is not None]
+        if not answers and row.user_feedback and row.user_feedback.strip():
+            answers.append(row.user_feedback)
+        texts = [block.text for block in blocks if block.type == "text" and block.text]
+        if row.is_meta or any(map(self.skill_calls.pop, map(machine_text.command_name, texts))):
             texts.clear()
-        if not said and row.user_feedback and row.user_feedback.strip():
-            said.append(row.user_feedback)
-        self.counts.user_answers += len(said)
-        if texts:
-            self._steer([text for text in texts if not machine_text.is_interrupt(text)], row, place)
+        interrupts = [text for text in texts if machine_text.is_interrupt(text)]
+        self._add_steering([text for text in texts if text not in interrupts], row, span)
+        self.builder.add_answers(turn, *answers)
         if turn is None:
             return SkipReason.PREAMBLE
-        turn.user_answers += said
-        if any(map(machine_text.is_interrupt, texts)):
+        if interrupts:
             turn.closed_by = ClosedBy.INTERRUPTED
-        self._touch(turn, row, place)
+        self._extend(turn, row, span)
         return None
 
-    def _result(self, block: Block, time: datetime | None) -> list[str]:
-        """Give the outcome to its call; return what a person said in it, if anything."""
-        outcome = machine_text.without_context(flat(block.content))
+    def _complete_call(self, block: ClaudeBlock, time: datetime | None) -> str | None:
+        """Add a result to its call; return what the user answered through it, if anything."""
+        result = machine_text.without_context(joined_text(block.content))
         is_error = block.is_error is True
-        tool = self.uses.get(block.tool_use_id or "")
-        if tool is not None:
-            tool.result = machine_text.plain_error(outcome)
-            tool.is_error = is_error
-            tool.ended_at = time
-        answer = machine_text.answer(outcome, is_error=is_error)
-        return [] if answer is None else [answer]
+        call = self.builder.calls.get(block.tool_use_id or "")
+        if call is not None:
+            call.result = machine_text.without_error_tag(result)
+            call.is_error, call.ended_at = is_error, time
+        return machine_text.user_answer(result, is_error=is_error)
 
-    def _prompt(self, row: Row, text: str, place: SourceSpan) -> None:
-        """Start a turn, and end the one before it."""
-        session = self.sessions.of(row)
-        before = self.sessions.turn(row)
-        if before is not None and before.closed_by is not ClosedBy.INTERRUPTED:
-            before.closed_by = ClosedBy.NEXT_PROMPT
-        ordinal = self.sessions.length(session)
-        turn = RawTurn(
-            native_id=row.uuid or "",
-            session_id=SessionId(session),
-            ordinal=ordinal,
-            user_text=text,
-            first_line=place.line,
-            last_line=place.last_line,
-            first_byte=place.start,
-            last_byte=place.end,
+    def _open_turn(self, row: ClaudeRow, text: str, span: SourceSpan) -> None:
+        session = self.sessions.session(row)
+        turn = self.builder.open(
+            text,
+            span,
+            parse_time(row.timestamp),
+            session=session,
+            native_id=row.uuid,
             prompt_id=row.uuid,
-            parent_session_id=self.sessions.parent(session),
-            agent_id=row.agent_id,
-            started_at=parse_time(row.timestamp),
+            previous=self.sessions.turn(row),
         )
-        self._touch(turn, row, place)
-        self.turns.append(turn)
-        self.sessions.begin(turn)
+        turn.parent_session_id, turn.agent_id = self.sessions.parent(session), row.agent_id
+        self._extend(turn, row, span)
+        self.sessions.open(turn)

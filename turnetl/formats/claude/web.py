@@ -1,8 +1,8 @@
-"""The export of claude.ai/code: the rows of a Claude Code session as one document."""
+"""The format of claude.ai/code exports: the rows of a Claude Code session as one document."""
 
 from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.claude.rows import ROWS
-from turnetl.formats.claude.turns import SPEAKING, Reader
+from turnetl.formats.claude.turns import MESSAGE_TYPES, ClaudeReader
 from turnetl.formats.kit.documents import parse_document, read_elements
 
 _ROWS = "loglines"
@@ -14,11 +14,11 @@ class ClaudeWeb:
     version = 2
 
     def sniff(self, probe: Probe) -> bool:
-        """Know the archive by its list of Claude Code's rows."""
+        """Recognise the archive by its list of Claude Code rows."""
         rows = probe.first.objects_at(_ROWS)
-        return any(row.get("type") in SPEAKING or "sessionId" in row for row in rows)
+        return any(row.get("type") in MESSAGE_TYPES or "sessionId" in row for row in rows)
 
     def read(self, data: bytes) -> ParsedArchive:
-        reader = Reader()
-        read_elements(data, parse_document(data, _ROWS), ROWS, reader.take, reader.counts)
-        return reader.reading()
+        reader = ClaudeReader()
+        read_elements(data, parse_document(data, _ROWS), ROWS, reader.read, reader.counts)
+        return reader.finish()

@@ -1,4 +1,4 @@
-"""Codex: its rollouts, as JSONL and as the documents of its first version."""
+"""Codex CLI: rollouts as JSONL, and as the documents of its first version."""
 
 from turnetl.formats.codex.document import CodexDocument
 from turnetl.formats.codex.rollout import Codex

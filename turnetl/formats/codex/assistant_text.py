@@ -1,59 +1,71 @@
-"""What the agent said in a turn, each thing once: Codex writes it as an event and as an item."""
+"""The agent's texts of a turn, each once, although Codex writes them as an event and as an item."""
 
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import chain
 
-EVENT, ITEM = "event", "item"
-_ALIKE = 8
-"""Characters by which words begin alike that were changed on one of two lines."""
+_PREFIX = 8
+"""Characters that two versions of a text have in common at the start."""
+
+
+class TextSource(Enum):
+    """The row that holds a text."""
+
+    EVENT = "event"
+    ITEM = "item"
 
 
 @dataclass(slots=True)
-class Said:
+class AgentTexts:
     """Fills the list of a turn's texts.
 
-    An event and an item are the same words if the words are equal, or if they stand on lines beside
-    each other and are much alike: tags may be gone from one, and what redacts may call them
-    differently. The item's are kept, for it is what the model wrote.
+    An event and an item hold the same text if their texts are equal, or if they are on adjacent
+    lines and similar: one may lack tags, and a redaction may differ. The item's text is kept,
+    because it is what the model wrote.
     """
 
     texts: list[str]
-    _alone: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: {EVENT: [], ITEM: []})
-    """Place in `texts` and line of what was found one way only, by way."""
-    _beside: list[str] = field(default_factory=list)
+    _unmatched: dict[TextSource, list[tuple[int, int]]] = field(
+        default_factory=lambda: {source: [] for source in TextSource}
+    )
+    """Index in `texts` and line of each text that has only one source yet, by source."""
+    _supplements: list[str] = field(default_factory=list)
 
-    def hear(self, text: str, way: str, line: int) -> bool:
-        """Take a text found one way; say whether it is new."""
-        others = self._alone[ITEM if way is EVENT else EVENT]
-        twin = self._twin(others, text, line)
-        if twin is None:
-            self._alone[way].append((len(self.texts), line))
+    def add(self, text: str, source: TextSource, line: int) -> bool:
+        """Add a text from one source; return whether it is new."""
+        is_event = source is TextSource.EVENT
+        candidates = self._unmatched[TextSource.ITEM if is_event else TextSource.EVENT]
+        match = self._match(candidates, text, line)
+        if match is None:
+            self._unmatched[source].append((len(self.texts), line))
             self.texts.append(text)
             return True
-        place, _ = others.pop(twin)
-        if way is ITEM:
-            self.texts[place] = text
+        index, _ = candidates.pop(match)
+        if source is TextSource.ITEM:
+            self.texts[index] = text
         return False
 
-    def _twin(self, others: list[tuple[int, int]], text: str, line: int) -> int | None:
-        same = (at for at, (place, _) in enumerate(others) if self.texts[place] == text)
-        beside = (
+    def _match(self, candidates: list[tuple[int, int]], text: str, line: int) -> int | None:
+        """Return the position of the candidate with the same text, or None."""
+        equal = (at for at, (index, _) in enumerate(candidates) if self.texts[index] == text)
+        adjacent = (
             at
-            for at, (place, on) in enumerate(others)
-            if abs(line - on) <= 1 and _are_alike(self.texts[place], text)
+            for at, (index, other_line) in enumerate(candidates)
+            if abs(line - other_line) <= 1 and _are_similar(self.texts[index], text)
         )
-        return next(chain(same, beside), None)
+        return next(chain(equal, adjacent), None)
 
-    def add_beside(self, text: str) -> None:
-        """Take a text that may be part of what the agent says besides."""
-        self._beside.append(text)
+    def add_supplement(self, text: str) -> None:
+        """Add a text that another text of the turn may contain."""
+        self._supplements.append(text)
 
     def finish(self) -> None:
-        """Add what stands beside and was not said in any other text."""
-        self.texts += [text for text in self._beside if not any(text in one for one in self.texts)]
-        self._beside.clear()
+        """Add the supplements that no text of the turn contains."""
+        texts = tuple(self.texts)
+        self.texts += [text for text in self._supplements if not any(text in t for t in texts)]
+        self._supplements.clear()
 
 
-def _are_alike(one: str, other: str) -> bool:
+def _are_similar(one: str, other: str) -> bool:
     one, other = one.strip(), other.strip()
-    return one[:_ALIKE] == other[:_ALIKE] or one in other or other in one
+    return one[:_PREFIX] == other[:_PREFIX] or one in other or other in one

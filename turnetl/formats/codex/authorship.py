@@ -1,6 +1,6 @@
-"""Whose words are these? What stands under role user in Codex, a person's or the program's.
+"""Recognition of text under Codex's user role that the client wrote and not the user.
 
-The signs are those that Codex itself tells its own words by, from the first versions on.
+The patterns are those by which Codex recognises its own text, since its first versions.
 """
 
 import re
@@ -34,7 +34,7 @@ _TAGS = {
     ),
     SkipReason.EXTENSION: (("<extension_context>", "</extension_context>"),),
 }
-"""The tags around the text that the client inserts, by reason: how it starts and how it ends."""
+"""The start and the end of each text that the client inserts, by reason."""
 _TAGGED = [(start, end, reason) for reason, tags in _TAGS.items() for start, end in tags]
 _ENDS = tuple(end for _, end, _ in _TAGGED if end != ">")
 _EXTERNAL = re.compile(r"<external_([^>\s]+)>.*</external_\1>", re.DOTALL)
@@ -59,18 +59,18 @@ _KINDS = {
     "environment_context": SkipReason.ENVIRONMENT,
 }
 _REQUEST = re.compile(r"^#+ My request for Codex:[ \t]*", re.MULTILINE)
-_AROUND = ("# Context from my IDE setup:", "# Files mentioned by the user:")
+_EDITOR_CONTEXT = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 _IMAGE = re.compile(r"\s*(?:<image(?: name=[^>]*)?>|</image>)\s*")
-_FOLDER = re.compile(r"<cwd>(.+?)</cwd>|^Current working directory: (.+?)$", re.MULTILINE)
+_CWD = re.compile(r"<cwd>(.+?)</cwd>|^Current working directory: (.+?)$", re.MULTILINE)
 IMAGE = "[image]"
 
 
-def machine(text: str, kind: str | None = None) -> SkipReason | None:
-    """Return in a word what part of the program wrote these words, or None if a person did.
+def skip_reason(text: str, kind: str | None = None) -> SkipReason | None:
+    """Return why a text is not the user's, or None if the user wrote it.
 
     Args:
-        text: what stands under role user.
-        kind: what old versions called it.
+        text: a text under the user's role.
+        kind: the kind that old versions wrote beside it.
     """
     text = text.strip()
     if kind in _KINDS:
@@ -82,7 +82,7 @@ def machine(text: str, kind: str | None = None) -> SkipReason | None:
 
 
 def _tagged(text: str) -> SkipReason | None:
-    """Return what the tags around a text say; several pieces may stand behind each other."""
+    """Return the reason that the tags around a text give. Several tagged texts may follow."""
     head, tail = text[:40].lower(), text[-60:].lower()
     for start, end, reason in _TAGGED:
         if head.startswith(start) and (tail.endswith(end) or tail.endswith(_ENDS)):
@@ -90,19 +90,19 @@ def _tagged(text: str) -> SkipReason | None:
     return SkipReason.EXTERNAL if _EXTERNAL.fullmatch(text) else None
 
 
-def request(text: str) -> str:
-    """Return what the person asked for, without what the editor put before it, or only that."""
-    found = _REQUEST.search(text) if text.lstrip().startswith(_AROUND) else None
-    asked = text[found.end() :].strip() if found is not None else ""
-    return asked or text.strip()
+def without_context(text: str) -> str:
+    """Return a prompt without the editor's context before it; if there is only context, that."""
+    heading = _REQUEST.search(text) if text.lstrip().startswith(_EDITOR_CONTEXT) else None
+    prompt = text[heading.end() :].strip() if heading is not None else ""
+    return prompt or text.strip()
 
 
 def is_image_tag(text: str) -> bool:
-    """Say whether a text only says that an image begins or ends."""
+    """Return whether a text is only a tag before or after an image."""
     return _IMAGE.fullmatch(text) is not None
 
 
-def folder(text: str) -> str | None:
-    """Return the working folder that the program told the model of."""
-    found = _FOLDER.search(text)
-    return (found[1] or found[2]).strip() if found is not None else None
+def working_folder(text: str) -> str | None:
+    """Return the working folder in the client's description of the environment."""
+    match = _CWD.search(text)
+    return (match[1] or match[2]).strip() if match is not None else None

@@ -1,103 +1,104 @@
-"""What Codex's events say of a turn."""
+"""The handlers of Codex's events."""
 
 from collections.abc import Callable
 
-from turnetl.formats.base import SourceSpan
 from turnetl.formats.codex import authorship
-from turnetl.formats.codex.assistant_text import EVENT
-from turnetl.formats.codex.conversation import Conversation
-from turnetl.formats.codex.rows import Item, Row, shows_image, texts
-from turnetl.formats.codex.sessions import instant
+from turnetl.formats.codex.assistant_text import TextSource
+from turnetl.formats.codex.conversation import CodexConversation
+from turnetl.formats.codex.rows import CodexEntry, CodexItem, has_image, texts
+from turnetl.formats.codex.sessions import parse_epoch
 from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason
+from turnetl.skip_reasons import SkipReason, Verdict
 
-Taker = Callable[[Conversation, Row, Item, SourceSpan], SkipReason | None]
+Handler = Callable[[CodexConversation, CodexEntry], Verdict]
 
 
-def user_message(talk: Conversation, row: Row, event: Item, place: SourceSpan) -> SkipReason | None:
-    """Take a prompt; what the program itself said is none."""
+def handle_user_message(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+    """Open a turn at a prompt; skip text that the client wrote."""
+    event = entry.item
     text = event.message or ""
-    if reason := authorship.machine(text, event.kind):
+    if reason := authorship.skip_reason(text, event.kind):
         return reason
-    return talk.prompt(row, text, place, image=bool(event.images or event.local_images))
+    image = bool(event.images or event.local_images)
+    return conversation.open_turn(entry, text, has_image=image)
 
 
-def user_item(talk: Conversation, row: Row, event: Item, place: SourceSpan) -> SkipReason | None:
-    """Take a prompt as the newest versions write it."""
+def handle_user_item(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+    """Open a turn at a prompt in the form of the newest versions."""
+    event = entry.item
     content = event.item.content if event.item is not None else None
     text = "\n\n".join(texts(content))
-    if reason := authorship.machine(text):
+    if reason := authorship.skip_reason(text):
         return reason
-    return talk.prompt(row, text, place, image=shows_image(content), turn_id=event.turn_id)
+    image = has_image(content)
+    return conversation.open_turn(entry, text, has_image=image, turn_id=event.turn_id)
 
 
-def _agent_message(
-    talk: Conversation, row: Row, event: Item, place: SourceSpan
-) -> SkipReason | None:
-    return talk.answer(row, event.message or "", EVENT, place)
+def _agent_message(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+    return conversation.add_text(entry, entry.item.message or "", TextSource.EVENT)
 
 
-def _item_completed(
-    talk: Conversation, row: Row, event: Item, place: SourceSpan
-) -> SkipReason | None:
-    item = event.item or Item()
+def _item_completed(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+    item = entry.item.item or CodexItem()
     if item.type == "AgentMessage":
-        return talk.answer(row, "\n\n".join(texts(item.content)), EVENT, place)
+        return conversation.add_text(entry, "\n\n".join(texts(item.content)), TextSource.EVENT)
     if item.type == "Plan" and item.text:
-        return talk.beside(row, item.text, place)
-    return talk.call_ended(row, item, place)
+        return conversation.add_supplement(entry, item.text)
+    return conversation.complete_call(entry._replace(item=item))
 
 
-def _reviewed(talk: Conversation, row: Row, event: Item, place: SourceSpan) -> SkipReason | None:
-    review = event.review_output
-    found = [] if review is None else review.findings or []
-    explained = "" if review is None else review.overall_explanation or ""
-    parts = [explained, *(str(one.get("body") or one.get("title") or "") for one in found)]
-    taken = [talk.beside(row, part, place) for part in parts if part.strip()]
-    return taken[0] if taken else SkipReason.EVENT
+def _review_ended(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+    review = entry.item.review_output
+    findings = [] if review is None else review.findings or []
+    explanation = "" if review is None else review.overall_explanation or ""
+    parts = [explanation, *(str(each.get("body") or each.get("title") or "") for each in findings)]
+    verdicts = [conversation.add_supplement(entry, part) for part in parts if part.strip()]
+    return verdicts[0] if verdicts else SkipReason.EVENT
 
 
-def _began(talk: Conversation, _row: Row, event: Item, _place: SourceSpan) -> SkipReason | None:
-    talk.task.begin(event.turn_id)
-    if talk.fresh is not None:
-        talk.name(talk.task.turn_id)
+def _task_started(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+    conversation.task.start(entry.item.turn_id)
+    if conversation.has_new_turn:
+        conversation.identify(conversation.task.turn_id)
     return SkipReason.TASK
 
 
-def _ended(talk: Conversation, row: Row, event: Item, place: SourceSpan) -> SkipReason | None:
-    talk.task.end()
-    turn = talk.turn
+def _task_ended(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+    conversation.task.end()
+    turn, event = conversation.turn, entry.item
     if turn is None:
         return SkipReason.PREAMBLE
     aborted = event.type == "turn_aborted" and event.reason != "review_ended"
     failed = aborted or event.error is not None
     turn.closed_by = ClosedBy.INTERRUPTED if failed else ClosedBy.SESSION_END
-    talk.touch(row, place)
-    turn.ended_at = talk.time(row) or instant(event.completed_at) or turn.ended_at
+    conversation.extend(entry)
+    completed = parse_epoch(event.completed_at)
+    turn.ended_at = conversation.time(entry.row) or completed or turn.ended_at
     return None
 
 
-def _tokens(talk: Conversation, _row: Row, event: Item, _place: SourceSpan) -> SkipReason | None:
-    """Count a request once: its report comes again whenever the limits change."""
-    last = event.info.last_token_usage if event.info is not None else None
-    total = event.info.total_token_usage if event.info is not None else None
-    if last is None or talk.billed_already(total):
+def _token_count(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+    """Add the usage of a request once: the event is repeated whenever the rate limits change."""
+    info = entry.item.info
+    last = info.last_token_usage if info is not None else None
+    total = info.total_token_usage if info is not None else None
+    if last is None or conversation.is_known_total(total):
         return SkipReason.TOKEN_USAGE
-    return talk.bill(None, last)
+    return conversation.add_usage(None, last)
 
 
-EVENTS: dict[str, Taker] = {
-    "user_message": user_message,
+EVENTS: dict[str, Handler] = {
+    "user_message": handle_user_message,
     "agent_message": _agent_message,
     "item_completed": _item_completed,
-    "exited_review_mode": _reviewed,
-    "task_started": _began,
-    "turn_started": _began,
-    "task_complete": _ended,
-    "turn_complete": _ended,
-    "turn_aborted": _ended,
-    "exec_command_end": Conversation.call_ended,
-    "mcp_tool_call_end": Conversation.call_ended,
-    "patch_apply_end": Conversation.call_ended,
-    "token_count": _tokens,
+    "exited_review_mode": _review_ended,
+    "task_started": _task_started,
+    "turn_started": _task_started,
+    "task_complete": _task_ended,
+    "turn_complete": _task_ended,
+    "turn_aborted": _task_ended,
+    "exec_command_end": CodexConversation.complete_call,
+    "mcp_tool_call_end": CodexConversation.complete_call,
+    "patch_apply_end": CodexConversation.complete_call,
+    "token_count": _token_count,
 }

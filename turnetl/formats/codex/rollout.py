@@ -1,7 +1,7 @@
-"""Codex's rollouts: session JSONL of all versions, in the envelope or bare.
+"""The format of Codex rollouts: session JSONL of all versions, with or without the envelope.
 
-A turn starts at an event that says what a person wrote and runs to the next one. Rollouts without
-such events are told by the words themselves.
+A turn starts at an event with a prompt and ends before the next one. In rollouts without such
+events, prompts are recognised by their text.
 """
 
 from collections.abc import Mapping
@@ -9,17 +9,18 @@ from typing import Any
 
 from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.codex.rows import ROWS
-from turnetl.formats.codex.turns import Prompts, Reader
+from turnetl.formats.codex.turns import CodexReader, PromptSource
 from turnetl.formats.kit.jsonl import read_lines
 
-_TYPED = ("response_item", "event_msg")
-_ABOUT = {
+_WITH_TYPE = ("response_item", "event_msg")
+_KEYS = {
     "session_meta": ("id", "cwd", "cli_version", "originator"),
     "turn_context": ("cwd", "model", "approval_policy"),
     "compacted": ("message", "replacement_history"),
 }
+"""Keys of the payload, by the row's type; one of them suffices."""
 _STATE = {"record_type"}
-_NAMED = {"id", "timestamp"}
+_HEADER = {"id", "timestamp"}
 
 
 class Codex:
@@ -28,21 +29,21 @@ class Codex:
     version = 2
 
     def sniff(self, probe: Probe) -> bool:
-        """Know the archive by the first row that is one of Codex's, or by how it begins."""
+        """Recognise the archive by its header, or by any row that only Codex writes."""
         return _is_header(probe.first) or any(map(_is_row, probe.rows))
 
     def read(self, data: bytes) -> ParsedArchive:
-        reader = Reader(Prompts.of(data))
-        read_lines(data, ROWS, reader.take, reader.counts)
-        return reader.reading()
+        reader = CodexReader(PromptSource.of(data))
+        read_lines(data, ROWS, reader.read, reader.counts)
+        return reader.finish()
 
 
 def _is_header(row: Mapping[str, Any]) -> bool:
-    """Say whether a row is what stood before bare items."""
-    named = isinstance(row.get("id"), str) and isinstance(row.get("timestamp"), str)
-    if not named or "type" in row:
+    """Return whether a row is the header of a rollout without the envelope."""
+    has_ids = isinstance(row.get("id"), str) and isinstance(row.get("timestamp"), str)
+    if not has_ids or "type" in row:
         return False
-    return "instructions" in row or "git" in row or set(row) == _NAMED
+    return "instructions" in row or "git" in row or set(row) == _HEADER
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:
@@ -53,6 +54,6 @@ def _is_envelope(row: Mapping[str, Any]) -> bool:
     kind, payload = row.get("type"), row.get("payload")
     if not isinstance(kind, str) or not isinstance(payload, dict):
         return False
-    if kind in _TYPED:
+    if kind in _WITH_TYPE:
         return isinstance(payload.get("type"), str)
-    return any(name in payload for name in _ABOUT.get(kind, ()))
+    return any(key in payload for key in _KEYS.get(kind, ()))

@@ -1,58 +1,53 @@
-"""The rows of a Codex rollout: only the fields that are used.
+"""The rows of a Codex rollout, with only the fields that are used.
 
-An item stands in the envelope `{timestamp, type, payload}`, or bare on its line as the versions
-before September 2025 wrote it. Types vary; a field of another type than these counts as missing.
+An item is in the envelope `{timestamp, type, payload}`, or is a line of its own in versions before
+September 2025. Types vary. A field of another type counts as missing.
 """
 
-from typing import Annotated, Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from turnetl.formats.kit.row_decoder import RowDecoder
+from turnetl.formats.kit.spans import SourceSpan
+from turnetl.formats.kit.usage import TokenUsage
 
-_Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
 
-
-class Part(msgspec.Struct):
-    """One piece of a message: input_text, output_text, input_image ..."""
+class CodexPart(msgspec.Struct):
+    """One part of a message: input_text, output_text, input_image ..."""
 
     type: str | None = None
     text: str | None = None
 
 
-class Usage(msgspec.Struct):
-    input_tokens: _Tokens | None = None
-    output_tokens: _Tokens | None = None
+class CodexTokenInfo(msgspec.Struct):
+    total_token_usage: TokenUsage | None = None
+    last_token_usage: TokenUsage | None = None
 
 
-class Info(msgspec.Struct):
-    total_token_usage: Usage | None = None
-    last_token_usage: Usage | None = None
-
-
-class Git(msgspec.Struct):
+class CodexGit(msgspec.Struct):
     branch: str | None = None
 
 
-class Review(msgspec.Struct):
+class CodexReview(msgspec.Struct):
     overall_explanation: str | None = None
     findings: list[dict[str, Any]] | None = None
 
 
-class Item(msgspec.Struct):
-    """A payload. Each kind fills only a few of these."""
+class CodexItem(msgspec.Struct):
+    """A payload. Each type has only a few of these fields."""
 
     type: str | None = None
     id: str | None = None
-    # What was said, and by whom.
+    # Messages.
     role: str | None = None
-    content: str | list[str | Part] | None = None
+    content: str | list[str | CodexPart] | None = None
     message: str | None = None
     text: str | None = None
     kind: str | None = None
     images: Any = None
     local_images: Any = None
-    # Calls and what came of them.
+    # Tool calls and results.
     name: str | None = None
     arguments: Any = None
     input: Any = None
@@ -66,11 +61,11 @@ class Item(msgspec.Struct):
     success: bool | None = None
     status: Any = None
     result: Any = None
-    # The session and its tasks.
+    # Sessions and tasks.
     timestamp: str | None = None
     instructions: Any = None
     cwd: str | None = None
-    git: Git | None = None
+    git: CodexGit | None = None
     cli_version: str | None = None
     model: str | None = None
     source: Any = None
@@ -81,33 +76,41 @@ class Item(msgspec.Struct):
     completed_at: Any = None
     reason: str | None = None
     error: Any = None
-    info: Info | None = None
+    info: CodexTokenInfo | None = None
     response_id: str | None = None
-    usage: Usage | None = None
-    review_output: Review | None = None
-    item: "Item | None" = None
+    usage: TokenUsage | None = None
+    review_output: CodexReview | None = None
+    item: "CodexItem | None" = None
 
 
-class Row(Item):
-    """A line: an envelope, or a bare item."""
+class CodexRow(CodexItem):
+    """A line: an envelope, or an item without one."""
 
-    payload: Item | None = None
+    payload: CodexItem | None = None
     record_type: str | None = None
 
 
-ROWS = RowDecoder(Row)
+ROWS = RowDecoder(CodexRow)
 
 
-def texts(content: str | list[str | Part] | None) -> list[str]:
+class CodexEntry(NamedTuple):
+    """A row with its item, which is its payload or the row itself, and its span."""
+
+    row: CodexRow
+    item: CodexItem
+    span: SourceSpan
+
+
+def texts(content: str | list[str | CodexPart] | None) -> list[str]:
     """Return the texts of a message, in order."""
     if content is None or isinstance(content, str):
         return [content] if content else []
-    pieces = (piece if isinstance(piece, str) else piece.text for piece in content)
-    return [text for text in pieces if text]
+    parts = (part if isinstance(part, str) else part.text for part in content)
+    return [text for text in parts if text]
 
 
-def shows_image(content: str | list[str | Part] | None) -> bool:
-    """Say whether a message holds an image."""
+def has_image(content: str | list[str | CodexPart] | None) -> bool:
+    """Return whether a message has an image."""
     parts = content if isinstance(content, list) else []
-    kinds = (part.type or "" for part in parts if isinstance(part, Part))
+    kinds = (part.type or "" for part in parts if isinstance(part, CodexPart))
     return any("image" in kind for kind in kinds)

@@ -1,4 +1,4 @@
-"""The task that Codex works on: which prompts came before it, and which in its midst."""
+"""The task that Codex works on, and whether a prompt starts it or steers it."""
 
 from dataclasses import dataclass
 
@@ -6,26 +6,26 @@ from turnetl.formats.codex.sessions import is_unique
 
 
 @dataclass(slots=True)
-class Task:
-    """Follows the events that begin and end tasks; old versions write none."""
+class CodexTask:
+    """Follows the events at the start and the end of tasks. Old versions write none."""
 
     turn_id: str | None = None
-    _runs: bool = False
-    _heard: bool = False
+    _is_running: bool = False
+    _has_prompt: bool = False
     """Whether the task has its prompt: the next one steers it."""
 
-    def begin(self, turn_id: str | None) -> None:
-        """Begin a task. The one before may have ended without a word."""
-        self._heard = self._heard and not self._runs
-        self._runs = True
+    def start(self, turn_id: str | None) -> None:
+        """Start a task. The previous one may have no event at its end."""
+        self._has_prompt = self._has_prompt and not self._is_running
+        self._is_running = True
         self.turn_id = turn_id if is_unique(turn_id) else None
 
     def end(self) -> None:
-        self._runs = self._heard = False
+        self._is_running = self._has_prompt = False
         self.turn_id = None
 
-    def hear(self) -> bool:
-        """Take a prompt; say whether it steers the task that runs."""
-        steers = self._runs and self._heard
-        self._heard = True
-        return steers
+    def add_prompt(self) -> bool:
+        """Add a prompt; return whether it steers the running task."""
+        is_steering = self._is_running and self._has_prompt
+        self._has_prompt = True
+        return is_steering

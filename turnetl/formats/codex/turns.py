@@ -1,134 +1,141 @@
-"""The rows of one Codex rollout, in file order: whose they are and what they say of a turn."""
+"""The reader of one Codex rollout: it passes the content of each row to the conversation."""
 
 from dataclasses import dataclass, field
 from enum import Enum
 
 from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan, parse_time
 from turnetl.formats.codex import authorship, events, tools
-from turnetl.formats.codex.assistant_text import ITEM
-from turnetl.formats.codex.conversation import Conversation
-from turnetl.formats.codex.rows import Item, Row, shows_image, texts
-from turnetl.formats.kit.session_ids import assign_session_ids
-from turnetl.skip_reasons import SkipReason
+from turnetl.formats.codex.assistant_text import TextSource
+from turnetl.formats.codex.conversation import CodexConversation
+from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow, has_image, texts
+from turnetl.skip_reasons import SkipReason, Verdict
+
+_UNREAD_ITEMS = {"reasoning": SkipReason.REASONING, "": SkipReason.STATE}
 
 
-class Prompts(Enum):
-    """What tells a person's words from those that the program puts beside them."""
+class PromptSource(Enum):
+    """The rows that hold the prompts, by the bytes that show that an archive has such rows."""
 
     EVENTS = b'"user_message"'
     ITEMS = b'"UserMessage"'
     MESSAGES = b""
-    """Nothing but the words themselves."""
+    """Messages of role user, which also hold text of the client."""
 
     @classmethod
-    def of(cls, data: bytes) -> "Prompts":
-        """Return the surest of the signs that an archive has."""
-        return next(sign for sign in cls if sign.value in data)
+    def of(cls, data: bytes) -> "PromptSource":
+        """Return the most reliable source that an archive has."""
+        return next(source for source in cls if source.value in data)
 
 
 @dataclass(slots=True)
-class Reader:
-    """Walks the rows in file order."""
+class CodexReader:
+    """Reads the rows in file order."""
 
-    prompts: Prompts
-    talk: Conversation = field(default_factory=Conversation)
+    prompts: PromptSource
+    conversation: CodexConversation = field(default_factory=CodexConversation)
 
     @property
     def counts(self) -> ParseCounts:
-        return self.talk.counts
+        return self.conversation.builder.counts
 
-    def take(self, row: Row, place: SourceSpan) -> SkipReason | None:
-        """Take what the row holds; return the reason if that is nothing for a turn."""
-        item = row if row.payload is None else row.payload
+    def read(self, row: CodexRow, span: SourceSpan) -> Verdict:
+        """Read a row; return the reason if it added nothing to a turn."""
+        entry = CodexEntry(row, row if row.payload is None else row.payload, span)
+        sessions = self.conversation.sessions
         if _is_session(row):
-            return self._session(item)
-        if self.talk.sessions.is_subagent:
-            return self._sidechain(item)
-        if self.talk.sessions.replaying:
-            self.talk.sessions.pass_time(parse_time(row.timestamp))
+            return self._read_session(entry.item)
+        if sessions.is_subagent:
+            return self._read_sidechain(entry.item)
+        if sessions.replaying:
+            sessions.pass_time(parse_time(row.timestamp))
         if row.type == "event_msg":
-            return self._event(row, item, place)
+            return self._read_event(entry)
         if row.type == "response_item" or row.payload is None:
-            return self._item(row, item, place)
-        return self._around(row, item, place)
+            return self._read_item(entry)
+        return self._read_context(entry)
 
-    def reading(self) -> ParsedArchive:
-        self.talk.finish()
-        self.counts.turns = len(self.talk.turns)
-        assign_session_ids(self.talk.turns, self.talk.sessions.own)
-        return ParsedArchive(self.talk.turns, self.counts, self.talk.cwd)
+    def finish(self) -> ParsedArchive:
+        conversation = self.conversation
+        conversation.finish()
+        return conversation.builder.finish(conversation.sessions.own, conversation.cwd)
 
-    def _session(self, meta: Item) -> SkipReason:
-        self.talk.sessions.enter(meta)
-        self.talk.see(meta)
-        if self.talk.sessions.is_subagent:
+    def _read_session(self, meta: CodexItem) -> SkipReason:
+        self.conversation.sessions.enter(meta)
+        self.conversation.update_metadata(meta)
+        if self.conversation.sessions.is_subagent:
             self.counts.sidechain_rows += 1
             return SkipReason.SIDECHAIN
         return SkipReason.SESSION_METADATA
 
-    def _sidechain(self, item: Item) -> SkipReason:
-        """Count a row of a subagent's own session: nobody but another agent speaks in it."""
+    def _read_sidechain(self, item: CodexItem) -> SkipReason:
+        """Count a row of a subagent's own session: its prompts come from another agent."""
         self.counts.sidechain_rows += 1
         self.counts.tool_calls += tools.is_call(item.type or "")
         return SkipReason.SIDECHAIN
 
-    def _around(self, row: Row, item: Item, place: SourceSpan) -> SkipReason | None:
+    def _read_context(self, entry: CodexEntry) -> Verdict:
+        row, item = entry.row, entry.item
         if row.type == "token_usage_record" and item.usage is not None:
-            return self.talk.bill(item.response_id, item.usage)
+            return self.conversation.add_usage(item.response_id, item.usage)
         if row.type != "turn_context":
-            return SkipReason.COMPACTION if row.type == "compacted" else SkipReason.CONTEXT
-        self.talk.see(item)
-        if self.talk.fresh is None:
+            is_compaction = row.type == "compacted"
+            return SkipReason.COMPACTION if is_compaction else SkipReason.CONTEXT
+        self.conversation.update_metadata(item)
+        if not self.conversation.has_new_turn:
             return SkipReason.CONTEXT
-        self.talk.name(item.turn_id)
-        return self.talk.touch(row, place)
+        self.conversation.identify(item.turn_id)
+        return self.conversation.extend(entry)
 
-    def _event(self, row: Row, event: Item, place: SourceSpan) -> SkipReason | None:
-        written = event.item is not None and event.item.type == "UserMessage"
-        if written and self.prompts is Prompts.ITEMS:
-            return events.user_item(self.talk, row, event, place)
-        taker = events.EVENTS.get(event.type or "")
-        return taker(self.talk, row, event, place) if taker is not None else SkipReason.EVENT
+    def _read_event(self, entry: CodexEntry) -> Verdict:
+        event = entry.item
+        is_prompt = event.item is not None and event.item.type == "UserMessage"
+        if is_prompt and self.prompts is PromptSource.ITEMS:
+            return events.handle_user_item(self.conversation, entry)
+        handle = events.EVENTS.get(event.type or "")
+        return handle(self.conversation, entry) if handle is not None else SkipReason.EVENT
 
-    def _item(self, row: Row, item: Item, place: SourceSpan) -> SkipReason | None:
+    def _read_item(self, entry: CodexEntry) -> Verdict:
+        row, item = entry.row, entry.item
         kind = item.type or ""
         if row.payload is None and row.timestamp is None:
-            self.talk.date(row)
+            self.conversation.add_item_time(row)
         if kind == "message" or (not kind and item.role is not None):
-            return self._message(row, item, place)
+            return self._read_message(entry)
         if tools.is_call(kind):
-            return self.talk.call(row, item, place)
-        if tools.is_outcome(kind):
-            return self.talk.result(row, item, place)
-        return {"reasoning": SkipReason.REASONING, "": SkipReason.STATE}.get(kind, SkipReason.OTHER)
+            return self.conversation.add_call(entry)
+        if tools.is_result(kind):
+            return self.conversation.add_result(entry)
+        return _UNREAD_ITEMS.get(kind, SkipReason.OTHER)
 
-    def _message(self, row: Row, item: Item, place: SourceSpan) -> SkipReason | None:
-        found = [text for text in texts(item.content) if not authorship.is_image_tag(text)]
+    def _read_message(self, entry: CodexEntry) -> Verdict:
+        item = entry.item
+        parts = [text for text in texts(item.content) if not authorship.is_image_tag(text)]
         if item.role == "assistant":
-            return self.talk.answer(row, "\n\n".join(found), ITEM, place)
+            return self.conversation.add_text(entry, "\n\n".join(parts), TextSource.ITEM)
         if item.role != "user":
             return SkipReason.SYSTEM
-        self._look_around(found)
-        injected = [word for word in map(authorship.machine, found) if word is not None]
-        # A bare row is older than all events: it stands for itself though the rest has them.
-        told = row.payload is not None and self.prompts is not Prompts.MESSAGES
-        if told or (injected and len(injected) == len(found)):
+        reasons = [authorship.skip_reason(part) for part in parts]
+        self._read_working_folder(dict(zip(parts, reasons, strict=True)))
+        injected = [reason for reason in reasons if reason is not None]
+        # A row without the envelope is older than all events: no event repeats it.
+        has_event = entry.row.payload is not None and self.prompts is not PromptSource.MESSAGES
+        if has_event or (injected and len(injected) == len(parts)):
             return injected[0] if injected else SkipReason.DUPLICATE
-        human = [text for text in found if text.strip() and authorship.machine(text) is None]
-        return self.talk.prompt(row, "\n\n".join(human), place, image=shows_image(item.content))
+        by_user = (part for part, reason in zip(parts, reasons, strict=True) if reason is None)
+        text, image = "\n\n".join(filter(str.strip, by_user)), has_image(item.content)
+        return self.conversation.open_turn(entry, text, has_image=image)
 
-    def _look_around(self, found: list[str]) -> None:
-        """Learn the folder from what the model is told, where nothing else tells it."""
-        if self.talk.known.cwd is None:
-            told = (
-                authorship.folder(text)
-                for text in found
-                if authorship.machine(text) == SkipReason.ENVIRONMENT
-            )
-            self.talk.see(Item(cwd=next((folder for folder in told if folder), None)))
+    def _read_working_folder(self, reasons: dict[str, SkipReason | None]) -> None:
+        """Read the working folder from the client's text, if no other row named it."""
+        if self.conversation.metadata.cwd is not None:
+            return
+        texts = (text for text, reason in reasons.items() if reason is SkipReason.ENVIRONMENT)
+        folders = map(authorship.working_folder, texts)
+        cwd = next((folder for folder in folders if folder), None)
+        self.conversation.update_metadata(CodexItem(cwd=cwd))
 
 
-def _is_session(row: Row) -> bool:
+def _is_session(row: CodexRow) -> bool:
     if row.payload is not None:
         return row.type == "session_meta"
     return row.type is None and row.id is not None and row.role is None

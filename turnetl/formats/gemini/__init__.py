@@ -1,4 +1,4 @@
-"""Gemini CLI: its sessions on disk, old and new, and what it prints with `stream-json`."""
+"""Gemini CLI: session files, old and new, and the output of `--output-format stream-json`."""
 
 from turnetl.formats.gemini.chats import GeminiJson, GeminiJsonl
 from turnetl.formats.gemini.stream import GeminiStream

@@ -1,20 +1,19 @@
-"""Whose words are these? What stands under role user in Gemini CLI, a person's or a machine's.
+"""Recognition of text under Gemini CLI's user role that the client wrote and not the user.
 
-The signs are those that Gemini CLI 0.5 to 0.60 writes. Older releases join the pieces of a message
-without anything between, newer ones keep them: both are looked at as one text here.
+The patterns are those of Gemini CLI 0.5 to 0.60. Older releases join the parts of a message without
+a separator, newer ones keep them. Here both are examined as one text.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from turnetl.formats.gemini.rows import Content, Row, parts_of, texts_of
+from turnetl.formats.gemini.rows import Content, GeminiRow, parts_of, texts_of
+from turnetl.formats.kit.row_decoder import decode_text
 from turnetl.skip_reasons import SkipReason
 
-_NUDGE = "System: Please continue."
-_MACHINE = (
+_CONTINUE = "System: Please continue."
+_PREFIX_REASONS = (
     ("System: Potential loop detected.", SkipReason.AUTO_PROMPT),
     ("<session_context>", SkipReason.CONTEXT),
     ("<hook_context>", SkipReason.CONTEXT),
@@ -28,15 +27,15 @@ _MACHINE = (
     ("<state_snapshot>", SkipReason.COMPACTION),
     ("[Function Response: ", SkipReason.TOOL_RESULT),
 )
-_SIGNS = tuple(sign for sign, _ in _MACHINE)
+_PREFIXES = tuple(prefix for prefix, _ in _PREFIX_REASONS)
 _SCRATCHPAD, _SNAPSHOT = "<scratchpad>", "<state_snapshot>"
-_BEFORE = re.compile(
+_LEADING = re.compile(
     r"\s*(?:<(session_context|hook_context)>.*?</\1>"
     r"|Here is (?:the user's editor context as|a summary of changes in the user's editor context)"
     r"[^\n]*\n```json\n.*?\n```(?=\s|$))\s*",
     re.DOTALL,
 )
-_BEHIND = (("<hook_context>", "</hook_context>"), ("<system_note>", "</system_note>"))
+_TRAILING = (("<hook_context>", "</hook_context>"), ("<system_note>", "</system_note>"))
 _FILES = re.compile(r"--- Content from referenced (?:files|context) ---")
 _FILES_END = "--- End of content ---"
 _HINT = re.compile(
@@ -50,7 +49,7 @@ _WORKSPACE = re.compile(
     r"\*\*Workspace Directories:\*\*\s*\n\s*- ([^\n]+)"
     r"|working in (?:the directory|the following directories):\s*(?:- )?([^\n]+)"
 )
-_ACCOUNTS = ("<session_context>", "This is the Gemini CLI.", "- **Workspace Directories:**")
+_DESCRIPTIONS = ("<session_context>", "This is the Gemini CLI.", "- **Workspace Directories:**")
 _CANNED = (
     "Got it. Thanks for the context!",
     "Got it. Thanks for the additional context!",
@@ -64,7 +63,7 @@ _REJECTED = re.compile(
 _IMAGE = "[image]"
 
 
-def prompt(row: Row) -> tuple[str, SkipReason]:
+def prompt(row: GeminiRow) -> tuple[str, SkipReason]:
     """Return the text that the user wrote; if it is empty, the reason why the row is no prompt."""
     text, reason = written(row.content)
     if not text:
@@ -77,60 +76,60 @@ def prompt(row: Row) -> tuple[str, SkipReason]:
 def written(content: Content) -> tuple[str, SkipReason]:
     """Return a message's text without the context around it, and the reason if it is empty."""
     reasons: list[SkipReason] = []
-    human: list[str] = []
+    texts: list[str] = []
     for text in texts_of(content):
-        if (reason := machine(text.strip())) is not None:
+        if (reason := skip_reason(text.strip())) is not None:
             reasons.append(reason)
         else:
-            human.append(text)
-    text = without_context("".join(human)).strip()
-    if (reason := machine(text)) is not None:
+            texts.append(text)
+    text = without_context("".join(texts)).strip()
+    if (reason := skip_reason(text)) is not None:
         return "", reason
     return text or _placeholder(content), next(iter(reasons), SkipReason.NO_TEXT)
 
 
-def machine(text: str) -> SkipReason | None:
-    """Return in a word what machine wrote these words, or None if a person did."""
-    if text == _NUDGE:
+def skip_reason(text: str) -> SkipReason | None:
+    """Return why a text is not the user's, or None if the user wrote it."""
+    if text == _CONTINUE:
         return SkipReason.AUTO_PROMPT
     if text.startswith(_SCRATCHPAD) and _SNAPSHOT in text:
         return SkipReason.COMPACTION
-    if not text.startswith(_SIGNS):
+    if not text.startswith(_PREFIXES):
         return None
-    reason = next(word for sign, word in _MACHINE if text.startswith(sign))
-    if reason == SkipReason.CONTEXT and without_context(text).strip() not in ("", text):
+    reason = next(reason for prefix, reason in _PREFIX_REASONS if text.startswith(prefix))
+    if reason is SkipReason.CONTEXT and without_context(text).strip() not in ("", text):
         return None
     return reason
 
 
 def without_context(text: str) -> str:
-    """Return the text without the blocks before and behind it, and the files it refers to."""
-    while (block := _BEFORE.match(text)) is not None:
+    """Return the text without the blocks before and after it, and without referenced files."""
+    while (block := _LEADING.match(text)) is not None:
         text = text[block.end() :]
     if (files := _FILES.search(text)) is not None:
-        text = text[: files.start()] + _behind_files(text[files.end() :])
+        text = text[: files.start()] + _after_files(text[files.end() :])
     while (start := _last_block(text.rstrip())) is not None:
         text = text[:start]
     return text
 
 
 def steering(content: Content) -> list[str]:
-    """Return what was typed while the agent worked and given to it with a tool's outcome."""
-    found = (match for text in texts_of(content) for match in _HINT.finditer(text))
-    return [hint for match in found if (hint := (match[1] or match[2] or "").strip())]
+    """Return texts that the user typed while the agent worked, sent with a tool's result."""
+    hints = (match for text in texts_of(content) for match in _HINT.finditer(text))
+    return [text for hint in hints if (text := (hint[1] or hint[2] or "").strip())]
 
 
-def answer(tool: str | None, arguments: object, outcome: str) -> str | None:
-    """Return what a person said by way of a tool's outcome, or None if nothing was said."""
+def user_answer(tool: str | None, arguments: object, result: str) -> str | None:
+    """Return what the user answered through a tool's result, or None if there is no answer."""
     if tool == "ask_user":
-        return _answers(arguments, outcome)
-    if tool == "exit_plan_mode" and (rejected := _REJECTED.match(outcome)):
+        return _answers(arguments, result)
+    if tool == "exit_plan_mode" and (rejected := _REJECTED.match(result)):
         return rejected[1].strip() or None
     return None
 
 
 def is_command(text: str) -> bool:
-    """Say whether this may be a command that calls no model: only an answer tells."""
+    """Return whether this may be a local command, which calls no model: only an answer shows it."""
     return _COMMAND.match(text) is not None
 
 
@@ -139,23 +138,23 @@ def is_leaving(text: str) -> bool:
 
 
 def is_canned(text: str) -> bool:
-    """Say whether the client put these words into the model's mouth."""
+    """Return whether the client wrote this text under the model's role."""
     return text.strip() in _CANNED
 
 
-def is_interrupt(row: Row) -> bool:
-    """Say whether a notice tells that the turn was broken off."""
+def is_interrupt(row: GeminiRow) -> bool:
+    """Return whether a notice reports that the turn was interrupted."""
     text = "".join(texts_of(row.content)).strip()
     return text.startswith(_API_ERROR) if row.type == "error" else text in _CANCELLED
 
 
-def workspace(row: Row) -> str | None:
-    """Return the first folder that the client's own account of the workspace names."""
+def working_folder(row: GeminiRow) -> str | None:
+    """Return the first folder in the client's description of the workspace."""
     for text in texts_of(row.content):
-        if not text.lstrip().startswith(_ACCOUNTS):
+        if not text.lstrip().startswith(_DESCRIPTIONS):
             continue
-        if (found := _WORKSPACE.search(text)) is not None:
-            return (found[1] or found[2]).strip()
+        if (match := _WORKSPACE.search(text)) is not None:
+            return (match[1] or match[2]).strip()
     return None
 
 
@@ -164,48 +163,41 @@ def _placeholder(content: Content) -> str:
     return _IMAGE if any(part.inline_data or part.file_data for part in parts) else ""
 
 
-def _behind_files(text: str) -> str:
-    """Return what stands behind the last of the files that a prompt refers to."""
+def _after_files(text: str) -> str:
+    """Return the text after the last of the files that a prompt refers to."""
     _, end, rest = text.rpartition(_FILES_END)
     return rest if end and _FILES.search(rest) is None else ""
 
 
 def _last_block(text: str) -> int | None:
-    """Return where the block starts that the text ends with."""
-    for start, end in _BEHIND:
+    """Return the start of the block at the end of the text, or None if there is none."""
+    for start, end in _TRAILING:
         if text.endswith(end) and (at := text.rfind(start)) >= 0:
             return at
     return None
 
 
-def _answers(arguments: object, outcome: str) -> str | None:
+def _answers(arguments: object, result: str) -> str | None:
     """Return each question with its answer: `"Which one?"="The first", ...`."""
-    given = _mapping(_decoded(outcome), "answers")
+    answers = _mapping(decode_text(result, None), "answers")
     questions = arguments.get("questions") if isinstance(arguments, dict) else None
     pairs = [
-        f'"{_question(questions, place)}"="{said}"'
-        for place, said in given.items()
-        if isinstance(said, str) and said.strip()
+        f'"{_question(questions, index)}"="{answer}"'
+        for index, answer in answers.items()
+        if isinstance(answer, str) and answer.strip()
     ]
     return ", ".join(pairs) or None
 
 
-def _decoded(text: str) -> object:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return None
-
-
 def _mapping(value: object, key: str) -> Mapping[str, Any]:
-    inner = value.get(key) if isinstance(value, dict) else None
-    return inner if isinstance(inner, dict) else {}
+    nested = value.get(key) if isinstance(value, dict) else None
+    return nested if isinstance(nested, dict) else {}
 
 
-def _question(questions: object, place: str) -> str:
-    """Return the question that an answer's place, a number as text, points to."""
-    if isinstance(questions, list) and place in map(str, range(len(questions))):
-        question = questions[int(place)]
+def _question(questions: object, index: str) -> str:
+    """Return the question of an answer, which names it by its index as text."""
+    if isinstance(questions, list) and index in map(str, range(len(questions))):
+        question = questions[int(index)]
         if isinstance(question, dict) and isinstance(question.get("question"), str):
             return str(question["question"])
-    return place
+    return index

@@ -1,48 +1,49 @@
-"""The rows of Gemini CLI's sessions: only the fields that are used.
+"""The rows of Gemini CLI's sessions, with only the fields that are used.
 
-A document's messages, a line's message, and the lines that change what was written before are all
-read as one struct: which of them a row is shows in what it holds.
+A document's messages, messages on lines, and lines that change earlier messages are all decoded
+into one struct. The fields of a row show which of them it is.
 """
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
 from turnetl.formats.kit.row_decoder import RowDecoder
+from turnetl.formats.kit.usage import TokenPair
 
-SPOKEN = ("gemini", "model", "assistant")
-NOTICES = ("info", "warning", "error")
-KINDS = ("user", *SPOKEN, *NOTICES)
+MODEL_TYPES = ("gemini", "model", "assistant")
+NOTICE_TYPES = ("info", "warning", "error")
+MESSAGE_TYPES = ("user", *MODEL_TYPES, *NOTICE_TYPES)
 
 
-class Call(msgspec.Struct):
+class GeminiFunctionCall(msgspec.Struct):
     id: str | None = None
     name: str | None = None
     args: Any = None
 
 
-class Response(msgspec.Struct):
+class GeminiFunctionResponse(msgspec.Struct):
     id: str | None = None
     name: str | None = None
     response: Any = None
 
 
-class Part(msgspec.Struct, rename="camel"):
-    """A piece of a message, of one of these kinds."""
+class GeminiPart(msgspec.Struct, rename="camel"):
+    """A part of a message, of one of these kinds."""
 
     text: str | None = None
     thought: Any = None
-    function_call: Call | None = None
-    function_response: Response | None = None
+    function_call: GeminiFunctionCall | None = None
+    function_response: GeminiFunctionResponse | None = None
     inline_data: Any = None
     file_data: Any = None
 
 
-Content = str | list[str | Part] | Part | None
+Content = str | list[str | GeminiPart] | GeminiPart | None
 
 
-class ToolCall(msgspec.Struct, rename="camel"):
-    """A call with what came of it; `result` is what the model saw, `result_display` the person."""
+class GeminiToolCall(msgspec.Struct, rename="camel"):
+    """A call with its result: `result` is for the model, `result_display` for the user."""
 
     id: str | None = None
     name: str | None = None
@@ -54,29 +55,21 @@ class ToolCall(msgspec.Struct, rename="camel"):
     result_display: Any = None
 
 
-_Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
-
-
-class Tokens(msgspec.Struct):
-    input: _Tokens | None = None
-    output: _Tokens | None = None
-
-
-class Update(msgspec.Struct, rename="camel"):
-    """What a session knows about itself, and its messages if they were all written anew."""
+class SessionUpdate(msgspec.Struct, rename="camel"):
+    """Metadata of a session, and its messages if all of them were written again."""
 
     session_id: str | None = None
     kind: str | None = None
     directories: list[str] | None = None
-    messages: "list[Row] | None" = None
+    messages: "list[GeminiRow] | None" = None
 
 
-class Patch(msgspec.Struct, rename="camel"):
+class HistoryPatch(msgspec.Struct, rename="camel"):
     remove_ids: list[str] | None = None
 
 
-class Row(msgspec.Struct, rename="camel"):
-    """A message, or a session's head, or a change to either."""
+class GeminiRow(msgspec.Struct, rename="camel"):
+    """A message, or a session's header, or a change to either."""
 
     id: str | None = None
     type: str | None = None
@@ -84,41 +77,41 @@ class Row(msgspec.Struct, rename="camel"):
     content: Content = None
     parts: Content = None
     display_content: Content = None
-    tool_calls: list[ToolCall] | None = None
-    tokens: Tokens | None = None
+    tool_calls: list[GeminiToolCall] | None = None
+    tokens: TokenPair | None = None
     model: str | None = None
     session_id: str | None = None
     kind: str | None = None
     directories: list[str] | None = None
-    messages: "list[Row] | None" = None
-    update: Update | None = msgspec.field(default=None, name="$set")
-    patch: Patch | None = msgspec.field(default=None, name="$patch")
+    messages: "list[GeminiRow] | None" = None
+    update: SessionUpdate | None = msgspec.field(default=None, name="$set")
+    patch: HistoryPatch | None = msgspec.field(default=None, name="$patch")
     rewind_to: str | None = msgspec.field(default=None, name="$rewindTo")
 
 
-ROWS = RowDecoder(Row)
+ROWS = RowDecoder(GeminiRow)
 
 
-def parts_of(content: Content) -> list[Part]:
-    """Return the pieces of a message, whether it is a text, a piece, or a list of either."""
+def parts_of(content: Content) -> list[GeminiPart]:
+    """Return the parts of a message that is a text, a part, or a list of either."""
     if content is None or content == "":
         return []
-    pieces = content if isinstance(content, list) else [content]
-    return [Part(text=piece) if isinstance(piece, str) else piece for piece in pieces]
+    parts = content if isinstance(content, list) else [content]
+    return [GeminiPart(text=part) if isinstance(part, str) else part for part in parts]
 
 
 def texts_of(content: Content) -> list[str]:
-    """Return the texts of a message that are no thoughts; blank ones are left out."""
+    """Return the texts of a message, without reasoning and without blank texts."""
     if isinstance(content, str):
         return [content] if content.strip() else []
     texts = [part.text for part in parts_of(content) if part.text and not part.thought]
     return [text for text in texts if text.strip()]
 
 
-def calls_of(row: Row) -> list[ToolCall]:
-    """Return the calls of a message: those recorded, then those that only its pieces name."""
+def calls_of(row: GeminiRow) -> list[GeminiToolCall]:
+    """Return the calls of a message: those recorded, then those that only its parts name."""
     recorded = row.tool_calls or []
     ids = {call.id for call in recorded}
     named = [part.function_call for part in parts_of(row.content) if part.function_call]
-    others = [ToolCall(call.id, call.name, call.args) for call in named if call.id not in ids]
+    others = [GeminiToolCall(call.id, call.name, call.args) for call in named if call.id not in ids]
     return [*recorded, *others]

@@ -23,7 +23,7 @@ from turnetl.formats.kit.shallow_json import (
     shallow_object,
 )
 from turnetl.formats.kit.spans import SourceSpan
-from turnetl.skip_reasons import SkipReason
+from turnetl.skip_reasons import SkipReason, Verdict
 
 _LINES = 64
 """Lines that `is_document` examines."""
@@ -81,7 +81,7 @@ def read_elements(
     data: bytes,
     document: JsonDocument,
     decoder: RowDecoder[_Row],
-    handle: Callable[[_Row, SourceSpan], SkipReason | None],
+    handle: Callable[[_Row, SourceSpan], Verdict],
     counts: ParseCounts,
 ) -> None:
     """Pass every element to `handle`, and count every line of the archive under one reason.
@@ -113,7 +113,7 @@ def element_spans(data: bytes, document: JsonDocument) -> Iterator[tuple[SourceS
 def count_elements(
     data: bytes,
     document: JsonDocument,
-    verdicts: Iterable[tuple[SourceSpan, SkipReason | None]],
+    verdicts: Iterable[tuple[SourceSpan, Verdict]],
     counts: ParseCounts,
     *,
     between: SkipReason = SkipReason.ENVELOPE,

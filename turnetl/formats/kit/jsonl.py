@@ -10,7 +10,7 @@ from turnetl.formats.kit.documents import is_document, parse_document, read_elem
 from turnetl.formats.kit.lines import blank_bom, iter_lines
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.spans import SourceSpan
-from turnetl.skip_reasons import SkipReason
+from turnetl.skip_reasons import SkipReason, Verdict
 
 _HEAD = 4096
 """Bytes in which the first JSON value must start; leading blanks count."""
@@ -20,7 +20,7 @@ _Row = TypeVar("_Row", bound=msgspec.Struct)
 def read_lines(
     data: bytes,
     decoder: RowDecoder[_Row],
-    handle: Callable[[_Row, SourceSpan], SkipReason | None],
+    handle: Callable[[_Row, SourceSpan], Verdict],
     counts: ParseCounts,
 ) -> None:
     """Pass every row to `handle`, in file order, and count every line under exactly one reason.
@@ -53,10 +53,10 @@ def read_lines(
 def _read_damaged(
     line: bytes,
     decoder: RowDecoder[_Row],
-    handle: Callable[[_Row, SourceSpan], SkipReason | None],
+    handle: Callable[[_Row, SourceSpan], Verdict],
     span: SourceSpan,
     counts: ParseCounts,
-) -> SkipReason | None:
+) -> Verdict:
     if not line.strip():
         counts.blank_lines += 1
         return SkipReason.BLANK

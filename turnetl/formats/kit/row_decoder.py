@@ -52,6 +52,14 @@ class RowDecoder(Generic[_Row]):
         return rows, len(values) if valid else -len(values)
 
 
+def decode_text(text: str, default: Any) -> Any:
+    """Return the value of a text that is JSON, or the default if it is not."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return default
+
+
 def decode_lenient(row_type: type[_Row], value: dict[str, Any]) -> _Row:
     """Return the struct with the fields that have the expected type; others count as missing."""
     matching: dict[str, Any] = {}

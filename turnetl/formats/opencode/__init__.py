@@ -1,4 +1,4 @@
-"""OpenCode: its sessions exported, and those in its store."""
+"""OpenCode: exported sessions, and the files of its store."""
 
 from turnetl.formats.opencode.archive import OpenCode
 

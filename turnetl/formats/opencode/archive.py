@@ -1,6 +1,6 @@
-"""OpenCode: what `opencode export` writes, and the files of its store one after another.
+"""The format of OpenCode: the output of `opencode export`, and concatenated files of its store.
 
-Both say the same of a session, and give the same turns.
+Both describe a session completely, and give the same turns.
 """
 
 import re
@@ -15,18 +15,25 @@ from turnetl.formats.kit.documents import (
 )
 from turnetl.formats.kit.lines import blank_bom, blank_prefix
 from turnetl.formats.kit.shallow_json import DECODE_ERRORS, shallow_object
-from turnetl.formats.opencode.assemble import Collected
+from turnetl.formats.opencode.assemble import CollectedMessages
 from turnetl.formats.opencode.detect import is_export, is_message, is_part, is_session
-from turnetl.formats.opencode.messages import message
-from turnetl.formats.opencode.rows import ELEMENTS, SESSIONS, Element, Info, Part, Session
+from turnetl.formats.opencode.messages import build_message
+from turnetl.formats.opencode.rows import (
+    ELEMENTS,
+    SESSIONS,
+    ExportElement,
+    MessageInfo,
+    OpenCodePart,
+    OpenCodeSession,
+)
 from turnetl.formats.opencode.store import read_files
-from turnetl.formats.opencode.v2 import SECONDS, Second, as_first
+from turnetl.formats.opencode.v2 import V2_MESSAGES, V2Message, to_v1
 from turnetl.skip_reasons import SkipReason
 
 _GREETING = b"Exporting session: "
-"""Goes to the terminal before the export; some shells write it into the file."""
+"""Printed on the terminal before the export. Some shells write it into the file."""
 _MESSAGES = "messages"
-_BEGINS = re.compile(rb'\s*\{\s*"(?:info|messages)"\s*:')
+_EXPORT = re.compile(rb'\s*\{\s*"(?:info|messages)"\s*:')
 
 
 class OpenCode:
@@ -35,7 +42,7 @@ class OpenCode:
     version = 2
 
     def sniff(self, probe: Probe) -> bool:
-        """Know an export by its session, the store by any of its files."""
+        """Recognise an export by its session, the store by any of its files."""
         probe = probe.after_prefix(_GREETING)
         if is_export(probe.first):
             return True
@@ -43,31 +50,32 @@ class OpenCode:
 
     def read(self, data: bytes) -> ParsedArchive:
         data = blank_prefix(blank_bom(data), _GREETING)
-        collected = Collected()
+        collected = CollectedMessages()
         if _is_export(data):
-            parts = parse_document(data, _MESSAGES)
-            _read_export(data, parts, collected)
-            return _counted(data, parts, collected, between=SkipReason.ENVELOPE)
-        parts = JsonDocument({}, list(split_objects(data)))
-        read_files(data, parts, collected)
-        reading = _counted(data, parts, collected, between=SkipReason.BLANK)
-        reading.counts.blank_lines = reading.counts.skipped[SkipReason.BLANK]
-        return reading
+            document = parse_document(data, _MESSAGES)
+            _read_export(data, document, collected)
+            return _finish(data, document, collected, between=SkipReason.ENVELOPE)
+        document = JsonDocument({}, list(split_objects(data)))
+        read_files(data, document, collected)
+        parsed = _finish(data, document, collected, between=SkipReason.BLANK)
+        parsed.counts.blank_lines = parsed.counts.skipped[SkipReason.BLANK]
+        return parsed
 
 
-def _counted(
-    data: bytes, parts: JsonDocument, collected: Collected, *, between: SkipReason
+def _finish(
+    data: bytes, document: JsonDocument, collected: CollectedMessages, *, between: SkipReason
 ) -> ParsedArchive:
-    reading = collected.reading()
-    became = collected.verdicts
-    verdicts = ((place, became.get(place.start, SkipReason.OTHER)) for place in collected.places)
-    count_elements(data, parts, verdicts, reading.counts, between=between)
-    return reading
+    parsed = collected.finish()
+    verdicts = (
+        (span, collected.verdicts.get(span.start, SkipReason.OTHER)) for span in collected.spans
+    )
+    count_elements(data, document, verdicts, parsed.counts, between=between)
+    return parsed
 
 
 def _is_export(data: bytes) -> bool:
-    """Say whether it is one; a torn one is told by how it begins."""
-    if _BEGINS.match(data) is not None:
+    """Return whether the archive is an export. A truncated one is recognised by its start."""
+    if _EXPORT.match(data) is not None:
         return True
     try:
         return "info" in shallow_object(data)
@@ -75,18 +83,19 @@ def _is_export(data: bytes) -> bool:
         return False
 
 
-def _read_export(data: bytes, parts: JsonDocument, into: Collected) -> None:
-    into.own = SESSIONS.decode_first(parts.fields.get("info", b"")) or Session()
-    for place, raw in element_spans(data, parts):
-        into.places.append(place)
+def _read_export(data: bytes, document: JsonDocument, collected: CollectedMessages) -> None:
+    info = document.fields.get("info", b"")
+    collected.own_session = SESSIONS.decode_first(info) or OpenCodeSession()
+    for span, raw in element_spans(data, document):
+        collected.spans.append(span)
         element = ELEMENTS.decode_first(raw)
         if element is None:
-            into.verdicts[place.start] = SkipReason.NOT_AN_OBJECT
+            collected.verdicts[span.start] = SkipReason.NOT_AN_OBJECT
         else:
-            into.add_message(message(place, *_said(element, raw)))
+            collected.add_message(build_message(span, *_message(element, raw)))
 
 
-def _said(element: Element, raw: bytes) -> tuple[Info, list[Part]]:
+def _message(element: ExportElement, raw: bytes) -> tuple[MessageInfo, list[OpenCodePart]]:
     if element.info is not None:
         return element.info, element.parts or []
-    return as_first(SECONDS.decode_first(raw) or Second())
+    return to_v1(V2_MESSAGES.decode_first(raw) or V2Message())

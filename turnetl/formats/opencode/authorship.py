@@ -1,17 +1,17 @@
-"""Whose words are these? What stands under role user in OpenCode, and in what tools gave back.
+"""The text that a user wrote in OpenCode's messages under role user, and in tool results.
 
-OpenCode marks what it writes itself as `synthetic`: the contents of files that were mentioned,
-reminders of a mode, "continue" after a compaction. `ignored` is what the model never gets to see.
+OpenCode marks its own text as `synthetic`: the content of mentioned files, reminders of a mode,
+"continue" after a compaction. Text marked as `ignored` is never sent to the model.
 """
 
 import re
 from collections.abc import Iterable
 from typing import Any
 
-from turnetl.formats.opencode.rows import Part, State
+from turnetl.formats.opencode.rows import OpenCodePart, ToolState
 from turnetl.skip_reasons import SkipReason
 
-_KINDS = {"compaction": SkipReason.COMPACTION, "subtask": SkipReason.SUBTASK}
+_REASONS = {"compaction": SkipReason.COMPACTION, "subtask": SkipReason.SUBTASK}
 _SHELL = "The following tool was executed by the user"
 _ATTACHED = re.compile(r"\[Attached [^\n]*\]")
 _REJECTED = re.compile(
@@ -23,61 +23,61 @@ _ANSWERED = re.compile(r"\s*User has answered your questions: (.*)", re.DOTALL)
 _ANSWERED_NOTE = re.compile(r"\.? You can now continue with the user's answers in mind\.?\s*$")
 
 
-def prompt(parts: Iterable[Part]) -> str | None:
-    """Return what a person wrote in a message; what was attached if that is all; None if nothing.
+def prompt(parts: Iterable[OpenCodePart]) -> str | None:
+    """Return the text that the user wrote, else placeholders of attachments, else None.
 
-    A slash command that goes to a subagent is its name and what it was expanded to.
+    A slash command for a subagent gives its name and its expanded prompt.
     """
     own = [part for part in parts if not part.synthetic and not part.ignored]
-    said = [part.text for part in own if part.type == "text" and part.text and part.text.strip()]
-    if said:
-        return "\n\n".join(said).strip()
+    texts = [part.text for part in own if part.type == "text" and part.text and part.text.strip()]
+    if texts:
+        return "\n\n".join(texts).strip()
     files = [_attachment(part) for part in own if part.type == "file"]
     commands = [_command(part) for part in own if part.type == "subtask" and part.command]
     return "\n\n".join(commands) or " ".join(files) or None
 
 
-def machine(parts: Iterable[Part]) -> SkipReason:
-    """Return in a word what a message is that no person wrote."""
+def skip_reason(parts: Iterable[OpenCodePart]) -> SkipReason:
+    """Return why a message under the user's role is no prompt."""
     kinds = set()
     for part in parts:
         kinds.add(part.type)
         if part.type == "text" and (part.text or "").startswith(_SHELL):
             return SkipReason.SHELL_COMMAND
-    found = (reason for kind, reason in _KINDS.items() if kind in kinds)
-    return next(found, SkipReason.SYNTHETIC)
+    reasons = (reason for kind, reason in _REASONS.items() if kind in kinds)
+    return next(reasons, SkipReason.SYNTHETIC)
 
 
 def is_repeated(text: str, before: str) -> bool:
-    """Say whether a message is the one before, said again after a compaction cut it off.
+    """Return whether a prompt is the previous one, repeated after a compaction interrupted it.
 
-    Its pictures come again as a note of a line.
+    The repetition has a one-line note in place of each attachment.
     """
     return bool(before) and _without_notes(text) == _without_notes(before)
 
 
-def answer(state: State) -> str | None:
-    """Return what a person said by way of a tool's result, or None if nothing was said."""
+def user_answer(state: ToolState) -> str | None:
+    """Return what the user answered through a tool's result, or None if there is no answer."""
     if state.status == "error":
-        found = _REJECTED.match(state.error) if isinstance(state.error, str) else None
-        return (found[1].strip() or None) if found else None
-    found = _ANSWERED.match(state.output) if isinstance(state.output, str) else None
-    if found is None or _is_unanswered(state):
+        rejected = _REJECTED.match(state.error) if isinstance(state.error, str) else None
+        return (rejected[1].strip() or None) if rejected else None
+    answered = _ANSWERED.match(state.output) if isinstance(state.output, str) else None
+    if answered is None or _is_unanswered(state):
         return None
-    return _ANSWERED_NOTE.sub("", found[1]).strip() or None
+    return _ANSWERED_NOTE.sub("", answered[1]).strip() or None
 
 
-def _is_unanswered(state: State) -> bool:
+def _is_unanswered(state: ToolState) -> bool:
     answers: Any = state.metadata.answers if state.metadata is not None else None
     return isinstance(answers, list) and not any(answers)
 
 
-def _attachment(part: Part) -> str:
+def _attachment(part: OpenCodePart) -> str:
     mime = part.mime or part.media_type or ""
     return "[image]" if mime.startswith("image/") else f"[{part.filename or mime or 'file'}]"
 
 
-def _command(part: Part) -> str:
+def _command(part: OpenCodePart) -> str:
     return "\n\n".join(text for text in (f"/{part.command}", part.prompt) if text)
 
 

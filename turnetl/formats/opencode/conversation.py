@@ -1,25 +1,27 @@
-"""The turns of one conversation: its messages in the order of time, each with its parts.
+"""The turns of one session, built from its messages in order of time, each with its parts.
 
-An answer names the prompt it is for, and files may be in any order, so that the prompts are found
-first. A prompt that was typed while the agent works is a message like any other, and a turn.
+An answer names its prompt, and the files of a store may be in any order. Therefore all prompts are
+read first. A prompt that was typed while the agent worked is a message like any other, and a turn.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from turnetl.formats.base import ParseCounts, RawTurn, SourceSpan
-from turnetl.formats.opencode import assistant_metadata, authorship
-from turnetl.formats.opencode.messages import Message, folder, when
-from turnetl.formats.opencode.rows import Info, Part, Session
-from turnetl.model import ClosedBy, SessionId
-from turnetl.skip_reasons import SkipReason
+from turnetl.formats.base import RawTurn, SourceSpan
+from turnetl.formats.kit.times import latest
+from turnetl.formats.kit.turn_builder import TurnBuilder, close_by_prompt, extend
+from turnetl.formats.opencode import assistant, authorship
+from turnetl.formats.opencode.messages import OpenCodeMessage, folder_of, parse_stamp
+from turnetl.formats.opencode.rows import MessageInfo, OpenCodePart, OpenCodeSession
+from turnetl.model import ClosedBy
+from turnetl.skip_reasons import SkipReason, Verdict
 
 _ENDS = {
     "succeeded": ClosedBy.SESSION_END,
     "failed": ClosedBy.INTERRUPTED,
     "interrupted": ClosedBy.INTERRUPTED,
 }
-_SILENT = {
+_SKIPPED_PARTS = {
     "reasoning": SkipReason.REASONING,
     "step-start": SkipReason.STEP,
     "step-finish": SkipReason.STEP,
@@ -29,153 +31,131 @@ _SILENT = {
     "retry": SkipReason.RETRY,
 }
 
-Verdicts = dict[int, SkipReason | None]
-"""What became of what stands at an offset: None if it gave something to a turn, else why not."""
+Verdicts = dict[int, Verdict]
+"""By offset of a message or a part: None if it added something to a turn, else the reason."""
 
-
-_Owner = RawTurn | SkipReason | None
-"""The turn that an answer belongs to; else the reason why to none; None before the first prompt."""
+_Owner = RawTurn | Verdict
+"""The turn of an answer, or the reason why it has none; None before the first prompt."""
 
 
 @dataclass(slots=True)
-class Conversation:
+class OpenCodeConversation:
     """Reads the messages of one session."""
 
-    session: Session
-    counts: ParseCounts
+    session: OpenCodeSession
+    builder: TurnBuilder
     verdicts: Verdicts
-    turns: list[RawTurn] = field(default_factory=list)
     _owners: dict[str, _Owner] = field(default_factory=dict)
-    """Of a person's messages, by their ids."""
-    _last: _Owner = None
-    """Of the last one: an answer that names none that is here is to that."""
-    _was_cut: bool = False
-    """Whether a compaction cut the last prompt off, which then comes again."""
+    """Of the user's messages, by message id."""
+    _last_owner: _Owner = None
+    """Of the user's last message. An answer without a known prompt belongs to it."""
+    _is_prompt_cut: bool = False
+    """Whether a compaction interrupted the last prompt, which is then repeated."""
 
-    def read(self, messages: Iterable[Message]) -> None:
+    def read(self, messages: Iterable[OpenCodeMessage]) -> None:
         """Read the messages, which may be in any order."""
-        ordered = _in_time(messages)
+        ordered = _by_time(messages)
         if self.session.parent_id:
             for message in ordered:
-                self._sidechain(message)
+                self.builder.counts.sidechain_rows += 1
+                self._skip(message, SkipReason.SIDECHAIN)
             return
-        before = [self._begin(message) for message in ordered]
-        for message, last in zip(ordered, before, strict=True):
+        owners = [self._read_prompt(message) for message in ordered]
+        for message, owner in zip(ordered, owners, strict=True):
             if message.info.role != "user":
-                self._answer(message, self._owners.get(message.info.parent_id or "", last))
-        for turn in self.turns[:-1]:
-            if turn.closed_by is not ClosedBy.INTERRUPTED:
-                turn.closed_by = ClosedBy.NEXT_PROMPT
+                self._read_answer(message, self._owners.get(message.info.parent_id or "", owner))
+        for turn in self.builder.turns[:-1]:
+            close_by_prompt(turn)
 
-    def _sidechain(self, message: Message) -> None:
-        self.counts.sidechain_rows += 1
-        self._skip(message, SkipReason.SIDECHAIN)
+    def _skip(self, message: OpenCodeMessage, reason: SkipReason) -> None:
+        calls = sum(part.type == "tool" for part in message.all_parts)
+        self.builder.counts.tool_calls += calls
+        for span in message.spans:
+            self._set_reason(span, reason)
 
-    def _skip(self, message: Message, reason: SkipReason) -> None:
-        self.counts.tool_calls += sum(part.type == "tool" for part in message.pieces)
-        for place in (message.place, *(place for _, place in message.parts)):
-            self._note(place, reason)
-
-    def _note(self, place: SourceSpan, reason: SkipReason | None) -> None:
-        """Note what became of a place; what gave something to a turn stays used."""
+    def _set_reason(self, span: SourceSpan, reason: Verdict) -> None:
+        """Set the verdict of a span. A span that added anything to a turn stays used."""
         if reason is None:
-            self.verdicts[place.start] = None
+            self.verdicts[span.start] = None
         else:
-            self.verdicts.setdefault(place.start, reason)
+            self.verdicts.setdefault(span.start, reason)
 
-    def _begin(self, message: Message) -> _Owner:
-        """Begin a turn if a person wrote the message; return what stands behind it belongs to."""
+    def _read_prompt(self, message: OpenCodeMessage) -> _Owner:
+        """Open a turn if the user wrote the message; return the owner of the following answers."""
         if message.info.role == "user":
-            self._last = self._owner(message)
+            self._last_owner = self._owner(message)
             if message.info.id:
-                self._owners[message.info.id] = self._last
-        return self._last
+                self._owners[message.info.id] = self._last_owner
+        return self._last_owner
 
-    def _owner(self, message: Message) -> _Owner:
-        turn = self.turns[-1] if self.turns else None
-        parts = message.pieces
+    def _owner(self, message: OpenCodeMessage) -> _Owner:
+        """Return the owner of the answers to a message under the user's role."""
+        turn, parts = self.builder.current, message.all_parts
         text = authorship.prompt(parts)
         if text is None:
-            reason = authorship.machine(parts)
+            reason = authorship.skip_reason(parts)
             self._skip(message, reason)
-            self._was_cut = self._was_cut or any(part.overflow for part in parts)
-            return reason if reason == SkipReason.SHELL_COMMAND else turn
-        was_cut, self._was_cut = self._was_cut, False
+            self._is_prompt_cut = self._is_prompt_cut or any(part.overflow for part in parts)
+            return reason if reason is SkipReason.SHELL_COMMAND else turn
+        was_cut, self._is_prompt_cut = self._is_prompt_cut, False
         if turn is not None and was_cut and authorship.is_repeated(text, turn.user_text):
             self._skip(message, SkipReason.DUPLICATE)
             return turn
-        return self._prompt(message, text)
+        return self._open_turn(message, text)
 
-    def _prompt(self, message: Message, text: str) -> RawTurn:
-        info, place, session = message.info, message.place, self.session
-        of = info.session_id or session.id or ""
-        turn = RawTurn(
-            native_id=_native(info, of),
-            session_id=SessionId(of),
-            ordinal=len(self.turns),
-            user_text=text,
-            first_line=place.line,
-            last_line=place.last_line,
-            first_byte=place.start,
-            last_byte=place.end,
+    def _open_turn(self, message: OpenCodeMessage, text: str) -> RawTurn:
+        info, session = message.info, self.session
+        session_id = info.session_id or session.id or ""
+        turn = self.builder.open(
+            text,
+            message.span,
+            message.created,
+            session=session_id,
+            native_id=_native_id(info, session_id),
             prompt_id=info.id,
-            parent_session_id=session.fork.session_id if session.fork is not None else None,
-            started_at=message.created,
-            model=assistant_metadata.model(info),
-            cwd=session.directory or folder(session.location),
-            app_version=session.version,
         )
-        self._touch(turn, message)
-        self._note(place, None)
-        for part, at in message.parts:
-            self._note(at, SkipReason.SYNTHETIC if part.synthetic or part.ignored else None)
-        self.turns.append(turn)
+        turn.parent_session_id = session.fork.session_id if session.fork is not None else None
+        turn.model, turn.app_version = assistant.model_of(info), session.version
+        turn.cwd = session.directory or folder_of(session.location)
+        _extend(turn, message)
+        self._set_reason(message.span, None)
+        for part, span in message.parts:
+            is_unread = part.synthetic or part.ignored
+            self._set_reason(span, SkipReason.SYNTHETIC if is_unread else None)
         return turn
 
-    def _touch(self, turn: RawTurn, message: Message) -> None:
-        info = message.info
-        for place in (message.place, *(place for _, place in message.parts)):
-            turn.last_line = max(turn.last_line, place.last_line)
-            turn.last_byte = max(turn.last_byte, place.end)
-        ended = when(info.time.completed) if info.time is not None else None
-        times = [time for time in (turn.ended_at, message.created, ended) if time is not None]
-        turn.ended_at = max(times, default=None)
-        turn.cwd = folder(info.path) or turn.cwd
-
-    def _answer(self, message: Message, turn: _Owner) -> None:
+    def _read_answer(self, message: OpenCodeMessage, turn: _Owner) -> None:
         info = message.info
         if not isinstance(turn, RawTurn):
             self._skip(message, turn or SkipReason.PREAMBLE)
         elif info.summary is True or info.role == "compaction":
-            assistant_metadata.bill(message, turn)
+            assistant.add_message_usage(message, turn)
             self._skip(message, SkipReason.COMPACTION)
         elif info.role == "assistant":
-            self._say(message, turn)
-        elif (ended := _ENDS.get(info.finish or "")) is not None and info.role == "idle":
-            turn.closed_by = ended
-            self._touch(turn, message)
-            self._note(message.place, None)
+            self._read_assistant(message, turn)
+        elif (closed_by := _ENDS.get(info.finish or "")) is not None and info.role == "idle":
+            turn.closed_by = closed_by
+            _extend(turn, message)
+            self._set_reason(message.span, None)
         else:
-            self._skip(
-                message, SkipReason.SHELL_COMMAND if info.role == "shell" else SkipReason.OTHER
-            )
+            is_shell = info.role == "shell"
+            self._skip(message, SkipReason.SHELL_COMMAND if is_shell else SkipReason.OTHER)
 
-    def _say(self, message: Message, turn: RawTurn) -> None:
-        info = message.info
-        self._touch(turn, message)
-        self._note(message.place, None)
-        turn.model = assistant_metadata.model(info) or turn.model
-        for part, place in message.parts:
-            self._note(place, self._piece(part, turn))
-        assistant_metadata.bill(message, turn)
-        turn.closed_by = assistant_metadata.ended_by(info, message.pieces)
+    def _read_assistant(self, message: OpenCodeMessage, turn: RawTurn) -> None:
+        _extend(turn, message)
+        self._set_reason(message.span, None)
+        turn.model = assistant.model_of(message.info) or turn.model
+        for part, span in message.parts:
+            self._set_reason(span, self._read_part(part, turn))
+        assistant.add_message_usage(message, turn)
+        turn.closed_by = assistant.closed_by(message.info, message.all_parts)
 
-    def _piece(self, part: Part, turn: RawTurn) -> SkipReason | None:
+    def _read_part(self, part: OpenCodePart, turn: RawTurn) -> Verdict:
         if part.type == "tool":
-            assistant_metadata.use(part, turn, self.counts)
+            assistant.add_call(part, turn, self.builder)
             return None
         if part.type != "text":
-            return _SILENT.get(part.type or "", SkipReason.OTHER)
+            return _SKIPPED_PARTS.get(part.type or "", SkipReason.OTHER)
         if part.synthetic or part.ignored:
             return SkipReason.SYNTHETIC
         if not part.text or not part.text.strip():
@@ -184,19 +164,29 @@ class Conversation:
         return None
 
 
-def _in_time(messages: Iterable[Message]) -> list[Message]:
-    """Return the messages by time; one without a time stays behind the one it stands behind."""
+def _extend(turn: RawTurn, message: OpenCodeMessage) -> None:
+    info = message.info
+    completed = parse_stamp(info.time.completed) if info.time is not None else None
+    time = latest(turn.ended_at, message.created, completed)
+    for span in message.spans:
+        extend(turn, span, time)
+    turn.cwd = folder_of(info.path) or turn.cwd
+
+
+def _by_time(messages: Iterable[OpenCodeMessage]) -> list[OpenCodeMessage]:
+    """Return the messages in order of time. One without a time follows its predecessor."""
     keys: list[float] = []
-    found = list(messages)
-    for message in found:
+    in_file_order = list(messages)
+    for message in in_file_order:
         created = message.created
         before = keys[-1] if keys else float("-inf")
         keys.append(created.timestamp() if created is not None else before)
-    return [found[place] for place in sorted(range(len(found)), key=keys.__getitem__)]
+    positions = sorted(range(len(keys)), key=keys.__getitem__)
+    return [in_file_order[position] for position in positions]
 
 
-def _native(info: Info, session: str) -> str:
-    """Return what the turn's id is made of: only OpenCode's own ids are nobody else's."""
+def _native_id(info: MessageInfo, session: str) -> str:
+    """Return the input of the turn's id: only OpenCode's own ids are globally unique."""
     if not info.id or info.id.startswith("msg_"):
         return info.id or ""
     return f"{session}:{info.id}"

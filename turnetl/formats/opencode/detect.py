@@ -1,20 +1,20 @@
-"""What tells that an object is OpenCode's: an export, or a session, a message, a part of one."""
+"""Recognition of OpenCode's objects: an export, or a session, a message or a part."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from turnetl.formats.kit.probe import LazyObject
 
-_SAID = ("title", "version", "projectID")
+_SESSION_KEYS = ("title", "version", "projectID")
 _SESSION = "ses_"
 _MESSAGES = "messages"
 _ROLES = ("user", "assistant")
 
 
 def is_export(root: LazyObject) -> bool:
-    """Know an export by the session that it begins with, or by its first message.
+    """Recognise an export by its session, or by its first message.
 
-    One that is cut off within its messages is no more than the session.
+    An export that is truncated within its messages has only the session.
     """
     info = root.object_at("info")
     if info is None:
@@ -24,35 +24,37 @@ def is_export(root: LazyObject) -> bool:
     if is_session(info) or str(info.get("id")).startswith(_SESSION):
         return True
     first = root.object_at(_MESSAGES)
-    return first is not None and isinstance(first.get("parts"), list) and _speaks(first.get("info"))
+    if first is None or not isinstance(first.get("parts"), list):
+        return False
+    return _is_message_info(first.get("info"))
 
 
 def is_session(row: Mapping[str, Any]) -> bool:
-    """Know a session by its id or by its project, and by its time and what else it says."""
+    """Recognise a session by its id or its project, by its time, and by another of its fields."""
     if not isinstance(row.get("id"), str) or "role" in row or "type" in row:
         return False
-    named = row["id"].startswith(_SESSION) or ("projectID" in row and "directory" in row)
-    return named and _has_time(row) and any(key in row for key in _SAID)
+    identified = row["id"].startswith(_SESSION) or ("projectID" in row and "directory" in row)
+    return identified and _has_time(row) and any(key in row for key in _SESSION_KEYS)
 
 
 def is_message(row: Mapping[str, Any]) -> bool:
-    """Know a message by its role, its time, and the session that it names."""
+    """Recognise a message by its role, its time, and the session that it names."""
     if not isinstance(row.get("id"), str) or row.get("role") not in _ROLES:
         return False
     if isinstance(row.get("sessionID"), str):
         return _has_time(row)
-    said = row.get("metadata")
-    if not isinstance(said, dict) or not isinstance(row.get("parts"), list):
+    metadata = row.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(row.get("parts"), list):
         return False
-    return isinstance(said.get("sessionID"), str) and _has_time(said)
+    return isinstance(metadata.get("sessionID"), str) and _has_time(metadata)
 
 
 def is_part(row: Mapping[str, Any]) -> bool:
-    """Know a part by the message and the session that it names."""
+    """Recognise a part by the message and the session that it names."""
     return all(isinstance(row.get(key), str) for key in ("id", "sessionID", "messageID", "type"))
 
 
-def _speaks(info: object) -> bool:
+def _is_message_info(info: object) -> bool:
     return isinstance(info, dict) and info.get("role") in _ROLES and _has_time(info)
 
 

@@ -1,22 +1,22 @@
-"""What OpenCode writes: sessions, messages and their parts, only the fields that are used.
+"""The sessions, messages and parts that OpenCode writes, with only the fields that are used.
 
-A message of an export is `{info, parts}`; in the store message and parts are files of their own.
-Messages of mid-2025 hold their parts themselves, and those before them keep half in `metadata`.
+A message of an export is `{info, parts}`. In the store, a message and its parts are separate files.
+Messages of mid-2025 contain their parts, and earlier ones keep half of their fields in `metadata`.
 Times are milliseconds since 1970.
 """
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
 from turnetl.formats.kit.row_decoder import RowDecoder
+from turnetl.formats.kit.usage import TokenPair
 
 Stamp = int | float | str | None
-_Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
 
 
-class Time(msgspec.Struct, gc=False):
-    """When something was made, or ran: each kind of row fills two of these."""
+class OpenCodeTime(msgspec.Struct, gc=False):
+    """The times of a message, a part or a call: each kind has two of these fields."""
 
     created: Stamp = None
     completed: Stamp = None
@@ -24,45 +24,40 @@ class Time(msgspec.Struct, gc=False):
     end: Stamp = None
 
 
-class Fork(msgspec.Struct, gc=False, rename={"session_id": "sessionID"}):
-    """Where a copied conversation comes from; written by OpenCode 2."""
+class OpenCodeFork(msgspec.Struct, gc=False, rename={"session_id": "sessionID"}):
+    """The origin of a copied session, written by OpenCode 2."""
 
     session_id: str | None = None
 
 
-class Summary(msgspec.Struct, gc=False):
-    """Of a person's message: what it changed, which is not read."""
+class OpenCodeSummary(msgspec.Struct, gc=False):
+    """The changes of a user's message, which are not read."""
 
 
-class Usage(msgspec.Struct, gc=False):
-    input: _Tokens | None = None
-    output: _Tokens | None = None
-
-
-class Model(msgspec.Struct, gc=False, rename={"model_id": "modelID"}):
-    """`id` in OpenCode 2."""
+class OpenCodeModel(msgspec.Struct, gc=False, rename={"model_id": "modelID"}):
+    """OpenCode 2 writes `id`."""
 
     model_id: str | None = None
     id: str | None = None
 
 
-class Where(msgspec.Struct, gc=False):
+class OpenCodeLocation(msgspec.Struct, gc=False):
     """A message's folder is `cwd`, a session's `directory`."""
 
     cwd: str | None = None
     directory: str | None = None
 
 
-class Error(msgspec.Struct, gc=False):
-    """`type` in OpenCode 2."""
+class OpenCodeError(msgspec.Struct, gc=False):
+    """OpenCode 2 writes `type`."""
 
     name: str | None = None
     type: str | None = None
     message: str | None = None
 
 
-class Result(msgspec.Struct, gc=False):
-    """What a tool says about its result, beside the text that the model is given."""
+class ToolMetadata(msgspec.Struct, gc=False):
+    """A tool's metadata of its result, beside the text for the model."""
 
     answers: Any = None
     error: Any = None
@@ -70,20 +65,20 @@ class Result(msgspec.Struct, gc=False):
     time: Any = None
 
 
-class State(msgspec.Struct, gc=False):
-    """A tool's call, and what came of it."""
+class ToolState(msgspec.Struct, gc=False):
+    """A tool call and its result."""
 
     status: str | None = None
     input: Any = None
     output: Any = None
     content: Any = None
     error: Any = None
-    metadata: Result | None = None
-    time: Time | None = None
+    metadata: ToolMetadata | None = None
+    time: OpenCodeTime | None = None
 
 
-class Invocation(msgspec.Struct, gc=False, rename="camel"):
-    """A tool's call in messages before mid-2025."""
+class ToolInvocation(msgspec.Struct, gc=False, rename="camel"):
+    """A tool call in messages before mid-2025."""
 
     state: str | None = None
     tool_call_id: str | None = None
@@ -92,7 +87,7 @@ class Invocation(msgspec.Struct, gc=False, rename="camel"):
     result: Any = None
 
 
-class Part(
+class OpenCodePart(
     msgspec.Struct,
     gc=False,
     rename={
@@ -102,7 +97,7 @@ class Part(
         "invocation": "toolInvocation",
     },
 ):
-    """A piece of a message: text, file, tool, reasoning, step-start, step-finish ..."""
+    """A part of a message: text, file, tool, reasoning, step-start, step-finish ..."""
 
     type: str | None = None
     id: str | None = None
@@ -116,35 +111,35 @@ class Part(
     mime: str | None = None
     media_type: str | None = None
     tool: str | None = None
-    state: State | None = None
+    state: ToolState | None = None
     command: str | None = None
     prompt: str | None = None
     overflow: bool | None = None
-    tokens: Usage | None = None
-    time: Time | None = None
-    invocation: Invocation | None = None
+    tokens: TokenPair | None = None
+    time: OpenCodeTime | None = None
+    invocation: ToolInvocation | None = None
 
 
-class Assistant(msgspec.Struct, gc=False, rename={"model_id": "modelID"}):
-    """What messages before mid-2025 say of the model."""
+class AssistantMetadata(msgspec.Struct, gc=False, rename={"model_id": "modelID"}):
+    """The model's fields in messages before mid-2025."""
 
     model_id: str | None = None
-    path: Where | str | None = None
-    summary: bool | Summary | None = None
-    tokens: Usage | None = None
+    path: OpenCodeLocation | str | None = None
+    summary: bool | OpenCodeSummary | None = None
+    tokens: TokenPair | None = None
 
 
-class Metadata(msgspec.Struct, gc=False, rename={"session_id": "sessionID"}):
-    """Half of a message before mid-2025."""
+class MessageMetadata(msgspec.Struct, gc=False, rename={"session_id": "sessionID"}):
+    """Half of the fields of a message before mid-2025."""
 
     session_id: str | None = None
-    time: Time | None = None
-    error: Error | None = None
-    assistant: Assistant | None = None
-    tool: dict[str, Result] | None = None
+    time: OpenCodeTime | None = None
+    error: OpenCodeError | None = None
+    assistant: AssistantMetadata | None = None
+    tool: dict[str, ToolMetadata] | None = None
 
 
-class Info(
+class MessageInfo(
     msgspec.Struct,
     gc=False,
     rename={"session_id": "sessionID", "parent_id": "parentID", "model_id": "modelID"},
@@ -156,36 +151,36 @@ class Info(
     session_id: str | None = None
     parent_id: str | None = None
     model_id: str | None = None
-    model: Model | None = None
-    path: Where | str | None = None
-    summary: bool | Summary | None = None
+    model: OpenCodeModel | None = None
+    path: OpenCodeLocation | str | None = None
+    summary: bool | OpenCodeSummary | None = None
     finish: str | None = None
-    error: Error | None = None
-    tokens: Usage | None = None
-    time: Time | None = None
-    parts: list[Part] | None = None
-    metadata: Metadata | None = None
+    error: OpenCodeError | None = None
+    tokens: TokenPair | None = None
+    time: OpenCodeTime | None = None
+    parts: list[OpenCodePart] | None = None
+    metadata: MessageMetadata | None = None
 
 
-class Session(msgspec.Struct, gc=False, rename={"parent_id": "parentID"}):
-    """A conversation: a person's, or that of a subagent, which has a parent."""
+class OpenCodeSession(msgspec.Struct, gc=False, rename={"parent_id": "parentID"}):
+    """A session of the user, or of a subagent, which has a parent."""
 
     id: str | None = None
     parent_id: str | None = None
     directory: str | None = None
-    location: Where | None = None
+    location: OpenCodeLocation | None = None
     version: str | None = None
-    fork: Fork | None = None
+    fork: OpenCodeFork | None = None
 
 
-class Element(msgspec.Struct, gc=False):
-    """A message in an export."""
+class ExportElement(msgspec.Struct, gc=False):
+    """A message of an export."""
 
-    info: Info | None = None
-    parts: list[Part] | None = None
+    info: MessageInfo | None = None
+    parts: list[OpenCodePart] | None = None
 
 
-ELEMENTS = RowDecoder(Element)
-INFOS = RowDecoder(Info)
-PARTS = RowDecoder(Part)
-SESSIONS = RowDecoder(Session)
+ELEMENTS = RowDecoder(ExportElement)
+INFOS = RowDecoder(MessageInfo)
+PARTS = RowDecoder(OpenCodePart)
+SESSIONS = RowDecoder(OpenCodeSession)

@@ -1,66 +1,72 @@
-"""The files of OpenCode's store one after another: a session, its messages, their parts."""
+"""Reading of concatenated files of OpenCode's store: a session, its messages, their parts."""
 
 import msgspec
 
 from turnetl.formats.base import SourceSpan
 from turnetl.formats.kit.documents import JsonDocument, element_spans
 from turnetl.formats.kit.row_decoder import RowDecoder
-from turnetl.formats.opencode.assemble import Collected
-from turnetl.formats.opencode.messages import message
-from turnetl.formats.opencode.rows import INFOS, PARTS, SESSIONS, Info, Part, Session
+from turnetl.formats.opencode.assemble import CollectedMessages
+from turnetl.formats.opencode.messages import build_message
+from turnetl.formats.opencode.rows import (
+    INFOS,
+    PARTS,
+    SESSIONS,
+    MessageInfo,
+    OpenCodePart,
+    OpenCodeSession,
+)
 from turnetl.skip_reasons import SkipReason
 
-_File = Info | Part | Session
+_StoredFile = MessageInfo | OpenCodePart | OpenCodeSession
 
 
-class Sign(msgspec.Struct, gc=False, rename={"message_id": "messageID"}):
-    """What tells the kinds of files apart."""
+class FileKind(msgspec.Struct, gc=False, rename={"message_id": "messageID"}):
+    """The fields that distinguish the kinds of files."""
 
     role: str | None = None
     type: str | None = None
     message_id: str | None = None
 
 
-_SIGNS = RowDecoder(Sign)
+_KINDS = RowDecoder(FileKind)
 
 
-def read_files(data: bytes, parts: JsonDocument, into: Collected) -> None:
-    """Collect what the files hold. A broken one is counted, and the rest goes on."""
-    for place, raw in element_spans(data, parts):
-        into.places.append(place)
-        found, values = _files(raw)
-        if values != 1:
-            into.counts.invalid_lines += 1
-            into.counts.concatenated_lines += values > 1
-        if values < 1 and into.counts.first_invalid_line is None:
-            into.counts.first_invalid_line = place.line
-        if not found:
-            into.verdicts[place.start] = SkipReason.INVALID_JSON
-        for file in found:
-            _add(file, place, into)
+def read_files(data: bytes, document: JsonDocument, collected: CollectedMessages) -> None:
+    """Collect the content of the files. An invalid file is counted, and reading continues."""
+    for span, raw in element_spans(data, document):
+        collected.spans.append(span)
+        files, values = _files(raw)
+        collected.counts.count_values(values, span.line)
+        if not files:
+            collected.verdicts[span.start] = SkipReason.INVALID_JSON
+        for file in files:
+            _add(file, span, collected)
 
 
-def _add(file: _File, place: SourceSpan, into: Collected) -> None:
-    if isinstance(file, Session):
-        into.add_session(file, place)
-    elif isinstance(file, Part):
-        into.add_part(file, place)
+def _add(file: _StoredFile, span: SourceSpan, collected: CollectedMessages) -> None:
+    if isinstance(file, OpenCodeSession):
+        collected.add_session(file, span)
+    elif isinstance(file, OpenCodePart):
+        collected.add_part(file, span)
     else:
-        into.add_message(message(place, file))
+        collected.add_message(build_message(span, file))
 
 
-def _files(raw: bytes) -> tuple[list[_File], int]:
-    """Return the files in a piece, and how many values stand there: see `Rows.mend`."""
-    sign = _SIGNS.decode(raw)
-    row = _kind(sign).decode(raw) if sign is not None else None
+def _files(raw: bytes) -> tuple[list[_StoredFile], int]:
+    """Return the files in the bytes, and the number of values: see `RowDecoder.decode_damaged`."""
+    kind = _KINDS.decode(raw)
+    row = _decoder(kind).decode(raw) if kind is not None else None
     if row is not None:
         return [row], 1
-    signs, values = _SIGNS.decode_damaged(raw)
-    mended = {kind: kind.decode_damaged(raw)[0] for kind in {_kind(sign) for sign in signs}}
-    return [mended[_kind(sign)][number] for number, sign in enumerate(signs)], values
+    kinds, values = _KINDS.decode_damaged(raw)
+    decoders = [_decoder(kind) for kind in kinds]
+    rows = {decoder: decoder.decode_damaged(raw)[0] for decoder in set(decoders)}
+    return [rows[decoder][number] for number, decoder in enumerate(decoders)], values
 
 
-def _kind(sign: Sign) -> RowDecoder[Info] | RowDecoder[Part] | RowDecoder[Session]:
-    if sign.role is not None:
+def _decoder(
+    kind: FileKind,
+) -> RowDecoder[MessageInfo] | RowDecoder[OpenCodePart] | RowDecoder[OpenCodeSession]:
+    if kind.role is not None:
         return INFOS
-    return PARTS if sign.message_id is not None or sign.type is not None else SESSIONS
+    return PARTS if kind.message_id is not None or kind.type is not None else SESSIONS

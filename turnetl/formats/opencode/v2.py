@@ -1,7 +1,7 @@
-"""The messages of OpenCode 2, as those of OpenCode 1 would have said it.
+"""Conversion of OpenCode 2 messages to the form of OpenCode 1.
 
-There a message is one object with a `type`; answers name no prompt and stand in order; what the
-client writes itself has types of its own; `idle` ends a turn.
+In OpenCode 2 a message is one object with a `type`. Answers name no prompt and follow it. Messages
+of the client have types of their own. `idle` ends a turn.
 """
 
 from typing import Any
@@ -9,94 +9,104 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.kit.row_decoder import RowDecoder
-from turnetl.formats.opencode.rows import Error, Info, Model, Part, Stamp, State, Time, Usage
+from turnetl.formats.kit.usage import TokenPair
+from turnetl.formats.opencode.rows import (
+    MessageInfo,
+    OpenCodeError,
+    OpenCodeModel,
+    OpenCodePart,
+    OpenCodeTime,
+    Stamp,
+    ToolState,
+)
 
-_MACHINE = ("synthetic", "system", "skill")
+_CLIENT = ("synthetic", "system", "skill")
 
 
-class Called(msgspec.Struct, gc=False):
-    """A tool's call: `time` says when it was made and when it was done."""
+class V2ToolState(msgspec.Struct, gc=False):
+    """The state of a tool call. The part's `time` holds its start and its end."""
 
     status: str | None = None
     input: Any = None
     content: Any = None
-    error: Error | None = None
+    error: OpenCodeError | None = None
 
 
-class Piece(msgspec.Struct, gc=False):
-    """A piece of an answer: text, reasoning or tool."""
+class V2Part(msgspec.Struct, gc=False):
+    """A part of an answer: text, reasoning or tool."""
 
     type: str | None = None
     text: str | None = None
     name: str | None = None
-    state: Called | None = None
-    time: Time | None = None
+    state: V2ToolState | None = None
+    time: OpenCodeTime | None = None
 
 
-class File(msgspec.Struct, gc=False):
+class V2File(msgspec.Struct, gc=False):
     name: str | None = None
     mime: str | None = None
 
 
-class Second(msgspec.Struct, gc=False):
+class V2Message(msgspec.Struct, gc=False):
     """A message of OpenCode 2."""
 
     type: str | None = None
     id: str | None = None
     text: str | None = None
-    files: list[File] | None = None
-    content: list[Piece] | None = None
-    model: Model | None = None
+    files: list[V2File] | None = None
+    content: list[V2Part] | None = None
+    model: OpenCodeModel | None = None
     finish: str | None = None
     outcome: str | None = None
-    error: Error | None = None
-    tokens: Usage | None = None
-    time: Time | None = None
+    error: OpenCodeError | None = None
+    tokens: TokenPair | None = None
+    time: OpenCodeTime | None = None
 
 
-SECONDS = RowDecoder(Second)
+V2_MESSAGES = RowDecoder(V2Message)
 
 
-def as_first(row: Second) -> tuple[Info, list[Part]]:
-    """Return a message and its parts."""
-    machine = row.type in _MACHINE
-    info = Info(
-        id=row.id,
-        role="user" if machine else row.type,
-        model=row.model,
-        finish=row.outcome or row.finish,
-        error=row.error,
-        tokens=row.tokens,
-        time=row.time,
+def to_v1(message: V2Message) -> tuple[MessageInfo, list[OpenCodePart]]:
+    """Return the message without its parts, and the parts."""
+    is_client = message.type in _CLIENT
+    info = MessageInfo(
+        id=message.id,
+        role="user" if is_client else message.type,
+        model=message.model,
+        finish=message.outcome or message.finish,
+        error=message.error,
+        tokens=message.tokens,
+        time=message.time,
     )
-    parts = [_piece(piece) for piece in row.content or []]
-    if row.text is not None:
-        parts.append(Part(type="text", text=row.text, synthetic=machine))
-    parts += [Part(type="file", filename=file.name, mime=file.mime) for file in row.files or []]
+    parts = [_part(part) for part in message.content or []]
+    if message.text is not None:
+        parts.append(OpenCodePart(type="text", text=message.text, synthetic=is_client))
+    files = message.files or []
+    parts += [OpenCodePart(type="file", filename=file.name, mime=file.mime) for file in files]
     return info, parts
 
 
-def _piece(piece: Piece) -> Part:
-    called = piece.state
+def _part(part: V2Part) -> OpenCodePart:
+    called = part.state
     if called is None:
-        return Part(type=piece.type, text=piece.text)
-    said = "\n".join(filter(None, map(_text, _listed(called.content))))
+        return OpenCodePart(type=part.type, text=part.text)
+    result = "\n".join(filter(None, map(_text, _as_list(called.content))))
     error = called.error.message if called.error is not None else None
-    state = State(
+    state = ToolState(
         status=called.status,
         input=called.input,
-        output=said,
-        error=error or said,
-        time=Time(end=_done(piece.time)),
+        output=result,
+        error=error or result,
+        time=OpenCodeTime(end=_completed(part.time)),
     )
-    return Part(type=piece.type, tool=piece.name, state=state)
+    return OpenCodePart(type=part.type, tool=part.name, state=state)
 
 
-def _done(time: Time | None) -> Stamp:
+def _completed(time: OpenCodeTime | None) -> Stamp:
     return time.completed if time is not None else None
 
 
-def _listed(content: Any) -> list[Any]:
+def _as_list(content: Any) -> list[Any]:
     return content if isinstance(content, list) else [content]
 
 

@@ -1,0 +1,108 @@
+"""The builder of turns that every format uses: it opens, extends and closes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from turnetl.formats.base import ParseCounts, ParsedArchive, RawToolCall, RawTurn, SourceSpan
+from turnetl.formats.kit.session_ids import assign_session_ids
+from turnetl.model import ClosedBy, SessionId
+
+
+@dataclass(slots=True)
+class TurnBuilder:
+    """Builds the turns of one archive or one conversation, in order, and counts their content."""
+
+    counts: ParseCounts = field(default_factory=ParseCounts)
+    turns: list[RawTurn] = field(default_factory=list)
+    calls: dict[str, RawToolCall] = field(default_factory=dict)
+    """Tool calls by id: the result of a call may be in a later row."""
+
+    @property
+    def current(self) -> RawTurn | None:
+        """The turn opened last, or None before the first prompt."""
+        return self.turns[-1] if self.turns else None
+
+    def open(
+        self,
+        text: str,
+        span: SourceSpan,
+        started_at: datetime | None = None,
+        *,
+        session: str | None = None,
+        native_id: str | None = None,
+        prompt_id: str | None = None,
+        previous: RawTurn | None = None,
+    ) -> RawTurn:
+        """Open a turn at its prompt, and close the turn that the prompt ends."""
+        if previous is not None:
+            close_by_prompt(previous)
+        turn = RawTurn(
+            native_id=native_id or "",
+            session_id=SessionId(session or ""),
+            ordinal=len(self.turns),
+            user_text=text,
+            first_line=span.line,
+            last_line=span.last_line,
+            first_byte=span.start,
+            last_byte=span.end,
+            prompt_id=prompt_id,
+            started_at=started_at,
+        )
+        self.turns.append(turn)
+        return turn
+
+    def add_steering(self, turn: RawTurn | None, texts: Sequence[str]) -> None:
+        """Add and count texts that the user typed while the agent worked. None: only count."""
+        self.counts.steering += len(texts)
+        if turn is not None:
+            turn.steering += texts
+
+    def add_answers(self, turn: RawTurn | None, *answers: str | None) -> None:
+        """Add and count what the user answered through tool results. None: only count."""
+        given = [answer for answer in answers if answer is not None]
+        self.counts.user_answers += len(given)
+        if turn is not None:
+            turn.user_answers += given
+
+    def add_call(
+        self, turn: RawTurn, call: RawToolCall, input_chars: int, key: str | None = None
+    ) -> None:
+        """Add and count a tool call. By its key, `calls` gives it to the row with its result."""
+        self.counts.tool_calls += 1
+        turn.tool_calls.append(call)
+        turn.input_chars += input_chars
+        if key is not None:
+            self.calls[key] = call
+
+    def finish(self, session: str | None, cwd: str | None) -> ParsedArchive:
+        """Complete the ids of the turns. `session` is the id for turns that have none."""
+        self.counts.turns = len(self.turns)
+        assign_session_ids(self.turns, session)
+        return ParsedArchive(self.turns, self.counts, cwd)
+
+
+def extend(turn: RawTurn, span: SourceSpan, time: datetime | None = None) -> None:
+    """Extend a turn to a row, and to the time of the row if it has one."""
+    if span.end > turn.last_byte:
+        turn.last_line, turn.last_byte = span.last_line, span.end
+    if time is not None:
+        turn.ended_at = time
+
+
+def add_subagent_prompt(turn: RawTurn, prompt: object) -> None:
+    """Add the prompt that a tool call gives to a subagent, if it is a text."""
+    if isinstance(prompt, str):
+        turn.subagent_prompts.append(prompt)
+
+
+def add_usage(turn: RawTurn, key: str, given: int | None, generated: int | None) -> None:
+    """Record the tokens of an API message once: it may be repeated with growing counts."""
+    before = turn.usage.get(key, (0, 0))
+    turn.usage[key] = max(before[0], given or 0), max(before[1], generated or 0)
+
+
+def close_by_prompt(turn: RawTurn) -> None:
+    """Close a turn because of the next prompt. An interrupted turn stays interrupted."""
+    if turn.closed_by is not ClosedBy.INTERRUPTED:
+        turn.closed_by = ClosedBy.NEXT_PROMPT

@@ -1,0 +1,64 @@
+"""What an assistant's message adds to its turn beside texts: calls, tokens, the model, the end."""
+
+from collections.abc import Iterable
+
+from turnetl.formats.base import RawToolCall, RawTurn
+from turnetl.formats.kit.tool_input import compact_json, format_input
+from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage
+from turnetl.formats.opencode import authorship
+from turnetl.formats.opencode.messages import OpenCodeMessage, parse_stamp
+from turnetl.formats.opencode.rows import MessageInfo, OpenCodePart, ToolState
+from turnetl.model import ClosedBy
+
+_SUBAGENTS = ("task",)
+_CONTINUES = ("tool-calls", "unknown")
+
+
+def add_call(part: OpenCodePart, turn: RawTurn, builder: TurnBuilder) -> None:
+    """Add a call with its result, and the user's answer in the result."""
+    state = part.state or ToolState()
+    call = RawToolCall(
+        name=part.tool or part.name or "",
+        input=format_input(state.input),
+        result=_result(state),
+        is_error=state.status == "error",
+        ended_at=parse_stamp(state.time.end) if state.time is not None else None,
+    )
+    size = len(compact_json(state.input)) if state.input is not None else 0
+    builder.add_call(turn, call, size)
+    builder.add_answers(turn, authorship.user_answer(state))
+    if call.name in _SUBAGENTS and isinstance(state.input, dict):
+        add_subagent_prompt(turn, state.input.get("prompt"))
+
+
+def add_message_usage(message: OpenCodeMessage, turn: RawTurn) -> None:
+    """Add the usage of each model request once: a message is one request, or has one per step."""
+    key = message.info.id or f"at {message.span.start}"
+    steps = [part.tokens for part in message.all_parts if part.type == "step-finish"]
+    requests = steps if any(steps) else [message.info.tokens]
+    for number, tokens in enumerate(requests):
+        if tokens is not None:
+            add_usage(turn, f"{key}:{number}", tokens.input, tokens.output)
+
+
+def model_of(info: MessageInfo) -> str | None:
+    """Return the model that a message names."""
+    model = info.model
+    return info.model_id or (model and (model.model_id or model.id)) or None
+
+
+def closed_by(info: MessageInfo, parts: Iterable[OpenCodePart]) -> ClosedBy | None:
+    """Return what closes the turn if this is its last message: after a call the agent continues."""
+    if info.error is not None:
+        return ClosedBy.INTERRUPTED
+    is_completed = info.time is not None and info.time.completed is not None
+    if not is_completed or info.finish is None or info.finish in _CONTINUES:
+        return None
+    return None if any(part.type == "tool" for part in parts) else ClosedBy.SESSION_END
+
+
+def _result(state: ToolState) -> str:
+    result = state.error if state.status == "error" else state.output
+    if result is None:
+        return ""
+    return result if isinstance(result, str) else compact_json(result)
