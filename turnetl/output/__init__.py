@@ -1,0 +1,1 @@
+"""The objects that `--json` prints: one module per command, with its structs and their builder."""

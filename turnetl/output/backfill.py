@@ -1,0 +1,24 @@
+"""`turnetl backfill --json`."""
+
+from typing import Annotated
+
+from turnetl.backfill_report import BackfillReport
+from turnetl.output.base import described
+from turnetl.output.filter import FilterOutput, filter_output
+from turnetl.output.ingest import IngestOutput, ingest_values
+from turnetl.output.parse import ParseOutput, parse_output
+
+
+class BackfillOutput(IngestOutput):
+    """What the three stages of a backfill did."""
+
+    parsed: Annotated[ParseOutput, described("What became of the archives.")]
+    filtered: Annotated[FilterOutput, described("What the filter kept and marked.")]
+
+
+def backfill_output(report: BackfillReport) -> BackfillOutput:
+    return BackfillOutput(
+        **ingest_values(report.ingested),
+        parsed=parse_output(report.parsed),
+        filtered=filter_output(report.filtered),
+    )

@@ -1,0 +1,28 @@
+"""The base of all `--json` objects, and the object that an error prints."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+def described(description: str, *, keys: type[StrEnum] | None = None) -> Meta:
+    """Return the description of a field; `keys` are the only keys of a mapping."""
+    names = {"propertyNames": {"enum": [str(key) for key in keys]}} if keys is not None else None
+    return Meta(description=description, extra_json_schema=names)
+
+
+class JsonOutput(msgspec.Struct, forbid_unknown_fields=True):
+    """An object that `--json` prints; its JSON Schema allows no other key."""
+
+    def encode(self) -> str:
+        """Return the object as one line of JSON."""
+        return msgspec.json.encode(self).decode()
+
+
+class ErrorOutput(JsonOutput):
+    """The object of a command that failed as a whole."""
+
+    error: Annotated[str, described("What happened and what to do, in one sentence.")]
+    exit_code: Annotated[int, described("The exit code of the process.")]

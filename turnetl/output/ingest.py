@@ -1,0 +1,152 @@
+"""`turnetl ingest --json` and `turnetl retry --json`."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from turnetl.extraction.request_preview import RequestPreview
+from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.output.base import JsonOutput, described
+from turnetl.output.status import GroupOutput, group_values
+from turnetl.output.usage import UsageOutput, total_usage, usage_output, usage_values
+
+
+class RunUsageOutput(UsageOutput):
+    """What a run used."""
+
+    journal_hits: Annotated[
+        int,
+        described("Responses that the journal already held; they cost nothing."),
+    ]
+    by_prompt: Annotated[dict[str, UsageOutput], described("The same per prompt, sorted by name.")]
+
+
+class IngestGroupOutput(GroupOutput):
+    """What a run did to a group."""
+
+    turns: Annotated[int, described("Turns in the lake.")]
+    committed: Annotated[int, described("Turns that this run committed.")]
+    skipped: Annotated[int, described("Turns that were in the graph before.")]
+    discarded: Annotated[
+        dict[str, int],
+        described("Extracted entities and facts that were discarded, by reason."),
+    ]
+    invalidations: Annotated[
+        dict[str, int],
+        described("Turns that invalidated more facts than `invalidation_alert`, and how many."),
+    ]
+
+
+class IngestOutput(JsonOutput):
+    """What an ingest did."""
+
+    run_id: Annotated[str | None, described("Id of the run; null if it wrote nothing.")]
+    committed: Annotated[int, described("Turns that this run committed.")]
+    skipped: Annotated[int, described("Turns that were in the graph before.")]
+    quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
+    pending: Annotated[int, described("Turns that are not in the graph yet.")]
+    assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
+    usage: Annotated[RunUsageOutput, described("What this run used.")]
+    groups: Annotated[list[IngestGroupOutput], described("The groups, sorted by name.")]
+    error: Annotated[str | None, described("Why no group was ingested; null if one could be.")]
+
+
+class MessageOutput(JsonOutput):
+    """A message of a request."""
+
+    role: Annotated[Literal["system", "user", "assistant"], described("The author of the message.")]
+    text: Annotated[str, described("The text of the message.")]
+
+
+class RequestOutput(JsonOutput):
+    """A request that a run would send to a model."""
+
+    turn_id: Annotated[str, described("Id of the turn.")]
+    prompt: Annotated[str, described("Name of the prompt.")]
+    model: Annotated[str, described("Provider and model.")]
+    messages: Annotated[list[MessageOutput], described("The messages, in order.")]
+    schema: Annotated[str, described("Name of the schema of the response; empty if it has none.")]
+    tokens: Annotated[int, described("Estimated tokens of the messages.")]
+    max_tokens: Annotated[int, described("Limit of the tokens of the response.")]
+    body: Annotated[
+        dict[str, Any] | None,
+        described("The body of the HTTP request; null if it is not known."),
+    ]
+    is_cached: Annotated[
+        bool, described("Whether the journal holds the response: nothing would be sent.")
+    ]
+    has_placeholder: Annotated[
+        bool,
+        described("Whether a placeholder replaces what an earlier response would name."),
+    ]
+
+
+class IngestDryRunOutput(IngestOutput):
+    """What an ingest would do."""
+
+    requests: Annotated[list[RequestOutput], described("The requests that read the next turns.")]
+    request_tokens: Annotated[
+        int, described("Estimated tokens of the requests that the journal does not answer.")
+    ]
+
+
+def ingest_output(report: IngestReport) -> IngestOutput:
+    return IngestOutput(**ingest_values(report))
+
+
+def dry_run_output(report: IngestReport, previews: Sequence[RequestPreview]) -> IngestDryRunOutput:
+    return IngestDryRunOutput(
+        **ingest_values(report),
+        requests=[_request(preview) for preview in previews],
+        request_tokens=sum(preview.tokens for preview in previews if not preview.is_known),
+    )
+
+
+def ingest_values(report: IngestReport) -> dict[str, Any]:
+    """Return the values of `IngestOutput`, for the objects that extend it."""
+    return {
+        "run_id": report.run_id,
+        "committed": report.committed,
+        "skipped": report.skipped,
+        "quarantined": report.quarantined,
+        "pending": report.pending,
+        "assumed_time": sum(group.assumed_time for group in report.groups),
+        "usage": RunUsageOutput(
+            **usage_values(total_usage(report.usage_by_prompt)),
+            journal_hits=report.journal_hits,
+            by_prompt={
+                prompt: usage_output(usage) for prompt, usage in report.usage_by_prompt.items()
+            },
+        ),
+        "groups": [_ingest_group(group) for group in report.groups],
+        "error": report.error,
+    }
+
+
+def _ingest_group(report: GroupReport) -> IngestGroupOutput:
+    return IngestGroupOutput(
+        **group_values(report),
+        turns=report.turns,
+        committed=report.committed,
+        skipped=report.skipped,
+        discarded=dict(report.discarded or {}),
+        invalidations={str(turn): facts for turn, facts in (report.invalidations or {}).items()},
+    )
+
+
+def _request(preview: RequestPreview) -> RequestOutput:
+    return RequestOutput(
+        turn_id=preview.turn_id,
+        prompt=preview.prompt,
+        model=preview.model,
+        messages=[
+            MessageOutput(role=message.role, text=message.text) for message in preview.messages
+        ],
+        schema=preview.schema,
+        tokens=preview.tokens,
+        max_tokens=preview.max_tokens,
+        body=None if preview.body is None else msgspec.to_builtins(preview.body, enc_hook=dict),
+        is_cached=preview.is_known,
+        has_placeholder=preview.has_stand_in,
+    )

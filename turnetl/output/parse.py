@@ -1,0 +1,141 @@
+"""`turnetl parse --json`."""
+
+from typing import Annotated, Any
+
+from turnetl.formats.base import Counts
+from turnetl.output.base import JsonOutput, described
+from turnetl.parse import ArchiveReport, Outcome, ParseReport, Problem
+from turnetl.skip_reasons import SkipReason
+
+
+class LineCountsOutput(JsonOutput):
+    """The lines of archives, each counted once: `lines` = `used` + all of `skipped`."""
+
+    lines: Annotated[int, described("Lines.")]
+    used: Annotated[int, described("Lines that contributed to a turn.")]
+    skipped: Annotated[
+        dict[SkipReason, int],
+        described("Lines that contributed to no turn, by reason.", keys=SkipReason),
+    ]
+    turns: Annotated[int, described("Turns.")]
+    steering: Annotated[int, described("Messages that the user sent while the agent worked.")]
+    user_answers: Annotated[int, described("Answers of the user to questions of the agent.")]
+    sidechain_rows: Annotated[int, described("Rows of subagents.")]
+    tool_uses: Annotated[int, described("Tool calls.")]
+    bad_lines: Annotated[
+        int, described("Lines that are not one JSON value; `glued_lines` are among them.")
+    ]
+    glued_lines: Annotated[
+        int, described("Bad lines that held several objects, all of which were read.")
+    ]
+    blank_lines: Annotated[int, described("Blank lines.")]
+    first_broken_line: Annotated[
+        int | None,
+        described("The first bad line that was not read; null if there is none, and in sums."),
+    ]
+
+
+class ArchiveOutput(LineCountsOutput):
+    """An archive and its lines. Of an unchanged archive: as they were when it was read."""
+
+    archive: Annotated[str, described("Path of the archive.")]
+    outcome: Annotated[Outcome, described("What became of the archive.")]
+    format: Annotated[str | None, described("Name of its format; null if unknown.")]
+    group: Annotated[str | None, described("Group of its turns; null if it has none.")]
+    folder: Annotated[
+        str | None, described("The first project folder that it names; null if none.")
+    ]
+
+
+class NameCollisionOutput(JsonOutput):
+    """A group that several folders share only because they have the same name."""
+
+    group: Annotated[str, described("Id of the group.")]
+    folders: Annotated[list[str], described("The folders, sorted.")]
+
+
+class ProblemOutput(JsonOutput):
+    """An archive, or a part of it, that was skipped."""
+
+    path: Annotated[str, described("Path of the file.")]
+    line: Annotated[int | None, described("Line number, from 1; null if the whole file is meant.")]
+    reason: Annotated[str, described("The reason as one word.")]
+    message: Annotated[str, described("What happened and what to do, in one sentence.")]
+
+
+class ParseOutput(JsonOutput):
+    """What became of archives and their lines."""
+
+    archives: Annotated[dict[Outcome, int], described("Archives by outcome.", keys=Outcome)]
+    read: Annotated[
+        LineCountsOutput, described("Sums over the archives that were read in this run.")
+    ]
+    groups: Annotated[list[str], described("Groups of all these archives, sorted.")]
+    name_collisions: Annotated[
+        list[NameCollisionOutput],
+        described("Groups that several folders share only by their name."),
+    ]
+    problems: Annotated[list[ProblemOutput], described("What was skipped, and why.")]
+
+
+class ParseFilesOutput(ParseOutput):
+    """What became of archives and their lines, with each archive."""
+
+    files: Annotated[list[ArchiveOutput], described("The archives, in order.")]
+
+
+def parse_output(report: ParseReport) -> ParseOutput:
+    return ParseOutput(**_values(report))
+
+
+def parse_files_output(report: ParseReport) -> ParseFilesOutput:
+    return ParseFilesOutput(
+        **_values(report), files=[_archive(archive) for archive in report.archives]
+    )
+
+
+def _values(report: ParseReport) -> dict[str, Any]:
+    return {
+        "archives": {outcome: report.outcomes[outcome] for outcome in Outcome},
+        "read": LineCountsOutput(**_counts(report.read)),
+        "groups": list(report.groups),
+        "name_collisions": [
+            NameCollisionOutput(group=collision.group, folders=list(collision.folders))
+            for collision in report.joined
+        ],
+        "problems": [_problem(problem) for problem in report.problems],
+    }
+
+
+def _archive(report: ArchiveReport) -> ArchiveOutput:
+    return ArchiveOutput(
+        **_counts(report.counts),
+        archive=report.archive,
+        outcome=report.outcome,
+        format=report.format,
+        group=report.group,
+        folder=report.cwd,
+    )
+
+
+def _counts(counts: Counts) -> dict[str, Any]:
+    return {
+        "lines": counts.lines,
+        "used": counts.used,
+        "skipped": dict(counts.skipped),
+        "turns": counts.turns,
+        "steering": counts.steering,
+        "user_answers": counts.user_answers,
+        "sidechain_rows": counts.sidechain_rows,
+        "tool_uses": counts.tool_uses,
+        "bad_lines": counts.bad_lines,
+        "glued_lines": counts.glued_lines,
+        "blank_lines": counts.blank_lines,
+        "first_broken_line": counts.first_broken_line,
+    }
+
+
+def _problem(problem: Problem) -> ProblemOutput:
+    return ProblemOutput(
+        path=problem.path, line=problem.line, reason=problem.reason, message=problem.message
+    )

@@ -1,0 +1,117 @@
+"""`turnetl rules --json` and `turnetl filter --explain RULE --json`."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+from turnetl.episodes.rule_examples import Example, RuleExplanation
+from turnetl.noise import NoiseRule
+from turnetl.output.base import JsonOutput, described
+
+
+class RuleOutput(JsonOutput):
+    """A noise rule."""
+
+    rule: Annotated[str, described("Name of the rule.")]
+    version: Annotated[str, described("Version of the rule; of a rule of your own a digest.")]
+    reason: Annotated[str, described("What it marks and why, in one sentence.")]
+    enabled: Annotated[bool, described("Whether it marks turns.")]
+    user_defined: Annotated[bool, described("Whether it is a rule of your own.")]
+
+
+class RulesOutput(JsonOutput):
+    """All noise rules."""
+
+    rules: Annotated[
+        list[RuleOutput],
+        described("The rules, in the order in which the first match names a turn."),
+    ]
+
+
+class RuleMatchesOutput(JsonOutput):
+    """The turns of a group that a rule matches."""
+
+    group: Annotated[str, described("Id of the group.")]
+    turns: Annotated[int, described("Turns that the rule matches.")]
+    marked: Annotated[
+        int,
+        described("Those that it marks today: it is enabled and the first that matches."),
+    ]
+    chars: Annotated[int, described("Characters of the turns in the archives.")]
+
+
+class RuleExampleOutput(JsonOutput):
+    """A turn that a rule matches."""
+
+    group: Annotated[str, described("Id of the group.")]
+    started_at: Annotated[
+        datetime | None, described("Time of the prompt; null if the archive has none.")
+    ]
+    session_id: Annotated[str, described("Id of the session.")]
+    turn_id: Annotated[str, described("Id of the turn.")]
+    prompt: Annotated[str, described("Beginning of the user's prompt, on one line.")]
+    response: Annotated[str, described("Beginning of the agent's response, on one line.")]
+    archive: Annotated[str, described("Path of the archive.")]
+    first_line: Annotated[int, described("First line of the turn in the archive, from 1.")]
+    last_line: Annotated[int, described("Last line of the turn in the archive.")]
+
+
+class RuleExplanationOutput(RuleOutput):
+    """A noise rule, the turns that it matches by itself, and examples."""
+
+    turns: Annotated[int, described("Turns that the rule matches, over all groups.")]
+    marked: Annotated[int, described("Those that it marks today, over all groups.")]
+    chars: Annotated[int, described("Characters of the turns, over all groups.")]
+    groups: Annotated[list[RuleMatchesOutput], described("The same per group.")]
+    examples: Annotated[
+        list[RuleExampleOutput],
+        described("Turns with different prompts, from as many groups as possible."),
+    ]
+
+
+def rules_output(rules: Sequence[NoiseRule], enabled: Collection[str]) -> RulesOutput:
+    """Build the list of rules; `enabled` has the names of those that mark turns."""
+    return RulesOutput(
+        rules=[RuleOutput(**_values(rule, enabled=rule.name in enabled)) for rule in rules]
+    )
+
+
+def rule_explanation_output(explanation: RuleExplanation) -> RuleExplanationOutput:
+    groups = [
+        RuleMatchesOutput(
+            group=group.group, turns=group.turns, marked=group.named, chars=group.chars
+        )
+        for group in explanation.groups
+    ]
+    return RuleExplanationOutput(
+        **_values(explanation.rule, enabled=explanation.on),
+        turns=sum(group.turns for group in groups),
+        marked=sum(group.marked for group in groups),
+        chars=sum(group.chars for group in groups),
+        groups=groups,
+        examples=[_example(example) for example in explanation.examples],
+    )
+
+
+def _values(rule: NoiseRule, *, enabled: bool) -> dict[str, Any]:
+    return {
+        "rule": rule.name,
+        "version": rule.recipe.removeprefix(f"{rule.name}/"),
+        "reason": rule.why,
+        "enabled": enabled,
+        "user_defined": bool(rule.definition),
+    }
+
+
+def _example(example: Example) -> RuleExampleOutput:
+    return RuleExampleOutput(
+        group=example.group,
+        started_at=example.started_at,
+        session_id=example.session_id,
+        turn_id=example.turn_id,
+        prompt=example.prompt,
+        response=example.answer,
+        archive=example.archive,
+        first_line=example.first_line,
+        last_line=example.last_line,
+    )

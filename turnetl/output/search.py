@@ -1,0 +1,59 @@
+"""`turnetl search --json`."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+
+from turnetl.output.base import JsonOutput, described
+from turnetl.search.search import Hit
+
+
+class HitOutput(JsonOutput):
+    """A turn, and its fact that matches the query best."""
+
+    fact: Annotated[str, described("The fact; of a turn without one, its best passage.")]
+    score: Annotated[float, described("How much of the query was found, from 0 to 1.")]
+    relation: Annotated[str, described("The fact's relation, or `PASSAGE`.")]
+    valid_at: Annotated[
+        datetime | None, described("Time from which the fact holds; null if unknown.")
+    ]
+    invalid_at: Annotated[
+        datetime | None,
+        described("Time at which the fact was invalidated; null if it still holds."),
+    ]
+    group: Annotated[str, described("Id of the group.")]
+    session_id: Annotated[str, described("Id of the session.")]
+    turn_id: Annotated[str, described("Id of the turn.")]
+    archive: Annotated[str, described("Path of the archive that holds the turn.")]
+    first_line: Annotated[int, described("First line of the turn in the archive, from 1.")]
+    last_line: Annotated[int, described("Last line of the turn in the archive.")]
+    passage: Annotated[str, described("The passage of the turn that matches best.")]
+    more: Annotated[list[str], described("Further facts of the turn, best first.")]
+
+
+class SearchOutput(JsonOutput):
+    """The hits of a search."""
+
+    hits: Annotated[list[HitOutput], described("The hits, best first, one per turn.")]
+
+
+def search_output(hits: Sequence[Hit]) -> SearchOutput:
+    return SearchOutput(hits=[_hit(hit) for hit in hits])
+
+
+def _hit(hit: Hit) -> HitOutput:
+    return HitOutput(
+        fact=hit.fact,
+        score=hit.score,
+        relation=hit.kind,
+        valid_at=hit.valid_at,
+        invalid_at=hit.invalid_at,
+        group=hit.group_id,
+        session_id=hit.session_id,
+        turn_id=hit.turn_id,
+        archive=hit.archive,
+        first_line=hit.first_line,
+        last_line=hit.last_line,
+        passage=hit.passage,
+        more=list(hit.more),
+    )

@@ -1,0 +1,124 @@
+"""`turnetl status --json`, and what it shares with `ingest` about a group."""
+
+from typing import Annotated, Any
+
+from turnetl.ingest.reasons import PendingReason, StaleReason
+from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.model import Usage
+from turnetl.output.base import JsonOutput, described
+from turnetl.output.usage import UsageOutput, usage_output
+
+
+class QuarantinedTurnOutput(JsonOutput):
+    """A quarantined turn."""
+
+    turn_id: Annotated[str, described("Id of the turn.")]
+    reason: Annotated[str, described("Why it is quarantined.")]
+    archive: Annotated[str, described("Path of the archive that holds it.")]
+    first_line: Annotated[int, described("Its first line in the archive, from 1.")]
+
+
+class GroupOutput(JsonOutput):
+    """The turns of a group, each counted once: committed, quarantined, pending or noise."""
+
+    group: Annotated[str, described("Id of the group.")]
+    pending: Annotated[int, described("Turns that are not in the graph yet.")]
+    quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
+    pending_reasons: Annotated[
+        dict[PendingReason, int],
+        described("Pending and quarantined turns by reason.", keys=PendingReason),
+    ]
+    noise: Annotated[dict[str, int], described("Turns that are noise, by rule.")]
+    stale: Annotated[
+        int,
+        described("Turns in the graph that a run would commit differently today."),
+    ]
+    stale_reasons: Annotated[
+        dict[StaleReason, int], described("Stale turns by reason.", keys=StaleReason)
+    ]
+    missing_from_lake: Annotated[
+        int, described("Turns in the graph that the lake no longer holds.")
+    ]
+    assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
+    episodes: Annotated[
+        int | None, described("Episodes in the graph; null if the graph did not answer.")
+    ]
+    entities: Annotated[int | None, described("Entities in the graph; null as `episodes`.")]
+    facts: Annotated[int | None, described("Facts in the graph; null as `episodes`.")]
+    quarantined_turns: Annotated[list[QuarantinedTurnOutput], described("The quarantined turns.")]
+    error: Annotated[str | None, described("Why the group was not completed; null if it was.")]
+
+
+class StatusGroupOutput(GroupOutput):
+    """The status of a group."""
+
+    turns: Annotated[int, described("Turns in the lake or in the graph.")]
+    committed: Annotated[int, described("Turns in the graph.")]
+    missing_archives: Annotated[
+        list[str],
+        described("Archives that no longer exist at their path; their turns stay."),
+    ]
+    usage: Annotated[UsageOutput, described("What the turns in the graph cost, over all runs.")]
+
+
+class StatusOutput(JsonOutput):
+    """The status of all groups in the lake or in the graph."""
+
+    committed: Annotated[int, described("Turns in the graph.")]
+    quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
+    pending: Annotated[int, described("Turns that are not in the graph yet.")]
+    assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
+    usage: Annotated[UsageOutput, described("What the turns in the graph cost, over all runs.")]
+    groups: Annotated[list[StatusGroupOutput], described("The groups, sorted by name.")]
+
+
+def status_output(report: IngestReport) -> StatusOutput:
+    groups = [_status_group(group) for group in report.groups]
+    usage = sum((group.usage or Usage() for group in report.groups), Usage())
+    return StatusOutput(
+        committed=sum(group.committed for group in groups),
+        quarantined=report.quarantined,
+        pending=report.pending,
+        assumed_time=sum(group.assumed_time for group in groups),
+        usage=usage_output(usage),
+        groups=groups,
+    )
+
+
+def _status_group(report: GroupReport) -> StatusGroupOutput:
+    return StatusGroupOutput(
+        **group_values(report),
+        turns=report.turns + report.missing_from_lake,
+        committed=report.in_graph + report.missing_from_lake,
+        missing_archives=list(report.missing_archives),
+        usage=usage_output(report.usage or Usage()),
+    )
+
+
+def group_values(report: GroupReport) -> dict[str, Any]:
+    """Return the values of `GroupOutput`, for the objects that extend it."""
+    counts = report.counts
+    return {
+        "group": report.group,
+        "pending": report.pending,
+        "quarantined": report.quarantined,
+        "pending_reasons": report.uncommitted_reasons,
+        "noise": dict(report.noise or {}),
+        "stale": report.stale,
+        "stale_reasons": dict(report.stale_reasons or {}),
+        "missing_from_lake": report.missing_from_lake,
+        "assumed_time": report.assumed_time,
+        "episodes": counts and counts.episodes,
+        "entities": counts and counts.entities,
+        "facts": counts and counts.facts,
+        "quarantined_turns": [
+            QuarantinedTurnOutput(
+                turn_id=entry.turn_id,
+                reason=entry.reason,
+                archive=entry.archive,
+                first_line=entry.first_line,
+            )
+            for entry in report.quarantined_turns
+        ],
+        "error": report.error,
+    }

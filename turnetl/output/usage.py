@@ -1,0 +1,42 @@
+"""Requests to models, their tokens and their cost."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from turnetl.model import Usage
+from turnetl.output.base import JsonOutput, described
+
+
+class UsageOutput(JsonOutput):
+    """Requests to models, their tokens and their cost."""
+
+    calls: Annotated[int, described("Requests, including the failed ones.")]
+    prompt_tokens: Annotated[int, described("Tokens of the requests.")]
+    cached_tokens: Annotated[
+        int, described("Prompt tokens that the provider took from its own cache.")
+    ]
+    completion_tokens: Annotated[int, described("Tokens of the responses.")]
+    seconds: Annotated[float, described("Time spent waiting for responses.")]
+    cost: Annotated[
+        float | None, described("US dollars; null if a model without a price was used.")
+    ]
+
+
+def usage_output(usage: Usage) -> UsageOutput:
+    return UsageOutput(**usage_values(usage))
+
+
+def usage_values(usage: Usage) -> dict[str, Any]:
+    """Return the values of `UsageOutput`, for the objects that extend it."""
+    return {
+        "calls": usage.calls,
+        "prompt_tokens": usage.prompt_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "seconds": round(usage.seconds, 3),
+        "cost": None if usage.cost is None else round(usage.cost, 6),
+    }
+
+
+def total_usage(usage_by_prompt: Mapping[str, Usage]) -> Usage:
+    return sum(usage_by_prompt.values(), Usage())
