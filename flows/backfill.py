@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from prefect import State, flow, get_run_logger
 from prefect.states import Completed, Failed
 from pydantic import Field, NonNegativeFloat, PositiveInt
@@ -22,10 +23,11 @@ from turnetl.errors import BadUsage, TurnetlError
 from turnetl.ingest import assumed_time as assumed
 from turnetl.ingest.reasons import PendingReason
 from turnetl.ingest.report import IngestReport
+from turnetl.output.backfill import backfill_output
 from turnetl.parse import Outcome, ParseReport
-from turnetl.report import backfill as output
+from turnetl.report import backfill as view
 from turnetl.report.ingest import is_failure
-from turnetl.report.status import without_time
+from turnetl.report.status import no_time_message
 from turnetl.settings import ExtractorName, Settings, load_settings, units
 
 _DAY = timedelta(days=1).total_seconds()
@@ -163,12 +165,12 @@ def _final_state(report: BackfillReport) -> State[dict[str, Any]]:
         get_run_logger().warning(problem.message)
     for collision in report.parsed.name_collisions:
         get_run_logger().warning(collision.message)
-    if is_failure(output.exit_code(report)):
+    if is_failure(view.exit_code(report)):
         first, *more = _errors(report.parsed, report.ingested)
         return Failed(message=f"{first} (and {len(more)} more)" if more else first)
     ingested = report.ingested
     message = f"{ingested.committed} turns committed, {ingested.skipped} before"
-    return Completed(message=message, data=output.as_json(report))
+    return Completed(message=message, data=msgspec.to_builtins(backfill_output(report)))
 
 
 def _errors(parsed: ParseReport, ingested: IngestReport) -> list[str]:
@@ -176,7 +178,7 @@ def _errors(parsed: ParseReport, ingested: IngestReport) -> list[str]:
     graph = [ingested.error] if ingested.error else []
     groups = [f"`{group.group}`: {group.error}" for group in ingested.groups if group.error]
     timeless = [
-        without_time(group)
+        no_time_message(group)
         for group in ingested.groups
         if group.uncommitted_reasons.get(PendingReason.NO_TIME)
     ]

@@ -18,13 +18,14 @@
 Messages say what, where, and what to do, in one sentence that is fit for a terminal.
 """
 
+from turnetl.exit_code import ExitCode
 from turnetl.model import Usage
 
 
 class TurnetlError(Exception):
     """The root: everything that turnetl raises on purpose."""
 
-    exit_code = 1
+    exit_code = ExitCode.FAILED
 
 
 class Skip(TurnetlError):
@@ -85,7 +86,7 @@ class Fatal(TurnetlError):
 class BadUsage(Fatal):
     """Arguments or settings that make no sense."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class GraphRefused(Fatal):
@@ -103,4 +104,4 @@ class JournalRefused(Fatal):
 class Exhausted(Fatal):
     """Stopped by budget or breaker; the next run goes on from here."""
 
-    exit_code = 4
+    exit_code = ExitCode.STOPPED

@@ -1,4 +1,4 @@
-"""The command as a person runs it: nothing of ours in its environment."""
+"""The command as a user runs it, with no settings of the developer in its environment."""
 
 import json
 import logging
@@ -9,12 +9,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from jsonschema import Draft202012Validator
+
 from turnetl import cli, console
+from turnetl.output.schemas import OUTPUTS, json_schema
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "data" / "archives"
@@ -22,25 +26,28 @@ SAMPLES = ROOT / "data" / "archives"
 
 @dataclass(frozen=True)
 class CommandResult:
+    arguments: tuple[str, ...]
     exit_code: int
     stdout: str
     stderr: str
 
     @property
     def json(self) -> dict[str, Any]:
+        """The object on standard output, validated against the JSON Schema of the command."""
         values = json.loads(self.stdout)
         assert isinstance(values, dict)
+        _validator(_command_name(self.arguments)).validate(values)
         return values
 
     @property
     def messages(self) -> list[str]:
-        """The sentences meant for a person."""
-        return [text for text in self.stderr.splitlines() if text.startswith("turnetl: ")]
+        """The sentences for the user."""
+        return [line for line in self.stderr.splitlines() if line.startswith("turnetl: ")]
 
 
 def turnetl_process(*arguments: str | Path, folder: Path, **environment: str) -> CommandResult:
-    """Run the command in `folder`, a process of its own, with settings only from `environment`."""
-    ran = subprocess.run(
+    """Run the command in `folder` as a process, with settings from `environment` only."""
+    process = subprocess.run(
         command_line(*arguments),
         capture_output=True,
         text=True,
@@ -48,25 +55,29 @@ def turnetl_process(*arguments: str | Path, folder: Path, **environment: str) ->
         cwd=folder,
         env=clean_environment(folder) | environment,
     )
-    assert "Traceback" not in ran.stderr, ran.stderr
-    return CommandResult(ran.returncode, ran.stdout, ran.stderr)
+    assert "Traceback" not in process.stderr, process.stderr
+    strings = tuple(map(str, arguments))
+    return CommandResult(strings, process.returncode, process.stdout, process.stderr)
 
 
 def run_in_process(*arguments: str | Path, folder: Path, **environment: str) -> CommandResult:
-    """Run the same in this process: it costs a second less, and sees no process begin or end."""
-    out, err = StringIO(), StringIO()
-    around = (
+    """Run the command in this process: a second faster, but without the start and end of one."""
+    stdout, stderr = StringIO(), StringIO()
+    strings = tuple(map(str, arguments))
+    contexts = (
         chdir(folder),
         _environment(clean_environment(folder) | environment),
         _signal_handlers(),
         _log_handlers(),
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
     )
     with ExitStack() as stack:
-        for one in (*around, redirect_stdout(out), redirect_stderr(err)):
-            stack.enter_context(one)
-        code = console.run(cli.app, [str(argument) for argument in arguments])
-    assert "not foreseen" not in err.getvalue(), err.getvalue()
-    return CommandResult(code, out.getvalue(), err.getvalue())
+        for context in contexts:
+            stack.enter_context(context)
+        code = console.run(cli.app, strings)
+    assert "unexpected error" not in stderr.getvalue(), stderr.getvalue()
+    return CommandResult(strings, code, stdout.getvalue(), stderr.getvalue())
 
 
 def command_line(*arguments: str | Path) -> list[str]:
@@ -74,12 +85,22 @@ def command_line(*arguments: str | Path) -> list[str]:
 
 
 def clean_environment(home: Path) -> dict[str, str]:
-    """This process's environment without any setting, and with another home."""
-    ours = ("TURNETL_", "NEO4J_")
-    there = {name: value for name, value in os.environ.items() if not name.startswith(ours)}  # noqa: TID251 - handed on
-    # The secret scanner compiles its rules for seconds where it finds no cache of them.
-    cache = there.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
-    return there | {"HOME": str(home), "XDG_CACHE_HOME": cache, "PYTHONPATH": str(ROOT)}
+    """Return the environment of this process without settings, and with another home."""
+    prefixes = ("TURNETL_", "NEO4J_")
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(prefixes)}  # noqa: TID251 - for a child
+    # The secret scanner compiles its rules for seconds if it finds no cache of them.
+    cache_folder = kept.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+    return kept | {"HOME": str(home), "XDG_CACHE_HOME": cache_folder, "PYTHONPATH": str(ROOT)}
+
+
+def _command_name(arguments: tuple[str, ...]) -> str:
+    names = (" ".join(arguments[:length]) for length in (2, 1))
+    return next(name for name in names if name in OUTPUTS)
+
+
+@cache
+def _validator(command: str) -> Draft202012Validator:
+    return Draft202012Validator(json_schema(command))
 
 
 def _environment(environment: dict[str, str]) -> Any:
@@ -88,23 +109,24 @@ def _environment(environment: dict[str, str]) -> Any:
 
 @contextmanager
 def _signal_handlers() -> Iterator[None]:
-    """Leave the answers to signals as they were."""
+    """Restore the signal handlers afterwards."""
     names = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
     before = {name: signal.getsignal(name) for name in names}
     try:
         yield
     finally:
-        for name, answer in before.items():
-            signal.signal(name, answer)
+        for name, handler in before.items():
+            signal.signal(name, handler)
 
 
 @contextmanager
 def _log_handlers() -> Iterator[None]:
-    """Leave those who hear our warnings as they were."""
+    """Restore the handlers and levels of the loggers afterwards."""
     loggers = (logging.getLogger("turnetl"), logging.getLogger())
-    before = [list(logger.handlers) for logger in loggers]
+    before = [(list(logger.handlers), logger.level) for logger in loggers]
     try:
         yield
     finally:
-        for logger, handlers in zip(loggers, before, strict=True):
+        for logger, (handlers, level) in zip(loggers, before, strict=True):
             logger.handlers[:] = handlers
+            logger.setLevel(level)

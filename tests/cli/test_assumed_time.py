@@ -36,8 +36,8 @@ def test_turns_without_a_time_wait_and_the_sentence_says_what_to_do(tmp_path: Pa
 def test_status_calls_no_turn_done_that_waits(tmp_path: Path) -> None:
     run_in_process("backfill", timeless(tmp_path), folder=tmp_path)
     shown = run_in_process("status", folder=tmp_path).stdout
-    assert "nothing is ready" in shown
-    assert "nothing waits" not in shown
+    assert "Nothing to ingest" in shown
+    assert "nothing is pending" not in shown
 
 
 def test_a_run_that_can_take_no_turn_for_want_of_a_time_failed(tmp_path: Path) -> None:
@@ -188,9 +188,9 @@ def test_archives_that_vanished_keep_their_turns_and_status_says_so(tmp_path: Pa
         tmp_path / "lost.jsonl", conversation("ship the cart", session="s2", at=MARCH)
     )
     run_in_process("backfill", kept, lost, folder=tmp_path)
-    assert "archive gone" not in run_in_process("status", folder=tmp_path).stdout
+    assert "missing archives" not in run_in_process("status", folder=tmp_path).stdout
     lost.unlink()
-    assert "archive gone: 1" in run_in_process("status", folder=tmp_path).stdout
+    assert "missing archives: 1" in run_in_process("status", folder=tmp_path).stdout
     (group,) = run_in_process("status", "--json", folder=tmp_path).json["groups"]
     assert (group["committed"], group["missing_archives"]) == (4, [str(lost)])
     assert run_in_process("backfill", kept, "--json", folder=tmp_path).json["skipped"] == 4

@@ -108,7 +108,7 @@ def test_a_run_that_is_interrupted_says_so_and_goes_on_where_it_was(
     running.send_signal(stops)
     out, said = running.communicate(timeout=60)
     assert running.returncode == 130, said
-    assert "what is done stays" in said
+    assert "finished work is kept" in said
     assert json.loads(out)["exit_code"] == 130
     finished = turnetl_process(*command, folder=tmp_path)
     again = turnetl_process(*command, folder=tmp_path).json

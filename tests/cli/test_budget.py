@@ -55,14 +55,14 @@ def test_a_budget_of_money_is_kept_and_told(folder: Path, provider: Provider) ->
     stopped = backfill(folder, provider, "--budget", "2usd")
     assert stopped.exit_code == 4
     assert any("$" in said and "budget" in said for said in stopped.messages)
-    assert stopped.json["model"]["cost"] <= 2
+    assert stopped.json["usage"]["cost"] <= 2
     whole = backfill(folder, provider, "--budget", "1000usd").json
-    assert (whole["pending"], whole["model"]["calls"] > 0) == (0, True)
-    assert whole["model"]["cost"] == pytest.approx(0.11 * whole["model"]["calls"])
+    assert (whole["pending"], whole["usage"]["calls"] > 0) == (0, True)
+    assert whole["usage"]["cost"] == pytest.approx(0.11 * whole["usage"]["calls"])
     spent = run_in_process("status", "--json", folder=folder, **model_environment(provider)).json[
         "usage"
     ]
-    assert spent["cost"] == pytest.approx(whole["model"]["cost"] + stopped.json["model"]["cost"])
+    assert spent["cost"] == pytest.approx(whole["usage"]["cost"] + stopped.json["usage"]["cost"])
 
 
 def test_a_budget_of_the_settings_holds_unless_another_is_said(

@@ -70,7 +70,7 @@ def test_a_budget_of_money_asks_for_a_price_first_and_no_call_is_made(
 
 def test_the_account_names_every_prompt_and_the_sum(provider: Provider, tmp_path: Path) -> None:
     price(tmp_path)
-    said = backfill(provider, tmp_path, "--json").json["model"]
+    said = backfill(provider, tmp_path, "--json").json["usage"]
     assert said["calls"] == len(provider.asked)
     assert said["cost"] == pytest.approx(len(provider.asked) * (100 * 0.4 + 10 * 1.6) / 1e6)
     by_prompt = said["by_prompt"]
@@ -104,11 +104,11 @@ def test_what_an_embedder_was_asked_stands_in_the_account_and_in_no_budget(
     assert ran.exit_code == 0
     asked = [one for one in provider.asked if one.path.endswith("/embeddings")]
     texts = sum(len(one.body["input"]) for one in asked)
-    counted = ran.json["model"]["by_prompt"]["embeddings"]
+    counted = ran.json["usage"]["by_prompt"]["embeddings"]
     assert counted["calls"] == len(asked) > 0
     assert counted["prompt_tokens"] == texts
     assert counted["cost"] == pytest.approx(texts / 1000)
-    assert ran.json["model"]["calls"] == len(provider.asked)
+    assert ran.json["usage"]["calls"] == len(provider.asked)
 
 
 def test_a_price_file_that_makes_no_sense_is_named_with_its_line(
@@ -130,5 +130,5 @@ def test_another_graph_takes_the_answers_out_of_the_journal(
     again = backfill(provider, tmp_path, "--json", "--graph", f"ladybug://{tmp_path / 'b.lbug'}")
     assert again.json["committed"] == first["committed"]
     assert len(provider.asked) == calls
-    assert (again.json["model"]["calls"], again.json["model"]["cost"]) == (0, 0.0)
-    assert again.json["model"]["journaled"] == calls
+    assert (again.json["usage"]["calls"], again.json["usage"]["cost"]) == (0, 0.0)
+    assert again.json["usage"]["journal_hits"] == calls

@@ -23,7 +23,7 @@ KINDS_OF_CALLS = {
 
 def test_a_model_that_can_do_all_is_said_to(provider: Provider, tmp_path: Path) -> None:
     ran = run_in_process("model", "check", "--json", folder=tmp_path, **model_environment(provider))
-    assert (ran.exit_code, ran.json["fits"]) == (0, True)
+    assert (ran.exit_code, ran.json["passed"]) == (0, True)
     assert {one["prompt"] for one in ran.json["checks"]} >= KINDS_OF_CALLS
     assert list(tmp_path.iterdir()) == []
 
@@ -56,7 +56,7 @@ def test_a_server_that_ignores_schemas_passes_once_it_is_told_them_in_words(
 ) -> None:
     provider.texts = ["Sure, here is what I found."] * 2
     ran = run_in_process("model", "check", "--json", folder=tmp_path, **model_environment(provider))
-    assert (ran.exit_code, ran.json["fits"]) == (0, True)
+    assert (ran.exit_code, ran.json["passed"]) == (0, True)
 
 
 def test_a_deployment_that_minds_three_things_is_asked_without_them(
@@ -69,7 +69,7 @@ def test_a_deployment_that_minds_three_things_is_asked_without_them(
     )
     provider.faults = [Fault(400, json.dumps({"error": {"message": one}})) for one in minds]
     ran = run_in_process("model", "check", "--json", folder=tmp_path, **model_environment(provider))
-    assert (ran.exit_code, ran.json["fits"]) == (0, True)
+    assert (ran.exit_code, ran.json["passed"]) == (0, True)
     assert [said.split("` ")[-2] for said in ran.messages if "does not take" in said] == [
         "does not take `temperature",
         "does not take `max_tokens",
@@ -166,8 +166,8 @@ def test_templates_are_listed_with_the_one_that_wins(tmp_path: Path) -> None:
         "templates"
     ]
     (ours,) = (one for one in entries if one["name"] == mine.name)
-    assert (ours["path"], ours["from"], ours["used_for"]) == (str(mine), "project", ["all turns"])
-    assert [Path(path).name for path in ours["hides"]] == [mine.name]
+    assert (ours["path"], ours["source"], ours["used_for"]) == (str(mine), "project", ["all turns"])
+    assert [Path(path).name for path in ours["overrides"]] == [mine.name]
     assert (
         run_in_process("templates", "show", mine.name, folder=tmp_path).stdout
         == "Look for each Decision.\n"
@@ -226,4 +226,4 @@ def test_an_embedder_that_does_not_answer_is_found_out_before_a_run(
     )
     ran = run_in_process("model", "check", "--json", folder=tmp_path, **settings)
     assert ran.exit_code == 1
-    assert [one["prompt"] for one in ran.json["checks"] if not one["fits"]] == ["embeddings"]
+    assert [one["prompt"] for one in ran.json["checks"] if not one["passed"]] == ["embeddings"]

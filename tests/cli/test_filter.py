@@ -109,7 +109,7 @@ def test_a_backfill_takes_the_same_words(tmp_path: Path) -> None:
     assert again["committed"] == 0
     assert (again["groups"][0]["stale"], again["groups"][0]["stale_reasons"]) == (1, {"noise": 1})
     status = run_in_process("status", folder=tmp_path).stdout
-    assert "1 stale, not done again: 1 noise" in " ".join(status.replace("│", " ").split())
+    assert "1 stale, not ingested again: 1 noise" in " ".join(status.replace("│", " ").split())
 
 
 def test_what_the_settings_keep_stays_kept_and_the_command_line_may_take_it_back(
@@ -140,7 +140,7 @@ def test_a_rule_of_ones_own_marks_and_explains_itself(shop: Path) -> None:
     assert "Where to eat is no work." in shown
     assert "where do we go for lunch?" in shown
     listed = run_in_process("rules", *rules, "--json", folder=shop).json["rules"]
-    assert [(of["rule"], of["on"]) for of in listed if of["own"]] == [("lunch", True)]
+    assert [(of["rule"], of["active"]) for of in listed if of["user_defined"]] == [("lunch", True)]
 
 
 def test_a_changed_rule_of_ones_own_is_applied(shop: Path) -> None:
@@ -159,12 +159,12 @@ def explained(folder: Path, rule: str, *arguments: str) -> dict[str, Any]:
 
 def test_an_explanation_counts_and_shows_where_and_writes_nothing(once: Path) -> None:
     told = explained(once, "acknowledgement", "--examples", "1")
-    assert (told["on"], told["turns"], told["named"]) == (True, 2, 2)
+    assert (told["active"], told["turns"], told["attributed"]) == (True, 2, 2)
     assert told["groups"] == [
-        {"group": "shop", "turns": 2, "named": 2, "chars": told["chars"]},
+        {"group": "shop", "turns": 2, "attributed": 2, "chars": told["chars"]},
     ]
     (example,) = told["examples"]
-    assert (example["prompt"], example["answer"]) == ("thanks", "You are welcome.")
+    assert (example["prompt"], example["response"]) == ("thanks", "You are welcome.")
     assert example["started_at"] == (START + timedelta(minutes=1)).isoformat()
     line = (once / "till.jsonl").read_text().splitlines()[example["first_line"] - 1]
     assert "thanks" in line
@@ -176,7 +176,7 @@ def test_an_explanation_counts_and_shows_where_and_writes_nothing(once: Path) ->
 
 def test_a_rule_that_is_kept_is_explained_by_what_it_would_mark(once: Path) -> None:
     told = explained(once, "acknowledgement", "--keep", "acknowledgement")
-    assert (told["on"], told["turns"], told["named"]) == (False, 2, 0)
+    assert (told["active"], told["turns"], told["attributed"]) == (False, 2, 0)
 
 
 def test_a_rule_that_another_one_forestalls_is_explained_by_itself(shop: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_rule_that_another_one_forestalls_is_explained_by_itself(shop: Path) -
 def test_the_rules_are_listed_for_people_and_programs(once: Path) -> None:
     listed = run_in_process("rules", "--keep", "copy", "--json", folder=once).json["rules"]
     assert {"copy", "repeat", "acknowledgement"} <= {of["rule"] for of in listed}
-    assert next(of["on"] for of in listed if of["rule"] == "copy") is False
+    assert next(of["active"] for of in listed if of["rule"] == "copy") is False
     shown = run_in_process("rules", folder=once).stdout
     assert [of["rule"] for of in listed if of["rule"] not in shown] == []
 

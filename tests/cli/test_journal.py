@@ -63,8 +63,8 @@ def test_an_emptied_graph_is_filled_again_without_a_call(
     )
     assert (again.exit_code, again.json["committed"]) == (0, TURNS)
     assert len(provider.asked) == asked
-    assert again.json["model"]["journaled"] == first.json["model"]["calls"] == asked
-    assert again.json["model"]["calls"] == 0
+    assert again.json["usage"]["journal_hits"] == first.json["usage"]["calls"] == asked
+    assert again.json["usage"]["calls"] == 0
     counts = [
         (ran.json["groups"][0]["entities"], ran.json["groups"][0]["facts"])
         for ran in (first, again)
@@ -128,7 +128,7 @@ def test_a_run_that_is_stopped_politely_keeps_what_is_in_the_air(
     _, more = running.communicate(timeout=60)
     assert running.returncode == 130, said + more
     assert "answers that are paid for" in said
-    assert "what is done stays" in more
+    assert "finished work is kept" in more
     turnetl_process("backfill", talk, folder=tmp_path, **model_environment(provider))
     # The one that was being sent as the stop struck may be lost.
     assert sum(count - 1 for count in questions(provider).values()) <= 1
@@ -155,7 +155,7 @@ def test_two_runs_on_two_groups_at_once_share_one_journal(
         _, said = run.communicate(timeout=120)
         assert run.returncode == 0, said
     held = run_in_process("journal", "stats", "--json", folder=tmp_path)
-    assert held.json["answers"] == len(questions(provider))
+    assert held.json["responses"] == len(questions(provider))
 
 
 def test_the_journal_says_what_it_holds_and_lets_go_of_what_is_named(
@@ -164,13 +164,13 @@ def test_the_journal_says_what_it_holds_and_lets_go_of_what_is_named(
     run_in_process("backfill", talk, folder=tmp_path, **model_environment(provider))
     asked = len(provider.asked)
     held = run_in_process("journal", "stats", "--json", folder=tmp_path).json
-    assert (held["answers"], list(held["by_model"])) == (asked, ["openai-compatible/canned"])
+    assert (held["responses"], list(held["by_model"])) == (asked, ["openai-compatible/canned"])
     for which, goes in ((("--model", "other"), 0), (("--older-than", "1"), 0), (("--all",), asked)):
         said = run_in_process("journal", "prune", *which, "--dry-run", "--json", folder=tmp_path)
-        assert (said.exit_code, said.json["answers"]) == (0, goes)
-    assert run_in_process("journal", "stats", "--json", folder=tmp_path).json["answers"] == asked
+        assert (said.exit_code, said.json["responses"]) == (0, goes)
+    assert run_in_process("journal", "stats", "--json", folder=tmp_path).json["responses"] == asked
     assert run_in_process("journal", "prune", "--model", "canned", folder=tmp_path).exit_code == 0
-    assert run_in_process("journal", "stats", "--json", folder=tmp_path).json["answers"] == 0
+    assert run_in_process("journal", "stats", "--json", folder=tmp_path).json["responses"] == 0
 
 
 def test_asking_for_a_journal_that_is_not_there_makes_none(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -23,11 +24,13 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.preview_builder import STAND_IN, requests
 from turnetl.extraction.prompt_config import always
 from turnetl.extraction.request_preview import RequestPreview
+from turnetl.ingest.report import IngestReport
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.providers.registry import open_model, open_models
 from turnetl.model import GroupId
+from turnetl.output.ingest import dry_run_output
 from turnetl.report import request_previews as report
 from turnetl.settings import ModelSettings, Settings
 
@@ -159,10 +162,10 @@ async def test_they_can_be_read_and_parsed() -> None:
     said = printed.getvalue()
     assert TOLD in said
     assert "extract_edges.edge" in said
-    assert "stand-in" in said
-    parsed = json.loads(json.dumps(report.as_json(found)))
+    assert "placeholder" in said
+    parsed = msgspec.to_builtins(dry_run_output(IngestReport(None, ()), found))
     assert [one["prompt"] for one in parsed["requests"]] == [one.prompt for one in found]
-    assert parsed["tokens"] == sum(one.tokens for one in found) > 0
+    assert parsed["request_tokens"] == sum(one.tokens for one in found) > 0
 
 
 async def test_the_next_turns_of_a_lake_are_shown_and_nothing_is_written(

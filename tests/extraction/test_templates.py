@@ -1,11 +1,11 @@
 """The templates that are there: which file wins, what it costs, what is wrong with it."""
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 from rich.console import Console, RenderableType
@@ -17,6 +17,7 @@ from turnetl.extraction.catalog import CatalogEntry, catalog, chosen
 from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.templates import LARGEST, PLACE, TemplateResolver, built_in, folders
+from turnetl.output.templates import templates_output
 from turnetl.report import templates as report
 
 BUILT_IN = {
@@ -314,10 +315,10 @@ def test_the_report_names_what_wins_what_it_hides_and_what_is_wrong(shelves: She
     shelves.put(b"\xff")
     entries = shelves.all()
     listed = printed(report.table(entries))
-    assert f"{mine} hides {built_in() / DEFAULT_TEMPLATE}" in listed
+    assert f"{mine} overrides {built_in() / DEFAULT_TEMPLATE}" in listed
     assert "project (broken)" in listed
     assert "all turns" in listed
-    wrong = printed(report.findings(entries))
+    wrong = printed(report.diagnostics(entries))
     assert f"{mine}: warning: names no kind of thing" in wrong
     assert "own.md: error: is not UTF-8 text" in wrong
     assert "7 templates checked: 1 error, 1 warning." in wrong
@@ -342,8 +343,7 @@ def test_what_is_shown_is_the_very_text_that_the_model_gets(shelves: Shelves) ->
 
 def test_the_json_holds_all_of_it(shelves: Shelves) -> None:
     shelves.put("Be brief.")
-    [said] = report.as_json((shelves.entry(),))["templates"]
-    assert json.loads(json.dumps(said)) == said
+    [said] = msgspec.to_builtins(templates_output((shelves.entry(),)))["templates"]
     assert said["name"] == "own.md"
     assert said["text"] == "Be brief."
-    assert said["findings"][0]["grade"] == "warning"
+    assert said["diagnostics"][0]["severity"] == "warning"

@@ -1,9 +1,9 @@
 """A model is tried with one call of each kind before a run."""
 
-import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 from pydantic import BaseModel, Field
 from rich.console import Console
@@ -21,6 +21,7 @@ from turnetl.llm.providers.registry import PROVIDERS, open_model, open_models
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Usage
+from turnetl.output.model_check import model_check_output
 from turnetl.report import model_check as report
 
 KINDS = [
@@ -318,17 +319,17 @@ def shown(found: Sequence[CheckResult]) -> str:
 
 
 def test_the_report_says_who_can_do_what_for_how_much() -> None:
-    assert "`openai/m` can do all that a run asks of it; to know it cost $0.0012" in shown([ABLE])
+    assert "`openai/m` can complete every prompt of a run; the check cost $0.0012" in shown([ABLE])
     both = shown([ABLE, UNABLE])
-    assert "can do 1 of 2" in both
+    assert "can complete 1 of 2" in both
     assert "is [wrong]" in both
     assert "unknown" in both
     assert "1,200" in both
 
 
 def test_the_json_adds_up() -> None:
-    told = json.loads(json.dumps(report.as_json([ABLE, UNABLE])))
-    assert told["fits"] is False
+    told = msgspec.to_builtins(model_check_output([ABLE, UNABLE]))
+    assert told["passed"] is False
     assert told["usage"]["prompt_tokens"] == 3_200
     assert told["usage"]["cost"] is None
     assert [one["problem"] for one in told["checks"]] == [None, "is [wrong]"]
@@ -337,4 +338,4 @@ def test_the_json_adds_up() -> None:
 
 def test_what_cannot_be_done_is_a_failure() -> None:
     assert (report.exit_code([ABLE]), report.exit_code([ABLE, UNABLE])) == (0, 1)
-    assert report.sentences([ABLE, UNABLE]) == ["`dedupe_nodes.nodes`: is [wrong]"]
+    assert report.messages([ABLE, UNABLE]) == ["`dedupe_nodes.nodes`: is [wrong]"]

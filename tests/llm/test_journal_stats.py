@@ -1,13 +1,14 @@
-"""How a journal is shown."""
+"""The report of the journal, as tables and as JSON."""
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 from rich.console import Console, RenderableType
 
 from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
 from turnetl.model import Usage
+from turnetl.output.journal import journal_prune_output, journal_stats_output
 from turnetl.report import journal as report
 
 PATH = Path("lake/journal.sqlite")
@@ -37,65 +38,65 @@ def test_a_row_a_prompt_a_row_a_model_and_one_for_all() -> None:
         *("openai/small", "all", "2.5", "lake/journal.sqlite"),
     ]
     assert "$3.00" in said
-    assert "2.5 MB, 2026-01-02 to 2026-03-04; used again instead of paying $2.00" in said
+    assert "2.5 MB, 2026-01-02 to 2026-03-04; hits saved $2.00" in said
 
 
 def test_an_empty_journal_says_so() -> None:
-    assert shown(report.table(JournalStats(PATH))).strip() == "no answers in lake/journal.sqlite"
+    assert shown(report.table(JournalStats(PATH))).strip() == "no responses in lake/journal.sqlite"
 
 
 def test_json_says_the_same_with_names() -> None:
-    values = json.loads(json.dumps(report.as_json(STATS)))
+    values = msgspec.to_builtins(journal_stats_output(STATS))
     assert values | {"by_prompt": 0, "by_model": 0} == {
         "journal": "lake/journal.sqlite",
         "bytes": 2_500_000,
         "oldest": "2026-01-02T00:00:00+00:00",
         "newest": "2026-03-04T00:00:00+00:00",
-        "answers": 6,
+        "responses": 6,
         "calls": 8,
         "prompt_tokens": 2_000,
         "cached_tokens": 600,
         "completion_tokens": 400,
         "seconds": 24.68,
         "cost": 3.0,
-        "used": 4,
-        "saved": 2.0,
+        "hits": 4,
+        "saved_cost": 2.0,
         "by_prompt": 0,
         "by_model": 0,
     }
-    assert values["by_model"]["openai/small"]["answers"] == 6
+    assert values["by_model"]["openai/small"]["responses"] == 6
     assert set(values["by_prompt"]) == {"dedupe_nodes.nodes", "extract_nodes.extract_text"}
 
 
 def test_json_of_an_empty_journal_has_no_times() -> None:
-    values = report.as_json(JournalStats(PATH))
-    assert (values["oldest"], values["newest"], values["answers"]) == (None, None, 0)
+    values = msgspec.to_builtins(journal_stats_output(JournalStats(PATH)))
+    assert (values["oldest"], values["newest"], values["responses"]) == (None, None, 0)
 
 
 def test_what_is_not_known_is_null() -> None:
     unknown = JournalTotals(1, Usage(1, 1, 1, None), used=1, saved=None)
     stats = JournalStats(PATH, by_prompt={"p": unknown}, by_model={"m": unknown})
-    values = report.as_json(stats)
-    assert (values["cost"], values["saved"]) == (None, None)
+    values = msgspec.to_builtins(journal_stats_output(stats))
+    assert (values["cost"], values["saved_cost"]) == (None, None)
     assert "unknown" in shown(report.table(stats))
 
 
 def test_pruning_is_told_in_a_line() -> None:
     done = PruneResult(PATH, 1, 4_096, 1_200, dry_run=False)
-    assert shown(report.pruned(done)).strip() == (
-        "1 answer gone, 4 kB freed, 1,200 left in lake/journal.sqlite"
+    assert shown(report.prune_line(done)).strip() == (
+        "1 response removed, 4 kB freed, 1,200 left in lake/journal.sqlite"
     )
     would = PruneResult(PATH, 1_000, 9_400_000, 0, dry_run=True)
-    assert " ".join(shown(report.pruned(would)).split()) == (
-        "1,000 answers would go, about 9.4 MB freed, 0 left in lake/journal.sqlite"
+    assert " ".join(shown(report.prune_line(would)).split()) == (
+        "1,000 responses would be removed, about 9.4 MB freed, 0 left in lake/journal.sqlite"
     )
 
 
 def test_json_of_pruning() -> None:
-    assert report.pruned_json(PruneResult(PATH, 2, 3, 4, dry_run=True)) == {
+    assert msgspec.to_builtins(journal_prune_output(PruneResult(PATH, 2, 3, 4, dry_run=True))) == {
         "journal": "lake/journal.sqlite",
-        "answers": 2,
+        "responses": 2,
         "bytes": 3,
-        "left": 4,
+        "remaining": 4,
         "dry_run": True,
     }

@@ -141,7 +141,7 @@ def test_a_run_that_is_stopped_ends_soon_in_a_sentence_and_leaves_whole_files_on
         (os.killpg if everyone else os.kill)(process.pid, stop)
         assert process.wait(timeout=20) == 130
         assert process.stderr.read() == (
-            "turnetl: stopped; what is done stays, and the same command goes on from there\n"
+            "turnetl: stopped; finished work is kept, and the same command continues from there\n"
         )
     left = [path.name for path in lake.root.rglob("*") if path.is_file()]
     assert 0 < len(left) < 3_000

@@ -183,7 +183,7 @@ async def test_a_model_is_asked_as_the_parameters_say_and_a_budget_that_is_used_
     assert provider.asked == []
     done = await (await _run(archives, tmp_path / "lake", **once, budget="5m tokens")).aresult()
     assert done["committed"] == sum(SAMPLES.values())
-    assert done["model"]["calls"] == len(provider.asked) > 0
+    assert done["usage"]["calls"] == len(provider.asked) > 0
     first = [text for _, text in provider.asked[0].messages]
     assert any("Look at the colours only." in text for text in first)
     wrong = await _run(archives, tmp_path / "lake", budget="5 euro")

@@ -114,7 +114,7 @@ def logged(*arguments: str, folder: Path) -> command.CommandResult:
         cwd=folder,
         env=command.clean_environment(folder),
     )
-    return command.CommandResult(ran.returncode, ran.stdout, ran.stderr)
+    return command.CommandResult(arguments, ran.returncode, ran.stdout, ran.stderr)
 
 
 def written(folder: Path, pattern: str = "*") -> list[str]:

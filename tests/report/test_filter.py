@@ -1,32 +1,42 @@
-"""What the filter saves, as a person sees it and as JSON."""
+"""The report of the filter, as a table and as JSON."""
 
 from dataclasses import replace
+from typing import Any
 
+import msgspec
 from rich.console import Console
 
 from turnetl.episodes import FilteredGroup, FilterReport, NoiseCount
 from turnetl.model import GroupId
-from turnetl.report import filter as filtered
+from turnetl.output.filter import filter_output
+from turnetl.report import filter as view
+
+NUMBERS = ("turns", "chars_before", "chars_after", "tokens", "tokens_saved")
 
 
 def group(name: str, *noise: NoiseCount, kept: int = 3, chars: int = 1_000) -> FilteredGroup:
     return FilteredGroup(
         group=GroupId(name),
-        turns=kept + sum(marked.turns for marked in noise),
+        turns=kept + sum(count.turns for count in noise),
         kept=kept,
         noise=noise,
         copies=0,
-        chars_before=chars + sum(marked.chars for marked in noise),
+        chars_before=chars + sum(count.chars for count in noise),
         chars_after=chars // 5,
         tokens=chars // 20,
     )
 
 
-def shown(*groups: FilteredGroup, width: int = 80) -> list[str]:
+def table_lines(*groups: FilteredGroup, width: int = 80) -> list[str]:
     console = Console(width=width)
     with console.capture() as captured:
-        console.print(filtered.table(FilterReport(groups)))
+        console.print(view.table(FilterReport(groups)))
     return captured.get().splitlines()
+
+
+def as_json(*groups: FilteredGroup) -> dict[str, Any]:
+    values: dict[str, Any] = msgspec.to_builtins(filter_output(FilterReport(groups)))
+    return values
 
 
 def numbers(line: str) -> list[int]:
@@ -37,9 +47,8 @@ BOOKS = group("books", NoiseCount("copy", 2, 400), NoiseCount("repeat", 1, 80))
 SHOES = group("shoes", NoiseCount("copy", 1, 40), kept=1, chars=2_000)
 
 
-def test_a_group_has_a_row_of_its_own_one_for_what_is_kept_and_one_a_rule() -> None:
-    lines = shown(BOOKS)
-    rows = {line.split()[0]: numbers(line) for line in lines if numbers(line)[3:]}
+def test_a_group_has_a_row_one_for_its_kept_turns_and_one_per_rule() -> None:
+    rows = {line.split()[0]: numbers(line) for line in table_lines(BOOKS) if numbers(line)[3:]}
     assert rows == {
         "books": [6, 1_480, 200, 50, 320],
         "kept": [3, 1_000, 200, 50, 200],
@@ -49,61 +58,61 @@ def test_a_group_has_a_row_of_its_own_one_for_what_is_kept_and_one_a_rule() -> N
 
 
 def test_json_has_the_numbers_of_the_table() -> None:
-    said = filtered.as_json(FilterReport((BOOKS, SHOES)))
-    told = [numbers(line) for line in shown(BOOKS, SHOES) if "all 2" not in line]
-    rows = [line for line in told if len(line) == 5]
-    by_json = [
+    values = as_json(BOOKS, SHOES)
+    lines = [numbers(line) for line in table_lines(BOOKS, SHOES) if "all 2" not in line]
+    rows = [line for line in lines if len(line) == 5]
+    json_rows = [
         row
-        for of in said["groups"]
-        for row in ([of[name] for name in filtered.FilterCounts._fields], [*of["kept"].values()])
+        for counts in values["groups"]
+        for row in ([counts[name] for name in NUMBERS], [*counts["kept"].values()])
     ]
-    assert [row for row in by_json if row not in rows] == []
-    assert said["noise"] == {
+    assert [row for row in json_rows if row not in rows] == []
+    assert values["noise"] == {
         "copy": {"turns": 3, "chars_before": 440, "chars_after": 0, "tokens_saved": 110},
         "repeat": {"turns": 1, "chars_before": 80, "chars_after": 0, "tokens_saved": 20},
     }
 
 
-def test_what_the_groups_and_their_rules_save_adds_up() -> None:
-    said = filtered.as_json(FilterReport((BOOKS, SHOES)))
-    for of in [said, *said["groups"]]:
-        marked = of["noise"].values()
+def test_the_savings_of_groups_and_rules_add_up() -> None:
+    values = as_json(BOOKS, SHOES)
+    for counts in [values, *values["groups"]]:
+        noise = counts["noise"].values()
         for name in ("turns", "chars_before", "chars_after", "tokens_saved"):
-            assert of[name] == of["kept"][name] + sum(row[name] for row in marked)
-    for name in filtered.FilterCounts._fields:
-        assert said[name] == sum(of[name] for of in said["groups"])
-    assert said["tokens_saved"] == 320 + 410
+            assert counts[name] == counts["kept"][name] + sum(rule[name] for rule in noise)
+    for name in NUMBERS:
+        assert values[name] == sum(counts[name] for counts in values["groups"])
+    assert values["tokens_saved"] == 320 + 410
 
 
-def test_tokens_and_tokens_saved_are_what_all_would_have_been() -> None:
+def test_tokens_and_saved_tokens_are_the_tokens_of_the_archives_text() -> None:
     chinese = replace(BOOKS, tokens=150)
-    said = filtered.as_json(FilterReport((chinese,)))
-    assert said["tokens"] + said["tokens_saved"] == 1_480 * 150 / 200
-    assert said["noise"]["copy"]["tokens_saved"] == 300
+    values = as_json(chinese)
+    assert values["tokens"] + values["tokens_saved"] == 1_480 * 150 / 200
+    assert values["noise"]["copy"]["tokens_saved"] == 300
 
 
-def test_where_nothing_is_kept_four_characters_are_a_token() -> None:
-    nothing = replace(BOOKS, kept=0, chars_before=480, chars_after=0, tokens=0)
-    assert filtered.as_json(FilterReport((nothing,)))["tokens_saved"] == 120
+def test_without_kept_turns_four_characters_are_a_token() -> None:
+    only_noise = replace(BOOKS, kept=0, chars_before=480, chars_after=0, tokens=0)
+    assert as_json(only_noise)["tokens_saved"] == 120
 
 
 def test_twenty_groups_with_long_names_and_numbers_fit_a_terminal() -> None:
-    marked = NoiseCount("an_own_rule_with_a_long_name", 123_456, 12_345_678)
+    noise = NoiseCount("an_own_rule_with_a_long_name", 123_456, 12_345_678)
     groups = [
-        group(f"somebody_with_a_long_project_{n:02}", marked, kept=234_567, chars=87_654_321)
+        group(f"somebody_with_a_long_project_{n:02}", noise, kept=234_567, chars=87_654_321)
         for n in range(20)
     ]
-    lines = shown(*groups)
+    lines = table_lines(*groups)
     assert max(map(len, lines)) <= 80
     assert "…" not in "".join(lines)
     assert sum(" 87,654,321" in line for line in lines) == 20
     assert any("all 20 groups" in line for line in lines)
 
 
-def test_a_text_that_says_more_than_its_turn_saves_less_than_nothing() -> None:
+def test_a_text_longer_than_its_turn_saves_less_than_zero() -> None:
     short = FilteredGroup(GroupId("x"), 1, 1, (), 0, chars_before=10, chars_after=30, tokens=8)
-    assert filtered.as_json(FilterReport((short,)))["tokens_saved"] == -5
+    assert as_json(short)["tokens_saved"] == -5
 
 
-def test_a_group_is_shown_as_it_is_called() -> None:
-    assert any("[bold]x" in line for line in shown(group("[bold]x")))
+def test_a_group_name_that_looks_like_markup_is_printed_as_it_is() -> None:
+    assert any("[bold]x" in line for line in table_lines(group("[bold]x")))

@@ -1,32 +1,37 @@
+"""The search command that a report proposes."""
+
 from pathlib import Path
 
 import pytest
 
-from turnetl.report.next_command import search
+from turnetl.report.next_command import search_command
 
-HERE = Path("/home/dev/shop")
-
-
-def test_a_program_in_a_folder_below_is_named_as_it_can_be_typed() -> None:
-    assert search(HERE / ".venv/bin/turnetl", HERE, {}) == ".venv/bin/turnetl search"
+DIRECTORY = Path("/home/dev/shop")
 
 
-def test_options_that_were_given_are_given_again_and_quoted() -> None:
-    given: dict[str, Path | str | None] = {
+def test_a_program_below_the_working_directory_has_a_relative_path() -> None:
+    program = DIRECTORY / ".venv/bin/turnetl"
+    assert search_command(program, DIRECTORY, {}) == ".venv/bin/turnetl search"
+
+
+def test_options_of_this_run_are_repeated_and_quoted() -> None:
+    options: dict[str, Path | str | None] = {
         "--lake": Path("my lake"),
         "--graph": None,
         "--config": Path("c.json"),
     }
-    words = search(Path("/opt/turnetl"), HERE, given)
-    assert words == "/opt/turnetl search --lake 'my lake' --config c.json"
+    command = search_command(Path("/opt/turnetl"), DIRECTORY, options)
+    assert command == "/opt/turnetl search --lake 'my lake' --config c.json"
 
 
 @pytest.mark.parametrize("login", ["neo4j:pw", "neo4j:p@ss", "neo4j:pa:ss", "neo4j:p/w", "a:"])
-def test_a_password_is_never_shown(login: str) -> None:
-    words = search(HERE / "turnetl", HERE, {"--graph": f"bolt://{login}@localhost:7687"})
-    assert words == "turnetl search --graph bolt://localhost:7687"
+def test_a_password_is_never_printed(login: str) -> None:
+    options = {"--graph": f"bolt://{login}@localhost:7687"}
+    command = search_command(DIRECTORY / "turnetl", DIRECTORY, options)
+    assert command == "turnetl search --graph bolt://localhost:7687"
 
 
-def test_the_path_of_an_embedded_graph_stands_as_it_is() -> None:
-    words = search(HERE / "turnetl", HERE, {"--graph": "ladybug:///home/a@b/graph.lbug"})
-    assert words.endswith("--graph ladybug:///home/a@b/graph.lbug")
+def test_the_path_of_an_embedded_graph_is_kept() -> None:
+    options = {"--graph": "ladybug:///home/a@b/graph.lbug"}
+    command = search_command(DIRECTORY / "turnetl", DIRECTORY, options)
+    assert command.endswith("--graph ladybug:///home/a@b/graph.lbug")

@@ -1,4 +1,4 @@
-"""What would be read, as a person sees it."""
+"""The report of a dry run of `parse`."""
 
 from rich.console import Console
 
@@ -10,25 +10,25 @@ from turnetl.report import parse
 
 def archive(name: str, group: str | None, folder: str | None = None) -> ArchiveReport:
     outcome, format_name = (Outcome.NEW, "codex") if group else (Outcome.UNKNOWN, None)
-    of = GroupId(group) if group else None
-    return ArchiveReport(name, outcome, format_name, of, ParseCounts(turns=2), None, folder)
+    group_id = GroupId(group) if group else None
+    return ArchiveReport(name, outcome, format_name, group_id, ParseCounts(turns=2), None, folder)
 
 
-def shown(*archives: ArchiveReport) -> str:
+def printed(*archives: ArchiveReport) -> str:
     console = Console(width=120)
     with console.capture() as captured:
-        console.print(parse.proposed(ParseReport(archives, dry_run=True)))
+        console.print(parse.dry_run_table(ParseReport(archives, dry_run=True)))
     return captured.get()
 
 
-def test_a_group_is_shown_with_the_folders_that_lead_to_it() -> None:
+def test_a_group_is_printed_with_the_folders_of_its_archives() -> None:
     folders = [f"/home/dev/{name}/shop" for name in "abcde"]
-    said = shown(*(archive(folder, "shop", folder) for folder in folders), archive("x", None))
-    assert "6 archives: 5 new, 1 unknown" in said
-    assert [folder for folder in folders if folder in said] == folders[:3]
-    assert "and 2 more" in said
-    assert "10" in said
+    text = printed(*(archive(folder, "shop", folder) for folder in folders), archive("x", None))
+    assert "6 archives: 5 new, 1 unknown" in text
+    assert [folder for folder in folders if folder in text] == folders[:3]
+    assert "and 2 more" in text
+    assert "10" in text
 
 
-def test_a_folder_is_shown_as_it_is_called() -> None:
-    assert "/home/dev/[bold]shop" in shown(archive("x", "shop", "/home/dev/[bold]shop"))
+def test_a_folder_name_that_looks_like_markup_is_printed_as_it_is() -> None:
+    assert "/home/dev/[bold]shop" in printed(archive("x", "shop", "/home/dev/[bold]shop"))

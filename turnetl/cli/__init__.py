@@ -1,52 +1,64 @@
-"""The `turnetl` command: what can be said to it. How it answers stands in `turnetl.console`.
+"""The `turnetl` command: its commands and options. `turnetl.console` runs them and prints.
 
-Nothing heavy is imported before a command is chosen.
+Nothing heavy is imported before a command is selected.
 """
 
 import sys
 from functools import partial
+from importlib import metadata
 
 from cyclopts import App, Group
 
-from turnetl import console
-from turnetl.cli import inspect, journal, model, stages, templates
+from turnetl.cli import completion, inspect, journal, model, schema, stages, templates
+from turnetl.cli.help_format import PipedHelpFormatter
+from turnetl.cli.options import SETUP_COMMANDS
+from turnetl.console import run
+
+_MAIN = Group("Main command", sort_key=0)
+_STAGES = Group("Stages", sort_key=1)
+_INSPECT = Group("Inspection", sort_key=2)
+
+
+def _version() -> str:
+    return metadata.version("turnetl")
+
 
 app = App(
     name="turnetl",
-    help="Years of coding-agent archives into a temporal knowledge graph.",
-    version=console.version,
+    help="Turn years of coding-agent archives into a temporal knowledge graph.",
+    version=_version,
     result_action="return_value",
-    suppress_keyboard_interrupt=False,  # we say what stays
+    suppress_keyboard_interrupt=False,  # the console reports it
     help_format="plaintext",  # markdown costs a tenth of a second
 )
-_main = Group("The main job", sort_key=0)
-_stages = Group("Stage by stage", sort_key=1)
-_look = Group("Looking", sort_key=2)
-
-app.command(stages.backfill, group=_main)
-app.command(stages.parse, group=_stages)
-app.command(stages.filter_, name="filter", group=_stages)
+app.command(stages.backfill, group=_MAIN)
+app.command(stages.parse, group=_STAGES)
+app.command(stages.filter_, name="filter", group=_STAGES)
 app.command(
     stages.ingest,
     name="ingest",
-    group=_stages,
-    help="Bring episodes into the graph, oldest first, one transaction a turn.",
+    group=_STAGES,
+    help="Ingest episodes into the graph, oldest first, one transaction per turn.",
 )
 app.command(
     partial(stages.ingest, retry=True),
     name="retry",
-    group=_stages,
+    group=_STAGES,
     help="Ingest, and try the quarantined turns again.",
 )
-app.command(inspect.status, group=_look)
-app.command(inspect.formats_, name="formats", group=_look)
-app.command(inspect.rules_, name="rules", group=_look)
-app.command(inspect.search, group=_look)
+app.command(inspect.status, group=_INSPECT)
+app.command(inspect.search, group=_INSPECT)
+app.command(inspect.formats_, name="formats", group=_INSPECT)
+app.command(inspect.rules_, name="rules", group=_INSPECT)
 app.command(templates.app)
 app.command(model.app)
 app.command(journal.app)
+app.command(schema.schema, group=SETUP_COMMANDS)
+app.command(completion.app)
 
 
 def main() -> None:
-    """Run the command line, with the exit codes of the README."""
-    sys.exit(console.run(app, sys.argv[1:]))
+    """Run the command and exit with its exit code, a member of `turnetl.exit_code.ExitCode`."""
+    if not sys.stdout.isatty():
+        app.help_formatter = PipedHelpFormatter()
+    sys.exit(run(app, sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""What there is: in the graph, in the lake, among formats and rules. Nothing here writes."""
+"""Commands that write nothing: status, search, formats, rules."""
 
 from datetime import datetime
 from pathlib import Path
@@ -9,60 +9,36 @@ from cyclopts.validators import Number
 
 from turnetl import console
 from turnetl.cli.options import (
-    JSON_HELP,
     NO_COMMON,
     NO_NOISE,
+    NO_OUTPUT,
     CommonOptions,
     GroupNames,
     NoiseOptions,
+    OutputOptions,
     QuietMinutes,
 )
 from turnetl.clock import as_utc, now
+from turnetl.exit_code import ExitCode
 
 
 def status(
     *, groups: GroupNames = (), quiet: QuietMinutes = None, common: CommonOptions = NO_COMMON
 ) -> int:
-    """Say per group what is in the graph, what waits, and why."""
-    from turnetl import pipeline as turnetl
-    from turnetl.report import status as shown
+    """Print per group what is in the graph, what is pending, and why."""
+    from turnetl import pipeline
+    from turnetl.output.status import status_output
+    from turnetl.report import status as view
 
     settings = common.settings(quiet_minutes=quiet)
-    report = console.run_async(turnetl.status(settings, turnetl.RunOptions(groups), now))
-    console.print_messages(shown.sentences(report))
-    console.print_result(shown.table(report), shown.all_json(report), as_json=common.json)
-    return console.DONE
-
-
-def formats_(
-    *, as_json: Annotated[bool, Parameter(name="--json", negative="", help=JSON_HELP)] = False
-) -> int:
-    """List the kinds of archives that turnetl reads."""
-    from turnetl import formats
-    from turnetl.report import formats as shown
-
-    console.print_result(
-        shown.table(formats.FORMATS), shown.as_json(formats.FORMATS), as_json=as_json
-    )
-    return console.DONE
-
-
-def rules_(*, noise: NoiseOptions = NO_NOISE, common: CommonOptions = NO_COMMON) -> int:
-    """List the noise rules, your own among them, and whether they mark turns today."""
-    from turnetl import wiring
-    from turnetl.report import noise_rules as shown
-
-    settings = noise.over(common.settings())
-    known = wiring.noise_rules(settings)
-    on = wiring.filters(settings).active_rules
-    console.print_result(
-        shown.rules_table(known, on), shown.rules_json(known, on), as_json=common.json
-    )
-    return console.DONE
+    report = console.run_async(pipeline.status(settings, pipeline.RunOptions(groups), now))
+    console.print_messages(view.messages(report))
+    console.print_result(view.table(report), status_output(report), as_json=common.json)
+    return ExitCode.DONE
 
 
 def search(
-    query: str,
+    query: Annotated[list[str], Parameter(negative="")],
     /,
     *,
     groups: GroupNames = (),
@@ -71,20 +47,21 @@ def search(
     limit: Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = 10,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Find the turns that answer a question, with their facts, files and lines.
+    """Find the turns that answer a query, with their facts, files and lines.
 
     Args:
-        query: words or a whole question.
-        since: only turns that started at this time or later.
-        until: only turns that started before this time.
-        limit: at most so many turns.
+        query: Words or a whole question; quotes are optional.
+        since: Only turns that started at this time or later (UTC without a zone).
+        until: Only turns that started before this time.
+        limit: Print at most this many turns.
     """
-    from turnetl import pipeline as turnetl
-    from turnetl.report import search_hits as shown
+    from turnetl import pipeline
+    from turnetl.output.search import search_output
+    from turnetl.report import search_hits as view
 
-    found = console.run_async(
-        turnetl.search_turns(
-            query,
+    hits = console.run_async(
+        pipeline.search_turns(
+            " ".join(query),
             common.settings(),
             groups=groups,
             since=as_utc(since),
@@ -92,5 +69,30 @@ def search(
             limit=limit,
         )
     )
-    console.print_result(shown.table(found, Path.cwd()), shown.as_json(found), as_json=common.json)
-    return console.DONE
+    console.print_result(view.table(hits, Path.cwd()), search_output(hits), as_json=common.json)
+    return ExitCode.DONE
+
+
+def formats_(*, output: OutputOptions = NO_OUTPUT) -> int:
+    """List the archive formats that turnetl reads."""
+    from turnetl import formats
+    from turnetl.output.formats import formats_output
+    from turnetl.report import formats as view
+
+    known = formats.FORMATS
+    console.print_result(view.table(known), formats_output(known), as_json=output.json)
+    return ExitCode.DONE
+
+
+def rules_(*, noise: NoiseOptions = NO_NOISE, common: CommonOptions = NO_COMMON) -> int:
+    """List the noise rules, including your own, and whether they are active."""
+    from turnetl import wiring
+    from turnetl.output.rules import rules_output
+    from turnetl.report import noise_rules as view
+
+    settings = noise.applied_to(common.settings())
+    rules = wiring.noise_rules(settings)
+    active = wiring.filters(settings).active_rules
+    table = view.rules_table(rules, active)
+    console.print_result(table, rules_output(rules, active), as_json=common.json)
+    return ExitCode.DONE

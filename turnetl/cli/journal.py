@@ -1,4 +1,4 @@
-"""The journal: what models answered, kept in the lake so that nothing is paid for twice."""
+"""Commands about the journal of model responses."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -7,26 +7,28 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.options import MODEL_COMMANDS, NO_COMMON, CommonOptions
+from turnetl.cli.options import MODEL_COMMANDS, NO_COMMON, CommonOptions, Flag
 from turnetl.clock import now
 from turnetl.errors import BadUsage
+from turnetl.exit_code import ExitCode
 
 app = App(
     name="journal",
-    help="What models answered, kept so that nothing is paid for twice.",
+    help="The stored responses of models, so that none is paid for twice.",
     group=MODEL_COMMANDS,
 )
 
 
 @app.command
 def stats(*, common: CommonOptions = NO_COMMON) -> int:
-    """Say what the journal holds, by prompt and model, and what it saved."""
-    from turnetl import pipeline as turnetl
-    from turnetl.report import journal as shown
+    """Print what the journal holds, by prompt and model, and what it saved."""
+    from turnetl import pipeline
+    from turnetl.output.journal import journal_stats_output
+    from turnetl.report import journal as view
 
-    held = turnetl.journal_stats(common.settings(), now)
-    console.print_result(shown.table(held), shown.as_json(held), as_json=common.json)
-    return console.DONE
+    contents = pipeline.journal_stats(common.settings(), now)
+    console.print_result(view.table(contents), journal_stats_output(contents), as_json=common.json)
+    return ExitCode.DONE
 
 
 @app.command
@@ -34,24 +36,25 @@ def prune(
     *,
     older_than: Annotated[float | None, Parameter(validator=Number(gte=0, lte=36_500))] = None,
     model: str | None = None,
-    everything: Annotated[bool, Parameter(name="--all", negative="")] = False,
-    dry_run: Annotated[bool, Parameter(negative="")] = False,
+    everything: Annotated[Flag, Parameter(name="--all")] = False,
+    dry_run: Flag = False,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Take answers out of the journal. What is in a graph stays; asking again costs again.
+    """Remove responses from the journal. The graph stays; the same requests cost again.
 
     Args:
-        older_than: Those kept more than so many days ago.
-        model: Those of this model, with or without its provider; with --older-than, both must hold.
-        everything: All of them.
-        dry_run: Take nothing out; say what would go.
+        older_than: Responses older than this many days.
+        model: Responses of this model, with or without its provider; combines with --older-than.
+        everything: All responses.
+        dry_run: Remove nothing; print what would be removed.
     """
     if older_than is None and model is None and not everything:
-        raise BadUsage("say which answers: --older-than DAYS, --model NAME, or --all")
-    from turnetl import pipeline as turnetl
-    from turnetl.report import journal as shown
+        raise BadUsage("select responses with --older-than DAYS, --model NAME, or --all")
+    from turnetl import pipeline
+    from turnetl.output.journal import journal_prune_output
+    from turnetl.report import journal as view
 
-    gone = turnetl.journal_prune(
+    pruned = pipeline.journal_prune(
         common.settings(),
         now,
         older_than=now() - timedelta(days=older_than) if older_than is not None else None,
@@ -59,5 +62,5 @@ def prune(
         everything=everything,
         dry_run=dry_run,
     )
-    console.print_result(shown.pruned(gone), shown.pruned_json(gone), as_json=common.json)
-    return console.DONE
+    console.print_result(view.prune_line(pruned), journal_prune_output(pruned), as_json=common.json)
+    return ExitCode.DONE

@@ -1,4 +1,4 @@
-"""The language model, before a run."""
+"""Commands about the language model."""
 
 from cyclopts import App
 
@@ -12,17 +12,20 @@ from turnetl.cli.options import (
 )
 from turnetl.clock import now
 
-app = App(name="model", help="The language model, before a run.", group=MODEL_COMMANDS)
+app = App(name="model", help="The language model.", group=MODEL_COMMANDS)
 
 
 @app.command
-def check(*, asked: ExtractionOptions = NO_EXTRACTION, common: CommonOptions = NO_COMMON) -> int:
-    """Ask the model one question of each kind that a run asks: what can it not do?"""
-    from turnetl import pipeline as turnetl
-    from turnetl.report import model_check as shown
+def check(
+    *, extraction: ExtractionOptions = NO_EXTRACTION, common: CommonOptions = NO_COMMON
+) -> int:
+    """Send the model one request per prompt of a run; print which ones it cannot complete."""
+    from turnetl import pipeline
+    from turnetl.output.model_check import model_check_output
+    from turnetl.report import model_check as view
 
-    settings, limits = common.settings(**asked.settings), asked.limits()
-    found = console.run_async(turnetl.check_model(settings, limits, now))
-    console.print_messages(shown.sentences(found))
-    console.print_result(shown.table(found), shown.as_json(found), as_json=common.json)
-    return shown.exit_code(found)
+    settings, options = common.settings(**extraction.settings), extraction.run_options()
+    results = console.run_async(pipeline.check_model(settings, options, now))
+    console.print_messages(view.messages(results))
+    console.print_result(view.table(results), model_check_output(results), as_json=common.json)
+    return view.exit_code(results)

@@ -1,4 +1,4 @@
-"""What the commands share: options that several take, each with its line of help."""
+"""Options that several commands share, each with its line of help."""
 
 import sys
 from dataclasses import dataclass
@@ -11,78 +11,104 @@ from cyclopts.validators import Number
 
 from turnetl.clock import as_utc, now
 
-if TYPE_CHECKING:  # importing these costs a second, and `--help` must not pay it
-    from turnetl.pipeline import RunOptions
+if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
+    from turnetl.run_options import RunOptions
     from turnetl.settings import Settings
 
-MODEL_COMMANDS = Group("With a model", sort_key=3)
-_REPEATED = Parameter(negative="", show_default=False)
-JSON_HELP = "One JSON object on standard output."
+MODEL_COMMANDS = Group("Models", sort_key=3)
+SETUP_COMMANDS = Group("Setup and scripting", sort_key=4)
+_OUTPUT = Group("Output", sort_key=10)
+_FLAG = Parameter(negative="", show_default=False)
+_OUTPUT_FLAG = Parameter(negative="", show_default=False, group=_OUTPUT)
+_REPEATABLE = Parameter(negative="", show_default=False)
+
+Flag = Annotated[bool, _FLAG]
 ArchivePaths = Annotated[list[str], Parameter(negative="", help="Files, folders or globs.")]
 ExtractorOption = Annotated[
     Literal["structural", "llm", "hybrid"] | None,
-    Parameter(help="What finds entities and facts [default: llm if a model is set]."),
+    Parameter(
+        help="What extracts entities and facts [default: llm if a model is set, else structural]."
+    ),
 ]
 GroupNames = Annotated[
     tuple[str, ...],
-    Parameter(
-        name="--group", negative="", show_default=False, help="Only this group; may be repeated."
-    ),
+    Parameter(name="--group", negative="", show_default=False, help="Only this group; repeatable."),
 ]
 QuietMinutes = Annotated[
     float | None,
     Parameter(
         name="--quiet",
-        help="Minutes without a new row after which a session's last turn is over [default: 30].",
+        help="Minutes without a new row after which a session's last turn counts as finished "
+        "[default: 30].",
     ),
 ]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class CommonOptions:
-    """What every command takes."""
+class DiagnosticOptions:
+    """What every command takes. `turnetl.console` reads these before it parses the arguments."""
+
+    verbose: Annotated[bool, Parameter(name=("--verbose", "-v")), _OUTPUT_FLAG] = False
+    "Log to standard error."
+    debug: Annotated[bool, _OUTPUT_FLAG] = False
+    "Print the traceback of an error."
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class OutputOptions(DiagnosticOptions):
+    """What every command takes that has a result."""
+
+    json: Annotated[bool, _OUTPUT_FLAG] = False
+    "Print one JSON object on standard output; `turnetl schema COMMAND` prints its schema."
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class CommonOptions(OutputOptions):
+    """What every command takes that reads the settings."""
 
     lake: Path | None = None
     "Folder of the tables [env: TURNETL_LAKE; default: data/lake]."
     graph: str | None = None
     "ladybug:///path/file.lbug or bolt://user:password@host:7687 [env: TURNETL_GRAPH]."
     config: Path | None = None
-    "JSON config [default: ./graphiti.config.json, then ~/.graphiti/]."
-    json: Annotated[bool, Parameter(negative="", help=JSON_HELP)] = False
+    "JSON config file [default: ./graphiti.config.json, then ~/.graphiti/graphiti.config.json]."
 
-    def settings(self, **given: Any) -> "Settings":
+    def settings(self, **arguments: Any) -> "Settings":
         from turnetl.settings import load_settings
 
-        return load_settings(self.config, lake=self.lake, graph=self.graph, **given)
+        return load_settings(self.config, lake=self.lake, graph=self.graph, **arguments)
 
-    def search(self) -> str:
-        """Return the command that searches this very graph, up to the question."""
-        from turnetl.report.next_command import search
+    def search_command(self) -> str:
+        """Return the command that searches the same graph, up to the query."""
+        from turnetl.report.next_command import search_command
 
         options = {"--lake": self.lake, "--graph": self.graph, "--config": self.config}
-        return search(Path(sys.argv[0]), Path.cwd(), options)
+        return search_command(Path(sys.argv[0]), Path.cwd(), options)
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class ArchiveOptions:
-    """How archives are read, and where their turns go."""
+    """How archives are parsed, and the group of their turns."""
 
     group: str | None = None
-    "Put turns into this group: a name, or a template of {project}, {format}, {user}, {host}."
+    "Group of all turns: a name, or a template of {project}, {format}, {user}, {host}."
     group_map: Path | None = None
-    "TOML file with exceptions from that."
+    "TOML file with exceptions from --group."
     format: str | None = None
-    "Read all archives as this, whatever they look like; see turnetl formats."
+    "Parse all archives as this format; `turnetl formats` lists them."
     jobs: int | None = None
-    "Archives read side by side [default: as many as there are cores]."
+    "Archives parsed in parallel [default: one per core]."
     redact_pii: bool | None = None
-    "Cut out also e-mail addresses, names of home folders and IP addresses; reads all anew."
+    "Also redact e-mail addresses, names of home folders and IP addresses; a change makes the run "
+    "read all archives again."
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What of it is a setting."""
+        """The options that are settings."""
         return {
             "group": self.group,
             "group_map": self.group_map,
@@ -94,22 +120,22 @@ class ArchiveOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class NoiseOptions:
-    """Which rules mark turns as noise, for this run; added to what the settings say."""
+    """Which rules mark turns as noise in this run, in addition to the settings."""
 
-    keep: Annotated[tuple[str, ...], _REPEATED] = ()
-    "Rule that shall mark nothing; may be repeated. `turnetl rules` lists them."
-    drop: Annotated[tuple[str, ...], _REPEATED] = ()
-    "Rule that shall mark, though it does not by itself; may be repeated."
+    keep: Annotated[tuple[str, ...], _REPEATABLE] = ()
+    "Rule to disable in this run; repeatable. `turnetl rules` lists the rules."
+    drop: Annotated[tuple[str, ...], _REPEATABLE] = ()
+    "Rule to enable in this run that is disabled by default; repeatable."
     rules: Path | None = None
     "TOML file with rules of your own."
 
     @property
     def one_off(self) -> bool:
-        """Whether anything was said."""
+        """Whether this run uses other rules than the settings."""
         return bool(self.keep or self.drop or self.rules)
 
-    def over(self, settings: "Settings") -> "Settings":
-        """Return the settings with what was said."""
+    def applied_to(self, settings: "Settings") -> "Settings":
+        """Return the settings with the options of this run."""
         if not self.one_off:
             return settings
         noise = settings.noise.merged(self.keep, self.drop, self.rules)
@@ -118,81 +144,81 @@ class NoiseOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class SelectionOptions:
-    """Which turns to take, and with what."""
-
-    extractor: ExtractorOption = None
-    since: datetime | None = None
-    "Only turns that started at this time or later (UTC if no zone is given)."
-    until: datetime | None = None
-    "Only turns that started before this time."
-    limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None
-    "At most so many turns of each group."
-    quiet: QuietMinutes = None
-    assume_time: str | None = None
-    "For turns without any time: an ISO time (UTC if no zone is given), or mtime: the archive's."
-    dry_run: Annotated[bool, Parameter(negative="")] = False
-    "Write nothing to the graph and call no model; say what waits, and show what would be asked."
-
-    def settings(self, common: CommonOptions, **given: Any) -> "Settings":
-        return common.settings(extractor=self.extractor, quiet_minutes=self.quiet, **given)
-
-    def limits(
-        self,
-        groups: tuple[str, ...] = (),
-        *,
-        asked: "ExtractionOptions | None" = None,
-        retry: bool = False,
-    ) -> "RunOptions":
-        from turnetl.ingest import assumed_time
-        from turnetl.pipeline import RunOptions
-
-        return RunOptions(
-            groups=groups,
-            since=as_utc(self.since),
-            until=as_utc(self.until),
-            limit=self.limit,
-            assumed_time=assumed_time.read(self.assume_time, now())
-            if self.assume_time is not None
-            else None,
-            retry=retry,
-            dry_run=self.dry_run,
-            preprocessing=asked.preprocessing if asked else None,
-            reflexion=asked.reflexion if asked else None,
-        )
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
 class ExtractionOptions:
-    """How a model is asked, in this run."""
+    """How the model is used in this run."""
 
     preprocessing: str | None = None
-    "Instructions for the model: a template's name, the text itself, or none."
+    "Instructions for the model: the name of a template, the text itself, or none."
     reflexion: Annotated[int | None, Parameter(validator=Number(gte=0, lte=3))] = None
-    "Times that the model is asked what it missed, 0 to 3 [default: 0]."
-    budget: Annotated[tuple[str, ...], _REPEATED] = ()
-    "Stop, to go on later, when so much is used: 5usd, '200k tokens', or one of each."
+    "Reflexion passes, in which the model looks for what it missed: 0 to 3 [default: 0]."
+    budget: Annotated[tuple[str, ...], _REPEATABLE] = ()
+    "Stop the run when this much is used: 5usd, '200k tokens', or one of each."
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What of it is a setting."""
+        """The options that are settings."""
         if not self.budget:
             return {}
         from turnetl.settings.units import parse_budget
 
         return {"budget": parse_budget(self.budget)}
 
-    def limits(self) -> "RunOptions":
-        from turnetl.pipeline import RunOptions
+    def run_options(self) -> "RunOptions":
+        from turnetl.run_options import RunOptions
 
         return RunOptions(preprocessing=self.preprocessing, reflexion=self.reflexion)
 
 
-NO_COMMON, NO_ARCHIVE, NO_SELECTION, NO_NOISE, NO_EXTRACTION = (
-    CommonOptions(),
-    ArchiveOptions(),
-    SelectionOptions(),
-    NoiseOptions(),
-    ExtractionOptions(),
-)
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SelectionOptions:
+    """Which turns are ingested, and with which extractor."""
+
+    extractor: ExtractorOption = None
+    since: datetime | None = None
+    "Only turns that started at this time or later (UTC without a zone)."
+    until: datetime | None = None
+    "Only turns that started before this time."
+    limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None
+    "Ingest at most this many turns of each group."
+    quiet: QuietMinutes = None
+    assume_time: str | None = None
+    "Time of turns without one: an ISO time (UTC without a zone), or `mtime` for that of the file."
+    dry_run: Flag = False
+    "Do not write to the graph and send no request; print the pending turns and the requests."
+
+    def settings(self, common: CommonOptions, **arguments: Any) -> "Settings":
+        return common.settings(extractor=self.extractor, quiet_minutes=self.quiet, **arguments)
+
+    def run_options(
+        self,
+        groups: tuple[str, ...] = (),
+        *,
+        extraction: ExtractionOptions,
+        retry: bool = False,
+    ) -> "RunOptions":
+        from turnetl.ingest import assumed_time
+        from turnetl.run_options import RunOptions
+
+        assumed = self.assume_time
+        return RunOptions(
+            groups=groups,
+            since=as_utc(self.since),
+            until=as_utc(self.until),
+            limit=self.limit,
+            assumed_time=assumed_time.read(assumed, now()) if assumed is not None else None,
+            retry=retry,
+            dry_run=self.dry_run,
+            preprocessing=extraction.preprocessing,
+            reflexion=extraction.reflexion,
+        )
+
+
+NO_DIAGNOSTICS = DiagnosticOptions()
+NO_OUTPUT = OutputOptions()
+NO_COMMON = CommonOptions()
+NO_ARCHIVE = ArchiveOptions()
+NO_NOISE = NoiseOptions()
+NO_EXTRACTION = ExtractionOptions()
+NO_SELECTION = SelectionOptions()
+"""The defaults of the commands: no option is given."""

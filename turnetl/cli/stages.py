@@ -1,4 +1,4 @@
-"""The main job, and its stages one by one."""
+"""The main command and its stages: backfill, parse, filter, ingest, retry."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,79 +18,83 @@ from turnetl.cli.options import (
     ArchivePaths,
     CommonOptions,
     ExtractionOptions,
+    Flag,
     GroupNames,
     NoiseOptions,
     SelectionOptions,
 )
 from turnetl.clock import now
 from turnetl.errors import BadUsage
+from turnetl.exit_code import ExitCode
 
-if TYPE_CHECKING:  # importing it costs a second, and `--help` must not pay it
+if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
     from turnetl.ingest.report import IngestReport
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings
+
+_EXAMPLES = 5
 
 
 def backfill(
     archives: ArchivePaths,
     /,
     *,
-    how: ArchiveOptions = NO_ARCHIVE,
-    which: SelectionOptions = NO_SELECTION,
-    asked: ExtractionOptions = NO_EXTRACTION,
+    archive: ArchiveOptions = NO_ARCHIVE,
+    selection: SelectionOptions = NO_SELECTION,
+    extraction: ExtractionOptions = NO_EXTRACTION,
     noise: NoiseOptions = NO_NOISE,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Parse, filter and ingest archives: the main job. What was done before is not done again."""
-    from turnetl import pipeline as turnetl
-    from turnetl.report import backfill as shown
+    """Parse, filter and ingest archives. Work of earlier runs is not repeated."""
+    from turnetl import pipeline
+    from turnetl.output.backfill import backfill_output
+    from turnetl.report import backfill as view
 
-    settings = noise.over(which.settings(common, **how.settings, **asked.settings))
-    limits = which.limits(asked=asked)
+    settings = selection.settings(common, **archive.settings, **extraction.settings)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
-            turnetl.backfill(
+            pipeline.backfill(
                 archives,
-                settings,
-                limits,
+                noise.applied_to(settings),
+                selection.run_options(extraction=extraction),
                 now,
-                format_name=how.format,
+                format_name=archive.format,
                 one_off=noise.one_off,
                 progress=progress,
             )
         )
-    console.print_messages(shown.sentences(report))
-    console.print_result(
-        shown.table(report, common.search()), shown.as_json(report), as_json=common.json
-    )
-    return shown.exit_code(report)
+    console.print_messages(view.messages(report))
+    table = view.table(report, common.search_command())
+    console.print_result(table, backfill_output(report), as_json=common.json)
+    return view.exit_code(report)
 
 
 def parse(
     archives: ArchivePaths,
     /,
     *,
-    how: ArchiveOptions = NO_ARCHIVE,
-    dry_run: Annotated[bool, Parameter(negative="")] = False,
+    archive: ArchiveOptions = NO_ARCHIVE,
+    dry_run: Flag = False,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Read archives into turn tables. Those that did not change are not opened.
+    """Parse archives into turn tables. Unchanged archives are not opened.
 
     Args:
-        dry_run: Write nothing; say what would be read, and which groups it would go to.
+        dry_run: Write nothing; print which archives would be read, and their groups.
     """
-    from turnetl import pipeline as turnetl
-    from turnetl.report import parse as shown
+    from turnetl import pipeline
+    from turnetl.output.parse import parse_files_output
+    from turnetl.report import parse as view
 
-    settings = common.settings(**how.settings)
+    settings = common.settings(**archive.settings)
     with console.show_progress(as_json=common.json) as progress:
-        report = turnetl.parse_archives(
-            archives, settings, format_name=how.format, dry_run=dry_run, progress=progress
+        report = pipeline.parse_archives(
+            archives, settings, format_name=archive.format, dry_run=dry_run, progress=progress
         )
-    console.print_messages(shown.sentences(report))
-    table = shown.proposed(report) if dry_run else shown.table(report)
-    console.print_result(table, shown.whole_json(report), as_json=common.json)
-    return shown.exit_code(report)
+    console.print_messages(view.messages(report))
+    table = view.dry_run_table(report) if dry_run else view.table(report)
+    console.print_result(table, parse_files_output(report), as_json=common.json)
+    return view.exit_code(report)
 
 
 def filter_(
@@ -101,79 +105,89 @@ def filter_(
     examples: Annotated[int | None, Parameter(validator=Number(gte=0))] = None,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Mark the noise in the turn tables and render the rest as episodes.
+    """Mark noise in the turn tables and render the other turns as episodes.
 
     Args:
-        explain: Write nothing; say what this rule marks by itself, on or off, and show some of it.
-        examples: With --explain: at most so many turns [default: 5].
+        explain: Write nothing; print which turns this rule matches by itself, with examples.
+        examples: Print at most this many examples with --explain [default: 5].
     """
-    from turnetl import pipeline as turnetl
+    from turnetl import pipeline
 
-    settings = noise.over(common.settings())
+    settings = noise.applied_to(common.settings())
     if explain is not None:
-        return _explain(settings, explain, groups, 5 if examples is None else examples, common)
+        count = _EXAMPLES if examples is None else examples
+        return _explain(settings, explain, groups, count, common)
     if examples is not None:
-        raise BadUsage("--examples goes with --explain RULE; `turnetl rules` lists the rules")
-    from turnetl.report import filter as shown
+        raise BadUsage("--examples needs --explain RULE; `turnetl rules` lists the rules")
+    from turnetl.output.filter import filter_output
+    from turnetl.report import filter as view
 
     with console.show_progress(as_json=common.json) as progress:
-        report = turnetl.filter_turns(settings, groups, one_off=noise.one_off, progress=progress)
-    console.print_result(shown.table(report), shown.as_json(report), as_json=common.json)
-    return console.DONE
+        report = pipeline.filter_turns(settings, groups, one_off=noise.one_off, progress=progress)
+    console.print_result(view.table(report), filter_output(report), as_json=common.json)
+    return ExitCode.DONE
 
 
 def ingest(
     *,
     groups: GroupNames = (),
-    which: SelectionOptions = NO_SELECTION,
-    asked: ExtractionOptions = NO_EXTRACTION,
+    selection: SelectionOptions = NO_SELECTION,
+    extraction: ExtractionOptions = NO_EXTRACTION,
     common: CommonOptions = NO_COMMON,
     retry: Annotated[bool, Parameter(parse=False)] = False,
 ) -> int:
-    """Ingest what is left of the groups; `retry` is given by the command of that name."""
-    from turnetl import pipeline as turnetl
-    from turnetl.report import ingest as shown
+    """Ingest the turns that are ready; the command `retry` sets `retry`."""
+    from turnetl import pipeline
+    from turnetl.output.ingest import ingest_output
+    from turnetl.report import ingest as view
 
-    settings = which.settings(common, **asked.settings)
-    limits = which.limits(groups, asked=asked, retry=retry)
+    settings = selection.settings(common, **extraction.settings)
+    options = selection.run_options(groups, extraction=extraction, retry=retry)
     with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(turnetl.ingest(settings, limits, now, progress=progress))
-    console.print_messages(shown.sentences(report))
-    if limits.dry_run:
-        return _asked(report, settings, limits, common)
-    console.print_result(shown.table(report), shown.as_json(report), as_json=common.json)
-    return shown.exit_code(report)
+        report = console.run_async(pipeline.ingest(settings, options, now, progress=progress))
+    console.print_messages(view.messages(report))
+    if options.dry_run:
+        return _preview(report, settings, options, common)
+    console.print_result(view.table(report), ingest_output(report), as_json=common.json)
+    return view.exit_code(report)
 
 
-def _asked(
-    report: "IngestReport", settings: "Settings", limits: "RunOptions", common: CommonOptions
+def _preview(
+    report: "IngestReport", settings: "Settings", options: "RunOptions", common: CommonOptions
 ) -> int:
-    """Show the account, and what a model would be asked first: of one turn if no limit is said."""
+    """Print the report and the first requests: those of one turn, or of `--limit` per group."""
     from rich.console import Group
 
-    from turnetl import pipeline as turnetl
-    from turnetl.report import ingest
-    from turnetl.report import request_previews as shown
+    from turnetl import pipeline
+    from turnetl.output.ingest import dry_run_output
+    from turnetl.report import ingest, request_previews
 
-    ready = tuple(of.group for of in report.groups if turnetl.has_work(of, limits))
+    ready = tuple(group.group for group in report.groups if pipeline.has_work(group, options))
     if settings.extractor_name == "structural":
-        console.print_messages(["no model would be asked: the extractor is `structural`"])
+        console.print_messages(["no model would be used: the extractor is `structural`"])
         ready = ()
-    of_some = replace(limits, groups=ready if limits.limit else ready[:1])
-    found = console.run_async(turnetl.preview_requests(settings, of_some, now)) if ready else ()
-    both = Group(ingest.table(report), shown.text(found)) if ready else ingest.table(report)
-    values = ingest.as_json(report) | shown.as_json(found)
-    console.print_result(both, values, as_json=common.json)
+    selected = replace(options, groups=ready if options.limit else ready[:1])
+    previews = (
+        console.run_async(pipeline.preview_requests(settings, selected, now)) if ready else ()
+    )
+    view = ingest.table(report)
+    if ready:
+        view = Group(view, request_previews.text(previews))
+    console.print_result(view, dry_run_output(report, previews), as_json=common.json)
     return ingest.exit_code(report)
 
 
 def _explain(
     settings: "Settings", rule: str, groups: tuple[str, ...], examples: int, common: CommonOptions
 ) -> int:
-    from turnetl import pipeline as turnetl
-    from turnetl.report import noise_rules as shown
+    from turnetl import pipeline
+    from turnetl.output.rules import rule_explanation_output
+    from turnetl.report import noise_rules as view
 
     with console.show_progress(as_json=common.json) as progress:
-        found = turnetl.explain_rule(settings, rule, groups, examples=examples, progress=progress)
-    console.print_result(shown.table(found, Path.cwd()), shown.as_json(found), as_json=common.json)
-    return console.DONE
+        explanation = pipeline.explain_rule(
+            settings, rule, groups, examples=examples, progress=progress
+        )
+    table = view.table(explanation, Path.cwd())
+    console.print_result(table, rule_explanation_output(explanation), as_json=common.json)
+    return ExitCode.DONE

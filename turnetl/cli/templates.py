@@ -1,4 +1,4 @@
-"""Templates and ontologies: which there are, what they say, what is wrong with them."""
+"""Commands about templates and ontologies."""
 
 from typing import Annotated
 
@@ -6,49 +6,52 @@ from cyclopts import App, Parameter
 
 from turnetl import console
 from turnetl.cli.options import MODEL_COMMANDS, NO_COMMON, CommonOptions
-
-Name = Annotated[str, Parameter(help="Only these; all if none is named.")]
+from turnetl.exit_code import ExitCode
 
 app = App(
-    name="templates",
-    help="What steers the model: which files there are, and which win.",
-    group=MODEL_COMMANDS,
+    name="templates", help="The instructions and ontologies for the model.", group=MODEL_COMMANDS
 )
 
 
 @app.command(name="list")
 def list_(*, common: CommonOptions = NO_COMMON) -> int:
-    """List the templates and ontologies, where each comes from, what it costs, who uses it."""
-    from turnetl import pipeline as turnetl
-    from turnetl.report import templates as shown
+    """List templates and ontologies: which file is used, its tokens per turn, its users."""
+    from turnetl import pipeline
+    from turnetl.output.templates import templates_output
+    from turnetl.report import templates as view
 
-    entries = turnetl.templates(common.settings())
-    console.print_result(shown.table(entries), shown.as_json(entries), as_json=common.json)
-    return console.DONE
+    entries = pipeline.templates(common.settings())
+    console.print_result(view.table(entries), templates_output(entries), as_json=common.json)
+    return ExitCode.DONE
 
 
 @app.command
 def show(name: str, /, *, common: CommonOptions = NO_COMMON) -> int:
-    """Print the very text that a model gets of a template or an ontology.
+    """Print the text that the model receives from a template or an ontology.
 
     Args:
-        name: as `turnetl templates list` has it.
+        name: Name, as `turnetl templates list` prints it.
     """
-    from turnetl import pipeline as turnetl
-    from turnetl.report import templates as shown
+    from turnetl import pipeline
+    from turnetl.output.templates import templates_output
+    from turnetl.report import templates as view
 
-    (entry,) = turnetl.templates(common.settings(), (name,))
-    text = shown.text(entry)
-    console.print_result(text, shown.as_json((entry,)), as_json=common.json)
-    return console.DONE
+    entries = pipeline.templates(common.settings(), (name,))
+    (entry,) = entries
+    console.print_result(view.text(entry), templates_output(entries), as_json=common.json)
+    return ExitCode.DONE
 
 
 @app.command
-def check(*names: Name, common: CommonOptions = NO_COMMON) -> int:
-    """Say what is wrong with templates and ontologies; exit code 1 if one cannot be used."""
-    from turnetl import pipeline as turnetl
-    from turnetl.report import templates as shown
+def check(
+    *names: Annotated[str, Parameter(help="Only these [default: all].")],
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Print the defects of templates and ontologies; exit code 1 if one cannot be used."""
+    from turnetl import pipeline
+    from turnetl.output.templates import templates_output
+    from turnetl.report import templates as view
 
-    entries = turnetl.templates(common.settings(), names)
-    console.print_result(shown.findings(entries), shown.as_json(entries), as_json=common.json)
-    return shown.exit_code(entries)
+    entries = pipeline.templates(common.settings(), names)
+    console.print_result(view.diagnostics(entries), templates_output(entries), as_json=common.json)
+    return view.exit_code(entries)

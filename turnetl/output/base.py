@@ -1,5 +1,6 @@
 """The base of all `--json` objects, and the object that an error prints."""
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
@@ -11,6 +12,14 @@ def described(description: str, *, keys: type[StrEnum] | None = None) -> Meta:
     """Return the description of a field; `keys` are the only keys of a mapping."""
     names = {"propertyNames": {"enum": [str(key) for key in keys]}} if keys is not None else None
     return Meta(description=description, extra_json_schema=names)
+
+
+Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+"""A time in UTC as ISO 8601 with `+00:00`, so that timestamps sort as text."""
+
+
+def timestamp(time: datetime | None) -> Timestamp | None:
+    return None if time is None else time.isoformat()
 
 
 class JsonOutput(msgspec.Struct, forbid_unknown_fields=True):

@@ -87,7 +87,7 @@ def _kept(groups: Sequence[FilteredGroup]) -> KeptOutput:
         chars_before=sum(group.kept_chars for group in groups),
         chars_after=sum(group.chars_after for group in groups),
         tokens=sum(group.tokens for group in groups),
-        tokens_saved=sum(group.kept_saved for group in groups),
+        tokens_saved=sum(group.kept_tokens_saved for group in groups),
     )
 
 
@@ -102,5 +102,5 @@ def _rule(rule: str, groups: Sequence[FilteredGroup]) -> NoiseOutput:
         turns=sum(count.turns for _, count in counts),
         chars_before=sum(count.chars for _, count in counts),
         chars_after=0,
-        tokens_saved=sum(group.in_tokens(count.chars) for group, count in counts),
+        tokens_saved=sum(group.estimate_tokens(count.chars) for group, count in counts),
     )

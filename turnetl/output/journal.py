@@ -1,10 +1,9 @@
 """`turnetl journal stats --json` and `turnetl journal prune --json`."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
-from turnetl.llm.journal import Kept, Pruned, Stats
-from turnetl.output.base import JsonOutput, described
+from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
+from turnetl.output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.output.usage import UsageOutput, usage_values
 
 
@@ -25,10 +24,10 @@ class JournalStatsOutput(JournalCountsOutput):
     journal: Annotated[str, described("Path of the journal.")]
     bytes: Annotated[int, described("Size on disk.")]
     oldest: Annotated[
-        datetime | None, described("Time of the oldest response; null if there is none.")
+        Timestamp | None, described("Time of the oldest response; null if there is none.")
     ]
     newest: Annotated[
-        datetime | None, described("Time of the newest response; null if there is none.")
+        Timestamp | None, described("Time of the newest response; null if there is none.")
     ]
     by_prompt: Annotated[
         dict[str, JournalCountsOutput], described("The same per prompt, sorted by name.")
@@ -48,13 +47,13 @@ class JournalPruneOutput(JsonOutput):
     dry_run: Annotated[bool, described("Whether nothing was removed.")]
 
 
-def journal_stats_output(stats: Stats) -> JournalStatsOutput:
+def journal_stats_output(stats: JournalStats) -> JournalStatsOutput:
     return JournalStatsOutput(
         **_counts(stats.total),
         journal=str(stats.path),
         bytes=stats.bytes,
-        oldest=stats.oldest,
-        newest=stats.newest,
+        oldest=timestamp(stats.oldest),
+        newest=timestamp(stats.newest),
         by_prompt={
             prompt: JournalCountsOutput(**_counts(kept)) for prompt, kept in stats.by_prompt.items()
         },
@@ -64,7 +63,7 @@ def journal_stats_output(stats: Stats) -> JournalStatsOutput:
     )
 
 
-def journal_prune_output(pruned: Pruned) -> JournalPruneOutput:
+def journal_prune_output(pruned: PruneResult) -> JournalPruneOutput:
     return JournalPruneOutput(
         journal=str(pruned.path),
         responses=pruned.entries,
@@ -74,7 +73,7 @@ def journal_prune_output(pruned: Pruned) -> JournalPruneOutput:
     )
 
 
-def _counts(kept: Kept) -> dict[str, Any]:
+def _counts(kept: JournalTotals) -> dict[str, Any]:
     return {
         **usage_values(kept.usage),
         "responses": kept.entries,

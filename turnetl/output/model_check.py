@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from turnetl.llm.check_result import CheckResult
+from turnetl.llm.checks.result import CheckResult
 from turnetl.model import Usage
 from turnetl.output.base import JsonOutput, described
 from turnetl.output.usage import UsageOutput, usage_output, usage_values

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from turnetl.formats.base import Counts
+from turnetl.formats.base import ParseCounts
 from turnetl.output.base import JsonOutput, described
 from turnetl.parse import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.skip_reasons import SkipReason
@@ -101,7 +101,7 @@ def _values(report: ParseReport) -> dict[str, Any]:
         "groups": list(report.groups),
         "name_collisions": [
             NameCollisionOutput(group=collision.group, folders=list(collision.folders))
-            for collision in report.joined
+            for collision in report.name_collisions
         ],
         "problems": [_problem(problem) for problem in report.problems],
     }
@@ -118,7 +118,7 @@ def _archive(report: ArchiveReport) -> ArchiveOutput:
     )
 
 
-def _counts(counts: Counts) -> dict[str, Any]:
+def _counts(counts: ParseCounts) -> dict[str, Any]:
     return {
         "lines": counts.lines,
         "used": counts.used,

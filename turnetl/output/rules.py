@@ -1,12 +1,11 @@
 """`turnetl rules --json` and `turnetl filter --explain RULE --json`."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from typing import Annotated, Any
 
-from turnetl.episodes.rule_examples import Example, RuleExplanation
+from turnetl.episodes.rule_examples import RuleExample, RuleExplanation
 from turnetl.noise import NoiseRule
-from turnetl.output.base import JsonOutput, described
+from turnetl.output.base import JsonOutput, Timestamp, described, timestamp
 
 
 class RuleOutput(JsonOutput):
@@ -15,7 +14,7 @@ class RuleOutput(JsonOutput):
     rule: Annotated[str, described("Name of the rule.")]
     version: Annotated[str, described("Version of the rule; of a rule of your own a digest.")]
     reason: Annotated[str, described("What it marks and why, in one sentence.")]
-    enabled: Annotated[bool, described("Whether it marks turns.")]
+    active: Annotated[bool, described("Whether it marks turns.")]
     user_defined: Annotated[bool, described("Whether it is a rule of your own.")]
 
 
@@ -33,9 +32,9 @@ class RuleMatchesOutput(JsonOutput):
 
     group: Annotated[str, described("Id of the group.")]
     turns: Annotated[int, described("Turns that the rule matches.")]
-    marked: Annotated[
+    attributed: Annotated[
         int,
-        described("Those that it marks today: it is enabled and the first that matches."),
+        described("Those that it marks today: it is active, and the first that matches."),
     ]
     chars: Annotated[int, described("Characters of the turns in the archives.")]
 
@@ -45,7 +44,7 @@ class RuleExampleOutput(JsonOutput):
 
     group: Annotated[str, described("Id of the group.")]
     started_at: Annotated[
-        datetime | None, described("Time of the prompt; null if the archive has none.")
+        Timestamp | None, described("Time of the prompt; null if the archive has none.")
     ]
     session_id: Annotated[str, described("Id of the session.")]
     turn_id: Annotated[str, described("Id of the turn.")]
@@ -60,7 +59,7 @@ class RuleExplanationOutput(RuleOutput):
     """A noise rule, the turns that it matches by itself, and examples."""
 
     turns: Annotated[int, described("Turns that the rule matches, over all groups.")]
-    marked: Annotated[int, described("Those that it marks today, over all groups.")]
+    attributed: Annotated[int, described("Those that it marks today, over all groups.")]
     chars: Annotated[int, described("Characters of the turns, over all groups.")]
     groups: Annotated[list[RuleMatchesOutput], described("The same per group.")]
     examples: Annotated[
@@ -69,44 +68,44 @@ class RuleExplanationOutput(RuleOutput):
     ]
 
 
-def rules_output(rules: Sequence[NoiseRule], enabled: Collection[str]) -> RulesOutput:
-    """Build the list of rules; `enabled` has the names of those that mark turns."""
+def rules_output(rules: Sequence[NoiseRule], active: Collection[str]) -> RulesOutput:
+    """Build the list of rules; `active` has the names of those that mark turns."""
     return RulesOutput(
-        rules=[RuleOutput(**_values(rule, enabled=rule.name in enabled)) for rule in rules]
+        rules=[RuleOutput(**_values(rule, active=rule.name in active)) for rule in rules]
     )
 
 
 def rule_explanation_output(explanation: RuleExplanation) -> RuleExplanationOutput:
     groups = [
         RuleMatchesOutput(
-            group=group.group, turns=group.turns, marked=group.named, chars=group.chars
+            group=group.group, turns=group.turns, attributed=group.attributed, chars=group.chars
         )
         for group in explanation.groups
     ]
     return RuleExplanationOutput(
-        **_values(explanation.rule, enabled=explanation.on),
+        **_values(explanation.rule, active=explanation.active),
         turns=sum(group.turns for group in groups),
-        marked=sum(group.marked for group in groups),
+        attributed=sum(group.attributed for group in groups),
         chars=sum(group.chars for group in groups),
         groups=groups,
         examples=[_example(example) for example in explanation.examples],
     )
 
 
-def _values(rule: NoiseRule, *, enabled: bool) -> dict[str, Any]:
+def _values(rule: NoiseRule, *, active: bool) -> dict[str, Any]:
     return {
         "rule": rule.name,
         "version": rule.recipe.removeprefix(f"{rule.name}/"),
         "reason": rule.why,
-        "enabled": enabled,
+        "active": active,
         "user_defined": bool(rule.definition),
     }
 
 
-def _example(example: Example) -> RuleExampleOutput:
+def _example(example: RuleExample) -> RuleExampleOutput:
     return RuleExampleOutput(
         group=example.group,
-        started_at=example.started_at,
+        started_at=timestamp(example.started_at),
         session_id=example.session_id,
         turn_id=example.turn_id,
         prompt=example.prompt,

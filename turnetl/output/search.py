@@ -1,10 +1,9 @@
 """`turnetl search --json`."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated
 
-from turnetl.output.base import JsonOutput, described
+from turnetl.output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.search.search import Hit
 
 
@@ -15,10 +14,10 @@ class HitOutput(JsonOutput):
     score: Annotated[float, described("How much of the query was found, from 0 to 1.")]
     relation: Annotated[str, described("The fact's relation, or `PASSAGE`.")]
     valid_at: Annotated[
-        datetime | None, described("Time from which the fact holds; null if unknown.")
+        Timestamp | None, described("Time from which the fact holds; null if unknown.")
     ]
     invalid_at: Annotated[
-        datetime | None,
+        Timestamp | None,
         described("Time at which the fact was invalidated; null if it still holds."),
     ]
     group: Annotated[str, described("Id of the group.")]
@@ -46,8 +45,8 @@ def _hit(hit: Hit) -> HitOutput:
         fact=hit.fact,
         score=hit.score,
         relation=hit.kind,
-        valid_at=hit.valid_at,
-        invalid_at=hit.invalid_at,
+        valid_at=timestamp(hit.valid_at),
+        invalid_at=timestamp(hit.invalid_at),
         group=hit.group_id,
         session_id=hit.session_id,
         turn_id=hit.turn_id,

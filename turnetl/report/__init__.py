@@ -1,1 +1,1 @@
-"""What a run did, as a person reads it and as a program does."""
+"""Reports as tables and sentences for the terminal; `turnetl.output` has them as JSON."""

@@ -1,7 +1,6 @@
-"""What models cost: calls, tokens, seconds, US dollars."""
+"""The cost of models: requests, tokens, seconds, US dollars."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -9,52 +8,40 @@ from rich.text import Text
 from turnetl.model import Usage
 
 UNKNOWN = (
-    "the cost is not known, because a model that was asked has no price; its tokens are counted: "
-    "give it a price in .graphiti/prices.toml"
+    "the cost is unknown because a model that was used has no price; its tokens are counted: "
+    "add its price to .graphiti/prices.toml"
 )
 
-_NUMBERS = ("calls", "tokens\nin", "cached", "tokens\nout", "seconds", "cost")
-_WIDEST = len("extract_timestamps_batch")
-"""Of the halves of a prompt's name, each in a line of its own."""
+_COLUMNS = ("calls", "tokens\nin", "cached", "tokens\nout", "seconds", "cost")
+_WIDEST_NAME = len("extract_timestamps_batch")
+"""The longest half of a prompt's name; each half has its own line."""
 
 
-def table(by_prompt: Mapping[str, Usage]) -> Table:
-    """A row a prompt, in the order given, and one for all."""
-    shown = Table(box=None, padding=(0, 2, 0, 0))  # narrow enough for a terminal
-    shown.add_column("prompt", min_width=_WIDEST)
-    for name in _NUMBERS:
-        shown.add_column(name, justify="right")
-    for prompt, usage in by_prompt.items():
-        shown.add_row(Text(prompt.replace(".", ".\n") or "-"), *_cells(usage))
-    shown.add_row("all", *_cells(total(by_prompt)))
-    return shown
+def table(usage_by_prompt: Mapping[str, Usage]) -> Table:
+    """Render a row per prompt, in the order given, and one for all."""
+    view = Table(box=None, padding=(0, 2, 0, 0))  # narrow enough for a terminal
+    view.add_column("prompt", min_width=_WIDEST_NAME)
+    for name in _COLUMNS:
+        view.add_column(name, justify="right")
+    for prompt, usage in usage_by_prompt.items():
+        view.add_row(Text(prompt.replace(".", ".\n") or "-"), *_cells(usage))
+    view.add_row("all", *_cells(total(usage_by_prompt)))
+    return view
 
 
-def as_json(usage: Usage) -> dict[str, Any]:
-    """Return the keys that others script against; `cost` is null where it is not known."""
-    return {
-        "calls": usage.calls,
-        "prompt_tokens": usage.prompt_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "seconds": round(usage.seconds, 3),
-        "cost": None if usage.cost is None else round(usage.cost, 6),
-    }
+def total(usage_by_prompt: Mapping[str, Usage]) -> Usage:
+    return sum(usage_by_prompt.values(), Usage())
 
 
-def total(by_prompt: Mapping[str, Usage]) -> Usage:
-    return sum(by_prompt.values(), Usage())
-
-
-def money(cost: float | None) -> str:
-    """Return US dollars as they are shown."""
+def format_cost(cost: float | None) -> str:
+    """Return US dollars: four decimals below a dollar, else two."""
     if cost is None:
         return "unknown"
     return f"${cost:,.4f}" if 0 < cost < 1 else f"${cost:,.2f}"
 
 
-def tokens(usage: Usage) -> int:
-    """Return the tokens of prompts and answers."""
+def token_count(usage: Usage) -> int:
+    """Return the tokens of requests and responses."""
     return usage.prompt_tokens + usage.completion_tokens
 
 
@@ -65,5 +52,5 @@ def _cells(usage: Usage) -> tuple[str, ...]:
         f"{usage.cached_tokens:,}",
         f"{usage.completion_tokens:,}",
         f"{usage.seconds:,.1f}",
-        money(usage.cost),
+        format_cost(usage.cost),
     )

@@ -1,130 +1,103 @@
-"""What an ingest did: a table, and the JSON that others script against."""
-
-from typing import Any
+"""The report of an ingest."""
 
 from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
+from turnetl.exit_code import ExitCode
 from turnetl.ingest.reasons import PendingReason
 from turnetl.ingest.report import GroupReport, IngestReport
 from turnetl.report import costs, status
+from turnetl.report.layout import add_group_column, caption
 
-_SET_ASIDE = 3
-"""Exit code: done, but turns were set aside."""
-_SHOWN = 3
-"""Turns of a group that are told of."""
+_LISTED = 3
+"""Turns of a group that a message lists; --json has all."""
 
 
 def table(report: IngestReport) -> RenderableType:
-    """One row a group; then one a prompt, if a model was asked."""
+    """Render a row per group; then, if a model was used, a row per prompt."""
     if not report.groups:
-        return _caption(report)
-    shown = Table(caption=_caption(report), caption_justify="left")
-    shown.add_column("group")
+        return caption(_summary(report))
+    view = Table()
+    add_group_column(view)
     for name in ("turns", "new", "episodes", "entities", "facts"):
-        shown.add_column(name, justify="right")
-    shown.add_column("not in the graph, and why", overflow="fold")
-    for of in report.groups:
-        held = status.held(of)
-        why = status.why_not(of) + _left_out(of)
-        shown.add_row(of.group, f"{of.turns:,}", f"{of.committed:,}", *held, why)
-    return Group(shown, costs.table(report.usage_by_prompt)) if report.usage_by_prompt else shown
+        view.add_column(name, justify="right")
+    view.add_column("not in the graph, and why", overflow="fold")
+    for group in report.groups:
+        reasons = [*status.uncommitted_lines(group), *_discarded_lines(group)]
+        view.add_row(
+            Text(group.group),
+            f"{group.turns:,}",
+            f"{group.committed:,}",
+            *status.graph_counts(group),
+            status.reasons_cell(reasons),
+        )
+    parts: list[RenderableType] = [view, caption(_summary(report))]
+    if report.usage_by_prompt:
+        parts.append(costs.table(report.usage_by_prompt))
+    return Group(*parts)
 
 
-def as_json(report: IngestReport) -> dict[str, Any]:
-    return {
-        "run_id": report.run_id,
-        "committed": report.committed,
-        "skipped": report.skipped,
-        "quarantined": report.quarantined,
-        "pending": report.pending,
-        "assumed_time": sum(of.assumed_time for of in report.groups),
-        "model": _model_json(report),
-        "groups": [_group_json(of) for of in report.groups],
-        "error": report.error,
-    }
-
-
-def sentences(report: IngestReport) -> list[str]:
-    """What was set aside, what a person should look at, and why groups were not finished."""
-    whole = [report.error] if report.error else []
-    whole += [said for of in report.groups for said in status.of_group(of) + _retiring(of)]
-    whole += status.stopped(report.groups)
+def messages(report: IngestReport) -> list[str]:
+    """Return sentences about what failed, and about what the user should check."""
+    sentences = [report.error] if report.error else []
+    for group in report.groups:
+        sentences += status.group_messages(group) + _invalidation_messages(group)
+    sentences += status.error_messages(report.groups)
     if costs.total(report.usage_by_prompt).cost is None:
-        whole.append(costs.UNKNOWN)
-    return whole
+        sentences.append(costs.UNKNOWN)
+    return sentences
 
 
 def exit_code(report: IngestReport) -> int:
-    """A failure before a stop, a stop before turns that were set aside.
+    """Return the exit code: failures win over a stop, which wins over quarantined turns.
 
-    It is a failure too if no turn is in the graph for want of a time.
+    An ingest also fails if no turn is in the graph because none has a time.
     """
-    codes = {report.exit_code, *(of.exit_code for of in report.groups)} - {0}
+    codes = {report.exit_code, *(group.exit_code for group in report.groups)} - {ExitCode.DONE}
     if codes:
         return min(codes)
     timeless = _without_time(report)
     if timeless and timeless == report.pending and not (report.committed or report.skipped):
-        return 1
-    return _SET_ASIDE if report.quarantined else 0
+        return ExitCode.FAILED
+    return ExitCode.QUARANTINED if report.quarantined else ExitCode.DONE
 
 
 def is_failure(code: int) -> bool:
-    """Whether a person must act; turns that were set aside are no failure."""
-    return code not in (0, _SET_ASIDE)
+    """Return whether the user must act; quarantined turns are not a failure."""
+    return code not in (ExitCode.DONE, ExitCode.QUARANTINED)
 
 
-def _group_json(of: GroupReport) -> dict[str, Any]:
-    return {
-        **status.as_json(of),
-        "turns": of.turns,
-        "committed": of.committed,
-        "skipped": of.skipped,
-        "discarded": dict(of.discarded or {}),
-        "invalidating": dict(of.invalidations or {}),
-    }
+def _discarded_lines(group: GroupReport) -> list[str]:
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in (group.discarded or {}).items())
+    return [f"(discarded from turns: {reasons})"] if reasons else []
 
 
-def _model_json(report: IngestReport) -> dict[str, Any]:
-    return {
-        **costs.as_json(costs.total(report.usage_by_prompt)),
-        "journaled": report.journal_hits,
-        "by_prompt": {
-            prompt: costs.as_json(usage) for prompt, usage in report.usage_by_prompt.items()
-        },
-    }
-
-
-def _left_out(of: GroupReport) -> str:
-    """Return a line for what nobody would look for."""
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in (of.discarded or {}).items())
-    return f"\n(left out of turns: {reasons})" if reasons else ""
-
-
-def _retiring(of: GroupReport) -> list[str]:
-    """Say which turns retired so many facts that it may be a mistake, those with most first."""
-    turns = sorted((of.invalidations or {}).items(), key=lambda turn: (-turn[1], turn[0]))
-    told = [
-        f"group `{of.group}`: turn {turn} retired {facts:,} facts; see whether it should have"
-        for turn, facts in turns[:_SHOWN]
+def _invalidation_messages(group: GroupReport) -> list[str]:
+    """Return the turns that invalidated suspiciously many facts, most first."""
+    turns = sorted((group.invalidations or {}).items(), key=lambda turn: (-turn[1], turn[0]))
+    sentences = [
+        f"group `{group.group}`: turn {turn} invalidated {facts:,} facts; check whether it is right"
+        for turn, facts in turns[:_LISTED]
     ]
-    if len(turns) > _SHOWN:
-        told.append(f"and {len(turns) - _SHOWN:,} more of `{of.group}`; --json names them all")
-    return told
+    if len(turns) > _LISTED:
+        more = len(turns) - _LISTED
+        sentences.append(f"and {more:,} more turns of `{group.group}`; --json lists all")
+    return sentences
 
 
-def _caption(report: IngestReport) -> str:
-    return "; ".join(filter(None, (_outcome(report), _used(report))))
+def _summary(report: IngestReport) -> str:
+    return "; ".join(filter(None, (_outcome(report), _usage(report))))
 
 
-def _used(report: IngestReport) -> str:
-    """Return what a model was asked for, and what that cost."""
-    used, said = costs.total(report.usage_by_prompt), []
-    if used.calls:
-        said.append(f"{used.calls:,} calls, {costs.tokens(used):,} tokens")
+def _usage(report: IngestReport) -> str:
+    """Return what the models were used for, and what that cost."""
+    usage, parts = costs.total(report.usage_by_prompt), []
+    if usage.calls:
+        parts.append(f"{usage.calls:,} calls, {costs.token_count(usage):,} tokens")
     if report.journal_hits:
-        said.append(f"{report.journal_hits:,} answers from the journal")
-    return f"{', '.join(said)}, cost: {costs.money(used.cost)}" if said else ""
+        parts.append(f"{report.journal_hits:,} responses from the journal")
+    return f"{', '.join(parts)}, cost: {costs.format_cost(usage.cost)}" if parts else ""
 
 
 def _outcome(report: IngestReport) -> str:
@@ -133,7 +106,7 @@ def _outcome(report: IngestReport) -> str:
     if report.ready:
         return f"{report.ready:,} turns are ready for `turnetl ingest`"
     if timeless := _without_time(report):
-        return f"{timeless:,} turns wait for a time"
+        return f"{timeless:,} turns have no time"
     if report.error:
         return "nothing was ingested"
     if not report.groups:
@@ -142,4 +115,4 @@ def _outcome(report: IngestReport) -> str:
 
 
 def _without_time(report: IngestReport) -> int:
-    return sum(of.uncommitted_reasons.get(PendingReason.NO_TIME, 0) for of in report.groups)
+    return sum(group.uncommitted_reasons.get(PendingReason.NO_TIME, 0) for group in report.groups)

@@ -1,78 +1,56 @@
-"""What a model can do of what a run asks of it: a table, and the JSON that others use."""
+"""The check of a model: which prompts it can complete."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.exit_code import ExitCode
 from turnetl.llm.checks.result import CheckResult
 from turnetl.model import Usage
 from turnetl.report import costs
+from turnetl.report.layout import caption
+
+_COLUMNS = ("calls", "tokens\nin", "tokens\nout", "seconds", "cost")
 
 
-def table(found: Sequence[CheckResult]) -> RenderableType:
-    """One row a kind of call."""
-    models = sorted({one.model for one in found})
-    shown = Table(
-        box=None,
-        padding=(0, 2, 0, 0),  # narrow enough for a terminal
-        caption=_caption(found, models),
-        caption_justify="left",
-    )
-    shown.add_column("call", no_wrap=True)
+def table(results: Sequence[CheckResult]) -> RenderableType:
+    """Render a row per prompt; with several models also which one was checked."""
+    models = sorted({result.model for result in results})
+    view = Table(box=None, padding=(0, 2, 0, 0))  # narrow enough for a terminal
+    view.add_column("prompt", no_wrap=True)
     if len(models) > 1:
-        shown.add_column("model", overflow="fold")
-    for name in ("asked", "tokens\nin", "tokens\nout", "seconds", "cost"):
-        shown.add_column(name, justify="right")
-    shown.add_column("what it cannot do", overflow="fold")
-    for one in found:
-        model = (one.model.replace("/", "/\n", 1),) if len(models) > 1 else ()
-        call = Text(one.prompt.replace(".", ".\n").replace(" ", "\n", 1))
-        shown.add_row(call, *model, *_cells(one.usage), Text(one.problem or "-"))
-    return shown
+        view.add_column("model", overflow="fold")
+    for name in _COLUMNS:
+        view.add_column(name, justify="right")
+    view.add_column("problem", overflow="fold")
+    for result in results:
+        model = (result.model.replace("/", "/\n", 1),) if len(models) > 1 else ()
+        prompt = Text(result.prompt.replace(".", ".\n").replace(" ", "\n", 1))
+        view.add_row(prompt, *model, *_cells(result.usage), Text(result.problem or "-"))
+    return Group(view, caption(_summary(results, models)))
 
 
-def as_json(found: Sequence[CheckResult]) -> dict[str, Any]:
-    return {
-        "fits": all(one.fits for one in found),
-        "models": sorted({one.model for one in found}),
-        "usage": costs.as_json(_total(found)),
-        "checks": [
-            {
-                "prompt": one.prompt,
-                "model": one.model,
-                "fits": one.fits,
-                "problem": one.problem or None,
-                **costs.as_json(one.usage),
-            }
-            for one in found
-        ],
-    }
+def messages(results: Sequence[CheckResult]) -> list[str]:
+    """Return a sentence per failed check."""
+    return [f"`{result.prompt}`: {result.problem}" for result in results if not result.fits]
 
 
-def sentences(found: Sequence[CheckResult]) -> list[str]:
-    """What cannot be done."""
-    return [f"`{one.prompt}`: {one.problem}" for one in found if not one.fits]
+def exit_code(results: Sequence[CheckResult]) -> ExitCode:
+    return ExitCode.DONE if all(result.fits for result in results) else ExitCode.FAILED
 
 
-def exit_code(found: Sequence[CheckResult]) -> int:
-    return 0 if all(one.fits for one in found) else 1
-
-
-def _caption(found: Sequence[CheckResult], models: Sequence[str]) -> str:
-    who = "`" + "`, `".join(models) + "`"
-    able = sum(one.fits for one in found)
-    if able == len(found):
-        cost = _total(found).cost
-        price = "" if cost is None else f"; to know it cost {costs.money(cost)}"
-        return f"{who} can do all that a run asks of it{price}"
-    return f"{who} can do {able} of {len(found)} kinds of calls: name another model for the rest"
-
-
-def _total(found: Sequence[CheckResult]) -> Usage:
-    return sum((one.usage for one in found), Usage())
+def _summary(results: Sequence[CheckResult], models: Sequence[str]) -> str:
+    names = "`" + "`, `".join(models) + "`"
+    passed = sum(result.fits for result in results)
+    if passed == len(results):
+        cost = sum((result.usage for result in results), Usage()).cost
+        price = "" if cost is None else f"; the check cost {costs.format_cost(cost)}"
+        return f"{names} can complete every prompt of a run{price}"
+    return (
+        f"{names} can complete {passed} of {len(results)} prompts: set another model for the others"
+    )
 
 
 def _cells(usage: Usage) -> tuple[str, ...]:
@@ -81,5 +59,5 @@ def _cells(usage: Usage) -> tuple[str, ...]:
         f"{usage.prompt_tokens:,}",
         f"{usage.completion_tokens:,}",
         f"{usage.seconds:.1f}",
-        costs.money(usage.cost),
+        costs.format_cost(usage.cost),
     )

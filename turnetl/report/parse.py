@@ -1,167 +1,132 @@
-"""What became of archives and their lines."""
+"""The report of parsing: what became of archives and their lines."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.exit_code import ExitCode
 from turnetl.model import GroupId
 from turnetl.parse import ArchiveReport, Outcome, ParseReport, Problem
+from turnetl.report.layout import add_group_column, caption, plural
 
-_SHOWN = 3
-"""Sentences of one kind: a folder may hold thousands of files that are no archives."""
-_PLACES = 5
-"""Folders with such files that are named."""
-_NAMED_ONLY = ("no_file", "no_message")
-"""Reasons of what was met in a folder and fails no run."""
-_ALONE = (
-    "{:,} files are in no format that turnetl knows and were left alone; "
-    "name only coding-agent archives to be rid of this, --json names them all:"
+_LISTED = 3
+"""Messages of one reason that are printed: a folder may hold thousands of other files."""
+_FOLDERS = 5
+"""Folders with files of unknown formats that are printed."""
+_HARMLESS = ("no_file", "no_message")
+"""Reasons for which a run does not fail."""
+_UNKNOWN_FORMAT = (
+    "{:,} files have an unknown format and were skipped; "
+    "pass only archives of coding agents to avoid this message, --json lists all files:"
 )
 
 
 def table(report: ParseReport) -> Text:
-    """Two lines: archives by outcome, and lines by what became of them."""
-    said, read = str(_archives(report)), report.read
+    """Render two lines: archives by outcome, and lines by what became of them."""
+    text, read = str(_archives(report)), report.read
     if read.lines:
-        said += f"\n{read.lines:,} lines: {read.used:,} used for {read.turns:,} turns"
+        text += f"\n{read.lines:,} lines: {read.used:,} used for {read.turns:,} turns"
     if read.skipped:
-        why = [f"{count:,} {reason}" for reason, count in read.skipped.most_common()]
-        said += f"; {read.skipped.total():,} not: {', '.join(why)}"
-    return Text(said)
+        reasons = [f"{count:,} {reason}" for reason, count in read.skipped.most_common()]
+        text += f"; {read.skipped.total():,} skipped: {', '.join(reasons)}"
+    return Text(text)
 
 
-def proposed(report: ParseReport) -> RenderableType:
-    """What a run would do: the archives by outcome, and a row for each group they would go to."""
-    shown = Table(caption="nothing was written", caption_justify="left")
-    shown.add_column("group", no_wrap=True)
+def dry_run_table(report: ParseReport) -> RenderableType:
+    """Render what a run would do: archives by outcome, and a row per group."""
+    view = Table()
+    add_group_column(view)
     for name in ("archives", "turns"):
-        shown.add_column(name, justify="right")
+        view.add_column(name, justify="right")
     for name in ("outcomes", "formats", "folders"):
-        shown.add_column(name, overflow="fold")
-    for group, of in _by_group(report.archives).items():
-        turns = sum(archive.counts.turns for archive in of)
-        formats = "\n".join(sorted({str(archive.format) for archive in of}))
-        # A folder's name may look like rich's markup.
-        cells = (_outcomes(of), formats, Text(_few(report.folders[group])))
-        shown.add_row(group, f"{len(of):,}", f"{turns:,}", *cells)
-    return Group(_archives(report), shown)
+        view.add_column(name, overflow="fold")
+    for group, archives in _by_group(report.archives).items():
+        turns = sum(archive.counts.turns for archive in archives)
+        formats = "\n".join(sorted({str(archive.format) for archive in archives}))
+        # As Text, because the name of a folder may look like rich's markup.
+        cells = (_outcomes(archives), formats, Text(_first_folders(report.folders[group])))
+        view.add_row(Text(group), f"{len(archives):,}", f"{turns:,}", *cells)
+    return Group(_archives(report), view, caption("nothing was written"))
 
 
-def as_json(report: ParseReport) -> dict[str, Any]:
-    return {
-        "archives": {outcome.value: report.outcomes[outcome] for outcome in Outcome},
-        "read": report.read.as_mapping(),
-        "groups": list(report.groups),
-        "name_collisions": [
-            {"group": of.group, "folders": list(of.folders)} for of in report.name_collisions
-        ],
-        "problems": [_problem_json(problem) for problem in report.problems],
-    }
-
-
-def whole_json(report: ParseReport) -> dict[str, Any]:
-    """Return `as_json` and each archive with what became of its lines."""
-    return as_json(report) | {"files": [_archive_json(archive) for archive in report.archives]}
-
-
-def sentences(report: ParseReport) -> list[str]:
-    """Return what a person should hear of: the first few of each kind, and how many more."""
-    said = [group.message for group in report.name_collisions]
+def messages(report: ParseReport) -> list[str]:
+    """Return sentences about what was skipped: the first of each reason, and how many more."""
+    sentences = [collision.message for collision in report.name_collisions]
     for reason, problems in _by_reason(report.problems).items():
-        if reason == "unknown" and len(problems) > _SHOWN:
-            said += _left_alone(problems)
+        if reason == "unknown" and len(problems) > _LISTED:
+            sentences += _unknown_formats(problems)
             continue
-        said += [problem.message for problem in problems[:_SHOWN]]
-        if len(problems) > _SHOWN:
-            more = len(problems) - _SHOWN
-            said.append(f"and {more:,} more like that (`{reason}`); --json names them all.")
-    return said
+        sentences += [problem.message for problem in problems[:_LISTED]]
+        if len(problems) > _LISTED:
+            more = len(problems) - _LISTED
+            sentences.append(f"and {more:,} more of the same kind (`{reason}`); --json lists all")
+    return sentences
 
 
-def _left_alone(problems: Sequence[Problem]) -> list[str]:
-    """Sum up what no format knows, by folder and ending, most first."""
+def exit_code(report: ParseReport) -> ExitCode:
+    """Return FAILED if an archive that may hold turns was not read, or nothing was found.
+
+    A broken link in a folder holds no turns. Parts of a message that are missing from OpenCode's
+    store can never be read.
+    """
+    is_unreadable = report.outcomes[Outcome.UNREADABLE] > 0
+    is_missing = any(problem.reason not in _HARMLESS for problem in report.path_problems)
+    is_empty = bool(report.archives or report.path_problems) and not report.groups
+    return ExitCode.FAILED if is_missing or is_unreadable or is_empty else ExitCode.DONE
+
+
+def _unknown_formats(problems: Sequence[Problem]) -> list[str]:
+    """Sum up files of unknown formats by folder and file extension, most files first."""
     names: dict[str, list[str]] = {}
     for path in map(PurePath, sorted(problem.path for problem in problems)):
         names.setdefault(str(path.with_name(f"*{path.suffix}")), []).append(path.name)
-    places = sorted(names, key=lambda place: (-len(names[place]), place))
-    said = [_ALONE.format(len(problems))]
-    said += [f"  {len(names[at]):,} `{at}`: {_first(names[at])}" for at in places[:_PLACES]]
-    if others := places[_PLACES:]:
-        left = sum(len(names[at]) for at in others)
-        said.append(f"  and {left:,} in {len(others):,} other places")
-    return said
+    patterns = sorted(names, key=lambda pattern: (-len(names[pattern]), pattern))
+    sentences = [_UNKNOWN_FORMAT.format(len(problems))]
+    sentences += [
+        f"  {len(names[pattern]):,} `{pattern}`: {_first_names(names[pattern])}"
+        for pattern in patterns[:_FOLDERS]
+    ]
+    if others := patterns[_FOLDERS:]:
+        rest = sum(len(names[pattern]) for pattern in others)
+        sentences.append(f"  and {rest:,} in {len(others):,} other places")
+    return sentences
 
 
-def _first(names: Sequence[str]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
-    return f"{shown} ..." if len(names) > _SHOWN else shown
+def _first_names(names: Sequence[str]) -> str:
+    listed = ", ".join(f"`{name}`" for name in names[:_LISTED])
+    return f"{listed} ..." if len(names) > _LISTED else listed
 
 
 def _archives(report: ParseReport) -> Text:
     if not report.archives:
         return Text("no archives")
-    number = len(report.archives)
-    noun = "archive" if number == 1 else "archives"
-    return Text(f"{number:,} {noun}: {_outcomes(report.archives)}")
+    return Text(f"{plural(len(report.archives), 'archive')}: {_outcomes(report.archives)}")
 
 
 def _outcomes(archives: Iterable[ArchiveReport]) -> str:
-    found = Counter(archive.outcome for archive in archives)
-    return ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(found.items()))
+    counts = Counter(archive.outcome for archive in archives)
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
 
 
 def _by_group(archives: Iterable[ArchiveReport]) -> dict[GroupId, list[ArchiveReport]]:
-    found: dict[GroupId, list[ArchiveReport]] = {}
+    groups: dict[GroupId, list[ArchiveReport]] = {}
     for archive in archives:
         if archive.group is not None:
-            found.setdefault(archive.group, []).append(archive)
-    return dict(sorted(found.items()))
+            groups.setdefault(archive.group, []).append(archive)
+    return dict(sorted(groups.items()))
 
 
-def _few(folders: Sequence[str]) -> str:
-    more = [f"and {len(folders) - _SHOWN:,} more"] if len(folders) > _SHOWN else []
-    return "\n".join([*folders[:_SHOWN], *more]) or "-"
-
-
-def _archive_json(archive: ArchiveReport) -> dict[str, Any]:
-    return {
-        "archive": archive.archive,
-        "outcome": archive.outcome.value,
-        "format": archive.format,
-        "group": archive.group,
-        "folder": archive.cwd,
-        **archive.counts.as_mapping(),
-    }
+def _first_folders(folders: Sequence[str]) -> str:
+    more = [f"and {len(folders) - _LISTED:,} more"] if len(folders) > _LISTED else []
+    return "\n".join([*folders[:_LISTED], *more]) or "-"
 
 
 def _by_reason(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
-    found: dict[str, list[Problem]] = {}
+    reasons: dict[str, list[Problem]] = {}
     for problem in problems:
-        found.setdefault(problem.reason, []).append(problem)
-    return found
-
-
-def exit_code(report: ParseReport) -> int:
-    """1 if something that could hold turns was not read, or nothing was; the rest was done.
-
-    A link that leads nowhere, met in a folder, could hold none; parts of a message that is gone
-    from OpenCode's store will never be read.
-    """
-    unreadable = report.outcomes[Outcome.UNREADABLE]
-    missing = [problem for problem in report.path_problems if problem.reason not in _NAMED_ONLY]
-    nothing_known = bool(report.archives or report.path_problems) and not report.groups
-    return 1 if missing or unreadable or nothing_known else 0
-
-
-def _problem_json(problem: Problem) -> dict[str, Any]:
-    return {
-        "path": problem.path,
-        "line": problem.line,
-        "reason": problem.reason,
-        "message": problem.message,
-    }
+        reasons.setdefault(problem.reason, []).append(problem)
+    return reasons

@@ -1,60 +1,49 @@
-"""The requests of a turn that is to be read: text that a template's author reads, and JSON."""
+"""The requests that a run would send, as text that a template's author can read."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.rule import Rule
 from rich.text import Text
 
 from turnetl.extraction.request_preview import RequestPreview
+from turnetl.report.layout import plural, unwrapped
+
+_RULE = "─" * 80
 
 
-def text(found: Sequence[RequestPreview]) -> RenderableType:
-    """Every message of every request, as the model would read it."""
-    if not found:
-        return Text("No turn is ready, or none of them would be shown to a model.")
-    return Group(*(line for request in found for line in _lines(request)), Text(_caption(found)))
+def text(previews: Sequence[RequestPreview]) -> RenderableType:
+    """Render every message of every request as the model would receive it."""
+    if not previews:
+        return Text("No turn is ready, or the model would receive none of them.")
+    lines = [line for preview in previews for line in _lines(preview)]
+    return Group(*lines, Text(_summary(previews)))
 
 
-def as_json(found: Sequence[RequestPreview]) -> dict[str, Any]:
-    return {
-        "requests": [asdict(request) for request in found],
-        "tokens": sum(request.tokens for request in found if not request.is_known),
-    }
+def _lines(preview: RequestPreview) -> Iterator[RenderableType]:
+    yield unwrapped(_RULE)
+    yield unwrapped(f"turn {preview.turn_id}, {preview.prompt}, to {preview.model}")
+    yield Text(_details(preview), style="dim")
+    for message in preview.messages:
+        yield Text(f"\n[{message.role}]", style="bold")
+        yield unwrapped(message.text)
 
 
-def _lines(request: RequestPreview) -> Iterator[RenderableType]:
-    yield Rule()
-    yield _whole(f"turn {request.turn_id}, {request.prompt}, to {request.model}")
-    yield Text(_about(request), style="dim")
-    for said in request.messages:
-        yield Text(f"\n[{said.role}]", style="bold")
-        yield _whole(said.text)
+def _details(preview: RequestPreview) -> str:
+    parts = [f"about {preview.tokens:,} tokens"]
+    if preview.schema:
+        parts.append(f"response: {preview.schema}, at most {preview.max_tokens:,} tokens")
+    if preview.is_known:
+        parts.append("the journal holds the response: nothing would be sent")
+    if preview.has_stand_in:
+        parts.append("with a placeholder for what the first response will name")
+    return "; ".join(parts)
 
 
-def _whole(text: str) -> Text:
-    """Return a text whose lines are those that it has."""
-    return Text(text, no_wrap=True, overflow="ignore")
-
-
-def _about(request: RequestPreview) -> str:
-    said = [f"about {request.tokens:,} tokens"]
-    if request.schema:
-        said.append(f"answered as {request.schema} in at most {request.max_tokens:,}")
-    if request.is_known:
-        said.append("its answer is in the journal: it would not be sent")
-    if request.has_stand_in:
-        said.append("with a stand-in for what the first answer will name")
-    return "; ".join(said)
-
-
-def _caption(found: Sequence[RequestPreview]) -> str:
-    new = [request for request in found if not request.is_known]
-    turns = len({request.turn_id for request in found})
+def _summary(previews: Sequence[RequestPreview]) -> str:
+    new = [preview for preview in previews if not preview.is_known]
+    turns = len({preview.turn_id for preview in previews})
     return (
-        f"\n{len(found)} requests to read {turns} turn{'s' * (turns != 1)}, {len(new)} of them "
-        f"to be sent: about {sum(request.tokens for request in new):,} tokens. Those that match "
-        "what is found against the group follow."
+        f"\n{plural(len(previews), 'request')} to read {plural(turns, 'turn')}, {len(new):,} of "
+        f"them to be sent: about {sum(preview.tokens for preview in new):,} tokens. The requests "
+        "that resolve the results against the group depend on the responses."
     )

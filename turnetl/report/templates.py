@@ -1,111 +1,85 @@
-"""Templates and ontologies: which file wins, what it costs, what is wrong with it."""
+"""Templates and ontologies: which files are used, what they cost, and their defects."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from turnetl.errors import BadUsage
+from turnetl.exit_code import ExitCode
 from turnetl.extraction.catalog import CatalogEntry
+from turnetl.report.layout import plural, unwrapped
 
 _DIGITS = 8
-"""Of a digest."""
-_GRADES = {"error": "red", "warning": "yellow"}
+"""Digits of a digest that are printed."""
+_STYLES = {"error": "red", "warning": "yellow"}
 
 
 def table(entries: Sequence[CatalogEntry]) -> RenderableType:
-    """A row a template; below them what they hide."""
-    shown = Table()
-    shown.add_column("template", no_wrap=True)
-    shown.add_column("from", overflow="fold")
-    shown.add_column("digest", no_wrap=True)
-    shown.add_column("tokens\na turn", justify="right")
-    shown.add_column("used for", overflow="fold")
+    """Render a row per template; below them the files that they override."""
+    view = Table()
+    view.add_column("template", no_wrap=True)
+    view.add_column("source", overflow="fold")
+    view.add_column("digest", no_wrap=True)
+    view.add_column("tokens\nper turn", justify="right")
+    view.add_column("used for", overflow="fold")
     for entry in entries:
-        shown.add_row(*map(Text, _row(entry)))
-    hidden = [_line(f"{entry.path} hides {path}") for entry in entries for path in entry.hides]
-    return Group(shown, *hidden, Text(_caption(entries)))
+        view.add_row(*map(Text, _row(entry)))
+    overridden = [
+        unwrapped(f"{entry.path} overrides {path}") for entry in entries for path in entry.hides
+    ]
+    return Group(view, *overridden, Text(_list_summary(entries)))
 
 
 def text(entry: CatalogEntry) -> str:
-    """Return the very text that a model gets of it.
+    """Return the text that a model receives from the template.
 
     Raises:
-        BadUsage: it gets none; says why.
+        BadUsage: the model receives none; the message says why.
     """
     if entry.told:
         return entry.told
-    why = next((finding.text for finding in entry.findings), "tells the model nothing")
-    raise BadUsage(f"template `{entry.path or entry.name}` {why}")
+    reason = next((finding.text for finding in entry.findings), "gives the model no text")
+    raise BadUsage(f"template `{entry.path or entry.name}` {reason}")
 
 
-def findings(entries: Sequence[CatalogEntry]) -> RenderableType:
-    """A line for each thing that is wrong; one that says how much was looked at."""
+def diagnostics(entries: Sequence[CatalogEntry]) -> RenderableType:
+    """Render a line per defect, and how many templates were checked."""
     lines = [
-        _line(
+        unwrapped(
             f"{entry.path or entry.name}: ",
-            (finding.grade, _GRADES[finding.grade]),
+            (finding.grade, _STYLES[finding.grade]),
             f": {finding.text}",
         )
         for entry in entries
         for finding in entry.findings
     ]
-    return Group(*lines, Text(_judgement(entries)))
+    return Group(*lines, Text(_check_summary(entries)))
 
 
-def exit_code(entries: Sequence[CatalogEntry]) -> int:
-    """Return 1 if one of them is not used as it was meant."""
-    return int(any(entry.is_broken for entry in entries))
-
-
-def as_json(entries: Sequence[CatalogEntry]) -> dict[str, Any]:
-    return {"templates": [_json(entry) for entry in entries]}
-
-
-def _line(*parts: str | tuple[str, str]) -> Text:
-    """Return a line that is never broken: it holds paths, and who reads it may be a program."""
-    return Text.assemble(*parts, no_wrap=True, overflow="ignore")
-
-
-def _json(entry: CatalogEntry) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "path": str(entry.path) if entry.path is not None else None,
-        "from": entry.place,
-        "hides": [str(path) for path in entry.hides],
-        "digest": entry.digest,
-        "tokens_a_call": entry.tokens_a_call,
-        "tokens_a_turn": entry.tokens_a_turn,
-        "used_for": list(entry.used_for),
-        "findings": [{"grade": one.grade, "text": one.text} for one in entry.findings],
-        "text": entry.told,
-    }
+def exit_code(entries: Sequence[CatalogEntry]) -> ExitCode:
+    """Return FAILED if one of them is not used as intended."""
+    return ExitCode.FAILED if any(entry.is_broken for entry in entries) else ExitCode.DONE
 
 
 def _row(entry: CatalogEntry) -> tuple[str, ...]:
     tokens = f"{entry.tokens_a_turn:,}" if entry.told else ""
-    used = ", ".join(entry.used_for) or "-"
-    place = entry.place or "nowhere"
+    used_for = ", ".join(entry.used_for) or "-"
+    source = entry.place or "missing"
     broken = " (broken)" if entry.is_broken and entry.path is not None else ""
-    return (entry.name, place + broken, entry.digest[:_DIGITS], tokens, used)
+    return (entry.name, source + broken, entry.digest[:_DIGITS], tokens, used_for)
 
 
-def _caption(entries: Sequence[CatalogEntry]) -> str:
+def _list_summary(entries: Sequence[CatalogEntry]) -> str:
     broken = sum(entry.is_broken for entry in entries)
-    said = "Tokens are estimates. `turnetl templates show NAME` prints what a model is told"
+    summary = "Tokens are estimates. `turnetl templates show NAME` prints what the model receives"
     if not broken:
-        return f"{said}."
-    return f"{said}; `turnetl templates check` says what is wrong with {broken} of them."
+        return f"{summary}."
+    return f"{summary}; {broken} cannot be used as intended: see `turnetl templates check`."
 
 
-def _judgement(entries: Sequence[CatalogEntry]) -> str:
+def _check_summary(entries: Sequence[CatalogEntry]) -> str:
     grades = [finding.grade for entry in entries for finding in entry.findings]
-    counted = ", ".join(
-        f"{grades.count(grade)} {grade}{'' if grades.count(grade) == 1 else 's'}"
-        for grade in _GRADES
-        if grade in grades
-    )
-    looked = f"{len(entries)} template{'' if len(entries) == 1 else 's'} checked"
-    return f"{looked}: {counted or 'nothing is wrong'}."
+    counts = [plural(grades.count(grade), grade) for grade in _STYLES if grade in grades]
+    return f"{plural(len(entries), 'template')} checked: {', '.join(counts) or 'no defects'}."

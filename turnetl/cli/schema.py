@@ -1,0 +1,23 @@
+"""The JSON Schemas of the `--json` output."""
+
+from turnetl import console
+from turnetl.cli.options import NO_OUTPUT, OutputOptions
+from turnetl.exit_code import ExitCode
+
+
+def schema(*command: str, output: OutputOptions = NO_OUTPUT) -> int:
+    """Print the JSON Schema of a command's --json output; without a command, list the commands.
+
+    Args:
+        command: The command, for example `status` or `journal stats`.
+    """
+    import json
+
+    from turnetl.output import schemas
+
+    if command:
+        console.print_text(json.dumps(schemas.json_schema(" ".join(command)), indent=2))
+        return ExitCode.DONE
+    commands = schemas.commands_output()
+    console.print_result("\n".join(commands.commands), commands, as_json=output.json)
+    return ExitCode.DONE

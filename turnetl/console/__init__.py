@@ -1,0 +1,20 @@
+"""The terminal: how a command runs, what it prints, and how it ends.
+
+Results go to standard output, as tables or with `--json` as one object. Messages, the log and
+progress bars go to standard error. No other package prints.
+"""
+
+from turnetl.console.log_filter import unique_messages
+from turnetl.console.output import print_messages, print_result, print_text, show_progress
+from turnetl.console.run import run
+from turnetl.console.tasks import run_async
+
+__all__ = [
+    "print_messages",
+    "print_result",
+    "print_text",
+    "run",
+    "run_async",
+    "show_progress",
+    "unique_messages",
+]

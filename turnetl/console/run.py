@@ -1,0 +1,88 @@
+"""One command from its arguments to its exit code: every error becomes one sentence."""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cyclopts import CycloptsError
+
+from turnetl.console import log, signals
+from turnetl.console.output import print_messages
+from turnetl.console.usage_errors import usage_sentence
+from turnetl.errors import TurnetlError
+from turnetl.exit_code import ExitCode
+from turnetl.output.base import ErrorOutput
+
+_INTERRUPTED = "stopped; finished work is kept, and the same command continues from there"
+_UNEXPECTED = "unexpected error: {}: {}; run again with --debug to see the traceback, and report it"
+
+
+@dataclass(frozen=True)
+class _Flags:
+    """Options that count even when the arguments cannot be parsed."""
+
+    json: bool
+    verbose: bool
+    debug: bool
+
+    @classmethod
+    def of(cls, arguments: Sequence[str]) -> "_Flags":
+        options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+        return cls(
+            json="--json" in options,
+            verbose="--verbose" in options or "-v" in options,
+            debug="--debug" in options,
+        )
+
+
+def run(app: Callable[..., Any], arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code. Raises nothing."""
+    signals.install()
+    try:
+        code = _run(app, list(arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader closed the pipe. Python flushes standard output at exit and must not fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.FAILED
+    return code
+
+
+def _run(app: Callable[..., Any], arguments: list[str]) -> int:
+    flags = _Flags.of(arguments)
+    try:
+        log.install(verbose=flags.verbose)
+        code = app(arguments, exit_on_error=False, print_error=False)
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last resort
+        if flags.debug and not isinstance(error, CycloptsError):
+            traceback.print_exception(error, file=sys.stderr)
+        message, code = _explained(error)
+        return _fail(message, code, as_json=flags.json)
+    return code if isinstance(code, int) else ExitCode.DONE
+
+
+def _explained(error: BaseException) -> tuple[str, int]:
+    """Return the sentence and the exit code of an error."""
+    match error:
+        case CycloptsError():
+            return usage_sentence(error), ExitCode.USAGE
+        case TurnetlError():
+            return str(error), error.exit_code
+        case KeyboardInterrupt():
+            return _INTERRUPTED, ExitCode.INTERRUPTED
+        case OSError(strerror=str(reason)):
+            return f"{error.filename or 'file'}: {reason}", ExitCode.FAILED
+        case _:
+            return _UNEXPECTED.format(type(error).__name__, error), ExitCode.FAILED
+
+
+def _fail(message: str, code: int, *, as_json: bool) -> int:
+    print_messages([message])
+    if as_json:
+        print(ErrorOutput(error=message, exit_code=code).encode())
+    return code

@@ -1,0 +1,28 @@
+"""Columns, captions and lines that several tables use."""
+
+from rich.table import Table
+from rich.text import Text
+
+
+def add_group_column(table: Table, header: str = "group") -> None:
+    """Add the column of group names: a long name continues on the next line, never truncated."""
+    table.add_column(header, overflow="fold")
+
+
+def caption(text: str) -> Text:
+    """Return the line below a table. A table's own caption would be wrapped at its width."""
+    return Text(text, style="italic")
+
+
+def unwrapped(*parts: str | tuple[str, str]) -> Text:
+    """Return a line that is never wrapped, because it is there to be copied or parsed.
+
+    Args:
+        parts: texts, or pairs of a text and a style.
+    """
+    return Text.assemble(*parts, no_wrap=True, overflow="ignore")
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """Return the count with its noun: `1 group`, `2 groups`."""
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
