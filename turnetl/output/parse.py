@@ -21,17 +21,19 @@ class LineCountsOutput(JsonOutput):
     steering: Annotated[int, described("Messages that the user sent while the agent worked.")]
     user_answers: Annotated[int, described("Answers of the user to questions of the agent.")]
     sidechain_rows: Annotated[int, described("Rows of subagents.")]
-    tool_uses: Annotated[int, described("Tool calls.")]
-    bad_lines: Annotated[
-        int, described("Lines that are not one JSON value; `glued_lines` are among them.")
+    tool_calls: Annotated[int, described("Tool calls.")]
+    invalid_lines: Annotated[
+        int, described("Lines that are not exactly one JSON value, including `concatenated_lines`.")
     ]
-    glued_lines: Annotated[
-        int, described("Bad lines that held several objects, all of which were read.")
+    concatenated_lines: Annotated[
+        int, described("Invalid lines with several objects, all of which were read.")
     ]
     blank_lines: Annotated[int, described("Blank lines.")]
-    first_broken_line: Annotated[
+    first_invalid_line: Annotated[
         int | None,
-        described("The first bad line that was not read; null if there is none, and in sums."),
+        described(
+            "The first invalid line that is not concatenated; null if there is none, and in sums."
+        ),
     ]
 
 
@@ -127,11 +129,11 @@ def _counts(counts: ParseCounts) -> dict[str, Any]:
         "steering": counts.steering,
         "user_answers": counts.user_answers,
         "sidechain_rows": counts.sidechain_rows,
-        "tool_uses": counts.tool_uses,
-        "bad_lines": counts.bad_lines,
-        "glued_lines": counts.glued_lines,
+        "tool_calls": counts.tool_calls,
+        "invalid_lines": counts.invalid_lines,
+        "concatenated_lines": counts.concatenated_lines,
         "blank_lines": counts.blank_lines,
-        "first_broken_line": counts.first_broken_line,
+        "first_invalid_line": counts.first_invalid_line,
     }
 
 
