@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from turnetl.output.base import JsonOutput, Timestamp, described, timestamp
-from turnetl.search.search import Hit
+from turnetl.search.run import SearchHit
 
 
 class HitOutput(JsonOutput):
@@ -27,7 +27,7 @@ class HitOutput(JsonOutput):
     first_line: Annotated[int, described("First line of the turn in the archive, from 1.")]
     last_line: Annotated[int, described("Last line of the turn in the archive.")]
     passage: Annotated[str, described("The passage of the turn that matches best.")]
-    more: Annotated[list[str], described("Further facts of the turn, best first.")]
+    more_facts: Annotated[list[str], described("Further facts of the turn, best first.")]
 
 
 class SearchOutput(JsonOutput):
@@ -36,15 +36,15 @@ class SearchOutput(JsonOutput):
     hits: Annotated[list[HitOutput], described("The hits, best first, one per turn.")]
 
 
-def search_output(hits: Sequence[Hit]) -> SearchOutput:
+def search_output(hits: Sequence[SearchHit]) -> SearchOutput:
     return SearchOutput(hits=[_hit(hit) for hit in hits])
 
 
-def _hit(hit: Hit) -> HitOutput:
+def _hit(hit: SearchHit) -> HitOutput:
     return HitOutput(
         fact=hit.fact,
         score=hit.score,
-        relation=hit.kind,
+        relation=hit.relation,
         valid_at=timestamp(hit.valid_at),
         invalid_at=timestamp(hit.invalid_at),
         group=hit.group_id,
@@ -54,5 +54,5 @@ def _hit(hit: Hit) -> HitOutput:
         first_line=hit.first_line,
         last_line=hit.last_line,
         passage=hit.passage,
-        more=list(hit.more),
+        more_facts=list(hit.more_facts),
     )

@@ -9,12 +9,12 @@ from rich.padding import Padding
 from rich.text import Text
 
 from turnetl.report.layout import unwrapped
-from turnetl.search.search import Hit
+from turnetl.search.run import SearchHit
 
 _NO_HITS = "no hits; try other words, or `turnetl status` to see what the graph holds"
 
 
-def table(hits: Sequence[Hit], directory: Path) -> Group:
+def table(hits: Sequence[SearchHit], directory: Path) -> Group:
     """Render each hit: its fact, its time and lineage, and more facts of its turn.
 
     Args:
@@ -31,7 +31,7 @@ def relative_path(path: Path, directory: Path) -> Path:
     return path.relative_to(directory) if path.is_relative_to(directory) else path
 
 
-def _hit(rank: int, hit: Hit, directory: Path) -> list[RenderableType]:
+def _hit(rank: int, hit: SearchHit, directory: Path) -> list[RenderableType]:
     fact = Text.assemble((f"{rank:>2}. ", "bold"), hit.fact)
     if hit.invalid_at:
         fact.append(f"  (until {_minute(hit.invalid_at)})", "dim")
@@ -42,7 +42,7 @@ def _hit(rank: int, hit: Hit, directory: Path) -> list[RenderableType]:
         f"  {hit.group_id}  ",
         (f"{path}:{hit.first_line}-{hit.last_line}", "dim"),
     )
-    more = [Padding(Text(f"· {fact}"), (0, 0, 0, 4), expand=False) for fact in hit.more]
+    more = [Padding(Text(f"· {fact}"), (0, 0, 0, 4), expand=False) for fact in hit.more_facts]
     return [fact, lineage, *more, ""]
 
 
