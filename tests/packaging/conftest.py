@@ -5,11 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.installation import (
-    Installation,
-    audit_connections,
-    link_dependencies,
-)
+from tests.packaging.installation import Installation, link_dependencies
+from tests.servers import connection_audit
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,7 +38,7 @@ def installation(distributions: Path, tmp_path_factory: pytest.TempPathFactory) 
     install = [*pip, "--disable-pip-version-check", "install", "--no-index", "--no-deps"]
     subprocess.run([*install, str(wheel)], check=True)
     link_dependencies("turnetl", installed.site_packages)
-    audit_connections(installed.site_packages)
+    connection_audit.install_in_environment(installed.site_packages)
     return installed
 
 

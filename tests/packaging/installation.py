@@ -1,6 +1,5 @@
-"""An environment that turnetl is installed in, and the connections that its commands open."""
+"""An environment that turnetl is installed in, with links to its dependencies."""
 
-import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,26 +7,6 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
-
-# Every Python process of the environment imports it, worker processes included.
-_AUDIT = """\
-import json, os, sys
-
-_EVENTS = {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"}
-_log = os.environ.get("TEST_CONNECTIONS")
-
-def _write(event, address):
-    with open(_log, "a") as log:
-        log.write(json.dumps([event, address], default=repr) + "\\n")
-
-def _record(event, args):
-    if event in _EVENTS:
-        _write(event, args[:2] if event == "socket.getaddrinfo" else args[-1])
-
-if _log:
-    _write("start", sys.argv[:2])
-    sys.addaudithook(_record)
-"""
 
 
 @dataclass(frozen=True)
@@ -89,28 +68,3 @@ def _required(dependent: Distribution, extra: str) -> Iterator[Requirement]:
     for requirement in map(Requirement, dependent.requires or ()):
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
             yield requirement
-
-
-def audit_connections(site_packages: Path) -> None:
-    """Have every Python process record its connections in the file `TEST_CONNECTIONS` names."""
-    (site_packages / "connection_audit.py").write_text(_AUDIT)
-    (site_packages / "connection_audit.pth").write_text("import connection_audit\n")
-
-
-def connections(log: Path) -> set[tuple[str, int]]:
-    """Return host and port of the connections, and of the names that were looked up."""
-    events = [json.loads(line) for line in log.read_text().splitlines()]
-    # Without it the processes were not audited.
-    assert events[0][0] == "start"
-    return {_host_and_port(address) for event, address in events if event != "start"}
-
-
-def _host_and_port(address: object) -> tuple[str, int]:
-    match address:
-        case [str(host), int(port), *_]:
-            return host, port
-        case [str(host), *_]:
-            return host, 0
-        case _:
-            # The path of a local socket.
-            return str(address), 0

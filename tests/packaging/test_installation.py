@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.packaging.installation import Installation, connections
+from tests.packaging.installation import Installation
+from tests.servers import connection_audit
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import KEY, Provider
 
@@ -104,13 +105,13 @@ def run_all(
             installation.turnetl(
                 *(*command, "--lake", "lake", "--json"),
                 cwd=folder,
-                TEST_CONNECTIONS=str(log),
+                **{connection_audit.LOG: str(log)},
                 **settings,
             )
         )
         for name, command in COMMANDS.items()
     }
-    return results, connections(log)
+    return results, connection_audit.connections(log)
 
 
 def host_and_port(url: str) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Prefect for tests: a private server for flows in this process, and a whole one with a worker."""
+"""One Prefect server per test run, for flows in this process and for a deployment with a worker."""
 
 import gc
 import os
@@ -8,66 +8,55 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
-from prefect.settings import PREFECT_LOGGING_TO_API_ENABLED, temporary_settings
-from prefect.testing.utilities import prefect_test_harness
+from prefect.settings import (
+    PREFECT_API_URL,
+    PREFECT_LOGGING_TO_API_ENABLED,
+    temporary_settings,
+)
+
+from tests.servers import connection_audit
 
 ROOT = Path(__file__).parents[2]
-QUIET = {
-    "DO_NOT_TRACK": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
-}
-_SERVER_UP = 180.0
-"""Seconds; it takes twenty on two idle cores."""
+_STARTUP_TIMEOUT = 180.0
+"""Seconds; the server needs ten on two idle cores."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let pass that Prefect's client leaves sockets to the garbage collector."""
+    """Ignore that Prefect's client leaves sockets to the garbage collector."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
 
 
 @pytest.fixture(autouse=True)
-def _collected() -> Iterator[None]:
-    """Collect what a test leaves while its warnings are let pass, not in the test after it."""
+def _collect_garbage() -> Iterator[None]:
+    """Collect the garbage of a test while its warnings are ignored, not in the next test."""
     yield
     gc.collect()
 
 
-@pytest.fixture(scope="module")
-def quiet_prefect() -> Iterator[None]:
-    """A private server, for flows that are called in this process.
-
-    Not for the whole session: it would then end in a test that lets no warning pass.
-    """
-    # A task that is called without its flow has no run to send its log to, and warns.
-    silent = temporary_settings({PREFECT_LOGGING_TO_API_ENABLED: False})
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in QUIET.items():
-            environment.setenv(name, value)
-        with silent, prefect_test_harness(server_startup_timeout=int(_SERVER_UP)):
-            yield
-
-
 @dataclass(frozen=True)
-class Prefect:
-    """A server of our own, and how to speak to it."""
+class PrefectServer:
+    """A running server, and the environment of its clients."""
 
     url: str
     environment: dict[str, str]
     home: Path
 
     def log(self, name: str) -> str:
-        """Return the end of what the `server` or the `worker` said."""
+        """Return the end of the log of the `server` or the `worker`."""
         return (self.home / f"{name}.log").read_text()[-4000:]
+
+    @property
+    def connections(self) -> set[tuple[str, int]]:
+        """Host and port that the server and its clients connected to."""
+        return connection_audit.connections(Path(self.environment[connection_audit.LOG]))
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a `prefect` command in the project's folder."""
@@ -82,38 +71,51 @@ class Prefect:
         )
 
 
-@pytest.fixture(scope="module")
-def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefect]:
-    """A real server and a real worker, with all of prefect.yaml deployed."""
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
+    """A server with an empty database, started in the project's folder as prefect.yaml says."""
     home = tmp_path_factory.mktemp("prefect")
     port = _free_port()
-    prefect = Prefect(f"http://127.0.0.1:{port}/api", _environment(home, port), home)
-    serve = ["server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
-    with ExitStack() as stack:
-        server = stack.enter_context(_running(prefect, "server", serve))
-        _wait_for(server, prefect)
-        for arguments in (
-            ["--no-prompt", "work-pool", "create", "etl", "--type", "process"],
-            ["--no-prompt", "deploy", "--all"],
-        ):
-            done = prefect.run(*arguments)
-            assert done.returncode == 0, done.stdout + done.stderr
-        stack.enter_context(
-            _running(prefect, "worker", ["worker", "start", "--pool", "etl", "--type", "process"])
-        )
-        yield prefect
+    server = PrefectServer(f"http://127.0.0.1:{port}/api", _environment(home, port), home)
+    connection_audit.install_on_path(home)
+    start = ["server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
+    with _running(server, "server", start, ROOT) as process:
+        _wait_for(process, server)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def in_process_flows(server: PrefectServer) -> Iterator[None]:
+    """Connect the flows that are called in this process to the server."""
+    # A task that is called without its flow has no run to send its log to, and warns.
+    settings = {PREFECT_API_URL: server.url, PREFECT_LOGGING_TO_API_ENABLED: False}
+    with temporary_settings(settings):
+        yield
+
+
+@pytest.fixture(scope="module")
+def deployed(server: PrefectServer) -> Iterator[PrefectServer]:
+    """The server with all of prefect.yaml deployed, and a worker that runs it."""
+    for arguments in (
+        ["--no-prompt", "work-pool", "create", "etl", "--type", "process"],
+        ["--no-prompt", "deploy", "--all"],
+    ):
+        done = server.run(*arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+    worker = ["worker", "start", "--pool", "etl", "--type", "process"]
+    with _running(server, "worker", worker, server.home):
+        yield server
 
 
 def _environment(home: Path, port: int) -> dict[str, str]:
-    """What the children get: nothing of the person's own settings."""
+    """Return the environment of the processes, without the user's own settings."""
     inherited = {
-        name: os.environ[name]  # noqa: TID251 - children need to find their programs
+        name: os.environ[name]  # noqa: TID251 - processes need to find their programs
         for name in ("PATH", "LANG", "TMPDIR", "SYSTEMROOT")
         if name in os.environ  # noqa: TID251
     }
     return {
         **inherited,
-        **QUIET,
         "HOME": str(home),
         "PREFECT_HOME": str(home / ".prefect"),
         "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
@@ -122,51 +124,53 @@ def _environment(home: Path, port: int) -> dict[str, str]:
         "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
             "prefect.server.concurrency.lease_storage.filesystem"
         ),
+        "PYTHONPATH": os.pathsep.join([str(home), str(ROOT)]),
+        connection_audit.LOG: str(home / "connections.txt"),
     }
 
 
 @contextmanager
 def _running(
-    prefect: Prefect, name: str, arguments: list[str]
+    server: PrefectServer, name: str, arguments: list[str], folder: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A child in a process group of its own, which is gone afterwards, whatever happened."""
-    with (prefect.home / f"{name}.log").open("wb") as log:
-        child = subprocess.Popen(
+    """Run a `prefect` command in a process group of its own, which is killed in the end."""
+    with (server.home / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
             [sys.executable, "-m", "prefect", *arguments],
-            cwd=prefect.home,
-            env=prefect.environment,
+            cwd=folder,
+            env=server.environment,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
         try:
-            yield child
+            yield process
         finally:
-            _end(child)
+            _end(process)
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    for way in (signal.SIGTERM, signal.SIGKILL):
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
         try:
-            os.killpg(child.pid, way)
+            os.killpg(process.pid, number)
         except ProcessLookupError:
             break
         try:
-            child.wait(20)
+            process.wait(20)
         except subprocess.TimeoutExpired:
             continue
-    child.wait()
+    process.wait()
 
 
-def _wait_for(server: subprocess.Popen[bytes], prefect: Prefect) -> None:
-    deadline = time.monotonic() + _SERVER_UP
-    while time.monotonic() < deadline and server.poll() is None:
+def _wait_for(process: subprocess.Popen[bytes], server: PrefectServer) -> None:
+    deadline = time.monotonic() + _STARTUP_TIMEOUT
+    while time.monotonic() < deadline and process.poll() is None:
         try:
-            if httpx.get(f"{prefect.url}/health", timeout=5).is_success:
+            if httpx.get(f"{server.url}/health", timeout=5).is_success:
                 return
         except httpx.TransportError:
-            time.sleep(0.5)
-    pytest.fail(f"no Prefect server:\n{prefect.log('server')}")
+            time.sleep(0.2)
+    pytest.fail(f"no Prefect server:\n{server.log('server')}")
 
 
 def _free_port() -> int:

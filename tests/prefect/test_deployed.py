@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.prefect.conftest import ROOT, Prefect
+from tests.prefect.conftest import ROOT, PrefectServer
 from turnetl import wiring
 from turnetl.settings import Settings
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.prefect
 
 
 async def test_a_deployed_run_brings_the_turns_into_the_graph(
-    deployed: Prefect, tmp_path: Path
+    deployed: PrefectServer, tmp_path: Path
 ) -> None:
     archive = shutil.copy(ROOT / "data/archives/shoebox/2026-04-19-heic.jsonl", tmp_path)
     lake = tmp_path / "lake"
@@ -31,7 +31,7 @@ async def test_a_deployed_run_brings_the_turns_into_the_graph(
         assert len(await store.receipts(group)) == 3
 
 
-def test_a_deployed_run_that_was_refused_fails(deployed: Prefect, tmp_path: Path) -> None:
+def test_a_deployed_run_that_was_refused_fails(deployed: PrefectServer, tmp_path: Path) -> None:
     done = deployed.run(
         *("deployment", "run", "backfill/nightly", "--watch"),
         *("-p", f'archives=["{tmp_path}/nowhere"]'),
@@ -40,7 +40,7 @@ def test_a_deployed_run_that_was_refused_fails(deployed: Prefect, tmp_path: Path
     assert done.returncode == 1, done.stdout + done.stderr
 
 
-def test_the_schedule_yields_runs(deployed: Prefect) -> None:
+def test_the_schedule_yields_runs(deployed: PrefectServer) -> None:
     """With some versions of SQLAlchemy a schedule never fires, and nothing says so."""
     deadline = time.monotonic() + 60
     while not (names := _scheduled(deployed)) and time.monotonic() < deadline:
@@ -48,7 +48,14 @@ def test_the_schedule_yields_runs(deployed: Prefect) -> None:
     assert names
 
 
-def _scheduled(prefect: Prefect) -> list[str]:
+def test_nothing_reports_to_the_makers_of_prefect(deployed: PrefectServer) -> None:
+    """Neither the server, nor Prefect's commands, the worker and the runs."""
+    hosts = {host for host, _ in deployed.connections}
+    # The server looks up the types of workers when a work pool is created.
+    assert hosts - {"raw.githubusercontent.com"} == {"127.0.0.1"}
+
+
+def _scheduled(prefect: PrefectServer) -> list[str]:
     answer = httpx.post(
         f"{prefect.url}/flow_runs/filter",
         json={"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}},

@@ -15,7 +15,7 @@ SHOP = GroupId("shop")
 def executor(request: pytest.FixtureRequest) -> Executor:
     if request.param == "in_process":
         return InProcess()
-    request.getfixturevalue("quiet_prefect")
+    request.getfixturevalue("in_process_flows")
     return PrefectTasks(batch_size=2, retry_delay=0)
 
 

@@ -21,7 +21,7 @@ from turnetl.errors import BadTurn, GraphBusy, GraphRefused
 from turnetl.ingest.report import GroupReport
 from turnetl.model import GroupId
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("quiet_prefect")]
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 
 SAMPLES = {"bookshop/2026-05-05-export.jsonl": 2, "shoebox/2026-04-19-heic.jsonl": 3}
 
@@ -187,4 +187,4 @@ async def test_a_model_is_asked_as_the_parameters_say_and_a_budget_that_is_used_
     first = [text for _, text in provider.asked[0].messages]
     assert any("Look at the colours only." in text for text in first)
     wrong = await _run(archives, tmp_path / "lake", budget="5 euro")
-    assert "`5 euro` is no budget" in (wrong.message or "")
+    assert "`5 euro` is not a budget" in (wrong.message or "")

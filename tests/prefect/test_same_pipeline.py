@@ -19,7 +19,7 @@ from turnetl import wiring
 from turnetl.model import GroupContents, Usage
 from turnetl.settings import Settings
 
-pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("quiet_prefect")]
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 
 NEVER = datetime(2000, 1, 1, tzinfo=UTC)
 
