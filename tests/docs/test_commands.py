@@ -1,0 +1,83 @@
+"""Every command shown in README and docs runs, in the order of its page, as a user would run it.
+
+Blocks marked `sh` are executed line by line in a folder with the sample archives and a filled lake.
+A comment `# exit code N` says which exit code the page promises; without one it is 0.
+"""
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import ROOT, run_in_process
+from tests.servers.provider import Provider
+
+pytestmark = pytest.mark.neo4j
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NOT_RUN = {
+    ".": "activates an environment",
+    "make": "runs these tests, or is run in a fresh clone before each release",
+    "pip": "needs a package index; tests/packaging installs the package",
+    "prefect": "tests/prefect runs these commands against a real server and worker",
+    "python": "benchmarks measure, and are run by hand",
+}
+"""Programs whose lines are not executed here, and why."""
+
+
+@dataclass(frozen=True)
+class ShellLine:
+    words: tuple[str, ...]
+    comment: str
+
+    @property
+    def exit_code(self) -> int:
+        promised = re.search(r"exit code (\d+)", self.comment)
+        return int(promised[1]) if promised else 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_of_a_page_runs(
+    page: Path, tmp_path: Path, provider: Provider, neo4j_url: str
+) -> None:
+    replacements = {
+        "bolt://neo4j:password@localhost:7687": neo4j_url,
+        "http://localhost:11434/v1": f"{provider.url}/v1",
+    }
+    lines = list(_shell_lines(page.read_text(), replacements))
+    if any(line.words[0] == "turnetl" for line in lines):
+        _prepare(tmp_path)
+    environment: dict[str, str] = {}
+    for line in lines:
+        program, *arguments = line.words
+        if program == "export":
+            environment |= dict(argument.split("=", 1) for argument in arguments)
+        elif program == "turnetl":
+            result = run_in_process(*arguments, folder=tmp_path, **environment)
+            shown = f"{shlex.join(line.words)}\n{result.stdout}{result.stderr}"
+            assert result.exit_code == line.exit_code, shown
+        else:
+            assert program in NOT_RUN, f"{page.name}: `{program}` is neither run nor excused"
+
+
+def _prepare(folder: Path) -> None:
+    """Make the folder of a user who has run the first backfill."""
+    shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("lake"))
+    shutil.copytree(ROOT / "data" / "archives", folder / ".claude" / "projects")
+    result = run_in_process("backfill", "data/archives", folder=folder)
+    assert result.exit_code == 0, result.stderr
+
+
+def _shell_lines(text: str, replacements: dict[str, str]) -> Iterator[ShellLine]:
+    for block in re.findall(r"^```sh\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
+        for line in block.replace("\\\n", " ").splitlines():
+            for documented, actual in replacements.items():
+                line = line.replace(documented, actual)  # noqa: PLW2901 - the line as it is run
+            words = shlex.split(line, comments=True)
+            if words:
+                words[0] = words[0].removeprefix(".venv/bin/")
+                yield ShellLine(tuple(words), line.partition("# ")[2])
