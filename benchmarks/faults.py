@@ -29,7 +29,7 @@ from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.prompt_config import PromptConfigs
-from turnetl.extraction.templates import TemplateResolver, built_in
+from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph.open import open_graph
 from turnetl.ingest.quarantine import Quarantine
 from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
@@ -93,8 +93,8 @@ async def carried(episodes: Sequence[Episode], running: Running, folder: Path) -
         patience = RetryPolicy(first_wait=0.05)
         base = open_model("openai-compatible", model="canned", base_url=running.base_url())
         model = wrap(base, ModelStack(journal, None, patience, limiter, meter))
-        steering = PromptConfigs(ExtractionConfig(), TemplateResolver((built_in(),)))
-        extractor = LlmExtractor(model, embedder, steering=steering, ontology=CODING)
+        steering = PromptConfigs(ExtractionConfig(), TemplateResolver((built_in_folder(),)))
+        extractor = LlmExtractor(model, embedder, prompts=steering, ontology=CODING)
         run = IngestRun("bench", "bench:0", lambda: NOW, timedelta(minutes=5), AHEAD)
         quarantine = Quarantine(folder, builders.GROUP)
         pipeline = TurnPipeline(store, extractor, embedder, quarantine, run)

@@ -33,8 +33,8 @@ from tests.extraction import long_sample_turns
 from turnetl.episodes.tokens import estimate
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import PromptConfigs, always
-from turnetl.extraction.templates import TemplateResolver, built_in
+from turnetl.extraction.prompt_config import PromptConfigs, fixed_prompt
+from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph.open import open_graph
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -110,13 +110,13 @@ async def ingested(
     limiter = Limiter(None, None, 8)
     model = wrap(bare, ModelStack(kept_in, None, RetryPolicy(), limiter, None))
     assert isinstance(model, JournaledModel) == (journal is not None)
-    built = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in()]))
+    built = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))
     embedder = WordLlamaEmbedder()
     store = await open_graph(f"ladybug://{folder / 'graph.lbug'}", user="", password="")
     await store.prepare()
     asked.reset()
     started = time.perf_counter()
-    extractor = LlmExtractor(model, embedder, steering=built if told else always(None))
+    extractor = LlmExtractor(model, embedder, prompts=built if told else fixed_prompt(None))
     contents = await long_sample_turns.ingest(store, extractor, embedder, turns, folder / "aside")
     seconds = time.perf_counter() - started
     await extractor.close()

@@ -40,7 +40,7 @@ from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.prompt_config import PromptConfigs
-from turnetl.extraction.templates import TemplateResolver, built_in
+from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph import graphiti_names
 from turnetl.graph.open import open_graph
 from turnetl.ingest.quarantine import Quarantine
@@ -155,7 +155,7 @@ async def ours(
     store = await open_graph(server.url, user="", password="", write=True)
     await store.prepare()
     with tempfile.TemporaryDirectory() as folder:
-        extractor = LlmExtractor(_stack(asked), embedder, steering=_steering(), ontology=CODING)
+        extractor = LlmExtractor(_stack(asked), embedder, prompts=_steering(), ontology=CODING)
         quarantine = Quarantine(Path(folder), OURS)
         pipeline = TurnPipeline(store, extractor, embedder, quarantine, _run())
         asked.reset()
@@ -218,7 +218,7 @@ def _stack(asked: Running) -> ChatModel:
 
 
 def _steering() -> PromptConfigs:
-    return PromptConfigs(ExtractionConfig(), TemplateResolver([built_in()]))
+    return PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))
 
 
 def _run() -> IngestRun:

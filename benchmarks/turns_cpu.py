@@ -40,7 +40,7 @@ from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.prompt_config import PromptConfigs
-from turnetl.extraction.templates import TemplateResolver, built_in
+from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph import graphiti_names
 from turnetl.graph.open import open_graph
 from turnetl.ingest.quarantine import Quarantine
@@ -107,9 +107,9 @@ async def ours(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) ->
     embedder = WordLlamaEmbedder()
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "journal.sqlite", clock=_now)
-        steering = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in()]))
+        steering = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))
         extractor = LlmExtractor(
-            _stack(asked, journal), embedder, steering=steering, ontology=CODING
+            _stack(asked, journal), embedder, prompts=steering, ontology=CODING
         )
         run = IngestRun("bench", "bench:0", _now, timedelta(minutes=30), prefetch=16)
         pipeline = TurnPipeline(store, extractor, embedder, Quarantine(Path(folder), group), run)

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from turnetl import ids
 from turnetl.errors import BadUsage
-from turnetl.extraction.config import OFF, ExtractionConfig
+from turnetl.extraction.config import NO_PROMPT_VALUES, ExtractionConfig
 from turnetl.ingest import lease_owner
 from turnetl.ingest.assumed_time import AssumedTime
 from turnetl.ingest.plan import Scope
@@ -49,7 +49,9 @@ def settings_for_run(settings: Settings, options: RunOptions) -> Settings:
     extraction = settings.extraction
     if options.preprocessing is not None:
         text = options.preprocessing.strip()
-        extraction = extraction.for_run(None if text.lower() in ("", *OFF) else text)
+        extraction = extraction.with_prompt(
+            None if text.lower() in ("", *NO_PROMPT_VALUES) else text
+        )
     if options.reflexion is not None:
         extraction = _with_reflexion(extraction, options.reflexion)
     return settings.model_copy(update={"extraction": extraction})

@@ -205,7 +205,9 @@ def test_another_ontology_reaches_the_model_and_makes_turns_stale(
     run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
     own = tmp_path / ".graphiti" / "templates" / "ontology" / "garden.toml"
     own.parent.mkdir(parents=True)
-    own.write_text('[things]\nPlant = "What grows in a bed."\n\n[facts]\nGROWS_IN = "A plant."\n')
+    own.write_text(
+        '[entities]\nPlant = "What grows in a bed."\n\n[relations]\nGROWS_IN = "A plant."\n'
+    )
     config = tmp_path / "graphiti.config.json"
     config.write_text(json.dumps({"extraction": {"ontology": "garden.toml"}}))
     status = run_in_process("status", "--json", folder=tmp_path, **model_environment(provider)).json

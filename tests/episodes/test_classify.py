@@ -9,7 +9,7 @@ from tests import frames, real
 from tests.builders import tool, turn
 from turnetl import parse
 from turnetl.episodes import classify, episode_table
-from turnetl.extraction.config import Kind
+from turnetl.extraction.config import TurnKind
 from turnetl.lake import Lake
 from turnetl.model import ToolCall
 from turnetl.redact import SecretRedactor
@@ -113,7 +113,7 @@ def test_an_empty_turn_has_a_kind() -> None:
 
 
 def test_a_config_accepts_exactly_the_existing_kinds() -> None:
-    assert get_args(Kind) == classify.KINDS
+    assert get_args(TurnKind) == classify.KINDS
 
 
 def test_the_table_contains_the_kind_of_every_turn() -> None:

@@ -13,7 +13,7 @@ from tests.servers import order_sensitive_responses
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.episodes.chunking import split_in_half
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.llm.chat import ChatRequest
 from turnetl.llm.journal import request_key
 
@@ -37,8 +37,8 @@ async def told() -> list[str]:
     asks = LlmExtractor(
         model,
         ToyEmbedder(),
-        steering=always("Look for what broke.", reflexion=1),
-        halve=split_in_half,
+        prompts=fixed_prompt("Look for what broke.", reflexion=1),
+        split_text=split_in_half,
     )
     group = sample_turns.empty_group()
     await sample_turns.take_in(

@@ -12,7 +12,7 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor, prompt_context
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.model import Episode, Fact
@@ -32,7 +32,7 @@ async def resolved(
     model: ChatModel, embedder: ToyEmbedder, turns: list[Episode], group: MirrorGroup | None = None
 ) -> tuple[MirrorGroup, list[Resolved]]:
     group = group or sample_turns.empty_group()
-    asks = LlmExtractor(model, embedder, steering=always(None))
+    asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     return group, await sample_turns.take_in(asks, turns, group, embedder)
 
 
@@ -142,9 +142,9 @@ async def test_of_a_long_turn_before_only_beginning_and_end_are_shown(
     turns = sample_turns.episodes()
     middle = "middle " * 3000
     long = in_parts(turns[0], f"user: Begin. {middle}", middle, f"{middle} The end.")
-    asks = LlmExtractor(model, embedder, steering=always(None))
+    asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     extracted = await asks.extract(turns[1], [long])
-    await asyncio.gather(*(part.said for part in extracted.parts))
+    await asyncio.gather(*(part.facts for part in extracted.parts))
     for asked in (*provider.prompts("extracted_entities"), *provider.prompts("edges")):
         seen = str(asked.messages)
         assert "user: Begin." in seen
@@ -153,17 +153,17 @@ async def test_of_a_long_turn_before_only_beginning_and_end_are_shown(
 
 
 def test_the_ends_of_what_is_short_are_all_of_it() -> None:
-    assert prompt_context.ends(["user: Q"]) == "user: Q"
-    assert prompt_context.ends(["user: Q", "assistant: A"]).startswith("user: Q\n")
-    assert prompt_context.ends(["user: Q", "assistant: A"]).endswith("\nassistant: A")
-    assert len(prompt_context.ends(["x" * 9000])) < 6100
+    assert prompt_context.head_and_tail(["user: Q"]) == "user: Q"
+    assert prompt_context.head_and_tail(["user: Q", "assistant: A"]).startswith("user: Q\n")
+    assert prompt_context.head_and_tail(["user: Q", "assistant: A"]).endswith("\nassistant: A")
+    assert len(prompt_context.head_and_tail(["x" * 9000])) < 6100
 
 
 async def test_a_part_that_cannot_be_read_fails_the_turn(
     model: ChatModel, embedder: ToyEmbedder, provider: Provider
 ) -> None:
     turn = long_turn(0, 1)
-    asks = LlmExtractor(model, embedder, steering=always(None))
+    asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     provider.texts = ['{"extracted_entities": []}', *["no"] * 4]
     with pytest.raises(BadTurn):
         await sample_turns.take_in(asks, [turn], sample_turns.empty_group(), embedder)
@@ -175,7 +175,7 @@ async def test_resolving_a_long_turn_leaves_the_group_as_it_is(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     group, _ = await resolved(model, embedder, sample_turns.episodes()[:2])
-    asks = LlmExtractor(model, embedder, steering=always(None))
+    asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     turn = long_turn(2, 3, 4)
     extracted = await asks.extract(turn, [])
     held = list(group.entities), list(group.facts)

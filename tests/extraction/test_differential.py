@@ -18,7 +18,7 @@ from tests.servers.provider import Provider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.llm.chat import ChatModel
 from turnetl.model import Episode
 
@@ -38,7 +38,7 @@ async def test_the_same_responses_make_the_same_graph(
 ) -> None:
     turns = sample_turns.episodes()
     numbers = await add_episodes(graphiti, turns, ontology.CODING, "Look closely.")
-    extractor = LlmExtractor(model, embedder, steering=always("Look closely."))
+    extractor = LlmExtractor(model, embedder, prompts=fixed_prompt("Look closely."))
     ours = await ingest(extractor, embedder)
     assert ours == await upstream_comparison.read_graph(graphiti, neo4j, numbers)
     assert any(fact.expired for fact in ours.facts)
@@ -49,11 +49,13 @@ async def test_without_preprocessing_every_request_is_graphitis_own(
 ) -> None:
     """All but the request for the dates of a fact: ours takes the turn's time."""
     turns = sample_turns.episodes([*sample_turns.SAID, *turns_that_need_a_summary()])
-    await add_episodes(graphiti, turns, ontology.NONE, None)
+    await add_episodes(graphiti, turns, ontology.NO_ONTOLOGY, None)
     dates = {"valid_at", "invalid_at"}
     upstream = [request for request in provider.asked if response_fields(request) != dates]
     provider.asked.clear()
-    extractor = LlmExtractor(model, embedder, steering=always(None), ontology=ontology.NONE)
+    extractor = LlmExtractor(
+        model, embedder, prompts=fixed_prompt(None), ontology=ontology.NO_ONTOLOGY
+    )
     await ingest(extractor, embedder, turns)
     assert request_bodies(provider.asked) == request_bodies(upstream)
     assert {field for request in upstream for field in response_fields(request)} == {
@@ -80,7 +82,7 @@ async def test_a_turn_costs_no_more_requests_than_with_graphiti(
     await add_episodes(graphiti, sample_turns.episodes(), ontology.CODING, None)
     upstream = len(provider.asked)
     provider.asked.clear()
-    await ingest(LlmExtractor(model, embedder, steering=always(None)), embedder)
+    await ingest(LlmExtractor(model, embedder, prompts=fixed_prompt(None)), embedder)
     assert len(provider.asked) < upstream
 
 

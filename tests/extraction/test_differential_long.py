@@ -17,7 +17,7 @@ from tests.extraction.upstream_comparison import ComparableGraph, turn_numbers
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -71,7 +71,7 @@ async def ingest(
 ) -> tuple[GroupContents, ComparableGraph]:
     embedder = WordLlamaEmbedder()
     extractor = long_sample_turns.RecordingExtractor(
-        LlmExtractor(model, embedder, steering=always(None))
+        LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     )
     contents = await long_sample_turns.ingest(store, extractor, embedder, turns, folder)
     assert not any(resolved.discarded for resolved in extractor.resolved.values())

@@ -19,7 +19,7 @@ from tests.extraction.canned_model import Canned
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import ids
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 
 REPLACED = "_minhash_signature"
 NAMES = st.text("abcdefghij0189' _./é", max_size=30)
@@ -29,7 +29,7 @@ SAME_MODULE_FOR_ALL = settings(suppress_health_check=[HealthCheck.function_scope
 @pytest.fixture
 def graphitis_own() -> ModuleType:
     """The module as Graphiti wrote it, beside the one in use."""
-    LlmExtractor(Canned(), ToyEmbedder(), steering=always(None))
+    LlmExtractor(Canned(), ToyEmbedder(), prompts=fixed_prompt(None))
     spec = find_spec(dedup_helpers.__name__)
     assert spec is not None
     assert spec.loader is not None

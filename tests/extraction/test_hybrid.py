@@ -12,10 +12,10 @@ from tests import builders
 from tests.builders import GROUP, START
 from tests.extraction import sample_turns
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.extraction.hybrid import HybridExtractor, Names, together
+from turnetl.extraction.hybrid import EntityNameIndex, HybridExtractor, merge
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor, Resolved
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.model import Entity, Episode, Fact, GroupId, TurnId, Usage
@@ -98,7 +98,7 @@ def test_a_thing_of_the_same_name_is_the_structural_one() -> None:
         thing("m2", "empty cart", "Concept"),
         fact("f2", "m1", "src/cart.py checks for an empty cart.", "m2"),
     )
-    both = together(STRUCTURE, model, sample_turns.empty_group())
+    both = merge(STRUCTURE, model, sample_turns.empty_group())
     assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m2"]
     assert both.entities[0].summary == "The cart."
     assert [(one.source, one.target) for one in both.facts] == [("s1", "s2"), ("s1", "m2")]
@@ -111,13 +111,13 @@ def test_the_parts_that_speak_of_a_thing_are_those_in_which_either_finds_it() ->
         says(thing("m1", "src/cart.py", "File"), thing("m2", "KeyError", "Error")),
         mentioned_in={"m1": (1,), "m2": (0, 2)},
     )
-    both = together(structure, model, sample_turns.empty_group())
+    both = merge(structure, model, sample_turns.empty_group())
     assert both.mentioned_in == {"s1": (1,), "s2": (0, 2)}
 
 
 def test_another_kind_of_the_same_name_is_another_thing() -> None:
     model = says(thing("m1", "KeyError", "Package"), thing("m2", "src/cart.py"))
-    both = together(STRUCTURE, model, sample_turns.empty_group())
+    both = merge(STRUCTURE, model, sample_turns.empty_group())
     assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]
 
 
@@ -127,9 +127,7 @@ def test_a_fact_between_names_of_one_thing_is_gone() -> None:
         thing("m2", "Src/Cart.py", "File"),
         fact("f2", "m1", "It is itself.", "m2"),
     )
-    assert [one.uuid for one in together(STRUCTURE, model, sample_turns.empty_group()).facts] == [
-        "f1"
-    ]
+    assert [one.uuid for one in merge(STRUCTURE, model, sample_turns.empty_group()).facts] == ["f1"]
 
 
 def test_the_same_sentence_about_the_same_things_is_said_once() -> None:
@@ -138,9 +136,7 @@ def test_the_same_sentence_about_the_same_things_is_said_once() -> None:
         thing("m2", "KeyError"),
         fact("f2", "m1", "src/cart.py  was Edited.", "m2"),
     )
-    assert [one.uuid for one in together(STRUCTURE, model, sample_turns.empty_group()).facts] == [
-        "f1"
-    ]
+    assert [one.uuid for one in merge(STRUCTURE, model, sample_turns.empty_group()).facts] == ["f1"]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +151,7 @@ def test_a_sentence_that_says_the_same_in_other_order_is_said_once(
     said: str, *, is_new: bool
 ) -> None:
     model = says(thing("m1", "KeyError"), thing("m2", "src/cart.py"), fact("f2", "m1", said, "m2"))
-    both = together(STRUCTURE, model, sample_turns.empty_group())
+    both = merge(STRUCTURE, model, sample_turns.empty_group())
     assert ("f2" in {one.uuid for one in both.facts}) is is_new
 
 
@@ -166,24 +162,24 @@ def test_a_file_by_its_last_name_is_the_one_that_structure_gives_whole() -> None
         thing("m3", "other_cart.py", "File"),
         fact("f2", "m1", "cart.py is slow.", "m3"),
     )
-    both = together(STRUCTURE, model, sample_turns.empty_group())
+    both = merge(STRUCTURE, model, sample_turns.empty_group())
     assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m3"]
     assert [(one.source, one.target) for one in both.facts] == [("s1", "s2"), ("s1", "m3")]
 
 
 def test_a_last_name_that_two_files_have_is_a_thing_of_its_own() -> None:
     structure = says(thing("s1", "src/cart.py", "File"), thing("s2", "tests/cart.py", "File"))
-    both = together(structure, says(thing("m1", "cart.py", "File")), sample_turns.empty_group())
+    both = merge(structure, says(thing("m1", "cart.py", "File")), sample_turns.empty_group())
     assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]
 
 
 def test_what_either_left_out_is_counted() -> None:
     one, other = replace(says(), discarded={"uuid": 1}), replace(says(), discarded={"uuid": 2})
-    assert together(one, other, sample_turns.empty_group()).discarded == {"uuid": 3}
+    assert merge(one, other, sample_turns.empty_group()).discarded == {"uuid": 3}
 
 
 def test_tokens_of_both_are_counted() -> None:
-    both = together(STRUCTURE, says(), sample_turns.empty_group())
+    both = merge(STRUCTURE, says(), sample_turns.empty_group())
     assert both.usage == Usage(calls=2, prompt_tokens=4, completion_tokens=6)
 
 
@@ -192,7 +188,7 @@ async def test_a_thing_of_the_group_is_known_though_it_did_not_change() -> None:
     turn = builders.episode("p0")
     await sample_turns.apply(group, turn, says(thing("s1", "src/cart.py", "File")), ToyEmbedder())
     model = says(thing("m1", "src/cart.py", "File"), fact("f2", "m1", "It grows.", "m9"))
-    both = together(says(mentions=["s1"]), model, group)
+    both = merge(says(mentions=["s1"]), model, group)
     assert both.entities == ()
     assert [(one.source, one.target) for one in both.facts] == [("s1", "m9")]
     assert both.mentions == ("s1",)
@@ -206,7 +202,7 @@ async def test_a_stored_fact_that_both_change_keeps_its_ends_and_all_its_turns()
     second = says(
         thing("m1", "KeyError"), fact("f0", "m1", "It was.", "m2", turns=(TurnId("a"), TURN))
     )
-    both = together(says(*STRUCTURE.entities, *first.facts), second, group)
+    both = merge(says(*STRUCTURE.entities, *first.facts), second, group)
     assert [(one.source, one.turns, one.invalid_at) for one in both.facts] == [
         ("m1", ("a", "t"), START)
     ]
@@ -222,7 +218,7 @@ async def test_what_the_model_named_first_stays_one_thing_when_structure_names_i
         thing("s3", "Compose.yaml", "Concept"),
         fact("f1", "s1", "compose.yaml was edited.", "s2"),
     )
-    known = Names(group).with_known_nodes(structure)
+    known = EntityNameIndex(group).map_to_known(structure)
     one, other, third = known.entities
     assert (one.uuid, one.labels, one.summary) == ("m1", ("File",), "Services.")
     assert one.embedding is not None
@@ -238,16 +234,16 @@ async def test_a_thing_under_two_keys_is_said_in_the_parts_of_both() -> None:
     )
     two = says(thing("s1", "compose.yaml", "File"))
     two = replace(two, mentions=("m1", "s1"), mentioned_in={"m1": (0, 2), "s1": (1,)})
-    assert Names(group).with_known_nodes(two).mentioned_in == {"m1": (0, 1, 2)}
+    assert EntityNameIndex(group).map_to_known(two).mentioned_in == {"m1": (0, 1, 2)}
 
 
 def test_new_things_stand_before_changed_ones() -> None:
-    both = together(STRUCTURE, says(thing("m1", "new", "Concept")), sample_turns.empty_group())
+    both = merge(STRUCTURE, says(thing("m1", "new", "Concept")), sample_turns.empty_group())
     assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]
 
 
 async def test_a_turn_goes_through_both(model: ChatModel, embedder: ToyEmbedder) -> None:
-    asks = LlmExtractor(model, embedder, steering=always(None))
+    asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     structure = says(thing("s1", "cart.py", "File"))
     both = HybridExtractor(Says(structure), asks)
     group = sample_turns.empty_group()

@@ -12,7 +12,7 @@ from tests.extraction.canned_model import Canned
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingest.quarantine import Quarantine
@@ -39,7 +39,7 @@ async def graph(tmp_path: Path) -> AsyncIterator[GraphStore]:
 
 
 async def ingested(graph: GraphStore, lake: Path, model: Canned) -> IngestProgress:
-    asks = LlmExtractor(model, ToyEmbedder(), steering=always("Look for what broke."))
+    asks = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt("Look for what broke."))
     run = IngestRun("run-1", "here:1", lambda: sample_turns.NOW, timedelta(seconds=60), prefetch=3)
     pipeline = TurnPipeline(graph, asks, ToyEmbedder(), Quarantine(lake, GROUP), run)
     there = {receipt.turn_id for receipt in await graph.receipts(GROUP)}

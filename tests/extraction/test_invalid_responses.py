@@ -16,7 +16,7 @@ from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.ingest.quarantine import Quarantine
@@ -51,7 +51,7 @@ def named(*names: str, kind: int = 0) -> dict[str, Any]:
 
 async def grown() -> MirrorGroup:
     group = sample_turns.empty_group()
-    asks = LlmExtractor(Canned(), ToyEmbedder(), steering=always(None))
+    asks = LlmExtractor(Canned(), ToyEmbedder(), prompts=fixed_prompt(None))
     await sample_turns.take_in(asks, sample_turns.episodes()[:4], group, ToyEmbedder())
     return group
 
@@ -59,7 +59,7 @@ async def grown() -> MirrorGroup:
 async def after(answers: Answers) -> tuple[MirrorGroup, MirrorGroup]:
     """Return the group before and after a turn that is answered so."""
     group, before = await grown(), await grown()
-    asks = LlmExtractor(Canned(says(answers)), ToyEmbedder(), steering=always("Look."))
+    asks = LlmExtractor(Canned(says(answers)), ToyEmbedder(), prompts=fixed_prompt("Look."))
     await sample_turns.take_in(asks, sample_turns.episodes()[4:5], group, ToyEmbedder())
     return before, group
 
@@ -155,7 +155,7 @@ async def test_names_that_no_fact_and_no_thing_should_have_are_left_out_and_coun
             )
         ),
         ToyEmbedder(),
-        steering=always("Look."),
+        prompts=fixed_prompt("Look."),
     )
     group = sample_turns.empty_group()
     (result,) = await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
@@ -164,7 +164,12 @@ async def test_names_that_no_fact_and_no_thing_should_have_are_left_out_and_coun
     assert [(names[f.source], f.text, names[f.target]) for f in group.facts] == [
         ("cart.py", "The user wants cart.py to use sqlite", "sqlite")
     ]
-    assert result.discarded == {"word": 1, "temporary_path": 1, "line": 1, "facts": 2}
+    assert result.discarded == {
+        "generic_word": 1,
+        "temporary_path": 1,
+        "line_number": 1,
+        "facts": 2,
+    }
 
 
 async def test_a_fact_that_lost_an_end_hangs_on_no_name_that_is_only_part_of_a_word() -> None:
@@ -183,7 +188,7 @@ async def test_a_fact_that_lost_an_end_hangs_on_no_name_that_is_only_part_of_a_w
             )
         ),
         ToyEmbedder(),
-        steering=always("Look."),
+        prompts=fixed_prompt("Look."),
     )
     group = sample_turns.empty_group()
     (result,) = await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
@@ -209,7 +214,7 @@ async def test_dates_of_a_fact(
     said: dict[str, str], dates: tuple[str | datetime | None, str | datetime | None]
 ) -> None:
     answers = {NODES: named("a.py", "b.py"), EDGES: {"edges": [edge(**said)]}}
-    asks = LlmExtractor(Canned(says(answers)), ToyEmbedder(), steering=always(None))
+    asks = LlmExtractor(Canned(says(answers)), ToyEmbedder(), prompts=fixed_prompt(None))
     group = sample_turns.empty_group()
     await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
     (fact,) = group.facts
@@ -226,7 +231,7 @@ async def test_without_instructions_every_name_stays_as_with_graphiti() -> None:
             says({NODES: named("user", "line 12"), EDGES: {"edges": [edge("user", "line 12")]}})
         ),
         ToyEmbedder(),
-        steering=always(None),
+        prompts=fixed_prompt(None),
     )
     group = sample_turns.empty_group()
     (result,) = await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
@@ -300,7 +305,7 @@ async def test_no_answer_fails_a_commit(
         return json.dumps(said[question.prompt_name]) if question.prompt_name in said else None
 
     asks = LlmExtractor(
-        Canned(say), ToyEmbedder(), steering=always("Look." if instructed else None)
+        Canned(say), ToyEmbedder(), prompts=fixed_prompt("Look." if instructed else None)
     )
     run = IngestRun("run-1", "here:1", lambda: sample_turns.NOW, timedelta(seconds=60), 3)
     group = turns[0].turn.group_id

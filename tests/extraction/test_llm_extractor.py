@@ -15,7 +15,7 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn, ModelRefused
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.model import Fact
@@ -26,7 +26,7 @@ INSTRUCTIONS = "Look for what broke, and for what mended it."
 def extractor(
     model: ChatModel, embedder: ToyEmbedder, told: str | None = INSTRUCTIONS
 ) -> LlmExtractor:
-    return LlmExtractor(model, embedder, steering=always(told))
+    return LlmExtractor(model, embedder, prompts=fixed_prompt(told))
 
 
 async def told(model: ChatModel, embedder: ToyEmbedder) -> MirrorGroup:
@@ -225,7 +225,9 @@ def test_the_recipe_hangs_on_model_instructions_and_ontology(
         extractor(model, embedder).recipe(GROUP),
         extractor(model, embedder, "Other.").recipe(GROUP),
         extractor(model, embedder, None).recipe(GROUP),
-        LlmExtractor(model, embedder, steering=always(None), ontology=ontology.NONE).recipe(GROUP),
+        LlmExtractor(
+            model, embedder, prompts=fixed_prompt(None), ontology=ontology.NO_ONTOLOGY
+        ).recipe(GROUP),
     }
     assert len(recipes) == 4
     assert extractor(model, embedder).recipe(GROUP) == extractor(model, embedder).recipe(GROUP)

@@ -16,8 +16,8 @@ from turnetl.episodes.chunking import split_in_half
 from turnetl.errors import BadTurn, TooLong
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.preview_builder import requests
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.preview_builder import preview_requests
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel, ChatRequest
 from turnetl.llm.embedders.port import Embedder
@@ -100,14 +100,14 @@ async def test_a_piece_is_shown_what_stands_before_it() -> None:
 
 async def test_a_part_that_fits_in_no_piece_is_set_aside() -> None:
     model = only(0, NODES)
-    asks = LlmExtractor(model, ToyEmbedder(), steering=always(None), halve=split_in_half)
+    asks = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt(None), split_text=split_in_half)
     with pytest.raises(BadTurn, match="was cut"):
         await asks.extract(long_turn(), [])
     assert 1 < len(model.asked) < 20
 
 
 async def test_without_a_way_to_cut_it_a_part_is_set_aside() -> None:
-    asks = LlmExtractor(only(1000, NODES), ToyEmbedder(), steering=always(None))
+    asks = LlmExtractor(only(1000, NODES), ToyEmbedder(), prompts=fixed_prompt(None))
     with pytest.raises(BadTurn):
         await asks.extract(long_turn(), [])
 
@@ -149,7 +149,10 @@ async def test_what_was_missed_is_asked_about_in_pieces_too() -> None:
         return json.dumps({"missed_entities": [], "missed_facts": []})
 
     asks = LlmExtractor(
-        Canned(say), ToyEmbedder(), steering=always("Look.", reflexion=1), halve=split_in_half
+        Canned(say),
+        ToyEmbedder(),
+        prompts=fixed_prompt("Look.", reflexion=1),
+        split_text=split_in_half,
     )
     whole, _ = await read(Canned(), long_turn())
     group = sample_turns.empty_group()
@@ -236,10 +239,10 @@ async def test_a_run_that_is_done_again_cuts_at_once_and_asks_nothing(journal: J
 async def test_a_part_that_did_not_fit_is_shown_in_pieces_before_a_run(journal: Journal) -> None:
     model, turn = only(1500, NODES), long_turn()
     await read(JournaledModel(model, journal), turn)
-    shown = await requests(turn, [], reader, model, journal=journal, estimate=len)
+    shown = await preview_requests(turn, [], reader, model, journal=journal, estimate=len)
     assert [one.prompt for one in shown] == [NODES] * 3 + [EDGES] * (len(shown) - 3)
-    assert all(one.is_known for one in shown)
+    assert all(one.is_cached for one in shown)
 
 
 def reader(model: ChatModel, embedder: Embedder) -> LlmExtractor:
-    return LlmExtractor(model, embedder, steering=always(None), halve=split_in_half)
+    return LlmExtractor(model, embedder, prompts=fixed_prompt(None), split_text=split_in_half)

@@ -12,7 +12,7 @@ from tests.extraction.canned_model import Canned
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatRequest
 from turnetl.model import Vector
@@ -35,7 +35,7 @@ class Embedded(ToyEmbedder):
 
 
 def extractor(model: Canned, embedder: ToyEmbedder | None = None) -> LlmExtractor:
-    return LlmExtractor(model, embedder or ToyEmbedder(), steering=always(None))
+    return LlmExtractor(model, embedder or ToyEmbedder(), prompts=fixed_prompt(None))
 
 
 async def grown(turns: int) -> MirrorGroup:
@@ -91,7 +91,7 @@ async def test_closing_breaks_off_what_is_in_the_air() -> None:
     asks = extractor(model)
     extracted = await asks.extract(sample_turns.episodes()[0], [])
     await asks.close()
-    assert all(part.said.cancelled() for part in extracted.parts)
+    assert all(part.facts.cancelled() for part in extracted.parts)
     await asks.close()
 
 
@@ -101,7 +101,7 @@ async def test_names_and_facts_are_embedded_in_one_request_each_before_they_are_
     turn = sample_turns.episodes()[0]
     extracted = await asks.extract(turn, [])
     for part in extracted.parts:
-        await part.said
+        await part.facts
     assert len(embedder.requests) == 2
     await asks.resolve(turn, extracted, sample_turns.empty_group(), now=sample_turns.NOW)
     assert len(embedder.requests) == 2

@@ -8,9 +8,9 @@ import pytest
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned, Say, shown
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.extraction.config import Mode
+from turnetl.extraction.config import PreprocessingMode
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatRequest
 
@@ -54,9 +54,11 @@ def missed(*names: str) -> dict[str, Any]:
     return {"missed_entities": list(names), "missed_facts": list(names)}
 
 
-async def read(model: Canned, *, passes: int, mode: Mode = "prepend") -> MirrorGroup:
+async def read(model: Canned, *, passes: int, mode: PreprocessingMode = "prepend") -> MirrorGroup:
     group = sample_turns.empty_group()
-    asks = LlmExtractor(model, ToyEmbedder(), steering=always(TOLD, mode=mode, reflexion=passes))
+    asks = LlmExtractor(
+        model, ToyEmbedder(), prompts=fixed_prompt(TOLD, mode=mode, reflexion=passes)
+    )
     await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
     return group
 
@@ -89,7 +91,9 @@ async def test_what_was_missed_becomes_a_hint_of_another_reading() -> None:
 
 
 @pytest.mark.parametrize(("mode", "first"), [("prepend", TOLD), ("append", "An earlier reading")])
-async def test_instructions_stand_before_or_after_the_hints(mode: Mode, first: str) -> None:
+async def test_instructions_stand_before_or_after_the_hints(
+    mode: PreprocessingMode, first: str
+) -> None:
     model = Canned(
         scripted(missed_things=[missed("postgres")], missed_facts=[missed("It is slow.")])
     )
@@ -184,7 +188,7 @@ async def test_a_hint_that_did_not_help_is_not_given_again() -> None:
 
 async def test_what_reflexion_costs_is_counted_for_the_turn() -> None:
     model = Canned(scripted(missed_things=[missed("postgres")], missed_facts=[missed("x")]))
-    asks = LlmExtractor(model, ToyEmbedder(), steering=always(TOLD, reflexion=1))
+    asks = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt(TOLD, reflexion=1))
     (result,) = await sample_turns.take_in(
         asks, sample_turns.episodes()[:1], sample_turns.empty_group(), ToyEmbedder()
     )

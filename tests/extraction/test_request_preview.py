@@ -21,8 +21,8 @@ from turnetl import pipeline, wiring
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.preview_builder import STAND_IN, requests
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.preview_builder import PLACEHOLDER, preview_requests
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingest.report import IngestReport
 from turnetl.llm.chat import ChatModel
@@ -46,12 +46,12 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 
 def reader(model: ChatModel, embedder: Embedder) -> LlmExtractor:
-    return LlmExtractor(model, embedder, steering=always(TOLD))
+    return LlmExtractor(model, embedder, prompts=fixed_prompt(TOLD))
 
 
 async def shown(asked: ChatModel, journal: Journal | None = None) -> tuple[RequestPreview, ...]:
     turn = sample_turns.episodes()[0]
-    return await requests(turn, [], reader, asked, journal=journal, estimate=len)
+    return await preview_requests(turn, [], reader, asked, journal=journal, estimate=len)
 
 
 async def test_no_model_is_asked(provider: Provider) -> None:
@@ -74,7 +74,7 @@ async def test_they_are_the_very_requests_that_a_run_sends(
     await bare.close()
     extracted = await reader(model, ToyEmbedder()).extract(sample_turns.episodes()[0], [])
     for part in extracted.parts:
-        await part.said
+        await part.facts
     assert first.body == provider.asked[0].body
     # But for the things that the first answer named.
     assert second.body is not None
@@ -89,9 +89,9 @@ def without_things(body: Mapping[str, Any]) -> str:
 
 async def test_what_follows_an_unknown_answer_says_so() -> None:
     first, second = await shown(Canned())
-    assert not first.has_stand_in
-    assert second.has_stand_in
-    assert STAND_IN in str(second.messages)
+    assert not first.has_placeholder
+    assert second.has_placeholder
+    assert PLACEHOLDER in str(second.messages)
 
 
 async def test_answers_of_the_journal_take_the_place_of_stand_ins(journal: Journal) -> None:
@@ -99,12 +99,12 @@ async def test_answers_of_the_journal_take_the_place_of_stand_ins(journal: Journ
     model = JournaledModel(canned, journal)
     extracted = await reader(model, ToyEmbedder()).extract(sample_turns.episodes()[0], [])
     for part in extracted.parts:
-        await part.said
+        await part.facts
     first, second = await shown(canned, journal)
     assert len(canned.asked) == 2
-    assert first.is_known
-    assert second.is_known
-    assert not second.has_stand_in
+    assert first.is_cached
+    assert second.is_cached
+    assert not second.has_placeholder
     assert [first.messages, second.messages] == [asked.messages for asked in canned.asked]
 
 
@@ -115,7 +115,7 @@ async def test_what_a_model_answered_that_thought_otherwise_is_another_answer(
     canned = Canned()
     model = JournaledModel(canned, journal, parameters="high")
     await reader(model, ToyEmbedder()).extract(sample_turns.episodes()[0], [])
-    first, *_ = await requests(
+    first, *_ = await preview_requests(
         sample_turns.episodes()[0],
         [],
         reader,
@@ -124,7 +124,7 @@ async def test_what_a_model_answered_that_thought_otherwise_is_another_answer(
         estimate=len,
         parameters=effort,
     )
-    assert first.is_known == known
+    assert first.is_cached == known
 
 
 def test_how_much_a_model_shall_think_is_part_of_the_recipe() -> None:
@@ -195,5 +195,5 @@ def files(folder: Path) -> list[Path]:
 
 async def test_structure_has_no_requests_to_show(tmp_path: Path) -> None:
     settings = Settings(lake=tmp_path, extractor="structural")
-    with pytest.raises(BadUsage, match="asks no model"):
+    with pytest.raises(BadUsage, match="uses no model"):
         await pipeline.preview_requests(settings, pipeline.RunOptions(), lambda: NOW)

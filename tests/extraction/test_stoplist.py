@@ -23,8 +23,8 @@ JUNK = {
         "$TMPDIR/build",
         "tmpab12cd34",
     ),
-    "process": ("PID 48213", "process id: 77", "pid=12", "thread 4"),
-    "run": (
+    "process_id": ("PID 48213", "process id: 77", "pid=12", "thread 4"),
+    "run_id": (
         "run 42",
         "Build #1803",
         "toolu_01AbC12dEfGhIjKlMnOpQrSt",
@@ -38,7 +38,7 @@ JUNK = {
         "2026-01-07-c93f3533-0f6b-4a61-99bd-7b788208ad61.json",
     ),
     "hash": ("3f2a9c1", "commit 5efdc56", "sha256:" + "ab" * 32, "3f2a9c1..5efdc56", "ce1c563..."),
-    "line": ("line 42", "L42-L60", "L128", "lines 3, 9", "Line 12 of cart.py", "column 7"),
+    "line_number": ("line 42", "L42-L60", "L128", "lines 3, 9", "Line 12 of cart.py", "column 7"),
     "port": ("port 8080", ":5432", "localhost:8080", "http://127.0.0.1:3000/", "localhost"),
     "date": (
         "2026-03-02",
@@ -53,7 +53,7 @@ JUNK = {
         "last week",
     ),
     "number": ("404", "50%", "3 tests", "12 MB", "1,204", "3/10", "0x7ffe", "~200 lines"),
-    "word": (
+    "generic_word": (
         "user",
         "The User",
         "`assistant`",
@@ -64,7 +64,7 @@ JUNK = {
         "model",
     ),
     "empty": ("...", "--", ""),
-    "long": ("a very long sentence " * 30,),
+    "too_long": ("a very long sentence " * 30,),
 }
 NAMES = """
 cart.py src/app/main.go tmpfiles.d tmp_path ed25519 sha256 md5 base64 utf-8 x86_64 h264 s3 k8s e2e

@@ -84,7 +84,7 @@ def _inputs(turns: Sequence[Episode]) -> Iterator[str]:
         yield turn.text
     yield str(long_sample_turns.CONTEXT)
     coding = ontology.CODING
-    yield json.dumps([coding.things, coding.facts, coding.fields])
+    yield json.dumps([coding.entities, coding.relations, coding.fields])
     for module in (canned_responses, order_sensitive_responses):
         yield _code(Path(str(module.__file__)))
 

@@ -27,7 +27,7 @@ from tests.servers import order_sensitive_responses
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.candidates import CandidateIndex, ScoredUuid
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
@@ -91,7 +91,7 @@ async def committed(neo4j: Neo4jServer, model: ChatModel, folder: Path) -> Group
     await store.prepare()
     turns = long_sample_turns.turns(SAMPLES, folder / "lake", TURNS)
     embedder = WordLlamaEmbedder()
-    asks = LlmExtractor(model, embedder, steering=always(None))
+    asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     contents = await long_sample_turns.ingest(store, asks, embedder, turns, folder / "aside")
     await store.close()
     return contents

@@ -17,7 +17,7 @@ from tests.servers.provider import Provider
 from turnetl.errors import GraphBusy
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
@@ -149,7 +149,7 @@ async def ingested(
 
 
 def extractor(model: ChatModel) -> LlmExtractor:
-    return LlmExtractor(model, WordLlamaEmbedder(), steering=always(None))
+    return LlmExtractor(model, WordLlamaEmbedder(), prompts=fixed_prompt(None))
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.episodes import episode_table
 from turnetl.errors import Exhausted
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import always
+from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingest.group import IngestResources
@@ -98,7 +98,9 @@ async def tools(
     budgeted = BudgetedModel(watched, Budget(tokens, None, meter, PRICES))
     embedder = ToyEmbedder()
     with closing(Journal(lake.root / "journal.sqlite", clock=lambda: NOW, room=0)) as journal:
-        extractor = LlmExtractor(JournaledModel(budgeted, journal), embedder, steering=always(None))
+        extractor = LlmExtractor(
+            JournaledModel(budgeted, journal), embedder, prompts=fixed_prompt(None)
+        )
         try:
             yield IngestResources(lake, store, extractor, embedder), watched
         finally:

@@ -11,7 +11,7 @@ from rich.console import Console
 from tests.servers.canned_responses import ANSWERS
 from tests.servers.provider import KEY, Fault, Provider
 from turnetl.errors import ModelRefused
-from turnetl.extraction.probes import of_reflexion
+from turnetl.extraction.probes import reflexion_probes
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.checks.check import CheckResult, check
 from turnetl.llm.limiter import Limiter
@@ -123,10 +123,10 @@ async def test_a_pass_of_reflexion_is_tried_too(model: ChatModel, provider: Prov
         "missed_entities": lambda _: {"missed_entities": ["sqlite"]},
         "missed_facts": lambda _: {"missed_facts": []},
     }
-    found = await check(model, more=of_reflexion())
+    found = await check(model, more=reflexion_probes())
     assert [one.prompt for one in found][-2:] == ["reflexion.entities", "reflexion.facts"]
     assert problems(found) == {
-        "reflexion.facts": "finds no fact, and the only one was left out of the list"
+        "reflexion.facts": "finds no fact, although the only one is missing from the list"
     }
 
 

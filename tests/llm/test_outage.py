@@ -74,7 +74,7 @@ async def ingested(
         patience = RetryPolicy(attempts=3, first_wait=0.01)
         model = wrap(base, ModelStack(journal, None, patience, Limiter(None, None, 4), None))
         steering = PromptConfigs(ExtractionConfig(preprocessing_prompt=None), TemplateResolver(()))
-        extractor = LlmExtractor(model, ToyEmbedder(), steering=steering)
+        extractor = LlmExtractor(model, ToyEmbedder(), prompts=steering)
         run = IngestRun("run", "here:1", lambda: builders.START, timedelta(minutes=1), prefetch=8)
         quarantine = Quarantine(lake, GROUP)
         pipeline = TurnPipeline(graph, extractor, ToyEmbedder(), quarantine, run)

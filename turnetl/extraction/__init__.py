@@ -1,1 +1,1 @@
-"""Turns to things and facts: by structure for free, by a model for money, or by both."""
+"""Extractors: turns to entities and facts, by structure (free), by a model (paid), or both."""

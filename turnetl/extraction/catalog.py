@@ -1,4 +1,4 @@
-"""Every template and ontology that can be found: which file wins, what it costs, what is wrong."""
+"""The catalog of templates and ontologies: which file wins, its cost, its problems."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,242 +8,254 @@ from pathlib import Path
 from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.extraction import ontology_lint, preprocessor
-from turnetl.extraction.config import TEMPLATE_ENDING, ExtractionConfig, Said, slip
+from turnetl.extraction.config import (
+    TEMPLATE_SUFFIX,
+    ExtractionConfig,
+    PromptSetting,
+    prompt_warning,
+)
 from turnetl.extraction.diagnostics import Diagnostic, error, warning
-from turnetl.extraction.ontology import FOLDER, Ontology
-from turnetl.extraction.templates import SAYS_NOTHING, TemplateResolver, text_of
+from turnetl.extraction.ontology import ONTOLOGY_FOLDER, Ontology
+from turnetl.extraction.templates import EMPTY_TEMPLATE, TemplateResolver, read_template
 
-Estimate = Callable[[str], int]
-"""Tokens of a text."""
+TokenEstimate = Callable[[str], int]
+"""Estimates the tokens of a text."""
 
-PLACES = ("project", "home", "built-in")
-"""What the folders of `templates.folders` are, in order."""
-LONG = 700
-"""Tokens of instructions; more are told of."""
+SOURCES = ("project", "home", "built-in")
+"""Names of the folders of `templates.search_folders`, in order."""
+LONG_PROMPT = 700
+"""Tokens of instructions above which there is a warning."""
 
-_ONTOLOGIES = f"{FOLDER}/"
-_ENDING = ".toml"
-_PROMPTS = 2
-"""Extraction prompts of a turn, for entities and for facts: instructions stand in both."""
+_ONTOLOGY_PREFIX = f"{ONTOLOGY_FOLDER}/"
+_ONTOLOGY_SUFFIX = ".toml"
+_EXTRACTION_PROMPTS = 2
+"""Extraction prompts of a turn, for entities and for facts: both carry the instructions."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A template or an ontology, by its name."""
+    """A template, an ontology, or instructions in the config itself."""
 
     name: str
-    """As a config has it; of an ontology with its folder before it; of what has none `inline 1`."""
+    """As a config writes it; an ontology with its folder; instructions in a config `inline 1`."""
     path: Path | None
     """The file that wins; None if there is none."""
-    place: str
-    """Where that is: a word of `PLACES`, or `config`; empty if nowhere."""
-    hides: tuple[Path, ...]
-    """Files of the same name that do not count."""
-    told: str
-    """The very text that a model gets; empty if it gets none."""
+    source: str
+    """Where the file is from: one of `SOURCES` or `config`; empty if there is none."""
+    overrides: tuple[Path, ...]
+    """Files of the same name in later folders, which have no effect."""
+    prompt_text: str
+    """The text exactly as the prompts contain it; empty if there is none."""
     digest: str
-    """Of that text; another one makes committed turns stale."""
-    tokens_a_call: int
-    """Of the longer call."""
-    tokens_a_turn: int
-    """Of a turn of one part, read once; each pass of reflexion costs as much again."""
+    """Digest of that text. A change makes committed turns stale."""
+    tokens_per_request: int
+    """Tokens of the longer of the two extraction prompts."""
+    tokens_per_turn: int
+    """Tokens for a turn of one part without reflexion; each reflexion pass costs the same again."""
     used_for: tuple[str, ...]
-    """Which turns, as the config says."""
-    findings: tuple[Diagnostic, ...]
+    """The turns for which the config uses it."""
+    diagnostics: tuple[Diagnostic, ...]
 
     @property
     def is_broken(self) -> bool:
-        """Whether it is not used as it was meant."""
-        return any(finding.grade == "error" for finding in self.findings)
+        """Whether the file is not used as intended."""
+        return any(diagnostic.severity == "error" for diagnostic in self.diagnostics)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What a file says to a model."""
+class _PromptContent:
+    """What one file adds to the prompts."""
 
     text: str = ""
     digest: str = ""
     tokens: tuple[int, ...] = (0,)
-    """Of each extraction prompt."""
-    findings: tuple[Diagnostic, ...] = ()
+    """Per extraction prompt."""
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def catalog(
-    config: ExtractionConfig, templates: TemplateResolver, estimate: Estimate
+    config: ExtractionConfig, templates: TemplateResolver, estimate: TokenEstimate
 ) -> tuple[CatalogEntry, ...]:
-    """Return all that the config says or names and all that lies in the folders.
+    """Return an entry for everything that the config contains or names, or the folders contain.
 
-    First instructions in the config itself, then templates, then ontologies.
+    Instructions in the config come first, then templates, then ontologies.
 
     Args:
-        config: says what is used, and for which turns.
-        templates: finds them.
-        estimate: says how many tokens a text has.
+        config: names what is used, and for which turns.
+        templates: finds the files.
+        estimate: estimates the tokens of a text.
     """
-    ontologies = templates.beside(FOLDER)
-    kinds = _ontology(config, ontologies)
-    of_template = partial(_template, kinds=kinds, estimate=estimate)
-    of_ontology = partial(_of_ontology, estimate=estimate)
-    names = sorted({*templates.names(TEMPLATE_ENDING), *_named(config)})
-    known = sorted({*ontologies.names(_ENDING), *([config.ontology] if config.ontology else [])})
+    ontologies = templates.subfolder(ONTOLOGY_FOLDER)
+    ontology = _ontology(config, ontologies)
+    read_as_template = partial(_template_content, ontology=ontology, estimate=estimate)
+    read_as_ontology = partial(_ontology_content, estimate=estimate)
+    template_names = sorted({*templates.names(TEMPLATE_SUFFIX), *_template_names(config)})
+    configured = [config.ontology] if config.ontology else []
+    ontology_names = sorted({*ontologies.names(_ONTOLOGY_SUFFIX), *configured})
     return (
-        *_inline(config, estimate, kinds),
-        *(_entry(name, name, config, templates, of_template) for name in names),
-        *(_entry(_ONTOLOGIES + name, name, config, ontologies, of_ontology) for name in known),
+        *_inline_entries(config, estimate, ontology),
+        *(_entry(name, name, config, templates, read_as_template) for name in template_names),
+        *(
+            _entry(_ONTOLOGY_PREFIX + name, name, config, ontologies, read_as_ontology)
+            for name in ontology_names
+        ),
     )
 
 
-def chosen(entries: Sequence[CatalogEntry], names: Sequence[str]) -> tuple[CatalogEntry, ...]:
-    """Return the entries of these names, of all if none is named.
+def select(entries: Sequence[CatalogEntry], names: Sequence[str]) -> tuple[CatalogEntry, ...]:
+    """Return the entries with these names, or all if `names` is empty.
 
     Raises:
-        BadUsage: nothing has such a name; says which there are.
+        BadUsage: no entry has one of the names; the message lists those that exist.
     """
     by_name = {entry.name: entry for entry in entries}
-    found = []
+    selected = []
     for name in names:
-        entry = by_name.get(name) or by_name.get(_ONTOLOGIES + name)
+        entry = by_name.get(name) or by_name.get(_ONTOLOGY_PREFIX + name)
         if entry is None:
             raise BadUsage(f"there is no template `{name}`; there are {', '.join(by_name)}")
-        found.append(entry)
-    return tuple(found or ([] if names else entries))
+        selected.append(entry)
+    return tuple(selected or ([] if names else entries))
 
 
 def _entry(
     name: str,
-    file: str,
+    file_name: str,
     config: ExtractionConfig,
     templates: TemplateResolver,
-    read: Callable[[Path], _Told],
+    read: Callable[[Path], _PromptContent],
 ) -> CatalogEntry:
-    paths = templates.found(file)
-    missing = _Told(findings=(error(f"is in none of {templates.places}"),))
-    told = read(paths[0]) if paths else missing
+    paths = templates.find_all(file_name)
+    missing = _PromptContent(diagnostics=(error(f"is in none of {templates.folder_list}"),))
+    content = read(paths[0]) if paths else missing
     return CatalogEntry(
         name=name,
         path=paths[0] if paths else None,
-        place=_place(paths[0], templates) if paths else "",
-        hides=paths[1:],
-        told=told.text,
-        digest=told.digest if told.text else "",
-        tokens_a_call=max(told.tokens),
-        tokens_a_turn=sum(told.tokens),
+        source=_source_name(paths[0], templates) if paths else "",
+        overrides=paths[1:],
+        prompt_text=content.text,
+        digest=content.digest if content.text else "",
+        tokens_per_request=max(content.tokens),
+        tokens_per_turn=sum(content.tokens),
         used_for=tuple(_used_for(name, config)),
-        findings=(*told.findings, *_same(paths)),
+        diagnostics=(*content.diagnostics, *_identical_copy(paths)),
     )
 
 
-def _inline(
-    config: ExtractionConfig, estimate: Estimate, kinds: Ontology
+def _inline_entries(
+    config: ExtractionConfig, estimate: TokenEstimate, ontology: Ontology
 ) -> Iterator[CatalogEntry]:
-    """Yield the instructions that stand in the config itself, each once."""
+    """Yield the instructions written in the config itself, each once."""
     uses: dict[str, list[str]] = {}
-    for said, turns in _uses(config):
-        if isinstance(said, str) and said and not said.endswith(TEMPLATE_ENDING):
-            uses.setdefault(said, []).append(turns)
-    for number, (said, turns_of) in enumerate(uses.items(), 1):
-        tokens, wrong = estimate(said), slip(said)
+    for setting, turns in _uses(config):
+        if isinstance(setting, str) and setting and not setting.endswith(TEMPLATE_SUFFIX):
+            uses.setdefault(setting, []).append(turns)
+    for number, (text, used_for) in enumerate(uses.items(), 1):
+        tokens, problem = estimate(text), prompt_warning(text)
+        diagnostics = (warning(problem),) if problem else tuple(_lint(text, tokens, ontology))
         yield CatalogEntry(
             name=f"inline {number}",
             path=None,
-            place="config",
-            hides=(),
-            told=said,
-            digest=ids.digest(said),
-            tokens_a_call=tokens,
-            tokens_a_turn=tokens * _PROMPTS,
-            used_for=tuple(turns_of),
-            findings=(warning(wrong),) if wrong else tuple(_of_text(said, tokens, kinds)),
+            source="config",
+            overrides=(),
+            prompt_text=text,
+            digest=ids.digest(text),
+            tokens_per_request=tokens,
+            tokens_per_turn=tokens * _EXTRACTION_PROMPTS,
+            used_for=tuple(used_for),
+            diagnostics=diagnostics,
         )
 
 
-def _template(path: Path, kinds: Ontology, estimate: Estimate) -> _Told:
-    text, wrong = text_of(path)
+def _template_content(path: Path, ontology: Ontology, estimate: TokenEstimate) -> _PromptContent:
+    text, problem = read_template(path)
     if text is None:
-        return _Told(findings=(error(wrong or ""),))
+        return _PromptContent(diagnostics=(error(problem or ""),))
     try:
-        found, unknown = preprocessor.parsed(text, path.stem)
-    except BadUsage as refused:
-        return _Told(findings=(error(str(refused)),))
-    strange = [warning(unknown)] if unknown else []
-    told = found.prompt
-    if not (told or found.noise_patterns):
-        return _Told(findings=(error(SAYS_NOTHING), *strange))
-    tokens = estimate(told)
-    findings = (*strange, *_of_text(told, tokens, kinds))
-    return _Told(told, ids.digest(told), (tokens,) * _PROMPTS, findings)
+        template, unknown_keys = preprocessor.parse(text, path.stem)
+    except BadUsage as invalid:
+        return _PromptContent(diagnostics=(error(str(invalid)),))
+    unknown = [warning(unknown_keys)] if unknown_keys else []
+    prompt = template.prompt
+    if not (prompt or template.noise_patterns):
+        return _PromptContent(diagnostics=(error(EMPTY_TEMPLATE), *unknown))
+    tokens = estimate(prompt)
+    diagnostics = (*unknown, *_lint(prompt, tokens, ontology))
+    return _PromptContent(prompt, ids.digest(prompt), (tokens,) * _EXTRACTION_PROMPTS, diagnostics)
 
 
-def _of_ontology(path: Path, estimate: Estimate) -> _Told:
-    text, wrong = text_of(path)
+def _ontology_content(path: Path, estimate: TokenEstimate) -> _PromptContent:
+    text, problem = read_template(path)
     if text is None:
-        return _Told(findings=(error(wrong or ""),))
-    said = ontology_lint.read(text)
-    if any(finding.grade == "error" for finding in said.findings):
-        return _Told(findings=said.findings)
-    kinds = Ontology(said.things, said.facts, said.fields)
-    told = "\n\n".join(part for part in kinds.told if part)
-    tokens = tuple(estimate(part) for part in kinds.told)
-    return _Told(told, kinds.digest, tokens, said.findings)
+        return _PromptContent(diagnostics=(error(problem or ""),))
+    parsed = ontology_lint.lint(text)
+    if any(diagnostic.severity == "error" for diagnostic in parsed.diagnostics):
+        return _PromptContent(diagnostics=parsed.diagnostics)
+    ontology = Ontology(parsed.entities, parsed.relations, parsed.fields)
+    prompt = "\n\n".join(text for text in ontology.prompt_texts if text)
+    tokens = tuple(estimate(text) for text in ontology.prompt_texts)
+    return _PromptContent(prompt, ontology.digest, tokens, parsed.diagnostics)
 
 
-def _of_text(told: str, tokens: int, kinds: Ontology) -> Iterator[Diagnostic]:
-    if not told:
-        yield warning("tells the model nothing: it only leaves something out")
+def _lint(prompt: str, tokens: int, ontology: Ontology) -> Iterator[Diagnostic]:
+    if not prompt:
+        yield warning("has no instructions: it only removes text that its noise patterns match")
         return
-    if tokens > LONG:
-        paid = f"{tokens:,} tokens, and they are paid {_PROMPTS} times a turn"
-        yield warning(f"has some {paid}; {LONG} are enough for most")
-    if kinds.things and not any(name in told for name in kinds.things):
-        yield warning(f"names no kind of thing that the ontology knows: {', '.join(kinds.things)}")
+    if tokens > LONG_PROMPT:
+        yield warning(
+            f"has about {tokens:,} tokens, which are paid {_EXTRACTION_PROMPTS} times a turn; "
+            f"{LONG_PROMPT} are usually enough"
+        )
+    if ontology.entities and not any(name in prompt for name in ontology.entities):
+        yield warning(f"names no entity type of the ontology: {', '.join(ontology.entities)}")
 
 
-def _same(paths: Sequence[Path]) -> Iterator[Diagnostic]:
-    if len(paths) > 1 and text_of(paths[0]) == text_of(paths[1]):
-        yield warning(f"is the same as `{paths[1]}`, and hides what may be mended there")
+def _identical_copy(paths: Sequence[Path]) -> Iterator[Diagnostic]:
+    if len(paths) > 1 and read_template(paths[0]) == read_template(paths[1]):
+        yield warning(f"is identical to `{paths[1]}`, and hides later corrections there")
 
 
-def _place(path: Path, templates: TemplateResolver) -> str:
-    places = dict(zip(templates.folders, PLACES, strict=False))
-    return places.get(path.parent, str(path.parent))
+def _source_name(path: Path, templates: TemplateResolver) -> str:
+    sources = dict(zip(templates.folders, SOURCES, strict=False))
+    return sources.get(path.parent, str(path.parent))
 
 
 def _ontology(config: ExtractionConfig, ontologies: TemplateResolver) -> Ontology:
-    """Return the ontology of the config; of one that cannot be used, none."""
+    """Return the ontology of the config; an empty one if it is invalid."""
     path = ontologies.find(config.ontology) if config.ontology else None
-    text = text_of(path)[0] if path is not None else None
-    said = ontology_lint.read(text or "")
-    return Ontology(said.things, said.facts)
+    text = read_template(path)[0] if path is not None else None
+    parsed = ontology_lint.lint(text or "")
+    return Ontology(parsed.entities, parsed.relations)
 
 
-def _named(config: ExtractionConfig) -> Iterator[str]:
-    for said, _ in _uses(config):
-        if isinstance(said, str) and said.endswith(TEMPLATE_ENDING):
-            yield said
+def _template_names(config: ExtractionConfig) -> Iterator[str]:
+    for setting, _ in _uses(config):
+        if isinstance(setting, str) and setting.endswith(TEMPLATE_SUFFIX):
+            yield setting
 
 
 def _used_for(name: str, config: ExtractionConfig) -> Iterator[str]:
-    if name.startswith(_ONTOLOGIES):
-        if config.ontology == name.removeprefix(_ONTOLOGIES):
+    if name.startswith(_ONTOLOGY_PREFIX):
+        if config.ontology == name.removeprefix(_ONTOLOGY_PREFIX):
             yield "all turns"
         return
-    for said, turns in _uses(config):
-        if said == name:
+    for setting, turns in _uses(config):
+        if setting == name:
             yield turns
 
 
-def _uses(config: ExtractionConfig) -> Iterator[tuple[Said, str]]:
-    """Yield what is said, and of which turns."""
-    special = tuple(_special(config))
-    yield config.preprocessing_prompt, "all other turns" if special else "all turns"
-    yield from special
+def _uses(config: ExtractionConfig) -> Iterator[tuple[PromptSetting, str]]:
+    """Yield each prompt setting of the config with a description of its turns."""
+    specific = tuple(_specific_prompts(config))
+    yield config.preprocessing_prompt, "all other turns" if specific else "all turns"
+    yield from specific
 
 
-def _special(config: ExtractionConfig) -> Iterator[tuple[Said, str]]:
-    for kind, said in config.kinds.items():
-        yield said, f"{kind} turns"
+def _specific_prompts(config: ExtractionConfig) -> Iterator[tuple[PromptSetting, str]]:
+    for kind, setting in config.kinds.items():
+        yield setting, f"{kind} turns"
     for name, group in config.groups.items():
         if "preprocessing_prompt" in group.model_fields_set:
             yield group.preprocessing_prompt, f"{'other ' if group.kinds else ''}turns of {name}"
-        for kind, said in group.kinds.items():
-            yield said, f"{kind} turns of {name}"
+        for kind, setting in group.kinds.items():
+            yield setting, f"{kind} turns of {name}"

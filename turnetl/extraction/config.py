@@ -1,4 +1,4 @@
-"""How extraction is steered: which instructions ride on the extraction prompts, and where."""
+"""The `extraction` settings: which instructions the extraction prompts carry, and where."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Protocol, get_args
@@ -10,122 +10,123 @@ from turnetl.extraction.preprocessor import Preprocessor
 
 DEFAULT_TEMPLATE = "default-session-turn.md"
 DEFAULT_ONTOLOGY = "coding.toml"
-TEMPLATE_ENDING = ".md"
-OFF = ("none", "null", "false", "off")
-"""What stands for no instructions where all that can be said is a word, in any letters."""
+TEMPLATE_SUFFIX = ".md"
+NO_PROMPT_VALUES = ("none", "null", "false", "off")
+"""Strings that mean "no instructions" where only a string can be given; case is ignored."""
 
-_SHOWN = 80
-"""Characters of a word that are told."""
+_QUOTED_LENGTH = 80
+"""Characters of a value that an error message quotes."""
 
-Mode = Literal["prepend", "append"]
-Kind = Literal["error_heavy", "code_heavy", "tool_heavy", "conversational", "ordinary"]
-"""The words of `episodes.classify.KINDS`."""
+PreprocessingMode = Literal["prepend", "append"]
+TurnKind = Literal["error_heavy", "code_heavy", "tool_heavy", "conversational", "ordinary"]
+"""The values of `episodes.classify.KINDS`."""
 
 
-def _said(given: object) -> object:
-    if given is None or isinstance(given, bool | str):
-        return given
+def _check_prompt(value: object) -> object:
+    if value is None or isinstance(value, bool | str):
+        return value
     raise ValueError("must be the name of a template (`name.md`), instructions, null or false")
 
 
-def _named_kinds(given: object) -> object:
-    if isinstance(given, Mapping) and (strange := [k for k in given if k not in get_args(Kind)]):
-        known = ", ".join(get_args(Kind))
-        raise ValueError(f"`{strange[0]}` is no kind of turn; known are {known}")
-    return given
+def _check_kinds(value: object) -> object:
+    if isinstance(value, Mapping) and (
+        unknown := [kind for kind in value if kind not in get_args(TurnKind)]
+    ):
+        known = ", ".join(get_args(TurnKind))
+        raise ValueError(f"`{unknown[0]}` is not a kind of turn; known kinds are {known}")
+    return value
 
 
-def _times(given: object) -> object:
-    if isinstance(given, bool):
-        raise ValueError("must be a number from 0 to 3")  # noqa: TRY004 - pydantic's way
-    return given
+def _check_pass_count(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a number from 0 to 3")  # noqa: TRY004 - pydantic expects it
+    return value
 
 
-Said = Annotated[bool | str | None, BeforeValidator(_said)]
-"""None or False: Graphiti's own behaviour. "name.md": a template. Else: the instructions. True
-says that there are instructions, and not which: there are none."""
-Kinds = Annotated[Mapping[str, Said], BeforeValidator(_named_kinds)]
-"""By a word of `Kind`."""
-Times = Annotated[int, BeforeValidator(_times), Field(ge=0, le=3)]
+PromptSetting = Annotated[bool | str | None, BeforeValidator(_check_prompt)]
+"""None or False: Graphiti's own behaviour. "name.md": a template. Any other string: the
+instructions. True enables preprocessing but names no instructions, so there are none."""
+PromptsByKind = Annotated[Mapping[str, PromptSetting], BeforeValidator(_check_kinds)]
+"""Keys are values of `TurnKind`."""
+PassCount = Annotated[int, BeforeValidator(_check_pass_count), Field(ge=0, le=3)]
 
 
 class TemplateSource(Protocol):
-    """Where templates come from."""
+    """Loads templates by name."""
 
     def load(self, name: str) -> str | None:
-        """Return the instructions of that name; None, with a warning, if there are none."""
+        """Return the instructions of the template; None, with a warning, if it has none."""
         ...
 
     def preprocessor(self, name: str) -> Preprocessor | None:
-        """Return all that the template of that name says; as `load`."""
+        """Return the parsed template; None, with a warning, if it cannot be found or read."""
         ...
 
 
 class GroupConfig(BaseModel):
-    """How one group differs; what is not said here is as for all."""
+    """Overrides for one group. A field that is not set has the value for all groups."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    preprocessing_prompt: Said = None
-    """Said to be None, it is none; not said, it is what all groups have."""
-    preprocessing_mode: Mode | None = None
-    reflexion: Times | None = None
-    kinds: Kinds = Field(default_factory=dict)
+    preprocessing_prompt: PromptSetting = None
+    """Set to None: no instructions. Not set: the value for all groups."""
+    preprocessing_mode: PreprocessingMode | None = None
+    reflexion: PassCount | None = None
+    kinds: PromptsByKind = Field(default_factory=dict)
 
 
 class ExtractionConfig(BaseModel):
     """The `extraction` section of a config file.
 
-    Instructions ride on the extraction calls that are made anyway: there is no pass of their own.
-    What is said of a kind in a group wins over what is said of the group, that over what is said of
-    the kind, and that over what is said for all.
+    Instructions are added to the extraction prompts; they cost no extra request. The most specific
+    setting wins: a kind in a group, then the group, then the kind, then the value for all turns.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    preprocessing_prompt: Said = DEFAULT_TEMPLATE
-    preprocessing_mode: Mode = "prepend"
-    """Whether the instructions stand before or after the hints of a reflexion pass."""
-    reflexion: Times = 0
-    """Times that the model is asked what it missed, each with another extraction."""
-    kinds: Kinds = Field(default_factory=dict)
-    """Instructions for turns that are mostly made of one thing."""
+    preprocessing_prompt: PromptSetting = DEFAULT_TEMPLATE
+    preprocessing_mode: PreprocessingMode = "prepend"
+    """Whether the instructions precede or follow the hints of a reflexion pass."""
+    reflexion: PassCount = 0
+    """Number of reflexion passes: each asks the model what it missed and extracts again."""
+    kinds: PromptsByKind = Field(default_factory=dict)
+    """Instructions for turns of one kind."""
     groups: Mapping[str, GroupConfig] = Field(default_factory=dict)
     ontology: str | None = DEFAULT_ONTOLOGY
-    """Kinds of things and facts, a file among the templates. None: Graphiti's own behaviour."""
+    """File with entity types and relations. None: Graphiti's own behaviour."""
 
     @field_validator("groups")
     @classmethod
-    def _are_groups(cls, groups: Mapping[str, GroupConfig]) -> Mapping[str, GroupConfig]:
+    def _check_group_ids(cls, groups: Mapping[str, GroupConfig]) -> Mapping[str, GroupConfig]:
         for name in groups:
             if name != (group := ids.group_id(name)):
-                raise ValueError(f"no group is called `{name}`; that project's is `{group}`")
+                raise ValueError(f"`{name}` is not a group id; the id of that project is `{group}`")
         return groups
 
     def is_enabled(self) -> bool:
         return self.preprocessing_prompt is not None and self.preprocessing_prompt is not False
 
     def resolve_prompt(self, templates: TemplateSource) -> str | None:
-        """Return the instructions; None if there are none, or no such template.
+        """Return the instructions; None if there are none or the template does not exist.
 
-        True names no template: there is preprocessing, with nothing said.
+        True names no template: preprocessing is enabled without instructions.
         """
         if not isinstance(self.preprocessing_prompt, str):
             return None
-        if self.preprocessing_prompt.endswith(TEMPLATE_ENDING):
+        if self.preprocessing_prompt.endswith(TEMPLATE_SUFFIX):
             return templates.load(self.preprocessing_prompt)
         return self.preprocessing_prompt
 
     def preprocessor(self, templates: TemplateSource) -> Preprocessor | None:
-        """Return all that is said, patterns for the texts among it; None as `resolve_prompt`."""
+        """Return the instructions and noise patterns; None in the cases of `resolve_prompt`."""
         if not isinstance(self.preprocessing_prompt, str):
             return None
-        if self.preprocessing_prompt.endswith(TEMPLATE_ENDING):
+        if self.preprocessing_prompt.endswith(TEMPLATE_SUFFIX):
             return templates.preprocessor(self.preprocessing_prompt)
         return Preprocessor("inline", self.preprocessing_prompt)
 
-    def for_run(self, prompt: Said) -> "ExtractionConfig":
-        """Return this with the same instructions for all turns, whatever is said of any."""
+    def with_prompt(self, prompt: PromptSetting) -> "ExtractionConfig":
+        """Return a copy with this prompt for all turns, in place of every other prompt setting."""
         groups = {
             name: group.model_copy(update={"preprocessing_prompt": prompt, "kinds": {}})
             for name, group in self.groups.items()
@@ -134,41 +135,42 @@ class ExtractionConfig(BaseModel):
             update={"preprocessing_prompt": prompt, "kinds": {}, "groups": groups}
         )
 
-    def prompt_of(self, group: str, kind: str = "") -> Said:
-        """Return what is said about turns of a group and kind."""
-        own = self.groups.get(group, GroupConfig())
-        if kind in own.kinds:
-            return own.kinds[kind]
-        if "preprocessing_prompt" in own.model_fields_set:
-            return own.preprocessing_prompt
+    def prompt_for(self, group: str, kind: str = "") -> PromptSetting:
+        """Return the prompt setting for turns of this group and kind."""
+        override = self.groups.get(group, GroupConfig())
+        if kind in override.kinds:
+            return override.kinds[kind]
+        if "preprocessing_prompt" in override.model_fields_set:
+            return override.preprocessing_prompt
         if kind in self.kinds:
             return self.kinds[kind]
         return self.preprocessing_prompt
 
-    def mode_of(self, group: str) -> Mode:
+    def mode_for(self, group: str) -> PreprocessingMode:
         return self.groups.get(group, GroupConfig()).preprocessing_mode or self.preprocessing_mode
 
-    def reflexion_of(self, group: str) -> int:
-        own = self.groups.get(group, GroupConfig()).reflexion
-        return self.reflexion if own is None else own
+    def reflexion_for(self, group: str) -> int:
+        override = self.groups.get(group, GroupConfig()).reflexion
+        return self.reflexion if override is None else override
 
 
-def slip(instructions: str) -> str | None:
-    """Say why instructions are none: a single word is some name, or `none`, miswritten.
+def prompt_warning(instructions: str) -> str | None:
+    """Return a warning about instructions of one word: likely a misspelt name or `none`.
 
-    None if they may be meant so; languages that part no words are not judged.
+    None if they may be intended; text in a script without spaces between words is not checked.
     """
     word = instructions.strip()
-    if not word.isascii() or len(word.split()) != 1 or word.endswith(TEMPLATE_ENDING):
+    if not word.isascii() or len(word.split()) != 1 or word.endswith(TEMPLATE_SUFFIX):
         return None
     return (
-        f"instructions of one word, `{word[:_SHOWN]}`: a template is named with its ending "
-        f"`{TEMPLATE_ENDING}`, and no instructions are `null` in a config, `none` elsewhere"
+        f"the instructions are one word, `{word[:_QUOTED_LENGTH]}`: write a template's name with "
+        f"its suffix `{TEMPLATE_SUFFIX}`; for no instructions write `null` in a config, `none` "
+        "elsewhere"
     )
 
 
-def join(instructions: str | None, hints: str, mode: Mode) -> str:
-    """Put instructions and the hints of a reflexion pass together, by mode."""
+def join_prompt(instructions: str | None, hints: str, mode: PreprocessingMode) -> str:
+    """Join instructions and the hints of a reflexion pass in the order that the mode sets."""
     parts = [instructions or "", hints]
     if mode == "append":
         parts.reverse()

@@ -1,4 +1,4 @@
-"""What is wrong with a file that a person may edit."""
+"""Diagnostics: problems in a template or an ontology file."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,16 +6,16 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing, in half a sentence that goes on behind the file's name."""
+    """One problem, worded so that it can follow the file name."""
 
-    grade: Literal["error", "warning"]
-    """An error: the file is not used, or not as it was meant. A warning: it could be better."""
-    text: str
-
-
-def error(text: str) -> Diagnostic:
-    return Diagnostic("error", text)
+    severity: Literal["error", "warning"]
+    """error: the file is not used, or not as intended. warning: it works, but can be improved."""
+    message: str
 
 
-def warning(text: str) -> Diagnostic:
-    return Diagnostic("warning", text)
+def error(message: str) -> Diagnostic:
+    return Diagnostic("error", message)
+
+
+def warning(message: str) -> Diagnostic:
+    return Diagnostic("warning", message)

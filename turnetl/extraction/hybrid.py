@@ -1,6 +1,6 @@
-"""Two extractors side by side: structure names things for free, a model adds what it cannot know.
+"""The hybrid extractor: structural facts for free, and a model for what structure cannot show.
 
-Nothing is named twice: where both speak of a thing, it is the node that structure gives.
+No entity is duplicated: one that both extractors find is the node of the structural extractor.
 """
 
 import weakref
@@ -20,27 +20,32 @@ from turnetl.model import Entity, Episode, Fact, GroupId
 from turnetl.search.terms import Tokenizer
 
 _VERSION = "2"
-"""Of how the two are put together."""
-_NOES = ("no", "not", "never", "none", "neither", "nor", "without", "cannot")
-_MORE_NOES = "n't"
-_MARKS = ".,;:!?`'\"()"
+"""Version of the merge rules."""
+_NEGATIONS = ("no", "not", "never", "none", "neither", "nor", "without", "cannot")
+_NEGATION_SUFFIX = "n't"
+_PUNCTUATION = ".,;:!?`'\"()"
 
 First = TypeVar("First")
 Second = TypeVar("Second")
 
 
 class HybridExtractor(Generic[First, Second]):
-    """Puts what `second` says beside what `first` says."""
+    """Merges the results of two extractors."""
 
     def __init__(self, first: Extractor[First], second: Extractor[Second]) -> None:
-        """`first` gives the nodes that stay: structure. `second` adds to them: a model."""
+        """Combine two extractors.
+
+        Args:
+            first: the structural one; its nodes are kept.
+            second: the model; it adds to them.
+        """
         self._first = first
         self._second = second
-        self._names: WeakKeyDictionary[MirrorGroup, Names] = WeakKeyDictionary()
+        self._name_indexes: WeakKeyDictionary[MirrorGroup, EntityNameIndex] = WeakKeyDictionary()
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
-        both = self._first.recipe(group, kind), self._second.recipe(group, kind)
-        return ids.digest("hybrid", _VERSION, *both)
+        recipes = self._first.recipe(group, kind), self._second.recipe(group, kind)
+        return ids.digest("hybrid", _VERSION, *recipes)
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> tuple[First, Second]:
         first = await self._first.extract(episode, context)
@@ -56,159 +61,164 @@ class HybridExtractor(Generic[First, Second]):
     ) -> Resolved:
         first = await self._first.resolve(episode, extracted[0], group, now=now)
         second = await self._second.resolve(episode, extracted[1], group, now=now)
-        names = self._names.setdefault(group, Names(group))
-        return together(names.with_known_nodes(first), second, group)
+        index = self._name_indexes.setdefault(group, EntityNameIndex(group))
+        return merge(index.map_to_known(first), second, group)
 
     async def close(self) -> None:
         await self._first.close()
         await self._second.close()
 
 
-class Names:
-    """The things of one group by their names."""
+class EntityNameIndex:
+    """The entities of one group by name."""
 
     def __init__(self, group: MirrorGroup) -> None:
-        # Weakly: the names of a group shall not keep it in memory after its run.
+        # A weak reference, so that the index does not keep a group in memory after its run.
         self._group: MirrorGroup = weakref.proxy(group)
-        self._taken = 0
-        self._named: dict[str, list[str]] = {}
+        self._indexed = 0
+        self._uuids_by_name: dict[str, list[str]] = {}
 
-    def with_known_nodes(self, said: Resolved) -> Resolved:
-        """Return what was said with new things that the group knows under another key as those."""
+    def map_to_known(self, resolved: Resolved) -> Resolved:
+        """Return the result with new entities replaced by equal ones that the group already has."""
         self._refresh()
-        same: dict[str, Entity] = {}
-        for entity in said.entities:
-            known = None if self._group.entity(entity.uuid) else self._like(entity)
-            # Two things of one name are two: only the first can be the one that is known.
-            if known is not None and known not in same.values():
-                same[entity.uuid] = known
-        if not same:
-            return said
-        onto = {uuid: known.uuid for uuid, known in same.items()}
-        laid = (
-            _laid_over(same[one.uuid], one) if one.uuid in same else one for one in said.entities
+        known_by_uuid: dict[str, Entity] = {}
+        for entity in resolved.entities:
+            known = None if self._group.entity(entity.uuid) else self._match(entity)
+            # Two entities of one name are distinct: only the first can be the known one.
+            if known is not None and known not in known_by_uuid.values():
+                known_by_uuid[entity.uuid] = known
+        if not known_by_uuid:
+            return resolved
+        mapping = {uuid: known.uuid for uuid, known in known_by_uuid.items()}
+        entities = (
+            _merge_entity(known_by_uuid[entity.uuid], entity)
+            if entity.uuid in known_by_uuid
+            else entity
+            for entity in resolved.entities
         )
         return replace(
-            said,
-            entities=tuple(one for one in laid if one != self._group.entity(one.uuid)),
-            facts=tuple(_moved(said, onto, self._group)),
-            mentions=tuple(sorted({onto.get(uuid, uuid) for uuid in said.mentions})),
-            mentioned_in=_said_in({}, said.mentioned_in, onto),
+            resolved,
+            entities=tuple(one for one in entities if one != self._group.entity(one.uuid)),
+            facts=tuple(_mapped_facts(resolved, mapping, self._group)),
+            mentions=tuple(sorted({mapping.get(uuid, uuid) for uuid in resolved.mentions})),
+            mentioned_in=_merge_parts({}, resolved.mentioned_in, mapping),
         )
 
-    def _like(self, entity: Entity) -> Entity | None:
-        found = map(self._group.entity, self._named.get(_plain(entity.name), ()))
-        return next((one for one in found if one is not None and _alike(one, entity)), None)
+    def _match(self, entity: Entity) -> Entity | None:
+        uuids = self._uuids_by_name.get(_normalized(entity.name), ())
+        entities = map(self._group.entity, uuids)
+        return next((e for e in entities if e is not None and _compatible(e, entity)), None)
 
     def _refresh(self) -> None:
-        for entity in islice(self._group.entities, self._taken, None):
-            self._named.setdefault(_plain(entity.name), []).append(entity.uuid)
-            self._taken += 1
+        for entity in islice(self._group.entities, self._indexed, None):
+            self._uuids_by_name.setdefault(_normalized(entity.name), []).append(entity.uuid)
+            self._indexed += 1
 
 
-def together(first: Resolved, second: Resolved, group: MirrorGroup) -> Resolved:
-    """Return what both say, each thing once, each fact once."""
-    same = _same_things(first, second, group)
-    entities = _entities(first.entities, second.entities, same)
-    facts = _facts(first.facts, _moved(second, same, group))
+def merge(first: Resolved, second: Resolved, group: MirrorGroup) -> Resolved:
+    """Return the union of both results, each entity and each fact once."""
+    mapping = _match_entities(first, second, group)
+    entities = _merge_entities(first.entities, second.entities, mapping)
+    facts = _merge_facts(first.facts, _mapped_facts(second, mapping, group))
     return Resolved(
         entities=tuple(sorted(entities, key=lambda one: group.entity(one.uuid) is not None)),
         facts=tuple(sorted(facts, key=lambda one: group.fact(one.uuid) is not None)),
         mentions=tuple(
-            sorted({*first.mentions, *(same.get(uuid, uuid) for uuid in second.mentions)})
+            sorted({*first.mentions, *(mapping.get(uuid, uuid) for uuid in second.mentions)})
         ),
         usage=first.usage + second.usage,
-        mentioned_in=_said_in(first.mentioned_in, second.mentioned_in, same),
+        mentioned_in=_merge_parts(first.mentioned_in, second.mentioned_in, mapping),
         discarded=Counter(first.discarded) + Counter(second.discarded),
     )
 
 
-def _said_in(
+def _merge_parts(
     first: Mapping[str, tuple[int, ...]],
     second: Mapping[str, tuple[int, ...]],
-    same: Mapping[str, str],
+    mapping: Mapping[str, str],
 ) -> dict[str, tuple[int, ...]]:
-    """Return the parts in which either finds a thing."""
-    found = dict(first)
+    """Return by entity the parts in which either extractor finds it."""
+    merged = dict(first)
     for uuid, parts in second.items():
-        ours = same.get(uuid, uuid)
-        found[ours] = tuple(sorted({*found.get(ours, ()), *parts}))
-    return found
+        target = mapping.get(uuid, uuid)
+        merged[target] = tuple(sorted({*merged.get(target, ()), *parts}))
+    return merged
 
 
-def _same_things(first: Resolved, second: Resolved, group: MirrorGroup) -> dict[str, str]:
-    """Return which of the second's things are which of the first's, by uuid."""
-    ours = _spoken_of(first, group)
-    named: dict[str, list[Entity]] = {}
-    for entity in ours.values():
-        named.setdefault(_plain(entity.name), []).append(entity)
-    theirs = {uuid: one for uuid, one in _spoken_of(second, group).items() if uuid not in ours}
-    found = {uuid: _like(one, named) for uuid, one in theirs.items()}
-    return {uuid: one.uuid for uuid, one in found.items() if one is not None}
+def _match_entities(first: Resolved, second: Resolved, group: MirrorGroup) -> dict[str, str]:
+    """Return the uuids of the second result's entities that match one of the first's."""
+    targets = _mentioned_entities(first, group)
+    by_name: dict[str, list[Entity]] = {}
+    for entity in targets.values():
+        by_name.setdefault(_normalized(entity.name), []).append(entity)
+    others = _mentioned_entities(second, group)
+    matches = {uuid: _match(one, by_name) for uuid, one in others.items() if uuid not in targets}
+    return {uuid: match.uuid for uuid, match in matches.items() if match is not None}
 
 
-def _like(entity: Entity, named: Mapping[str, list[Entity]]) -> Entity | None:
-    """Return the thing of that name; of a file also one that is named with more or fewer folders.
+def _match(entity: Entity, by_name: Mapping[str, list[Entity]]) -> Entity | None:
+    """Return the entity of that name; for a file also one with more or fewer leading folders.
 
-    If there are two such files, it is neither.
+    If two files match, neither is returned.
     """
-    name = _plain(entity.name)
-    alike = [one for one in named.get(name, ()) if _alike(one, entity)]
-    if alike:
-        return alike[0]
+    name = _normalized(entity.name)
+    same_name = [one for one in by_name.get(name, ()) if _compatible(one, entity)]
+    if same_name:
+        return same_name[0]
     files = [
         one
-        for known, ones in named.items()
-        if known.endswith(f"/{name}") or name.endswith(f"/{known}")
-        for one in ones
-        if FILE in one.labels and _alike(one, entity)
+        for other, entities in by_name.items()
+        if other.endswith(f"/{name}") or name.endswith(f"/{other}")
+        for one in entities
+        if FILE in one.labels and _compatible(one, entity)
     ]
     return files[0] if len(files) == 1 else None
 
 
-def _spoken_of(resolved: Resolved, group: MirrorGroup) -> dict[str, Entity]:
-    """Return the things that the turn mentions, as they shall be, by uuid."""
+def _mentioned_entities(resolved: Resolved, group: MirrorGroup) -> dict[str, Entity]:
+    """Return the entities that the turn mentions, with their new values, by uuid."""
     changed = {entity.uuid: entity for entity in resolved.entities}
-    found = ((uuid, changed.get(uuid) or group.entity(uuid)) for uuid in resolved.mentions)
-    return {uuid: entity for uuid, entity in found if entity is not None}
+    entities = ((uuid, changed.get(uuid) or group.entity(uuid)) for uuid in resolved.mentions)
+    return {uuid: entity for uuid, entity in entities if entity is not None}
 
 
-def _alike(one: Entity, other: Entity) -> bool:
-    """Whether the kinds do not speak against each other; no kind fits every kind."""
+def _compatible(one: Entity, other: Entity) -> bool:
+    """Whether the labels do not contradict each other; no labels are compatible with all."""
     return not one.labels or not other.labels or bool(set(one.labels) & set(other.labels))
 
 
-def _moved(resolved: Resolved, same: Mapping[str, str], group: MirrorGroup) -> list[Fact]:
-    """Return the facts about the things that stay; those with nothing left to join are gone.
+def _mapped_facts(resolved: Resolved, mapping: Mapping[str, str], group: MirrorGroup) -> list[Fact]:
+    """Return the facts with mapped entities; drops those that would connect one with itself.
 
-    What the graph holds already stays where it is.
+    Facts that the group already has are not changed.
     """
-    moved = []
+    facts = []
     for fact in resolved.facts:
         if group.fact(fact.uuid) is not None:
-            moved.append(fact)
+            facts.append(fact)
             continue
-        source, target = same.get(fact.source, fact.source), same.get(fact.target, fact.target)
+        source = mapping.get(fact.source, fact.source)
+        target = mapping.get(fact.target, fact.target)
         if source != target or fact.source == fact.target:
-            moved.append(replace(fact, source=source, target=target))
-    return moved
+            facts.append(replace(fact, source=source, target=target))
+    return facts
 
 
-def _entities(
-    first: Sequence[Entity], second: Sequence[Entity], same: Mapping[str, str]
+def _merge_entities(
+    first: Sequence[Entity], second: Sequence[Entity], mapping: Mapping[str, str]
 ) -> tuple[Entity, ...]:
-    kept = {entity.uuid: entity for entity in first}
+    merged = {entity.uuid: entity for entity in first}
     for entity in second:
-        uuid = same.get(entity.uuid, entity.uuid)
-        below = kept.get(uuid)
-        if below is not None:
-            kept[uuid] = _laid_over(below, entity)
+        uuid = mapping.get(entity.uuid, entity.uuid)
+        existing = merged.get(uuid)
+        if existing is not None:
+            merged[uuid] = _merge_entity(existing, entity)
         elif uuid == entity.uuid:
-            kept[uuid] = entity
-    return tuple(kept.values())
+            merged[uuid] = entity
+    return tuple(merged.values())
 
 
-def _laid_over(first: Entity, second: Entity) -> Entity:
+def _merge_entity(first: Entity, second: Entity) -> Entity:
     return replace(
         first,
         labels=tuple(sorted({*first.labels, *second.labels})),
@@ -218,30 +228,30 @@ def _laid_over(first: Entity, second: Entity) -> Entity:
     )
 
 
-def _facts(first: Sequence[Fact], second: Sequence[Fact]) -> tuple[Fact, ...]:
-    """Return the facts of both; the first's word counts where both change one, or say the same."""
-    kept = {fact.uuid: fact for fact in first}
+def _merge_facts(first: Sequence[Fact], second: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Return the facts of both; the first's version wins if both change or state the same fact."""
+    merged = {fact.uuid: fact for fact in first}
     words = Tokenizer()
-    said = {_meaning(fact, words) for fact in first}
+    meanings = {_meaning(fact, words) for fact in first}
     for fact in second:
-        ours = kept.get(fact.uuid)
-        if ours is not None:
-            turns = tuple(dict.fromkeys((*ours.turns, *fact.turns)))
-            kept[fact.uuid] = replace(ours, turns=turns)
-        elif _meaning(fact, words) not in said:
-            kept[fact.uuid] = fact
-    return tuple(kept.values())
+        existing = merged.get(fact.uuid)
+        if existing is not None:
+            turns = tuple(dict.fromkeys((*existing.turns, *fact.turns)))
+            merged[fact.uuid] = replace(existing, turns=turns)
+        elif _meaning(fact, words) not in meanings:
+            merged[fact.uuid] = fact
+    return tuple(merged.values())
 
 
 def _meaning(fact: Fact, words: Tokenizer) -> tuple[frozenset[str], frozenset[str], int]:
-    """Return the ends, the words but for order, endings and small ones, and how often it says no.
+    """Return the entities, the terms without order, endings and stop words, and the negations.
 
-    Nearness of vectors would take "it works" and "it works no more" for the same.
+    Vector similarity is not used: it would take "it works" and "it works no more" for the same.
     """
-    said = (word.strip(_MARKS) for word in fact.text.lower().split())
-    noes = sum(word in _NOES or word.endswith(_MORE_NOES) for word in said)
-    return frozenset((fact.source, fact.target)), frozenset(words.count(fact.text)), noes
+    tokens = (word.strip(_PUNCTUATION) for word in fact.text.lower().split())
+    negations = sum(word in _NEGATIONS or word.endswith(_NEGATION_SUFFIX) for word in tokens)
+    return frozenset((fact.source, fact.target)), frozenset(words.count(fact.text)), negations
 
 
-def _plain(name: str) -> str:
+def _normalized(name: str) -> str:
     return " ".join(name.lower().split())

@@ -1,6 +1,7 @@
-"""Kinds of things and of facts that a model is told to look for, as a file says them.
+"""The ontology: entity types and relations that the model is asked to extract, from a file.
 
-Without fields: a kind with fields costs one more call for every thing of that kind.
+The built-in one has no fields: a type with fields costs one more request for each entity or fact
+of that type.
 """
 
 import json
@@ -15,134 +16,139 @@ from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.extraction import ontology_lint
 from turnetl.extraction.config import DEFAULT_ONTOLOGY
-from turnetl.extraction.templates import TemplateResolver, built_in, text_of
+from turnetl.extraction.templates import TemplateResolver, built_in_folder, read_template
 
-Kinds = dict[str, type[BaseModel]]
+TypeModels = dict[str, type[BaseModel]]
 
-FOLDER = "ontology"
-"""Within the folders of templates."""
+ONTOLOGY_FOLDER = "ontology"
+"""Subfolder of the template folders."""
 
 
 @dataclass(frozen=True)
 class Ontology:
-    """Names and what they mean, in the order in which the model reads them."""
+    """Entity types and relations, by name, each with its meaning, in the order of the prompts."""
 
-    things: Mapping[str, str]
-    facts: Mapping[str, str]
+    entities: Mapping[str, str]
+    relations: Mapping[str, str]
     fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Of a kind of things or facts, what a model is asked about each: name and meaning."""
+    """By entity type or relation: the attributes that the model fills, name and meaning."""
 
     @property
     def digest(self) -> str:
-        named = (("things", self.things), ("facts", self.facts), *sorted(self.fields.items()))
+        tables = (
+            ("entities", self.entities),
+            ("relations", self.relations),
+            *sorted(self.fields.items()),
+        )
         parts = (
             part
-            for name, meanings in named
+            for name, meanings in tables
             for part in (
                 name,
                 str(len(meanings)),
-                *(word for pair in meanings.items() for word in pair),
+                *(text for pair in meanings.items() for text in pair),
             )
         )
         return ids.digest(*parts)
 
     @property
-    def told(self) -> tuple[str, str]:
-        """What stands of it in the prompt for entities, and in that for facts."""
-        things = [
+    def prompt_texts(self) -> tuple[str, str]:
+        """The text in the prompt for entities, and the text in the prompt for facts."""
+        entities = [
             {
                 "entity_type_id": number,
                 "entity_type_name": name,
                 "entity_type_description": meaning,
             }
-            for number, (name, meaning) in enumerate(self.things.items(), 1)
+            for number, (name, meaning) in enumerate(self.entities.items(), 1)
         ]
-        facts = [
+        relations = [
             {
                 "fact_type_name": name,
                 "fact_type_signatures": [["Entity", "Entity"]],
                 "fact_type_description": meaning,
             }
-            for name, meaning in self.facts.items()
+            for name, meaning in self.relations.items()
         ]
         return (
-            ", ".join(map(str, things)),
-            json.dumps(facts, ensure_ascii=False) if facts else "",
+            ", ".join(map(str, entities)),
+            json.dumps(relations, ensure_ascii=False) if relations else "",
         )
 
     @cached_property
-    def entity_types(self) -> Kinds | None:
-        """The kinds of things as Graphiti takes them."""
-        return self._kinds(self.things)
+    def entity_types(self) -> TypeModels | None:
+        """The entity types in the form that Graphiti takes."""
+        return self._models(self.entities)
 
     @cached_property
-    def edge_types(self) -> Kinds | None:
-        return self._kinds(self.facts)
+    def edge_types(self) -> TypeModels | None:
+        """The relations in the form that Graphiti takes."""
+        return self._models(self.relations)
 
     @cached_property
     def edge_type_map(self) -> dict[tuple[str, str], list[str]]:
-        """Every kind of fact may join every kind of thing."""
-        return {("Entity", "Entity"): list(self.facts)}
+        """Every relation may connect every entity type."""
+        return {("Entity", "Entity"): list(self.relations)}
 
-    def _kinds(self, meanings: Mapping[str, str]) -> Kinds | None:
-        return {name: self._kind(name, line) for name, line in meanings.items()} or None
+    def _models(self, meanings: Mapping[str, str]) -> TypeModels | None:
+        return {name: self._model(name, meaning) for name, meaning in meanings.items()} or None
 
-    def _kind(self, name: str, meaning: str) -> type[BaseModel]:
-        asked = {
-            one: (str | None, Field(default=None, description=line))
-            for one, line in self.fields.get(name, {}).items()
+    def _model(self, name: str, meaning: str) -> type[BaseModel]:
+        fields = {
+            field_name: (str | None, Field(default=None, description=description))
+            for field_name, description in self.fields.get(name, {}).items()
         }
-        kind: type[BaseModel] = create_model(name, __doc__=meaning, **asked)  # type: ignore[call-overload]  # its names are not known here
-        return kind
+        model: type[BaseModel] = create_model(name, __doc__=meaning, **fields)  # type: ignore[call-overload]  # mypy does not know the field names
+        return model
 
 
-NONE = Ontology({}, {})
+NO_ONTOLOGY = Ontology({}, {})
 """Graphiti's own behaviour."""
 
 
 def load(name: str | None, templates: TemplateResolver) -> Ontology:
-    """Return the ontology of that name; for none, Graphiti's own behaviour.
+    """Return the ontology of this name; for None, Graphiti's own behaviour.
 
     Raises:
-        BadUsage: there is none of that name, or it cannot be used: a graph whose kinds are others
-            than those that were meant would have to be made anew.
+        BadUsage: no file has this name, or it is invalid. It is not ignored, because a graph with
+            other types than intended would have to be rebuilt.
     """
     if name is None:
-        return NONE
-    places = templates.beside(FOLDER)
-    path = places.find(name)
+        return NO_ONTOLOGY
+    resolver = templates.subfolder(ONTOLOGY_FOLDER)
+    path = resolver.find(name)
     if path is None:
         raise BadUsage(
-            f"no ontology `{name}` in {places.places}; set `extraction.ontology` to one that is "
-            "there, or to null"
+            f"no ontology `{name}` in {resolver.folder_list}; set `extraction.ontology` to a file "
+            "that exists, or to null"
         )
-    text, wrong = text_of(path)
+    text, problem = read_template(path)
     if text is None:
-        raise BadUsage(f"ontology `{path}` {wrong}")
-    return read(text, path)
+        raise BadUsage(f"ontology `{path}` {problem}")
+    return parse(text, path)
 
 
-def read(text: str, origin: Path) -> Ontology:
-    """Return what a file says.
+def parse(text: str, path: Path) -> Ontology:
+    """Parse an ontology file.
 
     Args:
-        text: TOML with the tables `things` and `facts`.
-        origin: the file, for what is said of it.
+        text: TOML with the tables `entities` and `relations`.
+        path: the file, for messages.
 
     Raises:
-        BadUsage: it cannot be used; says the first reason.
+        BadUsage: the file is invalid; the message names the first error.
     """
-    said = ontology_lint.read(text)
-    for finding in said.findings:
-        if finding.grade == "error":
-            raise BadUsage(f"ontology `{origin}`: {finding.text}")
-    return Ontology(said.things, said.facts, said.fields)
+    parsed = ontology_lint.lint(text)
+    for diagnostic in parsed.diagnostics:
+        if diagnostic.severity == "error":
+            raise BadUsage(f"ontology `{path}`: {diagnostic.message}")
+    return Ontology(parsed.entities, parsed.relations, parsed.fields)
 
 
 def _built_in() -> Ontology:
-    path = built_in() / FOLDER / DEFAULT_ONTOLOGY
-    return read(path.read_text("utf-8"), path)
+    path = built_in_folder() / ONTOLOGY_FOLDER / DEFAULT_ONTOLOGY
+    return parse(path.read_text("utf-8"), path)
 
 
 CODING = _built_in()
-"""The built-in one."""
+"""The built-in ontology."""

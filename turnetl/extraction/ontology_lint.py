@@ -1,4 +1,4 @@
-"""An ontology's file: what it says, and what is wrong with it."""
+"""Parses an ontology file and reports its problems."""
 
 import tomllib
 from collections import Counter
@@ -10,153 +10,175 @@ from pydantic import BaseModel
 
 from turnetl.extraction.diagnostics import Diagnostic, error, warning
 
-PROTECTED = frozenset(
+RESERVED_FIELDS = frozenset(
     {
         *("uuid", "name", "group_id", "labels", "created_at", "name_embedding", "summary"),
         *("attributes", "source_node_uuid", "target_node_uuid", "fact", "fact_embedding"),
         *("episodes", "expired_at", "valid_at", "invalid_at", "reference_time"),
     }
 )
-"""Names of what Graphiti's own nodes and edges have: as fields they kill every turn."""
-TAKEN = frozenset({"Entity", "Episodic", "Community", "Saga", "TurnCommit", "TurnGroup"})
-"""Labels that mean something else in the graph."""
-LONGEST_NAME = 60
-"""Characters of a name, which every answer says again."""
-LONGEST, LONG = 500, 200
-"""Characters of a meaning: more is refused, is told of."""
-MOST = 25
-"""Kinds of things, or of facts, that a model can be expected to keep apart."""
+"""Fields of Graphiti's own nodes and edges: an ontology field of that name fails every turn."""
+RESERVED_LABELS = frozenset({"Entity", "Episodic", "Community", "Saga", "TurnCommit", "TurnGroup"})
+"""Labels that the graph uses for other nodes."""
+MAX_NAME_LENGTH = 60
+"""Characters of a name, which every response repeats."""
+MAX_MEANING_LENGTH, LONG_MEANING = 500, 200
+"""Characters of a meaning: above the first there is an error, above the second a warning."""
+MAX_TYPES = 25
+"""Entity types, or relations, that a model can be expected to tell apart."""
 
-_TABLES = ("things", "facts")
+_TABLES = ("entities", "relations")
 _KEYS = ("meaning", "fields")
-_FORM = '`Name = "what it means"`, or a table with `meaning` and `fields`'
+_FORM = '`Name = "meaning"`, or a table with `meaning` and `fields`'
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a file says, as far as it can be read, and all that is wrong with it."""
+class ParsedOntology:
+    """The content of a file as far as it could be parsed, and all its problems."""
 
-    things: Mapping[str, str]
-    facts: Mapping[str, str]
+    entities: Mapping[str, str]
+    relations: Mapping[str, str]
     fields: Mapping[str, Mapping[str, str]]
-    findings: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
-def read(text: str) -> Said:
-    """Return what a file says; of what is no TOML, nothing but why."""
+def lint(text: str) -> ParsedOntology:
+    """Parse a file and collect its problems; text that is not TOML has one error, no content."""
     try:
         tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as broken:
-        return Said({}, {}, {}, (error(f"is no TOML: {_first_line(broken)}"),))
-    kinds = {name: _kinds(tables.get(name)) for name in _TABLES}
-    things, facts = ({n: _meaning(k) for n, k in kinds[table].items()} for table in _TABLES)
-    both = {**kinds["things"], **kinds["facts"]}
-    fields = {name: found for name, kind in both.items() if (found := _fields(kind))}
-    return Said(things, facts, fields, tuple(_findings(tables, kinds)))
+    except (tomllib.TOMLDecodeError, RecursionError) as invalid:
+        return ParsedOntology({}, {}, {}, (error(f"is not TOML: {_first_line(invalid)}"),))
+    types = {name: _as_table(tables.get(name)) for name in _TABLES}
+    entities, relations = (
+        {name: _meaning(definition) for name, definition in types[table].items()}
+        for table in _TABLES
+    )
+    definitions = {**types["entities"], **types["relations"]}
+    fields = {name: found for name, one in definitions.items() if (found := _fields(one))}
+    return ParsedOntology(entities, relations, fields, tuple(_diagnostics(tables, types)))
 
 
-def _kinds(table: Any) -> Mapping[str, Any]:
-    return table if isinstance(table, dict) else {}
+def _as_table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-def _meaning(kind: Any) -> str:
-    meaning = kind.get("meaning") if isinstance(kind, dict) else kind
+def _meaning(definition: Any) -> str:
+    meaning = definition.get("meaning") if isinstance(definition, dict) else definition
     return meaning.strip() if isinstance(meaning, str) else ""
 
 
-def _fields(kind: Any) -> Mapping[str, str]:
-    fields = kind.get("fields") if isinstance(kind, dict) else None
+def _fields(definition: Any) -> Mapping[str, str]:
+    fields = definition.get("fields") if isinstance(definition, dict) else None
     if not isinstance(fields, dict):
         return {}
-    return {name: line for name, line in fields.items() if isinstance(line, str)}
+    return {name: meaning for name, meaning in fields.items() if isinstance(meaning, str)}
 
 
-def _findings(
-    tables: Mapping[str, Any], kinds: Mapping[str, Mapping[str, Any]]
+def _diagnostics(
+    tables: Mapping[str, Any], types: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Diagnostic]:
     for name, table in tables.items():
         if name not in _TABLES:
-            yield error(f"`{name}` means nothing; known are [things] and [facts]")
+            yield error(f"unknown table `{name}`; known tables are [entities] and [relations]")
         elif not isinstance(table, dict):
             yield error(f"`{name}` must be a table of {_FORM}")
-    if not any(kinds.values()):
-        yield error("names no kind of thing or fact; for Graphiti's own, set `ontology` to null")
-    for table, named in kinds.items():
-        for name, kind in named.items():
-            yield from _of_kind(table, name, kind)
-        if len(named) > MOST:
-            yield warning(f"[{table}] has {len(named)} kinds; a model keeps some {MOST} apart")
-    yield from _alike(kinds)
+    if not any(types.values()):
+        yield error(
+            "has neither an entity type nor a relation; for Graphiti's own behaviour set "
+            "`ontology` to null"
+        )
+    for table, definitions in types.items():
+        for name, definition in definitions.items():
+            yield from _lint_type(table, name, definition)
+        if len(definitions) > MAX_TYPES:
+            yield warning(
+                f"[{table}] has {len(definitions)} entries; a model tells about {MAX_TYPES} apart"
+            )
+    yield from _duplicates(types)
 
 
-def _of_kind(table: str, name: str, kind: Any) -> Iterator[Diagnostic]:
+def _lint_type(table: str, name: str, definition: Any) -> Iterator[Diagnostic]:
     where = f"`{table}.{name}`"
     if not (name.isascii() and name.isidentifier()):
-        yield error(f"{where}: a name has letters, digits and underscores, no digit first")
-    if len(name) > LONGEST_NAME:
-        yield error(f"{where[:LONGEST_NAME]}...: a name has {LONGEST_NAME} letters at most")
-    if name in TAKEN or name.upper() == "ENTITY":
-        yield error(f"{where}: that name means something else in the graph; take another")
-    if table == "facts" and name != name.upper():
-        yield warning(f"{where}: facts are named in capitals, as those that a model makes up")
-    if not isinstance(kind, str | dict):
+        yield error(
+            f"{where}: a name consists of letters, digits and underscores and does not start with "
+            "a digit"
+        )
+    if len(name) > MAX_NAME_LENGTH:
+        yield error(
+            f"{where[:MAX_NAME_LENGTH]}...: a name has at most {MAX_NAME_LENGTH} characters"
+        )
+    if name in RESERVED_LABELS or name.upper() == "ENTITY":
+        yield error(f"{where}: the graph uses this name for something else; choose another")
+    if table == "relations" and name != name.upper():
+        yield warning(
+            f"{where}: write relations in capitals, as a model writes those it adds itself"
+        )
+    if not isinstance(definition, str | dict):
         yield error(f"{where} must be {_FORM}")
         return
-    if isinstance(kind, dict):
-        yield from _of_table(where, name, kind)
-    meaning = _meaning(kind)
+    if isinstance(definition, dict):
+        yield from _lint_table(where, name, definition)
+    meaning = _meaning(definition)
     if not meaning:
-        yield error(f"{where} says nothing; say in a sentence what it means")
-    yield from _length(where, meaning)
+        yield error(f"{where} has no meaning; describe it in one sentence")
+    yield from _lint_length(where, meaning)
 
 
-def _of_table(where: str, name: str, kind: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    for key in kind:
+def _lint_table(where: str, name: str, definition: Mapping[str, Any]) -> Iterator[Diagnostic]:
+    for key in definition:
         if key not in _KEYS:
-            yield error(f"{where}: `{key}` means nothing; known are {' and '.join(_KEYS)}")
-    fields = kind.get("fields", {})
+            yield error(f"{where}: unknown key `{key}`; known keys are {' and '.join(_KEYS)}")
+    fields = definition.get("fields", {})
     if not isinstance(fields, dict):
-        yield error(f'{where}: `fields` must be a table of `name = "what it means"`')
+        yield error(f'{where}: `fields` must be a table of `name = "meaning"`')
         return
-    for field, line in fields.items():
-        yield from _of_field(where, field, line)
+    for field, meaning in fields.items():
+        yield from _lint_field(where, field, meaning)
     if fields:
-        yield warning(f"{where} has fields: every {name} of every turn costs a call of its own")
+        yield warning(f"{where} has fields: each {name} of each turn costs one more request")
 
 
-def _of_field(where: str, field: str, line: Any) -> Iterator[Diagnostic]:
-    if field in PROTECTED:
-        yield error(f"{where}: Graphiti has a `{field}` of its own; give the field another name")
+def _lint_field(where: str, field: str, meaning: Any) -> Iterator[Diagnostic]:
+    if field in RESERVED_FIELDS:
+        yield error(f"{where}: Graphiti has its own `{field}`; choose another name for the field")
     elif not (field.isascii() and field.isidentifier()) or field.startswith("_"):
-        yield error(f"{where}: field `{field}`: letters, digits and underscores, a letter first")
+        yield error(
+            f"{where}: field `{field}`: a name consists of letters, digits and underscores and "
+            "starts with a letter"
+        )
     elif field.startswith("model_") or hasattr(BaseModel, field):
-        yield error(f"{where}: field `{field}` means something to pydantic; take another name")
-    if not isinstance(line, str) or not line.strip():
-        yield error(f"{where}: field `{field}` says nothing; say what it means")
+        yield error(f"{where}: pydantic reserves the field name `{field}`; choose another")
+    if not isinstance(meaning, str) or not meaning.strip():
+        yield error(f"{where}: field `{field}` has no meaning; describe it")
     else:
-        yield from _length(f"{where}: field `{field}`", line)
+        yield from _lint_length(f"{where}: field `{field}`", meaning)
 
 
-def _length(where: str, text: str) -> Iterator[Diagnostic]:
-    long = f"{where} has {len(text):,} characters, and stands in a prompt of every turn"
-    if len(text) > LONGEST:
-        yield error(f"{long}; say it in {LONGEST}")
-    elif len(text) > LONG:
-        yield warning(f"{long}; {LONG} are enough")
+def _lint_length(where: str, text: str) -> Iterator[Diagnostic]:
+    problem = f"{where} has {len(text):,} characters, which are part of a prompt of every turn"
+    if len(text) > MAX_MEANING_LENGTH:
+        yield error(f"{problem}; use at most {MAX_MEANING_LENGTH}")
+    elif len(text) > LONG_MEANING:
+        yield warning(f"{problem}; {LONG_MEANING} are enough")
 
 
-def _alike(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[Diagnostic]:
-    """Yield what is said twice: names that differ in case only, and meanings."""
-    names = [name for named in kinds.values() for name in named]
-    for name, count in Counter(name.lower() for name in names).items():
+def _duplicates(types: Mapping[str, Mapping[str, Any]]) -> Iterator[Diagnostic]:
+    """Yield an error for names that differ in case only, a warning for identical meanings."""
+    names = [name for definitions in types.values() for name in definitions]
+    for lower, count in Counter(name.lower() for name in names).items():
         if count > 1:
-            same = "`, `".join(one for one in names if one.lower() == name)
-            yield error(f"`{same}` are one name to a model; take others")
-    lines = [_meaning(kind).lower() for named in kinds.values() for kind in named.values()]
-    for line, count in Counter(line for line in lines if line).items():
+            same = "`, `".join(name for name in names if name.lower() == lower)
+            yield error(f"`{same}` are the same name to a model; rename all but one")
+    meanings = [
+        _meaning(definition).lower()
+        for definitions in types.values()
+        for definition in definitions.values()
+    ]
+    for meaning, count in Counter(meaning for meaning in meanings if meaning).items():
         if count > 1:
-            yield warning(f"{count} kinds mean the same: {line[:60]}")
+            yield warning(f"{count} types have the same meaning: {meaning[:60]}")
 
 
-def _first_line(broken: Exception) -> str:
-    return (str(broken).splitlines() or [""])[0]
+def _first_line(invalid: Exception) -> str:
+    return (str(invalid).splitlines() or [""])[0]

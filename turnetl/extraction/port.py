@@ -1,7 +1,8 @@
-"""The seam to an extractor: what a turn says, and what that means for its group.
+"""The Extractor port: a Protocol that turns one episode into changes of its group.
 
-Two phases with plain inputs. `extract` needs the turn and the turns before it in its session, so it
-may run ahead for the next turns while earlier ones commit; `resolve` needs the group as it is.
+The two phases have plain inputs. `extract` needs only the turn and the earlier turns of its
+session, so it may run for the next turns while earlier ones commit. `resolve` needs the group as
+it is after the previous commit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,41 +18,46 @@ Extracted = TypeVar("Extracted")
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What a turn does to its group: new things, and things that shall be different.
+    """The changes that one turn makes to its group: new and changed entities and facts.
 
-    Entities and facts are as they shall be, new ones first; those that exist in the group under the
-    same uuid are replaced. Embeddings may be missing: the pipeline fills them before the commit.
+    Entities and facts have their final values, new ones first; those that exist in the group under
+    the same uuid are replaced. Embeddings may be missing: the pipeline fills them before the
+    commit.
     """
 
     entities: tuple[Entity, ...]
     facts: tuple[Fact, ...]
     mentions: tuple[str, ...]
+    """Uuids of the entities that the turn mentions, sorted."""
     usage: Usage = field(default_factory=Usage)
     mentioned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The parts of a long turn that speak of an entity, ascending, from 0, by its uuid; of those
-    that are not named here it is not known."""
+    """By entity uuid: the parts of a long turn that mention it, ascending, from 0. An entity that
+    is missing here has no known parts."""
     discarded: Mapping[str, int] = field(default_factory=dict)
-    """What a model named and nobody would look for, by reason: words of `extraction.stoplist`, and
-    `facts` that had nothing else to hang on."""
+    """Number of discarded names and facts by reason: a key of `extraction.stoplist.CHECKS`, or
+    `facts` for facts whose entities were discarded."""
 
 
 class Extractor(Protocol[Extracted]):
-    """One way to turn episodes into entities and facts."""
+    """Turns episodes into entities and facts."""
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
-        """Return the digest of all that decides what comes out: rules, template, ontology, model.
+        """Return the digest of everything that decides the output.
+
+        Rules, template, ontology and model are part of it.
 
         Args:
-            group: whose turns.
-            kind: of the turn; none stands for turns that have no template of their own.
+            group: the group of the turns.
+            kind: the kind of the turn; an empty string means turns without a template of their
+                own.
         """
         ...
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> Extracted:
-        """Say what the episode holds.
+        """Extract the content of the episode, without the group.
 
         Args:
-            episode: a kept turn with a `started_at`.
+            episode: a turn that is not noise and has a `started_at`.
             context: the last turns of the same session, oldest first.
 
         Raises:
@@ -62,8 +68,9 @@ class Extractor(Protocol[Extracted]):
     async def resolve(
         self, episode: Episode, extracted: Extracted, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
-        """Match what was extracted against the group; changes nothing in it."""
+        """Match the extracted content against the group. Does not change the group."""
         ...
 
     async def close(self) -> None:
-        """Let go of what was opened for it. Safe to repeat."""
+        """Release all resources. Safe to repeat."""
+        ...

@@ -1,7 +1,8 @@
-"""What a template says: instructions for the model, and what texts leave out.
+"""Parses templates: instructions for the model, and noise patterns removed from episode texts.
 
-A template may begin with front matter, YAML between two lines of `---`: `name`, `description`,
-`noise_patterns` and `focus_areas`. The rest is the instructions, all of it without front matter.
+A template may begin with front matter, YAML between two lines of `---`, with the keys `name`,
+`description`, `noise_patterns` and `focus_areas`. The rest is the instructions; without front
+matter the whole file is.
 """
 
 import logging
@@ -18,147 +19,150 @@ from turnetl.regex_check import regex_error
 log = logging.getLogger(__name__)
 
 _FENCE = "---"
-_TEXTS, _LISTS = ("name", "description"), ("noise_patterns", "focus_areas")
-_FOCUS = "### Focus"
-_SHOWN = 80
-"""Characters of a pattern that are told."""
+_STRING_KEYS, _LIST_KEYS = ("name", "description"), ("noise_patterns", "focus_areas")
+_FOCUS_HEADING = "### Focus"
+_QUOTED_LENGTH = 80
+"""Characters of a pattern that a message quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preprocessor:
-    """How a turn is prepared for the model, in the model's own pass."""
+    """A parsed template."""
 
     name: str
     instructions: str
     noise_patterns: tuple[str, ...] = ()
-    """Regular expressions (Rust's, as polars has them): what they match is left out of the texts of
-    episodes. The person's own words are always whole."""
+    """Regular expressions in Rust's syntax, as polars uses it. Their matches are removed from
+    episode texts, except from prompts and steering."""
     focus_areas: tuple[str, ...] = ()
 
     @property
     def prompt(self) -> str:
-        """What the model is told: the instructions, and a list of the focus areas if there are."""
-        focus = "\n".join([_FOCUS, *(f"- {area}" for area in self.focus_areas)])
+        """The text for the model: the instructions, then a list of the focus areas if any."""
+        focus = "\n".join([_FOCUS_HEADING, *(f"- {area}" for area in self.focus_areas)])
         return "\n\n".join(
             part for part in (self.instructions, focus if self.focus_areas else "") if part
         )
 
 
-def read(text: str, origin: Path) -> Preprocessor:
-    """Return what a template says; an unknown key is a warning.
+def parse_file(text: str, path: Path) -> Preprocessor:
+    """Parse a template and log a warning about unknown keys.
 
     Args:
         text: the whole template.
-        origin: its file, for what is said of it; without a `name` it is called after that.
+        path: its file, for messages; its stem is the name if the template has no `name`.
 
     Raises:
-        BadUsage: as `parsed`.
+        BadUsage: as `parse`, with the file in the message.
     """
     try:
-        found, unknown = parsed(text, origin.stem)
-    except BadUsage as wrong:
-        raise BadUsage(f"template `{origin}`: {wrong}") from wrong
-    if unknown:
-        log.warning("template `%s`: %s", origin, unknown)
-    return found
+        template, unknown_keys = parse(text, path.stem)
+    except BadUsage as error:
+        raise BadUsage(f"template `{path}`: {error}") from error
+    if unknown_keys:
+        log.warning("template `%s`: %s", path, unknown_keys)
+    return template
 
 
-def parsed(text: str, name: str) -> tuple[Preprocessor, str | None]:
-    """Return what a template says, and what is said of keys that mean nothing, if there are.
+def parse(text: str, name: str) -> tuple[Preprocessor, str | None]:
+    """Return the parsed template, and a message about unknown keys if there are any.
 
     Args:
         text: the whole template.
-        name: what it is called if it does not say so itself.
+        name: its name if it has no `name` key.
 
     Raises:
-        BadUsage: front matter that cannot be used: what shall be left out must not be let through.
-            Says what and in which line, not of which file.
+        BadUsage: the front matter is invalid. It is not ignored, because text that the noise
+            patterns remove must not reach the graph. The message names the problem and the line,
+            not the file.
     """
-    head, body = _parted(text)
-    if head is None:
+    front_matter, body = _split(text)
+    if front_matter is None:
         return Preprocessor(name, body), None
-    said = _mapping(head)
-    for wrong in _wrong(said):
-        raise BadUsage(wrong)
-    found = Preprocessor(
-        name=said.get("name") or name,
+    values = _load_yaml(front_matter)
+    for problem in _problems(values):
+        raise BadUsage(problem)
+    template = Preprocessor(
+        name=values.get("name") or name,
         instructions=body,
-        noise_patterns=tuple(said.get("noise_patterns") or ()),
-        focus_areas=tuple(said.get("focus_areas") or ()),
+        noise_patterns=tuple(values.get("noise_patterns") or ()),
+        focus_areas=tuple(values.get("focus_areas") or ()),
     )
-    return found, _unknown(said)
+    return template, _unknown_keys(values)
 
 
-def _parted(text: str) -> tuple[str | None, str]:
-    """Return front matter with its lines where the file has them, None if none, and the rest."""
+def _split(text: str) -> tuple[str | None, str]:
+    """Return front matter, None if there is none, and the body.
+
+    Front matter is padded with blank lines, so that its line numbers are those of the file.
+    """
     body = text.strip()
     first, *lines = body.split("\n")
     if first.rstrip() != _FENCE:
         return None, body
-    above = text[: text.index(_FENCE)].count("\n") + 1
-    end = next((at for at, line in enumerate(lines) if line.rstrip() == _FENCE), None)
+    line_number = text[: text.index(_FENCE)].count("\n") + 1
+    end = next((number for number, line in enumerate(lines) if line.rstrip() == _FENCE), None)
     if end is None:
         raise BadUsage(
-            f"line {above}: front matter begins here and has no end; put a line `{_FENCE}` behind "
-            "it, or write the line across as `***`"
+            f"line {line_number}: front matter begins here and has no end; add a line `{_FENCE}` "
+            "after it, or write a horizontal rule as `***`"
         )
-    return "\n" * above + "\n".join(lines[:end]), "\n".join(lines[end + 1 :]).strip()
+    return "\n" * line_number + "\n".join(lines[:end]), "\n".join(lines[end + 1 :]).strip()
 
 
-def _mapping(head: str) -> Mapping[str, Any]:
-    """Return what stands in front matter whose lines are those of the file."""
+def _load_yaml(front_matter: str) -> Mapping[str, Any]:
     try:
-        _refuse_twice(yaml.compose(head, yaml.SafeLoader))
-        said = yaml.safe_load(head)
+        _refuse_duplicate_keys(yaml.compose(front_matter, yaml.SafeLoader))
+        values = yaml.safe_load(front_matter)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = f"line {mark.line + 1}: " if mark is not None else ""
-        raise BadUsage(f"{line}broken YAML: {error.problem}") from error
+        raise BadUsage(f"{line}invalid YAML: {error.problem}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise BadUsage(f"broken YAML: {_first_line(error)}") from error
-    if not isinstance(said, dict | None):
+        raise BadUsage(f"invalid YAML: {_first_line(error)}") from error
+    if not isinstance(values, dict | None):
         raise BadUsage(
-            "front matter must be names with values, `name: value`; "
-            "a template that begins with a line across writes it as `***`"
+            "front matter must be keys with values, `key: value`; "
+            "write a horizontal rule at the start of a template as `***`"
         )
-    return said or {}
+    return values or {}
 
 
-def _refuse_twice(node: Any) -> None:
-    """See that no name stands twice: YAML would take the second and hide the first.
+def _refuse_duplicate_keys(node: Any) -> None:
+    """Check that no key is repeated: YAML would silently use the second value.
 
     Raises:
-        yaml.MarkedYAMLError: one does.
+        yaml.MarkedYAMLError: a key is repeated.
     """
     keys = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
     seen: list[Any] = []
     for key in keys:
         if key.value in seen:
-            problem = f"`{key.value}` stands here a second time"
+            problem = f"the key `{key.value}` is repeated"
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
         seen.append(key.value)
 
 
-def _unknown(said: Mapping[str, Any]) -> str | None:
-    known = (*_TEXTS, *_LISTS)
-    unknown = [str(key) for key in said if key not in known]
+def _unknown_keys(values: Mapping[str, Any]) -> str | None:
+    known = (*_STRING_KEYS, *_LIST_KEYS)
+    unknown = [str(key) for key in values if key not in known]
     if not unknown:
         return None
-    return f"`{'`, `'.join(unknown)}` means nothing; known are {', '.join(known)}"
+    return f"unknown key `{'`, `'.join(unknown)}`; known keys are {', '.join(known)}"
 
 
-def _wrong(said: Mapping[str, Any]) -> Iterator[str]:
-    for key in _TEXTS:
-        if not isinstance(said.get(key), str | None):
-            yield f"`{key}` must be a text"
-    for key in _LISTS:
-        given = said.get(key)
-        texts = isinstance(given, list) and all(isinstance(one, str) and one for one in given)
-        if given is not None and not texts:
-            yield f"`{key}` must be a list of texts, none of them empty"
-    for pattern in said.get("noise_patterns") or ():
-        if wrong := regex_error(pattern):
-            yield f"noise pattern `{pattern[:_SHOWN]}` {wrong}"
+def _problems(values: Mapping[str, Any]) -> Iterator[str]:
+    for key in _STRING_KEYS:
+        if not isinstance(values.get(key), str | None):
+            yield f"`{key}` must be a string"
+    for key in _LIST_KEYS:
+        value = values.get(key)
+        is_valid = isinstance(value, list) and all(isinstance(item, str) and item for item in value)
+        if value is not None and not is_valid:
+            yield f"`{key}` must be a list of strings, none of them empty"
+    for pattern in values.get("noise_patterns") or ():
+        if problem := regex_error(pattern):
+            yield f"noise pattern `{pattern[:_QUOTED_LENGTH]}` {problem}"
 
 
 def _first_line(error: Exception) -> str:

@@ -1,8 +1,8 @@
-"""The very requests that reading a turn would send, without sending them.
+"""Builds previews of the requests that the extraction of a turn would send, without sending them.
 
-What follows an answer can be shown only if the answer is known: out of the journal, else a stand-in
-takes its place and says so. What matches a turn against its group hangs on the turns before it, and
-is not shown.
+A request that depends on a response is exact only if the journal has that response; otherwise it
+contains a placeholder and says so. The requests that resolve a turn against its group depend on
+the turns before it; they are not part of a preview.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from turnetl.errors import TooLong
-from turnetl.extraction.llm import Extracted
+from turnetl.extraction.llm import ExtractedTurn
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
@@ -20,97 +20,97 @@ from turnetl.llm.routing import PromptRouter
 from turnetl.llm.vectors import pack
 from turnetl.model import Episode, Vector
 
-STAND_IN = "(what the first answer names)"
-"""Stands for things that no model was asked for yet."""
+PLACEHOLDER = "(entities of the first response)"
+"""Stands for entities that only a response could name."""
 
-_STAND_INS: Mapping[str, Any] = {
-    "extracted_entities": [{"name": STAND_IN, "entity_type_id": 0, "episode_indices": [0]}]
+_PLACEHOLDERS: Mapping[str, Any] = {
+    "extracted_entities": [{"name": PLACEHOLDER, "entity_type_id": 0, "episode_indices": [0]}]
 }
 
 
 @runtime_checkable
-class _Written(Protocol):
+class _HasBody(Protocol):
     def request_body(self, request: ChatRequest) -> Mapping[str, Any]: ...
 
 
-async def requests(
+async def preview_requests(
     episode: Episode,
     context: Sequence[Episode],
-    read: Callable[[ChatModel, Embedder], Extractor[Extracted]],
-    asked: ChatModel,
+    make_extractor: Callable[[ChatModel, Embedder], Extractor[ExtractedTurn]],
+    model: ChatModel,
     *,
     journal: Journal | None,
     estimate: Callable[[str], int],
     parameters: str = "",
 ) -> tuple[RequestPreview, ...]:
-    """Return what would be sent to read the turn, in order. Asks no model.
+    """Return the requests that the extraction of the turn would send, in order. Sends none.
 
     Args:
         episode: the turn.
-        context: the turns before it, oldest first.
-        read: makes the extractor of a run, with a model and an embedder that are none.
-        asked: the model of a run, bare; it is not asked.
-        journal: what was answered already.
-        estimate: tokens of a text.
-        parameters: what the model is told in every call, beside the request.
+        context: the earlier turns, oldest first.
+        make_extractor: makes the extractor of a run with the model and embedder it is given.
+        model: the model of a run without wrappers; receives no request.
+        journal: the responses that are known already.
+        estimate: estimates the tokens of a text.
+        parameters: the model parameters of every request that are not part of the request.
     """
-    overheard = _Overheard(asked, journal, parameters)
-    extractor = read(overheard, _NoEmbedder())
+    recording = _RecordingModel(model, journal, parameters)
+    extractor = make_extractor(recording, _FixedEmbedder())
     extracted = await extractor.extract(episode, context)
     for part in extracted.parts:
-        await part.said
+        await part.facts
     return tuple(
         RequestPreview(
             turn_id=episode.turn_id,
             prompt=request.prompt_name,
-            model=_one(asked, request).name,
+            model=_model_for(model, request).name,
             messages=request.messages,
             schema=request.schema.name if request.schema else "",
-            tokens=estimate("\n".join(said.text for said in request.messages)),
+            tokens=estimate("\n".join(message.text for message in request.messages)),
             max_tokens=request.max_tokens,
-            body=_body(_one(asked, request), request),
-            is_known=known,
-            has_stand_in=any(STAND_IN in said.text for said in request.messages),
+            body=_body(_model_for(model, request), request),
+            is_cached=is_cached,
+            has_placeholder=any(PLACEHOLDER in message.text for message in request.messages),
         )
-        for request, known in overheard.heard
+        for request, is_cached in recording.requests
     )
 
 
-class _Overheard:
-    """Stands where the model would be asked."""
+class _RecordingModel:
+    """Records requests; responds from the journal or with a placeholder."""
 
-    def __init__(self, asked: ChatModel, journal: Journal | None, parameters: str) -> None:
-        self._asked = asked
+    def __init__(self, model: ChatModel, journal: Journal | None, parameters: str) -> None:
+        self._model = model
         self._parameters = parameters
         self._journal = journal
-        self.heard: list[tuple[ChatRequest, bool]] = []
-        """Requests, and whether their answers are known."""
+        self.requests: list[tuple[ChatRequest, bool]] = []
+        """Each request, and whether the journal has its response."""
 
     @property
     def name(self) -> str:
-        return self._asked.name
+        return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        place = len(self.heard)
-        self.heard.append((request, False))
-        found = await self._found(request)
-        self.heard[place] = (request, found is not None)
-        if found is not None and found.truncated:
-            raise TooLong(f"the answer to `{request.prompt_name}` was cut")
-        return found or ChatResponse(_stand_in(request), 0, 0, truncated=False)
+        index = len(self.requests)
+        self.requests.append((request, False))
+        cached = await self._cached(request)
+        self.requests[index] = (request, cached is not None)
+        if cached is not None and cached.truncated:
+            raise TooLong(f"the response to `{request.prompt_name}` was truncated")
+        return cached or ChatResponse(_placeholder_response(request), 0, 0, truncated=False)
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: there are no connections."""
 
-    async def _found(self, request: ChatRequest) -> ChatResponse | None:
+    async def _cached(self, request: ChatRequest) -> ChatResponse | None:
         if self._journal is None:
             return None
-        name = _one(self._asked, request).name
+        name = _model_for(self._model, request).name
         return await self._journal.found(request_key(name, request, self._parameters))
 
 
-class _NoEmbedder:
-    """Nothing that is made here is kept."""
+class _FixedEmbedder:
+    """Returns the same vector for every text: a preview stores none."""
 
     name = "none"
     dimensions = 1
@@ -119,17 +119,17 @@ class _NoEmbedder:
         return [pack([1.0])] * len(texts)
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: there are no connections."""
 
 
-def _one(asked: ChatModel, request: ChatRequest) -> ChatModel:
-    return asked.of(request.prompt_name) if isinstance(asked, PromptRouter) else asked
+def _model_for(model: ChatModel, request: ChatRequest) -> ChatModel:
+    return model.of(request.prompt_name) if isinstance(model, PromptRouter) else model
 
 
-def _body(asked: ChatModel, request: ChatRequest) -> Mapping[str, Any] | None:
-    return asked.request_body(request) if isinstance(asked, _Written) else None
+def _body(model: ChatModel, request: ChatRequest) -> Mapping[str, Any] | None:
+    return model.request_body(request) if isinstance(model, _HasBody) else None
 
 
-def _stand_in(request: ChatRequest) -> str:
+def _placeholder_response(request: ChatRequest) -> str:
     fields = request.schema.json.get("properties", {}) if request.schema else {}
-    return json.dumps({name: _STAND_INS.get(name, []) for name in fields})
+    return json.dumps({name: _PLACEHOLDERS.get(name, []) for name in fields})

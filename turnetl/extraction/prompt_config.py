@@ -1,104 +1,111 @@
-"""What a turn of a group and kind is extracted with: the config and the templates, put together."""
+"""The prompt configuration of a turn, from the config and the templates, by group and kind."""
 
 import logging
 from dataclasses import dataclass
 
 from turnetl import ids
 from turnetl.extraction.config import (
-    TEMPLATE_ENDING,
+    TEMPLATE_SUFFIX,
     ExtractionConfig,
-    Mode,
+    PreprocessingMode,
+    PromptSetting,
     TemplateSource,
-    join,
-    slip,
+    join_prompt,
+    prompt_warning,
 )
 from turnetl.extraction.preprocessor import Preprocessor
 from turnetl.model import GroupId
 
 log = logging.getLogger(__name__)
 
-_TRUE = "a `preprocessing_prompt` that is `true` names no template: no preprocessing"
+_TRUE_WARNING = "`preprocessing_prompt` is `true`, which names no template: no preprocessing"
 
 
 @dataclass(frozen=True, slots=True)
 class PromptConfig:
-    """What is said to the model about one turn."""
+    """Instructions and reflexion settings for one turn."""
 
     name: str
-    """Of the template; "inline" or "none"."""
+    """Name of the template, "inline" or "none"."""
     instructions: str | None
-    """None leaves the prompts as Graphiti's are."""
-    mode: Mode
+    """None leaves Graphiti's prompts unchanged."""
+    mode: PreprocessingMode
     reflexion: int
-    """Times that the model is asked what was missed."""
+    """Number of reflexion passes."""
     digest: str
-    """Of all that decides what comes out."""
+    """Digest of everything here that decides the output."""
     noise_patterns: tuple[str, ...] = ()
-    """What the texts of such turns leave out: it stands in the text's own digest."""
+    """Patterns removed from the texts of such turns; not part of `digest`, because the digest of
+    the text covers them."""
 
-    def join(self, hints: str) -> str:
+    def with_hints(self, hints: str) -> str:
         """Return instructions and the hints of a reflexion pass, in the order of the mode."""
-        return join(self.instructions, hints, self.mode)
+        return join_prompt(self.instructions, hints, self.mode)
 
 
 class PromptConfigs:
-    """Says how turns are extracted. Each template is read once: a run sees no half of an edit."""
+    """The prompt configurations of a run, by group and kind of turn.
+
+    Reads each template once, so that an edit during a run has no effect on it.
+    """
 
     def __init__(self, config: ExtractionConfig, templates: TemplateSource) -> None:
         self._config = config
         self._templates = templates
-        self._steers: dict[tuple[GroupId, str], PromptConfig] = {}
-        self._read: dict[str | bool, Preprocessor | None] = {}
+        self._configs: dict[tuple[GroupId, str], PromptConfig] = {}
+        self._preprocessors: dict[str | bool, Preprocessor | None] = {}
 
-    def of(self, group: GroupId, kind: str = "") -> PromptConfig:
-        """Return what is said about a turn; no kind stands for a turn that has none of its own.
+    def for_turn(self, group: GroupId, kind: str = "") -> PromptConfig:
+        """Return the configuration for turns of this group and kind.
+
+        An empty kind means turns without a template of their own.
 
         Raises:
-            BadUsage: a template that cannot be used.
+            BadUsage: a template is invalid.
         """
-        if (group, kind) not in self._steers:
-            self._steers[group, kind] = self._made(group, kind)
-        return self._steers[group, kind]
+        if (group, kind) not in self._configs:
+            self._configs[group, kind] = self._build(group, kind)
+        return self._configs[group, kind]
 
-    def _made(self, group: GroupId, kind: str) -> PromptConfig:
-        said = self._config.prompt_of(group, kind)
-        mode, reflexion = self._config.mode_of(group), self._config.reflexion_of(group)
-        found = self._prepared(said)
-        instructions = found.prompt or None if found is not None else None
-        # Without hints there is nothing to be before or after.
-        place = mode if reflexion and instructions else ""
+    def _build(self, group: GroupId, kind: str) -> PromptConfig:
+        setting = self._config.prompt_for(group, kind)
+        mode, reflexion = self._config.mode_for(group), self._config.reflexion_for(group)
+        template = self._preprocessor(setting)
+        instructions = template.prompt or None if template is not None else None
+        # The mode has an effect only if there are hints.
+        effective_mode = mode if reflexion and instructions else ""
         return PromptConfig(
-            name=_named(said, found),
+            name=_name(setting, template),
             instructions=instructions,
             mode=mode,
             reflexion=reflexion,
-            digest=ids.digest(instructions or "", place, str(reflexion)),
-            noise_patterns=found.noise_patterns if found is not None else (),
+            digest=ids.digest(instructions or "", effective_mode, str(reflexion)),
+            noise_patterns=template.noise_patterns if template is not None else (),
         )
 
-    def _prepared(self, said: bool | str | None) -> Preprocessor | None:
-        if said is None or said is False:
+    def _preprocessor(self, setting: PromptSetting) -> Preprocessor | None:
+        if setting is None or setting is False:
             return None
-        if said not in self._read:
-            if wrong := _TRUE if said is True else slip(said):
-                log.warning(wrong)
-            config = ExtractionConfig(preprocessing_prompt=said)
-            self._read[said] = config.preprocessor(self._templates)
-        return self._read[said]
+        if setting not in self._preprocessors:
+            if problem := _TRUE_WARNING if setting is True else prompt_warning(setting):
+                log.warning(problem)
+            config = ExtractionConfig(preprocessing_prompt=setting)
+            self._preprocessors[setting] = config.preprocessor(self._templates)
+        return self._preprocessors[setting]
 
 
-def always(
-    instructions: str | None, *, mode: Mode = "prepend", reflexion: int = 0
+def fixed_prompt(
+    instructions: str | None, *, mode: PreprocessingMode = "prepend", reflexion: int = 0
 ) -> PromptConfigs:
-    """Return a steering that says the same about every turn."""
+    """Return configurations that are the same for every turn, without template files."""
     config = ExtractionConfig(
         preprocessing_prompt=instructions, preprocessing_mode=mode, reflexion=reflexion
     )
-    return PromptConfigs(config, _Nowhere())
+    return PromptConfigs(config, _NoTemplates())
 
 
-class _Nowhere:
-    """Where there are no templates."""
+class _NoTemplates:
+    """A template source without templates."""
 
     def load(self, name: str) -> str | None:  # noqa: ARG002 - there are none
         return None
@@ -107,7 +114,7 @@ class _Nowhere:
         return None
 
 
-def _named(said: bool | str | None, found: Preprocessor | None) -> str:
-    if found is None or not isinstance(said, str):
+def _name(setting: PromptSetting, template: Preprocessor | None) -> str:
+    if template is None or not isinstance(setting, str):
         return "none"
-    return said if said.endswith(TEMPLATE_ENDING) else "inline"
+    return setting if setting.endswith(TEMPLATE_SUFFIX) else "inline"

@@ -1,4 +1,4 @@
-"""A request as it would be sent: a value, so that who only prints it need not make it."""
+"""The RequestPreview value. A module without imports of Graphiti, for code that only prints it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from turnetl.model import TurnId
 
 @dataclass(frozen=True, slots=True)
 class RequestPreview:
-    """One request, as it would be sent now."""
+    """One request as it would be sent now."""
 
     turn_id: TurnId
     prompt: str
     model: str
     messages: tuple[ChatMessage, ...]
     schema: str
-    """The name of the answer's form; empty if it has none."""
+    """Name of the response schema; empty if there is none."""
     tokens: int
-    """Of the messages, estimated."""
+    """Estimated tokens of the messages."""
     max_tokens: int
-    """Of the answer, at most."""
+    """Upper limit for the tokens of the response."""
     body: Mapping[str, Any] | None
-    """As the provider gets it, if it is known how that is written."""
-    is_known: bool
-    """The journal holds its answer: it would not be sent."""
-    has_stand_in: bool
-    """It names what an earlier answer would have named."""
+    """The JSON body for the provider; None if the model does not expose it."""
+    is_cached: bool
+    """Whether the journal has the response, so that the request would not be sent."""
+    has_placeholder: bool
+    """Whether it contains a placeholder for entities of a response that is not known yet."""

@@ -1,21 +1,23 @@
-"""Names that are no things: what one run, one machine or one moment leaves behind.
+"""The stoplist: names that are not entities, such as temporary paths, hashes and run ids.
 
-A node `/tmp/x81`, `3f2a9c1`, `line 42` or `user` joins nothing and is never looked for. Each check
-is a polars expression over names, with the word under which what it leaves out is counted. When in
-doubt a name stays: `ed25519`, `404 Not Found`, `#123`, `v2.1` and `2.1` are somebody's names.
+A node `/tmp/x81`, `3f2a9c1`, `line 42` or `user` connects nothing and is never searched for. Each
+check is a polars expression over names; its key is the reason under which discarded names are
+counted. In doubt a name is kept: `ed25519`, `404 Not Found`, `#123`, `v2.1` and `2.1` may be
+meaningful names.
 """
 
 from collections.abc import Sequence
 
 import polars as pl
 
-LONG = 300
-"""Characters of a name: what is longer is a sentence, and no index of a graph takes it."""
+MAX_NAME_LENGTH = 300
+"""Characters of a name. A longer one is a sentence, and no graph index accepts it."""
 
 _NAME = pl.col("name")
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _HEX = r"^(?:(?:commit|hash|sha|digest|revision|sha1|sha256|sha512|md5)[ :#-]*)?[0-9a-f]{7,128}$"
 _LONG_HASH = 20
+"""Characters from which any hexadecimal string is a hash, mixed or not."""
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -32,17 +34,17 @@ _TIME_UNIT = (
     r"|milliseconds?)"
 )
 
-_BEFORE = " \t\r\n`'\"\u201c\u2018(*"
-_BEHIND = " \t\r\n`'\"\u201d\u2019)*.,;:"
+_LEADING = " \t\r\n`'\"\u201c\u2018(*"
+_TRAILING = " \t\r\n`'\"\u201d\u2019)*.,;:"
 
-_NOBODY = """
+_GENERIC_NAMES = """
 user users human someone developer assistant ai agent llm speaker
 i me my we us our you your he she it they them this that these those
 none null nil true false undefined unknown n/a todo yes no ok okay done
 today yesterday tomorrow now
 """
-"""In any letters."""
-_WORDS = """
+"""Compared without regard to case."""
+_GENERIC_NOUNS = """
 agents person people customer bot model code system source text content data file files folder
 folders directory directories path paths
 line lines command commands tool tools function functions method methods class classes variable
@@ -51,45 +53,47 @@ fixes change changes test tests output input result results response request mes
 prompt turn conversation session task step thing things something everything nothing item items
 example
 """
-"""In small letters: with a capital they may be somebody's class."""
+"""Compared in lower case only: with a capital letter they may name a class."""
 
 
 def _matches(*patterns: str) -> pl.Expr:
     return _NAME.str.contains("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
-_changes = _NAME.str.count_matches("[0-9][a-f]") + _NAME.str.count_matches("[a-f][0-9]")
-_is_drawn = (_changes > 1) & (_NAME.str.count_matches("[0-9]") > 1)
+_letter_digit_changes = _NAME.str.count_matches("[0-9][a-f]") + _NAME.str.count_matches(
+    "[a-f][0-9]"
+)
+_looks_random = (_letter_digit_changes > 1) & (_NAME.str.count_matches("[0-9]") > 1)
 _article = r"^(?i:the|a|an|this|that|my|your|our|current|some)\s+"
-_is_word = _NAME.str.replace(_article, "").is_in(_NOBODY.split()) | pl.col("said").str.replace(
-    _article, ""
-).is_in(_WORDS.split())
+_is_generic = _NAME.str.replace(_article, "").is_in(_GENERIC_NAMES.split()) | pl.col(
+    "original"
+).str.replace(_article, "").is_in(_GENERIC_NOUNS.split())
 
 CHECKS: dict[str, pl.Expr] = {
-    "long": _NAME.str.len_chars() > LONG,
+    "too_long": _NAME.str.len_chars() > MAX_NAME_LENGTH,
     "empty": ~_NAME.str.contains(r"[\p{L}\p{N}]"),
     "temporary_path": _matches(
         r"^(?:file://)?(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm|run/user)(?:/|$)",
         r"appdata[\\/]+local[\\/]+temp(?:[\\/]|$)",
         r"^[a-z]:[\\/]+(?:windows[\\/]+)?te?mp(?:[\\/]|$)",
         r"^(?:%te?mp%|\$\{?te?mp(?:dir)?\}?)(?:[\\/]|$)",
-        # Python's own: eight letters and digits behind it.
+        # Python's tempfile: `tmp` and eight letters or digits.
         r"^tmp(?:[a-z_]{7}\d|[a-z0-9_]{0,6}\d[a-z_]\w{0,6})$",
     ),
     "uuid": _matches(_UUID),
-    "hash": (_matches(_HEX) & (_is_drawn | (_NAME.str.len_chars() >= _LONG_HASH)))
+    "hash": (_matches(_HEX) & (_looks_random | (_NAME.str.len_chars() >= _LONG_HASH)))
     | _matches(r"^[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}$"),
-    "process": _matches(
+    "process_id": _matches(
         r"^(?:p?pid|tid|process(?: id)?|thread(?: id)?)\s*[:=#]?\s*\(?\d+\)?$",
     ),
-    "run": _matches(
+    "run_id": _matches(
         r"^(?:run|build|job|attempt|iteration|retry|workflow run)(?: id)?\s*[:=#]?\s*\d+$",
         r"^(?:toolu|msg|req|call|chatcmpl|resp|asst|thread|run)[_-][a-z0-9]*\d[a-z0-9]*\d[a-z0-9]*$",
         r"^(?:run|build|job|session|request|trace|span|task|agent|shell|bash)"
         r"(?:[ _-]?id)?[ :#=_-]+(?:[0-9a-f]*[0-9][a-f][0-9a-f]*[0-9][0-9a-f]*|\d{5,})$",
     ),
-    "line": _matches(
-        # `L2` is a cache or a norm.
+    "line_number": _matches(
+        # `L2` is kept: it names a cache or a norm.
         r"^(?:(?:lines?|rows?|col(?:umn)?s?|offset|index)\s*[#:]?\s*\d+|l\s*[#:]?\s*\d{2,})"
         "(?:\\s*(?:-|\u2013|:|,|to|and)\\s*l?\\d+)*(?:\\s+(?:of|in)\\s.*)?$",
     ),
@@ -114,22 +118,23 @@ CHECKS: dict[str, pl.Expr] = {
         r"^\d+\s?(?:/|of)\s?\d+$",
         r"^0x[0-9a-f]+$",
     ),
-    "word": _is_word,
+    "generic_word": _is_generic,
 }
-"""By the word that what it finds is counted under; the first that finds a name counts."""
+"""By reason. The first check that matches a name gives its reason."""
 
 _reason = pl.coalesce(
-    *(pl.when(found).then(pl.lit(word)) for word, found in CHECKS.items()), pl.lit(None, pl.String)
+    *(pl.when(check).then(pl.lit(reason)) for reason, check in CHECKS.items()),
+    pl.lit(None, pl.String),
 ).alias("reason")
 
 
 def reasons(names: Sequence[str]) -> list[str | None]:
-    """Return for each name the word that speaks against it, or None."""
+    """Return for each name the reason to discard it, or None to keep it."""
     if not names:
         return []
-    bare = _NAME.str.strip_chars_start(_BEFORE).str.strip_chars_end(_BEHIND)
-    said = pl.DataFrame({"name": names}, schema={"name": pl.String}).select(
-        bare.str.replace_all(r"\s+", " ").alias("said")
+    stripped = _NAME.str.strip_chars_start(_LEADING).str.strip_chars_end(_TRAILING)
+    original = pl.DataFrame({"name": names}, schema={"name": pl.String}).select(
+        stripped.str.replace_all(r"\s+", " ").alias("original")
     )
-    told = said.with_columns(pl.col("said").str.to_lowercase().alias("name"))
-    return told.select(_reason)["reason"].to_list()
+    lowered = original.with_columns(pl.col("original").str.to_lowercase().alias("name"))
+    return lowered.select(_reason)["reason"].to_list()

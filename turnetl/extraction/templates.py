@@ -1,4 +1,4 @@
-"""Templates that a person may edit, by name: the project's, the person's, the built-in."""
+"""Templates by name: in the project's folder, the user's folder, then the built-in ones."""
 
 import errno
 import logging
@@ -8,146 +8,149 @@ from pathlib import Path
 
 from turnetl.errors import BadUsage
 from turnetl.extraction import preprocessor
-from turnetl.extraction.config import TEMPLATE_ENDING
+from turnetl.extraction.config import TEMPLATE_SUFFIX
 from turnetl.extraction.preprocessor import Preprocessor
 
 log = logging.getLogger(__name__)
 
-PLACE = Path(".graphiti") / "templates"
-LARGEST = 64 * 1024
-"""Bytes. A longer template would be paid for in every call."""
+TEMPLATES_FOLDER = Path(".graphiti") / "templates"
+MAX_BYTES = 64 * 1024
+"""Bytes of a template. A longer one would be paid for in every request."""
 
-SAYS_NOTHING = "tells the model nothing, and leaves nothing out"
-"""What is wrong with front matter alone."""
+EMPTY_TEMPLATE = "has neither instructions nor noise patterns"
+"""The problem of a template that consists of front matter only."""
 
-_SHOWN = 80
-"""Characters of a name that are told."""
+_QUOTED_LENGTH = 80
+"""Characters of a name that a message quotes."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-class NoTemplate(BadUsage):
-    """There is no such template, or nothing to read in it."""
+class TemplateUnusable(BadUsage):
+    """The template does not exist, or there is nothing to read in it."""
 
 
 class TemplateResolver:
-    """Finds templates in folders; the first that holds one of the name wins, usable or not.
+    """Finds templates in folders; the first folder that has the name wins, usable or not.
 
-    A file that cannot be used hides those below it all the same: who edits it is told what is wrong
-    with it, and is not given other instructions unawares.
+    A file that cannot be used still overrides those in later folders: its author gets an error
+    instead of other instructions without notice.
     """
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self.folders = tuple(folders)
+    def __init__(self, search_folders: Sequence[Path]) -> None:
+        self.folders = tuple(search_folders)
 
     def find(self, name: str) -> Path | None:
-        """Return what wins, a file or not, or None. `name` is a bare file name."""
-        return next(iter(self.found(name)), None)
+        """Return the winning path, which may not be a file, or None. `name` is a bare file name."""
+        return next(iter(self.find_all(name)), None)
 
-    def found(self, name: str) -> tuple[Path, ...]:
-        """Return all that bears that name, files or not, what wins first."""
+    def find_all(self, name: str) -> tuple[Path, ...]:
+        """Return every path with this name, files or not, the winning one first."""
         if Path(name).name != name or "\0" in name:
             return ()
-        return tuple(path for f in dict.fromkeys(self.folders) if _is_there(path := f / name))
+        return tuple(path for f in dict.fromkeys(self.folders) if _exists(path := f / name))
 
-    def names(self, ending: str) -> list[str]:
-        """Return all names that end so, sorted, each once."""
-        return sorted({path.name for f in self.folders for path in _in(f) if path.suffix == ending})
+    def names(self, suffix: str) -> list[str]:
+        """Return the file names with this suffix, sorted, each once."""
+        return sorted(
+            {path.name for f in self.folders for path in _listed(f) if path.suffix == suffix}
+        )
 
-    def beside(self, folder: str) -> "TemplateResolver":
-        """Return what finds files in the folders of that name within these."""
-        return TemplateResolver([f / folder for f in self.folders])
+    def subfolder(self, name: str) -> "TemplateResolver":
+        """Return a resolver for the subfolder of this name in each folder."""
+        return TemplateResolver([folder / name for folder in self.folders])
 
     def load(self, name: str) -> str | None:
-        """Return what the template tells the model; None and errors as `preprocessor`.
+        """Return the text that the template adds to the prompts; None as in `preprocessor`.
 
-        None too if it only leaves something out.
+        Also None if the template has noise patterns only. Raises the errors of `preprocessor`.
         """
-        found = self.preprocessor(name)
-        return found.prompt or None if found is not None else None
+        template = self.preprocessor(name)
+        return template.prompt or None if template is not None else None
 
     def preprocessor(self, name: str) -> Preprocessor | None:
-        """Return all that the template says; None, with a warning, where `read` finds none.
+        """Return the parsed template; None, with a warning, if `read` raises TemplateUnusable.
 
         Raises:
-            BadUsage: it has front matter that cannot be used.
+            BadUsage: the front matter is invalid.
         """
         try:
             return self.read(name)
-        except NoTemplate as none:
-            log.warning("%s: no preprocessing", none)
+        except TemplateUnusable as unusable:
+            log.warning("%s: no preprocessing", unusable)
             return None
 
     def read(self, name: str) -> Preprocessor:
-        """Return all that the template says, without the blank lines around it.
+        """Return the parsed template, without leading and trailing blank lines.
 
         Raises:
-            NoTemplate: there is none of that name, or the one that wins is no file, empty, longer
-                than `LARGEST`, not text, or front matter that says nothing; says which.
-            BadUsage: it has front matter that cannot be used.
+            TemplateUnusable: no file has this name, or the winning path is not a file, empty,
+                longer than `MAX_BYTES`, not text, or front matter without content. The message
+                says which.
+            BadUsage: the front matter is invalid.
         """
         path = self.find(name)
         if path is None:
-            raise NoTemplate(self._missing(name))
-        text, wrong = text_of(path)
+            raise TemplateUnusable(self._not_found(name))
+        text, problem = read_template(path)
         if text is None:
-            raise NoTemplate(f"template `{path}` {wrong}")
-        found = preprocessor.read(text, path)
-        if not (found.prompt or found.noise_patterns):
-            raise NoTemplate(f"template `{path}` {SAYS_NOTHING}")
-        return found
+            raise TemplateUnusable(f"template `{path}` {problem}")
+        template = preprocessor.parse_file(text, path)
+        if not (template.prompt or template.noise_patterns):
+            raise TemplateUnusable(f"template `{path}` {EMPTY_TEMPLATE}")
+        return template
 
     @property
-    def places(self) -> str:
-        """The folders, for a sentence."""
+    def folder_list(self) -> str:
+        """The folders, quoted and separated by commas, for a message."""
         return ", ".join(f"`{folder}`" for folder in self.folders)
 
-    def _missing(self, name: str) -> str:
-        said = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
-        return f"no template `{said}` in {self.places}{self._hint(name)}"
+    def _not_found(self, name: str) -> str:
+        quoted = name if len(name) <= _QUOTED_LENGTH else f"{name[:_QUOTED_LENGTH]}..."
+        return f"no template `{quoted}` in {self.folder_list}{self._hint(name)}"
 
     def _hint(self, name: str) -> str:
-        if any(sign.isspace() for sign in name):
-            return "; instructions that end in `.md` are taken for a template's name"
+        if any(character.isspace() for character in name):
+            return "; instructions that end in `.md` are read as a template's name"
         if Path(name).name != name:
-            return "; templates are named without folders"
-        close = get_close_matches(name, self.names(TEMPLATE_ENDING), n=1)
-        return f"; `{close[0]}` is there" if close else ""
+            return "; give a template's name without folders"
+        similar = get_close_matches(name, self.names(TEMPLATE_SUFFIX), n=1)
+        return f"; a template `{similar[0]}` exists" if similar else ""
 
 
-def folders(project: Path, home: Path) -> tuple[Path, ...]:
-    """Return where templates are looked for, in order.
+def search_folders(project: Path, home: Path) -> tuple[Path, ...]:
+    """Return the template folders in search order.
 
     Args:
         project: the working directory of the run.
-        home: the person's home directory.
+        home: the user's home directory.
     """
-    return (project / PLACE, home / PLACE, built_in())
+    return (project / TEMPLATES_FOLDER, home / TEMPLATES_FOLDER, built_in_folder())
 
 
-def built_in(package: Path = _PACKAGE) -> Path:
-    """Return the folder of the built-in templates of the `turnetl` in that folder.
+def built_in_folder(package: Path = _PACKAGE) -> Path:
+    """Return the folder of the built-in templates for the `turnetl` package in this folder.
 
-    A wheel has them inside the package, a checkout beside it. What stands beside an installed
-    package is somebody else's, whatever it is called.
+    A wheel has them inside the package, a checkout next to it. A folder next to an installed
+    package belongs to someone else, whatever its name.
     """
     inside = package / "_templates"
     return inside if inside.is_dir() else package.parent / "templates"
 
 
-def text_of(path: Path) -> tuple[str | None, str | None]:
-    """Return the text of a file, or what is wrong with it. Reads no more than `LARGEST`.
+def read_template(path: Path) -> tuple[str | None, str | None]:
+    """Return the text of a file, or the problem with it. Reads at most `MAX_BYTES`.
 
-    Without a mark of its byte order and with plain line ends, whatever wrote it: the same words are
-    the same digest.
+    Drops a byte order mark and converts CRLF line endings to LF, so that the same text has the
+    same digest on every platform.
     """
     try:
-        # A pipe would be waited for.
+        # Opening a pipe would block.
         if not path.is_file():
-            return None, "is no file"
+            return None, "is not a file"
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            return None, f"has {path.stat().st_size:,} bytes, more than {LARGEST:,}"
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            return None, f"has {path.stat().st_size:,} bytes, more than {MAX_BYTES:,}"
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
         return None, f"cannot be read ({error.strerror})"
@@ -158,20 +161,20 @@ def text_of(path: Path) -> tuple[str | None, str | None]:
     return (None, "is not text") if "\0" in text else (text, None)
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        # Not a name's length: instructions that end as a template's name does may be long.
+        # Long instructions that end in `.md` are looked up as a name that is too long.
         if error.errno != errno.ENAMETOOLONG:
-            log.warning("`%s` cannot be looked into (%s)", path.parent, error.strerror)
+            log.warning("`%s` cannot be searched (%s)", path.parent, error.strerror)
         return False
     return True
 
 
-def _in(folder: Path) -> list[Path]:
+def _listed(folder: Path) -> list[Path]:
     try:
         return list(folder.iterdir())
     except OSError:

@@ -99,7 +99,7 @@ def dry_run_output(report: IngestReport, previews: Sequence[RequestPreview]) -> 
     return IngestDryRunOutput(
         **ingest_values(report),
         requests=[_request(preview) for preview in previews],
-        request_tokens=sum(preview.tokens for preview in previews if not preview.is_known),
+        request_tokens=sum(preview.tokens for preview in previews if not preview.is_cached),
     )
 
 
@@ -147,6 +147,6 @@ def _request(preview: RequestPreview) -> RequestOutput:
         tokens=preview.tokens,
         max_tokens=preview.max_tokens,
         body=None if preview.body is None else msgspec.to_builtins(preview.body, enc_hook=dict),
-        is_cached=preview.is_known,
-        has_placeholder=preview.has_stand_in,
+        is_cached=preview.is_cached,
+        has_placeholder=preview.has_placeholder,
     )

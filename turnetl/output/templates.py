@@ -54,15 +54,15 @@ def _template(entry: CatalogEntry) -> TemplateOutput:
     return TemplateOutput(
         name=entry.name,
         path=None if entry.path is None else str(entry.path),
-        source=entry.place,
-        overrides=[str(path) for path in entry.hides],
+        source=entry.source,
+        overrides=[str(path) for path in entry.overrides],
         digest=entry.digest,
-        tokens_per_request=entry.tokens_a_call,
-        tokens_per_turn=entry.tokens_a_turn,
+        tokens_per_request=entry.tokens_per_request,
+        tokens_per_turn=entry.tokens_per_turn,
         used_for=list(entry.used_for),
         diagnostics=[
-            DiagnosticOutput(severity=finding.grade, message=finding.text)
-            for finding in entry.findings
+            DiagnosticOutput(severity=diagnostic.severity, message=diagnostic.message)
+            for diagnostic in entry.diagnostics
         ],
-        text=entry.told,
+        text=entry.prompt_text,
     )

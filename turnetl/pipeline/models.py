@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from turnetl import wiring
-from turnetl.extraction.catalog import CatalogEntry, catalog, chosen
+from turnetl.extraction.catalog import CatalogEntry, catalog, select
 from turnetl.llm.checks.result import CheckResult
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.llm.retry import RetryPolicy
@@ -24,7 +24,7 @@ def templates(settings: Settings, names: Sequence[str] = ()) -> Sequence[Catalog
     Raises:
         BadUsage: no template or ontology has such a name; lists those that exist.
     """
-    return chosen(catalog(settings.extraction, wiring.templates(), tokens), names)
+    return select(catalog(settings.extraction, wiring.templates(), tokens), names)
 
 
 async def check_model(

@@ -24,7 +24,7 @@ async def preview_requests(
     Raises:
         BadUsage: the extractor uses no model, or the model is not fully configured.
     """
-    from turnetl.extraction.preview_builder import requests  # noqa: PLC0415 - imports graphiti
+    from turnetl.extraction.preview_builder import preview_requests  # noqa: PLC0415 - imports graphiti
 
     run_settings = settings_for_run(settings, options)
     if run_settings.extractor_name == "structural":
@@ -35,7 +35,7 @@ async def preview_requests(
     with wiring.journal(settings, clock) as journal:
         readable = journal if settings.journal and journal.path.exists() else None
         for episode, context in turns:
-            previews += await requests(
+            previews += await preview_requests(
                 episode,
                 context,
                 extractor,

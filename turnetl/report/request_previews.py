@@ -32,15 +32,15 @@ def _details(preview: RequestPreview) -> str:
     parts = [f"about {preview.tokens:,} tokens"]
     if preview.schema:
         parts.append(f"response: {preview.schema}, at most {preview.max_tokens:,} tokens")
-    if preview.is_known:
+    if preview.is_cached:
         parts.append("the journal holds the response: nothing would be sent")
-    if preview.has_stand_in:
+    if preview.has_placeholder:
         parts.append("with a placeholder for what the first response will name")
     return "; ".join(parts)
 
 
 def _summary(previews: Sequence[RequestPreview]) -> str:
-    new = [preview for preview in previews if not preview.is_known]
+    new = [preview for preview in previews if not preview.is_cached]
     turns = len({preview.turn_id for preview in previews})
     return (
         f"\n{plural(len(previews), 'request')} to read {plural(turns, 'turn')}, {len(new):,} of "

@@ -27,7 +27,7 @@ def table(entries: Sequence[CatalogEntry]) -> RenderableType:
     for entry in entries:
         view.add_row(*map(Text, _row(entry)))
     overridden = [
-        unwrapped(f"{entry.path} overrides {path}") for entry in entries for path in entry.hides
+        unwrapped(f"{entry.path} overrides {path}") for entry in entries for path in entry.overrides
     ]
     return Group(view, *overridden, Text(_list_summary(entries)))
 
@@ -38,9 +38,11 @@ def text(entry: CatalogEntry) -> str:
     Raises:
         BadUsage: the model receives none; the message says why.
     """
-    if entry.told:
-        return entry.told
-    reason = next((finding.text for finding in entry.findings), "gives the model no text")
+    if entry.prompt_text:
+        return entry.prompt_text
+    reason = next(
+        (diagnostic.message for diagnostic in entry.diagnostics), "gives the model no text"
+    )
     raise BadUsage(f"template `{entry.path or entry.name}` {reason}")
 
 
@@ -49,11 +51,11 @@ def diagnostics(entries: Sequence[CatalogEntry]) -> RenderableType:
     lines = [
         unwrapped(
             f"{entry.path or entry.name}: ",
-            (finding.grade, _STYLES[finding.grade]),
-            f": {finding.text}",
+            (diagnostic.severity, _STYLES[diagnostic.severity]),
+            f": {diagnostic.message}",
         )
         for entry in entries
-        for finding in entry.findings
+        for diagnostic in entry.diagnostics
     ]
     return Group(*lines, Text(_check_summary(entries)))
 
@@ -64,9 +66,9 @@ def exit_code(entries: Sequence[CatalogEntry]) -> ExitCode:
 
 
 def _row(entry: CatalogEntry) -> tuple[str, ...]:
-    tokens = f"{entry.tokens_a_turn:,}" if entry.told else ""
+    tokens = f"{entry.tokens_per_turn:,}" if entry.prompt_text else ""
     used_for = ", ".join(entry.used_for) or "-"
-    source = entry.place or "missing"
+    source = entry.source or "missing"
     broken = " (broken)" if entry.is_broken and entry.path is not None else ""
     return (entry.name, source + broken, entry.digest[:_DIGITS], tokens, used_for)
 
@@ -80,6 +82,10 @@ def _list_summary(entries: Sequence[CatalogEntry]) -> str:
 
 
 def _check_summary(entries: Sequence[CatalogEntry]) -> str:
-    grades = [finding.grade for entry in entries for finding in entry.findings]
-    counts = [plural(grades.count(grade), grade) for grade in _STYLES if grade in grades]
+    severities = [diagnostic.severity for entry in entries for diagnostic in entry.diagnostics]
+    counts = [
+        plural(severities.count(severity), severity)
+        for severity in _STYLES
+        if severity in severities
+    ]
     return f"{plural(len(entries), 'template')} checked: {', '.join(counts) or 'no defects'}."

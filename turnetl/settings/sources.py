@@ -13,7 +13,7 @@ from pydantic_settings import (
 )
 
 from turnetl.errors import BadUsage
-from turnetl.extraction.config import OFF
+from turnetl.extraction.config import NO_PROMPT_VALUES
 from turnetl.settings.errors import unknown_sentence
 
 ENV_PREFIX = "TURNETL_"
@@ -110,5 +110,5 @@ def _null_or(name: str, value: Any) -> Any:
         return {kind: _null_or("preprocessing_prompt", prompt) for kind, prompt in value.items()}
     if isinstance(value, Mapping):
         return _with_nulls(value)
-    is_off = isinstance(value, str) and value.lower() in OFF
+    is_off = isinstance(value, str) and value.lower() in NO_PROMPT_VALUES
     return None if is_off and name in ("preprocessing_prompt", "ontology") else value

@@ -8,11 +8,11 @@ from turnetl.episodes import chunking
 from turnetl.episodes.classify import KINDS
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.extraction import ontology
-from turnetl.extraction.config import TEMPLATE_ENDING, slip
+from turnetl.extraction.config import TEMPLATE_SUFFIX, prompt_warning
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.extraction.templates import TemplateResolver, folders
+from turnetl.extraction.templates import TemplateResolver, search_folders
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.checks.result import CheckResult
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -25,7 +25,7 @@ from turnetl.wiring import models
 
 def templates() -> TemplateResolver:
     """Return the resolver of templates: those of the project, of the user, built in."""
-    return TemplateResolver(folders(Path.cwd(), Path.home()))
+    return TemplateResolver(search_folders(Path.cwd(), Path.home()))
 
 
 def extractor(settings: Settings, embedder: Embedder, stack: ModelStack | None) -> Extractor[Any]:
@@ -89,7 +89,7 @@ async def check_model(settings: Settings, stack: ModelStack) -> Sequence[CheckRe
     from turnetl.llm.checks import check  # noqa: PLC0415 - imports graphiti
 
     kinds = ontology.load(settings.extraction.ontology, templates())
-    prompts = PromptConfigs(settings.extraction, templates()).of(GroupId(""))
+    prompts = PromptConfigs(settings.extraction, templates()).for_turn(GroupId(""))
     model = models.model(settings, stack)
     try:
         results = await check.check(
@@ -97,7 +97,7 @@ async def check_model(settings: Settings, stack: ModelStack) -> Sequence[CheckRe
             things=kinds.entity_types,
             facts=kinds.edge_types,
             instructions=prompts.instructions,
-            more=probes.of_reflexion() if prompts.reflexion else (),
+            more=probes.reflexion_probes() if prompts.reflexion else (),
         )
     finally:
         await model.close()
@@ -122,7 +122,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
     prompts = PromptConfigs(settings.extraction, templates())
     for group in ("", *settings.extraction.groups):
         for kind in ("", *KINDS):
-            prompts.of(GroupId(group), kind)
+            prompts.for_turn(GroupId(group), kind)
 
 
 async def _check_embedder(settings: Settings, stack: ModelStack) -> Sequence[CheckResult]:
@@ -138,9 +138,9 @@ async def _check_embedder(settings: Settings, stack: ModelStack) -> Sequence[Che
 
 
 def _check_run_preprocessing(prompt: str) -> None:
-    if prompt.endswith(TEMPLATE_ENDING):
+    if prompt.endswith(TEMPLATE_SUFFIX):
         templates().read(prompt)
-    elif error := slip(prompt):
+    elif error := prompt_warning(prompt):
         raise BadUsage(error)
 
 
@@ -150,8 +150,8 @@ def _llm(settings: Settings, embedder: Embedder, model: ChatModel) -> Extractor[
     return LlmExtractor(
         model,
         embedder,
-        steering=PromptConfigs(settings.extraction, templates()),
+        prompts=PromptConfigs(settings.extraction, templates()),
         ontology=ontology.load(settings.extraction.ontology, templates()),
-        halve=chunking.split_in_half,
+        split_text=chunking.split_in_half,
         parameters=settings.llm.effort or "",
     )

@@ -70,7 +70,7 @@ def filters(settings: Settings, *, one_off: bool = False) -> Filters:
     groups = (ALL_GROUPS, *map(GroupId, settings.extraction.groups))
     return Filters(
         rules=noise.select_rules(config.keep, config.drop, _user_rules(settings)),
-        patterns=prompts.of(ALL_GROUPS).noise_patterns,
+        patterns=prompts.for_turn(ALL_GROUPS).noise_patterns,
         overrides=_pattern_overrides(prompts, groups),
         one_off=one_off,
     )
@@ -98,9 +98,11 @@ def _pattern_overrides(
     prompts: PromptConfigs, groups: Sequence[GroupId]
 ) -> dict[tuple[GroupId, str], tuple[str, ...]]:
     """Return the noise patterns by group and kind; empty if they are the same for all."""
-    default = prompts.of(ALL_GROUPS).noise_patterns
+    default = prompts.for_turn(ALL_GROUPS).noise_patterns
     overrides = {
-        (group, kind): prompts.of(group, kind).noise_patterns for group in groups for kind in KINDS
+        (group, kind): prompts.for_turn(group, kind).noise_patterns
+        for group in groups
+        for kind in KINDS
     }
     return overrides if any(patterns != default for patterns in overrides.values()) else {}
 

@@ -8,7 +8,7 @@ import pytest
 from tests import real
 from turnetl import pipeline
 from turnetl.extraction.structural.extractor import read
-from turnetl.extraction.structural.findings import Found
+from turnetl.extraction.structural.findings import TurnFindings
 from turnetl.lake import Lake
 from turnetl.settings import Settings
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.archives, real.NEEDED]
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Found]]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[TurnFindings]]:
     """What each kept turn says, by group."""
     settings = Settings(lake=tmp_path_factory.mktemp("lake"))
     folders = ["entireio__cli", "randlee__claude-history", "uzaxirr__raze"]
@@ -33,14 +33,14 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Found]]:
     }
 
 
-def test_nothing_has_a_name_that_no_author_would_give(found: dict[str, list[Found]]) -> None:
+def test_nothing_has_a_name_that_no_author_would_give(found: dict[str, list[TurnFindings]]) -> None:
     names = {thing.name for turns in found.values() for turn in turns for thing in turn.things}
     assert len(names) > 100
     assert [name for name in sorted(names) if JUNK.search(name)] == []
 
 
 def test_the_files_most_turns_speak_of_are_the_projects_own(
-    found: dict[str, list[Found]],
+    found: dict[str, list[TurnFindings]],
 ) -> None:
     files = Counter(
         thing.name for turn in found["cli"] for thing in turn.things if thing.label == "File"
@@ -51,7 +51,7 @@ def test_the_files_most_turns_speak_of_are_the_projects_own(
 
 
 def test_almost_every_turn_says_what_was_asked_and_what_came_of_it(
-    found: dict[str, list[Found]],
+    found: dict[str, list[TurnFindings]],
 ) -> None:
     turns = [turn for turns in found.values() for turn in turns]
     asked = [turn for turn in turns if any(one.name == "ASKED" for one in turn.said)]

@@ -14,7 +14,7 @@ from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.extraction.structural.extractor import read
-from turnetl.extraction.structural.findings import Found
+from turnetl.extraction.structural.findings import TurnFindings
 from turnetl.model import ToolCall
 
 CALLS = (
@@ -28,7 +28,7 @@ CALLS = (
 
 
 def test_it_is_an_extractor() -> None:
-    extractor: Extractor[Found] = StructuralExtractor()
+    extractor: Extractor[TurnFindings] = StructuralExtractor()
     assert extractor.recipe(builders.GROUP) == StructuralExtractor().recipe(builders.GROUP)
 
 

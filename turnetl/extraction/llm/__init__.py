@@ -1,9 +1,9 @@
-"""What a turn says, as a language model reads it: `reading` runs ahead, `matching` needs the group.
+"""The LLM extractor: extraction runs ahead of the group, resolution needs it.
 
-Both ask through Graphiti's building blocks.
+Both send their requests through Graphiti's building blocks.
 """
 
-from turnetl.extraction.llm.extractor import Extracted, LlmExtractor, Part
-from turnetl.extraction.llm.resolve import Gate
+from turnetl.extraction.llm.extractor import ExtractedPart, ExtractedTurn, LlmExtractor
+from turnetl.extraction.llm.resolve import SummaryGate
 
-__all__ = ["Extracted", "Gate", "LlmExtractor", "Part"]
+__all__ = ["ExtractedPart", "ExtractedTurn", "LlmExtractor", "SummaryGate"]

@@ -1,4 +1,4 @@
-"""Questions about one passage of a turn, and what they cost together."""
+"""Calls of Graphiti's extraction functions for one part of a turn, and their usage."""
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from graphiti_core.utils.maintenance.node_operations import extract_nodes
 
 from turnetl import ids
 from turnetl.extraction.llm import prompt_context, reflexion
-from turnetl.extraction.llm.clients import Clients
+from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
@@ -21,35 +21,38 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder
 from turnetl.model import Entity, TurnId, Usage
 
-Edges = tuple[list[EntityEdge], list[EntityNode]]
-"""Facts, and the ends that only they name."""
-Found = TypeVar("Found")
+ExtractedEdges = tuple[list[EntityEdge], list[EntityNode]]
+"""Edges, and the nodes that only the edges name."""
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """What is read at once: a part of a turn."""
+class ExtractionInput:
+    """The input of one extraction: a part of a turn and its context."""
 
-    told: EpisodicNode
-    before: list[EpisodicNode]
+    episode: EpisodicNode
+    previous: list[EpisodicNode]
+    """The context that the prompts show, oldest first."""
     key: str
+    """Key of the part; the keys of its facts derive from it."""
 
-    def of(self, text: str, earlier: Sequence[str]) -> "Passage":
-        """Return a piece of it, with what stands before it, briefly."""
-        told = self.told.model_copy(update={"content": text})
-        before = self.briefly().before
+    def piece(self, text: str, earlier: Sequence[str]) -> "ExtractionInput":
+        """Return the input for a piece of the part; `earlier` pieces become abridged context."""
+        episode = self.episode.model_copy(update={"content": text})
+        previous = self.abridged().previous
         if earlier:
-            before.append(self.told.model_copy(update={"content": prompt_context.ends(earlier)}))
-        return replace(self, told=told, before=before)
+            content = prompt_context.head_and_tail(earlier)
+            previous.append(self.episode.model_copy(update={"content": content}))
+        return replace(self, episode=episode, previous=previous)
 
-    def briefly(self) -> "Passage":
-        """Return what tells of what it is about, where all of it does not fit."""
-        before = [prompt_context.briefly(node) for node in self.before]
-        return replace(self, told=prompt_context.briefly(self.told), before=before)
+    def abridged(self) -> "ExtractionInput":
+        """Return the input with every text reduced to head and tail, for a prompt that is full."""
+        previous = [prompt_context.abridged(node) for node in self.previous]
+        return replace(self, episode=prompt_context.abridged(self.episode), previous=previous)
 
 
-class Asking:
-    """Asks about passages; each question stands for itself."""
+class GraphitiCalls:
+    """Calls Graphiti's extraction functions; each call is independent of the others."""
 
     def __init__(self, model: ChatModel, embedder: GraphitiEmbedder, ontology: Ontology) -> None:
         self._model = model
@@ -57,80 +60,84 @@ class Asking:
         self._ontology = ontology
         self.usage = Usage()
 
-    async def entities(self, passage: Passage, told: str | None) -> list[EntityNode]:
+    async def entities(self, source: ExtractionInput, instructions: str | None) -> list[EntityNode]:
         clients = self._clients()
-        asked = extract_nodes(
+        call = extract_nodes(
             clients.bundle,
-            passage.told,
-            passage.before,
+            source.episode,
+            source.previous,
             self._ontology.entity_types,
-            custom_extraction_instructions=told,
+            custom_extraction_instructions=instructions,
         )
-        nodes, _ = await self._counted(clients, asked)
+        nodes, _ = await self._metered(clients, call)
         for node in nodes:
-            node.uuid = _key(passage, node)
-            # They come out of a set, in another order in every process.
+            node.uuid = _key(source, node)
+            # Graphiti takes them from a set, whose order differs between processes.
             node.labels.sort()
         return nodes
 
-    async def facts(self, passage: Passage, nodes: list[EntityNode], told: str | None) -> Edges:
+    async def facts(
+        self, source: ExtractionInput, nodes: list[EntityNode], instructions: str | None
+    ) -> ExtractedEdges:
         clients = self._clients()
-        asked = extract_edges(
+        call = extract_edges(
             clients.bundle,
-            passage.told,
-            # It appends the endpoints that it makes.
+            source.episode,
+            # A copy, because Graphiti appends the endpoints that it creates.
             list(nodes),
-            passage.before,
+            source.previous,
             self._ontology.edge_type_map,
-            passage.told.group_id,
+            source.episode.group_id,
             self._ontology.edge_types,
-            custom_extraction_instructions=told,
+            custom_extraction_instructions=instructions,
         )
-        edges, made = await self._counted(clients, asked)
-        keys = {node.uuid: _key(passage, node) for node in made}
-        for node in made:
+        edges, endpoints = await self._metered(clients, call)
+        keys = {node.uuid: _key(source, node) for node in endpoints}
+        for node in endpoints:
             node.uuid = keys[node.uuid]
         for edge in edges:
             edge.source_node_uuid = keys.get(edge.source_node_uuid, edge.source_node_uuid)
             edge.target_node_uuid = keys.get(edge.target_node_uuid, edge.target_node_uuid)
-            _date(edge, passage.told.valid_at)
-        return edges, made
+            _set_dates(edge, source.episode.valid_at)
+        return edges, endpoints
 
-    async def missed_entities(self, passage: Passage, nodes: Sequence[EntityNode]) -> list[str]:
-        clients = self._clients()
-        asked = reflexion.entities(clients.model, passage.told, passage.before, nodes)
-        return await self._counted(clients, asked)
-
-    async def missed_facts(
-        self, passage: Passage, named: Sequence[Entity], edges: Sequence[EntityEdge]
+    async def missed_entities(
+        self, source: ExtractionInput, nodes: Sequence[EntityNode]
     ) -> list[str]:
         clients = self._clients()
-        nodes = [convert.to_node(one) for one in named]
-        asked = reflexion.facts(clients.model, passage.told, passage.before, nodes, edges)
-        return await self._counted(clients, asked)
+        call = reflexion.entities(clients.model, source.episode, source.previous, nodes)
+        return await self._metered(clients, call)
 
-    def _clients(self) -> Clients:
-        return Clients(self._model, self._embedder, MirrorDriver())
+    async def missed_facts(
+        self, source: ExtractionInput, entities: Sequence[Entity], edges: Sequence[EntityEdge]
+    ) -> list[str]:
+        clients = self._clients()
+        nodes = [convert.to_node(entity) for entity in entities]
+        call = reflexion.facts(clients.model, source.episode, source.previous, nodes, edges)
+        return await self._metered(clients, call)
 
-    async def _counted(self, clients: Clients, asked: Awaitable[Found]) -> Found:
+    def _clients(self) -> CheckedClients:
+        return CheckedClients(self._model, self._embedder, MirrorDriver())
+
+    async def _metered(self, clients: CheckedClients, call: Awaitable[Result]) -> Result:
         try:
-            answer = await asked
+            result = await call
             clients.check()
         finally:
             self.usage += clients.model.usage
-        return answer
+        return result
 
 
-def _date(edge: EntityEdge, told_at: datetime) -> None:
-    """Date a fact that has no date from its turn; what ended before it began, by its end alone.
+def _set_dates(edge: EntityEdge, turn_time: datetime) -> None:
+    """Date a fact without a date from its turn; keep only the end of one that ends before it began.
 
-    Models date what is said from the turn, also where it is said that it was over long before.
+    Models take the turn's time as the start even where the text says that it ended long before.
     """
     if edge.invalid_at is None:
-        edge.valid_at = edge.valid_at or told_at
+        edge.valid_at = edge.valid_at or turn_time
     elif edge.valid_at is not None and edge.invalid_at < edge.valid_at:
         edge.valid_at = None
 
 
-def _key(passage: Passage, node: EntityNode) -> str:
-    return ids.mention_id(TurnId(passage.told.uuid), _normalize_string_exact(node.name))
+def _key(source: ExtractionInput, node: EntityNode) -> str:
+    return ids.mention_id(TurnId(source.episode.uuid), _normalize_string_exact(node.name))

@@ -1,4 +1,4 @@
-"""What Graphiti's building blocks are given."""
+"""The clients that Graphiti's building blocks take."""
 
 from graphiti_core.graphiti_types import GraphitiClients
 from graphiti_core.tracer import NoOpTracer
@@ -8,8 +8,8 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
 
 
-class Clients:
-    """For one question or several, of one turn."""
+class CheckedClients:
+    """Graphiti's clients for one or more calls of one turn, with a check for swallowed errors."""
 
     def __init__(self, model: ChatModel, embedder: GraphitiEmbedder, driver: MirrorDriver) -> None:
         self.model = GraphitiModel(model)
@@ -23,6 +23,6 @@ class Clients:
         )
 
     def check(self) -> None:
-        """Raise what Graphiti may have swallowed: a read that leaked, a call that failed."""
+        """Raise errors that Graphiti may have swallowed: a leaked read, a failed request."""
         self._driver.check()
         self.model.check()

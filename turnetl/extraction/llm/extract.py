@@ -1,6 +1,6 @@
-"""One part of a turn before a model: what it names, and what it says of that.
+"""Extracts entities and facts from one part of a turn.
 
-Nothing here hangs on the group, so that it may run ahead of the turns before.
+Nothing here depends on the group, so it may run ahead of earlier turns.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -12,14 +12,14 @@ from graphiti_core.edges import EntityEdge
 from turnetl import ids
 from turnetl.errors import TooLong
 from turnetl.extraction.llm import reflexion
-from turnetl.extraction.llm.calls import Asking, Edges, Found, Passage
+from turnetl.extraction.llm.calls import ExtractedEdges, ExtractionInput, GraphitiCalls, Result
 from turnetl.extraction.llm.postprocess import (
-    hung,
-    later_wins,
-    not_named,
-    sifted,
-    united,
-    worth_a_name,
+    apply_stoplist,
+    keep_meaningful,
+    merge_edges,
+    merge_nodes,
+    not_extracted,
+    reattach,
 )
 from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.prompt_config import PromptConfig
@@ -28,139 +28,160 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder
 from turnetl.model import Entity, Fact, TurnId, Usage
 
-Halve = Callable[[str], Sequence[str]]
-"""Cuts a text in two where a reader would pause; returns one piece if it cannot be cut."""
+SplitText = Callable[[str], Sequence[str]]
+"""Splits a text in two at a natural break; returns one piece if that is not possible."""
 
-_SHORTEST = 400
-"""Characters: what is this short and does not fit, does not fit in halves either."""
+_MIN_SPLIT_LENGTH = 400
+"""Characters: a shorter text that does not fit does not fit after a split either."""
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """The things that a part names."""
+class PartEntities:
+    """The entities of a part."""
 
     entities: tuple[Entity, ...]
     discarded: Mapping[str, str]
-    """Why, by the key that the thing would have."""
+    """Reason by the key that the entity would have."""
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a part says of them."""
+class PartFacts:
+    """The facts of a part."""
 
     facts: tuple[Fact, ...]
     endpoints: tuple[Entity, ...]
-    """Named by facts only."""
+    """Entities that only facts name."""
     discarded: Mapping[str, str]
-    """Ends of facts, as `Named.left_out`."""
-    gone: int
-    """Facts that had nothing left to hang on."""
+    """Discarded endpoints, as in `PartEntities`."""
+    discarded_facts: int
+    """Number of facts discarded because one of their entities was."""
     usage: Usage
 
 
-class Reader:
-    """Reads passages."""
+class PartExtractor:
+    """Extracts the parts of turns."""
 
     def __init__(
-        self, model: ChatModel, embedder: GraphitiEmbedder, ontology: Ontology, halve: Halve | None
+        self,
+        model: ChatModel,
+        embedder: GraphitiEmbedder,
+        ontology: Ontology,
+        split_text: SplitText | None,
     ) -> None:
-        """Make a reader of any number of passages, side by side.
+        """Make an extractor for any number of parts, also concurrently.
 
         Args:
-            model: asked.
-            embedder: handed to Graphiti, which does not use it here.
-            ontology: kinds of things and facts to look for.
-            halve: for passages that do not fit; without it they are set aside.
+            model: receives the requests.
+            embedder: passed to Graphiti, which does not use it here.
+            ontology: entity types and relations to extract.
+            split_text: splits parts that do not fit; None quarantines their turns.
         """
         self._model = model
         self._embedder = embedder
         self._ontology = ontology
-        self._halve = halve
+        self._split_text = split_text
 
-    async def names(self, passage: Passage, steer: PromptConfig) -> Named:
-        """Return the things that it names, each once; those of a later pass are added.
+    async def extract_entities(self, source: ExtractionInput, config: PromptConfig) -> PartEntities:
+        """Return the entities of the part, each once, including those of reflexion passes.
 
         Raises:
-            BadTurn: it cannot be read. Its usage is what that cost.
+            BadTurn: the part cannot be extracted; carries the usage up to the error.
         """
-        asking = Asking(self._model, self._embedder, self._ontology)
-        nodes = await self._in_halves(passage, partial(asking.entities, told=steer.instructions))
+        calls = GraphitiCalls(self._model, self._embedder, self._ontology)
+        extract = partial(calls.entities, instructions=config.instructions)
+        nodes = await self._split_if_needed(source, extract)
         hinted: set[str] = set()
-        for _ in range(steer.reflexion):
-            found = await self._in_halves(passage, partial(asking.missed_entities, nodes=nodes))
-            missed = worth_a_name(found) if steer.instructions is not None else found
+        for _ in range(config.reflexion):
+            look = partial(calls.missed_entities, nodes=nodes)
+            missed = await self._split_if_needed(source, look)
+            if config.instructions is not None:
+                missed = keep_meaningful(missed)
             if not (new := _not_hinted(missed, hinted)):
                 break
-            hints = steer.join(reflexion.hint_of_entities(new))
-            more = await self._in_halves(passage, partial(asking.entities, told=hints))
-            nodes = united(nodes, more)
-        kept, left_out = sifted(united([], nodes), all_of_them=steer.instructions is None)
-        return Named(tuple(map(convert.from_node, kept)), left_out, asking.usage)
+            hints = config.with_hints(reflexion.entity_hints(new))
+            more = await self._split_if_needed(source, partial(calls.entities, instructions=hints))
+            nodes = merge_nodes(nodes, more)
+        kept, discarded = apply_stoplist(
+            merge_nodes([], nodes), is_enabled=config.instructions is not None
+        )
+        return PartEntities(tuple(map(convert.from_node, kept)), discarded, calls.usage)
 
-    async def says(self, passage: Passage, named: Sequence[Entity], steer: PromptConfig) -> Said:
-        """Return what it says of the things it names, each fact once.
+    async def extract_facts(
+        self, source: ExtractionInput, entities: Sequence[Entity], config: PromptConfig
+    ) -> PartFacts:
+        """Return the facts of the part about its entities, each once.
 
         Raises:
-            BadTurn: it cannot be read. Its usage is what that cost.
+            BadTurn: the part cannot be extracted; carries the usage up to the error.
         """
-        asking = Asking(self._model, self._embedder, self._ontology)
-        edges, made = await self._facts(asking, passage, named, steer.instructions)
+        calls = GraphitiCalls(self._model, self._embedder, self._ontology)
+        edges, endpoints = await self._facts(calls, source, entities, config.instructions)
         hinted: set[str] = set()
-        for _ in range(steer.reflexion):
-            look = partial(asking.missed_facts, named=named, edges=edges)
-            if not (new := _not_hinted(await self._in_halves(passage, look), hinted)):
+        for _ in range(config.reflexion):
+            look = partial(calls.missed_facts, entities=entities, edges=edges)
+            if not (new := _not_hinted(await self._split_if_needed(source, look), hinted)):
                 break
-            hints = steer.join(reflexion.hint_of_facts(new))
-            later, more = await self._facts(asking, passage, named, hints)
-            edges, made = later_wins(edges, later), united(made, more)
-        ends, left_out = sifted(not_named(made, named), all_of_them=steer.instructions is None)
-        kept = hung(edges, [*map(convert.to_node, named), *ends])
-        facts = {fact.uuid: fact for fact in (_keyed(passage, edge) for edge in kept)}
-        return Said(
+            hints = config.with_hints(reflexion.fact_hints(new))
+            later, more = await self._facts(calls, source, entities, hints)
+            edges, endpoints = merge_edges(edges, later), merge_nodes(endpoints, more)
+        ends, discarded = apply_stoplist(
+            not_extracted(endpoints, entities), is_enabled=config.instructions is not None
+        )
+        kept = reattach(edges, [*map(convert.to_node, entities), *ends])
+        facts = {fact.uuid: fact for fact in (_keyed(source, edge) for edge in kept)}
+        return PartFacts(
             facts=tuple(facts.values()),
             endpoints=tuple(map(convert.from_node, ends)),
-            discarded=left_out,
-            gone=len(edges) - len(kept),
-            usage=asking.usage,
+            discarded=discarded,
+            discarded_facts=len(edges) - len(kept),
+            usage=calls.usage,
         )
 
     async def _facts(
-        self, asking: "Asking", passage: Passage, named: Sequence[Entity], told: str | None
-    ) -> Edges:
-        async def ask(piece: Passage) -> list[Edges]:
-            return [await asking.facts(piece, [convert.to_node(one) for one in named], told)]
+        self,
+        calls: GraphitiCalls,
+        source: ExtractionInput,
+        entities: Sequence[Entity],
+        instructions: str | None,
+    ) -> ExtractedEdges:
+        async def extract(piece: ExtractionInput) -> list[ExtractedEdges]:
+            nodes = [convert.to_node(entity) for entity in entities]
+            return [await calls.facts(piece, nodes, instructions)]
 
-        found = await self._in_halves(passage, ask)
-        edges = [edge for facts, _ in found for edge in facts]
-        return edges, united([], (node for _, made in found for node in made))
+        results = await self._split_if_needed(source, extract)
+        edges = [edge for piece_edges, _ in results for edge in piece_edges]
+        return edges, merge_nodes([], (node for _, endpoints in results for node in endpoints))
 
-    async def _in_halves(
-        self, passage: Passage, ask: Callable[[Passage], Awaitable[list[Found]]]
-    ) -> list[Found]:
-        """Ask about the passage; if it does not fit, about its halves, one after the other."""
+    async def _split_if_needed(
+        self,
+        source: ExtractionInput,
+        call: Callable[[ExtractionInput], Awaitable[list[Result]]],
+    ) -> list[Result]:
+        """Call with the whole input; if it is too long, with its halves, one after the other."""
         try:
-            return await ask(passage)
+            return await call(source)
         except TooLong:
-            text = passage.told.content
-            pieces = self._halve(text) if self._halve and len(text) > _SHORTEST else ()
-            if len(pieces) < 2 or max(map(len, pieces)) >= len(text):  # noqa: PLR2004 - halves
+            text = source.episode.content
+            is_long = len(text) > _MIN_SPLIT_LENGTH
+            pieces = self._split_text(text) if self._split_text and is_long else ()
+            if len(pieces) < 2 or max(map(len, pieces)) >= len(text):  # noqa: PLR2004 - two halves
                 raise
-        found = []
-        for place, piece in enumerate(pieces):
-            found += await self._in_halves(passage.of(piece, pieces[:place]), ask)
-        return found
+        results = []
+        for index, piece in enumerate(pieces):
+            results += await self._split_if_needed(source.piece(piece, pieces[:index]), call)
+        return results
 
 
 def _not_hinted(missed: Iterable[str], hinted: set[str]) -> list[str]:
-    """Return what is new, and take it down: the same hint gives the same reading."""
-    new = [one for one in dict.fromkeys(missed) if one not in hinted]
+    """Return the new hints and add them to `hinted`: a repeated hint repeats the same request."""
+    new = [hint for hint in dict.fromkeys(missed) if hint not in hinted]
     hinted.update(new)
     return new
 
 
-def _keyed(passage: Passage, edge: EntityEdge) -> Fact:
-    # Of the part: that a turn says a thing twice is found out when it is resolved.
+def _keyed(source: ExtractionInput, edge: EntityEdge) -> Fact:
+    # The key is of the part; resolution finds a fact that two parts of a turn state.
     ends = edge.source_node_uuid, edge.name, edge.target_node_uuid
-    edge.uuid = ids.fact_id(TurnId(passage.key), *ends, edge.fact)
+    edge.uuid = ids.fact_id(TurnId(source.key), *ends, edge.fact)
     return convert.from_edge(edge)

@@ -1,11 +1,14 @@
-"""The extractor that asks a language model, through Graphiti's building blocks.
+"""The extractor that sends turns to a language model, through Graphiti's building blocks.
 
-It takes the steps of Graphiti's `add_episode`, in its order, with these differences: what depends
-on the turn alone runs ahead (`extract`), and its facts are still asked for while its things are
-matched; every read is answered from the group in memory (`resolve`); a fact that the model gives no
-date is dated from its turn, which saves a call; names that nobody would look for are left out, if
-there are instructions. Keys are digests of the turn and of what it names, so that a turn done again
-gives the same.
+It takes the steps of Graphiti's `add_episode` in their order, with these differences:
+
+- What depends on the turn alone runs ahead (`extract`); the requests for facts may still run while
+  the entities are resolved.
+- Every read is served from the group in memory (`resolve`).
+- A fact without a date is dated from its turn, which saves a request.
+- If there are instructions, the stoplist discards meaningless names.
+- Keys are digests of the turn and of the names it contains, so that a repeated turn gives the same
+  result.
 """
 
 from asyncio import Task
@@ -19,11 +22,11 @@ from weakref import WeakKeyDictionary
 
 from turnetl import ids
 from turnetl.extraction.llm import graphiti_patch, mapping, prompt_context
-from turnetl.extraction.llm.background import Background
-from turnetl.extraction.llm.calls import Passage
-from turnetl.extraction.llm.clients import Clients
-from turnetl.extraction.llm.extract import Halve, Named, Reader, Said
-from turnetl.extraction.llm.resolve import Gate, Matching
+from turnetl.extraction.llm.background import BackgroundTasks
+from turnetl.extraction.llm.calls import ExtractionInput
+from turnetl.extraction.llm.clients import CheckedClients
+from turnetl.extraction.llm.extract import PartEntities, PartExtractor, PartFacts, SplitText
+from turnetl.extraction.llm.resolve import PartResolver, SummaryGate
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
@@ -37,149 +40,157 @@ from turnetl.llm.graphiti import GraphitiEmbedder
 from turnetl.model import Episode, GroupId, Usage, Vector
 
 _VERSION = "5"
-"""Of what is made of answers, in the modules of this folder and in `junk`."""
-_GONE = "facts"
-"""What facts are counted under that had nothing left to hang on."""
+"""Version of the rules in this package and in `stoplist` that process responses."""
+_DISCARDED_FACTS = "facts"
+"""The reason under which facts are counted whose entities were discarded."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What a part of a turn says. Nothing in it hangs on the group."""
+class ExtractedPart:
+    """The extracted content of one part of a turn. Does not depend on the group."""
 
-    passage: Passage
-    named: Named
+    source: ExtractionInput
+    entities: PartEntities
     vectors: Mapping[str, Vector]
-    """Of the names."""
-    said: Task[tuple[Said, Mapping[str, Vector]]]
-    """What it says of them, and the vectors of that: under way, or there."""
+    """Embeddings of the entity names."""
+    facts: Task[tuple[PartFacts, Mapping[str, Vector]]]
+    """The facts about the entities with their embeddings; the task may still be running."""
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
-    """What a turn says."""
+class ExtractedTurn:
+    """The extracted content of a turn."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ExtractedPart, ...]
 
 
 class LlmExtractor:
-    """Asks a model for the entities and facts of a turn, and what they are in the group."""
+    """Extracts entities and facts with a language model and resolves them in the group."""
 
     def __init__(
         self,
         model: ChatModel,
         embedder: Embedder,
         *,
-        steering: PromptConfigs,
+        prompts: PromptConfigs,
         ontology: Ontology = CODING,
-        gate: Gate | None = None,
-        halve: Halve | None = None,
+        summary_gate: SummaryGate | None = None,
+        split_text: SplitText | None = None,
         parameters: str = "",
     ) -> None:
         """Make an extractor for any number of groups.
 
         Args:
-            model: asked, for all turns.
-            embedder: the one whose vectors the groups hold.
-            steering: which instructions stand in the prompts that extract, by group and kind.
-            ontology: kinds of things and facts to look for.
-            gate: asked before an entity is summarised; None summarises as Graphiti does.
-            halve: cuts a part that is too long for the model; None sets its turn aside.
-            parameters: what the model is told in every call, beside the question.
+            model: receives the requests of all turns.
+            embedder: the one whose vectors the groups contain.
+            prompts: instructions of the extraction prompts, by group and kind of turn.
+            ontology: entity types and relations to extract.
+            summary_gate: decides whether an entity is summarised; None summarises as Graphiti
+                does.
+            split_text: splits a part that is too long for the model; None quarantines its turn.
+            parameters: the model parameters of every request that are not part of the request.
         """
         self._model = model
         self._embedder = embedder
-        self._steering = steering
+        self._prompts = prompts
         self._ontology = ontology
-        self._gate = gate
+        self._summary_gate = summary_gate
         self._parameters = parameters
-        graphiti_patch.remember()
-        self._reader = Reader(model, GraphitiEmbedder(embedder), ontology, halve)
-        self._background = Background()
+        graphiti_patch.cache_signatures()
+        self._part_extractor = PartExtractor(
+            model, GraphitiEmbedder(embedder), ontology, split_text
+        )
+        self._background = BackgroundTasks()
         self._candidates: WeakKeyDictionary[MirrorGroup, CandidateIndex] = WeakKeyDictionary()
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
         return ids.digest(
             "llm",
             _VERSION,
-            _graphiti(),
+            _graphiti_version(),
             self._model.name,
             self._parameters,
-            self._steering.of(group, kind).digest,
+            self._prompts.for_turn(group, kind).digest,
             self._ontology.digest,
         )
 
     async def close(self) -> None:
-        """Break off what is under way, and let go of the model's connections. Safe to repeat."""
-        await self._background.clear()
+        """Cancel background tasks and close the model's connections. Safe to repeat."""
+        await self._background.cancel()
         await self._model.close()
 
-    async def extract(self, episode: Episode, context: Sequence[Episode]) -> Extracted:
-        """Return what the turn names; what it says of that may still be under way."""
-        steer = self._steering.of(episode.turn.group_id, episode.kind)
-        passages = _passages(episode, context, whole=steer.instructions is None)
-        return Extracted(tuple([await self._begun(passage, steer) for passage in passages]))
+    async def extract(self, episode: Episode, context: Sequence[Episode]) -> ExtractedTurn:
+        """Return the entities of the turn; the requests for its facts may still be running."""
+        config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
+        inputs = _inputs(episode, context, full_context=config.instructions is None)
+        return ExtractedTurn(tuple([await self._extract_part(one, config) for one in inputs]))
 
     async def resolve(
         self,
-        episode: Episode,  # noqa: ARG002 - its passages are in what was extracted
-        extracted: Extracted,
+        episode: Episode,  # noqa: ARG002 - the extracted parts contain its text
+        extracted: ExtractedTurn,
         group: MirrorGroup,
         *,
         now: datetime,
     ) -> Resolved:
         embedder = GraphitiEmbedder(self._embedder)
-        draft = Overlay(group)
-        candidates = OverlayCandidates(draft, self._of(group))
-        mentions, told = [], []
+        overlay = Overlay(group)
+        candidates = OverlayCandidates(overlay, self._candidates_of(group))
+        mentions, contents = [], []
         usage = Usage()
         for part in extracted.parts:
-            driver = MirrorDriver.for_group(draft, candidates, embedder.remember)
-            clients = partial(Clients, self._model, embedder, driver)
-            matching = Matching(clients, self._ontology, self._gate, part.passage)
+            driver = MirrorDriver.for_group(overlay, candidates, embedder.remember)
+            clients = partial(CheckedClients, self._model, embedder, driver)
+            resolver = PartResolver(clients, self._ontology, self._summary_gate, part.source)
             _remember(embedder, part.vectors)
-            nodes, keys = await matching.things(part.named.entities)
-            said, vectors = await part.said
+            nodes, keys = await resolver.resolve_entities(part.entities.entities)
+            facts, vectors = await part.facts
             _remember(embedder, vectors)
-            nodes, edges = await matching.facts(said, nodes, keys)
-            resolved = mapping.resolved(nodes, edges, draft, known=embedder.known, now=now)
-            await _take(draft, resolved, embedder)
+            nodes, edges = await resolver.resolve_facts(facts, nodes, keys)
+            resolved = mapping.resolved(nodes, edges, overlay, known=embedder.known, now=now)
+            await _apply(overlay, resolved, embedder)
             mentions.append(resolved.mentions)
-            told.append((part.named, said))
-            usage += part.named.usage + said.usage + matching.usage
-        return replace(mapping.of_draft(draft, mentions), usage=usage, discarded=_left_out(told))
+            contents.append((part.entities, facts))
+            usage += part.entities.usage + facts.usage + resolver.usage
+        return replace(
+            mapping.from_overlay(overlay, mentions), usage=usage, discarded=_discarded(contents)
+        )
 
-    async def _begun(self, passage: Passage, steer: PromptConfig) -> Part:
-        named = await self._reader.names(passage, steer)
-        said = self._background.begin(self._said(passage, named, steer))
-        vectors = await self._vectors(one.name for one in named.entities)
-        return Part(passage, named, vectors, said)
+    async def _extract_part(self, source: ExtractionInput, config: PromptConfig) -> ExtractedPart:
+        entities = await self._part_extractor.extract_entities(source, config)
+        facts = self._background.start(self._extract_facts(source, entities, config))
+        vectors = await self._vectors(entity.name for entity in entities.entities)
+        return ExtractedPart(source, entities, vectors, facts)
 
-    async def _said(
-        self, passage: Passage, named: Named, steer: PromptConfig
-    ) -> tuple[Said, Mapping[str, Vector]]:
-        said = await self._reader.says(passage, named.entities, steer)
-        texts = [*(one.name for one in said.endpoints), *(one.text for one in said.facts)]
-        return said, await self._vectors(texts)
+    async def _extract_facts(
+        self, source: ExtractionInput, entities: PartEntities, config: PromptConfig
+    ) -> tuple[PartFacts, Mapping[str, Vector]]:
+        facts = await self._part_extractor.extract_facts(source, entities.entities, config)
+        texts = [*(end.name for end in facts.endpoints), *(fact.text for fact in facts.facts)]
+        return facts, await self._vectors(texts)
 
     async def _vectors(self, texts: Iterable[str]) -> Mapping[str, Vector]:
-        once = list(dict.fromkeys(texts))
-        return dict(zip(once, await self._embedder.embed(once) if once else (), strict=True))
+        unique = list(dict.fromkeys(texts))
+        vectors = await self._embedder.embed(unique) if unique else ()
+        return dict(zip(unique, vectors, strict=True))
 
-    def _of(self, group: MirrorGroup) -> CandidateIndex:
+    def _candidates_of(self, group: MirrorGroup) -> CandidateIndex:
         if group not in self._candidates:
             self._candidates[group] = CandidateIndex(group)
         return self._candidates[group]
 
 
 @cache
-def _graphiti() -> str:
+def _graphiti_version() -> str:
     return version("graphiti-core")
 
 
-def _passages(episode: Episode, context: Sequence[Episode], *, whole: bool) -> Iterator[Passage]:
-    for number, told in enumerate(prompt_context.told(episode)):
-        before = prompt_context.before(episode, number, context, whole=whole)
-        yield Passage(told, before, ids.part_id(episode.turn_id, number))
+def _inputs(
+    episode: Episode, context: Sequence[Episode], *, full_context: bool
+) -> Iterator[ExtractionInput]:
+    for number, node in enumerate(prompt_context.part_nodes(episode)):
+        previous = prompt_context.previous(episode, number, context, full=full_context)
+        yield ExtractionInput(node, previous, ids.part_id(episode.turn_id, number))
 
 
 def _remember(embedder: GraphitiEmbedder, vectors: Mapping[str, Vector]) -> None:
@@ -187,26 +198,29 @@ def _remember(embedder: GraphitiEmbedder, vectors: Mapping[str, Vector]) -> None
         embedder.remember(text, vector)
 
 
-def _left_out(told: Iterable[tuple[Named, Said]]) -> Mapping[str, int]:
-    """Return how many names were left out, each once, and how many facts, by reason."""
+def _discarded(contents: Iterable[tuple[PartEntities, PartFacts]]) -> Mapping[str, int]:
+    """Return the number of discarded names, each counted once, and of facts, by reason."""
     reasons: dict[str, str] = {}
-    gone = 0
-    for named, said in told:
-        reasons |= {**named.discarded, **said.discarded}
-        gone += said.gone
-    return {**Counter(reasons.values()), **({_GONE: gone} if gone else {})}
+    fact_count = 0
+    for entities, facts in contents:
+        reasons |= {**entities.discarded, **facts.discarded}
+        fact_count += facts.discarded_facts
+    return {**Counter(reasons.values()), **({_DISCARDED_FACTS: fact_count} if fact_count else {})}
 
 
-async def _take(draft: Overlay, said: Resolved, embedder: GraphitiEmbedder) -> None:
-    """Take in what a part says; what was not embedded on the way is embedded now."""
-    names = [one.name for one in said.entities if one.embedding is None]
-    texts = [one.text for one in said.facts if one.embedding is None]
+async def _apply(overlay: Overlay, resolved: Resolved, embedder: GraphitiEmbedder) -> None:
+    """Apply the result of a part to the overlay; embed the texts that have no vector yet."""
+    names = [entity.name for entity in resolved.entities if entity.embedding is None]
+    texts = [fact.text for fact in resolved.facts if fact.embedding is None]
     if names or texts:
         await embedder.create_batch([*names, *texts])
-    draft.add(
+    overlay.add(
         (
             replace(one, embedding=one.embedding or embedder.known(one.name))
-            for one in said.entities
+            for one in resolved.entities
         ),
-        (replace(one, embedding=one.embedding or embedder.known(one.text)) for one in said.facts),
+        (
+            replace(one, embedding=one.embedding or embedder.known(one.text))
+            for one in resolved.facts
+        ),
     )

@@ -1,4 +1,4 @@
-"""From Graphiti's nodes and edges, as its building blocks leave them, to what a turn changes."""
+"""Maps the nodes and edges that Graphiti's building blocks return to the changes of a turn."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -14,9 +14,9 @@ from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.overlay import Overlay
 from turnetl.model import Entity, Fact, Vector
 
-Known = Callable[[str], Vector | None]
-"""The vector of a text, if it was embedded already."""
-Thing = TypeVar("Thing", Entity, Fact)
+KnownVector = Callable[[str], Vector | None]
+"""Returns the vector of a text if it was embedded already."""
+Item = TypeVar("Item", Entity, Fact)
 
 
 def resolved(
@@ -24,78 +24,83 @@ def resolved(
     edges: Sequence[EntityEdge],
     group: GroupView,
     *,
-    known: Known,
+    known: KnownVector,
     now: datetime,
 ) -> Resolved:
-    """Return what is new and what differs from the group; times of writing are `now`.
+    """Return what is new and what differs from the group; created_at and expired_at are `now`.
 
-    The same thing may come in several copies, each changed by another step: they are laid over one
-    another, later ones on top, so that no label and no turn is lost.
+    There may be several copies of one node or edge, each changed by another step. They are merged,
+    later ones over earlier ones, so that no label and no turn is lost.
     """
-    entities = _entities(map(convert.from_node, nodes))
-    facts = _facts(map(convert.from_edge, edges))
+    entities = _merge_entities(map(convert.from_node, nodes))
+    facts = _merge_facts(map(convert.from_edge, edges))
     return Resolved(
-        entities=_new_first(
+        entities=_changed(
             [_entity(entity, group.entity(entity.uuid), known, now) for entity in entities],
             group.entity,
         ),
-        facts=_new_first(
+        facts=_changed(
             [_fact(fact, group.fact(fact.uuid), known, now) for fact in facts], group.fact
         ),
         mentions=tuple(sorted({node.uuid for node in nodes})),
     )
 
 
-def of_draft(draft: Overlay, mentions: Sequence[Sequence[str]]) -> Resolved:
-    """Return what the parts of a turn do together; `mentions` are what each of them speaks of."""
-    said_in: dict[str, tuple[int, ...]] = {}
+def from_overlay(overlay: Overlay, mentions: Sequence[Sequence[str]]) -> Resolved:
+    """Return the changes of all parts of a turn.
+
+    Args:
+        overlay: the group with the changes of the parts.
+        mentions: by part, the uuids of the entities that it mentions.
+    """
+    mentioned_in: dict[str, tuple[int, ...]] = {}
     for number, uuids in enumerate(mentions):
-        said_in |= {uuid: (*said_in.get(uuid, ()), number) for uuid in uuids}
+        mentioned_in |= {uuid: (*mentioned_in.get(uuid, ()), number) for uuid in uuids}
     return Resolved(
-        entities=(*_by_key(draft.new.entities), *_by_key(draft.changed_entities)),
-        facts=(*_by_key(draft.new.facts), *_by_key(draft.changed_facts)),
-        mentions=tuple(sorted(said_in)),
-        mentioned_in=said_in,
+        entities=(*_by_uuid(overlay.new.entities), *_by_uuid(overlay.changed_entities)),
+        facts=(*_by_uuid(overlay.new.facts), *_by_uuid(overlay.changed_facts)),
+        mentions=tuple(sorted(mentioned_in)),
+        mentioned_in=mentioned_in,
     )
 
 
 def not_among(nodes: Iterable[EntityNode], others: Iterable[EntityNode]) -> list[EntityNode]:
-    """Return the nodes whose keys are not among the others', each once."""
-    kept = {node.uuid: node for node in others}
-    return [node for node in nodes if kept.setdefault(node.uuid, node) is node]
+    """Return the nodes whose uuids are not among the others', each once."""
+    seen = {node.uuid: node for node in others}
+    return [node for node in nodes if seen.setdefault(node.uuid, node) is node]
 
 
-def _entities(copies: Iterable[Entity]) -> list[Entity]:
+def _merge_entities(copies: Iterable[Entity]) -> list[Entity]:
     merged: dict[str, Entity] = {}
     for copy in copies:
-        below = merged.get(copy.uuid, copy)
-        labels = tuple(sorted({*below.labels, *copy.labels}))
+        earlier = merged.get(copy.uuid, copy)
+        labels = tuple(sorted({*earlier.labels, *copy.labels}))
         merged[copy.uuid] = replace(copy, labels=labels)
     return list(merged.values())
 
 
-def _facts(copies: Iterable[Fact]) -> list[Fact]:
+def _merge_facts(copies: Iterable[Fact]) -> list[Fact]:
     merged: dict[str, Fact] = {}
     for copy in copies:
-        below = merged.get(copy.uuid, copy)
-        turns = tuple(dict.fromkeys((*below.turns, *copy.turns)))
+        earlier = merged.get(copy.uuid, copy)
+        turns = tuple(dict.fromkeys((*earlier.turns, *copy.turns)))
         merged[copy.uuid] = replace(
             copy,
             turns=turns,
-            invalid_at=copy.invalid_at or below.invalid_at,
-            expired_at=copy.expired_at or below.expired_at,
+            invalid_at=copy.invalid_at or earlier.invalid_at,
+            expired_at=copy.expired_at or earlier.expired_at,
         )
     return list(merged.values())
 
 
-def _entity(entity: Entity, before: Entity | None, known: Known, now: datetime) -> Entity:
+def _entity(entity: Entity, before: Entity | None, known: KnownVector, now: datetime) -> Entity:
     if before is None:
         return replace(entity, created_at=now, embedding=known(entity.name))
     return replace(entity, created_at=before.created_at, embedding=before.embedding)
 
 
-def _fact(fact: Fact, before: Fact | None, known: Known, now: datetime) -> Fact:
-    """Graphiti reads its own clock where it retires a fact."""
+def _fact(fact: Fact, before: Fact | None, known: KnownVector, now: datetime) -> Fact:
+    """Return the fact with the run's times: Graphiti uses its own clock to invalidate one."""
     if before is None:
         expired = now if fact.expired_at is not None else None
         return replace(fact, created_at=now, expired_at=expired, embedding=known(fact.text))
@@ -103,11 +108,14 @@ def _fact(fact: Fact, before: Fact | None, known: Known, now: datetime) -> Fact:
     return replace(fact, expired_at=expired, embedding=before.embedding)
 
 
-def _by_key(things: Iterable[Thing]) -> list[Thing]:
-    return sorted(things, key=lambda thing: thing.uuid)
+def _by_uuid(items: Iterable[Item]) -> list[Item]:
+    return sorted(items, key=lambda item: item.uuid)
 
 
-def _new_first(things: Iterable[Thing], before: Callable[[str], Thing | None]) -> tuple[Thing, ...]:
-    """Drop what did not change. By uuid: so a turn's things stand when a graph is loaded again."""
-    different = [thing for thing in things if thing != before(thing.uuid)]
-    return tuple(sorted(different, key=lambda thing: (before(thing.uuid) is not None, thing.uuid)))
+def _changed(items: Iterable[Item], before: Callable[[str], Item | None]) -> tuple[Item, ...]:
+    """Return new and changed items, new ones first, then by uuid.
+
+    The order is that in which a graph returns the items of a turn when it is loaded again.
+    """
+    changed = [item for item in items if item != before(item.uuid)]
+    return tuple(sorted(changed, key=lambda item: (before(item.uuid) is not None, item.uuid)))

@@ -1,4 +1,4 @@
-"""Of what a model names and says: each once, and nothing that nobody would look for."""
+"""Postprocesses extracted nodes and edges: merges reflexion passes and applies the stoplist."""
 
 import re
 from collections import Counter
@@ -11,9 +11,9 @@ from turnetl.extraction import stoplist
 from turnetl.model import Entity
 
 
-def united(before: Iterable[EntityNode], later: Iterable[EntityNode]) -> list[EntityNode]:
-    """Return the things of both, each once: as it was named last, unless that says no kind."""
-    nodes = {node.uuid: node for node in before}
+def merge_nodes(earlier: Iterable[EntityNode], later: Iterable[EntityNode]) -> list[EntityNode]:
+    """Return the nodes of both, each once: the later version, unless it lost its label."""
+    nodes = {node.uuid: node for node in earlier}
     for node in later:
         known = nodes.get(node.uuid)
         if known is None or len(node.labels) >= len(known.labels):
@@ -21,76 +21,85 @@ def united(before: Iterable[EntityNode], later: Iterable[EntityNode]) -> list[En
     return list(nodes.values())
 
 
-def later_wins(before: list[EntityEdge], later: list[EntityEdge]) -> list[EntityEdge]:
-    """Return the facts of both; of a kind between two things only those that were said last.
+def merge_edges(earlier: list[EntityEdge], later: list[EntityEdge]) -> list[EntityEdge]:
+    """Return the edges of both; for the same entities and relation only the later ones.
 
-    The model says most of what it said before again, seldom in the same words. If it says less of a
-    kind than before, it left some of it out: then both stay.
+    The model repeats most facts, seldom in the same words. If it states fewer facts of a relation
+    than before, it omitted some: then both are kept.
     """
-    earlier, said = Counter(map(_kind, before)), Counter(map(_kind, later))
-    left = [edge for edge in before if said[_kind(edge)] < earlier[_kind(edge)]]
-    return [*left, *later]
+    earlier_counts = Counter(map(_relation_key, earlier))
+    later_counts = Counter(map(_relation_key, later))
+    kept = [
+        edge
+        for edge in earlier
+        if later_counts[_relation_key(edge)] < earlier_counts[_relation_key(edge)]
+    ]
+    return [*kept, *later]
 
 
-def _kind(edge: EntityEdge) -> tuple[str, str, str]:
+def _relation_key(edge: EntityEdge) -> tuple[str, str, str]:
     return edge.source_node_uuid, edge.name, edge.target_node_uuid
 
 
-def sifted(
-    nodes: Sequence[EntityNode], *, all_of_them: bool
+def apply_stoplist(
+    nodes: Sequence[EntityNode], *, is_enabled: bool
 ) -> tuple[list[EntityNode], Mapping[str, str]]:
-    """Return the things that somebody may look for, and why the others are none, by key.
+    """Return the kept nodes, and by uuid the reasons why the others are discarded.
 
-    Without instructions all of them: then the graph is Graphiti's own.
+    Disabled if there are no instructions: then the graph is the same as Graphiti's.
     """
-    if all_of_them:
+    if not is_enabled:
         return list(nodes), {}
     reasons = stoplist.reasons([node.name for node in nodes])
-    told = [(node, reason) for node, reason in zip(nodes, reasons, strict=True)]
-    kept = [node for node, reason in told if reason is None]
-    return kept, {node.uuid: reason for node, reason in told if reason is not None}
+    pairs = list(zip(nodes, reasons, strict=True))
+    kept = [node for node, reason in pairs if reason is None]
+    return kept, {node.uuid: reason for node, reason in pairs if reason is not None}
 
 
-def not_named(made: Iterable[EntityNode], named: Iterable[Entity]) -> list[EntityNode]:
-    mine = {one.uuid for one in named}
-    return [node for node in made if node.uuid not in mine]
+def not_extracted(endpoints: Iterable[EntityNode], entities: Iterable[Entity]) -> list[EntityNode]:
+    """Return the endpoints that are not among the extracted entities."""
+    extracted = {entity.uuid for entity in entities}
+    return [node for node in endpoints if node.uuid not in extracted]
 
 
-def hung(edges: Iterable[EntityEdge], things: Iterable[EntityNode]) -> list[EntityEdge]:
-    """Return the facts about things that are there.
+def reattach(edges: Iterable[EntityEdge], nodes: Iterable[EntityNode]) -> list[EntityEdge]:
+    """Return the edges between kept nodes; an edge that lost one end is attached to another node.
 
-    One that has lost an end hangs on another thing that its sentence names, the longest name first:
-    "the user wants the cart to use sqlite" is about the cart. With no such thing it goes.
+    The other node is the one with the longest name that the edge's sentence contains: "the user
+    wants the cart to use sqlite" is about the cart. Without such a node the edge is discarded.
     """
-    names = {node.uuid: node.name.casefold() for node in things}
-    known = dict(sorted(names.items(), key=lambda one: (-len(one[1]), one[0])))
-    return [found for edge in edges if (found := _on_known(edge, known))]
+    names = {node.uuid: node.name.casefold() for node in nodes}
+    longest_first = dict(sorted(names.items(), key=lambda item: (-len(item[1]), item[0])))
+    return [kept for edge in edges if (kept := _with_known_ends(edge, longest_first))]
 
 
-def worth_a_name(names: list[str]) -> list[str]:
+def keep_meaningful(names: list[str]) -> list[str]:
+    """Return the names that the stoplist does not discard."""
     reasons = stoplist.reasons(names)
     return [name for name, reason in zip(names, reasons, strict=True) if reason is None]
 
 
-def _on_known(edge: EntityEdge, known: Mapping[str, str]) -> EntityEdge | None:
-    """Return the fact with two ends that are known, by the longest name first, if there are."""
+def _with_known_ends(edge: EntityEdge, names: Mapping[str, str]) -> EntityEdge | None:
+    """Return the edge with two known ends, or None. `names`: by uuid, longest first."""
     source, target = edge.source_node_uuid, edge.target_node_uuid
-    if source in known and target in known:
+    if source in names and target in names:
         return edge
-    other = source if source in known else target
-    if other not in known:
+    known_end = source if source in names else target
+    if known_end not in names:
         return None
-    fact = edge.fact.casefold()
-    named = (uuid for uuid, name in known.items() if uuid != other and _says(fact, name))
-    instead = next(named, None)
-    if instead is None:
+    sentence = edge.fact.casefold()
+    mentioned = (
+        uuid for uuid, name in names.items() if uuid != known_end and _contains(sentence, name)
+    )
+    replacement = next(mentioned, None)
+    if replacement is None:
         return None
-    lost = "target_node_uuid" if other == source else "source_node_uuid"
-    return edge.model_copy(update={lost: instead})
+    lost_end = "target_node_uuid" if known_end == source else "source_node_uuid"
+    return edge.model_copy(update={lost_end: replacement})
 
 
-def _says(fact: str, name: str) -> bool:
-    """Whether the name stands there by itself: `go` is not in "good"."""
-    # Among letters of a script without blanks a name stands by itself, too.
-    alone = rf"(?<!\w){re.escape(name)}(?!\w)"
-    return name in fact and re.search(alone, fact, re.ASCII) is not None
+def _contains(sentence: str, name: str) -> bool:
+    """Whether the sentence contains the name as a whole word: "good" does not contain `go`."""
+    # ASCII only: in a script without spaces, letters next to a name do not extend it.
+    whole_word = rf"(?<!\w){re.escape(name)}(?!\w)"
+    return name in sentence and re.search(whole_word, sentence, re.ASCII) is not None

@@ -1,4 +1,4 @@
-"""What a model is shown of turns: a part to read, and what was said before it."""
+"""The text of turns in extraction prompts: the part to extract and the context before it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,66 +7,68 @@ from graphiti_core.nodes import EpisodicNode
 from turnetl.graph.mirror import convert
 from turnetl.model import Episode
 
-_WHOLE = 2000, 4000
-"""Characters of what is too long to be shown whole: of its beginning, which is what the person
-asked, and of its end, which is gone on from."""
+_LONG = 2000, 4000
+"""Characters of the head, which has the prompt of the turn, and of the tail, which the next part
+continues, of a text that is too long to show in full."""
 _SHORT = 500, 1000
-"""The same of earlier turns that are shown for what "it" and "that file" mean, and no more: three
-prompts have them, and they were most of what a turn costs."""
-_LEFT_OUT = "\n\n[...]\n\n"
+"""The same for earlier turns, which only explain what "it" and "that file" refer to: three prompts
+contain them, and in full they were most of the cost of a turn."""
+_OMISSION = "\n\n[...]\n\n"
 
 
-def told(episode: Episode) -> Iterator[EpisodicNode]:
+def part_nodes(episode: Episode) -> Iterator[EpisodicNode]:
     """Yield the parts of a turn, in order."""
     for number, part in enumerate(episode.parts):
         yield convert.to_episodic_node(episode, part, number)
 
 
-def before(
-    episode: Episode, part: int, context: Sequence[Episode], *, whole: bool
+def previous(
+    episode: Episode, part: int, context: Sequence[Episode], *, full: bool
 ) -> list[EpisodicNode]:
-    """Return what is shown before a part: earlier turns, and of its own turn what comes before it.
+    """Return the context of a part: earlier turns, and the earlier parts of its own turn.
 
-    Of what is long its beginning and its end are shown, so that the cost of a long turn grows with
-    its length and no faster.
+    Long texts are reduced to head and tail, so that the cost of a long turn grows linearly with its
+    length.
 
     Args:
         episode: the turn.
-        part: which of its parts, from 0.
-        context: the turns before, oldest first.
-        whole: show earlier turns of one part whole, as Graphiti does.
+        part: the number of the part, from 0.
+        context: the earlier turns, oldest first.
+        full: show earlier turns of one part in full, as Graphiti does.
     """
-    turns = [convert.to_episodic_node(turn, _earlier(turn.parts, whole=whole)) for turn in context]
-    own = [convert.to_episodic_node(episode, ends(episode.parts[:part]))] if part else []
-    return turns + own
+    turns = [
+        convert.to_episodic_node(turn, _earlier_turn(turn.parts, full=full)) for turn in context
+    ]
+    earlier = episode.parts[:part]
+    return turns + ([convert.to_episodic_node(episode, head_and_tail(earlier))] if part else [])
 
 
-def ends(parts: Sequence[str], asked: int = _WHOLE[0], ended: int = _WHOLE[1]) -> str:
-    """Return the beginning of the first and the end of the last part; all of it if that is less."""
-    if len(parts) == 1 and len(parts[0]) <= asked + ended:
+def head_and_tail(parts: Sequence[str], head: int = _LONG[0], tail: int = _LONG[1]) -> str:
+    """Return the head of the first and the tail of the last part; one short part in full."""
+    if len(parts) == 1 and len(parts[0]) <= head + tail:
         return parts[0]
-    return f"{_beginning(parts[0], asked)}{_LEFT_OUT}{_end(parts[-1], ended)}"
+    return f"{_head(parts[0], head)}{_OMISSION}{_tail(parts[-1], tail)}"
 
 
-def briefly(node: EpisodicNode) -> EpisodicNode:
-    """Return a turn by its beginning and its end."""
-    return node.model_copy(update={"content": ends([node.content], *_SHORT)})
+def abridged(node: EpisodicNode) -> EpisodicNode:
+    """Return the node with its content reduced to a short head and tail."""
+    return node.model_copy(update={"content": head_and_tail([node.content], *_SHORT)})
 
 
-def _earlier(parts: Sequence[str], *, whole: bool) -> str:
-    if not whole:
-        return ends(parts, *_SHORT)
-    return parts[0] if len(parts) == 1 else ends(parts)
+def _earlier_turn(parts: Sequence[str], *, full: bool) -> str:
+    if not full:
+        return head_and_tail(parts, *_SHORT)
+    return parts[0] if len(parts) == 1 else head_and_tail(parts)
 
 
-def _beginning(text: str, most: int) -> str:
-    space = max(text.rfind(" ", 0, most), text.rfind("\n", 0, most))
-    return text if len(text) <= most else text[: space if space > most // 2 else most]
+def _head(text: str, limit: int) -> str:
+    space = max(text.rfind(" ", 0, limit), text.rfind("\n", 0, limit))
+    return text if len(text) <= limit else text[: space if space > limit // 2 else limit]
 
 
-def _end(text: str, most: int) -> str:
-    first = len(text) - most
-    if first <= 0:
+def _tail(text: str, limit: int) -> str:
+    start = len(text) - limit
+    if start <= 0:
         return text
-    space = text.find(" ", first, first + most // 2)
-    return text[space + 1 if space >= 0 else first :]
+    space = text.find(" ", start, start + limit // 2)
+    return text[space + 1 if space >= 0 else start :]

@@ -1,7 +1,8 @@
-"""Asking what was missed: today's Graphiti does not any more.
+"""Reflexion prompts: they ask the model what an extraction missed.
 
-The model is shown the part and what it named, and names what is missing. Its answer is no result:
-it becomes hints for another extraction, which stand beside the instructions.
+Graphiti no longer has them. The model is shown a part and the extracted entities or facts, and
+names what is missing. Its response is not a result: it becomes hints, which are added to the
+instructions of another extraction.
 """
 
 import json
@@ -14,14 +15,14 @@ from pydantic import BaseModel, Field
 
 from turnetl.llm.graphiti import GraphitiModel
 
-_MOST = 30
-"""Hints of a pass: a model that finds more has begun to invent."""
-_LONGEST = 300
+_MAX_HINTS = 30
+"""Hints of a pass: a model that returns more hallucinates."""
+_MAX_HINT_LENGTH = 300
 """Characters of a hint."""
 
 
 class MissedEntities(BaseModel):
-    """What else a part speaks of."""
+    """Response schema: names of missed entities."""
 
     missed_entities: list[str] = Field(
         description="Names of things that the text speaks of and the list lacks; empty if none."
@@ -29,7 +30,7 @@ class MissedEntities(BaseModel):
 
 
 class MissedFacts(BaseModel):
-    """What else a part says."""
+    """Response schema: missed facts."""
 
     missed_facts: list[str] = Field(
         description="Facts that the text states and the list lacks, a sentence each; empty if none."
@@ -38,16 +39,16 @@ class MissedFacts(BaseModel):
 
 async def entities(
     model: GraphitiModel,
-    told: EpisodicNode,
-    before: Sequence[EpisodicNode],
-    named: Sequence[EntityNode],
+    episode: EpisodicNode,
+    previous: Sequence[EpisodicNode],
+    nodes: Sequence[EntityNode],
 ) -> list[str]:
-    """Return names of what a part speaks of and was not named, each once."""
-    names = [node.name for node in named]
-    said = await model.generate_response(
-        _asked(
-            told,
-            before,
+    """Return the names of entities that the part mentions and the extraction missed, each once."""
+    names = [node.name for node in nodes]
+    response = await model.generate_response(
+        _messages(
+            episode,
+            previous,
             f"These things were found in it:\n\n{_lines(names)}\n\n"
             "Which things that matter does the text speak of that are not in the list? Name files, "
             "tools, commands, errors, decisions, packages and parts of the project, as the text "
@@ -55,26 +56,26 @@ async def entities(
             "texts speak of, and general words. Most often nothing is missing.",
         ),
         response_model=MissedEntities,
-        group_id=told.group_id,
+        group_id=episode.group_id,
         prompt_name="reflexion.entities",
     )
-    return _new(MissedEntities(**said).missed_entities, names)
+    return _new_hints(MissedEntities(**response).missed_entities, names)
 
 
 async def facts(
     model: GraphitiModel,
-    told: EpisodicNode,
-    before: Sequence[EpisodicNode],
-    named: Sequence[EntityNode],
-    said: Sequence[EntityEdge],
+    episode: EpisodicNode,
+    previous: Sequence[EpisodicNode],
+    nodes: Sequence[EntityNode],
+    edges: Sequence[EntityEdge],
 ) -> list[str]:
-    """Return facts that a part states and were not found, each once."""
-    known = [edge.fact for edge in said]
-    answer = await model.generate_response(
-        _asked(
-            told,
-            before,
-            f"These things were found in it:\n\n{_lines(node.name for node in named)}\n\n"
+    """Return facts that the part states and the extraction missed, each once."""
+    known = [edge.fact for edge in edges]
+    response = await model.generate_response(
+        _messages(
+            episode,
+            previous,
+            f"These things were found in it:\n\n{_lines(node.name for node in nodes)}\n\n"
             f"These facts about them were found in it:\n\n{_lines(known)}\n\n"
             "Which facts about two of these things does the text state that are not in the list? "
             "Say what was wanted, changed, tried, decided or found out, what failed and what "
@@ -82,22 +83,22 @@ async def facts(
             "state. Most often nothing is missing.",
         ),
         response_model=MissedFacts,
-        group_id=told.group_id,
+        group_id=episode.group_id,
         prompt_name="reflexion.facts",
     )
-    return _new(MissedFacts(**answer).missed_facts, known)
+    return _new_hints(MissedFacts(**response).missed_facts, known)
 
 
-def hint_of_entities(missed: Iterable[str]) -> str:
+def entity_hints(missed: Iterable[str]) -> str:
     return f"An earlier reading missed these things. Extract them too:\n{_lines(missed)}"
 
 
-def hint_of_facts(missed: Iterable[str]) -> str:
+def fact_hints(missed: Iterable[str]) -> str:
     return f"An earlier reading missed these facts. Extract them too:\n{_lines(missed)}"
 
 
-def _asked(told: EpisodicNode, before: Sequence[EpisodicNode], task: str) -> list[Message]:
-    earlier = [node.content for node in before]
+def _messages(episode: EpisodicNode, previous: Sequence[EpisodicNode], task: str) -> list[Message]:
+    earlier = [node.content for node in previous]
     return [
         Message(
             role="system",
@@ -107,25 +108,25 @@ def _asked(told: EpisodicNode, before: Sequence[EpisodicNode], task: str) -> lis
         Message(
             role="user",
             content=f"<EARLIER TEXTS>\n{json.dumps(earlier, ensure_ascii=False)}\n</EARLIER TEXTS>"
-            f"\n\n<TEXT>\n{told.content}\n</TEXT>\n\n{task}",
+            f"\n\n<TEXT>\n{episode.content}\n</TEXT>\n\n{task}",
         ),
     ]
 
 
-def _lines(said: Iterable[str]) -> str:
-    return "\n".join(f"- {one}" for one in said) or "- (nothing)"
+def _lines(items: Iterable[str]) -> str:
+    return "\n".join(f"- {item}" for item in items) or "- (nothing)"
 
 
-def _new(missed: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return what is not known, in other letters either, as far as it can be a hint."""
-    seen = {_plain(one) for one in known} | {""}
+def _new_hints(missed: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return the missed items that are not known, ignoring case, within the limits of hints."""
+    seen = {_normalized(item) for item in known} | {""}
     new = []
-    for one in missed:
-        if _plain(one) not in seen and len(one) <= _LONGEST:
-            seen.add(_plain(one))
-            new.append(" ".join(one.split()))
-    return new[:_MOST]
+    for item in missed:
+        if _normalized(item) not in seen and len(item) <= _MAX_HINT_LENGTH:
+            seen.add(_normalized(item))
+            new.append(" ".join(item.split()))
+    return new[:_MAX_HINTS]
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(text.lower().split())

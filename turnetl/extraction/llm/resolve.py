@@ -1,4 +1,4 @@
-"""What a part of a turn names and says, matched against its group in memory."""
+"""Resolves the entities and facts of one part of a turn against its group in memory."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -19,67 +19,69 @@ from graphiti_core.utils.text_utils import MAX_SUMMARY_CHARS
 
 from turnetl.errors import TooLong
 from turnetl.extraction.llm import mapping
-from turnetl.extraction.llm.calls import Passage
-from turnetl.extraction.llm.clients import Clients
-from turnetl.extraction.llm.extract import Said
+from turnetl.extraction.llm.calls import ExtractionInput
+from turnetl.extraction.llm.clients import CheckedClients
+from turnetl.extraction.llm.extract import PartFacts
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror import convert
 from turnetl.model import Entity, Usage
 
-One = TypeVar("One")
-Other = TypeVar("Other")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
-Matched = tuple[list[EntityNode], dict[str, str]]
-"""What things are in the group, and the key of each there by the one it was named under."""
-Gate = Callable[[EntityNode], Awaitable[bool]]
-"""Whether an entity's summary is worth a call."""
+ResolvedNodes = tuple[list[EntityNode], dict[str, str]]
+"""Nodes of the group, and by the uuid of each extracted entity the uuid of its node."""
+SummaryGate = Callable[[EntityNode], Awaitable[bool]]
+"""Decides whether the summary of an entity is worth a request."""
 
 
 @dataclass
-class Matching:
-    """One part of a turn before its group; what that cost so far."""
+class PartResolver:
+    """Resolves one part of a turn; counts the usage."""
 
-    clients: Callable[[], Clients]
-    """Makes those of one step: what one cannot do shall not fail the next."""
+    clients: Callable[[], CheckedClients]
+    """Makes the clients of one step, so that an error of one step does not fail the next."""
     ontology: Ontology
-    gate: Gate | None
-    passage: Passage
+    summary_gate: SummaryGate | None
+    source: ExtractionInput
     usage: Usage = field(default_factory=Usage)
 
-    async def things(self, named: Sequence[Entity]) -> Matched:
-        """Return what the things are in the group, and under which key each is there."""
-        (nodes, keys), *others = await self._fitting(named, self._matched)
+    async def resolve_entities(self, entities: Sequence[Entity]) -> ResolvedNodes:
+        """Return the nodes of the entities in the group, and the mapping of their uuids."""
+        (nodes, keys), *others = await self._split_if_needed(entities, self._resolve_nodes)
         for more, more_keys in others:
             nodes = [*nodes, *mapping.not_among(more, nodes)]
             keys = keys | more_keys
         return nodes, keys
 
-    async def facts(
-        self, said: Said, nodes: list[EntityNode], keys: dict[str, str]
+    async def resolve_facts(
+        self, facts: PartFacts, nodes: list[EntityNode], keys: dict[str, str]
     ) -> tuple[list[EntityNode], list[EntityEdge]]:
-        """Return things and facts as they shall be: new, confirmed and retired ones."""
-        unknown = _by_name(said.endpoints, nodes, keys)
+        """Return all nodes with their final values, and new, confirmed and invalidated edges."""
+        unknown = _unknown_endpoints(facts.endpoints, nodes, keys)
         if unknown:
-            more, more_keys = await self.things(unknown)
+            more, more_keys = await self.resolve_entities(unknown)
             keys |= more_keys
             nodes = [*nodes, *mapping.not_among(more, nodes)]
-        edges = resolve_edge_pointers([convert.to_edge(fact) for fact in said.facts], keys)
-        early = _summed_up_whatever_comes(nodes, edges, keys)
-        (held, new), _ = await _all(self._edges(edges, nodes), self._summed_up(early, []))
+        edges = resolve_edge_pointers([convert.to_edge(fact) for fact in facts.facts], keys)
+        early = _summarised_in_any_case(nodes, edges, keys)
+        (resolved, new), _ = await _gather(
+            self._resolve_edges(edges, nodes), self._summarise(early, [])
+        )
         done = {node.uuid for node in early}
-        await self._summed_up([node for node in nodes if node.uuid not in done], new)
-        return nodes, held
+        await self._summarise([node for node in nodes if node.uuid not in done], new)
+        return nodes, resolved
 
-    async def _edges(
+    async def _resolve_edges(
         self, edges: list[EntityEdge], nodes: list[EntityNode]
     ) -> tuple[list[EntityEdge], list[EntityEdge]]:
-        """Return confirmed, retired and new facts, and which of them are new."""
+        """Return all confirmed, invalidated and new edges, and separately the new ones."""
         clients = self.clients()
         try:
-            confirmed, retired, new = await resolve_extracted_edges(
+            confirmed, invalidated, new = await resolve_extracted_edges(
                 clients.bundle,
                 edges,
-                self.passage.told,
+                self.source.episode,
                 nodes,
                 self.ontology.edge_types or {},
                 self.ontology.edge_type_map,
@@ -87,31 +89,35 @@ class Matching:
             clients.check()
         finally:
             self.usage += clients.model.usage
-        return confirmed + retired, new
+        return confirmed + invalidated, new
 
-    async def _summed_up(self, nodes: Sequence[EntityNode], new: list[EntityEdge]) -> None:
-        """Give the things their attributes and summaries, with the facts that are new."""
+    async def _summarise(self, nodes: Sequence[EntityNode], new: list[EntityEdge]) -> None:
+        """Fill attributes and summaries of the nodes, given the new edges."""
         if nodes:
-            await self._fitting(nodes, partial(self._summed_up_at_once, new=new))
+            await self._split_if_needed(nodes, partial(self._summarise_nodes, new=new))
 
-    async def _fitting(
+    async def _split_if_needed(
         self,
-        things: Sequence[One],
-        ask: Callable[[Sequence[One], Passage], Awaitable[Other]],
-        passage: Passage | None = None,
-    ) -> list[Other]:
-        """Ask about the things; if that does not fit, in two, and with less of the text."""
+        items: Sequence[Item],
+        call: Callable[[Sequence[Item], ExtractionInput], Awaitable[Result]],
+        source: ExtractionInput | None = None,
+    ) -> list[Result]:
+        """Call with all items; if that is too long, with each half and an abridged text."""
         try:
-            return [await ask(things, passage or self.passage)]
+            return [await call(items, source or self.source)]
         except TooLong:
-            if len(things) == 1 and passage is not None:
+            if len(items) == 1 and source is not None:
                 raise
-        brief, middle = passage or self.passage.briefly(), len(things) // 2
-        pieces = [piece for piece in (things[:middle], things[middle:]) if piece]
-        return [one for piece in pieces for one in await self._fitting(piece, ask, brief)]
+        abridged, middle = source or self.source.abridged(), len(items) // 2
+        halves = [half for half in (items[:middle], items[middle:]) if half]
+        return [
+            result
+            for half in halves
+            for result in await self._split_if_needed(half, call, abridged)
+        ]
 
-    async def _summed_up_at_once(
-        self, nodes: Sequence[EntityNode], passage: Passage, *, new: list[EntityEdge]
+    async def _summarise_nodes(
+        self, nodes: Sequence[EntityNode], source: ExtractionInput, *, new: list[EntityEdge]
     ) -> None:
         clients = self.clients()
         before = [(node, node.summary, node.attributes) for node in nodes]
@@ -119,29 +125,31 @@ class Matching:
             await extract_attributes_from_nodes(
                 clients.bundle,
                 list(nodes),
-                passage.told,
-                passage.before,
+                source.episode,
+                source.previous,
                 self.ontology.entity_types,
-                self.gate,
+                self.summary_gate,
                 edges=new,
             )
             clients.check()
         except TooLong:
-            # Facts that were written into a summary would be there twice.
+            # The retry would append the facts to the summaries a second time.
             for node, summary, attributes in before:
                 node.summary, node.attributes = summary, attributes
             raise
         finally:
             self.usage += clients.model.usage
 
-    async def _matched(self, named: Sequence[Entity], passage: Passage) -> Matched:
+    async def _resolve_nodes(
+        self, entities: Sequence[Entity], source: ExtractionInput
+    ) -> ResolvedNodes:
         clients = self.clients()
         try:
             nodes, keys, _ = await resolve_extracted_nodes(
                 clients.bundle,
-                [convert.to_node(entity) for entity in named],
-                passage.told,
-                passage.before,
+                [convert.to_node(entity) for entity in entities],
+                source.episode,
+                source.previous,
                 self.ontology.entity_types,
             )
             clients.check()
@@ -150,51 +158,52 @@ class Matching:
         return nodes, keys
 
 
-def _by_name(
+def _unknown_endpoints(
     endpoints: Iterable[Entity], nodes: Iterable[EntityNode], keys: dict[str, str]
 ) -> list[Entity]:
-    """Enter in `keys` the endpoints that the turn's own things are; return the others."""
-    known = {_normalize_string_exact(node.name): node.uuid for node in nodes}
+    """Map endpoints with the name of one of the nodes in `keys`; return the other endpoints."""
+    by_name = {_normalize_string_exact(node.name): node.uuid for node in nodes}
     unknown = []
     for endpoint in endpoints:
-        same = known.get(_normalize_string_exact(endpoint.name))
-        if same is None:
+        known = by_name.get(_normalize_string_exact(endpoint.name))
+        if known is None:
             unknown.append(endpoint)
         else:
-            keys[endpoint.uuid] = same
+            keys[endpoint.uuid] = known
     return unknown
 
 
-def _summed_up_whatever_comes(
+def _summarised_in_any_case(
     nodes: Sequence[EntityNode], edges: Iterable[EntityEdge], keys: Mapping[str, str]
 ) -> list[EntityNode]:
-    """Return the things that need a summary by the model whichever facts turn out to be new.
+    """Return the nodes that the model summarises whichever edges turn out to be new.
 
-    They are what Graphiti would ask about, so that it can be asked while the facts are looked at;
-    none if there is a thing of which that is not known yet: it would ask about them together.
+    Graphiti would send them in one request, so that request can be sent while the edges are
+    resolved. Returns none if for one node this is not known yet, because Graphiti would send that
+    node in the same request.
     """
-    about: dict[str, list[str]] = {}
+    facts_of: dict[str, list[str]] = {}
     for edge in edges:
         for end in (edge.source_node_uuid, edge.target_node_uuid):
-            about.setdefault(end, []).append(edge.fact)
-    if any(_may_need_one(node, about.get(node.uuid, []), keys) for node in nodes):
+            facts_of.setdefault(end, []).append(edge.fact)
+    if any(_may_need_summary(node, facts_of.get(node.uuid, []), keys) for node in nodes):
         return []
-    return [node for node in nodes if not node.summary and node.uuid not in about]
+    return [node for node in nodes if not node.summary and node.uuid not in facts_of]
 
 
-def _may_need_one(node: EntityNode, facts: Sequence[str], keys: Mapping[str, str]) -> bool:
+def _may_need_summary(node: EntityNode, facts: Sequence[str], keys: Mapping[str, str]) -> bool:
     if not facts:
         return False
-    # The facts of a thing that was not there before are new.
+    # All facts about a new node are new.
     is_new = node.uuid in keys
-    longest = len("\n".join([node.summary, *facts]))
-    return longest > 2 * MAX_SUMMARY_CHARS or not (node.summary or is_new)
+    max_length = len("\n".join([node.summary, *facts]))
+    return max_length > 2 * MAX_SUMMARY_CHARS or not (node.summary or is_new)
 
 
-async def _all(one: Awaitable[One], other: Awaitable[Other]) -> tuple[One, Other]:
-    """Wait for both, also if one fails: what is asked is paid for, and may be kept."""
+async def _gather(one: Awaitable[Item], other: Awaitable[Result]) -> tuple[Item, Result]:
+    """Wait for both, even if one fails: a sent request is paid for, and is journaled if it ends."""
     first, second = await asyncio.gather(one, other, return_exceptions=True)
     for result in (first, second):
         if isinstance(result, BaseException):
             raise result
-    return cast("tuple[One, Other]", (first, second))
+    return cast("tuple[Item, Result]", (first, second))

@@ -9,7 +9,7 @@ from typing import Any
 from turnetl.model import ToolCall
 
 
-class Kind(StrEnum):
+class CallKind(StrEnum):
     RUN = "run"
     EDIT = "edit"
     CREATE = "create"
@@ -23,10 +23,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ClassifiedCall:
     """A tool call, understood."""
 
-    kind: Kind
+    kind: CallKind
     targets: tuple[str, ...]
     """The command, paths, the address, the words searched for, the server, the skill."""
     detail: str
@@ -40,22 +40,24 @@ class Call:
 
 
 _KINDS = {
-    Kind.RUN: "bash shell exec_command run_shell_command local_shell exec run_command terminal",
-    Kind.EDIT: "edit multiedit replace str_replace_editor notebookedit apply_patch patch edit_file",
-    Kind.CREATE: "write write_file create_file",
-    Kind.READ: "read read_file view view_file read_many_files open_file",
-    Kind.FETCH: "webfetch web_fetch fetch",
-    Kind.SEARCH: "websearch web_search google_web_search web_search_call",
-    Kind.SKILL: "skill",
-    Kind.DELEGATE: "task agent spawn_agent",
+    CallKind.RUN: "bash shell exec_command run_shell_command local_shell exec run_command terminal",
+    CallKind.EDIT: (
+        "edit multiedit replace str_replace_editor notebookedit apply_patch patch edit_file"
+    ),
+    CallKind.CREATE: "write write_file create_file",
+    CallKind.READ: "read read_file view view_file read_many_files open_file",
+    CallKind.FETCH: "webfetch web_fetch fetch",
+    CallKind.SEARCH: "websearch web_search google_web_search web_search_call",
+    CallKind.SKILL: "skill",
+    CallKind.DELEGATE: "task agent spawn_agent",
 }
 _BY_NAME = {name: kind for kind, names in _KINDS.items() for name in names.split()}
 _KEYS = {
-    Kind.RUN: ("command", "cmd"),
-    Kind.FETCH: ("url",),
-    Kind.SEARCH: ("query",),
-    Kind.SKILL: ("skill", "command"),
-    Kind.DELEGATE: ("description", "prompt"),
+    CallKind.RUN: ("command", "cmd"),
+    CallKind.FETCH: ("url",),
+    CallKind.SEARCH: ("query",),
+    CallKind.SKILL: ("skill", "command"),
+    CallKind.DELEGATE: ("description", "prompt"),
 }
 _PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path", "filename")
 _DETAILS = ("new_string", "content", "newString", "new_source", "prompt", "description")
@@ -71,47 +73,49 @@ _LONGEST_TEXT = 20_000
 _CALLS = 400
 
 
-def read_calls(tools: tuple[ToolCall, ...]) -> list[Call]:
+def read_calls(tools: tuple[ToolCall, ...]) -> list[ClassifiedCall]:
     """Understand a turn's calls, in order; of very many, the first and the last."""
     if len(tools) > _CALLS:
         tools = tools[: _CALLS // 2] + tools[-_CALLS // 2 :]
     return [_without_blanks(_read(call)) for call in tools]
 
 
-def _without_blanks(call: Call) -> Call:
+def _without_blanks(call: ClassifiedCall) -> ClassifiedCall:
     return replace(call, targets=tuple(target for target in call.targets if _SOLID.search(target)))
 
 
-def _read(call: ToolCall) -> Call:
+def _read(call: ToolCall) -> ClassifiedCall:
     server = _SERVER.match(call.name)
     if server:
-        return Call(Kind.SERVER, (_readable(server.group(1)),), server.group(2), call)
-    kind = _BY_NAME.get(call.name.lower().rpartition(".")[2], Kind.OTHER)
-    if kind is Kind.OTHER:
-        return Call(kind, (), "", call)
+        return ClassifiedCall(CallKind.SERVER, (_readable(server.group(1)),), server.group(2), call)
+    kind = _BY_NAME.get(call.name.lower().rpartition(".")[2], CallKind.OTHER)
+    if kind is CallKind.OTHER:
+        return ClassifiedCall(kind, (), "", call)
     patched = _PATCHED.findall(call.input[:_LONGEST_TEXT]) if "*** " in call.input else []
     if patched:
-        return Call(Kind.EDIT, tuple(path for _, path in patched), "", call)
+        return ClassifiedCall(CallKind.EDIT, tuple(path for _, path in patched), "", call)
     return _with_arguments(kind, call)
 
 
-def _with_arguments(kind: Kind, call: ToolCall) -> Call:
+def _with_arguments(kind: CallKind, call: ToolCall) -> ClassifiedCall:
     arguments = _arguments(call.input)
     keys = _KEYS.get(kind, _PATHS)
     if arguments is None:
         return _without_arguments(kind, call, keys)
     target = next((_text(arguments[key]) for key in keys if arguments.get(key)), "")
     details = [_text(arguments[key]) for key in _DETAILS if arguments.get(key) and key not in keys]
-    return Call(kind, (target[:_LONGEST_TEXT],) if target else (), "\n".join(details), call)
+    return ClassifiedCall(
+        kind, (target[:_LONGEST_TEXT],) if target else (), "\n".join(details), call
+    )
 
 
-def _without_arguments(kind: Kind, call: ToolCall, keys: tuple[str, ...]) -> Call:
-    if kind in {Kind.EDIT, Kind.CREATE, Kind.READ} and not call.input.startswith("{"):
+def _without_arguments(kind: CallKind, call: ToolCall, keys: tuple[str, ...]) -> ClassifiedCall:
+    if kind in {CallKind.EDIT, CallKind.CREATE, CallKind.READ} and not call.input.startswith("{"):
         path, _, change = call.input[:_LONGEST_TEXT].partition(" :: ")
-        return Call(kind, (path,) if path else (), change, call)
-    cut_json = call.input.startswith("{") and kind is not Kind.RUN
+        return ClassifiedCall(kind, (path,) if path else (), change, call)
+    cut_json = call.input.startswith("{") and kind is not CallKind.RUN
     target = _first_quoted(call.input, keys) if cut_json else call.input[:_LONGEST_TEXT]
-    return Call(kind, (target,) if target else (), "", call)
+    return ClassifiedCall(kind, (target,) if target else (), "", call)
 
 
 def _arguments(text: str) -> dict[str, Any] | None:

@@ -8,9 +8,9 @@ from datetime import datetime
 from itertools import islice
 
 from turnetl.extraction.structural import failures, packages, prose
-from turnetl.extraction.structural.calls import Call, Kind
-from turnetl.extraction.structural.commands import Command, commands
-from turnetl.extraction.structural.failures import Failure
+from turnetl.extraction.structural.calls import CallKind, ClassifiedCall
+from turnetl.extraction.structural.commands import ShellCommand, commands
+from turnetl.extraction.structural.failures import CommandFailure
 from turnetl.extraction.structural.findings import (
     COMMAND,
     CONCEPT,
@@ -18,11 +18,11 @@ from turnetl.extraction.structural.findings import (
     FILE,
     PACKAGE,
     TOOL,
-    Said,
-    Success,
-    Thing,
+    CommandSuccess,
+    EntityKey,
+    FactDraft,
 )
-from turnetl.extraction.structural.turn_context import Scene
+from turnetl.extraction.structural.turn_context import TurnContext
 
 _COMMIT, _FAIL, _PACKAGE, _RUN = 3, 4, 6, 12
 _HEREDOC_MESSAGE = re.compile(r"<<-?\s?['\"]?([A-Z]{2,10})['\"]?\s{1,20}(\S[^\n]{2,300})(?:\n|$)")
@@ -36,24 +36,24 @@ _NARROW = re.compile(r"\s(?:-run|-k|-t|--test|--grep|--filter|--testNamePattern|
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _CommandRun:
     """One command of one call, and how it ended."""
 
     place: int
-    command: Command
+    command: ShellCommand
     at: datetime | None
     failed: bool
-    found: tuple[Failure, ...]
+    found: tuple[CommandFailure, ...]
 
 
-def ran(scene: Scene) -> tuple[list[Said], list[Success]]:
+def command_findings(scene: TurnContext) -> tuple[list[FactDraft], list[CommandSuccess]]:
     """Return what is to be said of commands, and the successes that end older failures."""
     runs = list(_runs(scene))
     recorded = list(_recorded(scene))
     said = [*recorded, *_failed(scene, runs), *_installed(scene, runs)]
     said += _went_well(scene, runs, {one.source.name for one in recorded})
     good = [
-        Success(_thing(run.command), run.command.line, run.at)
+        CommandSuccess(_thing(run.command), run.command.line, run.at)
         for run in runs
         if not run.failed and run.at
     ]
@@ -79,9 +79,9 @@ def _arguments(line: str) -> frozenset[str]:
     return frozenset(word for word in words if "/" in word or "." in word)
 
 
-def _runs(scene: Scene) -> Iterator[_Run]:
+def _runs(scene: TurnContext) -> Iterator[_CommandRun]:
     for place, call in enumerate(scene.calls):
-        if call.kind is not Kind.RUN or not call.targets or call.refused:
+        if call.kind is not CallKind.RUN or not call.targets or call.refused:
             continue
         named = commands(call.targets[0])
         blamed = _blamed(named, call)
@@ -89,12 +89,12 @@ def _runs(scene: Scene) -> Iterator[_Run]:
             found = _found(command, call) if command is blamed else ()
             failed = command is blamed and (call.of.is_error or bool(found))
             # Behind the one that failed nothing ran; before it all went well.
-            yield _Run(place, command, scene.at(call), failed, found)
+            yield _CommandRun(place, command, scene.at(call), failed, found)
             if failed:
                 break
 
 
-def _blamed(named: list[Command], call: Call) -> Command | None:
+def _blamed(named: list[ShellCommand], call: ClassifiedCall) -> ShellCommand | None:
     """Return the command that an error is most likely of: a test, else the last."""
     tests = [command for command in named if command.tests]
     if tests:
@@ -102,19 +102,19 @@ def _blamed(named: list[Command], call: Call) -> Command | None:
     return named[-1] if named and call.of.is_error else None
 
 
-def _found(command: Command, call: Call) -> tuple[Failure, ...]:
+def _found(command: ShellCommand, call: ClassifiedCall) -> tuple[CommandFailure, ...]:
     if not call.of.is_error and not command.tests:
         return ()
     return tuple(failures.failures(call.of.result, is_error=call.of.is_error))
 
 
-def _thing(command: Command) -> Thing:
+def _thing(command: ShellCommand) -> EntityKey:
     bare = command.name == command.program and "/" not in command.name
-    return Thing(COMMAND, command.name, second_label=TOOL if bare else "")
+    return EntityKey(COMMAND, command.name, second_label=TOOL if bare else "")
 
 
-def _failed(scene: Scene, runs: list[_Run]) -> Iterator[Said]:
-    met: dict[tuple[str, Failure], list[_Run]] = defaultdict(list)
+def _failed(scene: TurnContext, runs: list[_CommandRun]) -> Iterator[FactDraft]:
+    met: dict[tuple[str, CommandFailure], list[_CommandRun]] = defaultdict(list)
     for run in runs:
         for failure in run.found:
             met[run.command.name, failure].append(run)
@@ -122,9 +122,9 @@ def _failed(scene: Scene, runs: list[_Run]) -> Iterator[Said]:
         line = min(run.command.line for run in times)
         at = min((run.at for run in times if run.at), default=None)
         source = _thing(times[0].command)
-        target = Thing(CONCEPT if failure.is_test else ERROR, failure.name)
+        target = EntityKey(CONCEPT if failure.is_test else ERROR, failure.name)
         where = _where(scene, failure)
-        yield Said(
+        yield FactDraft(
             _FAIL,
             source,
             "FAILED_WITH",
@@ -137,14 +137,16 @@ def _failed(scene: Scene, runs: list[_Run]) -> Iterator[Said]:
         )
         if where and not failure.is_test and "/" in where:
             text = f"`{failure.name}` occurred in `{where}` when `{line}` was run"
-            yield Said(_FAIL + 1, target, "OCCURRED_IN", Thing(FILE, where), text, at)
+            yield FactDraft(_FAIL + 1, target, "OCCURRED_IN", EntityKey(FILE, where), text, at)
 
 
-def _where(scene: Scene, failure: Failure) -> str:
+def _where(scene: TurnContext, failure: CommandFailure) -> str:
     return (scene.project.mentioned(failure.where) or "") if failure.where else ""
 
 
-def _ended(runs: list[_Run], failed: list[_Run], failure: Failure) -> datetime | None:
+def _ended(
+    runs: list[_CommandRun], failed: list[_CommandRun], failure: CommandFailure
+) -> datetime | None:
     """Return when a later call of the turn did well what had failed."""
     last = failed[-1]
     test = failure.name if failure.is_test else ""
@@ -158,9 +160,11 @@ def _ended(runs: list[_Run], failed: list[_Run], failure: Failure) -> datetime |
     return max(times, default=None)
 
 
-def _went_well(scene: Scene, runs: list[_Run], recorded: set[str]) -> Iterator[Said]:
+def _went_well(
+    scene: TurnContext, runs: list[_CommandRun], recorded: set[str]
+) -> Iterator[FactDraft]:
     lines: dict[str, Counter[str]] = defaultdict(Counter)
-    last: dict[str, _Run] = {}
+    last: dict[str, _CommandRun] = {}
     for run in runs:
         if (
             run.command.name not in recorded
@@ -176,35 +180,37 @@ def _went_well(scene: Scene, runs: list[_Run], recorded: set[str]) -> Iterator[S
         often = f", {counted.total()} times" if counted.total() > 1 else ""
         source, command = _program(scene, run.command), _thing(run.command)
         text = f"`{line}` was run{how}{often}"
-        yield Said(_RUN, source, "RAN", command, text, run.at)
+        yield FactDraft(_RUN, source, "RAN", command, text, run.at)
 
 
-def _program(scene: Scene, command: Command) -> Thing:
+def _program(scene: TurnContext, command: ShellCommand) -> EntityKey:
     bare = command.name == command.program or "/" in command.program
-    return scene.hub if bare else Thing(TOOL, command.program)
+    return scene.hub if bare else EntityKey(TOOL, command.program)
 
 
-def _installed(scene: Scene, runs: list[_Run]) -> Iterator[Said]:
+def _installed(scene: TurnContext, runs: list[_CommandRun]) -> Iterator[FactDraft]:
     for run in runs:
         for package in packages.installed(run.command) if not run.failed else ():
             did = "added as a dependency" if packages.is_dependency(run.command) else "installed"
             text = f"`{package}` was {did} with `{run.command.line}`"
-            yield Said(_PACKAGE, Thing(PACKAGE, package), "ADDED", scene.hub, text, run.at)
+            yield FactDraft(_PACKAGE, EntityKey(PACKAGE, package), "ADDED", scene.hub, text, run.at)
 
 
-def _recorded(scene: Scene) -> Iterator[Said]:
+def _recorded(scene: TurnContext) -> Iterator[FactDraft]:
     """Yield the messages of commits and the titles of pull requests."""
     for call in scene.calls:
-        if call.kind is not Kind.RUN or not call.targets or call.of.is_error:
+        if call.kind is not CallKind.RUN or not call.targets or call.of.is_error:
             continue
         shell = call.targets[0][:6000]
         for name, did in _RECORDS.items():
             start = shell.find(name)
             message = _message(shell[start + len(name) - 1 :]) if start >= 0 else ""
             if message:
-                target = scene.spoken_of(message, Thing(COMMAND, name))
+                target = scene.spoken_of(message, EntityKey(COMMAND, name))
                 text = f"{did}: {message}"
-                yield Said(_COMMIT, Thing(COMMAND, name), "RECORDED", target, text, scene.at(call))
+                yield FactDraft(
+                    _COMMIT, EntityKey(COMMAND, name), "RECORDED", target, text, scene.at(call)
+                )
 
 
 def _message(arguments: str) -> str:

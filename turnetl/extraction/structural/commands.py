@@ -48,7 +48,7 @@ _SEGMENTS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ShellCommand:
     """One simple command out of a shell line."""
 
     name: str
@@ -69,7 +69,7 @@ class Command:
         return self.name in lexicon.LOOKING
 
 
-def commands(shell: str) -> list[Command]:
+def commands(shell: str) -> list[ShellCommand]:
     """Return the commands of a shell line that have a name, in order."""
     found = []
     for segment in _segments(_without_heredocs(shell[:_LONGEST])):
@@ -106,7 +106,7 @@ def _segments(shell: str) -> Iterator[str]:
         yield "".join(segment)
 
 
-def _command(segment: str) -> Command | None:
+def _command(segment: str) -> ShellCommand | None:
     words = _unwrapped(_words(segment))
     if not words:
         return None
@@ -116,7 +116,7 @@ def _command(segment: str) -> Command | None:
     elif not _PROGRAM.match(program) or program in lexicon.TRIVIAL:
         return None
     words[0] = program
-    return Command(_name(words), _line(words), program, tuple(words))
+    return ShellCommand(_name(words), _line(words), program, tuple(words))
 
 
 def _words(segment: str) -> list[str]:

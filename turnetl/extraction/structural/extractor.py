@@ -8,8 +8,15 @@ from functools import cache
 from turnetl import ids
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import command_results, lexicon, statements, tool_use
-from turnetl.extraction.structural.findings import CONCEPT, FILE, Found, Said, Success, Thing
-from turnetl.extraction.structural.turn_context import NOBODY, Scene, scene
+from turnetl.extraction.structural.findings import (
+    CONCEPT,
+    FILE,
+    CommandSuccess,
+    EntityKey,
+    FactDraft,
+    TurnFindings,
+)
+from turnetl.extraction.structural.turn_context import NOBODY, TurnContext, turn_context
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId
 
@@ -27,12 +34,12 @@ class StructuralExtractor:
     def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - for all the same
         return _recipe()
 
-    async def extract(self, episode: Episode, context: Sequence[Episode]) -> Found:
+    async def extract(self, episode: Episode, context: Sequence[Episode]) -> TurnFindings:
         """Return what the turn says, at most 40 things and 40 sentences, most telling first."""
         return read(episode, context)
 
     async def resolve(
-        self, episode: Episode, extracted: Found, group: MirrorGroup, *, now: datetime
+        self, episode: Episode, extracted: TurnFindings, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
         """Give things and sentences their keys; end the failures that a success is the end of.
 
@@ -64,20 +71,20 @@ def _recipe() -> str:
     return ids.digest(_VERSION, str(_THINGS), str(_SAID), *listed)
 
 
-def read(episode: Episode, context: Sequence[Episode]) -> Found:
+def read(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
     """Read one turn, bounded."""
-    seen = scene(episode.turn)
-    run, successes = command_results.ran(seen)
+    seen = turn_context(episode.turn)
+    run, successes = command_results.command_findings(seen)
     said = _bounded([*_spoken(seen, context), *run])
     spoken_of = [thing for one in said for thing in (one.source, one.target)]
     things = dict.fromkeys(spoken_of)
     for thing in _loose(seen):
         if len(things) < _THINGS:
             things.setdefault(thing)
-    return Found(_united(things, spoken_of), tuple(said), tuple(dict.fromkeys(successes)))
+    return TurnFindings(_united(things, spoken_of), tuple(said), tuple(dict.fromkeys(successes)))
 
 
-def _spoken(seen: Scene, context: Sequence[Episode]) -> Iterator[Said]:
+def _spoken(seen: TurnContext, context: Sequence[Episode]) -> Iterator[FactDraft]:
     yield from statements.asked(seen, context)
     yield from statements.answered(seen)
     yield from statements.decided(seen)
@@ -86,10 +93,10 @@ def _spoken(seen: Scene, context: Sequence[Episode]) -> Iterator[Said]:
     yield from tool_use.used(seen)
 
 
-def _bounded(said: Iterable[Said]) -> list[Said]:
+def _bounded(said: Iterable[FactDraft]) -> list[FactDraft]:
     """Keep each sentence once, the most telling, as long as there is room for what it is about."""
-    kept: list[Said] = []
-    things: set[Thing] = set()
+    kept: list[FactDraft] = []
+    things: set[EntityKey] = set()
     first = {one.key: one for one in reversed(list(said))}
     for one in sorted(first.values(), key=lambda one: (one.rank, one.text)):
         both = things | {one.source, one.target}
@@ -99,22 +106,22 @@ def _bounded(said: Iterable[Said]) -> list[Said]:
     return kept
 
 
-def _loose(seen: Scene) -> list[Thing]:
-    files = [Thing(FILE, file) for file in seen.seen]
+def _loose(seen: TurnContext) -> list[EntityKey]:
+    files = [EntityKey(FILE, file) for file in seen.seen]
     return [*seen.concepts, *files][:_LOOSE_THINGS]
 
 
-def _united(things: Iterable[Thing], spoken_of: Iterable[Thing]) -> tuple[Thing, ...]:
+def _united(things: Iterable[EntityKey], spoken_of: Iterable[EntityKey]) -> tuple[EntityKey, ...]:
     second = {thing: thing.second_label for thing in spoken_of if thing.second_label}
     return tuple(replace(thing, second_label=second.get(thing, "")) for thing in things)
 
 
-def _key(group: GroupId, thing: Thing) -> str:
+def _key(group: GroupId, thing: EntityKey) -> str:
     return ids.entity_id(group, thing.label, thing.name)
 
 
 def _entity(
-    episode: Episode, thing: Thing, uuid: str, group: MirrorGroup, now: datetime
+    episode: Episode, thing: EntityKey, uuid: str, group: MirrorGroup, now: datetime
 ) -> Entity | None:
     """Return the entity if it is new or has a label more than before; else None."""
     labels = {thing.label} | ({thing.second_label} if thing.second_label else set())
@@ -127,7 +134,7 @@ def _entity(
     return replace(known, labels=tuple(sorted(labels | set(known.labels))))
 
 
-def _fact(episode: Episode, said: Said, keys: Mapping[Thing, str], now: datetime) -> Fact:
+def _fact(episode: Episode, said: FactDraft, keys: Mapping[EntityKey, str], now: datetime) -> Fact:
     turn = episode.turn
     source, target = keys[said.source], keys[said.target]
     return Fact(
@@ -148,7 +155,7 @@ def _fact(episode: Episode, said: Said, keys: Mapping[Thing, str], now: datetime
 
 
 def _ended(
-    episode: Episode, successes: Iterable[Success], group: MirrorGroup, now: datetime
+    episode: Episode, successes: Iterable[CommandSuccess], group: MirrorGroup, now: datetime
 ) -> list[Fact]:
     """Return the open failures of earlier turns that a success of this one is the end of."""
     ended: dict[str, Fact] = {}
@@ -160,7 +167,7 @@ def _ended(
     return list(ended.values())
 
 
-def _is_over(fact: Fact, success: Success, group: MirrorGroup) -> bool:
+def _is_over(fact: Fact, success: CommandSuccess, group: MirrorGroup) -> bool:
     # History may arrive late: what failed afterwards is not mended by it.
     if fact.valid_at is not None and fact.valid_at > success.at:
         return False

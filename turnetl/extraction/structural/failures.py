@@ -12,7 +12,7 @@ _LETTERS, _SHORTEST = 4, 10
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CommandFailure:
     """One error, or one test that failed."""
 
     name: str
@@ -47,39 +47,39 @@ _TYPED = re.compile(
 _IN_PYTHON = re.compile(r"^ {0,8}File \"([^\"\n]{1,300})\", line \d", re.MULTILINE)
 
 
-def _tests(pattern: str) -> Callable[[str], Iterator[Failure]]:
+def _tests(pattern: str) -> Callable[[str], Iterator[CommandFailure]]:
     compiled = re.compile(pattern, re.MULTILINE)
 
-    def find(text: str) -> Iterator[Failure]:
+    def find(text: str) -> Iterator[CommandFailure]:
         for match in compiled.finditer(text):
             groups = match.groupdict()
-            yield Failure(_test_name(match["test"]), groups.get("where") or "", is_test=True)
+            yield CommandFailure(_test_name(match["test"]), groups.get("where") or "", is_test=True)
 
     return find
 
 
-def _errors(pattern: str, prefix: str = "") -> Callable[[str], Iterator[Failure]]:
+def _errors(pattern: str, prefix: str = "") -> Callable[[str], Iterator[CommandFailure]]:
     compiled = re.compile(pattern, re.MULTILINE)
 
-    def find(text: str) -> Iterator[Failure]:
+    def find(text: str) -> Iterator[CommandFailure]:
         for match in compiled.finditer(text):
             groups = match.groupdict()
             kind = f"{groups['kind']}: " if groups.get("kind") else prefix
-            yield Failure(kind + match["message"], groups.get("where") or "")
+            yield CommandFailure(kind + match["message"], groups.get("where") or "")
 
     return find
 
 
-def _typed(text: str) -> Iterator[Failure]:
+def _typed(text: str) -> Iterator[CommandFailure]:
     """Python, JavaScript and Java say `SomeError: message`; Python says where before that."""
     for match in _TYPED.finditer(text):
         before = _IN_PYTHON.findall(text[max(0, match.start() - 1500) : match.start()])
         where = next((path for path in reversed(before) if "site-packages" not in path), "")
         kind = match.group(1).rpartition(".")[2]
-        yield Failure(f"{kind}: {match.group(2)}" if match.group(2) else kind, where)
+        yield CommandFailure(f"{kind}: {match.group(2)}" if match.group(2) else kind, where)
 
 
-_FINDERS: tuple[Callable[[str], Iterator[Failure]], ...] = (
+_FINDERS: tuple[Callable[[str], Iterator[CommandFailure]], ...] = (
     _tests(r"^\s{0,20}--- FAIL: (?P<test>[\w/.:#=-]{1,200})"),
     _tests(rf"^(?:FAILED|ERROR) (?P<where>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"),
     _tests(r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$"),
@@ -121,17 +121,17 @@ _REPORTED = re.compile(
 )
 
 
-def failures(outcome: str, *, is_error: bool) -> list[Failure]:
+def failures(outcome: str, *, is_error: bool) -> list[CommandFailure]:
     """Return the errors that an outcome names, tests first, at most six, each once.
 
     Args:
         is_error: the call failed, so that a line which only sounds like a failure is one.
     """
     text = _ANSI.sub("", _bounded(outcome))
-    found: dict[str, Failure] = {}
+    found: dict[str, CommandFailure] = {}
     for finder in _FINDERS:
         for failure in finder(text):
-            tidy = Failure(stable(failure.name), failure.where, failure.is_test)
+            tidy = CommandFailure(stable(failure.name), failure.where, failure.is_test)
             if _is_name(tidy.name):
                 found.setdefault(tidy.name, tidy)
             if len(found) >= _MOST:
@@ -141,13 +141,13 @@ def failures(outcome: str, *, is_error: bool) -> list[Failure]:
     return list(found.values())
 
 
-def reported(words: str) -> list[Failure]:
+def reported(words: str) -> list[CommandFailure]:
     """Return the errors that a person pasted or named, at most three."""
-    found: dict[str, Failure] = {}
+    found: dict[str, CommandFailure] = {}
     for kind, message, panic, fatal in _REPORTED.findall(words):
         name = f"{kind.rpartition('.')[2]}: {message}" if kind else ""
         name = stable(name or (f"panic: {panic}" if panic else f"fatal: {fatal}"))
-        found.setdefault(name, Failure(name, ""))
+        found.setdefault(name, CommandFailure(name, ""))
     return list(found.values())[:3]
 
 
@@ -174,9 +174,9 @@ def _is_name(name: str) -> bool:
     return sum(letter.isalpha() for letter in name) >= _LETTERS and not _MACHINERY.match(name)
 
 
-def _last_resort(text: str) -> Iterator[Failure]:
+def _last_resort(text: str) -> Iterator[CommandFailure]:
     for line in text.split("\n")[:60]:
         name = stable(line[:300])
         if len(name) >= _SHORTEST and _SAYS_FAILURE.search(name) and _is_name(name):
-            yield Failure(name, "")
+            yield CommandFailure(name, "")
             return

@@ -35,7 +35,7 @@ _HOME_DEPTH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class ProjectPaths:
     """Where a turn stands: its working directory and the root above it."""
 
     group: str
@@ -74,10 +74,10 @@ class Project:
         return None if _PASSING.match(path) else _named(_short(path))
 
 
-def project(group: str, cwd: str | None, branch: str | None) -> Project:
+def project(group: str, cwd: str | None, branch: str | None) -> ProjectPaths:
     """Find the project's root from what a turn says of itself."""
     here = normpath(cwd.replace("\\", "/")) if cwd and _is_absolute(cwd) else ""
-    return Project(group, here, project_root(here, group, branch) if here else "")
+    return ProjectPaths(group, here, project_root(here, group, branch) if here else "")
 
 
 def project_root(path: str, group: str, branch: str | None, *, sure: bool = False) -> str:

@@ -16,7 +16,7 @@ PACKAGE = "Package"
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class EntityKey:
     """Something with a name. The same label and name are the same thing."""
 
     label: str
@@ -26,14 +26,14 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FactDraft:
     """One sentence about two things."""
 
     rank: int
     """The lower, the more telling: what stands when a turn says too much."""
-    source: Thing
+    source: EntityKey
     name: str
-    target: Thing
+    target: EntityKey
     text: str
     at: datetime | None
     until: datetime | None = None
@@ -41,23 +41,23 @@ class Said:
     attributes: Mapping[str, Attribute] = field(default_factory=dict, compare=False)
 
     @property
-    def key(self) -> tuple[Thing, str, Thing, str]:
+    def key(self) -> tuple[EntityKey, str, EntityKey, str]:
         return self.source, self.name, self.target, self.text
 
 
 @dataclass(frozen=True, slots=True)
-class Success:
+class CommandSuccess:
     """A command that ended well: what it ends may have failed in an earlier turn."""
 
-    command: Thing
+    command: EntityKey
     line: str
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TurnFindings:
     """All that one turn says, bounded, the most telling first."""
 
-    things: tuple[Thing, ...]
-    said: tuple[Said, ...]
-    successes: tuple[Success, ...]
+    things: tuple[EntityKey, ...]
+    said: tuple[FactDraft, ...]
+    successes: tuple[CommandSuccess, ...]

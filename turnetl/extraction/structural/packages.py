@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from turnetl.extraction.structural import lexicon
-from turnetl.extraction.structural.commands import Command
+from turnetl.extraction.structural.commands import ShellCommand
 
 _SYSTEM = frozenset(
     ("brew install", "apt install", "apt-get install", "apk add", "dnf install", "yum install")
@@ -31,7 +31,7 @@ _LINE = 400
 _MOST = 10
 
 
-def installed(command: Command) -> list[str]:
+def installed(command: ShellCommand) -> list[str]:
     """Return the packages that a command installs, versions left out, in its order."""
     verb = _verb(command)
     if not verb:
@@ -39,7 +39,7 @@ def installed(command: Command) -> list[str]:
     return list(dict.fromkeys(_names(command.words[len(verb.split()) :])))[:_MOST]
 
 
-def is_dependency(command: Command) -> bool:
+def is_dependency(command: ShellCommand) -> bool:
     """Whether what is installed becomes part of the project, not of the machine."""
     return _verb(command) not in _SYSTEM
 
@@ -55,7 +55,7 @@ def written(path: str, change: str) -> list[str]:
     return list(dict.fromkeys(name for name in names if name not in _NOT_PACKAGES))[:_MOST]
 
 
-def _verb(command: Command) -> str:
+def _verb(command: ShellCommand) -> str:
     words = command.words
     return next((v for n in (3, 2) if (v := " ".join(words[:n])) in lexicon.INSTALLS), "")
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from turnetl.extraction.structural import concepts, prose
-from turnetl.extraction.structural.calls import Call, Kind, read_calls
-from turnetl.extraction.structural.files import Project, project
-from turnetl.extraction.structural.findings import COMMAND, CONCEPT, FILE, TOOL, Thing
+from turnetl.extraction.structural.calls import CallKind, ClassifiedCall, read_calls
+from turnetl.extraction.structural.files import ProjectPaths, project
+from turnetl.extraction.structural.findings import COMMAND, CONCEPT, FILE, TOOL, EntityKey
 from turnetl.model import Turn
 
-_WRITES = frozenset({Kind.EDIT, Kind.CREATE})
+_WRITES = frozenset({CallKind.EDIT, CallKind.CREATE})
 _CHANGE = re.compile(
     r"\b(?:add|updat|chang|fix|remov|mov|renam|creat|replac|implement|extract|refactor|wrot|delet"
     r"|simplif"
@@ -21,9 +21,9 @@ _CHANGE = re.compile(
 )
 _FRONT = re.compile(r"(?<![\w./~-])[\w./~-]{1,200}$")
 _LISTED = 8000
-_SERVED = frozenset({Kind.SERVER, Kind.SKILL})
+_SERVED = frozenset({CallKind.SERVER, CallKind.SKILL})
 _SLASH = re.compile(r"/[a-z][\w:-]{1,60}(?=\s|$)")
-NOBODY = Thing(CONCEPT, "user")
+NOBODY = EntityKey(CONCEPT, "user")
 """Stands where a turn names nothing at all: a sentence needs two ends."""
 _READ_FILES = 8
 _MENTIONED_FILES = 8
@@ -31,15 +31,15 @@ _SENTENCES = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class TurnContext:
     """Everything that is worked out once for a turn."""
 
     turn: Turn
-    project: Project
-    calls: tuple[Call, ...]
-    hub: Thing
+    project: ProjectPaths
+    calls: tuple[ClassifiedCall, ...]
+    hub: EntityKey
     """The project itself."""
-    subject: Thing
+    subject: EntityKey
     """What the turn is about more than anything else."""
     gist: str
     """What was asked."""
@@ -49,9 +49,9 @@ class Scene:
     """Files written to, most often first."""
     seen: tuple[str, ...]
     """Files only read or spoken of."""
-    concepts: tuple[Thing, ...]
+    concepts: tuple[EntityKey, ...]
 
-    def at(self, call: Call) -> datetime | None:
+    def at(self, call: ClassifiedCall) -> datetime | None:
         return call.of.ended_at or self.turn.started_at
 
     def sentence_about(self, file: str) -> str:
@@ -60,25 +60,25 @@ class Scene:
         about = [sentence for sentence in self.told if base in sentence]
         return next(filter(_CHANGE.search, about), about[0] if about else "")
 
-    def spoken_of(self, sentence: str, but: Thing) -> Thing:
+    def spoken_of(self, sentence: str, but: EntityKey) -> EntityKey:
         """Return the other thing a sentence is about: a concept, a file, or the turn's subject."""
         for concept in self.concepts:
             if concept != but and concept.name in sentence:
                 return concept
         for file in (*self.edited, *self.seen):
-            if file.rpartition("/")[2] in sentence and Thing(FILE, file) != but:
-                return Thing(FILE, file)
+            if file.rpartition("/")[2] in sentence and EntityKey(FILE, file) != but:
+                return EntityKey(FILE, file)
         return self.subject if self.subject != but else self.hub
 
 
-def scene(turn: Turn) -> Scene:
+def turn_context(turn: Turn) -> TurnContext:
     where = project(turn.group_id, turn.cwd, turn.git_branch)
     calls = tuple(read_calls(turn.tool_calls))
     edited = _files(where, calls, _WRITES)
     seen = _seen(where, calls, turn, edited)
     named = _concepts(turn, calls, (*edited, *seen))
-    hub = Thing(CONCEPT, turn.group_id)
-    return Scene(
+    hub = EntityKey(CONCEPT, turn.group_id)
+    return TurnContext(
         turn=turn,
         project=where,
         calls=calls,
@@ -98,7 +98,9 @@ def _told(answer: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(telling))[:_SENTENCES]
 
 
-def _files(where: Project, calls: Iterable[Call], kinds: frozenset[Kind]) -> tuple[str, ...]:
+def _files(
+    where: ProjectPaths, calls: Iterable[ClassifiedCall], kinds: frozenset[CallKind]
+) -> tuple[str, ...]:
     """Return the files of calls that went well, most often first, then by name."""
     counted = Counter(
         name
@@ -111,9 +113,9 @@ def _files(where: Project, calls: Iterable[Call], kinds: frozenset[Kind]) -> tup
 
 
 def _seen(
-    where: Project, calls: Iterable[Call], turn: Turn, edited: tuple[str, ...]
+    where: ProjectPaths, calls: Iterable[ClassifiedCall], turn: Turn, edited: tuple[str, ...]
 ) -> tuple[str, ...]:
-    read = _files(where, calls, frozenset({Kind.READ}))
+    read = _files(where, calls, frozenset({CallKind.READ}))
     known = {name.rpartition("/")[2]: name for name in reversed((*edited, *read))}
     mentioned: list[str] = []
     for path in concepts.file_mentions(f"{turn.user_text[:8000]}\n{turn.assistant_text[-30_000:]}"):
@@ -127,7 +129,9 @@ def _seen(
     return tuple(name for name in dict.fromkeys(both) if name not in edited)
 
 
-def _whole(name: str, opened: tuple[str, ...], where: Project, calls: Iterable[Call]) -> str:
+def _whole(
+    name: str, opened: tuple[str, ...], where: ProjectPaths, calls: Iterable[ClassifiedCall]
+) -> str:
     """Return the file that a text means when it leaves folders out in front.
 
     It is one that was opened, or one that a search listed.
@@ -142,8 +146,10 @@ def _whole(name: str, opened: tuple[str, ...], where: Project, calls: Iterable[C
     return name
 
 
-def _concepts(turn: Turn, calls: Iterable[Call], files: tuple[str, ...]) -> list[Thing]:
-    inputs = " ".join(call.of.input[:200] for call in calls if call.kind is Kind.SERVER)
+def _concepts(
+    turn: Turn, calls: Iterable[ClassifiedCall], files: tuple[str, ...]
+) -> list[EntityKey]:
+    inputs = " ".join(call.of.input[:200] for call in calls if call.kind is CallKind.SERVER)
     bases = frozenset(file.rpartition("/")[2] for file in files)
     branch = concepts.branch(turn.git_branch)
     names = [
@@ -152,28 +158,28 @@ def _concepts(turn: Turn, calls: Iterable[Call], files: tuple[str, ...]) -> list
         *concepts.topics(turn.user_text, files),
         *([branch] if branch else []),
     ]
-    return [Thing(CONCEPT, name) for name in dict.fromkeys(names)]
+    return [EntityKey(CONCEPT, name) for name in dict.fromkeys(names)]
 
 
 def _subject(
     turn: Turn,
-    calls: Iterable[Call],
+    calls: Iterable[ClassifiedCall],
     edited: tuple[str, ...],
     seen: tuple[str, ...],
-    named: list[Thing],
-) -> Thing:
+    named: list[EntityKey],
+) -> EntityKey:
     typed = turn.user_text[:6000]
     slash = _SLASH.match(typed)
     asked = [thing for thing in named if thing.name in typed]
-    files = [Thing(FILE, name) for name in (*edited, *seen)]
+    files = [EntityKey(FILE, name) for name in (*edited, *seen)]
     tools = sorted(call.targets[0] for call in calls if call.kind in _SERVED and call.targets)
     first = [
-        *([Thing(COMMAND, slash.group())] if slash else []),
+        *([EntityKey(COMMAND, slash.group())] if slash else []),
         *asked,
         *files[: len(edited)],
         *named,
         *files,
-        *(Thing(TOOL, prose.shorten(tool, 60)) for tool in tools),
+        *(EntityKey(TOOL, prose.shorten(tool, 60)) for tool in tools),
         NOBODY,
     ]
     return first[0]
