@@ -1,4 +1,4 @@
-"""Chats and the datasets made of them: OpenAI's messages and ShareGPT's conversations."""
+"""Chat logs and datasets: OpenAI messages and ShareGPT conversations."""
 
 import json
 from datetime import UTC, datetime
@@ -13,17 +13,17 @@ from turnetl.formats.chat import OpenAIConversations, ShareGPT
 from turnetl.model import ClosedBy
 from turnetl.skip_reasons import SkipReason
 
-SMALL = Path(__file__).parents[1] / "archives"
+ARCHIVES = Path(__file__).parents[1] / "archives"
 OPENAI = OpenAIConversations()
 SHAREGPT = ShareGPT()
 
 
 def openai(name: str) -> ParsedArchive:
-    return OPENAI.read((SMALL / OPENAI.name / name).read_bytes())
+    return OPENAI.read((ARCHIVES / OPENAI.name / name).read_bytes())
 
 
 def sharegpt(name: str) -> ParsedArchive:
-    return SHAREGPT.read((SMALL / SHAREGPT.name / name).read_bytes())
+    return SHAREGPT.read((ARCHIVES / SHAREGPT.name / name).read_bytes())
 
 
 def lines(*rows: Any) -> bytes:
@@ -38,32 +38,32 @@ def assistant(content: Any, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": content, **more}
 
 
-def natives(reading: ParsedArchive) -> list[str]:
-    return [turn.native_id for turn in reading.turns]
+def native_ids(parsed: ParsedArchive) -> list[str]:
+    return [turn.native_id for turn in parsed.turns]
 
 
-def sessions(reading: ParsedArchive) -> list[list[str]]:
-    """The prompts of each conversation, in order."""
-    found: dict[str, list[str]] = {}
-    for turn in reading.turns:
-        found.setdefault(turn.session_id, []).append(turn.user_text)
-    return list(found.values())
+def sessions(parsed: ParsedArchive) -> list[list[str]]:
+    """Return the prompts of each conversation, in order."""
+    prompts: dict[str, list[str]] = {}
+    for turn in parsed.turns:
+        prompts.setdefault(turn.session_id, []).append(turn.user_text)
+    return list(prompts.values())
 
 
-def used(turn: RawTurn) -> list[tuple[str, str, str]]:
-    return [(tool.name, tool.input, tool.result) for tool in turn.tool_calls]
+def calls(turn: RawTurn) -> list[tuple[str, str, str]]:
+    return [(call.name, call.input, call.result) for call in turn.tool_calls]
 
 
-def test_every_line_is_a_conversation_of_its_own() -> None:
-    reading = openai("lines.jsonl")
-    assert sessions(reading) == [
+def test_every_line_is_a_conversation() -> None:
+    parsed = openai("lines.jsonl")
+    assert sessions(parsed) == [
         ["Which shelf holds atlases?", "And globes?"],
         ["Hello"],
         ["Hello"],
         ["Are you open on Sunday?", "And on Monday?"],
     ]
-    assert reading.turns[0].assistant_texts == ["Shelf 12, by the window."]
-    assert reading.counts.blank_lines == 1
+    assert parsed.turns[0].assistant_texts == ["Shelf 12, by the window."]
+    assert parsed.counts.blank_lines == 1
 
 
 def test_a_prompt_without_an_answer_is_a_turn_also_before_another_prompt() -> None:
@@ -72,7 +72,7 @@ def test_a_prompt_without_an_answer_is_a_turn_also_before_another_prompt() -> No
     assert (second.assistant_texts, second.closed_by) == (["On Monday, from nine."], None)
 
 
-def test_a_conversation_in_which_nobody_asks_gives_no_turn() -> None:
+def test_a_conversation_without_a_prompt_gives_no_turn() -> None:
     assert openai("lines.jsonl").counts.skipped == {
         SkipReason.BLANK: 1,
         SkipReason.PREAMBLE: 1,
@@ -80,17 +80,17 @@ def test_a_conversation_in_which_nobody_asks_gives_no_turn() -> None:
     }
 
 
-def test_every_element_of_an_array_is_a_conversation_of_its_own() -> None:
-    reading = sharegpt("array.json")
-    assert sessions(reading) == [
+def test_every_element_of_an_array_is_a_conversation() -> None:
+    parsed = sharegpt("array.json")
+    assert sessions(parsed) == [
         ["Who are you?", "Goodbye"],
         ["Who are you?"],
         ["Two questions.", "And a third."],
     ]
 
 
-def test_a_turn_in_a_document_over_many_lines_has_lines_of_its_own() -> None:
-    data = (SMALL / "sharegpt" / "array.json").read_bytes()
+def test_a_turn_of_a_multi_line_document_has_its_own_lines() -> None:
+    data = (ARCHIVES / "sharegpt" / "array.json").read_bytes()
     second = SHAREGPT.read(data).turns[1]
     text = data[second.first_byte : second.last_byte].decode()
     assert (text[0], text[-1]) == ("{", "}")
@@ -99,57 +99,57 @@ def test_a_turn_in_a_document_over_many_lines_has_lines_of_its_own() -> None:
     assert (second.first_line, second.last_line) == (13, 20)
 
 
-def test_outcomes_find_their_calls_by_key_also_out_of_order() -> None:
+def test_results_match_their_calls_by_id_in_any_order() -> None:
     first, second = openai("tools.jsonl").turns[:2]
-    assert used(first) == [("run", "pytest -q", "2 passed"), ("count", "src", "14")]
-    assert used(second) == [("count", "docs", "3")]
+    assert calls(first) == [("run", "pytest -q", "2 passed"), ("count", "src", "14")]
+    assert calls(second) == [("count", "docs", "3")]
     assert first.assistant_texts == ["Two tests pass, and src holds 14 files."]
     assert first.input_chars == len('{"command": "pytest -q"}') + len('{"path": "src"}')
 
 
-def test_a_function_of_the_older_form_finds_its_call_by_name() -> None:
+def test_a_result_of_the_older_function_form_matches_its_call_by_name() -> None:
     turn = openai("tools.jsonl").turns[2]
-    assert used(turn) == [("clock", '{"city":"Lima"}', "14:20")]
+    assert calls(turn) == [("clock", '{"city":"Lima"}', "14:20")]
 
 
-def test_calls_without_keys_get_their_outcomes_in_order_and_nothing_is_lost() -> None:
+def test_calls_without_ids_get_their_results_in_order_and_no_result_is_lost() -> None:
     turn = openai("tools.jsonl").turns[3]
-    assert used(turn) == [
+    assert calls(turn) == [
         ("read", "a.txt", "first"),
         ("read", '{"path": "b.txt', '{"stdout":"","exit_code":1}'),
         ("tool", "", "nobody asked"),
     ]
-    assert [tool.is_error for tool in turn.tool_calls] == [False, True, False]
+    assert [call.is_error for call in turn.tool_calls] == [False, True, False]
     assert turn.assistant_texts == ["I cannot say more."]
     assert openai("tools.jsonl").counts.tool_calls == 6
 
 
-def test_rows_are_one_conversation_together() -> None:
-    reading = openai("rows.jsonl")
-    assert sessions(reading) == [["Add a button to the page.", "Make it green."]]
-    assert used(reading.turns[0]) == [
+def test_message_rows_form_one_conversation() -> None:
+    parsed = openai("rows.jsonl")
+    assert sessions(parsed) == [["Add a button to the page.", "Make it green."]]
+    assert calls(parsed.turns[0]) == [
         ("Read", "page.html", "<html>\n</html>"),
         ("Bash", "ls", '{"stdout":"page.html","exit_code":0}'),
     ]
-    assert reading.turns[0].assistant_texts == ["I start with the page.", "There is a button now."]
-    assert reading.counts.skipped == {SkipReason.SYSTEM: 1, SkipReason.PREAMBLE: 1}
+    assert parsed.turns[0].assistant_texts == ["I start with the page.", "There is a button now."]
+    assert parsed.counts.skipped == {SkipReason.SYSTEM: 1, SkipReason.PREAMBLE: 1}
 
 
-def test_rows_may_stand_in_an_array() -> None:
-    reading = openai("rows.json")
-    assert sessions(reading) == [["Which tea is in stock?", "Order more of both."]]
+def test_message_rows_may_be_in_an_array() -> None:
+    parsed = openai("rows.json")
+    assert sessions(parsed) == [["Which tea is in stock?", "Order more of both."]]
 
 
-def test_rows_that_name_their_session_are_conversations_by_that_name() -> None:
-    reading = openai("sessions.jsonl")
-    assert sessions(reading) == [
+def test_message_rows_with_a_session_id_form_one_conversation_per_id() -> None:
+    parsed = openai("sessions.jsonl")
+    assert sessions(parsed) == [
         ["Is the printer free?", "Then print it."],
         ["Who has the key?"],
     ]
-    assert reading.turns[0].assistant_texts == ["Yes."]
+    assert parsed.turns[0].assistant_texts == ["Yes."]
 
 
-def test_parts_are_joined_and_what_is_no_text_is_named() -> None:
+def test_parts_are_joined_and_other_content_has_placeholders() -> None:
     first, second, _ = openai("parts.json").turns
     assert first.user_text == "[image]\n\nWhat is on the cover?"
     assert first.assistant_texts == ["A red kite.", "And a tree."]
@@ -157,26 +157,26 @@ def test_parts_are_joined_and_what_is_no_text_is_named() -> None:
     assert second.assistant_texts == ["I cannot smell."]
 
 
-def test_one_message_may_hold_the_outcomes_of_several_calls() -> None:
+def test_one_message_may_have_the_results_of_several_calls() -> None:
     expected = [("price", '{"id":12}', "4.50"), ("price", '{"id":13}', "5.00")]
     turn = openai("parts.json").turns[2]
-    assert used(turn) == expected
+    assert calls(turn) == expected
     assert turn.user_text == "Find the price of 12 and 13."
 
 
-def test_outcomes_among_a_persons_words_are_no_prompt_and_the_words_are_steering() -> None:
-    reading = openai("blocks.jsonl")
-    (turn,) = reading.turns
-    assert used(turn) == [("bash", "pytest", "1 failed")]
+def test_a_user_message_with_results_is_no_prompt_and_its_text_is_steering() -> None:
+    parsed = openai("blocks.jsonl")
+    (turn,) = parsed.turns
+    assert calls(turn) == [("bash", "pytest", "1 failed")]
     assert turn.tool_calls[0].is_error
     assert turn.steering == ["only the first one matters"]
     assert turn.assistant_texts == ["Let me see.", "The fixture is empty."]
 
 
-def test_of_two_answers_the_preferred_one_was_said_and_no_turn_doubles() -> None:
-    reading = openai("pairs.jsonl")
-    said = [(turn.user_text, turn.assistant_texts) for turn in reading.turns]
-    assert said == [
+def test_the_preferred_of_two_answers_counts_and_no_turn_is_repeated() -> None:
+    parsed = openai("pairs.jsonl")
+    texts = [(turn.user_text, turn.assistant_texts) for turn in parsed.turns]
+    assert texts == [
         ("Name a river.", ["The Elbe."]),
         ("Name a lake.", ["Lake Garda."]),
         ("Hello", ["Hello!"]),
@@ -185,50 +185,51 @@ def test_of_two_answers_the_preferred_one_was_said_and_no_turn_doubles() -> None
         ("Name a wind.", ["Mistral."]),
         ("Name a star.", ["Vega."]),
     ]
-    assert reading.counts.used == 6
+    assert parsed.counts.used == 6
 
 
 @pytest.mark.parametrize("form", ["document", "line"])
 def test_a_pair_may_be_a_document(form: str) -> None:
-    data = (SMALL / "openai_conv" / "pair.json").read_bytes()
+    data = (ARCHIVES / "openai_conv" / "pair.json").read_bytes()
     data = data if form == "document" else lines(json.loads(data))
     (turn,) = OPENAI.read(data).turns
     assert (turn.user_text, turn.assistant_texts) == ("Name a bridge.", ["The one in Mostar."])
 
 
-def test_a_prompt_that_stands_with_both_answers_is_one_turn() -> None:
-    asked, said = user("Name a mountain."), assistant("The Rigi.")
-    pair = {"prompt": [asked], "chosen": [asked, said], "rejected": [asked, assistant("A hole.")]}
+def test_a_prompt_repeated_in_both_answers_is_one_turn() -> None:
+    prompt, answer = user("Name a mountain."), assistant("The Rigi.")
+    rejected = [prompt, assistant("A hole.")]
+    pair = {"prompt": [prompt], "chosen": [prompt, answer], "rejected": rejected}
     for data in (lines(pair), json.dumps(pair, indent=1).encode()):
         (turn,) = OPENAI.read(data).turns
         assert turn.assistant_texts == ["The Rigi."]
 
 
-def test_pairs_of_sharegpt_go_on_with_the_preferred_answer() -> None:
+def test_sharegpt_pairs_continue_with_the_preferred_answer() -> None:
     turns = sharegpt("pairs.json").turns
     assert [turn.assistant_texts for turn in turns] == [["A pear."], ["A plum."], ["A hazel."]]
 
 
-def test_calls_of_sharegpt_are_json_in_a_text() -> None:
-    reading = sharegpt("tools.json")
-    first, _, third, _ = reading.turns
-    assert used(first) == [("random", '{"max":100}', '{"number": 57}')]
-    assert used(third) == [
+def test_sharegpt_calls_are_json_in_a_text() -> None:
+    parsed = sharegpt("tools.json")
+    first, _, third, _ = parsed.turns
+    assert calls(first) == [("random", '{"max":100}', '{"number": 57}')]
+    assert calls(third) == [
         ("mul", '{"a":17,"b":19}', "323"),
         ("mul", '{"a":17,"b":21}', "357"),
         ("", "print(17)", "17"),
         ("mul", '{"a":1,"b":1}', "1"),
     ]
-    assert reading.counts.tool_calls == 6
+    assert parsed.counts.tool_calls == 6
 
 
-def test_an_outcome_whose_call_stands_in_a_text_is_kept() -> None:
+def test_a_result_whose_call_is_in_a_text_is_kept() -> None:
     turn = sharegpt("tools.json").turns[-1]
-    assert used(turn) == [("tool", "", "seen")]
+    assert calls(turn) == [("tool", "", "seen")]
     assert turn.assistant_texts == ['<tool_call>{"name": "look"}</tool_call>', "I see."]
 
 
-def test_sharegpt_has_many_names_for_who_speaks_and_what_is_said() -> None:
+def test_sharegpt_has_several_names_for_speakers_and_contents() -> None:
     turns = sharegpt("lines.jsonl").turns
     assert [(turn.user_text, turn.assistant_texts) for turn in turns] == [
         ("Hello", ["Hi."]),
@@ -238,7 +239,7 @@ def test_sharegpt_has_many_names_for_who_speaks_and_what_is_said() -> None:
     ]
 
 
-def test_a_time_is_taken_where_it_is_one_and_else_the_last_one_before() -> None:
+def test_a_turn_has_its_own_time_or_else_the_last_known() -> None:
     first, second = openai("document.json").turns
     assert first.started_at == datetime(2026, 1, 5, 10, 0, 5, tzinfo=UTC)
     assert first.ended_at == datetime(2026, 1, 5, 10, 0, 10, 500_000, tzinfo=UTC)
@@ -251,59 +252,64 @@ def test_most_chats_have_no_time() -> None:
     assert {(turn.started_at, turn.ended_at) for turn in turns} == {(None, None)}
 
 
-def test_equal_numbers_do_not_make_two_conversations_one() -> None:
-    mine = OPENAI.read(lines({"id": 0, "messages": [user("a"), assistant("b")]}))
-    yours = OPENAI.read(lines({"id": 0, "messages": [user("a"), assistant("c")]}))
-    assert not set(natives(mine)) & set(natives(yours))
+def test_conversations_with_equal_numbers_have_different_ids() -> None:
+    first = OPENAI.read(lines({"id": 0, "messages": [user("a"), assistant("b")]}))
+    second = OPENAI.read(lines({"id": 0, "messages": [user("a"), assistant("c")]}))
+    assert not set(native_ids(first)) & set(native_ids(second))
 
 
-def test_a_conversation_has_its_name_wherever_it_stands() -> None:
+def test_the_ids_of_a_conversation_do_not_depend_on_its_position() -> None:
     rows = [{"messages": [user(text), assistant("yes")]} for text in "abca"]
-    straight = OPENAI.read(lines(*rows))
-    assert len(set(natives(straight))) == len(rows)
-    assert set(natives(OPENAI.read(lines(*reversed(rows))))) == set(natives(straight))
-    assert set(natives(OPENAI.read(json.dumps(rows, indent=2).encode()))) == set(natives(straight))
+    in_order = OPENAI.read(lines(*rows))
+    assert len(set(native_ids(in_order))) == len(rows)
+    assert set(native_ids(OPENAI.read(lines(*reversed(rows))))) == set(native_ids(in_order))
+    assert set(native_ids(OPENAI.read(json.dumps(rows, indent=2).encode()))) == set(
+        native_ids(in_order)
+    )
 
 
 @pytest.mark.parametrize("form", ["rows", "document", "line"])
 def test_turns_keep_their_ids_while_a_conversation_grows(form: str) -> None:
-    talk = [user("a"), assistant("b"), user("c"), assistant("d"), user("e")]
+    messages = [user("a"), assistant("b"), user("c"), assistant("d"), user("e")]
 
     def read(until: int) -> list[str]:
-        said = {"id": "chat-1", "messages": talk[:until]}
-        written = {
-            "rows": lines(*talk[:until]),
-            "document": json.dumps(said, indent=2).encode(),
-            "line": json.dumps(said).encode(),
+        conversation = {"id": "chat-1", "messages": messages[:until]}
+        encoded = {
+            "rows": lines(*messages[:until]),
+            "document": json.dumps(conversation, indent=2).encode(),
+            "line": json.dumps(conversation).encode(),
         }
-        return natives(OPENAI.read(written[form]))
+        return native_ids(OPENAI.read(encoded[form]))
 
-    whole = read(5)
-    assert [read(2), read(3), read(4)] == [whole[:1], whole[:2], whole[:2]]
+    all_ids = read(5)
+    assert [read(2), read(3), read(4)] == [all_ids[:1], all_ids[:2], all_ids[:2]]
 
 
-def test_conversations_that_begin_alike_share_their_beginning_only() -> None:
-    begun = [user("a"), assistant("b"), user("c"), assistant("d")]
-    one = natives(OPENAI.read(lines(*begun, user("more"))))
-    other = natives(OPENAI.read(lines(*begun[:2], user("else"))))
+def test_conversations_that_start_alike_share_only_the_ids_of_their_start() -> None:
+    start = [user("a"), assistant("b"), user("c"), assistant("d")]
+    one = native_ids(OPENAI.read(lines(*start, user("more"))))
+    other = native_ids(OPENAI.read(lines(*start[:2], user("else"))))
     assert one[0] == other[0]
     assert one[1] != other[1]
 
 
-def test_a_document_that_is_cut_off_gives_the_messages_before_the_cut() -> None:
-    data = (SMALL / "openai_conv" / "document.json").read_bytes()
-    cut = data[: data.index(b"At eight") - 5]
-    assert formats.sniff(cut) is not None
-    assert natives(OPENAI.read(cut)) == natives(OPENAI.read(data))
+def test_a_truncated_document_gives_the_messages_before_the_truncation() -> None:
+    data = (ARCHIVES / "openai_conv" / "document.json").read_bytes()
+    truncated = data[: data.index(b"At eight") - 5]
+    assert formats.sniff(truncated) is not None
+    assert native_ids(OPENAI.read(truncated)) == native_ids(OPENAI.read(data))
 
 
-def test_half_a_character_takes_no_turn_away() -> None:
-    said = [(turn.user_text, turn.assistant_texts) for turn in openai("half_character.jsonl").turns]
-    assert said == [("A face ?", ["C:\\\\ud83d"]), ("Another ?", ["Yes \U0001f642"])]
+def test_a_lone_surrogate_loses_no_turn() -> None:
+    turns = openai("half_character.jsonl").turns
+    assert [(turn.user_text, turn.assistant_texts) for turn in turns] == [
+        ("A face ?", ["C:\\\\ud83d"]),
+        ("Another ?", ["Yes \U0001f642"]),
+    ]
     assert sharegpt("half_character.json").turns[0].user_text == "Where is the till ??"
 
 
-def test_a_stray_row_among_many_makes_no_other_format() -> None:
+def test_one_stray_row_among_many_does_not_change_the_format() -> None:
     rows = [{"messages": [user(f"{number}"), assistant("yes")]} for number in range(8)]
     stray = {"mesages": [user("lost")]}
     many = lines(*rows[:7], stray, *rows[7:])
@@ -314,16 +320,16 @@ def test_a_stray_row_among_many_makes_no_other_format() -> None:
 
 @pytest.mark.parametrize("odd", [None, 7, "x", ["x"], [None], {"role": 3}, [[]], [{"role": "x"}]])
 @pytest.mark.parametrize("key", ["messages", "conversations", "chosen", "input", "prompt"])
-def test_values_of_any_type_are_read_without_a_complaint(key: str, odd: Any) -> None:
-    reading = OPENAI.read(lines({"messages": [user("a")]}, {key: odd}))
-    assert reading.counts.lines == reading.counts.used + sum(reading.counts.skipped.values()) == 2
-    assert len(reading.turns) == 1
+def test_values_of_any_type_are_read(key: str, odd: Any) -> None:
+    parsed = OPENAI.read(lines({"messages": [user("a")]}, {key: odd}))
+    assert parsed.counts.lines == parsed.counts.used + sum(parsed.counts.skipped.values()) == 2
+    assert len(parsed.turns) == 1
 
 
 @pytest.mark.parametrize("odd", [7, {"a": 1}, [1], [None], [{"type": 3}], [{"text": 3}], True])
 @pytest.mark.parametrize("key", ["content", "tool_calls", "function_call", "timestamp", "id"])
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
 def test_messages_with_values_of_any_type_stay_in_their_turn(role: str, key: str, odd: Any) -> None:
-    reading = OPENAI.read(lines(user("a"), {"role": role, "content": "b", key: odd}))
-    assert reading.counts.used == 2
-    assert len(reading.turns) == 1 + (role == "user")
+    parsed = OPENAI.read(lines(user("a"), {"role": role, "content": "b", key: odd}))
+    assert parsed.counts.used == 2
+    assert len(parsed.turns) == 1 + (role == "user")

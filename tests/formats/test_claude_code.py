@@ -1,4 +1,4 @@
-"""Claude Code's archives: one small file a trouble, in tests/archives/claude_code."""
+"""Claude Code archives: each sample in tests/archives/claude_code shows one difficulty."""
 
 import json
 from datetime import UTC, datetime
@@ -14,69 +14,69 @@ from turnetl.formats.claude import ClaudeCode, ClaudeWeb, machine_text
 from turnetl.model import ClosedBy
 from turnetl.skip_reasons import SkipReason
 
-SMALL = Path(__file__).parents[1] / "archives"
+ARCHIVES = Path(__file__).parents[1] / "archives"
 
 
 def read(name: str) -> ParsedArchive:
-    return ClaudeCode().read((SMALL / "claude_code" / name).read_bytes())
+    return ClaudeCode().read((ARCHIVES / "claude_code" / name).read_bytes())
 
 
-def only(reading: ParsedArchive) -> RawTurn:
-    (turn,) = reading.turns
+def only(parsed: ParsedArchive) -> RawTurn:
+    (turn,) = parsed.turns
     return turn
 
 
-def accounted(reading: ParsedArchive) -> bool:
-    counts = reading.counts
+def is_accounted(parsed: ParsedArchive) -> bool:
+    counts = parsed.counts
     return counts.lines == counts.used + sum(counts.skipped.values())
 
 
-def test_a_message_that_spans_lines_is_billed_once_at_its_last_figures() -> None:
+def test_the_usage_of_a_message_on_several_lines_counts_once_with_its_last_values() -> None:
     assert only(read("streaming.jsonl")).usage == {"msg_1": (10, 40), "msg_2": (20, 7)}
 
 
-def test_outcomes_find_their_calls_though_results_come_between_the_lines_of_a_message() -> None:
-    tools = only(read("streaming.jsonl")).tool_calls
-    assert [(tool.name, tool.input, tool.result, tool.is_error) for tool in tools] == [
+def test_results_match_their_calls_between_the_lines_of_a_message() -> None:
+    calls = only(read("streaming.jsonl")).tool_calls
+    assert [(call.name, call.input, call.result, call.is_error) for call in calls] == [
         ("Bash", "pytest -q", "1 failed", True),
         ("Read", "/home/dev/shop/cart.py", "def cart(): ...", False),
     ]
 
 
-def test_what_was_said_keeps_its_order_and_thinking_is_not_kept() -> None:
-    said = only(read("streaming.jsonl")).assistant_texts
-    assert said == ["Let me look at it.", "Both ran.", "The cart is empty."]
+def test_assistant_texts_keep_their_order_and_reasoning_is_omitted() -> None:
+    texts = only(read("streaming.jsonl")).assistant_texts
+    assert texts == ["Let me look at it.", "Both ran.", "The cart is empty."]
 
 
-def test_a_turn_knows_its_times_and_its_place_in_the_file() -> None:
+def test_a_turn_has_its_times_and_its_lines_and_bytes() -> None:
     turn = only(read("streaming.jsonl"))
-    data = (SMALL / "claude_code" / "streaming.jsonl").read_bytes()
+    data = (ARCHIVES / "claude_code" / "streaming.jsonl").read_bytes()
     assert turn.started_at == datetime(2026, 3, 2, 9, 0, 1, tzinfo=UTC)
     assert turn.ended_at == datetime(2026, 3, 2, 9, 0, 9, tzinfo=UTC)
     assert (turn.first_line, turn.last_line) == (1, 9)
     assert data[turn.first_byte : turn.last_byte] == data.removesuffix(b"\n")
 
 
-def test_subagents_inside_the_file_are_counted_and_are_no_turns() -> None:
-    reading = read("sidechain_inline.jsonl")
-    turn = only(reading)
-    assert reading.counts.sidechain_rows == 4
-    assert [tool.name for tool in turn.tool_calls] == ["Task"]
+def test_subagent_rows_in_the_file_are_counted_and_are_no_turns() -> None:
+    parsed = read("sidechain_inline.jsonl")
+    turn = only(parsed)
+    assert parsed.counts.sidechain_rows == 4
+    assert [call.name for call in turn.tool_calls] == ["Task"]
     assert turn.subagent_prompts == ["Read cart.py and report."]
     assert turn.assistant_texts == ["cart.py is a stub."]
 
 
-def test_a_subagents_own_file_has_rows_and_no_turn() -> None:
-    reading = read("agent-a1b2c3.jsonl")
-    assert reading.turns == []
-    assert reading.counts.sidechain_rows == 4
-    assert reading.counts.tool_calls == 1
-    assert reading.cwd == "/home/dev/shop"
+def test_the_file_of_a_subagent_has_rows_and_no_turn() -> None:
+    parsed = read("agent-a1b2c3.jsonl")
+    assert parsed.turns == []
+    assert parsed.counts.sidechain_rows == 4
+    assert parsed.counts.tool_calls == 1
+    assert parsed.cwd == "/home/dev/shop"
 
 
-def test_words_typed_while_the_agent_works_belong_to_the_turn() -> None:
-    reading = read("steering.jsonl")
-    first, second = reading.turns
+def test_text_typed_while_the_agent_works_is_steering_of_the_turn() -> None:
+    parsed = read("steering.jsonl")
+    first, second = parsed.turns
     assert first.steering == [
         "use git mv please",
         "and the tests too",
@@ -84,26 +84,26 @@ def test_words_typed_while_the_agent_works_belong_to_the_turn() -> None:
     ]
     assert second.user_text == "now run the tests"
     assert second.steering == []
-    assert reading.counts.steering == 3
+    assert parsed.counts.steering == 3
 
 
-def test_words_inside_tool_results_are_answers_and_a_bare_refusal_is_none() -> None:
-    reading = read("answers.jsonl")
-    assert only(reading).user_answers == ["use Decimal, not float", '"How many digits?"="two"']
-    assert reading.counts.user_answers == 2
+def test_text_in_tool_results_is_an_answer_and_a_rejection_without_text_is_none() -> None:
+    parsed = read("answers.jsonl")
+    assert only(parsed).user_answers == ["use Decimal, not float", '"How many digits?"="two"']
+    assert parsed.counts.user_answers == 2
 
 
-def test_an_edit_is_its_path_and_the_first_line_that_changed() -> None:
+def test_an_edit_has_its_path_and_the_first_changed_line() -> None:
     edit = only(read("answers.jsonl")).tool_calls[0]
     assert edit.input == "/home/dev/shop/cart.py :: - return 0 + return 1"
 
 
 def test_a_slash_command_is_a_turn_only_if_it_calls_the_model() -> None:
-    reading = read("slash.jsonl")
-    turn = only(reading)
+    parsed = read("slash.jsonl")
+    turn = only(parsed)
     assert turn.user_text == "/pr for the cart fix"
     assert turn.assistant_texts == ["Title: mend the cart", "The review is done."]
-    assert reading.counts.skipped == {
+    assert parsed.counts.skipped == {
         SkipReason.META: 2,
         SkipReason.LOCAL_COMMAND: 4,
         SkipReason.SHELL_COMMAND: 2,
@@ -116,7 +116,7 @@ def test_leaving_the_session_closes_its_last_turn() -> None:
     assert only(read("slash.jsonl")).closed_by is ClosedBy.SESSION_END
 
 
-def test_prompts_that_look_like_something_else_are_turns() -> None:
+def test_prompts_that_look_like_client_text_are_turns() -> None:
     assert [turn.user_text for turn in read("prompts.jsonl").turns] == [
         "Implement the following plan:\n\n# Mend the cart\n\n---\n\n1. Test it.",
         "What does this file do?",
@@ -126,7 +126,7 @@ def test_prompts_that_look_like_something_else_are_turns() -> None:
     ]
 
 
-def test_a_turn_is_interrupted_if_nothing_came_after_the_interrupt() -> None:
+def test_a_turn_is_interrupted_if_nothing_follows_the_interrupt() -> None:
     turns = read("interrupts.jsonl").turns
     assert [(turn.user_text, turn.closed_by) for turn in turns] == [
         ("Run everything.", ClosedBy.INTERRUPTED),
@@ -137,16 +137,16 @@ def test_a_turn_is_interrupted_if_nothing_came_after_the_interrupt() -> None:
     assert turns[-1].assistant_texts == []
 
 
-def test_a_compaction_neither_starts_nor_ends_a_turn() -> None:
+def test_a_compaction_neither_opens_nor_closes_a_turn() -> None:
     turn = only(read("compaction.jsonl"))
     assert turn.assistant_texts == ["On it.", "Mended.", "Still here."]
     assert turn.closed_by is None
 
 
-def test_glued_broken_and_blank_lines_are_told_apart_and_cost_no_turn() -> None:
-    reading = read("lines.jsonl")
-    counts = reading.counts
-    assert [turn.user_text for turn in reading.turns] == [
+def test_concatenated_invalid_and_blank_lines_are_counted_and_lose_no_turn() -> None:
+    parsed = read("lines.jsonl")
+    counts = parsed.counts
+    assert [turn.user_text for turn in parsed.turns] == [
         "Mend the cart.",
         "Thanks, push it.",
         "One more.",
@@ -160,34 +160,34 @@ def test_glued_broken_and_blank_lines_are_told_apart_and_cost_no_turn() -> None:
     }
 
 
-def test_lines_are_cut_at_line_feeds_only() -> None:
-    reading = read("separators.jsonl")
-    assert reading.counts.lines == 2
-    assert only(reading).user_text == "Cut here?\u2028No, only at line feeds."
+def test_only_line_feeds_end_a_line() -> None:
+    parsed = read("separators.jsonl")
+    assert parsed.counts.lines == 2
+    assert only(parsed).user_text == "Cut here?\u2028No, only at line feeds."
 
 
-def test_a_field_of_a_wrong_type_is_missing_and_the_rest_of_the_row_counts() -> None:
-    reading = read("crooked.jsonl")
-    first, second = reading.turns
+def test_a_field_of_another_type_is_missing_and_the_rest_of_the_row_counts() -> None:
+    parsed = read("crooked.jsonl")
+    first, second = parsed.turns
     assert (first.started_at, first.cwd) == (None, "/home/dev/shop")
     assert first.assistant_texts == ["bare text"]
-    assert [(tool.name, tool.input) for tool in first.tool_calls] == [("Bash", "ls")]
+    assert [(call.name, call.input) for call in first.tool_calls] == [("Bash", "ls")]
     assert list(first.usage.values()) == [(0, 3)]
     assert second.user_text == "A half ? character."
-    assert reading.counts.invalid_lines == 0
+    assert parsed.counts.invalid_lines == 0
 
 
-def test_rows_before_the_first_prompt_and_rows_written_twice_are_no_part_of_a_turn() -> None:
-    reading = read("slice.jsonl")
-    turn = only(reading)
+def test_rows_before_the_first_prompt_and_duplicate_rows_belong_to_no_turn() -> None:
+    parsed = read("slice.jsonl")
+    turn = only(parsed)
     assert turn.assistant_texts == ["Going on."]
     assert (turn.app_version, turn.git_branch) == ("2.1.12", "main")
-    assert reading.counts.skipped[SkipReason.PREAMBLE] == 3
-    assert reading.counts.skipped[SkipReason.DUPLICATE] == 1
-    assert reading.counts.steering == 1
+    assert parsed.counts.skipped[SkipReason.PREAMBLE] == 3
+    assert parsed.counts.skipped[SkipReason.DUPLICATE] == 1
+    assert parsed.counts.steering == 1
 
 
-def test_a_second_session_in_a_file_names_the_first_as_its_parent() -> None:
+def test_a_second_session_in_a_file_has_the_first_as_its_parent() -> None:
     turns = read("two_sessions.jsonl").turns
     first, second = turns[0].session_id, turns[1].session_id
     assert [(turn.session_id, turn.ordinal, turn.parent_session_id) for turn in turns] == [
@@ -198,17 +198,19 @@ def test_a_second_session_in_a_file_names_the_first_as_its_parent() -> None:
     assert turns[0].closed_by is ClosedBy.NEXT_PROMPT
 
 
-def test_a_prompt_without_an_id_is_known_by_session_and_place() -> None:
+def test_a_prompt_without_an_id_is_identified_by_session_and_ordinal() -> None:
     turns = read("bare.jsonl").turns
     assert [turn.native_id for turn in turns] == [f"{turns[0].session_id}:{at}" for at in (0, 1)]
     assert [turn.prompt_id for turn in turns] == [None, None]
 
 
-_ANNOUNCED = """<command-message>The "pdf" skill is loading</command-message>
+ANNOUNCEMENT = """<command-message>The "pdf" skill is loading</command-message>
 <command-name>pdf</command-name>"""
-WHOLE = b"".join(path.read_bytes() for path in sorted((SMALL / "claude_code").glob("*.jsonl")))
-SOUND = (SMALL / "claude_code" / "streaming.jsonl").read_bytes().splitlines()
-ROWS = st.sampled_from([json.loads(line) for line in SOUND])
+ALL_SAMPLES = b"".join(
+    path.read_bytes() for path in sorted((ARCHIVES / "claude_code").glob("*.jsonl"))
+)
+VALID_LINES = (ARCHIVES / "claude_code" / "streaming.jsonl").read_bytes().splitlines()
+ROWS = st.sampled_from([json.loads(line) for line in VALID_LINES])
 
 
 JSON = st.recursive(
@@ -221,25 +223,25 @@ JSON = st.recursive(
 @given(ROWS, st.data())
 def test_no_value_in_any_field_raises(row: dict[str, object], data: st.DataObject) -> None:
     field = data.draw(st.sampled_from([*row, "message.content", "message.usage", "message"]))
-    inner = row.get("message")
+    message = row.get("message")
     value = data.draw(JSON)
     damaged = dict(row)
-    if field.startswith("message.") and isinstance(inner, dict):
-        damaged["message"] = inner | {field.removeprefix("message."): value}
+    if field.startswith("message.") and isinstance(message, dict):
+        damaged["message"] = message | {field.removeprefix("message."): value}
     else:
         damaged[field] = value
     line = json.dumps(damaged).encode()
-    assert accounted(ClaudeCode().read(WHOLE + line + b"\n" + line))
+    assert is_accounted(ClaudeCode().read(ALL_SAMPLES + line + b"\n" + line))
 
 
-def test_what_nests_too_deep_is_one_broken_line() -> None:
+def test_a_too_deeply_nested_line_is_invalid() -> None:
     deep = b'{"type":"user","uuid":"u","content":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
-    reading = ClaudeCode().read(deep + b"\n" + WHOLE.split(b"\n", 1)[0])
-    assert accounted(reading)
-    assert reading.counts.invalid_lines == 1
+    parsed = ClaudeCode().read(deep + b"\n" + ALL_SAMPLES.split(b"\n", 1)[0])
+    assert is_accounted(parsed)
+    assert parsed.counts.invalid_lines == 1
 
 
-def test_a_message_that_is_removed_from_the_queue_and_attached_was_said_once() -> None:
+def test_a_message_that_is_removed_from_the_queue_and_attached_counts_once() -> None:
     first, _ = read("queued_commands.jsonl").turns
     assert first.steering == [
         "Prices in cents, please.",
@@ -248,27 +250,27 @@ def test_a_message_that_is_removed_from_the_queue_and_attached_was_said_once() -
     ]
 
 
-def test_a_message_that_was_withdrawn_from_the_queue_was_not_said() -> None:
+def test_a_message_withdrawn_from_the_queue_is_no_steering() -> None:
     first, _ = read("queued_commands.jsonl").turns
     assert "Forget the tests." not in first.steering
 
 
-def test_words_that_name_another_author_than_a_person_start_no_turn() -> None:
-    reading = read("queued_commands.jsonl")
-    assert [turn.user_text for turn in reading.turns] == [
+def test_text_with_another_origin_than_the_user_opens_no_turn() -> None:
+    parsed = read("queued_commands.jsonl")
+    assert [turn.user_text for turn in parsed.turns] == [
         "Add a cart to the shop.",
         "/review the cart",
     ]
-    assert reading.counts.skipped[SkipReason.NOTIFICATION] == 2
-    assert reading.turns[0].assistant_texts == ["Working.", "Done.", "Good."]
+    assert parsed.counts.skipped[SkipReason.NOTIFICATION] == 2
+    assert parsed.turns[0].assistant_texts == ["Working.", "Done.", "Good."]
 
 
-def test_leaving_ends_the_turn_also_where_local_commands_are_rows_of_the_system() -> None:
+def test_leaving_closes_the_turn_if_local_commands_are_system_rows() -> None:
     _, last = read("queued_commands.jsonl").turns
     assert last.closed_by is ClosedBy.SESSION_END
 
 
-def test_words_that_came_with_a_rejection_are_an_answer_wherever_they_stand() -> None:
+def test_the_text_of_a_rejection_in_a_field_of_its_own_is_an_answer() -> None:
     rejected = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "denied"}
     rows = [
         {"type": "user", "uuid": "u1", "message": {"content": "Clear the cart."}},
@@ -284,22 +286,22 @@ def test_words_that_came_with_a_rejection_are_an_answer_wherever_they_stand() ->
 
 
 def test_commands_and_skills_that_the_model_calls_are_no_prompts() -> None:
-    reading = read("launched.jsonl")
-    assert [turn.user_text for turn in reading.turns] == [
+    parsed = read("launched.jsonl")
+    assert [turn.user_text for turn in parsed.turns] == [
         "Make a price list.",
         "/pdf",
         "/pdf in colour",
     ]
-    assert reading.turns[0].assistant_texts == ["The list is made."]
-    assert reading.turns[0].steering == []
-    assert reading.counts.skipped[SkipReason.SKILL_CALL] == 2
+    assert parsed.turns[0].assistant_texts == ["The list is made."]
+    assert parsed.turns[0].steering == []
+    assert parsed.counts.skipped[SkipReason.SKILL_CALL] == 2
 
 
 def test_announcements_beside_a_result_are_no_steering() -> None:
     called = {"type": "tool_use", "id": "t1", "name": "Skill", "input": {"command": "pdf"}}
     beside = [
         {"type": "tool_result", "tool_use_id": "t1", "content": "Launching skill: pdf"},
-        {"type": "text", "text": _ANNOUNCED},
+        {"type": "text", "text": ANNOUNCEMENT},
         {"type": "text", "text": "Base directory for this skill: /home/dev/skills/pdf"},
     ]
     rows = [
@@ -307,45 +309,45 @@ def test_announcements_beside_a_result_are_no_steering() -> None:
         {"type": "assistant", "uuid": "a1", "message": {"id": "m1", "content": [called]}},
         {"type": "user", "uuid": "u2", "message": {"content": beside}},
     ]
-    reading = ClaudeCode().read("\n".join(map(json.dumps, rows)).encode())
-    assert (reading.counts.turns, reading.counts.steering) == (1, 0)
+    parsed = ClaudeCode().read("\n".join(map(json.dumps, rows)).encode())
+    assert (parsed.counts.turns, parsed.counts.steering) == (1, 0)
 
 
-def test_what_is_told_twice_is_said_once_though_it_is_not_told_alike() -> None:
-    reading = read("queue_order.jsonl")
-    assert reading.turns[0].steering == [
+def test_a_message_delivered_twice_in_different_forms_counts_once() -> None:
+    parsed = read("queue_order.jsonl")
+    assert parsed.turns[0].steering == [
         "in pieces, please",
         "[Pasted text #1 +2 lines]",
         "and this shelf",
     ]
 
 
-def test_a_message_that_comes_back_as_a_prompt_does_not_steer_too() -> None:
+def test_a_queued_message_that_returns_as_a_prompt_is_no_steering() -> None:
     _, prices, again = read("queue_order.jsonl").turns
     assert (prices.user_text, prices.steering) == ("Now the prices.", [])
     assert (again.user_text, again.steering) == ("go on", ["go on"])
 
 
-def test_the_words_of_a_refusal_are_an_answer_however_they_are_introduced() -> None:
+def test_the_text_of_a_rejection_is_an_answer_whatever_introduces_it() -> None:
     assert read("refusals.jsonl").turns[0].user_answers == ["smaller steps", '"Cents?"="yes"']
 
 
-def test_words_behind_an_interrupt_are_a_prompt_and_the_interrupt_ends_the_turn_before() -> None:
+def test_text_after_an_interrupt_is_a_prompt_and_the_interrupt_closes_the_previous_turn() -> None:
     shown, leave, _ = read("refusals.jsonl").turns
     assert (shown.user_text, shown.closed_by) == ("[document]", ClosedBy.INTERRUPTED)
     assert leave.user_text == "leave the tests"
 
 
-def test_who_writes_of_an_interrupt_does_not_interrupt() -> None:
+def test_a_prompt_that_quotes_an_interrupt_does_not_interrupt() -> None:
     last = read("refusals.jsonl").turns[-1]
     assert last.user_text == "[Request interrupted by user] stands in my log, why?"
     assert last.closed_by is None
 
 
-def test_hooks_and_other_sessions_speak_in_the_turn_that_goes_on() -> None:
-    reading = read("refusals.jsonl")
-    assert reading.turns[1].assistant_texts == ["Left.", "Committed.", "Noted."]
-    assert reading.counts.skipped == {SkipReason.HOOK_FEEDBACK: 1, SkipReason.NOTIFICATION: 1}
+def test_hooks_and_other_sessions_do_not_close_the_current_turn() -> None:
+    parsed = read("refusals.jsonl")
+    assert parsed.turns[1].assistant_texts == ["Left.", "Committed.", "Noted."]
+    assert parsed.counts.skipped == {SkipReason.HOOK_FEEDBACK: 1, SkipReason.NOTIFICATION: 1}
 
 
 @pytest.mark.parametrize(
@@ -357,13 +359,13 @@ def test_hooks_and_other_sessions_speak_in_the_turn_that_goes_on() -> None:
     ],
     ids=lambda row: row["type"],
 )
-def test_a_session_in_which_nobody_spoke_is_known_and_has_no_turn(row: dict[str, object]) -> None:
+def test_a_session_without_messages_is_recognised_and_has_no_turn(row: dict[str, object]) -> None:
     data = json.dumps(row).encode()
     assert isinstance(formats.sniff(data), ClaudeCode)
     assert ClaudeCode().read(data).turns == []
 
 
-def test_a_session_of_which_only_words_and_times_were_left_is_known() -> None:
+def test_a_session_reduced_to_texts_and_times_is_recognised() -> None:
     rows = [
         {"type": kind, "timestamp": "2026-03-02T09:00:00Z", "message": {"role": kind, "content": x}}
         for kind, x in (("user", "Mend it."), ("assistant", "Mended."))
@@ -373,7 +375,7 @@ def test_a_session_of_which_only_words_and_times_were_left_is_known() -> None:
     assert only(ClaudeCode().read(data)).assistant_texts == ["Mended."]
 
 
-def test_an_export_is_known_though_its_first_row_says_nothing() -> None:
+def test_an_export_with_an_uninformative_first_row_is_recognised() -> None:
     title = {"type": "summary", "summary": "The cart", "leafUuid": "u1"}
     prompt = {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Mend it."}}
     data = json.dumps({"loglines": [title, prompt]}).encode()
@@ -381,12 +383,12 @@ def test_an_export_is_known_though_its_first_row_says_nothing() -> None:
     assert only(ClaudeWeb().read(data)).user_text == "Mend it."
 
 
-def test_a_refusal_in_one_line_holds_its_words_too() -> None:
+def test_a_rejection_on_one_line_has_its_text() -> None:
     refusal = "The user doesn't want to proceed. To tell you how to proceed, the user said: smaller"
     assert machine_text.user_answer(refusal, is_error=True) == "smaller"
 
 
-def test_what_a_failed_tool_prints_is_no_answer() -> None:
+def test_output_of_a_failed_tool_is_no_answer() -> None:
     printed = "Exit code 1\nlog: To tell you how to proceed, the user said:\nsmaller steps"
     failed = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": printed}
     rows = [
@@ -396,10 +398,12 @@ def test_what_a_failed_tool_prints_is_no_answer() -> None:
     assert only(ClaudeCode().read("\n".join(map(json.dumps, rows)).encode())).user_answers == []
 
 
-def test_what_is_dequeued_into_the_running_turn_steers_it_and_what_is_meta_does_not() -> None:
+def test_a_message_dequeued_into_the_running_turn_is_steering_and_a_meta_attachment_is_not() -> (
+    None
+):
     def attached(text: str, uuid: str, **more: object) -> dict[str, object]:
-        held = {"type": "queued_command", "commandMode": "prompt", "prompt": text, **more}
-        return {"type": "attachment", "uuid": uuid, "attachment": held}
+        attachment = {"type": "queued_command", "commandMode": "prompt", "prompt": text, **more}
+        return {"type": "attachment", "uuid": uuid, "attachment": attachment}
 
     rows = [
         {"type": "user", "uuid": "u1", "message": {"content": "Count the stock."}},

@@ -42,7 +42,7 @@ def test_a_file_of_another_tool_is_recognised_by_no_format(path: Path) -> None:
 def test_every_line_is_used_or_skipped_for_a_reason(format_: Format, path: Path) -> None:
     data = path.read_bytes()
     parsed = format_.read(data)
-    assert accounted(parsed)
+    assert is_accounted(parsed)
     assert parsed.counts.lines == len(data.splitlines(keepends=True)) or b"\r" in data
     assert parsed.counts.turns == len(parsed.turns)
 
@@ -86,7 +86,7 @@ def test_an_archive_truncated_anywhere_is_read_up_to_the_truncation(
     all_ids = {turn.native_id for turn in format_.read(data).turns}
     for end in range(0, len(data), max(1, len(data) // 40)):
         parsed = format_.read(data[:end])
-        assert accounted(parsed)
+        assert is_accounted(parsed)
         assert len(parsed.turns) <= len(all_ids)
 
 
@@ -103,7 +103,7 @@ def test_damage_neither_raises_nor_leaves_a_line_uncounted(
         damaged[at:end] = data.draw(st.binary(max_size=8))
     formats.sniff(bytes(damaged))
     parsed = format_.read(bytes(damaged))
-    assert accounted(parsed)
+    assert is_accounted(parsed)
     assert len({turn.native_id for turn in parsed.turns}) == len(parsed.turns)
 
 
@@ -127,7 +127,7 @@ def test_rows_saved_as_one_array_give_the_same_turns(
     array = json.dumps(rows, indent=indent).encode()
     assert formats.sniff(array) is format_
     read, straight = format_.read(array), format_.read(data)
-    assert accounted(read)
+    assert is_accounted(read)
     assert [turn.native_id for turn in read.turns] == [turn.native_id for turn in straight.turns]
 
 
@@ -148,7 +148,7 @@ def test_formats_do_not_import_each_other(package: str) -> None:
     assert not [name for name in _imported_by(package) if ".".join(name.split(".")[:3]) in others]
 
 
-def accounted(parsed: ParsedArchive) -> bool:
+def is_accounted(parsed: ParsedArchive) -> bool:
     counts = parsed.counts
     assert all(isinstance(reason, SkipReason) for reason in counts.skipped)
     return counts.lines == counts.used + sum(counts.skipped.values())

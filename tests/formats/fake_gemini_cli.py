@@ -1,7 +1,8 @@
-"""A stand-in for Gemini CLI that writes a session in lines as its recorder does, since 0.40.
+"""A fake Gemini CLI that writes a session in lines as its recorder has done since 0.40.
 
-What a person does to a history is told to the model by writing it once more: with `$set` in older
-releases, with `$patch` in newer ones. Some models are sent neighbours of one role as one message.
+When the user changes the history, the recorder writes it once more for the model: with `$set` in
+older releases, with `$patch` in newer ones. For some models, consecutive messages of one role are
+sent as one message.
 """
 
 import json
@@ -14,19 +15,19 @@ _SNAPSHOT = "<state_snapshot>\n<overall_goal>A zoo</overall_goal>\n</state_snaps
 _ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 
 Content = tuple[str, list[dict[str, Any]]]
-"""A role and the pieces of a message, as the model is sent it."""
+"""The role and the parts of a message, as they are sent to the model."""
 
 
 @dataclass
-class Client:
+class FakeGeminiCli:
     patches: bool
     """Whether it writes `$patch`, as newer releases do."""
     merges: bool
-    """Whether neighbours of one role are sent as one."""
+    """Whether consecutive messages of one role are sent as one."""
     prompts: list[tuple[str, str]] = field(default_factory=list)
-    """What was typed, and under which id."""
+    """The text and the id of each prompt."""
     answers: list[list[str]] = field(default_factory=list)
-    """What each prompt was answered."""
+    """The answers to each prompt."""
     rows: list[dict[str, Any]] = field(default_factory=list)
     history: dict[str, Content] = field(default_factory=dict)
     saved: list[Content] | None = None
@@ -35,29 +36,29 @@ class Client:
 
     def __post_init__(self) -> None:
         self.rows.append({"sessionId": _SESSION, "projectHash": "5f2b", "kind": "main"})
-        self._tell({self._id(): ("user", [{"text": _CONTEXT}])})
+        self._set_history({self._id(): ("user", [{"text": _CONTEXT}])})
 
     def data(self) -> bytes:
         return b"\n".join(json.dumps(row).encode() for row in self.rows)
 
-    def turn(self, words: str) -> None:
-        """A prompt, a call with its outcome, and an answer."""
-        self._prompt(words)
+    def turn(self, text: str) -> None:
+        """Write a prompt, a call with its result, and an answer."""
+        self._prompt(text)
         call_id = self._id()
         call = {"id": call_id, "name": "read_file", "args": {}}
-        called = self._record("gemini", "", model="m")
-        self.history[called] = "model", [{"functionCall": call}]
-        outcome = [{"functionResponse": {"id": call_id, "response": {"output": words}}}]
-        self._write(self._recorded[called] | {"toolCalls": [call | {"result": outcome}]})
-        self.history[self._record("user", outcome)] = "user", outcome
-        self.answers[-1].append(f"Did {words}.")
-        said = self._record("gemini", f"Did {words}.", model="m")
-        self.history[said] = "model", [{"text": f"Did {words}.\u200b"}]
+        call_message = self._record("gemini", "", model="m")
+        self.history[call_message] = "model", [{"functionCall": call}]
+        result = [{"functionResponse": {"id": call_id, "response": {"output": text}}}]
+        self._write(self._recorded[call_message] | {"toolCalls": [call | {"result": result}]})
+        self.history[self._record("user", result)] = "user", result
+        self.answers[-1].append(f"Did {text}.")
+        answer = self._record("gemini", f"Did {text}.", model="m")
+        self.history[answer] = "model", [{"text": f"Did {text}.\u200b"}]
 
-    def abort(self, words: str) -> None:
+    def abort(self, text: str) -> None:
         before = dict(self.history)
-        self._prompt(words)
-        self._tell(before)
+        self._prompt(text)
+        self._set_history(before)
 
     def mask(self) -> None:
         self._load(self._contents())
@@ -74,32 +75,32 @@ class Client:
         kept = self._contents()[-2:]
         snapshot: list[Content] = [("user", [{"text": _SNAPSHOT}])]
         acknowledged: list[Content] = [("model", [{"text": _ACKNOWLEDGED}])]
-        tail = {self._id(): one for one in snapshot + acknowledged + kept}
-        self._tell({first: ("user", [{"text": _CONTEXT}])} | tail)
+        tail = {self._id(): content for content in snapshot + acknowledged + kept}
+        self._set_history({first: ("user", [{"text": _CONTEXT}])} | tail)
 
     def rewind(self) -> None:
-        """Back to before the last message that a person is shown as typed."""
+        """Rewind to before the last message that the user sees as typed."""
         ids = list(self.history)
-        typed = [one for one in ids[1:] if any("text" in part for part in self._user_parts(one))]
+        typed = [id_ for id_ in ids[1:] if any("text" in part for part in self._user_parts(id_))]
         if not typed:
             return
         self.rows.append({"$rewindTo": typed[-1]})
-        for one in ids[ids.index(typed[-1]) :]:
-            del self.history[one]
-            del self._recorded[one]
+        for id_ in ids[ids.index(typed[-1]) :]:
+            del self.history[id_]
+            del self._recorded[id_]
 
-    def _prompt(self, words: str) -> None:
-        prompt_id = self._record("user", [{"text": words}])
-        self.prompts.append((words, prompt_id))
+    def _prompt(self, text: str) -> None:
+        prompt_id = self._record("user", [{"text": text}])
+        self.prompts.append((text, prompt_id))
         self.answers.append([])
-        self.history[prompt_id] = "user", [{"text": words}]
+        self.history[prompt_id] = "user", [{"text": text}]
 
     def _user_parts(self, message_id: str) -> list[dict[str, Any]]:
         role, parts = self.history[message_id]
         return parts if role == "user" else []
 
     def _contents(self) -> list[Content]:
-        """Return the history as the model is sent it."""
+        """Return the history as it is sent to the model."""
         sent: list[Content] = []
         for role, parts in self.history.values():
             if self.merges and sent and sent[-1][0] == role:
@@ -109,19 +110,21 @@ class Client:
         return sent
 
     def _load(self, contents: list[Content]) -> None:
-        kinds = {"user": "user", "model": "gemini"}
-        self._tell({self._record(kinds[role], parts): (role, parts) for role, parts in contents})
+        types = {"user": "user", "model": "gemini"}
+        self._set_history(
+            {self._record(types[role], parts): (role, parts) for role, parts in contents}
+        )
 
-    def _tell(self, history: dict[str, Content]) -> None:
-        """Make this the history, and write down what changes by that."""
-        known = [one for one in self._recorded if one in history]
-        removed = [one for one in self._recorded if one not in history]
+    def _set_history(self, history: dict[str, Content]) -> None:
+        """Replace the history, and write the rows that the change requires."""
+        known = [id_ for id_ in self._recorded if id_ in history]
+        removed = [id_ for id_ in self._recorded if id_ not in history]
         new = {
-            one: _message(one, "user" if role == "user" else "gemini", parts)
-            for one, (role, parts) in history.items()
-            if one not in self._recorded
+            id_: _message(id_, "user" if role == "user" else "gemini", parts)
+            for id_, (role, parts) in history.items()
+            if id_ not in self._recorded
         }
-        messages = {one: self._recorded.get(one) or new[one] for one in history}
+        messages = {id_: self._recorded.get(id_) or new[id_] for id_ in history}
         if not self.patches:
             self.rows.append({"$set": {"messages": list(messages.values())}})
         else:
