@@ -10,8 +10,10 @@ from msgspec import Meta
 
 def described(description: str, *, keys: type[StrEnum] | None = None) -> Meta:
     """Return the description of a field; `keys` are the only keys of a mapping."""
-    names = {"propertyNames": {"enum": [str(key) for key in keys]}} if keys is not None else None
-    return Meta(description=description, extra_json_schema=names)
+    if keys is None:
+        return Meta(description=description)
+    names = {"title": keys.__name__, "enum": [key.value for key in keys]}
+    return Meta(description=description, extra_json_schema={"propertyNames": names})
 
 
 Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]

@@ -1,0 +1,136 @@
+"""docs/ documents every command, option, setting, exit code and JSON key."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cyclopts import App
+from pydantic import BaseModel
+
+from tests.cli.command import ROOT
+from turnetl.cli import app
+from turnetl.exit_code import ExitCode
+from turnetl.output.reference import reference
+from turnetl.output.schemas import OUTPUTS
+from turnetl.settings import Settings
+
+DOCS = ROOT / "docs"
+USAGE = (DOCS / "usage.md").read_text(encoding="utf-8")
+CONFIGURATION = (DOCS / "configuration.md").read_text(encoding="utf-8")
+
+
+def commands(parent: App = app, path: tuple[str, ...] = ()) -> Iterator[tuple[str, App]]:
+    """Yield every command with its name, as `journal stats`."""
+    for name in parent:
+        if name.startswith("-"):
+            continue
+        command = parent[name]
+        if command.default_command is None:
+            yield from commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+COMMANDS = dict(commands())
+
+
+def options(command: App) -> set[str]:
+    """Return the options of a command; positional arguments are in capitals."""
+    arguments = command.assemble_argument_collection()
+    return {name for argument in arguments if argument.parse for name in argument.names} - {"*"}
+
+
+def sections(page: str) -> dict[str, str]:
+    """Return the text below each heading of the second level, by the heading's anchor."""
+    parts = re.split(r"^## (.+)\n", page, flags=re.MULTILINE)[1:]
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    return {title.lower().replace(" ", "-"): text for title, text in pairs}
+
+
+SECTIONS = sections(USAGE)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_section_that_documents_all_its_options_and_no_other(name: str) -> None:
+    section = SECTIONS[f"turnetl-{name.replace(' ', '-')}"]
+    shared = section.partition("\nOptions: ")[2]
+    linked = [SECTIONS[anchor] for anchor in re.findall(r"\(#([a-z-]+)\)", shared)]
+    documented = {name for text in (section, *linked) for name in _option_cells(text)}
+    documented -= set(re.findall(r"without `(--[a-z]+)`", shared))
+    expected = options(COMMANDS[name])
+    assert documented == {option for option in expected if option.startswith("-")}
+    positional = {option for option in expected if not option.startswith("-")}
+    assert [argument for argument in positional if f"`{argument}`" not in section] == []
+
+
+def _option_cells(text: str) -> Iterator[str]:
+    """Yield the options in the first column of the tables of a section."""
+    for cell in re.findall(r"^\| (`-[^|]*)\|", text, flags=re.MULTILINE):
+        yield from re.findall(r"`(-[\w-]+)`", cell)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_in_the_table_of_commands(name: str) -> None:
+    table = USAGE.partition("| command | does |")[2].partition("\n\n")[0]
+    assert f"`turnetl {name.split(maxsplit=1)[0]}`" in table
+
+
+@pytest.mark.parametrize("code", ExitCode, ids=lambda code: code.name)
+def test_every_exit_code_is_documented_with_its_sentence(code: ExitCode) -> None:
+    assert f"| {code.value} | `{code.name}` | {code.sentence} |" in SECTIONS["exit-codes"]
+
+
+def test_no_other_exit_code_is_documented() -> None:
+    codes = re.findall(r"^\| (\d+) \|", SECTIONS["exit-codes"], flags=re.MULTILINE)
+    assert codes == [str(code.value) for code in ExitCode]
+
+
+def leaves(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every setting with its default."""
+    for name, field in model.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            yield from leaves(section, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", field.get_default(call_default_factory=True)
+
+
+def default_cell(value: Any) -> str:
+    if value is None or value in ((), {}):
+        return "none"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+SETTINGS = dict(leaves(Settings))
+
+
+def test_every_setting_is_documented_with_its_variable_and_default_and_no_other() -> None:
+    rows = re.findall(
+        r"^\| `([a-z_.]+)` \| `(TURNETL_\w+)` \| ([^|]+) \| \S", CONFIGURATION, flags=re.MULTILINE
+    )
+    expected = {
+        (name, f"TURNETL_{name.replace('.', '__')}".upper(), default_cell(default))
+        for name, default in SETTINGS.items()
+    }
+    assert set(rows) == expected
+    assert len(rows) == len(expected)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: str(page.name))
+def test_no_page_names_a_variable_that_does_not_exist(page: Path) -> None:
+    known = tuple(f"TURNETL_{name.replace('.', '__')}".upper() for name in SETTINGS)
+    named = re.findall(r"TURNETL_[A-Z_]*[A-Z]", page.read_text(encoding="utf-8"))
+    allowed = (*known, "TURNETL_TEST_")
+    assert [name for name in named if not name.startswith(allowed)] == []
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    with_json = {name for name, command in COMMANDS.items() if "--json" in options(command)}
+    assert set(OUTPUTS) == with_json
+
+
+def test_the_reference_of_json_keys_is_current() -> None:
+    message = "run `python -m turnetl.output > docs/json.md`"
+    assert (DOCS / "json.md").read_text(encoding="utf-8") == reference(), message

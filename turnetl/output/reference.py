@@ -1,0 +1,93 @@
+"""The reference of all `--json` objects as Markdown, generated from their JSON Schemas."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from turnetl.ingest.reasons import PendingReason, StaleReason
+from turnetl.output.schemas import OUTPUTS, json_schema
+from turnetl.skip_reasons import SkipReason
+
+_REASONS = (PendingReason, StaleReason, SkipReason)
+_HEAD = (
+    "# JSON output\n\n"
+    "Every command that has a result prints it with `--json` as one object on standard output; "
+    "messages and the log go to standard error.\n"
+    "`turnetl schema COMMAND` prints the JSON Schema (draft 2020-12) of a command. All keys are "
+    "always present, and there are no others.\n"
+    "Times are ISO 8601 in UTC and sort as text. A command that fails as a whole prints an "
+    "[ErrorOutput](#erroroutput) instead.\n\n"
+    "This page is generated from the schemas: `python -m turnetl.output > docs/json.md`.\n"
+)
+_COMMANDS = "## Commands\n\n| command | prints |\n|---|---|\n"
+_KEYS = "| key | type | meaning |\n|---|---|---|\n"
+_VALUES = "| value | meaning |\n|---|---|\n"
+
+
+def reference() -> str:
+    """Return the page: a table of commands, a table of keys per object, a table per reason."""
+    definitions: dict[str, Mapping[str, Any]] = {}
+    for command in OUTPUTS:
+        definitions |= json_schema(command)["$defs"]
+    commands = "".join(f"{_command_row(command)}\n" for command in OUTPUTS)
+    names = sorted(name for name in definitions if "properties" in definitions[name])
+    objects = "\n".join(_object(name, definitions) for name in names)
+    reasons = "\n".join(_reason(reason) for reason in _REASONS)
+    return f"{_HEAD}\n{_COMMANDS}{commands}\n## Objects\n\n{objects}\n## Reasons\n\n{reasons}"
+
+
+def _command_row(command: str) -> str:
+    outputs = " or ".join(_link(output.__name__) for output in OUTPUTS[command])
+    return f"| `turnetl {command}` | {outputs} |"
+
+
+def _object(name: str, definitions: Mapping[str, Mapping[str, Any]]) -> str:
+    definition = definitions[name]
+    rows = "".join(
+        f"| `{key}` | {_type(value, definitions)} | {value['description']} |\n"
+        for key, value in definition["properties"].items()
+    )
+    return f"### {name}\n\n{definition['description']}\n\n{_KEYS}{rows}"
+
+
+def _reason(reason: type[PendingReason | StaleReason | SkipReason]) -> str:
+    rows = "".join(f"| `{member.value}` | {member.sentence} |\n" for member in reason)
+    return f"### {reason.__name__}\n\n{_VALUES}{rows}"
+
+
+def _type(schema: Mapping[str, Any], definitions: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the type of a value in words, with links to objects."""
+
+    def inner(part: Mapping[str, Any]) -> str:
+        return _type(part, definitions)
+
+    match schema:
+        case {"$ref": path}:
+            name = path.rpartition("/")[2]
+            definition = definitions[name]
+            text = _link(name) if "properties" in definition else inner(definition)
+        case {"anyOf": members}:
+            text = " or ".join(inner(member) for member in members)
+        case {"enum": values}:
+            text = ", ".join(f"`{value}`" for value in values)
+        case {"type": "array", "items": items}:
+            text = f"list of {inner(items)}"
+        case {"type": "object", "additionalProperties": dict(values)} if values:
+            text = f"object: {_key_type(schema)} to {inner(values)}"
+        case {"format": "date-time"}:
+            text = "time"
+        case _:
+            text = str(schema.get("type", "any"))
+    return text
+
+
+def _key_type(schema: Mapping[str, Any]) -> str:
+    names = schema.get("propertyNames")
+    if names is None:
+        return "string"
+    if names["title"] in [reason.__name__ for reason in _REASONS]:
+        return _link(names["title"])
+    return ", ".join(f"`{name}`" for name in names["enum"])
+
+
+def _link(name: str) -> str:
+    return f"[{name}](#{name.lower()})"
