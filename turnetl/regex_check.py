@@ -1,47 +1,47 @@
-"""Regular expressions that a person wrote: are they sound?
+"""Check regular expressions that the user wrote.
 
-They are Rust's, as polars has them: their time grows with the text and with the pattern, and never
-beyond. Bounded here is how large a pattern is once its repetitions are written out.
+They have Rust syntax, as in polars, whose matching time is linear in the text and in the pattern.
+This module bounds the size of a pattern after its repetitions are expanded.
 """
 
 import re
 
 import polars as pl
 
-LONGEST = 1000
-"""Characters of a pattern."""
-_TIMES = 8
-"""The engine compiles up to ten megabytes, and a pattern must fit into them so many times: a larger
-one takes minutes over a long text."""
+MAX_CHARS = 1000
+"""Maximum characters of a pattern."""
+_SAFETY_FACTOR = 8
+"""The engine compiles up to 10 MB. A pattern must fit this many times, because a larger one takes
+minutes for a long text."""
 _TOO_LARGE = (
-    "is too large once its repetitions are written out; repeat less often, or narrower letters"
-    r" ([a-z0-9] instead of \w)"
+    "is too large after its repetitions are expanded; repeat less often, or use narrower character"
+    r" classes ([a-z0-9] instead of \w)"
 )
 
 
 def regex_error(pattern: str) -> str | None:
-    """Say what is wrong with a pattern, and what to do; None if nothing is."""
+    """Return what is wrong with a pattern and how to correct it, or None if it is valid."""
     if not pattern:
-        return "is empty; say what it shall match"
-    if len(pattern) > LONGEST:
-        return f"has more than {LONGEST:,} characters; make several of it"
-    why = _refusal(pattern)
-    if why is None:
-        # The line break ends a comment that the pattern may end with.
-        again = _refusal(f"(?:{pattern}\n){{{_TIMES}}}")
-        why = again if again == _TOO_LARGE else None
-    if why is None or why == _TOO_LARGE:
-        return why
-    return f"does not compile: {why}; patterns are Rust's regular expressions, without look-around"
+        return "is empty; write what it must match"
+    if len(pattern) > MAX_CHARS:
+        return f"has more than {MAX_CHARS:,} characters; split it into several patterns"
+    error = _compile_error(pattern)
+    if error is None:
+        # The line break ends a comment at the end of the pattern.
+        repeated = _compile_error(f"(?:{pattern}\n){{{_SAFETY_FACTOR}}}")
+        error = repeated if repeated == _TOO_LARGE else None
+    if error is None or error == _TOO_LARGE:
+        return error
+    return f"does not compile: {error}; patterns use Rust syntax, without look-around"
 
 
-def _refusal(pattern: str) -> str | None:
+def _compile_error(pattern: str) -> str | None:
     try:
         pl.Series([""]).str.contains(pattern)
     except pl.exceptions.ComputeError as error:
-        said = str(error)
-        if "size limit" in said:
+        message = str(error)
+        if "size limit" in message:
             return _TOO_LARGE
-        found = re.search(r"^error: (.+)$", said, re.MULTILINE)
-        return found[1].strip() if found else said.splitlines()[0]
+        reason = re.search(r"^error: (.+)$", message, re.MULTILINE)
+        return reason[1].strip() if reason else message.splitlines()[0]
     return None

@@ -31,7 +31,7 @@ def condense_code_blocks(turns: pl.DataFrame) -> pl.Series:
 def _condensed(rows: pl.DataFrame) -> pl.DataFrame:
     """Return `index` and `text`: the blocks split from the prose, condensed, and joined again."""
     delimited = pl.col("assistant_text").str.replace_all(_FENCED, f"{_START}$0{_END}")
-    # A segment is a block and the prose after it; of the first segment `block` is prose alone.
+    # A segment is a block and the prose after it; the first segment has only prose, as `block`.
     segments = (
         rows.with_columns(delimited.str.split(_START).alias("segment"))
         .drop("assistant_text")

@@ -1,4 +1,4 @@
-"""Yield the turns of a group in partitions, in table order; a large group is never all in memory.
+"""Yield the turns of a group in partitions, in table order, without loading a large group at once.
 
 The key columns of all rows are read first, and the turns are ordered and marked. The full rows are
 read next: they stay in memory if they fit its limit; otherwise each file is read once and its rows
@@ -20,7 +20,7 @@ from turnetl.noise import NoiseRule
 PARTITION_CHARS = 64 << 20
 """Maximum characters of a partition, unless a single turn has more."""
 _TURN_OVERHEAD = 1024
-"""Characters added to each turn's own, so that a partition of short turns has not too many rows."""
+"""Characters added to each turn's own, to bound the number of short turns in a partition."""
 MEMORY_LIMIT = 512 << 20
 """Maximum bytes of rows that are held in memory until they are ordered."""
 

@@ -1,4 +1,4 @@
-"""Remove what no reader needs: colours, reminders of the agent, base64, overwritten lines."""
+"""Remove what no reader needs: colours, the client's reminders, base64, overwritten lines."""
 
 from collections.abc import Sequence
 

@@ -69,7 +69,7 @@ def _without_middle(call: pl.Expr) -> pl.Expr:
 
 
 def _from_json() -> pl.Expr:
-    """Return a JSON input as text: of a search the pattern and place, of others no escapes."""
+    """Return a JSON input as text: a search as pattern and place, other input without escapes."""
     folder = (" in " + _relative(_json_field("path"))).fill_null("")
     files = (" of " + pl.coalesce(_json_field("glob"), _json_field("include"))).fill_null("")
     unescaped = pl.col("input").str.replace_all(r"([^\\])(?:\\[nrt])+", "$1 ")

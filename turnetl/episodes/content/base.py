@@ -71,7 +71,9 @@ def condense(texts: pl.DataFrame, types: Sequence[ContentType]) -> pl.Series:
 
 def detect(texts: pl.DataFrame, types: Sequence[ContentType]) -> pl.Series:
     """Return `content_type`, one per row: the name of the first type that matches, or null."""
-    names = [pl.when(one.matches).then(pl.lit(one.name)) for one in types]
+    names = [
+        pl.when(content_type.matches).then(pl.lit(content_type.name)) for content_type in types
+    ]
     return texts.select(pl.coalesce(*names).alias("content_type"))["content_type"]
 
 
