@@ -1,0 +1,30 @@
+"""The README fits on one screen and shows what the first command prints."""
+
+import re
+import shutil
+from pathlib import Path
+
+from tests.cli.command import ROOT, run_in_process
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_first_command_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "data" / "archives", tmp_path / "data" / "archives")
+    result = run_in_process("backfill", "data/archives", folder=tmp_path)
+    shown = re.search(r"^```text\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
+    assert shown
+    # The suggested commands name the program as it was started.
+    before_suggestions = result.stdout.partition("Try a search:")[0]
+    assert shown[1].startswith(before_suggestions)
+
+
+def test_the_readme_fits_on_one_screen() -> None:
+    assert len(README.splitlines()) <= 100
+    assert len(README.split()) <= 600
+
+
+def test_every_link_of_the_readme_and_the_docs_leads_to_a_file() -> None:
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+            assert "://" in target or (page.parent / target).exists(), f"{page}: {target}"
