@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.ingest import kept
 from tests import real
 from turnetl.extraction import stoplist
-from turnetl.extraction.structural.extractor import read
+from turnetl.extraction.structural.extractor import extract_findings
 
 JUNK = {
     "temporary_path": (
@@ -136,7 +136,7 @@ def test_no_path_and_no_identifier_of_words_is_taken_for_one(words: list[str], k
 @real.NEEDED
 def test_what_structure_finds_in_real_archives_are_things(tmp_path: Path) -> None:
     turns = kept(real.ARCHIVES / "entireio__cli", tmp_path)
-    names = sorted({thing.name for turn in turns for thing in read(turn, ()).things})
+    names = sorted({thing.name for turn in turns for thing in extract_findings(turn, ()).entities})
     assert len(names) > 100
     # `user` stands where a turn names nothing at all.
     assert {name for name, why in zip(names, stoplist.reasons(names), strict=True) if why} <= {

@@ -13,7 +13,7 @@ from tests.builders import tool
 from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.extraction.structural.extractor import read
+from turnetl.extraction.structural.extractor import extract_findings
 from turnetl.extraction.structural.findings import TurnFindings
 from turnetl.model import ToolCall
 
@@ -133,7 +133,7 @@ def test_megabytes_in_every_field_are_read(text: str) -> None:
         ToolCall("WebFetch", text, text, is_error=False, ended_at=None),
         ToolCall("mcp__x__y", text, text, is_error=False, ended_at=None),
     )
-    found = read(
+    found = extract_findings(
         builders.episode(
             user_text=text,
             assistant_text=text,
@@ -144,8 +144,8 @@ def test_megabytes_in_every_field_are_read(text: str) -> None:
         ),
         (),
     )
-    assert [said.name for said in found.said if len(said.text) >= 1000] == []
-    assert [thing.label for thing in found.things if len(thing.name) >= 400] == []
+    assert [said.name for said in found.facts if len(said.text) >= 1000] == []
+    assert [thing.label for thing in found.entities if len(thing.name) >= 400] == []
 
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -1,6 +1,6 @@
 import pytest
 
-from turnetl.extraction.structural.failures import failures, reported, stable
+from turnetl.extraction.structural.failures import failures, reported, stable_name
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_an_outcome_that_names_no_error_gives_none(outcome: str) -> None:
 def test_an_error_is_the_same_tomorrow() -> None:
     today = "open /tmp/x81/a.db at 0x7f3a90 after 31ms in cart.go:12:3 (pid 4711)"
     tomorrow = "open /tmp/q02/b.db at 0x8e1b22 after 4ms in cart.go:77:1 (pid 12)"
-    assert stable(today) == stable(tomorrow)
+    assert stable_name(today) == stable_name(tomorrow)
 
 
 def test_what_a_person_pastes_is_reported() -> None:

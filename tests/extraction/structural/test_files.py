@@ -2,9 +2,9 @@ import pytest
 
 from tests.builders import tool
 from tests.extraction.structural.shop_group import ShopGroup
-from turnetl.extraction.structural.files import project
+from turnetl.extraction.structural.files import project_paths
 
-HERE = project("shop", "/home/dev/shop", "main")
+HERE = project_paths("shop", "/home/dev/shop", "main")
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ def test_a_turn_in_a_worktree_or_below_the_root_names_files_from_the_root(
     cwd: str, branch: str | None
 ) -> None:
     root = cwd.removesuffix("/src")
-    assert project("shop", cwd, branch).file(f"{root}/src/cart.py") == "src/cart.py"
+    assert project_paths("shop", cwd, branch).file(f"{root}/src/cart.py") == "src/cart.py"
 
 
 def test_a_relative_path_counts_from_where_the_agent_stands() -> None:
-    assert project("shop", "/home/dev/shop/src", "main").file("cart.py") == "src/cart.py"
-    assert project("shop", "/home/dev/shop/src", "main").file("../setup.cfg") == "setup.cfg"
-    assert project("shop", "/home/dev/shop/src", "main").file("src/cart.py") == "src/cart.py"
+    assert project_paths("shop", "/home/dev/shop/src", "main").file("cart.py") == "src/cart.py"
+    assert project_paths("shop", "/home/dev/shop/src", "main").file("../setup.cfg") == "setup.cfg"
+    assert project_paths("shop", "/home/dev/shop/src", "main").file("src/cart.py") == "src/cart.py"
 
 
 @pytest.mark.parametrize(

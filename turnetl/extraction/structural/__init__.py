@@ -1,4 +1,4 @@
-"""What an archive says by structure, without a model."""
+"""The structural extractor: entities and facts from the structure of an archive, no model."""
 
 from turnetl.extraction.structural.extractor import StructuralExtractor
 

@@ -1,4 +1,4 @@
-"""What a call of the agent's tools was: one small value for the many names agents give them."""
+"""Classifies tool calls: one value for the many names that agents give the same kind of tool."""
 
 import json
 import re
@@ -10,6 +10,8 @@ from turnetl.model import ToolCall
 
 
 class CallKind(StrEnum):
+    """The kind of a tool call."""
+
     RUN = "run"
     EDIT = "edit"
     CREATE = "create"
@@ -24,22 +26,22 @@ class CallKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedCall:
-    """A tool call, understood."""
+    """A tool call with its kind and targets."""
 
     kind: CallKind
     targets: tuple[str, ...]
-    """The command, paths, the address, the words searched for, the server, the skill."""
+    """By kind: the command, the paths, the URL, the search query, the MCP server, or the skill."""
     detail: str
-    """What was written into a file, the server's tool, the question put to a page."""
-    of: ToolCall
+    """By kind: the text written to a file, the tool of the MCP server, or the prompt for a page."""
+    call: ToolCall
 
     @property
     def refused(self) -> bool:
-        """Whether the call never happened: the person said no, or the tool itself would not."""
-        return self.of.is_error and bool(_REFUSED.match(self.of.result[:300]))
+        """Whether the call was not executed: the user or the tool itself refused it."""
+        return self.call.is_error and bool(_REFUSED.match(self.call.result[:300]))
 
 
-_KINDS = {
+_TOOL_NAMES = {
     CallKind.RUN: "bash shell exec_command run_shell_command local_shell exec run_command terminal",
     CallKind.EDIT: (
         "edit multiedit replace str_replace_editor notebookedit apply_patch patch edit_file"
@@ -51,99 +53,106 @@ _KINDS = {
     CallKind.SKILL: "skill",
     CallKind.DELEGATE: "task agent spawn_agent",
 }
-_BY_NAME = {name: kind for kind, names in _KINDS.items() for name in names.split()}
-_KEYS = {
+_KIND_BY_NAME = {name: kind for kind, names in _TOOL_NAMES.items() for name in names.split()}
+_TARGET_KEYS = {
     CallKind.RUN: ("command", "cmd"),
     CallKind.FETCH: ("url",),
     CallKind.SEARCH: ("query",),
     CallKind.SKILL: ("skill", "command"),
     CallKind.DELEGATE: ("description", "prompt"),
 }
-_PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path", "filename")
-_DETAILS = ("new_string", "content", "newString", "new_source", "prompt", "description")
-_SERVER = re.compile(r"^mcp__([\w.-]{1,80}?)__([\w.-]{1,80})$")
-_PATCHED = re.compile(r"\*\*\* (Update|Add|Delete) File: ([^\n\\*\"]{1,300}?)(?=\s|\\n|$)")
+_PATH_KEYS = ("file_path", "filePath", "path", "absolute_path", "notebook_path", "filename")
+_DETAIL_KEYS = ("new_string", "content", "newString", "new_source", "prompt", "description")
+_MCP_TOOL = re.compile(r"^mcp__([\w.-]{1,80}?)__([\w.-]{1,80})$")
+_PATCH_HEADER = re.compile(r"\*\*\* (Update|Add|Delete) File: ([^\n\\*\"]{1,300}?)(?=\s|\\n|$)")
 _REFUSED = re.compile(
     r"\s*(?:The user doesn't want|\[?Request interrupted|The tool use was rejected|<tool_use_error>"
     r"|Permission to use|Claude requested permissions|This command requires approval|User rejected)"
 )
-_SOLID = re.compile(r"[^\s\x00-\x1f\x7f]")
-_LONGEST_JSON = 200_000
-_LONGEST_TEXT = 20_000
-_CALLS = 400
+_VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f]")
+_MAX_JSON_LENGTH = 200_000
+_MAX_TEXT_LENGTH = 20_000
+_MAX_CALLS = 400
 
 
-def read_calls(tools: tuple[ToolCall, ...]) -> list[ClassifiedCall]:
-    """Understand a turn's calls, in order; of very many, the first and the last."""
-    if len(tools) > _CALLS:
-        tools = tools[: _CALLS // 2] + tools[-_CALLS // 2 :]
-    return [_without_blanks(_read(call)) for call in tools]
+def classify_calls(calls: tuple[ToolCall, ...]) -> list[ClassifiedCall]:
+    """Classify the calls of a turn, in order; only the first and the last 200 of more than 400."""
+    if len(calls) > _MAX_CALLS:
+        calls = calls[: _MAX_CALLS // 2] + calls[-_MAX_CALLS // 2 :]
+    return [_without_blank_targets(_classify(call)) for call in calls]
 
 
-def _without_blanks(call: ClassifiedCall) -> ClassifiedCall:
-    return replace(call, targets=tuple(target for target in call.targets if _SOLID.search(target)))
+def _without_blank_targets(call: ClassifiedCall) -> ClassifiedCall:
+    return replace(
+        call, targets=tuple(target for target in call.targets if _VISIBLE.search(target))
+    )
 
 
-def _read(call: ToolCall) -> ClassifiedCall:
-    server = _SERVER.match(call.name)
-    if server:
-        return ClassifiedCall(CallKind.SERVER, (_readable(server.group(1)),), server.group(2), call)
-    kind = _BY_NAME.get(call.name.lower().rpartition(".")[2], CallKind.OTHER)
+def _classify(call: ToolCall) -> ClassifiedCall:
+    mcp_tool = _MCP_TOOL.match(call.name)
+    if mcp_tool:
+        server = _server_name(mcp_tool.group(1))
+        return ClassifiedCall(CallKind.SERVER, (server,), mcp_tool.group(2), call)
+    kind = _KIND_BY_NAME.get(call.name.lower().rpartition(".")[2], CallKind.OTHER)
     if kind is CallKind.OTHER:
         return ClassifiedCall(kind, (), "", call)
-    patched = _PATCHED.findall(call.input[:_LONGEST_TEXT]) if "*** " in call.input else []
-    if patched:
-        return ClassifiedCall(CallKind.EDIT, tuple(path for _, path in patched), "", call)
+    patch_headers = (
+        _PATCH_HEADER.findall(call.input[:_MAX_TEXT_LENGTH]) if "*** " in call.input else []
+    )
+    if patch_headers:
+        return ClassifiedCall(CallKind.EDIT, tuple(path for _, path in patch_headers), "", call)
     return _with_arguments(kind, call)
 
 
 def _with_arguments(kind: CallKind, call: ToolCall) -> ClassifiedCall:
     arguments = _arguments(call.input)
-    keys = _KEYS.get(kind, _PATHS)
+    keys = _TARGET_KEYS.get(kind, _PATH_KEYS)
     if arguments is None:
         return _without_arguments(kind, call, keys)
     target = next((_text(arguments[key]) for key in keys if arguments.get(key)), "")
-    details = [_text(arguments[key]) for key in _DETAILS if arguments.get(key) and key not in keys]
+    details = [
+        _text(arguments[key]) for key in _DETAIL_KEYS if arguments.get(key) and key not in keys
+    ]
     return ClassifiedCall(
-        kind, (target[:_LONGEST_TEXT],) if target else (), "\n".join(details), call
+        kind, (target[:_MAX_TEXT_LENGTH],) if target else (), "\n".join(details), call
     )
 
 
 def _without_arguments(kind: CallKind, call: ToolCall, keys: tuple[str, ...]) -> ClassifiedCall:
     if kind in {CallKind.EDIT, CallKind.CREATE, CallKind.READ} and not call.input.startswith("{"):
-        path, _, change = call.input[:_LONGEST_TEXT].partition(" :: ")
+        path, _, change = call.input[:_MAX_TEXT_LENGTH].partition(" :: ")
         return ClassifiedCall(kind, (path,) if path else (), change, call)
-    cut_json = call.input.startswith("{") and kind is not CallKind.RUN
-    target = _first_quoted(call.input, keys) if cut_json else call.input[:_LONGEST_TEXT]
+    is_truncated_json = call.input.startswith("{") and kind is not CallKind.RUN
+    target = _first_quoted(call.input, keys) if is_truncated_json else call.input[:_MAX_TEXT_LENGTH]
     return ClassifiedCall(kind, (target,) if target else (), "", call)
 
 
 def _arguments(text: str) -> dict[str, Any] | None:
-    if not text.startswith("{") or len(text) > _LONGEST_JSON:
+    if not text.startswith("{") or len(text) > _MAX_JSON_LENGTH:
         return None
     try:
-        found = json.loads(text)
+        arguments = json.loads(text)
     except (ValueError, RecursionError):
-        # The line may have been cut, or it is a shell group and no JSON at all.
+        # The input may be truncated JSON, or a shell group that only starts like JSON.
         return None
-    return found if isinstance(found, dict) else None
+    return arguments if isinstance(arguments, dict) else None
 
 
 def _first_quoted(text: str, keys: tuple[str, ...]) -> str:
     for key in keys:
-        found = re.search(rf'"{key}"\s?:\s?"((?:[^"\\]|\\.){{1,4000}})', text[:_LONGEST_TEXT])
-        if found:
-            return found.group(1)
+        match = re.search(rf'"{key}"\s?:\s?"((?:[^"\\]|\\.){{1,4000}})', text[:_MAX_TEXT_LENGTH])
+        if match:
+            return match.group(1)
     return ""
 
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
-        # `["bash", "-lc", "go test"]`: the last word is what was run.
-        shell = len(value) > 1 and value[1] in {"-c", "-lc"}
-        return str(value[-1]) if shell else " ".join(str(part) for part in value)
+        # In `["bash", "-lc", "go test"]` the last item is the command.
+        is_shell = len(value) > 1 and value[1] in {"-c", "-lc"}
+        return str(value[-1]) if is_shell else " ".join(str(part) for part in value)
     return value if isinstance(value, str) else ""
 
 
-def _readable(server: str) -> str:
-    return server.removeprefix("plugin_").removeprefix("claude_ai_").replace("_", " ").strip()
+def _server_name(name: str) -> str:
+    return name.removeprefix("plugin_").removeprefix("claude_ai_").replace("_", " ").strip()

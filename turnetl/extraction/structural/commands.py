@@ -1,6 +1,6 @@
-"""Shell lines to the commands in them, under one name for all their repeats.
+"""Splits shell lines into commands, each with a name that is the same for all its variants.
 
-`cd web && FOO=1 timeout 60 npx vitest run --silent 2>&1 | tail -5` is one `vitest run`.
+`cd web && FOO=1 timeout 60 npx vitest run --silent 2>&1 | tail -5` is the command `vitest run`.
 """
 
 import re
@@ -10,73 +10,73 @@ from dataclasses import dataclass
 from turnetl.extraction.structural import lexicon
 
 _HEREDOC = re.compile(r"<<-?\s?(['\"\\]?)([A-Z_a-z]{2,20})\1")
-_PIECE = re.compile(
+_TOKEN = re.compile(
     r"'[^']{0,4000}'?|\"(?:[^\"\\]|\\.){0,4000}\"?|\\.|&&|\|\||[;\n|&]|[^'\"\\;\n|&]+|.", re.DOTALL
 )
 _WORD = re.compile(r"(?:'[^']{0,4000}'?|\"(?:[^\"\\]|\\.){0,4000}\"?|\\.|[^\s'\"\\])+", re.DOTALL)
 _REDIRECT = re.compile(r"^(?:\d?|&)>{1,2}(?:&\d|&-)?(.*)$|^<(.*)$")
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w{0,60}=")
-_PROGRAM = re.compile(r"^[A-Za-z][\w.+-]{1,30}$")
-_VERB = re.compile(r"^[a-z][a-z0-9]*(?:[:_-][a-z0-9]+){0,4}$")
-_TIME = re.compile(r"^-|^\d+[smh]?$")
+_PROGRAM_NAME = re.compile(r"^[A-Za-z][\w.+-]{1,30}$")
+_SUBCOMMAND = re.compile(r"^[a-z][a-z0-9]*(?:[:_-][a-z0-9]+){0,4}$")
+_TIMEOUT_ARGUMENT = re.compile(r"^-|^\d+[smh]?$")
 
-_TIMED = frozenset({"timeout", "gtimeout"})
+_TIMEOUT_PROGRAMS = frozenset({"timeout", "gtimeout"})
 _RUNNERS = (
     ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("rye", "run"), ("pdm", "run"),
     ("hatch", "run"), ("pnpm", "exec"), ("npm", "exec"), ("bundle", "exec"), ("yarn", "exec"),
     ("pnpm", "dlx"), ("mise", "exec"), ("python", "-m"), ("python3", "-m"), ("npx",), ("bunx",),
 )  # fmt: skip
-_THREE_WORDS = frozenset(
+_TWO_SUBCOMMANDS = frozenset(
     ("npm run", "pnpm run", "yarn run", "bun run", "mise run", "docker compose", "gh pr", "gh run",
      "gh issue", "gh repo", "gh release", "go mod", "uv pip", "git worktree", "aws s3",
      "prefect deployment")
 )  # fmt: skip
-_TESTS = re.compile(
+_TEST_COMMAND = re.compile(
     r"^(?:(?:go|cargo|npm|yarn|pnpm|bun|mix|swift|dotnet|deno|make|just|mise|mise run|npm run|task"
     r"|pnpm run|yarn run|gradle|\./gradlew|mvn) (?:test|build|vet|lint|check|ci|clippy|tsc|compile"
     r"|typecheck|fmt|t)\b.*|pytest|vitest.*|jest|tsc|eslint|mypy|ruff|golangci-lint.*|tox.*|nox.*"
     r"|playwright.*|xcodebuild.*|rspec.*|phpunit.*|unittest.*|ctest.*|pyright.*)$"
 )
 _AMPERSAND = "\ue000"
-"""Stands for the `&` of a redirection while a line is cut at the others."""
+"""Replaces the `&` of a redirection while a line is split at the others."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_VERB_LENGTH = 24
-_LONGEST = 4000
-_LINE = 120
-_ARGUMENT = 60
-_SEGMENTS = 24
+_MAX_SUBCOMMAND_LENGTH = 24
+_MAX_SHELL_LENGTH = 4000
+_MAX_LINE_LENGTH = 120
+_MAX_ARGUMENT_LENGTH = 60
+_MAX_COMMANDS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """One simple command out of a shell line."""
+    """One simple command of a shell line."""
 
     name: str
-    """What its repeats share: `go test`, `npm run build`, `pytest`."""
+    """The part that all variants share: `go test`, `npm run build`, `pytest`."""
     line: str
-    """What was run, without its surroundings, on one line, bounded."""
+    """The command without environment and redirections, on one line, shortened."""
     program: str
     words: tuple[str, ...]
 
     @property
-    def tests(self) -> bool:
-        """Whether what it prints is worth reading for failures, however it ended."""
-        return bool(_TESTS.match(self.name))
+    def is_test(self) -> bool:
+        """Whether its output may contain failures, even if it exits with 0."""
+        return bool(_TEST_COMMAND.match(self.name))
 
     @property
-    def only_looks(self) -> bool:
-        """Whether it changes nothing and proves nothing: worth a word only if it failed."""
-        return self.name in lexicon.LOOKING
+    def is_read_only(self) -> bool:
+        """Whether it changes and tests nothing: only its failure is a fact."""
+        return self.name in lexicon.READ_ONLY_COMMANDS
 
 
 def commands(shell: str) -> list[ShellCommand]:
     """Return the commands of a shell line that have a name, in order."""
-    found = []
-    for segment in _segments(_without_heredocs(shell[:_LONGEST])):
+    parsed = []
+    for segment in _segments(_without_heredocs(shell[:_MAX_SHELL_LENGTH])):
         command = _command(segment)
         if command:
-            found.append(command)
-    return found[:_SEGMENTS]
+            parsed.append(command)
+    return parsed[:_MAX_COMMANDS]
 
 
 def _without_heredocs(shell: str) -> str:
@@ -90,30 +90,30 @@ def _without_heredocs(shell: str) -> str:
 
 
 def _segments(shell: str) -> Iterator[str]:
-    """Cut at `&&`, `||`, `;` and line ends outside quotes; what a pipe leads to is left out."""
+    """Split at `&&`, `||`, `;` and line ends outside quotes; omit commands after a pipe."""
     segment: list[str] = []
-    piped = False
-    for piece in _PIECE.findall(
+    is_piped = False
+    for piece in _TOKEN.findall(
         shell.replace("\\\n", " ").replace(">&", f">{_AMPERSAND}").replace("&>", f"{_AMPERSAND}>")
     ):
         if piece not in {"&&", "||", ";", "\n", "|", "&"}:
             segment.append(piece)
             continue
-        if not piped:
+        if not is_piped:
             yield "".join(segment)
-        segment, piped = [], piece == "|"
-    if not piped:
+        segment, is_piped = [], piece == "|"
+    if not is_piped:
         yield "".join(segment)
 
 
 def _command(segment: str) -> ShellCommand | None:
-    words = _unwrapped(_words(segment))
+    words = _without_wrappers(_words(segment))
     if not words:
         return None
     program = words[0]
     if program.startswith(("./", "bin/", "scripts/")):
         program = program.removeprefix("./")
-    elif not _PROGRAM.match(program) or program in lexicon.TRIVIAL:
+    elif not _PROGRAM_NAME.match(program) or program in lexicon.SHELL_UTILITIES:
         return None
     words[0] = program
     return ShellCommand(_name(words), _line(words), program, tuple(words))
@@ -133,15 +133,15 @@ def _words(segment: str) -> list[str]:
     return words
 
 
-def _unwrapped(words: list[str]) -> list[str]:
+def _without_wrappers(words: list[str]) -> list[str]:
     while words:
         if _ASSIGNMENT.match(words[0]) and "$(" in words[0]:
             return []
         if _ASSIGNMENT.match(words[0]) or words[0] in lexicon.WRAPPERS:
             words = words[1:]
-        elif words[0] in _TIMED:
+        elif words[0] in _TIMEOUT_PROGRAMS:
             words = words[1:]
-            while words and _TIME.match(words[0]):
+            while words and _TIMEOUT_ARGUMENT.match(words[0]):
                 words = words[1:]
         elif runner := _runner(words):
             words = words[runner:]
@@ -153,6 +153,7 @@ def _unwrapped(words: list[str]) -> list[str]:
 
 
 def _runner(words: list[str]) -> int:
+    """Return the number of words that form a runner such as `uv run`, or 0."""
     return next(
         (len(r) for r in _RUNNERS if tuple(words[: len(r)]) == r and len(words) > len(r)), 0
     )
@@ -160,19 +161,19 @@ def _runner(words: list[str]) -> int:
 
 def _name(words: list[str]) -> str:
     name = words[:1]
-    if name[0] in lexicon.ALONE:
+    if name[0] in lexicon.NO_SUBCOMMAND:
         return name[0]
     for word in _plain_arguments(words):
-        if not _VERB.match(word) or len(word) > _VERB_LENGTH:
+        if not _SUBCOMMAND.match(word) or len(word) > _MAX_SUBCOMMAND_LENGTH:
             break
         name.append(word)
-        if len(name) > 1 + (" ".join(name[:2]) in _THREE_WORDS):
+        if len(name) > 1 + (" ".join(name[:2]) in _TWO_SUBCOMMANDS):
             break
     return " ".join(name)
 
 
 def _plain_arguments(words: list[str]) -> Iterator[str]:
-    """Yield the arguments up to the first that is no verb; `git -C path` stands before it."""
+    """Yield the arguments without options, and without the value of `git -C path` and the like."""
     skip = False
     for word in words[1:]:
         if skip:
@@ -184,15 +185,15 @@ def _plain_arguments(words: list[str]) -> Iterator[str]:
 
 
 def _line(words: list[str]) -> str:
-    shown: list[str] = []
+    parts: list[str] = []
     for word in words:
         if "$(" in word:
-            shown.append("…")
-        elif len(word) > _ARGUMENT or "\n" in word:
-            shown.append(f"{word[: _ARGUMENT - 1].split(chr(10))[0]}…")
+            parts.append("…")
+        elif len(word) > _MAX_ARGUMENT_LENGTH or "\n" in word:
+            parts.append(f"{word[: _MAX_ARGUMENT_LENGTH - 1].split(chr(10))[0]}…")
         else:
-            shown.append(word)
-        if sum(map(len, shown)) + len(shown) > _LINE:
-            shown[-1] = "…"
+            parts.append(word)
+        if sum(map(len, parts)) + len(parts) > _MAX_LINE_LENGTH:
+            parts[-1] = "…"
             break
-    return _CONTROL.sub(" ", " ".join(shown)).replace("`", "'")
+    return _CONTROL.sub(" ", " ".join(parts)).replace("`", "'")

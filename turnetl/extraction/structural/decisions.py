@@ -1,9 +1,9 @@
-"""Sentences that state a choice. Better none than one that is none."""
+"""Finds sentences that state a decision. Prefers to miss one over a false one."""
 
 import re
 from collections.abc import Iterable
 
-from turnetl.extraction.structural.prose import TOLD, clip, plain, sentences, shorten
+from turnetl.extraction.structural.prose import RESPONSE_LIMITS, clip, plain, sentences, shorten
 
 _VERBS = (
     r"(?:use|keep|go with|stick (?:with|to)|switch(?:ed)? to|move to|adopt|drop|avoid|replace|skip"
@@ -19,7 +19,7 @@ _AGENT = re.compile(
     rf"|(?:instead of|rather than)\b[^.?!]{{3,120}}, (?:we|I|it) )",
     re.IGNORECASE,
 )
-_PERSON = re.compile(
+_USER = re.compile(
     rf"\b(?:let'?s {_VERBS}\b|(?:I|we) (?:want|prefer|decided|chose|need) to {_VERBS}\b"
     rf"|I(?:'d)? prefer\b"
     rf"|we should (?:not |always |never |only |rather )?{_VERBS}\b|go with\b|instead of\b"
@@ -30,13 +30,13 @@ _PERSON = re.compile(
     rf"|default)\b[^.?!]{{2,80}}\bnot\b)",
     re.IGNORECASE,
 )
-_OPEN = re.compile(
+_UNDECIDED = re.compile(
     r"\?\s*$|\b(?:if you|would you|could|might|maybe|perhaps|alternatively|option [a-d1-9]\b"
     r"|should (?:I|we)"
     r"|do you|can you|whether|let me know|not sure|wonder|either)\b",
     re.IGNORECASE,
 )
-_STEP = re.compile(
+_NEXT_STEP = re.compile(
     r"\b(?:the|a|an) \w{0,20} ?(?:tool|agent|subagent|command)\b|\bto (?:find|search|explore|look"
     r"|check|see"
     r"|verify|understand|read|get|fetch|investigate|track)\b|\b(?:let'?s|we'll) (?:have a look"
@@ -44,13 +44,13 @@ _STEP = re.compile(
     r"|\bkeep (?:going|working|reading|looking|an eye)|\bmake sure\b|\bhave been\b",
     re.IGNORECASE,
 )
-_MIND = re.compile(r"\b(?:because|since|so that|as it|simpler|safer|avoids?)\b", re.IGNORECASE)
-_ASKED = re.compile(r"\"([^\"]{3,600})\"=\"([^\"]{1,1000})\"")
-_FEEDBACK = re.compile(
+_REASON = re.compile(r"\b(?:because|since|so that|as it|simpler|safer|avoids?)\b", re.IGNORECASE)
+_QUESTION_AND_ANSWER = re.compile(r"\"([^\"]{3,600})\"=\"([^\"]{1,1000})\"")
+_NO_COMMENT = re.compile(
     r"^\s*(?:\(no (?:response|comment)\)|ok|yes|no|continue|stop|wait)?\s*\.?\s*$", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W_]")
-_ASKS = re.compile(
+_ASKS_BACK = re.compile(
     r"(?:^|[,:;] ?)(?:does|is|are|why|what|how|should|can|could|would)"
     r" (?:this|that|it|we|the|you|i)\b",
     re.IGNORECASE,
@@ -58,61 +58,65 @@ _ASKS = re.compile(
 _PLAN = re.compile(
     r"^\s*Implement the following plan:\s*(?:#{1,3} )?(?:Plan: )?([^\n]{3,200})", re.IGNORECASE
 )
-_SHORTEST, _LONGEST = 25, 320
-_NAME = 90
-_TYPED = 1200
-"""Characters that a person types; what is longer was pasted, at least from its middle on."""
-_MOST_OF_AGENT, _MOST_OF_PERSON = 4, 4
+_MIN_LENGTH, _MAX_LENGTH = 25, 320
+_MAX_NAME_LENGTH = 90
+_MAX_TYPED_LENGTH = 1200
+"""Characters that a user types. A longer text was pasted, at least from its middle on."""
+_MAX_OF_AGENT, _MAX_OF_USER = 4, 4
 
 
-def of_agent(answer: str) -> list[str]:
-    """Return the choices that the agent states, those with a reason first, in its words."""
-    words = sentences(plain(clip(answer, *TOLD)))
-    stated = [s for s in words if _fits(s) and _AGENT.search(s) and not _STEP.search(s)]
-    return sorted(dict.fromkeys(stated), key=lambda s: not _MIND.search(s))[:_MOST_OF_AGENT]
+def of_agent(response: str) -> list[str]:
+    """Return the sentences in which the agent states a decision, those with a reason first."""
+    candidates = sentences(plain(clip(response, *RESPONSE_LIMITS)))
+    stated = [
+        s for s in candidates if _is_candidate(s) and _AGENT.search(s) and not _NEXT_STEP.search(s)
+    ]
+    return sorted(dict.fromkeys(stated), key=lambda s: not _REASON.search(s))[:_MAX_OF_AGENT]
 
 
-def of_person(words: Iterable[str]) -> list[str]:
-    """Return the choices that a person states in prompts and in passing."""
+def of_user(texts: Iterable[str]) -> list[str]:
+    """Return the sentences in which the user states a decision, in prompts and steering."""
     stated = [
         sentence
-        for text in words
-        for sentence in sentences(plain(text if len(text) < _TYPED else text[: _TYPED // 3]))
-        if _fits(sentence) and _PERSON.search(sentence) and not _STEP.search(sentence)
+        for text in texts
+        for sentence in sentences(
+            plain(text if len(text) < _MAX_TYPED_LENGTH else text[: _MAX_TYPED_LENGTH // 3])
+        )
+        if _is_candidate(sentence) and _USER.search(sentence) and not _NEXT_STEP.search(sentence)
     ]
-    return list(dict.fromkeys(stated))[:_MOST_OF_PERSON]
+    return list(dict.fromkeys(stated))[:_MAX_OF_USER]
 
 
-def answered(answer: str) -> list[tuple[str, str]]:
-    """Return (question, answer) for each answer; a comment on a rejection has no question.
+def answers(answer: str) -> list[tuple[str, str]]:
+    """Return (question, answer) pairs; a comment on a rejected call has an empty question.
 
-    What has no word in it decides nothing.
+    An answer without a word decides nothing and is omitted.
     """
-    pairs = _ASKED.findall(answer[:8000])
+    pairs = _QUESTION_AND_ANSWER.findall(answer[:8000])
     if pairs:
-        told = [(question, said) for question, said in pairs[:4] if _WORD.search(said)]
-        return [(shorten(question, 160), shorten(said, 200)) for question, said in told]
-    said = shorten(plain(answer[:4000]), 300)
-    silent = not _WORD.search(said) or _FEEDBACK.match(said)
-    return [] if silent or is_question(said) else [("", said)]
+        with_words = [(question, reply) for question, reply in pairs[:4] if _WORD.search(reply)]
+        return [(shorten(question, 160), shorten(reply, 200)) for question, reply in with_words]
+    comment = shorten(plain(answer[:4000]), 300)
+    is_empty = not _WORD.search(comment) or _NO_COMMENT.match(comment)
+    return [] if is_empty or is_question(comment) else [("", comment)]
 
 
 def is_question(answer: str) -> bool:
-    """Whether a comment on a rejection asks back: nothing is decided yet."""
-    asks = "?" in answer[:4000] or _ASKS.search(answer[:200])
-    return bool(asks) and not _ASKED.search(answer[:8000])
+    """Whether a comment on a rejected call asks a question: then nothing is decided yet."""
+    asks = "?" in answer[:4000] or _ASKS_BACK.search(answer[:200])
+    return bool(asks) and not _QUESTION_AND_ANSWER.search(answer[:8000])
 
 
 def plan(prompt: str) -> str:
-    """Return the title of the plan that a person accepted, or nothing."""
-    found = _PLAN.match(prompt[:600])
-    return shorten(found.group(1).strip("#* "), 120) if found else ""
+    """Return the title of the plan that the user accepted, or an empty string."""
+    match = _PLAN.match(prompt[:600])
+    return shorten(match.group(1).strip("#* "), 120) if match else ""
 
 
 def name(sentence: str) -> str:
-    """Return what a decision is called: its sentence, cut."""
-    return shorten(sentence.replace("`", "").rstrip("."), _NAME)
+    """Return the name of a decision: its sentence, shortened."""
+    return shorten(sentence.replace("`", "").rstrip("."), _MAX_NAME_LENGTH)
 
 
-def _fits(sentence: str) -> bool:
-    return _SHORTEST <= len(sentence) <= _LONGEST and not _OPEN.search(sentence)
+def _is_candidate(sentence: str) -> bool:
+    return _MIN_LENGTH <= len(sentence) <= _MAX_LENGTH and not _UNDECIDED.search(sentence)

@@ -1,4 +1,4 @@
-"""The structural extractor: no key, no network, the same facts from the same turn every time."""
+"""The structural extractor: no API key, no network, always the same facts from the same turn."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,159 +16,166 @@ from turnetl.extraction.structural.findings import (
     FactDraft,
     TurnFindings,
 )
-from turnetl.extraction.structural.turn_context import NOBODY, TurnContext, turn_context
+from turnetl.extraction.structural.turn_context import USER, TurnContext, turn_context
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId
 
 _VERSION = "structural 2"
-"""Goes up with every change of a rule that changes what comes out."""
-_THINGS = 40
-_SAID = 40
-_LOOSE_THINGS = 12
-"""Things of a turn that no sentence is about: files it only read."""
+"""Increase it with every change of a rule that changes the output."""
+_MAX_ENTITIES = 40
+_MAX_FACTS = 40
+_MAX_UNRELATED_ENTITIES = 12
+"""Entities of a turn without a fact: files that were only read."""
 
 
 class StructuralExtractor:
-    """Says what the archive says by structure. See `turnetl.extraction.port.Extractor`."""
+    """Extracts entities and facts by rules. See `turnetl.extraction.port.Extractor`."""
 
-    def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - for all the same
+    def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - the same for all
         return _recipe()
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> TurnFindings:
-        """Return what the turn says, at most 40 things and 40 sentences, most telling first."""
-        return read(episode, context)
+        """Return at most 40 entities and 40 facts of the turn, the most informative first."""
+        return extract_findings(episode, context)
 
     async def resolve(
         self, episode: Episode, extracted: TurnFindings, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
-        """Give things and sentences their keys; end the failures that a success is the end of.
+        """Give entities and facts their keys; end earlier failures of commands that now succeeded.
 
-        Looks up only what the turn speaks of: the group's size does not matter.
+        Looks up only the entities of the turn: the time does not grow with the group.
         """
-        keys = {thing: _key(episode.turn.group_id, thing) for thing in extracted.things}
-        entities = (_entity(episode, thing, keys[thing], group, now) for thing in extracted.things)
+        keys = {entity: _key(episode.turn.group_id, entity) for entity in extracted.entities}
+        entities = (_entity(episode, key, uuid, group, now) for key, uuid in keys.items())
         new = {
             fact.uuid: fact
-            for said in extracted.said
-            for fact in [_fact(episode, said, keys, now)]
+            for draft in extracted.facts
+            for fact in [_fact(episode, draft, keys, now)]
             if group.fact(fact.uuid) is None
         }
-        ended = _ended(episode, extracted.successes, group, now)
+        ended = _ended_failures(episode, extracted.successes, group, now)
         return Resolved(
             entities=tuple(entity for entity in entities if entity is not None),
             facts=(*new.values(), *ended),
-            mentions=tuple(sorted(key for thing, key in keys.items() if thing != NOBODY)),
+            mentions=tuple(sorted(uuid for key, uuid in keys.items() if key != USER)),
         )
 
     async def close(self) -> None:
-        """Do nothing: nothing was opened."""
+        """Do nothing: there are no resources."""
 
 
 @cache
 def _recipe() -> str:
-    rules = [name for name in sorted(vars(lexicon)) if name.isupper()]
-    listed = (word for name in rules for word in (name, *sorted(getattr(lexicon, name))))
-    return ids.digest(_VERSION, str(_THINGS), str(_SAID), *listed)
+    lists = [name for name in sorted(vars(lexicon)) if name.isupper()]
+    words = (word for name in lists for word in (name, *sorted(getattr(lexicon, name))))
+    return ids.digest(_VERSION, str(_MAX_ENTITIES), str(_MAX_FACTS), *words)
 
 
-def read(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
-    """Read one turn, bounded."""
-    seen = turn_context(episode.turn)
-    run, successes = command_results.command_findings(seen)
-    said = _bounded([*_spoken(seen, context), *run])
-    spoken_of = [thing for one in said for thing in (one.source, one.target)]
-    things = dict.fromkeys(spoken_of)
-    for thing in _loose(seen):
-        if len(things) < _THINGS:
-            things.setdefault(thing)
-    return TurnFindings(_united(things, spoken_of), tuple(said), tuple(dict.fromkeys(successes)))
+def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
+    """Return the findings of one turn, limited in number."""
+    turn = turn_context(episode.turn)
+    of_commands, successes = command_results.command_findings(turn)
+    facts = _most_informative([*_other_facts(turn, context), *of_commands])
+    fact_entities = [entity for fact in facts for entity in (fact.source, fact.target)]
+    entities = dict.fromkeys(fact_entities)
+    for entity in _unrelated_entities(turn):
+        if len(entities) < _MAX_ENTITIES:
+            entities.setdefault(entity)
+    return TurnFindings(
+        _with_second_labels(entities, fact_entities), tuple(facts), tuple(dict.fromkeys(successes))
+    )
 
 
-def _spoken(seen: TurnContext, context: Sequence[Episode]) -> Iterator[FactDraft]:
-    yield from statements.asked(seen, context)
-    yield from statements.answered(seen)
-    yield from statements.decided(seen)
-    yield from tool_use.written(seen)
-    yield from statements.explained(seen)
-    yield from tool_use.used(seen)
+def _other_facts(turn: TurnContext, context: Sequence[Episode]) -> Iterator[FactDraft]:
+    yield from statements.prompt_facts(turn, context)
+    yield from statements.response_facts(turn)
+    yield from statements.decision_facts(turn)
+    yield from tool_use.file_change_facts(turn)
+    yield from statements.explanation_facts(turn)
+    yield from tool_use.tool_facts(turn)
 
 
-def _bounded(said: Iterable[FactDraft]) -> list[FactDraft]:
-    """Keep each sentence once, the most telling, as long as there is room for what it is about."""
+def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
+    """Return each fact once, by rank, up to the limits for facts and for their entities."""
     kept: list[FactDraft] = []
-    things: set[EntityKey] = set()
-    first = {one.key: one for one in reversed(list(said))}
-    for one in sorted(first.values(), key=lambda one: (one.rank, one.text)):
-        both = things | {one.source, one.target}
-        if one.source != one.target and len(both) <= _THINGS and len(kept) < _SAID:
-            things = both
-            kept.append(one)
+    entities: set[EntityKey] = set()
+    unique = {draft.key: draft for draft in reversed(list(drafts))}
+    for draft in sorted(unique.values(), key=lambda draft: (draft.rank, draft.text)):
+        with_ends = entities | {draft.source, draft.target}
+        if (
+            draft.source != draft.target
+            and len(with_ends) <= _MAX_ENTITIES
+            and len(kept) < _MAX_FACTS
+        ):
+            entities = with_ends
+            kept.append(draft)
     return kept
 
 
-def _loose(seen: TurnContext) -> list[EntityKey]:
-    files = [EntityKey(FILE, file) for file in seen.seen]
-    return [*seen.concepts, *files][:_LOOSE_THINGS]
+def _unrelated_entities(turn: TurnContext) -> list[EntityKey]:
+    files = [EntityKey(FILE, file) for file in turn.other_files]
+    return [*turn.concepts, *files][:_MAX_UNRELATED_ENTITIES]
 
 
-def _united(things: Iterable[EntityKey], spoken_of: Iterable[EntityKey]) -> tuple[EntityKey, ...]:
-    second = {thing: thing.second_label for thing in spoken_of if thing.second_label}
-    return tuple(replace(thing, second_label=second.get(thing, "")) for thing in things)
+def _with_second_labels(
+    entities: Iterable[EntityKey], fact_entities: Iterable[EntityKey]
+) -> tuple[EntityKey, ...]:
+    second = {entity: entity.second_label for entity in fact_entities if entity.second_label}
+    return tuple(replace(entity, second_label=second.get(entity, "")) for entity in entities)
 
 
-def _key(group: GroupId, thing: EntityKey) -> str:
-    return ids.entity_id(group, thing.label, thing.name)
+def _key(group: GroupId, entity: EntityKey) -> str:
+    return ids.entity_id(group, entity.label, entity.name)
 
 
 def _entity(
-    episode: Episode, thing: EntityKey, uuid: str, group: MirrorGroup, now: datetime
+    episode: Episode, key: EntityKey, uuid: str, group: MirrorGroup, now: datetime
 ) -> Entity | None:
-    """Return the entity if it is new or has a label more than before; else None."""
-    labels = {thing.label} | ({thing.second_label} if thing.second_label else set())
+    """Return the entity if it is new or has a new label; else None."""
+    labels = {key.label} | ({key.second_label} if key.second_label else set())
     known = group.entity(uuid)
     if known is None:
-        name = thing.name
-        return Entity(uuid, episode.turn.group_id, name, tuple(sorted(labels)), "", now)
+        return Entity(uuid, episode.turn.group_id, key.name, tuple(sorted(labels)), "", now)
     if labels <= set(known.labels):
         return None
     return replace(known, labels=tuple(sorted(labels | set(known.labels))))
 
 
-def _fact(episode: Episode, said: FactDraft, keys: Mapping[EntityKey, str], now: datetime) -> Fact:
+def _fact(episode: Episode, draft: FactDraft, keys: Mapping[EntityKey, str], now: datetime) -> Fact:
     turn = episode.turn
-    source, target = keys[said.source], keys[said.target]
+    source, target = keys[draft.source], keys[draft.target]
     return Fact(
-        uuid=ids.fact_id(turn.turn_id, source, said.name, target, said.text),
+        uuid=ids.fact_id(turn.turn_id, source, draft.name, target, draft.text),
         group_id=turn.group_id,
         source=source,
         target=target,
-        name=said.name,
-        text=said.text,
+        name=draft.name,
+        text=draft.text,
         turns=(turn.turn_id,),
         created_at=now,
-        valid_at=said.at or turn.started_at,
-        invalid_at=said.until,
-        expired_at=now if said.until else None,
+        valid_at=draft.at or turn.started_at,
+        invalid_at=draft.until,
+        expired_at=now if draft.until else None,
         reference_time=turn.started_at,
-        attributes=said.attributes,
+        attributes=draft.attributes,
     )
 
 
-def _ended(
+def _ended_failures(
     episode: Episode, successes: Iterable[CommandSuccess], group: MirrorGroup, now: datetime
 ) -> list[Fact]:
-    """Return the open failures of earlier turns that a success of this one is the end of."""
+    """Return open failures of earlier turns that a success of this turn ends, with their end."""
     ended: dict[str, Fact] = {}
     for success in successes:
         command = _key(episode.turn.group_id, success.command)
         for fact in group.valid_facts(command, "FAILED_WITH"):
-            if fact.uuid not in ended and _is_over(fact, success, group):
+            if fact.uuid not in ended and _is_ended_by(fact, success, group):
                 ended[fact.uuid] = replace(fact, invalid_at=success.at, expired_at=now)
     return list(ended.values())
 
 
-def _is_over(fact: Fact, success: CommandSuccess, group: MirrorGroup) -> bool:
-    # History may arrive late: what failed afterwards is not mended by it.
+def _is_ended_by(fact: Fact, success: CommandSuccess, group: MirrorGroup) -> bool:
+    # Turns may arrive late: a success does not end a failure that happened after it.
     if fact.valid_at is not None and fact.valid_at > success.at:
         return False
     target = group.entity(fact.target)

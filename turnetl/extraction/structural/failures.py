@@ -1,28 +1,28 @@
-"""Errors out of what a command printed: a type and a message that stay the same tomorrow."""
+"""Finds errors and failed tests in command output, with names that are stable across runs."""
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-_HEAD = 12_000
-_TAIL = 12_000
-_MOST = 6
-_NAME = 110
-_LETTERS, _SHORTEST = 4, 10
+_MAX_HEAD = 12_000
+_MAX_TAIL = 12_000
+_MAX_FAILURES = 6
+_MAX_NAME_LENGTH = 110
+_MIN_LETTERS, _MIN_LENGTH = 4, 10
 
 
 @dataclass(frozen=True, slots=True)
 class CommandFailure:
-    """One error, or one test that failed."""
+    """One error, or one failed test."""
 
     name: str
     """`KeyError: 'x'`, or the name of a test."""
     where: str
-    """The file or test it happened in, as printed; empty if not said."""
+    """The file or test where it occurred, as printed; empty if the output does not name one."""
     is_test: bool = False
 
 
-_CHANGING = (
+_VARIABLE_PARTS = (
     (re.compile(r"(?:/private)?/(?:tmp|var/folders)/[^\s'\"`:,)]{1,300}"), "…"),
     (re.compile(r"/(?:Users|home)/[^\s'\"`:,)]{1,300}/(?=[^\s/'\"`:,)]{1,100})"), "…/"),
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
@@ -38,16 +38,16 @@ _CHANGING = (
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]")
 
 _PATH = r"[^\s:()'\"]{1,200}"
-_TYPED = re.compile(
+_TYPED_ERROR = re.compile(
     r"^(?:E[ ]{1,8}|Uncaught |Caused by: |Exception in thread \"[^\"\n]{1,80}\" |\[?)?"
     r"((?:[A-Za-z_]\w{0,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt"
     r"|Failure))\b(?:: (.{0,300}))?$",
     re.MULTILINE,
 )
-_IN_PYTHON = re.compile(r"^ {0,8}File \"([^\"\n]{1,300})\", line \d", re.MULTILINE)
+_PYTHON_FRAME = re.compile(r"^ {0,8}File \"([^\"\n]{1,300})\", line \d", re.MULTILINE)
 
 
-def _tests(pattern: str) -> Callable[[str], Iterator[CommandFailure]]:
+def _test_finder(pattern: str) -> Callable[[str], Iterator[CommandFailure]]:
     compiled = re.compile(pattern, re.MULTILINE)
 
     def find(text: str) -> Iterator[CommandFailure]:
@@ -58,7 +58,7 @@ def _tests(pattern: str) -> Callable[[str], Iterator[CommandFailure]]:
     return find
 
 
-def _errors(pattern: str, prefix: str = "") -> Callable[[str], Iterator[CommandFailure]]:
+def _error_finder(pattern: str, prefix: str = "") -> Callable[[str], Iterator[CommandFailure]]:
     compiled = re.compile(pattern, re.MULTILINE)
 
     def find(text: str) -> Iterator[CommandFailure]:
@@ -70,50 +70,52 @@ def _errors(pattern: str, prefix: str = "") -> Callable[[str], Iterator[CommandF
     return find
 
 
-def _typed(text: str) -> Iterator[CommandFailure]:
-    """Python, JavaScript and Java say `SomeError: message`; Python says where before that."""
-    for match in _TYPED.finditer(text):
-        before = _IN_PYTHON.findall(text[max(0, match.start() - 1500) : match.start()])
+def _typed_errors(text: str) -> Iterator[CommandFailure]:
+    """Find `SomeError: message` (Python, JavaScript, Java); Python prints the file before it."""
+    for match in _TYPED_ERROR.finditer(text):
+        before = _PYTHON_FRAME.findall(text[max(0, match.start() - 1500) : match.start()])
         where = next((path for path in reversed(before) if "site-packages" not in path), "")
         kind = match.group(1).rpartition(".")[2]
         yield CommandFailure(f"{kind}: {match.group(2)}" if match.group(2) else kind, where)
 
 
 _FINDERS: tuple[Callable[[str], Iterator[CommandFailure]], ...] = (
-    _tests(r"^\s{0,20}--- FAIL: (?P<test>[\w/.:#=-]{1,200})"),
-    _tests(rf"^(?:FAILED|ERROR) (?P<where>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"),
-    _tests(r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$"),
-    _tests(r"^\s{0,12}(?:✕|✗|\u00d7) (?P<test>[^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$"),
-    _tests(r"^FAIL:? (?P<test>test_\w{1,100}) \((?P<where>[\w.]{1,150})\)"),
-    _typed,
-    _errors(r"^panic: (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$", "panic: "),
-    _errors(r"^(?P<kind>error\[E\d{4}\]): (?P<message>[^\n]{3,300})"
+    _test_finder(r"^\s{0,20}--- FAIL: (?P<test>[\w/.:#=-]{1,200})"),
+    _test_finder(rf"^(?:FAILED|ERROR) (?P<where>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"),
+    _test_finder(r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$"),
+    _test_finder(r"^\s{0,12}(?:✕|✗|\u00d7) (?P<test>[^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$"),
+    _test_finder(r"^FAIL:? (?P<test>test_\w{1,100}) \((?P<where>[\w.]{1,150})\)"),
+    _typed_errors,
+    _error_finder(r"^panic: (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$", "panic: "),
+    _error_finder(r"^(?P<kind>error\[E\d{4}\]): (?P<message>[^\n]{3,300})"
             rf"(?:\n\s{{0,8}}--> (?P<where>{_PATH}):\d)?"),
-    _errors(rf"^(?P<where>{_PATH}\.\w{{1,4}})(?:\(\d+,\d+\)|:\d+:\d+)(?:: "
+    _error_finder(rf"^(?P<where>{_PATH}\.\w{{1,4}})(?:\(\d+,\d+\)|:\d+:\d+)(?:: "
         rf"| - )error (?P<kind>TS\d{{2,5}}): "
             r"(?P<message>[^\n]{3,300})"),
-    _errors(rf"^(?:vet: |# )?(?P<where>{_PATH}\.\w{{1,5}}):\d+:\d+: (?:fatal error: |error: )?"
-            r"(?!warning|note|info)(?P<message>[A-Za-z][^\n]{5,300})"),
-    _errors(r"^\s{2,16}(?P<where>[\w/.-]{1,100}_test\.go):\d+: (?P<message>[^\n]{5,300})"),
-    _errors(r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<message>[^\n]{3,200}?)\s{2,40}(?P<kind>[\w@/-]{3,60})$"),
-    _errors(r"^(?:/bin/)?(?:zsh|bash|sh)[:\w() -]{0,40}: (?:line \d+: )?(?P<message>[^\n]{1,150}: "
-            r"command not found|command not found: [^\n]{1,80})$"),
-    _errors(r"^fatal: (?P<message>[^\n]{5,300})$", "fatal: "),
-    _errors(r"^npm (?:ERR!|error) (?!A complete log|code |path |errno )(?P<message>[^\n]{8,300})$"),
-    _errors(r"^(?:Error|ERROR|error): (?P<message>[^\n]{5,300})$"),
+    _error_finder(rf"^(?:vet: |# )?(?P<where>{_PATH}\.\w{{1,5}}):\d+:\d+: "
+            r"(?:fatal error: |error: )?(?!warning|note|info)(?P<message>[A-Za-z][^\n]{5,300})"),
+    _error_finder(r"^\s{2,16}(?P<where>[\w/.-]{1,100}_test\.go):\d+: (?P<message>[^\n]{5,300})"),
+    _error_finder(r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<message>[^\n]{3,200}?)\s{2,40}"
+            r"(?P<kind>[\w@/-]{3,60})$"),
+    _error_finder(r"^(?:/bin/)?(?:zsh|bash|sh)[:\w() -]{0,40}: (?:line \d+: )?"
+            r"(?P<message>[^\n]{1,150}: command not found|command not found: [^\n]{1,80})$"),
+    _error_finder(r"^fatal: (?P<message>[^\n]{5,300})$", "fatal: "),
+    _error_finder(r"^npm (?:ERR!|error) (?!A complete log|code |path |errno )"
+            r"(?P<message>[^\n]{8,300})$"),
+    _error_finder(r"^(?:Error|ERROR|error): (?P<message>[^\n]{5,300})$"),
 )  # fmt: skip
-_SAYS_FAILURE = re.compile(
+_FAILURE_WORD = re.compile(
     r"\b(?:error|fail(?:ed|ure)?|cannot|can't|could not|not found|denied|refused|invalid|missing"
     r"|unable|no such|unknown|undefined|unexpected|conflict|rejected|forbidden|timed out)\b",
     re.IGNORECASE,
 )
-_MACHINERY = re.compile(
+_GENERIC_MESSAGE = re.compile(
     r"^(?:exit (?:code|status) \d|error: (?:process completed|script|task) |FAIL$|make: \*\*\*"
     r"|\[?\w{1,20}\]? ?(?:exited|failed)|errors?$|failed$|error: exit|issues found"
     r"|\[[\w:-]{1,40}\] ERROR task)",
     re.IGNORECASE,
 )
-_REPORTED = re.compile(
+_PASTED_ERROR = re.compile(
     r"\b((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception)): ([^\n`]{3,160})"
     r"|^panic: ([^\n]{3,160})"
     r"|^fatal: ([^\n]{3,160})",
@@ -121,62 +123,71 @@ _REPORTED = re.compile(
 )
 
 
-def failures(outcome: str, *, is_error: bool) -> list[CommandFailure]:
-    """Return the errors that an outcome names, tests first, at most six, each once.
+def failures(output: str, *, is_error: bool) -> list[CommandFailure]:
+    """Return the errors in the output, tests first, at most six, each once.
 
     Args:
-        is_error: the call failed, so that a line which only sounds like a failure is one.
+        output: the output of a command.
+        is_error: the call failed, so a line that only looks like an error counts as one.
     """
-    text = _ANSI.sub("", _bounded(outcome))
+    text = _ANSI.sub("", _clip(output))
     found: dict[str, CommandFailure] = {}
     for finder in _FINDERS:
         for failure in finder(text):
-            tidy = CommandFailure(stable(failure.name), failure.where, failure.is_test)
-            if _is_name(tidy.name):
-                found.setdefault(tidy.name, tidy)
-            if len(found) >= _MOST:
+            named = CommandFailure(stable_name(failure.name), failure.where, failure.is_test)
+            if _is_name(named.name):
+                found.setdefault(named.name, named)
+            if len(found) >= _MAX_FAILURES:
                 return list(found.values())
     if not found and is_error:
-        found.update((failure.name, failure) for failure in _last_resort(text))
+        found.update((failure.name, failure) for failure in _fallback(text))
     return list(found.values())
 
 
-def reported(words: str) -> list[CommandFailure]:
-    """Return the errors that a person pasted or named, at most three."""
+def reported(prompt: str) -> list[CommandFailure]:
+    """Return the errors that a prompt contains, at most three."""
     found: dict[str, CommandFailure] = {}
-    for kind, message, panic, fatal in _REPORTED.findall(words):
+    for kind, message, panic, fatal in _PASTED_ERROR.findall(prompt):
         name = f"{kind.rpartition('.')[2]}: {message}" if kind else ""
-        name = stable(name or (f"panic: {panic}" if panic else f"fatal: {fatal}"))
+        name = stable_name(name or (f"panic: {panic}" if panic else f"fatal: {fatal}"))
         found.setdefault(name, CommandFailure(name, ""))
     return list(found.values())[:3]
 
 
-def stable(message: str) -> str:
-    """Take out what is another one every time: places, addresses, times, temporary paths."""
-    for changing, instead in _CHANGING:
-        message = changing.sub(instead, message)
+def stable_name(message: str) -> str:
+    """Remove the parts that differ between runs: lines, addresses, times, temporary paths."""
+    for pattern, replacement in _VARIABLE_PARTS:
+        message = pattern.sub(replacement, message)
     message = message.replace("`", "'").strip(" .:,-")
-    return message if len(message) <= _NAME else message[: _NAME - 1].rstrip() + "…"
+    return (
+        message
+        if len(message) <= _MAX_NAME_LENGTH
+        else message[: _MAX_NAME_LENGTH - 1].rstrip() + "…"
+    )
 
 
-def _bounded(text: str) -> str:
-    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+def _clip(text: str) -> str:
+    return (
+        text if len(text) <= _MAX_HEAD + _MAX_TAIL else f"{text[:_MAX_HEAD]}\n{text[-_MAX_TAIL:]}"
+    )
 
 
 def _test_name(test: str) -> str:
-    """Leave a test's modules and cases out; a title in words stays as it is."""
+    """Return a test's name without modules and cases; a title in words is unchanged."""
     if " " in test:
         return test
     return test.rpartition("::")[2].partition("[")[0].partition("/")[0]
 
 
 def _is_name(name: str) -> bool:
-    return sum(letter.isalpha() for letter in name) >= _LETTERS and not _MACHINERY.match(name)
+    return sum(letter.isalpha() for letter in name) >= _MIN_LETTERS and not _GENERIC_MESSAGE.match(
+        name
+    )
 
 
-def _last_resort(text: str) -> Iterator[CommandFailure]:
+def _fallback(text: str) -> Iterator[CommandFailure]:
     for line in text.split("\n")[:60]:
-        name = stable(line[:300])
-        if len(name) >= _SHORTEST and _SAYS_FAILURE.search(name) and _is_name(name):
+        name = stable_name(line[:300])
+        if len(name) >= _MIN_LENGTH and _FAILURE_WORD.search(name) and _is_name(name):
             yield CommandFailure(name, "")
             return

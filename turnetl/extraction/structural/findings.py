@@ -1,4 +1,4 @@
-"""What the structural extractor finds in a turn, before it meets the group."""
+"""The findings of the structural extractor in one turn, before they are resolved in the group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,27 +17,27 @@ PACKAGE = "Package"
 
 @dataclass(frozen=True, slots=True)
 class EntityKey:
-    """Something with a name. The same label and name are the same thing."""
+    """An entity by label and name: equal keys are the same entity."""
 
     label: str
     name: str
     second_label: str = field(default="", compare=False)
-    """Of the same node: a bare `pytest` is a Command and a Tool."""
+    """Another label of the same node: `pytest` without arguments is a Command and a Tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactDraft:
-    """One sentence about two things."""
+    """A sentence about two entities."""
 
     rank: int
-    """The lower, the more telling: what stands when a turn says too much."""
+    """The lower, the more informative. A turn with too many facts keeps the lowest ranks."""
     source: EntityKey
     name: str
     target: EntityKey
     text: str
     at: datetime | None
     until: datetime | None = None
-    """When a later call of the same turn ended it."""
+    """Time of a later call of the same turn that ended it."""
     attributes: Mapping[str, Attribute] = field(default_factory=dict, compare=False)
 
     @property
@@ -47,7 +47,7 @@ class FactDraft:
 
 @dataclass(frozen=True, slots=True)
 class CommandSuccess:
-    """A command that ended well: what it ends may have failed in an earlier turn."""
+    """A command that succeeded: it may end a failure of an earlier turn."""
 
     command: EntityKey
     line: str
@@ -56,8 +56,8 @@ class CommandSuccess:
 
 @dataclass(frozen=True, slots=True)
 class TurnFindings:
-    """All that one turn says, bounded, the most telling first."""
+    """All entities and facts of one turn, limited in number, the most informative first."""
 
-    things: tuple[EntityKey, ...]
-    said: tuple[FactDraft, ...]
+    entities: tuple[EntityKey, ...]
+    facts: tuple[FactDraft, ...]
     successes: tuple[CommandSuccess, ...]

@@ -1,4 +1,4 @@
-"""Word lists that the rules of this room go by."""
+"""Word lists of the structural rules. Their names and words are part of the recipe."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -9,7 +9,7 @@ def _phrases(text: str) -> frozenset[str]:
     return frozenset(" ".join(phrase.split()) for phrase in text.split(";"))
 
 
-TRIVIAL = _words(
+SHELL_UTILITIES = _words(
     """
     alias and awk base64 basename bash bat case cat cd chmod chown clear cmp column comm command
     cp cut date declare df diff dig dirname do done du echo egrep elif else env esac eval exa
@@ -23,20 +23,20 @@ TRIVIAL = _words(
     zsh
     """
 )
-"""Programs of the shell that say nothing about a project."""
-ALONE = _words(
+"""Programs that say nothing about a project."""
+NO_SUBCOMMAND = _words(
     """
     black cmake curl eslint flake8 gofmt jest mypy prettier pytest ruff tsc wget
     """
 )
-"""Programs whose first argument is no verb."""
+"""Programs whose first argument is not a subcommand."""
 WRAPPERS = _words(
     """
     ! builtin command do else env exec nice nohup stdbuf sudo then time
     """
 )
-"""Words before the program that is really run."""
-VAGUE = _words(
+"""Words that precede the actual program."""
+GENERIC_IDENTIFIERS = _words(
     """
     /clear /dev/null /exit /help /tmp agent anthropic any args argv array bar baz bool boolean
     camelcase claude code context.context ctx data debug dev devops dict docker done eof err
@@ -50,8 +50,8 @@ VAGUE = _words(
     void vscode warning wifi windows yaml youtube
     """
 )
-"""Identifiers that name nothing of a project."""
-COMMON = _words(
+"""Identifiers that are not specific to a project."""
+COMMON_PATH_WORDS = _words(
     """
     about agent agents assets branch build change changes check claude client command commands
     commit common component components config configs const constants could create default
@@ -63,28 +63,28 @@ COMMON = _words(
     write
     """
 )
-"""Words in paths that are no topic."""
-TRUNKS = _words(
+"""Words in paths that are not topics."""
+DEFAULT_BRANCHES = _words(
     """
     dev develop development gh-pages head main master production release staging trunk
     """
 )
-"""Branches that every project has."""
-TAKES_VALUE = _words(
+"""Branches that most projects have."""
+VALUE_OPTIONS = _words(
     """
     --constraint --editable --extra --extra-index-url --features --git --group --index-url
     --path --prefix --registry --requirement --root --tag --target --version -C -G -c -e -i -r
     -t
     """
 )
-"""Options of installers whose next word is no package."""
-SOURCES = _words(
+"""Options of install commands that take a value, so that the next word is not a package."""
+PROJECT_FOLDERS = _words(
     """
     backend cmd doc docs frontend internal lib packages pkg scripts src test tests
     """
 )
-"""Folders that lie inside a project, not around it."""
-LOOKING = _phrases(
+"""Folders inside a project, not above it."""
+READ_ONLY_COMMANDS = _phrases(
     """
     gh api; gh pr checks; gh pr diff; gh pr list; gh pr status; gh pr view; gh run list;
     gh run view;
@@ -98,8 +98,8 @@ LOOKING = _phrases(
     list; go version; npm list; npm ls; npm view; pip list; pip show
     """
 )
-"""Commands that change nothing and prove nothing."""
-INSTALLS = _phrases(
+"""Commands that change and test nothing."""
+INSTALL_COMMANDS = _phrases(
     """
     apk add; apt install; apt-get install; brew install; bun add; bun install; bundle add; cargo
     add; cargo install; composer require; conda install; dnf install; dotnet add package; gem
@@ -108,4 +108,4 @@ INSTALLS = _phrases(
     add; rye add; swift package; uv add; uv pip install; yarn add; yum install
     """
 )
-"""Commands that bring packages."""
+"""Commands that install packages."""

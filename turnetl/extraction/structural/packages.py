@@ -1,4 +1,4 @@
-"""Packages that came into a project: by an install command, or by a line in a manifest."""
+"""Finds packages that a project gained: by an install command, or by a line in a manifest."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from turnetl.extraction.structural import lexicon
 from turnetl.extraction.structural.commands import ShellCommand
 
-_SYSTEM = frozenset(
+_SYSTEM_INSTALLERS = frozenset(
     ("brew install", "apt install", "apt-get install", "apk add", "dnf install", "yum install")
 )
 _PACKAGE = re.compile(r"^@?[A-Za-z0-9][\w.+-]{0,60}(?:/[\w.+~-]{1,60}){0,6}$")
@@ -27,37 +27,40 @@ _MANIFEST_LINE = re.compile(
 _NOT_PACKAGES = frozenset(
     ("version", "name", "node", "python", "edition", "go", "rust-version", "requires-python")
 )
-_LINE = 400
-_MOST = 10
+_MAX_LINE_LENGTH = 400
+_MAX_PACKAGES = 10
 
 
 def installed(command: ShellCommand) -> list[str]:
-    """Return the packages that a command installs, versions left out, in its order."""
-    verb = _verb(command)
-    if not verb:
+    """Return the packages that a command installs, without versions, in its order."""
+    install = _install_command(command)
+    if not install:
         return []
-    return list(dict.fromkeys(_names(command.words[len(verb.split()) :])))[:_MOST]
+    return list(dict.fromkeys(_names(command.words[len(install.split()) :])))[:_MAX_PACKAGES]
 
 
 def is_dependency(command: ShellCommand) -> bool:
-    """Whether what is installed becomes part of the project, not of the machine."""
-    return _verb(command) not in _SYSTEM
+    """Whether the package becomes part of the project rather than of the system."""
+    return _install_command(command) not in _SYSTEM_INSTALLERS
 
 
-def written(path: str, change: str) -> list[str]:
-    """Return the packages that a change of a manifest brought in, as far as it is visible."""
+def in_manifest(path: str, change: str) -> list[str]:
+    """Return the packages that a change adds to a manifest, as far as the change shows them."""
     if not _MANIFEST.search(path):
         return []
-    came = change[:20_000].rpartition("+ ")[2] if " + " in change or change[:2] == "+ " else change
-    lines = (line.strip() for line in came[:20_000].split("\n")[:400])
-    matches = (_MANIFEST_LINE.match(line) for line in lines if len(line) < _LINE)
+    added = change[:20_000].rpartition("+ ")[2] if " + " in change or change[:2] == "+ " else change
+    lines = (line.strip() for line in added[:20_000].split("\n")[:400])
+    matches = (_MANIFEST_LINE.match(line) for line in lines if len(line) < _MAX_LINE_LENGTH)
     names = (next(filter(None, match.groups())) for match in matches if match)
-    return list(dict.fromkeys(name for name in names if name not in _NOT_PACKAGES))[:_MOST]
+    return list(dict.fromkeys(name for name in names if name not in _NOT_PACKAGES))[:_MAX_PACKAGES]
 
 
-def _verb(command: ShellCommand) -> str:
+def _install_command(command: ShellCommand) -> str:
     words = command.words
-    return next((v for n in (3, 2) if (v := " ".join(words[:n])) in lexicon.INSTALLS), "")
+    return next(
+        (install for n in (3, 2) if (install := " ".join(words[:n])) in lexicon.INSTALL_COMMANDS),
+        "",
+    )
 
 
 def _names(words: tuple[str, ...]) -> Iterator[str]:
@@ -65,7 +68,7 @@ def _names(words: tuple[str, ...]) -> Iterator[str]:
     for word in words:
         if skip:
             skip = False
-        elif word in lexicon.TAKES_VALUE:
+        elif word in lexicon.VALUE_OPTIONS:
             skip = True
         elif not word.startswith(("-", ".", "/", "~", "$", "git+", "http", "file:")):
             name = _VERSION.sub("", word.strip("'\""))

@@ -1,23 +1,23 @@
-"""Plain sentences out of prompts and answers.
+"""Extracts plain sentences from prompts and responses.
 
-Texts may be megabytes: they are cut to a head and a tail before any pattern sees them, and every
-pattern's repeats are bounded or cannot overlap.
+Texts may have megabytes: they are clipped to head and tail before a pattern is applied, and the
+repetitions of every pattern are bounded or cannot overlap.
 """
 
 import re
 from collections.abc import Iterable
 
-GIST = 300
-"""Characters of a prompt or an answer that one fact carries."""
+MAX_PIECE_LENGTH = 300
+"""Characters of a prompt or a response in one fact."""
 
-# Characters at the head and at the tail of a text that are read, for `clip`. They only keep the
-# patterns from megabytes: few texts are as long.
-ASKED = (4000, 1000)
-"""Of a prompt: what is wanted stands before what was pasted, now and then behind it."""
-TOLD = (20_000, 20_000)
-"""Of an answer, for its sentences."""
-NAMED = (15_000, 15_000)
-"""Of an answer, for the names in it: what it is about is named more than once."""
+# Characters of head and tail that are read, for `clip`. They only bound the input of the patterns:
+# few texts are as long.
+PROMPT_LIMITS = (4000, 1000)
+"""Prompt: what the user writes precedes pasted text, and sometimes follows it."""
+RESPONSE_LIMITS = (20_000, 20_000)
+"""Response, for its sentences."""
+RESPONSE_NAME_LIMITS = (15_000, 15_000)
+"""Response, for the names in it: its topics are named more than once."""
 
 _FENCE = re.compile(r"(```|~~~)[\s\S]{0,6000}?(?:\1|\Z)")
 _MACHINE_BLOCK = re.compile(
@@ -31,13 +31,15 @@ _LINE_START = re.compile(
     r"^[ \t]{0,40}(?:[-*+>•]|\d{1,3}[.)]|#{1,6})[ \t]+(?:\[[ xX]\][ \t]+)?", re.MULTILINE
 )
 _RULE = re.compile(r"^[ \t]*(?:[-=*_]{3,}|\|.*\|?)[ \t]*$", re.MULTILINE)
-_END = re.compile(r"(?<=[.!?])[)\"'*]{0,2}[ \t]+(?=[A-Z`\"'(\[*])|(?<=[\u3002\uff01\uff1f])|\n+")
-_TICKED = re.compile(r"`[^`]{0,200}`")
-_SHORTEST, _LETTERS = 12, 8
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])[)\"'*]{0,2}[ \t]+(?=[A-Z`\"'(\[*])|(?<=[\u3002\uff01\uff1f])|\n+"
+)
+_BACKTICKED = re.compile(r"`[^`]{0,200}`")
+_MIN_LENGTH, _MIN_LETTERS = 12, 8
 _LAST_PARAGRAPHS = 10
-_PIECES = 5
+_MAX_PIECES = 5
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
-_OPENING = re.compile(
+_FILLER = re.compile(
     r"^(?:let me\b|now\b,?|now,? let|next,|first,|i'll\b|i will\b|i need to\b|i'm going to\b"
     r"|let's (?:check|see|look|start|verify)|good[.,!]|great[.,!]|perfect[.,!]|ok(?:ay)?[.,!]"
     r"|sure[.,!]"
@@ -47,13 +49,13 @@ _OPENING = re.compile(
     r"|let me know|feel free|generated with|🤖|co-authored-by)",
     re.IGNORECASE,
 )
-_ANNOUNCED = re.compile(
+_ANNOUNCEMENT = re.compile(
     r"(?:(?:all |the |good|great|perfect"
     r"|now i)[^\n]{0,200}[.!] )?(?:now,? )?let me (?!know)[^\n]{0,300}[.:]?$"
     r"|(?:let me|now|i'll|i need to|first|next|also|and|then)\b[^\n]{0,300}:$",
     re.IGNORECASE,
 )
-_EMPTY_PRAISE = re.compile(
+_ACKNOWLEDGEMENT = re.compile(
     r"^(?:done|perfect|great|good|excellent|all (?:done|set)|ok(?:ay)?|yes|no|sure|right|summary"
     r"|you're (?:absolutely )?right|good (?:question|catch|point))\s*[.!:,—-]*\s*$",
     re.IGNORECASE,
@@ -61,17 +63,17 @@ _EMPTY_PRAISE = re.compile(
 
 
 def clip(text: str, head: int, tail: int) -> str:
-    """Cut the middle out of a text that is longer than `head + tail` characters."""
+    """Remove the middle of a text that is longer than `head + tail` characters."""
     if len(text) <= head + tail:
         return text
-    # The tail begins with a whole line, if one begins anywhere near.
-    kept = text[len(text) - tail :]
-    line = kept.find("\n", 0, tail // 4)
-    return f"{text[:head]}\n\n{kept[line + 1 :]}"
+    # Start the tail at a line start if there is one in its first quarter.
+    end = text[len(text) - tail :]
+    line = end.find("\n", 0, tail // 4)
+    return f"{text[:head]}\n\n{end[line + 1 :]}"
 
 
 def plain(text: str) -> str:
-    """Take code blocks, tables, tags, links and emphasis out; backticks and line breaks stay."""
+    """Remove code blocks, tables, tags, links and emphasis; keep backticks and line breaks."""
     text = _MACHINE_BLOCK.sub(" ", _FENCE.sub("\n", text))
     text = _LINK.sub(r"\1", _TAG.sub(" ", text))
     return _EMPHASIS.sub("", _LINE_START.sub("", _RULE.sub("", text)))
@@ -79,76 +81,77 @@ def plain(text: str) -> str:
 
 def sentences(text: str) -> list[str]:
     """Split plain text into sentences, each on one line, none empty."""
-    cut = (_SPACE.sub(" ", piece).strip() for piece in _END.split(text))
-    return [piece for piece in cut if piece]
+    pieces = (_SPACE.sub(" ", piece).strip() for piece in _SENTENCE_END.split(text))
+    return [piece for piece in pieces if piece]
 
 
 def shorten(text: str, limit: int) -> str:
-    """Cut at a word before `limit` characters, with a sign that something is missing."""
+    """Truncate at a word boundary before `limit` characters, and end with an ellipsis."""
     text = _SPACE.sub(" ", text).strip()
     if len(text) <= limit:
         return text
-    cut = text[: limit - 1]
-    space = cut.rfind(" ", limit // 2)
-    return (cut[:space] if space > 0 else cut).rstrip(" ,;:.`(") + "…"
+    truncated = text[: limit - 1]
+    space = truncated.rfind(" ", limit // 2)
+    return (truncated[:space] if space > 0 else truncated).rstrip(" ,;:.`(") + "…"
 
 
-def gist(prompt: str) -> str:
-    """Return what a prompt asks for: its first sentences, up to `GIST` characters."""
-    return next(iter(gists(prompt)), "")
+def prompt_summary(prompt: str) -> str:
+    """Return the first sentences of a prompt, up to `MAX_PIECE_LENGTH` characters."""
+    return next(iter(prompt_pieces(prompt)), "")
 
 
-def gists(prompt: str) -> list[str]:
-    """Return a prompt in pieces of up to `GIST` characters, the first says what it asks for."""
-    words = sentences(plain(clip(prompt, 6000, 0)))
-    return pieces([sentence for sentence in words if not _EMPTY_PRAISE.match(sentence)] or words)
+def prompt_pieces(prompt: str) -> list[str]:
+    """Return the sentences of a prompt in pieces of up to `MAX_PIECE_LENGTH` characters."""
+    all_sentences = sentences(plain(clip(prompt, 6000, 0)))
+    without_fillers = [one for one in all_sentences if not _ACKNOWLEDGEMENT.match(one)]
+    return join_sentences(without_fillers or all_sentences)
 
 
-def conclusion(answer: str) -> list[str]:
-    """Return what an answer came to, in pieces of up to `GIST` characters, at most five.
+def conclusion(response: str) -> list[str]:
+    """Return the conclusion of a response in at most five pieces of `MAX_PIECE_LENGTH` characters.
 
-    It begins after the last announcement of a step: `Now let me run the tests:`.
+    It starts after the last announcement of a step, such as `Now let me run the tests:`.
     """
-    paragraphs = plain(clip(answer, 0, 8000)).split("\n\n")
-    words = [sentence for part in _last_message(paragraphs) for sentence in sentences(part)]
-    telling = [sentence for sentence in words if is_telling(sentence)]
-    if not telling:
-        words = [sentence for part in paragraphs for sentence in sentences(part)]
-        telling = [sentence for sentence in words if is_telling(sentence)]
-    return pieces(telling or words)
+    paragraphs = plain(clip(response, 0, 8000)).split("\n\n")
+    found = [sentence for part in _last_message(paragraphs) for sentence in sentences(part)]
+    informative = [sentence for sentence in found if is_informative(sentence)]
+    if not informative:
+        found = [sentence for part in paragraphs for sentence in sentences(part)]
+        informative = [sentence for sentence in found if is_informative(sentence)]
+    return join_sentences(informative or found)
 
 
-def pieces(words: Iterable[str]) -> list[str]:
-    """Gather sentences into pieces of up to `GIST` characters, at most five."""
-    gathered: list[str] = []
-    for word in words:
-        if gathered and len(gathered[-1]) + len(word) < GIST:
-            stop = "" if gathered[-1].endswith((".", "!", "?", ":", ";", "。")) else ";"
-            gathered[-1] = f"{gathered[-1]}{stop} {word}"
+def join_sentences(items: Iterable[str]) -> list[str]:
+    """Join sentences into at most five pieces of up to `MAX_PIECE_LENGTH` characters."""
+    pieces: list[str] = []
+    for sentence in items:
+        if pieces and len(pieces[-1]) + len(sentence) < MAX_PIECE_LENGTH:
+            separator = "" if pieces[-1].endswith((".", "!", "?", ":", ";", "。")) else ";"
+            pieces[-1] = f"{pieces[-1]}{separator} {sentence}"
         else:
-            gathered.append(shorten(word, GIST))
-    return gathered[:_PIECES]
+            pieces.append(shorten(sentence, MAX_PIECE_LENGTH))
+    return pieces[:_MAX_PIECES]
 
 
-def is_telling(sentence: str) -> bool:
-    """Whether a sentence says something about the work, not about what comes next."""
-    if len(sentence) < _SHORTEST or sentence.endswith((":", "\uff1a")):
+def is_informative(sentence: str) -> bool:
+    """Whether a sentence is about the work, not a filler or an announcement of the next step."""
+    if len(sentence) < _MIN_LENGTH or sentence.endswith((":", "\uff1a")):
         return False
-    if _OPENING.match(sentence) or _EMPTY_PRAISE.match(sentence):
+    if _FILLER.match(sentence) or _ACKNOWLEDGEMENT.match(sentence):
         return False
-    return sum(map(str.isalpha, _TICKED.sub("", sentence))) >= _LETTERS
+    return sum(map(str.isalpha, _BACKTICKED.sub("", sentence))) >= _MIN_LETTERS
 
 
-def last_question(answer: str) -> str:
-    """Return the question an answer ends with, or nothing: what a bare `yes` says yes to."""
-    words = sentences(plain(clip(answer, 0, 1500)))
-    asked = [sentence for sentence in words[-3:] if sentence.endswith("?")]
-    return asked[-1] if asked else ""
+def last_question(response: str) -> str:
+    """Return the question that ends a response, which a bare `yes` answers, or an empty string."""
+    found = sentences(plain(clip(response, 0, 1500)))
+    questions = [sentence for sentence in found[-3:] if sentence.endswith("?")]
+    return questions[-1] if questions else ""
 
 
 def _last_message(paragraphs: list[str]) -> list[str]:
-    for place in range(len(paragraphs) - 1, -1, -1):
-        part = paragraphs[place].strip()
-        if "\n" not in part and _ANNOUNCED.match(part) and paragraphs[place + 1 :]:
-            return paragraphs[place + 1 :]
+    for index in range(len(paragraphs) - 1, -1, -1):
+        part = paragraphs[index].strip()
+        if "\n" not in part and _ANNOUNCEMENT.match(part) and paragraphs[index + 1 :]:
+            return paragraphs[index + 1 :]
     return paragraphs[-_LAST_PARAGRAPHS:]

@@ -1,4 +1,4 @@
-"""What a turn's other calls did: files written, servers, skills and sites turned to."""
+"""Facts from calls other than commands: written files, MCP servers, skills, web pages."""
 
 import re
 from collections import defaultdict
@@ -9,81 +9,78 @@ from turnetl.extraction.structural.calls import CallKind, ClassifiedCall
 from turnetl.extraction.structural.findings import FILE, PACKAGE, TOOL, EntityKey, FactDraft
 from turnetl.extraction.structural.turn_context import TurnContext
 
-_EDIT, _PACKAGE, _USE = 5, 6, 11
-_HOST = re.compile(r"^https?://(?:www\.)?([\w.-]{3,80})(/[^\s?#]{0,100})?")
+_EDIT_RANK, _PACKAGE_RANK, _USE_RANK = 5, 6, 11
+_URL = re.compile(r"^https?://(?:www\.)?([\w.-]{3,80})(/[^\s?#]{0,100})?")
 
 
-def written(scene: TurnContext) -> Iterator[FactDraft]:
-    """Yield a sentence for each file that was written, and for packages seen coming in."""
+def file_change_facts(turn: TurnContext) -> Iterator[FactDraft]:
+    """Yield a fact for each written file, and one for each package added to a manifest."""
     calls: dict[str, list[ClassifiedCall]] = defaultdict(list)
-    for call in scene.calls:
-        if call.kind in {CallKind.EDIT, CallKind.CREATE} and not call.of.is_error:
+    for call in turn.calls:
+        if call.kind in {CallKind.EDIT, CallKind.CREATE} and not call.call.is_error:
             for path in call.targets:
-                calls[scene.project.file(path) or ""].append(call)
-    for name in scene.edited:
-        yield _edit(scene, name, calls[name])
+                calls[turn.paths.file(path) or ""].append(call)
+    for name in turn.edited_files:
+        yield _file_change(turn, name, calls[name])
         for call in calls[name]:
-            for package in packages.written(name, call.detail):
+            for package in packages.in_manifest(name, call.detail):
                 text = f"`{package}` was added as a dependency in `{name}`"
-                yield FactDraft(
-                    _PACKAGE, EntityKey(PACKAGE, package), "ADDED", scene.hub, text, scene.at(call)
-                )
+                source = EntityKey(PACKAGE, package)
+                at = turn.at(call)
+                yield FactDraft(_PACKAGE_RANK, source, "ADDED", turn.project, text, at)
 
 
-def _edit(scene: TurnContext, name: str, calls: list[ClassifiedCall]) -> FactDraft:
+def _file_change(turn: TurnContext, name: str, calls: list[ClassifiedCall]) -> FactDraft:
     file = EntityKey(FILE, name)
-    created = any(call.kind is CallKind.CREATE for call in calls)
-    did = "written" if created else "edited"
-    sentence = scene.sentence_about(name)
-    why = prose.shorten(sentence, 260) if sentence else prose.shorten(scene.gist, 160)
-    change = max((_first_came(call.detail) for call in calls), key=lambda c: (len(c), c))
-    text = f"`{name}` was {did}: {why}" if sentence else f"`{name}` was {did} when asked: {why}"
+    is_created = any(call.kind is CallKind.CREATE for call in calls)
+    verb = "written" if is_created else "edited"
+    sentence = turn.sentence_about(name)
+    why = prose.shorten(sentence, 260) if sentence else prose.shorten(turn.prompt_summary, 160)
+    change = max((_first_added(call.detail) for call in calls), key=lambda c: (len(c), c))
+    text = f"`{name}` was {verb}: {why}" if sentence else f"`{name}` was {verb} when asked: {why}"
     if change and not sentence:
         text = f"{text} (`{change}`)"
-    at = min((at for call in calls if (at := scene.at(call))), default=scene.turn.started_at)
-    target = scene.spoken_of(sentence, file) if sentence else scene.subject
-    target = target if target != file else scene.hub
-    return FactDraft(_EDIT, file, "CREATED" if created else "MODIFIED", target, text, at)
+    at = min((at for call in calls if (at := turn.at(call))), default=turn.turn.started_at)
+    target = turn.entity_in(sentence, file) if sentence else turn.subject
+    target = target if target != file else turn.project
+    return FactDraft(_EDIT_RANK, file, "CREATED" if is_created else "MODIFIED", target, text, at)
 
 
-def _first_came(change: str) -> str:
-    came = change[:2000].partition("+ ")[2] if "+ " in change[:2000] else ""
-    return prose.shorten(came.replace("`", "'"), 80)
+def _first_added(change: str) -> str:
+    added = change[:2000].partition("+ ")[2] if "+ " in change[:2000] else ""
+    return prose.shorten(added.replace("`", "'"), 80)
 
 
-def used(scene: TurnContext) -> Iterator[FactDraft]:
-    """Yield a sentence for each server, skill and site that the agent turned to."""
+def tool_facts(turn: TurnContext) -> Iterator[FactDraft]:
+    """Yield a fact for each MCP server, skill, web search and web page that the agent used."""
     servers: dict[str, set[str]] = defaultdict(set)
-    for call in scene.calls:
-        at, about = scene.at(call), scene.subject
+    for call in turn.calls:
+        at, subject = turn.at(call), turn.subject
         match call.kind:
-            case _ if not call.targets or call.of.is_error:
+            case _ if not call.targets or call.call.is_error:
                 continue
             case CallKind.SERVER:
                 servers[prose.shorten(call.targets[0], 60)].add(call.detail)
             case CallKind.SKILL:
                 skill = prose.shorten(call.targets[0], 60)
-                yield FactDraft(
-                    _USE, EntityKey(TOOL, skill), "USED", about, f"The skill `{skill}` was used", at
-                )
+                text = f"The skill `{skill}` was used"
+                yield FactDraft(_USE_RANK, EntityKey(TOOL, skill), "USED", subject, text, at)
             case CallKind.SEARCH:
                 text = f"The web was searched for: {prose.shorten(call.targets[0], 200)}"
-                yield FactDraft(_USE, EntityKey(TOOL, "web search"), "USED", about, text, at)
+                yield FactDraft(_USE_RANK, EntityKey(TOOL, "web search"), "USED", subject, text, at)
             case CallKind.FETCH:
-                yield from _fetched(scene, call)
+                yield from _fetch_facts(turn, call)
     for server, names in servers.items():
         text = f"`{server}` was used: {', '.join(f'`{name}`' for name in sorted(names)[:6])}"
-        yield FactDraft(
-            _USE, EntityKey(TOOL, server), "USED", scene.subject, text, scene.turn.started_at
-        )
+        at = turn.turn.started_at
+        yield FactDraft(_USE_RANK, EntityKey(TOOL, server), "USED", turn.subject, text, at)
 
 
-def _fetched(scene: TurnContext, call: ClassifiedCall) -> Iterator[FactDraft]:
-    site = _HOST.match(call.targets[0][:300])
-    if site:
-        page = f"{site.group(1)}{site.group(2) or ''}".rstrip("/")
+def _fetch_facts(turn: TurnContext, call: ClassifiedCall) -> Iterator[FactDraft]:
+    url = _URL.match(call.targets[0][:300])
+    if url:
+        page = f"{url.group(1)}{url.group(2) or ''}".rstrip("/")
         why = prose.shorten(prose.plain(call.detail[:1000]), 160)
         text = f"`{page}` was read" + (f" to learn: {why}" if why else "")
-        yield FactDraft(
-            _USE, EntityKey(TOOL, site.group(1)), "USED", scene.subject, text, scene.at(call)
-        )
+        host = EntityKey(TOOL, url.group(1))
+        yield FactDraft(_USE_RANK, host, "USED", turn.subject, text, turn.at(call))
