@@ -30,6 +30,12 @@ def test_no_two_reasons_have_the_same_sentence() -> None:
     assert len({reason.sentence for reason in SkipReason}) == len(SkipReason)
 
 
+@pytest.mark.parametrize("reason", SkipReason)
+def test_a_reason_is_documented_with_its_sentence(reason: SkipReason) -> None:
+    page = (ROOT.parent / "docs" / "formats.md").read_text(encoding="utf-8")
+    assert f"| `{reason}` | {reason.sentence} |" in page
+
+
 def test_an_unknown_reason_is_refused() -> None:
     with pytest.raises(ValueError, match="'because' is not a valid SkipReason"):
         SkipReason("because")
