@@ -90,9 +90,9 @@ async def carried(episodes: Sequence[Episode], running: Running, folder: Path) -
     with closing(Journal(folder / "journal.sqlite", clock=clock.now)) as journal:
         limiter = Limiter(None, None, AT_ONCE)
         # The provider answers at once, so that no long wait is of any use.
-        patience = RetryPolicy(first_wait=0.05)
+        retry_policy = RetryPolicy(first_wait=0.05)
         base = open_model("openai-compatible", model="canned", base_url=running.base_url())
-        model = wrap(base, ModelStack(journal, None, patience, limiter, meter))
+        model = wrap(base, ModelStack(journal, None, retry_policy, limiter, meter))
         steering = PromptConfigs(ExtractionConfig(), TemplateResolver((built_in_folder(),)))
         extractor = LlmExtractor(model, embedder, prompts=steering, ontology=CODING)
         run = IngestRun("bench", "bench:0", lambda: NOW, timedelta(minutes=5), AHEAD)

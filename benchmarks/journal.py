@@ -99,7 +99,7 @@ def fill(journal: Journal) -> None:
     answer = ChatResponse(TEXT, 4_000, 250, truncated=False, cost=0.001)
     small = ChatRequest("dedupe_nodes.nodes", (ChatMessage("user", "?"),), None, 100)
     for number in range(HELD):
-        journal.keep(f"{number:032x}", small, Canned.name, answer)
+        journal.put(f"{number:032x}", small, Canned.name, answer)
 
 
 async def run(folder: Path) -> list[bool]:

@@ -123,6 +123,6 @@ def provider() -> Iterator[Provider]:
 async def model(provider: Provider) -> AsyncIterator[ChatModel]:
     """A model of that provider; a question is asked twice at most, without a wait."""
     base = open_model("openai-compatible", model="canned", base_url=provider.base_url("openai"))
-    opened = RetryingModel(base, RetryPolicy(attempts=2, first_wait=0, asks=2))
+    opened = RetryingModel(base, RetryPolicy(attempts=2, first_wait=0, max_responses=2))
     yield opened
     await opened.close()

@@ -47,7 +47,7 @@ def test_a_budget_stops_with_four_and_the_same_command_goes_on_and_pays_nothing_
         codes.append(ran.exit_code)
         assert ran.json["quarantined"] == 0
         if ran.exit_code == 4:
-            (least,) = set(re.findall(r"may take up to ([\d,]+) tokens", ran.stderr))
+            (least,) = set(re.findall(r"may use up to ([\d,]+) tokens", ran.stderr))
             tokens = int(least.replace(",", "")) + 2_000
     assert (codes[-1], codes.count(4) > 2) == (0, True)
     assert len(provider.asked) == calls
@@ -117,7 +117,7 @@ def test_a_price_file_that_makes_no_sense_is_named_with_its_line(
     price(tmp_path, PRICED.replace("0.40", "-1"))
     ran = backfill(provider, tmp_path)
     assert ran.exit_code == 2
-    assert "prices.toml`, line 1, `openai-compatible/canned`: -1.0 is no price" in ran.stderr
+    assert "prices.toml`, line 1, `openai-compatible/canned`: -1.0 is not a price" in ran.stderr
     assert provider.asked == []
 
 

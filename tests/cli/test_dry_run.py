@@ -90,7 +90,7 @@ def test_passes_of_reflexion_are_checked_if_there_are_any(
         ({"LLM__PROVIDER": "none"}, "TURNETL_LLM__PROVIDER", 2),
         ({"LLM__MODEL": ""}, "TURNETL_LLM__MODEL", 2),
         ({"LLM__MODELS": "dedub=small"}, "`dedub`", 2),
-        ({"LLM__BASE_URL": "http://127.0.0.1:9/v1"}, "did not answer", 1),
+        ({"LLM__BASE_URL": "http://127.0.0.1:9/v1"}, "did not respond", 1),
     ],
 )
 def test_a_model_that_is_named_wrongly_is_told_in_a_sentence(

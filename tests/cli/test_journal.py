@@ -34,7 +34,7 @@ def kept(folder: Path) -> int:
         return 0
     try:
         with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as there:
-            return int(there.execute("SELECT count(*) FROM answers").fetchone()[0])
+            return int(there.execute("SELECT count(*) FROM responses").fetchone()[0])
     except sqlite3.OperationalError:  # it is being made
         return 0
 

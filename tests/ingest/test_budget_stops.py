@@ -97,7 +97,9 @@ async def tools(
     )
     budgeted = BudgetedModel(watched, Budget(tokens, None, meter, PRICES))
     embedder = ToyEmbedder()
-    with closing(Journal(lake.root / "journal.sqlite", clock=lambda: NOW, room=0)) as journal:
+    with closing(
+        Journal(lake.root / "journal.sqlite", clock=lambda: NOW, min_free_bytes=0)
+    ) as journal:
         extractor = LlmExtractor(
             JournaledModel(budgeted, journal), embedder, prompts=fixed_prompt(None)
         )
@@ -184,7 +186,7 @@ async def test_a_budget_that_no_call_fits_stops_before_the_first_and_says_so(
     assert meter.total == Usage()
     assert (report.exit_code, report.retryable, report.ready) == (4, False, len(SAID))
     assert report.error is not None
-    assert "0 of 1,000 tokens are spent" in report.error
+    assert "0 of 1,000 tokens are used" in report.error
 
 
 async def test_what_is_in_the_journal_is_told_even_if_nothing_may_be_spent(

@@ -29,7 +29,7 @@ PASSWORD = "pa55-for-the-test-server"
     ],
 )
 def test_what_is_no_url_is_refused_without_being_said(provider: str, url: str) -> None:
-    with pytest.raises(BadUsage, match="TURNETL_LLM__BASE_URL is no URL") as refused:
+    with pytest.raises(BadUsage, match="TURNETL_LLM__BASE_URL is not a valid URL") as refused:
         open_model(provider, model="m", base_url=url, api_key=KEY)
     assert PASSWORD not in str(refused.value)
     assert "host" not in str(refused.value)

@@ -233,13 +233,13 @@ async def test_what_is_spent_and_what_the_next_call_may_take_stand_in_the_senten
     assert f"{used.prompt_tokens + used.completion_tokens:,} of 10,000 tokens" in said
     assert f"${used.cost:,.4f} of $0.0200" in said
     assert f"up to {reserve(request(0, calls[0])):,} tokens" in said
-    assert "the same command goes on from there" in said
+    assert "the same command resumes there" in said
 
 
 async def test_where_no_call_fits_the_whole_budget_a_larger_one_is_asked_for() -> None:
     done = await run([Call()], tokens=100)
-    assert "0 of 100 tokens are spent" in done.exhausted[0]
-    assert "with a larger budget, it goes on from there" in done.exhausted[0]
+    assert "0 of 100 tokens are used" in done.exhausted[0]
+    assert "the command with a larger budget resumes there" in done.exhausted[0]
 
 
 def test_running_out_ends_a_command_with_four() -> None:
@@ -365,6 +365,8 @@ async def test_what_is_set_aside_is_enough_however_often_a_question_is_asked(
     meter = Meter(PRICES)
     babbling = Babbling([text[:longest] for text in texts])
     with suppress(BadTurn):
-        await RetryingModel(MeteredModel(babbling, meter), RetryPolicy(asks=asks)).complete(asked)
+        await RetryingModel(
+            MeteredModel(babbling, meter), RetryPolicy(max_responses=asks)
+        ).complete(asked)
     used = meter.total
     assert used.prompt_tokens + used.completion_tokens <= reserve(asked)

@@ -46,7 +46,7 @@ def around(model: ChatModel) -> ChatModel:
     shared = ModelStack(
         journal=None,
         budget=None,
-        patience=RetryPolicy(attempts=2, first_wait=0, asks=2),
+        retry_policy=RetryPolicy(attempts=2, first_wait=0, max_responses=2),
         limiter=Limiter(None, None, 4),
         meter=meter,
     )
@@ -62,7 +62,7 @@ async def model(provider: Provider) -> AsyncIterator[ChatModel]:
 
 
 def problems(found: Sequence[CheckResult]) -> dict[str, str]:
-    return {one.prompt: one.problem for one in found if not one.fits}
+    return {one.prompt_name: one.problem for one in found if not one.passed}
 
 
 @pytest.mark.parametrize("wire", PROVIDERS)
@@ -71,7 +71,7 @@ async def test_a_model_that_can_do_all_of_it_passes(provider: Provider, wire: st
     found = await check(bare)
     await bare.close()
     assert problems(found) == {}
-    assert [one.prompt for one in found] == KINDS
+    assert [one.prompt_name for one in found] == KINDS
     assert {one.model for one in found} == {f"{wire}/m"}
     assert len(provider.asked) == len(KINDS)
 
@@ -111,9 +111,9 @@ async def test_kinds_with_fields_have_a_call_of_their_own(
     model: ChatModel, provider: Provider
 ) -> None:
     provider.answers = {**ANSWERS, "language": lambda _: {"language": "Python"}}
-    found = await check(model, things={"File": File})
+    found = await check(model, entity_types={"File": File})
     assert problems(found) == {}
-    assert "extract_nodes.extract_attributes" in [one.prompt for one in found]
+    assert "extract_nodes.extract_attributes" in [one.prompt_name for one in found]
     assert "A file." in provider.asked[0].messages[1][1]
 
 
@@ -123,8 +123,8 @@ async def test_a_pass_of_reflexion_is_tried_too(model: ChatModel, provider: Prov
         "missed_entities": lambda _: {"missed_entities": ["sqlite"]},
         "missed_facts": lambda _: {"missed_facts": []},
     }
-    found = await check(model, more=reflexion_probes())
-    assert [one.prompt for one in found][-2:] == ["reflexion.entities", "reflexion.facts"]
+    found = await check(model, extra_probes=reflexion_probes())
+    assert [one.prompt_name for one in found][-2:] == ["reflexion.entities", "reflexion.facts"]
     assert problems(found) == {
         "reflexion.facts": "finds no fact, although the only one is missing from the list"
     }
@@ -169,9 +169,9 @@ WRONG: list[tuple[str, Any, str]] = [
                 }
             ]
         },
-        "was not given",
+        "the prompt does not contain",
     ),
-    ("entity_resolutions", {"entity_resolutions": []}, "was asked for 0 and 1"),
+    ("entity_resolutions", {"entity_resolutions": []}, "instead of 0 and 1"),
     (
         "entity_resolutions",
         {
@@ -180,7 +180,7 @@ WRONG: list[tuple[str, Any, str]] = [
                 {"id": 1, "name": "sqlite", "duplicate_candidate_id": -1},
             ]
         },
-        "a candidate that there is not",
+        "a candidate that does not exist",
     ),
     (
         "entity_resolutions",
@@ -190,7 +190,7 @@ WRONG: list[tuple[str, Any, str]] = [
                 {"id": 1, "name": "sqlite", "duplicate_candidate_id": -1},
             ]
         },
-        "does not see",
+        "does not resolve `Cart.py`",
     ),
     (
         "entity_resolutions",
@@ -200,28 +200,32 @@ WRONG: list[tuple[str, Any, str]] = [
                 {"id": 1, "name": "sqlite", "duplicate_candidate_id": 0},
             ]
         },
-        "takes `sqlite` for something else",
+        "resolves `sqlite` to another entity",
     ),
     (
         "duplicate_facts",
         {"duplicate_facts": [0], "contradicted_facts": [5]},
-        "a fact that there is not",
+        "a fact that does not exist",
     ),
-    ("duplicate_facts", {"duplicate_facts": [], "contradicted_facts": []}, "said again"),
+    (
+        "duplicate_facts",
+        {"duplicate_facts": [], "contradicted_facts": []},
+        "does not recognise a repeated fact",
+    ),
     (
         "duplicate_facts",
         {"duplicate_facts": [0], "contradicted_facts": [1]},
-        "nothing speaks against",
+        "nothing contradicts",
     ),
-    ("valid_at", {"valid_at": None, "invalid_at": None}, "no time"),
-    ("valid_at", {"valid_at": "last Tuesday"}, "no time"),
-    ("summaries", {"summaries": []}, "summarises nothing"),
+    ("valid_at", {"valid_at": None, "invalid_at": None}, "no valid time"),
+    ("valid_at", {"valid_at": "last Tuesday"}, "no valid time"),
+    ("summaries", {"summaries": []}, "returns no summary of `cart.py`"),
     (
         "summaries",
         {"summaries": [{"name": "sqlite", "summary": "A database."}]},
-        "was not given",
+        "the prompt does not contain",
     ),
-    ("summaries", {"summaries": [{"name": "cart.py", "summary": " "}]}, "leaves it empty"),
+    ("summaries", {"summaries": [{"name": "cart.py", "summary": " "}]}, "an empty summary"),
 ]
 
 
@@ -268,7 +272,7 @@ async def test_without_a_stack_what_does_not_keep_to_the_schema_is_said_too(
     provider.texts = ['{"other": 1}', "prose"]
     first, second, *_ = await check(bare)
     await bare.close()
-    assert first.problem.startswith("does not keep to the schema: extracted_entities")
+    assert first.problem.startswith("does not match the schema: extracted_entities")
     assert "not JSON" in second.problem
 
 
@@ -295,9 +299,9 @@ async def test_each_call_is_made_of_the_model_that_a_run_would_ask(provider: Pro
         models={"small": "little"},
         base_url=provider.base_url("openai"),
         api_key=KEY,
-        around=around,
+        wrapper=around,
     )
-    found = {one.prompt: one.model for one in await check(opened)}
+    found = {one.prompt_name: one.model for one in await check(opened)}
     await opened.close()
     assert found["extract_nodes.extract_message"] == "openai/big"
     assert found["dedupe_edges.resolve_edge"] == "openai/little"

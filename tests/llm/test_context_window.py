@@ -50,33 +50,33 @@ OF_BOTH = [
 def test_the_longest_answer_of_a_model_is_learnt(words: str, most: int) -> None:
     room = ContextWindow()
     assert room.learn(words, LONG)
-    assert room.fitted(LONG).max_tokens == most
-    assert not room.learn(words, room.fitted(LONG)), "asked so again, it would be refused again"
+    assert room.limited(LONG).max_tokens == most
+    assert not room.learn(words, room.limited(LONG)), "asked so again, it would be refused again"
 
 
 @pytest.mark.parametrize("words", OF_BOTH)
 def test_an_answer_is_as_long_as_the_context_leaves_room_for(words: str) -> None:
     room = ContextWindow()
     assert room.learn(words, LONG)
-    assert 6_500 < room.fitted(LONG).max_tokens < 7_192
+    assert 6_500 < room.limited(LONG).max_tokens < 7_192
     short = ChatRequest("p", (ChatMessage("user", "word"),), None, 16_384)
-    assert 7_900 < room.fitted(short).max_tokens < 8_192
+    assert 7_900 < room.limited(short).max_tokens < 8_192
     few = ChatRequest("p", short.messages, None, 500)
-    assert room.fitted(few) == few
+    assert room.limited(few) == few
 
 
 def test_a_question_that_leaves_no_room_is_too_long_before_it_is_sent() -> None:
     room = ContextWindow()
     room.learn(OF_BOTH[0], LONG)
     with pytest.raises(TooLong, match="8,192"):
-        room.fitted(ChatRequest("p", LONG.messages * 7, None, 16_384))
+        room.limited(ChatRequest("p", LONG.messages * 7, None, 16_384))
 
 
 @pytest.mark.parametrize("words", ["", "the prompt is too long", "context length exceeded"])
 def test_words_without_numbers_teach_nothing(words: str) -> None:
     room = ContextWindow()
     assert not room.learn(words, LONG)
-    assert room.fitted(LONG) == LONG
+    assert room.limited(LONG) == LONG
 
 
 @pytest.mark.parametrize("words", [words for words, _ in OF_ANY_ANSWER] + OF_BOTH)

@@ -33,7 +33,7 @@ def vectors(*rows: Sequence[float] | None, order: Sequence[int] | None = None) -
 
 def embedder(provider: Provider, **how: Any) -> OpenAiEmbedder:
     url = provider.base_url("openai-compatible")
-    given: dict[str, Any] = {"patience": RetryPolicy(attempts=3), "sleep": no_sleep} | how
+    given: dict[str, Any] = {"retry_policy": RetryPolicy(attempts=3), "sleep": no_sleep} | how
     return OpenAiEmbedder(given.pop("model", "m"), url, KEY, **given)
 
 
@@ -94,8 +94,8 @@ async def test_patience_ends(provider: Provider) -> None:
 
 async def test_a_server_that_hangs_is_asked_three_times(provider: Provider) -> None:
     provider.faults = [Fault(way="hangs")] * 7
-    used = embedder(provider, timeouts=Timeouts(total=0.1), patience=RetryPolicy(attempts=7))
-    with pytest.raises(ModelBusy, match="asked 3 times"):
+    used = embedder(provider, timeouts=Timeouts(total=0.4), retry_policy=RetryPolicy(attempts=7))
+    with pytest.raises(ModelBusy, match="3 attempts failed"):
         await used.embed(["a"])
     await used.close()
     assert len(provider.asked) == 3
@@ -132,7 +132,7 @@ async def test_a_text_that_is_not_taken_is_bad_for_its_turn_alone(provider: Prov
     [
         (vectors([1, 0]), "1 vectors for 2 texts"),
         (Fault(200, '{"data": []}'), "0 vectors for 2 texts"),
-        (vectors([1, 0], [0, 0]), "without a direction"),
+        (vectors([1, 0], [0, 0]), "of length zero or infinity"),
     ],
 )
 async def test_a_slip_is_asked_for_again(provider: Provider, answer: Fault, says: str) -> None:

@@ -69,7 +69,7 @@ async def test_a_cut_answer_sets_the_turn_aside_without_asking_again(
 ) -> None:
     cut = '{"choices": [{"message": {"content": "{"}, "finish_reason": "length"}]}'
     provider.faults = [Fault(200, cut)]
-    with pytest.raises(BadTurn, match="was cut"):
+    with pytest.raises(BadTurn, match="was truncated"):
         await ask(GraphitiModel(model))
     assert len(provider.asked) == 1
 

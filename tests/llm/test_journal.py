@@ -32,7 +32,7 @@ def journal(path: Path) -> Iterator[Journal]:
 def keep(journal: Journal, number: int, said: str = "{}", prompt: str = "p", to: str = NAME) -> str:
     asked = request(f"number {number}", prompt)
     key = request_key(to, asked)
-    journal.keep(key, asked, to, answer(said))
+    journal.put(key, asked, to, answer(said))
     return key
 
 
@@ -45,29 +45,29 @@ def test_nothing_is_made_before_it_is_needed(path: Path) -> None:
 
 
 def test_what_was_kept_is_found_with_what_it_cost(journal: Journal) -> None:
-    assert journal.find(KEY) is None
-    journal.keep(KEY, request(), NAME, answer('{"a": "ä"}'))
-    assert journal.find(KEY) == replace(answer('{"a": "ä"}'), from_journal=True)
+    assert journal.get(KEY) is None
+    journal.put(KEY, request(), NAME, answer('{"a": "ä"}'))
+    assert journal.get(KEY) == replace(answer('{"a": "ä"}'), from_journal=True)
 
 
 def test_what_was_kept_is_found_by_the_next_run(journal: Journal, path: Path) -> None:
-    journal.keep(KEY, request(), NAME, answer())
+    journal.put(KEY, request(), NAME, answer())
     journal.close()
     with closing(Journal(path, clock=clock)) as again:
-        assert again.find(KEY) == replace(answer(), from_journal=True)
+        assert again.get(KEY) == replace(answer(), from_journal=True)
 
 
 def test_a_closed_journal_is_one_file(journal: Journal, path: Path) -> None:
-    journal.keep(KEY, request(), NAME, answer())
+    journal.put(KEY, request(), NAME, answer())
     journal.close()
     journal.close()
     assert [file.name for file in path.parent.iterdir()] == ["journal.sqlite"]
 
 
 def test_the_first_answer_stays(journal: Journal) -> None:
-    journal.keep(KEY, request(), NAME, answer('{"a": 1}'))
-    journal.keep(KEY, request(), NAME, answer('{"a": 2}'))
-    found = journal.find(KEY)
+    journal.put(KEY, request(), NAME, answer('{"a": 1}'))
+    journal.put(KEY, request(), NAME, answer('{"a": 2}'))
+    found = journal.get(KEY)
     assert found is not None
     assert found.text == '{"a": 1}'
 
@@ -83,8 +83,8 @@ def test_the_first_answer_stays(journal: Journal) -> None:
     ],
 )
 def test_whatever_was_answered_is_found_as_it_was(journal: Journal, odd: ChatResponse) -> None:
-    journal.keep(KEY, request(), NAME, odd)
-    assert journal.find(KEY) == replace(odd, from_journal=True)
+    journal.put(KEY, request(), NAME, odd)
+    assert journal.get(KEY) == replace(odd, from_journal=True)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_whatever_was_answered_is_found_as_it_was(journal: Journal, odd: ChatRes
 def test_figures_that_nothing_can_hold_lose_no_answer(
     journal: Journal, figures: ChatResponse
 ) -> None:
-    journal.keep(KEY, request(), NAME, figures)
-    found = journal.find(KEY)
+    journal.put(KEY, request(), NAME, figures)
+    found = journal.get(KEY)
     assert found is not None
     assert found.text == "{}"
     assert abs(found.prompt_tokens) < 2**63
@@ -108,11 +108,11 @@ def test_figures_that_nothing_can_hold_lose_no_answer(
 def test_the_question_itself_is_not_kept(journal: Journal, path: Path) -> None:
     secret = "what only the request says"
     asked = request(secret)
-    journal.keep(request_key(NAME, asked), asked, NAME, answer())
+    journal.put(request_key(NAME, asked), asked, NAME, answer())
     journal.close()
     assert secret.encode() not in path.read_bytes()
     with closing(sqlite3.connect(path)) as seen:
-        assert seen.execute("SELECT asked FROM answers").fetchone() == (38,)
+        assert seen.execute("SELECT characters FROM responses").fetchone() == (38,)
 
 
 def test_stats_say_what_was_paid_by_prompt_and_by_model(journal: Journal) -> None:
@@ -131,23 +131,23 @@ def test_stats_say_what_was_used_again_and_saved(journal: Journal, path: Path) -
     key = keep(journal, 1)
     keep(journal, 2)
     for _ in range(3):
-        journal.use(key)
-    assert journal.answered == 3
+        journal.count_hit(key)
+    assert journal.hits == 3
     journal.close()
     with closing(Journal(path, clock=clock)) as again:
         total = again.stats().total
-    assert (total.used, total.saved) == (3, 0.75)
+    assert (total.hits, total.saved_cost) == (3, 0.75)
 
 
 def test_a_cost_that_is_not_known_makes_no_sum(journal: Journal) -> None:
     keep(journal, 1)
-    journal.keep(KEY, request(), NAME, answer(cost=None))
+    journal.put(KEY, request(), NAME, answer(cost=None))
     total = journal.stats().total
-    assert (total.usage.cost, total.usage.prompt_tokens, total.saved) == (None, 200, 0)
-    journal.use(KEY)
+    assert (total.usage.cost, total.usage.prompt_tokens, total.saved_cost) == (None, 200, 0)
+    journal.count_hit(KEY)
     journal.close()
     with closing(Journal(journal.path, clock=clock)) as again:
-        assert again.stats().total.saved is None
+        assert again.stats().total.saved_cost is None
 
 
 def test_bytes_are_those_on_the_disk(journal: Journal, path: Path) -> None:
@@ -162,7 +162,7 @@ def test_pruning_shrinks_the_file_by_what_it_says(journal: Journal, path: Path) 
         keep(journal, number, "x" * 50_000)
     before = journal.stats().bytes
     pruned = journal.prune(everything=True)
-    assert (pruned.entries, pruned.left) == (20, 0)
+    assert (pruned.entries, pruned.remaining) == (20, 0)
     assert pruned.bytes == before - path.stat().st_size
     assert path.stat().st_size < 50_000
 
@@ -171,10 +171,10 @@ def test_a_dry_run_takes_nothing_out_and_says_about_how_much_it_would(journal: J
     for number in range(20):
         keep(journal, number, "x" * 20_000, to=NAME if number % 2 else "gemini/large")
     would = journal.prune(model=NAME, dry_run=True)
-    assert (would.entries, would.left, would.dry_run) == (10, 10, True)
+    assert (would.entries, would.remaining, would.dry_run) == (10, 10, True)
     assert journal.stats().total.entries == 20
     done = journal.prune(model=NAME)
-    assert (done.entries, done.left) == (10, 10)
+    assert (done.entries, done.remaining) == (10, 10)
     assert 0.4 < would.bytes / done.bytes < 1.1
 
 
@@ -184,9 +184,9 @@ def test_what_was_kept_before_a_time_is_pruned_and_the_rest_stays(path: Path) ->
     with closing(Journal(path, clock=lambda: next(now))) as journal:
         keys = [keep(journal, number) for number in range(3)]
         pruned = journal.prune(older_than=times[1])
-        assert (pruned.entries, pruned.left) == (1, 2)
-        assert journal.find(keys[0]) is None
-        assert journal.find(keys[1]) is not None
+        assert (pruned.entries, pruned.remaining) == (1, 2)
+        assert journal.get(keys[0]) is None
+        assert journal.get(keys[1]) is not None
 
 
 @pytest.mark.parametrize("said", [NAME, "small"])
@@ -213,6 +213,6 @@ def test_pruning_asks_what(journal: Journal) -> None:
 def test_what_was_pruned_can_be_kept_again(journal: Journal) -> None:
     key = keep(journal, 1)
     journal.prune(everything=True)
-    assert journal.find(key) is None
+    assert journal.get(key) is None
     keep(journal, 1)
-    assert journal.find(key) is not None
+    assert journal.get(key) is not None

@@ -48,7 +48,7 @@ def filled(path: Path) -> None:
     with closing(Journal(path, clock=clock)) as journal:
         for number in range(ROWS):
             asked = request(f"number {number}")
-            journal.keep(request_key(NAME, asked), asked, NAME, answer(said(number)))
+            journal.put(request_key(NAME, asked), asked, NAME, answer(said(number)))
 
 
 def said(number: int) -> str:
@@ -88,7 +88,7 @@ async def test_a_torn_file_stops_the_run_before_anything_is_paid(full: Path) -> 
     with pytest.raises(Fatal) as refused:
         await JournaledModel(model, journal).complete(request("number 1"))
     assert f"journal `{full}` is damaged" in str(refused.value)
-    assert "move it and its `-wal` and `-shm` away" in str(refused.value)
+    assert "move it and its `-wal` and `-shm` files away" in str(refused.value)
     journal.close()
     assert model.asked == []
     assert bytes_of(full) == before
@@ -107,7 +107,7 @@ async def test_a_file_that_is_torn_while_it_is_open_stops_the_run(full: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("word", "told"), [(b"NULL,", "unreadable"), (b"mark TEXT", "no such column: mark")]
+    ("word", "told"), [(b"NULL,", "unreadable"), (b"checksum TEXT", "no such column: checksum")]
 )
 def test_a_table_whose_very_words_are_damaged_is_told(full: Path, word: bytes, told: str) -> None:
     """SQLite quotes them, whatever they are."""
@@ -118,7 +118,7 @@ def test_a_table_whose_very_words_are_damaged_is_told(full: Path, word: bytes, t
         closing(Journal(full, clock=clock)) as journal,
         pytest.raises(JournalRefused, match=rf"is damaged \({told}\)"),
     ):
-        journal.find(key(1))
+        journal.get(key(1))
 
 
 async def test_a_text_file_in_its_place_stops_the_run_and_stays(path: Path) -> None:
@@ -137,7 +137,7 @@ async def test_another_programs_database_is_left_alone(path: Path) -> None:
     before = bytes_of(path)
     with (
         closing(Journal(path, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match="no journal of turnetl's: move it away"),
+        pytest.raises(JournalRefused, match="not a journal of turnetl: move it away"),
     ):
         await JournaledModel(Counted(), journal).complete(request())
     assert bytes_of(path) == before
@@ -147,7 +147,7 @@ async def test_a_journal_of_another_form_is_left_alone(full: Path) -> None:
     change(full, "PRAGMA user_version = 7")
     with (
         closing(Journal(full, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match="has form 7, this turnetl knows form 2"),
+        pytest.raises(JournalRefused, match="has version 7, and this turnetl supports version 3"),
     ):
         await JournaledModel(Counted(), journal).complete(request())
 
@@ -156,52 +156,52 @@ def test_a_folder_in_its_place_is_told(path: Path) -> None:
     path.mkdir(parents=True)
     with (
         closing(Journal(path, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match="see that it is a file that you may write"),
+        pytest.raises(JournalRefused, match="make sure that it is a file that you may write"),
     ):
-        journal.find(key(1))
+        journal.get(key(1))
 
 
 def test_a_file_in_place_of_its_folder_is_told(path: Path) -> None:
     path.parent.write_text("")
     with (
         closing(Journal(path, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match="see that its folder can be written to"),
+        pytest.raises(JournalRefused, match="make sure that its folder is writable"),
     ):
-        journal.find(key(1))
+        journal.get(key(1))
 
 
 def test_an_empty_file_is_a_journal_without_answers(path: Path) -> None:
     path.parent.mkdir()
     path.touch()
     with closing(Journal(path, clock=clock)) as journal:
-        assert journal.find(key(1)) is None
+        assert journal.get(key(1)) is None
         assert journal.stats().total.entries == 0
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        "SET answer = CAST('{}' AS BLOB)",
-        "SET answer = '{}'",
-        "SET answer = CAST(answer || ' ' AS BLOB)",
+        "SET response = CAST('{}' AS BLOB)",
+        "SET response = '{}'",
+        "SET response = CAST(response || ' ' AS BLOB)",
         "SET prompt_tokens = 7",
         "SET cost = 'dear'",
-        "SET mark = ''",
+        "SET checksum = ''",
     ],
 )
 async def test_an_answer_that_is_not_as_it_was_kept_is_asked_for_and_replaced(
     full: Path, wrong: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    change(full, f"UPDATE answers {wrong} WHERE key = ?", key(1))
+    change(full, f"UPDATE responses {wrong} WHERE key = ?", key(1))
     model = Counted(gives=lambda _: answer('{"new": 1}'))
     with closing(Journal(full, clock=clock)) as journal:
         asks = JournaledModel(model, journal)
         for number in (0, 1, 1):
             await asks.complete(request(f"number {number}"))
         assert len(model.asked) == 1
-    assert "cannot be read; it is asked for again" in caplog.text
+    assert "it is requested again" in caplog.text
     with closing(Journal(full, clock=clock)) as again:
-        found = again.find(key(1))
+        found = again.get(key(1))
         assert found is not None
         assert found.text == '{"new": 1}'
 
@@ -221,7 +221,7 @@ def test_whatever_bytes_are_damaged_no_wrong_answer_comes_out(
     path.write_bytes(held)
     with closing(Journal(path, clock=clock, wait=0.01)) as journal:
         for number in range(ROWS):
-            found = unless_told(journal, partial(journal.find, key(number)))
+            found = unless_told(journal, partial(journal.get, key(number)))
             assert found is None or found.text == said(number)
         unless_told(journal, journal.stats)
         unless_told(journal, partial(journal.prune, everything=True))
@@ -265,7 +265,7 @@ async def test_what_is_lost_at_the_end_is_told(
         await asks.complete(request("second"))
         journal.close()
     assert (
-        f"1 answer is paid for and not kept, and asked for again if needed: journal `{full}`"
+        f"1 response is paid for but not stored, and requested again if needed: journal `{full}`"
         in (caplog.text)
     )
 
@@ -275,7 +275,9 @@ async def test_a_journal_locked_from_the_start_stops_the_run_before_it_is_paid(f
     with locked(full), closing(Journal(full, clock=clock, wait=0.05)) as journal:
         asks = JournaledModel(model, journal)
         for _ in range(2):
-            with pytest.raises(JournalRefused, match="end what has it open and run again"):
+            with pytest.raises(
+                JournalRefused, match="end the program that has it open and run again"
+            ):
                 await asks.complete(request())
     assert model.asked == []
 
@@ -288,14 +290,16 @@ async def test_a_short_lock_is_waited_for(full: Path) -> None:
         with locked(full) as other:
             model.gives = lambda _: unlocked(other)
             await asks.complete(request("second"))
-        assert journal.find(request_key(NAME, request("second"))) is not None
+        assert journal.get(request_key(NAME, request("second"))) is not None
 
 
 async def test_a_disk_that_is_nearly_full_stops_the_run_before_it_is_paid(path: Path) -> None:
     model = Counted()
     with (
-        closing(Journal(path, clock=clock, room=1 << 62)) as journal,
-        pytest.raises(JournalRefused, match="answers could be paid for and not kept; make room"),
+        closing(Journal(path, clock=clock, min_free_bytes=1 << 62)) as journal,
+        pytest.raises(
+            JournalRefused, match="responses could be paid for and not stored; free some space"
+        ),
     ):
         await JournaledModel(model, journal).complete(request())
     assert model.asked == []
@@ -313,9 +317,9 @@ def test_a_full_disk_uses_the_answer_in_hand_and_stops_before_the_next(full: Pat
     used = [int(number) for number in run.stdout.split()]
     assert run.returncode != 0
     assert f"JournalRefused: journal `{full}` cannot be written" in run.stderr
-    assert "see that its disk has room and is sound, then run again" in run.stderr
+    assert "make sure that its disk has free space and is not damaged, then run again" in run.stderr
     with closing(Journal(full, clock=clock)) as journal:
-        missing = [number for number in used if journal.find(key(number)) is None]
+        missing = [number for number in used if journal.get(key(number)) is None]
         assert missing == used[-1:]
         assert journal.stats().total.entries == ROWS + len(used) - 1
 

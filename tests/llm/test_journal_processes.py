@@ -42,7 +42,7 @@ def test_several_processes_write_at_once_and_nothing_is_lost(path: Path) -> None
     with closing(Journal(path, clock=clock)) as journal:
         assert journal.stats().total.entries == 500
         keys = (request_key(NAME, request(f"number {number}")) for number in range(500))
-        assert all(journal.find(key) is not None for key in keys)
+        assert all(journal.get(key) is not None for key in keys)
     # None asks what it asked or found before.
     assert all(len(lines) == 201 for lines in said)
 
@@ -83,7 +83,7 @@ def test_a_process_that_is_killed_while_it_writes_loses_no_answer_it_used(path: 
         lost = [
             number
             for number in used
-            if journal.find(request_key(NAME, request(f"number {number}"))) is None
+            if journal.get(request_key(NAME, request(f"number {number}"))) is None
         ]
         assert lost == []
         assert journal.stats().total.entries >= len(used)

@@ -12,7 +12,7 @@ from turnetl.output.journal import journal_prune_output, journal_stats_output
 from turnetl.report import journal as report
 
 PATH = Path("lake/journal.sqlite")
-KEPT = JournalTotals(3, Usage(4, 1_000, 200, 1.5, 300, 12.34), used=2, saved=1.0)
+KEPT = JournalTotals(3, Usage(4, 1_000, 200, 1.5, 300, 12.34), hits=2, saved_cost=1.0)
 STATS = JournalStats(
     path=PATH,
     bytes=2_500_000,
@@ -74,7 +74,7 @@ def test_json_of_an_empty_journal_has_no_times() -> None:
 
 
 def test_what_is_not_known_is_null() -> None:
-    unknown = JournalTotals(1, Usage(1, 1, 1, None), used=1, saved=None)
+    unknown = JournalTotals(1, Usage(1, 1, 1, None), hits=1, saved_cost=None)
     stats = JournalStats(PATH, by_prompt={"p": unknown}, by_model={"m": unknown})
     values = msgspec.to_builtins(journal_stats_output(stats))
     assert (values["cost"], values["saved_cost"]) == (None, None)

@@ -34,13 +34,13 @@ async def test_a_question_is_asked_once_and_its_first_cost_is_told_again(journal
     assert not first.from_journal
     assert again == replace(first, from_journal=True)
     assert again.usage == first.usage
-    assert (len(model.asked), journal.answered) == (1, 1)
+    assert (len(model.asked), journal.hits) == (1, 1)
 
 
 async def test_an_answer_is_kept_before_it_is_used(journal: Journal) -> None:
     await JournaledModel(Counted(), journal).complete(request())
     with closing(Journal(journal.path, clock=clock)) as seen:
-        assert seen.find(request_key(NAME, request())) is not None
+        assert seen.get(request_key(NAME, request())) is not None
 
 
 async def test_another_model_is_asked_itself(journal: Journal) -> None:
@@ -137,7 +137,7 @@ async def test_a_call_that_nobody_waits_for_is_joined_by_who_asks_next(journal: 
 
 async def test_closing_leaves_no_call_behind(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
-    asks = JournaledModel(model, journal, grace=0.01)
+    asks = JournaledModel(model, journal, grace_period=0.01)
     before = asyncio.all_tasks()
     await left_alone(asks, model)
     await asks.close()
@@ -165,10 +165,10 @@ async def test_closing_says_that_it_waits(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = Counted(gate=asyncio.Event())
-    asks = JournaledModel(model, journal, grace=0.01)
+    asks = JournaledModel(model, journal, grace_period=0.01)
     await left_alone(asks, model)
     await asks.close()
-    assert "waiting up to 0.01 s for answers that are paid for: 1" in caplog.text
+    assert "waiting up to 0.01 s for responses that are already paid for: 1" in caplog.text
 
 
 async def test_a_failure_nobody_waits_for_is_no_complaint(journal: Journal) -> None:
@@ -216,15 +216,15 @@ async def test_an_answer_that_does_not_fit_any_more_is_asked_for_and_replaced(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked = replace(request(), schema=ResponseSchema("Form", {"type": "object"}, Form))
-    journal.keep(request_key(NAME, asked), asked, NAME, answer('{"names": [1]}'))
+    journal.put(request_key(NAME, asked), asked, NAME, answer('{"names": [1]}'))
     model = Counted(gives=lambda _: answer('{"names": []}'))
     asks = JournaledModel(model, journal)
     assert (await asks.complete(asked)).text == '{"names": []}'
     assert (await asks.complete(asked)).from_journal
-    assert (len(model.asked), journal.answered) == (1, 1)
-    assert "it is asked for again" in caplog.text
+    assert (len(model.asked), journal.hits) == (1, 1)
+    assert "it is requested again" in caplog.text
     with closing(Journal(journal.path, clock=clock)) as seen:
-        found = seen.find(request_key(NAME, asked))
+        found = seen.get(request_key(NAME, asked))
     assert found is not None
     assert found.text == '{"names": []}'
 
@@ -236,10 +236,10 @@ async def test_that_an_answer_was_too_long_is_known_to_the_next_run(journal: Jou
         await JournaledModel(model, journal).complete(request())
     with closing(Journal(journal.path, clock=clock)) as seen:
         for _ in range(2):
-            with pytest.raises(TooLong, match="says the journal") as again:
+            with pytest.raises(TooLong, match="according to the journal") as again:
                 await JournaledModel(model, seen).complete(request())
             assert again.value.usage == spent
-        assert seen.answered == 2
+        assert seen.hits == 2
     assert len(model.asked) == 1
 
 
@@ -256,7 +256,7 @@ async def test_an_answer_is_kept_though_its_call_is_broken_off_while_it_is_writt
     journal: Journal,
 ) -> None:
     model = Counted()
-    asks = JournaledModel(model, journal, grace=0)
+    asks = JournaledModel(model, journal, grace_period=0)
     await asks.complete(request("to open it"))
     with locked(journal.path) as other:
         slow = asyncio.create_task(asks.complete(request("slow")))

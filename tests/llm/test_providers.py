@@ -36,7 +36,7 @@ async def model(request: pytest.FixtureRequest, provider: Provider) -> AsyncIter
         api_key=KEY,
         timeouts=Timeouts(total=5, connect=5),
     )
-    opened = RetryingModel(base, RetryPolicy(attempts=3, first_wait=0, longest_wait=5, asks=2))
+    opened = RetryingModel(base, RetryPolicy(attempts=3, first_wait=0, max_wait=5, max_responses=2))
     yield opened
     await opened.close()
 
@@ -141,4 +141,4 @@ def test_what_is_missing_is_named(given: tuple[str, str | None], says: str) -> N
 def test_a_model_is_named_with_its_provider() -> None:
     model = open_model("gemini", model="flash", api_key=KEY)
     assert model.name == "gemini/flash"
-    assert KEY not in repr(vars(model)["_wire"])
+    assert KEY not in repr(vars(model)["_adapter"])

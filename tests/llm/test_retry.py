@@ -10,7 +10,7 @@ from graphiti_core.prompts.extract_nodes import ExtractedEntities
 from tests.llm import virtual_clock
 from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
-from turnetl.llm.retry import MOST_SHOWN, RetryingModel, RetryPolicy
+from turnetl.llm.retry import MAX_QUOTED, RetryingModel, RetryPolicy
 from turnetl.model import Usage
 
 GOOD = '{"extracted_entities": []}'
@@ -73,13 +73,13 @@ def test_waits_are_shorter_by_chance_so_that_calls_do_not_come_back_together() -
 
 def test_no_wait_is_longer_than_the_longest() -> None:
     model = Scripted([*[BUSY] * 6, said(GOOD)])
-    ask(model, RetryPolicy(attempts=7, longest_wait=10))
+    ask(model, RetryPolicy(attempts=7, max_wait=10))
     assert waits(model) == pytest.approx([1, 2, 4, 8, 10, 10])
 
 
 def test_patience_ends() -> None:
     model = Scripted([BUSY])
-    with pytest.raises(ModelBusy, match="asked 3 times: run the same again later"):
+    with pytest.raises(ModelBusy, match="3 attempts failed: run the same command again later"):
         ask(model, RetryPolicy(attempts=3))
     assert len(model.asked) == 3
 
@@ -96,7 +96,7 @@ def test_a_long_wait_is_told_of_once_and_a_short_one_is_not(
 ) -> None:
     ask(Scripted([*[BUSY] * 6, said(GOOD)]))
     warnings = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
-    assert warnings == ["busy; it is asked again after a while"] * 2
+    assert warnings == ["busy; retrying after a pause"] * 2
 
 
 def test_the_wait_that_a_provider_asks_for_is_kept_and_never_shortened() -> None:
@@ -107,7 +107,7 @@ def test_the_wait_that_a_provider_asks_for_is_kept_and_never_shortened() -> None
 
 def test_a_wait_beyond_patience_is_left_for_later() -> None:
     model = Scripted([ModelBusy("busy", 3600.0)])
-    with pytest.raises(ModelBusy, match="wants 3,600 s of patience") as busy:
+    with pytest.raises(ModelBusy, match="it asks for a wait of 3,600 s") as busy:
         ask(model)
     assert busy.value.retry_after == 3600
     assert len(model.asked) == 1
@@ -172,7 +172,7 @@ def test_only_the_last_wrong_answer_is_shown_again() -> None:
 def test_a_long_wrong_answer_is_shown_by_its_beginning() -> None:
     model = Scripted([said("word " * 9_000), said(GOOD)])
     ask(model)
-    assert len(model.asked[1].messages[2].text) <= MOST_SHOWN
+    assert len(model.asked[1].messages[2].text) <= MAX_QUOTED
 
 
 def test_answers_that_never_fit_are_bad_for_their_turn_alone() -> None:
@@ -192,7 +192,7 @@ def test_long_wrong_answers_are_asked_for_twice_at_most() -> None:
 
 def test_a_cut_answer_is_too_long_and_not_asked_for_again() -> None:
     model = Scripted([said('{"extracted', tokens=16_384, cut=True)])
-    with pytest.raises(TooLong, match="cut after 16,384 tokens") as cut:
+    with pytest.raises(TooLong, match="truncated after 16,384 tokens") as cut:
         ask(model)
     assert len(model.asked) == 1
     assert cut.value.usage.completion_tokens == 16_384

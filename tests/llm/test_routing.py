@@ -102,7 +102,7 @@ async def test_a_model_is_opened_once_whatever_it_is_asked() -> None:
         model="big",
         models={"dedupe_nodes": "small", "dedupe_edges": "small", "extract_edges": "big"},
         api_key="k",
-        around=around,
+        wrapper=around,
     )
     await opened.close()
     assert sorted(wrapped) == ["openai/big", "openai/small"]

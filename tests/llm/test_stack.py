@@ -26,7 +26,7 @@ from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 
 PRICES = Prices(({"*": Price(input=1.0, cached_input=0.1, output=4.0)},))
-PATIENT = RetryPolicy(attempts=3, first_wait=0, asks=3)
+PATIENT = RetryPolicy(attempts=3, first_wait=0, max_responses=3)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ async def test_a_cut_answer_is_too_long_and_paid_for_once(
     async with opened(provider, shared(journal), name) as model:
         with pytest.raises(TooLong) as long:
             await model.complete(ASKED)
-        with pytest.raises(TooLong, match="says the journal") as again:
+        with pytest.raises(TooLong, match="according to the journal") as again:
             await model.complete(ASKED)
     assert len(provider.asked) == 1
     assert long.value.usage.completion_tokens == 10

@@ -126,4 +126,4 @@ async def test_a_model_that_takes_no_length_by_any_name_is_not_asked_for_ever(
 def test_calls_that_were_under_way_when_it_was_learnt_are_asked_again_too() -> None:
     unwanted, sent = UnsupportedParams(), {"model": "m", "temperature": 0}
     assert [unwanted.learn(NO_TEMPERATURE, sent) for _ in range(2)] == ["temperature"] * 2
-    assert unwanted.without(sent) == {"model": "m"}
+    assert unwanted.removed_from(sent) == {"model": "m"}

@@ -106,7 +106,7 @@ class _RecordingModel:
         if self._journal is None:
             return None
         name = _model_for(self._model, request).name
-        return await self._journal.found(request_key(name, request, self._parameters))
+        return await self._journal.get_async(request_key(name, request, self._parameters))
 
 
 class _FixedEmbedder:
@@ -123,7 +123,7 @@ class _FixedEmbedder:
 
 
 def _model_for(model: ChatModel, request: ChatRequest) -> ChatModel:
-    return model.of(request.prompt_name) if isinstance(model, PromptRouter) else model
+    return model.model_for(request.prompt_name) if isinstance(model, PromptRouter) else model
 
 
 def _body(model: ChatModel, request: ChatRequest) -> Mapping[str, Any] | None:

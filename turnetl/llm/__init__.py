@@ -1,27 +1,25 @@
-"""Models: language models and embedders, and Graphiti's client classes in front of them.
+"""Language models and embedders, and Graphiti's client classes in front of them.
 
-    chat                a request, an answer, and `Model`, the seam that all below is behind
-    models              from a provider's name to a model; several by prompt as one
-    openai, anthropic, gemini, schemas
-                        wires: what is sent to each provider, and read from it
-    http                one attempt over a wire; failures says what went wrong; address and
-                        connections are beneath
-    room, unwanted, in_words
-                        what is learnt from a server's refusals: how long an answer may be, what it
-                        does not want beside a request, that the form must be told in words
-    stack               what stands around every call: journal, budget (and reserve), retry (and
-                        fit, whether an answer is what was asked for), limiter, meter (and prices)
-    graphiti            the model and the embedder as Graphiti calls them; mended is what its
-                        answers go through
-    check               a call of each kind before a run; trials are the calls, checked what is told
-    port, embedders, vectors
-                        texts to vectors
+    chat                request, response, and `ChatModel`, the port that every model implements
+    stack               the wrappers of a model in order: journal, budget, retry, limiter, meter
+    journal             a response cache on disk
+    budget, cost_bounds the limit of a run, and the worst case that is reserved before a request
+    retry, validate     repeated requests, and the check of each response against its schema
+    limiter, rate_window
+                        requests per minute, tokens per minute, requests in flight
+    meter, prices       tokens and cost of every attempt
+    routing             the prompts of a run, and one of several models for each
+    providers           one adapter per provider; `registry` opens a model by the provider's name
+    transport           HTTP: one attempt per request, errors, limits that a server reports
+    graphiti, sanitize  Graphiti's client classes over a model and an embedder
+    checks              one request of each kind, sent before a run
+    embedders, vectors  texts to vectors
 
-What wraps a model is a model. Nothing here knows of turns or of a graph.
+A wrapper of a model is a model. Nothing in this package knows of turns or of a graph.
 """
 
 import os
 
-# Graphiti reports home whenever a `Graphiti` is built, unless this says no. Nothing here builds
-# one; this is for the day somebody does. A choice that the person made already stands.
+# Graphiti sends telemetry whenever a `Graphiti` object is built, unless this variable disables it.
+# turnetl builds none; the line protects code that does. A value set by the user wins.
 os.environ.setdefault("GRAPHITI_TELEMETRY_ENABLED", "false")  # noqa: TID251 - read there only

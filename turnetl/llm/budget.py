@@ -1,7 +1,7 @@
-"""A hard limit on what a run may use, in tokens and in money, over all its groups and models.
+"""A hard limit of what a run may use, in tokens and in dollars, over all its groups and models.
 
-Before a call its worst case is set aside, so that what is used never exceeds the budget whatever
-the answers are; afterwards what the meter saw is all that counts.
+Before each request its worst case is reserved, so that the usage never exceeds the budget. After
+the response, only the usage that the meter counted remains.
 """
 
 import asyncio
@@ -19,125 +19,126 @@ _CENT = 0.01
 
 
 class Budget:
-    """What a run may use. One for the whole process."""
+    """The limits of a run. One object per process."""
 
     def __init__(
         self, tokens: int | None, money: float | None, meter: Meter, prices: Prices
     ) -> None:
-        """Limit what `meter` counts.
+        """Limit the total of a meter.
 
         Args:
-            tokens: of prompts and answers; None: as many as it takes.
-            money: US dollars; None: as many as it takes.
-            meter: counts all that is used, by every model that the budget is for.
-            prices: what the models cost.
+            tokens: of prompts and responses; None for no limit.
+            money: US dollars; None for no limit.
+            meter: counts the usage of every model that the budget applies to.
+            prices: prices of the models.
         """
         self.tokens = tokens
         self.money = money
         self._meter = meter
         self._prices = prices
-        self._open: list[CostBound] = []
-        self._freed = asyncio.Event()
-        self._door = asyncio.Lock()
-        self._said: str | None = None
+        self._reserved: list[CostBound] = []
+        self._released = asyncio.Event()
+        self._queue = asyncio.Lock()
+        self._exhausted: str | None = None
+        """The message of the error, once the budget is exhausted."""
 
     def price(self, model: str) -> Price | None:
-        """Return the model's price.
+        """Return the price of the model.
 
         Raises:
-            BadUsage: there is none, and the budget is one of money; says what to add where.
+            BadUsage: the price is unknown and the budget is in dollars; says what to add where.
         """
-        price = self._prices.of(model)
+        price = self._prices.find(model)
         if price is None and self.money is not None:
-            raise BadUsage(f"a budget of money needs prices, and {self._prices.missing(model)}")
+            raise BadUsage(f"a budget in dollars needs prices, and {self._prices.missing(model)}")
         return price
 
     @asynccontextmanager
-    async def reserved(self, shrinking_bounds: Iterator[CostBound]) -> AsyncIterator[CostBound]:
-        """Set a reserve aside for as long as a call takes.
+    async def reserve(self, bounds: Iterator[CostBound]) -> AsyncIterator[CostBound]:
+        """Reserve the worst case of a request until the request is done.
 
-        Calls are let in one after the other; where the reserve does not fit, the ones before it
-        are waited for: most of them use much less than was set aside. Towards the end, a smaller
-        one has to do.
+        Requests are admitted in order. A request that does not fit waits for those before it:
+        most of them use much less than they reserve. When none is left to wait for, a smaller
+        bound is tried.
 
         Args:
-            reserves: the whole one first, then smaller ones that would do, too.
+            bounds: the full worst case first, then smaller ones that are also acceptable.
 
         Yields:
-            The one that is set aside.
+            The bound that is reserved.
 
         Raises:
-            Exhausted: none fits though nothing is under way. From then on nothing is let in.
+            Exhausted: no bound fits and no request is in flight. No later request is admitted.
         """
-        async with self._door:
-            reserve = await self._fitting(shrinking_bounds)
-            self._open.append(reserve)
+        async with self._queue:
+            bound = await self._first_fitting(bounds)
+            self._reserved.append(bound)
         try:
-            yield reserve
+            yield bound
         finally:
-            self._open.remove(reserve)
-            self._freed.set()
+            self._reserved.remove(bound)
+            self._released.set()
 
-    def stop(self, reserve: CostBound) -> Exhausted:
-        """Let nothing in any more; return the error that says so.
+    def stop(self, bound: CostBound) -> Exhausted:
+        """Admit no further request; return the error to raise.
 
         Args:
-            reserve: what could not be set aside, or was not enough.
+            bound: the bound that did not fit, or that was too small for the response.
         """
-        self._said = self._said or self._exhausted(reserve)
-        return Exhausted(self._said)
+        self._exhausted = self._exhausted or self._message(bound)
+        return Exhausted(self._exhausted)
 
-    async def _fitting(self, shrinking_bounds: Iterator[CostBound]) -> CostBound:
-        reserve = next(shrinking_bounds)
-        while self._open and not self._fits(reserve):
-            self._freed.clear()
-            await self._freed.wait()
-        while not self._fits(reserve):
-            smaller = next(shrinking_bounds, None)
+    async def _first_fitting(self, bounds: Iterator[CostBound]) -> CostBound:
+        bound = next(bounds)
+        while self._reserved and not self._fits(bound):
+            self._released.clear()
+            await self._released.wait()
+        while not self._fits(bound):
+            smaller = next(bounds, None)
             if smaller is None:
-                raise self.stop(reserve)
-            reserve = smaller
-        return reserve
+                raise self.stop(bound)
+            bound = smaller
+        return bound
 
-    def _fits(self, reserve: CostBound) -> bool:
-        if self._said is not None:
+    def _fits(self, bound: CostBound) -> bool:
+        if self._exhausted is not None:
             return False
         used = self._meter.total
-        tokens = total_tokens(used) + sum(one.tokens for one in self._open) + reserve.tokens
-        money = (used.cost or 0.0) + sum(one.money for one in self._open) + reserve.money
-        return self._bears(CostBound(tokens, money))
+        tokens = total_tokens(used) + sum(one.tokens for one in self._reserved) + bound.tokens
+        money = (used.cost or 0.0) + sum(one.money for one in self._reserved) + bound.money
+        return self._covers(CostBound(tokens, money))
 
-    def _exhausted(self, reserve: CostBound) -> str:
+    def _message(self, bound: CostBound) -> str:
         used = self._meter.total
-        spent, next_call = [], []
+        spent, next_request = [], []
         if self.tokens is not None:
             spent.append(f"{total_tokens(used):,} of {self.tokens:,} tokens")
-            next_call.append(f"{reserve.tokens:,} tokens")
+            next_request.append(f"{bound.tokens:,} tokens")
         if self.money is not None:
             spent.append(f"{_dollars(used.cost or 0.0)} of {_dollars(self.money)}")
-            next_call.append(_dollars(reserve.money))
-        remedy = "the same command" if self._bears(reserve) else "with a larger budget, it"
+            next_request.append(_dollars(bound.money))
+        command = "the same command" if self._covers(bound) else "the command with a larger budget"
         return (
-            f"the budget bears no further call: {' and '.join(spent)} are spent, and the next one "
-            f"may take up to {' and '.join(next_call)}; what is done stays, and {remedy} goes on "
-            "from there"
+            f"the budget is too small for another request: {' and '.join(spent)} are used, and the "
+            f"next request may use up to {' and '.join(next_request)}; committed turns are kept, "
+            f"and {command} resumes there"
         )
 
-    def _bears(self, reserve: CostBound) -> bool:
-        """Whether all of the budget is enough for the call."""
-        return (self.tokens is None or reserve.tokens <= self.tokens) and (
-            self.money is None or reserve.money <= self.money
+    def _covers(self, bound: CostBound) -> bool:
+        """Return whether the whole budget would be enough for the bound."""
+        return (self.tokens is None or bound.tokens <= self.tokens) and (
+            self.money is None or bound.money <= self.money
         )
 
 
 class BudgetedModel:
-    """A model that is asked only if the budget bears the worst that may come of it."""
+    """A model that receives a request only if the budget covers its worst case."""
 
     def __init__(self, model: ChatModel, budget: Budget) -> None:
         """Put a model under a budget.
 
         Raises:
-            BadUsage: the budget is one of money, and the model's price is not known.
+            BadUsage: the budget is in dollars and the price of the model is unknown.
         """
         self._model = model
         self._budget = budget
@@ -148,18 +149,18 @@ class BudgetedModel:
         return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Ask once there is room for it.
+        """Send the request as soon as the budget covers it.
 
         Raises:
-            Exhausted: there is none and will be none.
+            Exhausted: the budget does not cover it, nor any later request.
         """
-        async with self._budget.reserved(shrinking_bounds(request, self._price)) as reserve:
+        async with self._budget.reserve(shrinking_bounds(request, self._price)) as bound:
             try:
-                return await self._model.complete(replace(request, max_tokens=reserve.max_tokens))
+                return await self._model.complete(replace(request, max_tokens=bound.max_tokens))
             except BadTurn as error:
-                if reserve.max_tokens == request.max_tokens:
+                if bound.max_tokens == request.max_tokens:
                     raise
-                # It might have come to something, had there been more left.
+                # The full limit of the response might have been enough.
                 raise self._budget.stop(worst_case(request, self._price)) from error
 
     async def close(self) -> None:
@@ -167,5 +168,5 @@ class BudgetedModel:
 
 
 def _dollars(money: float) -> str:
-    """Return an amount with enough of its places to be told from nothing."""
+    """Return an amount with enough digits to differ from zero."""
     return f"${money:.12f}".rstrip("0") if 0 < money < _CENT else f"${money:,.4f}"

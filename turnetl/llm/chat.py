@@ -1,6 +1,6 @@
-"""A call to a language model: a request with a schema, an answer with its price.
+"""Requests to a language model and its responses.
 
-`ChatModel` is the seam that everything around a call stands behind: what wraps a model is a model.
+`ChatModel` is the port of this package: every wrapper of a model is itself a `ChatModel`.
 """
 
 from collections.abc import Mapping
@@ -25,21 +25,21 @@ class ChatMessage:
 
 @dataclass(frozen=True)
 class ResponseSchema:
-    """The form of the answer, as JSON Schema with `$defs`. A run has a handful."""
+    """The JSON Schema of a response, with `$defs`. A run uses about ten of them."""
 
     name: str
     json: Mapping[str, Any]
     response_model: type[BaseModel] | None = field(default=None, compare=False, repr=False)
-    """What an answer is checked with."""
+    """The pydantic model that validates a response."""
 
     @cached_property
-    def written(self) -> str:
-        """The schema as it is sent to most."""
+    def serialized(self) -> str:
+        """The schema as most providers receive it."""
         return dumps(self.json)
 
     @cached_property
     def canonical(self) -> bytes:
-        """The schema whatever the order of its keys is."""
+        """The schema with sorted keys: equal for equal schemas."""
         return msgspec.json.encode(self.json, order="sorted", enc_hook=dict)
 
 
@@ -51,36 +51,44 @@ def response_schema(model: type[BaseModel]) -> ResponseSchema:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One call. Holds neither clock nor random key: the same request is the same value."""
+    """One request. Holds neither time nor random id: equal requests are equal values."""
 
     prompt_name: str
-    """Which of Graphiti's prompts it is."""
+    """Name of Graphiti's prompt."""
     messages: tuple[ChatMessage, ...]
     schema: ResponseSchema | None
     max_tokens: int
+    """Upper limit of the response."""
+
+    @property
+    def characters(self) -> int:
+        """Length of all messages."""
+        return sum(len(message.text) for message in self.messages)
 
 
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
-    """What came back. `text` is JSON if all went well; it was not checked."""
+    """The response of a model. `text` should be JSON; it is not validated yet."""
 
     text: str
     prompt_tokens: int
     completion_tokens: int
     truncated: bool
-    """The answer stopped at the limit of tokens."""
+    """The response ended at the token limit."""
     cached_tokens: int = 0
-    """Of the prompt, those that the provider had read before and asks less for."""
+    """Prompt tokens read from the provider's prompt cache, at a lower price."""
+    cache_write_tokens: int = 0
+    """Prompt tokens written to the provider's prompt cache; some providers charge more for them."""
     refused: bool = False
-    """The model would not answer."""
+    """The model declined to respond."""
     calls: int = 1
-    """Attempts that are summed up here."""
+    """Attempts that this response sums up."""
     seconds: float = 0.0
-    """Until the answer was there, waiting before the call left out."""
+    """Latency, without time spent waiting before the request was sent."""
     cost: float | None = 0.0
-    """US dollars; None where no price is known."""
+    """US dollars; None if the price is unknown."""
     from_journal: bool = False
-    """Out of the journal: nothing was paid for it now."""
+    """A cache hit: this run did not pay for it."""
 
     @property
     def usage(self) -> Usage:
@@ -94,7 +102,7 @@ class ChatResponse:
         )
 
     def with_usage(self, usage: Usage) -> "ChatResponse":
-        """Return the same answer, as what all attempts at it used together."""
+        """Return the same response with the total usage of all its attempts."""
         return replace(
             self,
             calls=usage.calls,
@@ -115,21 +123,21 @@ class ChatModel(Protocol):
         ...
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Ask once.
+        """Return the response to a request.
 
         Raises:
-            ModelRefused: a person must act first: a key, credit, the model's name.
-            ModelBusy: no answer after some patience.
-            BadTurn: this request cannot be answered, others can.
+            ModelRefused: the user must act first: key, credit, model name.
+            ModelBusy: no response after all retries.
+            BadTurn: the model cannot respond to this request; it may respond to others.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of connections. Safe to repeat."""
+        """Close connections. May be called more than once."""
 
 
 class ProviderAdapter(Protocol):
-    """A provider's format: how a request is sent and an answer read. Pure."""
+    """The wire format of a provider: builds request bodies and parses responses. Does no I/O."""
 
     @property
     def provider(self) -> str: ...
@@ -144,5 +152,5 @@ class ProviderAdapter(Protocol):
     def request_body(self, request: ChatRequest) -> dict[str, Any]: ...
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
-        """Read a successful response. What it lacks is empty; nothing is raised."""
+        """Parse the body of a successful response. Missing fields become empty values."""
         ...

@@ -1,4 +1,4 @@
-"""What a call may use at worst: the bound that a budget sets aside, and that asking again keeps."""
+"""The worst case of a request: the upper bound that a budget reserves and that retries keep to."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,77 +7,82 @@ from turnetl.llm.chat import ChatRequest
 from turnetl.llm.prices import Price
 from turnetl.model import Usage
 
-_ASKS = 2
-"""How often a request may be asked with the longest answers; with shorter ones, more often."""
-_SHORTEST = 2_048
-"""Tokens that an answer may have at least: hardly one needs as many."""
-_WRONG = 700
-"""Tokens that say what was wrong with an answer."""
-_A_MESSAGE = 16
-"""Tokens around a message."""
-_A_CALL = 1_000
-"""Tokens that a provider puts in itself, so that an answer has its form."""
+_ATTEMPTS = 2
+"""Responses of maximal length that are reserved; shorter responses leave room for more."""
+_MIN_RESPONSE = 2_048
+"""Tokens. A smaller limit is not tried: some responses need as many."""
+_CORRECTION = 700
+"""Tokens that describe the error of an invalid response."""
+_PER_MESSAGE = 16
+"""Tokens of overhead."""
+_PER_REQUEST = 1_000
+"""Tokens that a provider adds so that the response follows its schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class CostBound:
-    """What a call may use at worst."""
+    """The most that a request may use."""
 
     tokens: int
     money: float
-    """US dollars; 0 if money does not matter."""
+    """US dollars; 0 if the budget is not in dollars."""
     max_tokens: int = 0
-    """Tokens that its answer may have."""
+    """Limit of the response."""
 
 
 def worst_case(request: ChatRequest, price: Price | None) -> CostBound:
-    """Return what a request may use at worst: asked again, with the longest answers.
+    """Return the most that a request may use: repeated once, with responses of maximal length.
 
-    `retry.Retried` keeps to it: before it asks again, it asks `allows_retry`.
+    `retry.RetryingModel` keeps to this bound: before each retry it calls `allows_retry`.
     """
-    usage = max_usage(request, _ASKS)
-    return CostBound(total_tokens(usage), price.of(usage) if price else 0.0, request.max_tokens)
-
-
-def allows_retry(request: ChatRequest, spent: Usage, again: ChatRequest) -> bool:
-    """Whether `again` may be asked, too, within what was set aside for the request."""
-    whole, one = max_usage(request, _ASKS), max_usage(again, 1)
-    return (
-        spent.prompt_tokens + one.prompt_tokens <= whole.prompt_tokens
-        and spent.completion_tokens + one.completion_tokens <= whole.completion_tokens
+    usage = max_usage(request, _ATTEMPTS)
+    return CostBound(
+        total_tokens(usage), price.max_cost(usage) if price else 0.0, request.max_tokens
     )
 
 
-def max_usage(request: ChatRequest, asks: int) -> Usage:
-    """Return what so many answers of the greatest length would use, each shown with the next."""
-    prompt, answer = _prompt(request), request.max_tokens
+def allows_retry(request: ChatRequest, spent: Usage, repeated: ChatRequest) -> bool:
+    """Return whether the repeated request still fits into the reservation of the request."""
+    reserved, needed = max_usage(request, _ATTEMPTS), max_usage(repeated, 1)
+    return (
+        spent.prompt_tokens + needed.prompt_tokens <= reserved.prompt_tokens
+        and spent.completion_tokens + needed.completion_tokens <= reserved.completion_tokens
+    )
+
+
+def max_usage(request: ChatRequest, attempts: int) -> Usage:
+    """Return the usage of responses of maximal length, each quoted in the request after it."""
+    prompt, response = _max_prompt_tokens(request), request.max_tokens
     return Usage(
-        prompt_tokens=sum(prompt + ask * (answer + _WRONG) for ask in range(asks)),
-        completion_tokens=asks * answer,
+        prompt_tokens=sum(
+            prompt + attempt * (response + _CORRECTION) for attempt in range(attempts)
+        ),
+        completion_tokens=attempts * response,
     )
 
 
 def shrinking_bounds(request: ChatRequest, price: Price | None) -> Iterator[CostBound]:
-    """Yield what the request may use at worst, then with shorter and shorter answers."""
-    most = request.max_tokens
+    """Yield the worst case of the request, then with ever smaller limits of the response."""
+    limit = request.max_tokens
     yield worst_case(request, price)
-    while most > _SHORTEST:
-        most = max(most // 2, _SHORTEST)
-        yield worst_case(replace(request, max_tokens=most), price)
+    while limit > _MIN_RESPONSE:
+        limit = max(limit // 2, _MIN_RESPONSE)
+        yield worst_case(replace(request, max_tokens=limit), price)
 
 
 def total_tokens(usage: Usage) -> int:
-    """Return the tokens of prompts and answers."""
+    """Return the tokens of prompts and responses."""
     return usage.prompt_tokens + usage.completion_tokens
 
 
-def _prompt(request: ChatRequest) -> int:
-    """Return a bound on the tokens of a prompt: none is shorter than a byte.
+def _max_prompt_tokens(request: ChatRequest) -> int:
+    """Return an upper bound of the prompt's tokens: no token is shorter than a byte.
 
-    Prose has four bytes a token, but lists of digits and random letters have hardly more than one.
-    A schema is sent as the answer's form, and to some servers in words too.
+    Prose has about four bytes per token, but lists of digits and random letters have hardly more
+    than one. The schema counts twice: it is sent as a parameter, and to some servers in the prompt
+    too.
     """
-    texts = [said.text for said in request.messages]
-    form = request.schema.written if request.schema is not None else ""
-    size = sum(len(text.encode("utf-8", "replace")) for text in (*texts, form, form))
-    return size + _A_MESSAGE * len(texts) + _A_CALL
+    texts = [message.text for message in request.messages]
+    schema = request.schema.serialized if request.schema is not None else ""
+    size = sum(len(text.encode("utf-8", "replace")) for text in (*texts, schema, schema))
+    return size + _PER_MESSAGE * len(texts) + _PER_REQUEST

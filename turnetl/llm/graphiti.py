@@ -1,4 +1,4 @@
-"""Graphiti's client classes in front of turnetl's seams: a model, an embedder, and no reranker."""
+"""Graphiti's client classes over turnetl's ports: a model, an embedder, and no reranker."""
 
 from collections.abc import Iterable
 from typing import Any, NoReturn, cast, get_args
@@ -21,20 +21,20 @@ from turnetl.model import Usage, Vector
 
 
 class GraphitiModel(LLMClient):
-    """The model as Graphiti calls it for one turn: counts, and remembers what failed.
+    """A model as Graphiti calls it, for one turn: counts usage and remembers the first failure.
 
-    Messages are those that Graphiti's client for OpenAI-compatible servers sends.
+    The messages are those of Graphiti's client for OpenAI-compatible servers.
     """
 
     def __init__(self, model: ChatModel) -> None:
         super().__init__(LLMConfig(model=model.name))
-        self._asked = model
+        self._model = model
         self.usage = Usage()
-        """All calls so far, failed ones too."""
+        """Of all requests so far, including failed ones."""
         self._failure: TurnetlError | None = None
 
     def check(self) -> None:
-        """Raise the first failure again: Graphiti swallows some and goes on with less."""
+        """Raise the first failure again: Graphiti swallows some and continues without a result."""
         if self._failure is not None:
             raise self._failure
 
@@ -51,19 +51,20 @@ class GraphitiModel(LLMClient):
         attribute_extraction: bool = False,
         model: str | None = None,
     ) -> dict[str, Any]:
-        """Return the answer as parsed JSON that fits `response_model`."""
+        """Return the response as parsed JSON that matches `response_model`."""
         self._apply_attribute_extraction_preamble(messages, attribute_extraction)
         messages[0].content += get_extraction_language_instruction(group_id)
         request = ChatRequest(
             prompt_name=prompt_name or "",
             messages=tuple(
-                ChatMessage(_role(m.role), strip_invisible(m.content)) for m in messages
+                ChatMessage(_role(message.role), strip_invisible(message.content))
+                for message in messages
             ),
             schema=response_schema(response_model) if response_model is not None else None,
             max_tokens=max_tokens or self.max_tokens,
         )
         try:
-            return await self._answer(request)
+            return await self._complete(request)
         except TurnetlError as error:
             self._failure = self._failure or error
             raise
@@ -72,31 +73,31 @@ class GraphitiModel(LLMClient):
     async def _generate_response(self, *_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError("Graphiti calls generate_response only")
 
-    async def _answer(self, request: ChatRequest) -> dict[str, Any]:
+    async def _complete(self, request: ChatRequest) -> dict[str, Any]:
         try:
-            answer = await self._asked.complete(request)
-            self.usage += answer.usage
-            said: dict[str, Any] = sanitized(validate.parse_object(answer.text))
+            response = await self._model.complete(request)
+            self.usage += response.usage
+            parsed: dict[str, Any] = sanitized(validate.parse_object(response.text))
         except BadTurn as error:
             self.usage += error.usage
             raise
         except ValueError as error:
             raise BadTurn(
-                f"model `{self._asked.name}` answered `{request.prompt_name}` with something that "
-                f"does not fit: {validate.describe(error)}"
+                f"model `{self._model.name}` answered `{request.prompt_name}` with an invalid "
+                f"response: {validate.describe(error)}"
             ) from error
-        return said
+        return parsed
 
 
 class GraphitiEmbedder(EmbedderClient):
-    """The embedder as Graphiti calls it for one turn: the same text is embedded once."""
+    """An embedder as Graphiti calls it, for one turn: each text is embedded once."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._known: dict[str, Vector] = {}
 
     def remember(self, text: str, vector: Vector) -> None:
-        """Take a vector that is known already."""
+        """Store a vector that is already known."""
         self._known.setdefault(text, vector)
 
     def known(self, text: str) -> Vector | None:
@@ -108,7 +109,7 @@ class GraphitiEmbedder(EmbedderClient):
     ) -> list[float]:
         texts = [input_data] if isinstance(input_data, str) else list(input_data)
         if not texts or not isinstance(texts[0], str):
-            raise NotImplementedError("only texts are embedded")
+            raise NotImplementedError("only texts can be embedded")
         return (await self.create_batch([texts[0]]))[0]
 
     @override
@@ -120,7 +121,7 @@ class GraphitiEmbedder(EmbedderClient):
 
 
 class NoReranker(CrossEncoderClient):
-    """Graphiti wants one; nothing that turnetl calls uses it."""
+    """Graphiti requires a reranker; no part of it that turnetl calls uses one."""
 
     @override
     async def rank(self, query: str, passages: list[str]) -> list[tuple[str, float]]:

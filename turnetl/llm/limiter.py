@@ -1,129 +1,129 @@
-"""No more requests, tokens and calls in flight than a provider allows: one limiter a process.
+"""Rate limits of a provider: requests, tokens and requests in flight; one limiter per process.
 
-First come, first served; a call that is cancelled while it waits takes nothing with it.
+Requests are admitted in order of arrival. A request that is cancelled while it waits consumes
+nothing.
 """
 
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from turnetl.errors import ModelBusy, ModelRefused
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.rate_window import Admission, RequestWindow, TokenWindow
-
-Sleep = Callable[[float], Awaitable[object]]
+from turnetl.llm.retry import Sleep
 
 
 class Limiter:
-    """What all calls of a process share."""
+    """The limits that all requests of a process share."""
 
     def __init__(
         self,
         requests_per_minute: int | None,
         tokens_per_minute: int | None,
-        at_once: int,
+        concurrency: int,
         *,
-        longest_wait: float = 60.0,
+        max_wait: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        """Limit nothing yet.
+        """Start with empty windows.
 
         Args:
             requests_per_minute: in any 60 s; None for no limit.
-            tokens_per_minute: of requests and answers; None for no limit.
-            at_once: calls in flight.
-            longest_wait: seconds; a provider that asks for more is not asked until then.
-            clock: seconds, from anywhere, never backwards.
-            sleep: waits so many seconds.
+            tokens_per_minute: of requests and responses; None for no limit.
+            concurrency: requests in flight.
+            max_wait: seconds; if a provider asks for a longer pause, requests fail until it ends.
+            clock: monotonic seconds.
+            sleep: waits for a number of seconds.
         """
         self._requests = RequestWindow(requests_per_minute)
         self._tokens = TokenWindow(tokens_per_minute)
-        self._free = asyncio.Semaphore(at_once)
-        self._door = asyncio.Lock()
-        self._lanes: dict[str, _ModelQueue] = {}
-        self._sent: set[asyncio.Task[Any] | None] = set()
-        self._longest_wait = longest_wait
+        self._slots = asyncio.Semaphore(concurrency)
+        self._admitting = asyncio.Lock()
+        self._queues: dict[str, _ModelQueue] = {}
+        self._in_flight: set[asyncio.Task[Any] | None] = set()
+        self._max_wait = max_wait
         self._clock = clock
         self._sleep = sleep
 
     @asynccontextmanager
-    async def call(self, model: str, characters: int) -> AsyncIterator[Admission]:
-        """Hold a place among the calls in flight, once it is this call's turn.
+    async def slot(self, model: str, characters: int) -> AsyncIterator[Admission]:
+        """Hold a slot among the requests in flight, as soon as the limits allow it.
 
         Raises:
-            ModelBusy: the provider asked for more patience than there is.
-            ModelRefused: the model was refused before.
+            ModelBusy: the provider asked for a pause longer than `max_wait`.
+            ModelRefused: an earlier request to the model was refused.
         """
-        lane = self._lanes.setdefault(model, _ModelQueue())
-        async with lane.gate:
-            taken = await self._admitted(lane, model, characters)
-        call = asyncio.current_task()
-        self._sent.add(call)
+        queue = self._queues.setdefault(model, _ModelQueue())
+        async with queue.lock:
+            admission = await self._admit(queue, model, characters)
+        task = asyncio.current_task()
+        self._in_flight.add(task)
         try:
-            yield taken
+            yield admission
         finally:
-            self._sent.discard(call)
-            self._free.release()
+            self._in_flight.discard(task)
+            self._slots.release()
 
     def is_in_flight(self, task: "asyncio.Task[Any]") -> bool:
-        """Whether the task makes a call that was let in."""
-        return task in self._sent
+        """Return whether the task has sent a request and waits for the response."""
+        return task in self._in_flight
 
-    def settle(self, taken: Admission, tokens: int) -> None:
-        """Put in place of the estimate what a call did take."""
-        self._tokens.settle(taken, tokens)
+    def settle(self, admission: Admission, tokens: int) -> None:
+        """Replace the estimate of a request with the tokens it used."""
+        self._tokens.settle(admission, tokens)
 
     def pause(self, model: str, seconds: float) -> None:
-        """Let no call of that model begin for so long."""
-        lane = self._lanes.setdefault(model, _ModelQueue())
-        lane.until = max(lane.until, self._clock() + seconds)
+        """Admit no request to that model for a number of seconds."""
+        queue = self._queues.setdefault(model, _ModelQueue())
+        queue.paused_until = max(queue.paused_until, self._clock() + seconds)
 
-    def refuse(self, model: str, why: ModelRefused) -> None:
-        """Let no call of that model begin any more: each would be answered the same."""
-        self._lanes.setdefault(model, _ModelQueue()).refused = str(why)
+    def refuse(self, model: str, error: ModelRefused) -> None:
+        """Admit no further request to that model: each would fail the same way."""
+        self._queues.setdefault(model, _ModelQueue()).refusal = str(error)
 
-    async def _admitted(self, lane: "_ModelQueue", model: str, characters: int) -> Admission:
+    async def _admit(self, queue: "_ModelQueue", model: str, characters: int) -> Admission:
         while True:
-            await self._open(lane, model)
-            await self._free.acquire()
+            await self._wait_until_open(queue, model)
+            await self._slots.acquire()
             try:
-                async with self._door:
-                    await self._room(characters)
-                    # Another call may have learnt something while this one waited.
-                    if lane.is_open(self._clock()):
+                async with self._admitting:
+                    await self._wait_for_rate(characters)
+                    # Another request may have paused the model in the meantime.
+                    if queue.is_open(self._clock()):
                         self._requests.take(self._clock())
                         return self._tokens.take(characters, self._clock())
             except BaseException:
-                self._free.release()
+                self._slots.release()
                 raise
-            self._free.release()
+            self._slots.release()
 
-    async def _open(self, lane: "_ModelQueue", model: str) -> None:
-        """Wait until calls of the lane may begin."""
-        while not lane.is_open(now := self._clock()):
-            if lane.refused is not None:
-                raise ModelRefused(lane.refused)
-            left = lane.until - now
-            if left > self._longest_wait:
-                raise ModelBusy(f"model `{model}` is held back by its provider", left)
-            await self._sleep(left)
+    async def _wait_until_open(self, queue: "_ModelQueue", model: str) -> None:
+        """Wait until the model is no longer paused."""
+        while not queue.is_open(now := self._clock()):
+            if queue.refusal is not None:
+                raise ModelRefused(queue.refusal)
+            remaining = queue.paused_until - now
+            if remaining > self._max_wait:
+                raise ModelBusy(f"model `{model}` is paused at its provider's request", remaining)
+            await self._sleep(remaining)
 
-    async def _room(self, characters: int) -> None:
-        """Wait until one more call stays within the limits of a minute."""
+    async def _wait_for_rate(self, characters: int) -> None:
+        """Wait until one more request stays within the limits per minute."""
         while True:
             now = self._clock()
-            free = max(self._requests.free_at(now), self._tokens.free_at(characters, now))
-            if free <= now:
+            free_at = max(self._requests.free_at(now), self._tokens.free_at(characters, now))
+            if free_at <= now:
                 return
-            await self._sleep(free - now)
+            await self._sleep(free_at - now)
 
 
 class LimitedModel:
-    """A model whose calls wait for their turn."""
+    """A model whose requests wait for the limiter."""
 
     def __init__(self, model: ChatModel, limiter: Limiter) -> None:
         self._model = model
@@ -134,10 +134,9 @@ class LimitedModel:
         return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        characters = sum(len(said.text) for said in request.messages)
-        async with self._limiter.call(self.name, characters) as taken:
+        async with self._limiter.slot(self.name, request.characters) as admission:
             try:
-                answer = await self._model.complete(request)
+                response = await self._model.complete(request)
             except ModelBusy as busy:
                 if busy.retry_after is not None:
                     self._limiter.pause(self.name, busy.retry_after)
@@ -145,21 +144,20 @@ class LimitedModel:
             except ModelRefused as refused:
                 self._limiter.refuse(self.name, refused)
                 raise
-        self._limiter.settle(taken, answer.prompt_tokens + answer.completion_tokens)
-        return answer
+        self._limiter.settle(admission, response.prompt_tokens + response.completion_tokens)
+        return response
 
     async def close(self) -> None:
         await self._model.close()
 
 
 class _ModelQueue:
-    """Of one model: those who wait stand behind its gate in the order in which they came."""
+    """Requests to one model, in order of arrival: the lock is fair."""
 
     def __init__(self) -> None:
-        self.gate = asyncio.Lock()
-        self.until = -math.inf
-        """The end of a pause."""
-        self.refused: str | None = None
+        self.lock = asyncio.Lock()
+        self.paused_until = -math.inf
+        self.refusal: str | None = None
 
     def is_open(self, now: float) -> bool:
-        return self.refused is None and self.until <= now
+        return self.refusal is None and self.paused_until <= now

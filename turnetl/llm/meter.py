@@ -1,4 +1,4 @@
-"""What a run really used, by prompt: every attempt that was made, whatever came of it."""
+"""Usage of a run by prompt: every attempt counts, whether or not it succeeded."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,84 +10,91 @@ from turnetl.model import Usage
 
 EMBEDDINGS = "embeddings"
 
-_BYTES_A_TOKEN = 3
+_BYTES_PER_TOKEN = 3
 
 
 class Meter:
-    """Counts for one run, over all its models and groups."""
+    """Counts the usage of one run, over all its models and groups."""
 
     def __init__(self, prices: Prices, *, clock: Callable[[], float] = time.perf_counter) -> None:
-        """Start at nothing.
+        """Start at zero.
 
         Args:
-            prices: what the models cost.
-            clock: seconds from any beginning.
+            prices: prices of the models.
+            clock: seconds from any origin.
         """
         self.prices = prices
         self.clock = clock
         self.total = Usage()
-        """What a budget is held against."""
+        """The usage that a budget limits."""
         self._by_prompt: dict[str, Usage] = {}
 
-    def add(self, prompt: str, usage: Usage) -> None:
-        self._by_prompt[prompt] = self._by_prompt.get(prompt, Usage()) + usage
+    def add(self, prompt_name: str, usage: Usage) -> None:
+        self._by_prompt[prompt_name] = self._by_prompt.get(prompt_name, Usage()) + usage
         self.total += usage
 
     def add_embeddings(self, model: str, usage: Usage) -> None:
-        """Count a request to an embedder, beside the total: no budget is for it."""
-        price = self.prices.of(model)
+        """Count a request to an embedder. It is not part of the total: no budget limits it."""
+        price = self.prices.find(model)
         if usage.prompt_tokens:
-            usage = replace(usage, cost=price.of(usage) if price else None)
+            usage = replace(usage, cost=price.cost(usage) if price else None)
         self._by_prompt[EMBEDDINGS] = self._by_prompt.get(EMBEDDINGS, Usage()) + usage
 
     def by_prompt(self) -> Mapping[str, Usage]:
-        """Return what was used so far, sorted by the prompt's name; embeddings under their own."""
+        """Return the usage so far, sorted by prompt name; embeddings have a row of their own."""
         return dict(sorted(self._by_prompt.items()))
 
 
 class MeteredModel:
-    """A model of which every attempt is counted. Its answers know their seconds and their cost."""
+    """A model whose attempts are counted. Adds seconds and cost to its responses."""
 
     def __init__(self, model: ChatModel, meter: Meter) -> None:
         self._model = model
         self._meter = meter
-        self._price = meter.prices.of(model.name)
+        self._price = meter.prices.find(model.name)
 
     @property
     def name(self) -> str:
         return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        began = self._meter.clock()
+        started = self._meter.clock()
         try:
-            answer = await self._model.complete(request)
+            response = await self._model.complete(request)
         except BaseException:
-            # What the provider asks for an answer that never came is not known.
-            usage = Usage(calls=1, seconds=self._meter.clock() - began)
+            # The cost of a response that did not arrive is unknown.
+            usage = Usage(calls=1, seconds=self._meter.clock() - started)
             self._meter.add(request.prompt_name, usage)
             raise
-        answer = replace(_counted(request, answer), seconds=self._meter.clock() - began)
-        answer = replace(answer, cost=self._price.of(answer.usage) if self._price else None)
-        self._meter.add(request.prompt_name, answer.usage)
-        return answer
+        response = _with_token_counts(request, response)
+        response = replace(
+            response, seconds=self._meter.clock() - started, cost=self._cost(response)
+        )
+        self._meter.add(request.prompt_name, response.usage)
+        return response
 
     async def close(self) -> None:
         await self._model.close()
 
+    def _cost(self, response: ChatResponse) -> float | None:
+        if self._price is None:
+            return None
+        return self._price.cost(response.usage, response.cache_write_tokens)
 
-def _counted(request: ChatRequest, answer: ChatResponse) -> ChatResponse:
-    """Return the answer with estimates where the provider says nothing of tokens.
 
-    A budget would never end otherwise.
+def _with_token_counts(request: ChatRequest, response: ChatResponse) -> ChatResponse:
+    """Return the response with estimates where the provider reports no token counts.
+
+    Without an estimate, a budget would have no effect.
     """
-    prompt = (said.text for said in request.messages)
+    prompt = (message.text for message in request.messages)
     return replace(
-        answer,
-        prompt_tokens=answer.prompt_tokens or estimate_tokens(*prompt),
-        completion_tokens=answer.completion_tokens or estimate_tokens(answer.text),
+        response,
+        prompt_tokens=response.prompt_tokens or estimate_tokens(*prompt),
+        completion_tokens=response.completion_tokens or estimate_tokens(response.text),
     )
 
 
 def estimate_tokens(*texts: str) -> int:
-    """Return about as many tokens as the texts have, rather more than less."""
-    return sum(-(-len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN) for text in texts)
+    """Return the approximate number of tokens of the texts, rather too high than too low."""
+    return sum(-(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN) for text in texts)

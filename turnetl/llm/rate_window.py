@@ -1,97 +1,98 @@
-"""What was begun in the last minute: requests, and the tokens of requests and answers."""
+"""Sliding windows of one minute: requests, and the tokens of requests and responses."""
 
 import math
 from collections import deque
 from dataclasses import dataclass
 
-_MINUTE = 61.5
-"""Seconds. What left within 60 s may arrive within less: some travel faster than others."""
+_WINDOW = 61.5
+"""Seconds. Requests sent within 60 s may arrive closer together: network latency varies."""
 _BURST = 0.1
-"""Of a minute's requests, as many may leave at once; the rest follows evenly, for providers that
-look at seconds."""
-_TOKENS_A_CHARACTER = 0.3
-"""Until answers have shown better."""
-_LEARN = 0.1
+"""Share of a minute's requests that may start without spacing. The rest is spaced evenly, for
+providers that also enforce limits per second."""
+_TOKENS_PER_CHARACTER = 0.3
+"""Initial estimate, until responses report token counts."""
+_LEARNING_RATE = 0.1
 
 
 @dataclass
 class Admission:
-    """Tokens of one call, in the minute of its beginning."""
+    """The tokens of one request, counted from its start."""
 
     at: float
     characters: int
     tokens: float
-    counts: bool = True
-    """It began within the last minute."""
+    in_window: bool = True
+    """It started within the window."""
 
 
 class RequestWindow:
-    """When the next may begin."""
+    """Limits the requests per minute."""
 
     def __init__(self, per_minute: int | None) -> None:
-        self._most = per_minute
-        self._begun: deque[float] = deque(maxlen=per_minute)
-        self._even = -math.inf
-        """When the next would begin if all were as far apart as can be."""
+        self._limit = per_minute
+        self._starts: deque[float] = deque(maxlen=per_minute)
+        self._spaced_start = -math.inf
+        """When the next request would start if all were spaced evenly."""
 
     def free_at(self, now: float) -> float:
-        if self._most is None:
+        if self._limit is None:
             return now
-        ahead = self._even - _MINUTE * _BURST
-        return max(ahead, self._begun[0] + _MINUTE if len(self._begun) == self._most else now)
+        spaced = self._spaced_start - _WINDOW * _BURST
+        return max(spaced, self._starts[0] + _WINDOW if len(self._starts) == self._limit else now)
 
     def take(self, now: float) -> None:
-        if self._most is None:
+        if self._limit is None:
             return
-        self._begun.append(now)
-        self._even = max(self._even, now) + _MINUTE / self._most
+        self._starts.append(now)
+        self._spaced_start = max(self._spaced_start, now) + _WINDOW / self._limit
 
 
 class TokenWindow:
-    """When a request of a size may begin: by an estimate that learns from answers."""
+    """Limits the tokens per minute, by an estimate that adapts to the reported counts."""
 
     def __init__(self, per_minute: int | None) -> None:
-        self._most = per_minute
-        self._taken: deque[Admission] = deque()
+        self._limit = per_minute
+        self._admissions: deque[Admission] = deque()
         self._sum = 0.0
-        """Of them: thousands are too many to add up at every call."""
-        self._a_character = _TOKENS_A_CHARACTER
+        """Running total: a window may hold thousands of admissions."""
+        self._tokens_per_character = _TOKENS_PER_CHARACTER
 
     def free_at(self, characters: int, now: float) -> float:
-        """Return when so much fits; more than a minute's worth waits until all else is over."""
-        if self._most is None:
+        """Return when a request fits; one above the limit itself waits for an empty window."""
+        if self._limit is None:
             return now
-        self._forget(now)
-        over = self._sum + self._of(characters) - self._most
+        self._expire(now)
+        excess = self._sum + self._estimate(characters) - self._limit
         free = now
-        for one in self._taken:
-            if over <= 0:
+        for admission in self._admissions:
+            if excess <= 0:
                 break
-            over -= one.tokens
-            free = one.at + _MINUTE
+            excess -= admission.tokens
+            free = admission.at + _WINDOW
         return free
 
     def take(self, characters: int, now: float) -> Admission:
-        taken = Admission(now, characters, self._of(characters))
-        if self._most is not None:
-            self._taken.append(taken)
-            self._sum += taken.tokens
-        return taken
+        admission = Admission(now, characters, self._estimate(characters))
+        if self._limit is not None:
+            self._admissions.append(admission)
+            self._sum += admission.tokens
+        return admission
 
-    def settle(self, taken: Admission, tokens: int) -> None:
+    def settle(self, admission: Admission, tokens: int) -> None:
         if not tokens:
             return
-        if taken.counts:
-            self._sum += tokens - taken.tokens
-        taken.tokens = tokens
-        if taken.characters:
-            self._a_character += _LEARN * (tokens / taken.characters - self._a_character)
+        if admission.in_window:
+            self._sum += tokens - admission.tokens
+        admission.tokens = tokens
+        if admission.characters:
+            observed = tokens / admission.characters
+            self._tokens_per_character += _LEARNING_RATE * (observed - self._tokens_per_character)
 
-    def _forget(self, now: float) -> None:
-        while self._taken and self._taken[0].at + _MINUTE <= now:
-            over = self._taken.popleft()
-            over.counts = False
-            self._sum -= over.tokens
+    def _expire(self, now: float) -> None:
+        while self._admissions and self._admissions[0].at + _WINDOW <= now:
+            expired = self._admissions.popleft()
+            expired.in_window = False
+            self._sum -= expired.tokens
 
-    def _of(self, characters: int) -> float:
-        return characters * self._a_character
+    def _estimate(self, characters: int) -> float:
+        return characters * self._tokens_per_character

@@ -1,6 +1,6 @@
-"""Asking again, by the kind of failure: the busy after a wait, a wrong answer with the reason.
+"""Retries by kind of failure: a busy model after a wait, an invalid response with the error.
 
-What comes out of it fits its schema, as plain JSON.
+A response that leaves this module is plain JSON that matches its schema.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
 
-MOST_SHOWN = 4_000
-"""Characters of a wrong answer that the model is shown again."""
+MAX_QUOTED = 4_000
+"""Characters of an invalid response that are sent back to the model."""
 
-_LONG = 10.0
-"""Seconds: who waits longer shall know why."""
+_LONG_PAUSE = 10.0
+"""Seconds. A pause of this length or longer is logged as a warning."""
 
 Sleep = Callable[[float], Awaitable[object]]
 T = TypeVar("T")
@@ -30,81 +30,81 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How a busy model is waited for. Seconds."""
+    """How often and how long to retry. Times are in seconds."""
 
     attempts: int = 7
-    """With these waits: a minute of silence is borne."""
-    hangs: int = 3
-    """Of them, so many that end with the time for an answer: each is two minutes by default."""
+    """With the default waits, a provider may be silent for a minute."""
+    max_timeouts: int = 3
+    """Attempts that may end in a timeout, two minutes each by default."""
     first_wait: float = 1.0
-    """Doubled after each attempt; between half of it and all of it, by chance."""
-    longest_wait: float = 60.0
-    """If a provider asks for more, the run ends and may go on later."""
-    asks: int = 5
-    """At most so many answers to one request, until one fits."""
+    """Doubled after each attempt. Jitter shortens a wait by up to half."""
+    max_wait: float = 60.0
+    """If a provider asks for a longer wait, the run ends; it may resume later."""
+    max_responses: int = 5
+    """Responses to one request until one of them is valid."""
 
 
 async def with_retries(
     call: Callable[[], Awaitable[T]],
-    patience: RetryPolicy,
+    retry_policy: RetryPolicy,
     *,
     sleep: Sleep = asyncio.sleep,
     chance: Callable[[], float] = random.random,
 ) -> T:
-    """Return what a call gives, made again while whoever is called is busy.
+    """Return the result of a call, repeated while it raises `ModelBusy`.
 
     Args:
         call: one attempt.
-        patience: how often, and how long between.
-        sleep: waits so many seconds.
-        chance: 0 to 1, so that calls which failed together do not come back together.
+        retry_policy: number of attempts and waits between them.
+        sleep: waits for a number of seconds.
+        chance: 0 to 1, jitter: calls that failed together must not retry together.
 
     Raises:
-        ModelBusy: after some patience; and whatever else the call raises.
+        ModelBusy: after all retries. Every other exception of the call passes through.
     """
-    wait, failed, hung = patience.first_wait, 0, 0
+    wait, failures, timeouts = retry_policy.first_wait, 0, 0
     while True:
         try:
             return await call()
         except ModelBusy as busy:
-            failed, hung = failed + 1, hung + busy.timed_out
-            if failed == patience.attempts or hung == patience.hangs:
-                raise _given_up(busy, f"it was asked {failed} times") from busy
-            if (wanted := busy.retry_after or 0.0) > patience.longest_wait:
-                raise _given_up(busy, f"it wants {wanted:,.0f} s of patience") from busy
+            failures, timeouts = failures + 1, timeouts + busy.timed_out
+            if failures == retry_policy.attempts or timeouts == retry_policy.max_timeouts:
+                raise _exhausted(busy, f"{failures} attempts failed") from busy
+            if (requested := busy.retry_after or 0.0) > retry_policy.max_wait:
+                raise _exhausted(busy, f"it asks for a wait of {requested:,.0f} s") from busy
             if busy.retry_after is None:
                 pause = wait * (0.5 + chance() / 2)
             else:
-                # Never less than asked for.
-                pause = busy.retry_after + chance() * patience.first_wait
-            # Without the seconds: what many calls say at once is heard once.
-            level = logging.WARNING if pause >= _LONG else logging.INFO
-            log.log(level, "%s; it is asked again after a while", busy, extra={"pause": pause})
+                # Never less than the provider asks for.
+                pause = busy.retry_after + chance() * retry_policy.first_wait
+            # The message omits the seconds: equal messages of concurrent calls are shown once.
+            level = logging.WARNING if pause >= _LONG_PAUSE else logging.INFO
+            log.log(level, "%s; retrying after a pause", busy, extra={"pause": pause})
         await sleep(pause)
-        wait = min(wait * 2, patience.longest_wait)
+        wait = min(wait * 2, retry_policy.max_wait)
 
 
 class RetryingModel:
-    """A model that is asked again where that may help."""
+    """A model that repeats a request where that may help."""
 
     def __init__(
         self,
         model: ChatModel,
-        patience: RetryPolicy,
+        retry_policy: RetryPolicy,
         *,
         sleep: Sleep = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """Wrap a model that makes one attempt a call.
+        """Wrap a model that makes one attempt per request.
 
         Args:
-            model: asked.
-            patience: how often, and how long between.
-            sleep: waits so many seconds.
-            chance: 0 to 1, so that calls which failed together do not come back together.
+            model: receives the requests.
+            retry_policy: number of attempts and waits between them.
+            sleep: waits for a number of seconds.
+            chance: 0 to 1, jitter: calls that failed together must not retry together.
         """
         self._model = model
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._sleep = sleep
         self._chance = chance
 
@@ -113,84 +113,86 @@ class RetryingModel:
         return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Ask until an answer fits, each time with what was wrong with the last.
+        """Repeat the request until a response is valid; each repetition quotes the last error.
 
-        All answers together use no more than two of the greatest length would, which is what a
-        budget sets aside: who says much that is wrong is asked twice, who says little more often.
+        All responses together use at most the tokens of two responses of maximal length, which is
+        what a budget reserves. Long invalid responses are therefore retried once, short ones more
+        often.
 
         Raises:
-            ModelRefused, ModelBusy: as the model, the latter after some patience.
-            TooLong: request or answer did not fit; asking again would give the same.
-            BadTurn: no answer fits. Its usage is what they cost, as TooLong's.
+            ModelRefused, ModelBusy: as the model, the latter after all retries.
+            TooLong: request or response exceeds a limit; a retry would fail the same way.
+            BadTurn: no response is valid. Its usage is the cost of all of them, as TooLong's.
         """
-        spent, asked = Usage(), request
-        for ask in range(1, self._patience.asks + 1):
-            answer = await self._one(asked, spent)
-            spent = answer.usage
+        spent, current = Usage(), request
+        for attempt in range(1, self._retry_policy.max_responses + 1):
+            response = await self._attempt(current, spent)
+            spent = response.usage
             try:
-                return self._fitting(request, answer)
+                return self._validated(request, response)
             except ValueError as error:
-                again = _again(request, answer, error)
-                if ask == self._patience.asks or not allows_retry(request, spent, again):
-                    raise self._bad(request, error, spent) from error
-                log.info("asking again", extra={"prompt": request.prompt_name})
-                asked = again
-        raise AssertionError("unreachable: the last ask returns or raises")
+                repeated = _with_error(request, response, error)
+                is_last = attempt == self._retry_policy.max_responses
+                if is_last or not allows_retry(request, spent, repeated):
+                    raise self._invalid(request, error, spent) from error
+                log.info("retrying an invalid response", extra={"prompt": request.prompt_name})
+                current = repeated
+        raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def close(self) -> None:
         await self._model.close()
 
-    async def _one(self, request: ChatRequest, before: Usage) -> ChatResponse:
-        """Return an answer that counts what the ones before it cost."""
+    async def _attempt(self, request: ChatRequest, spent: Usage) -> ChatResponse:
+        """Return a response whose usage includes that of the responses before it."""
         try:
-            answer = await with_retries(
+            response = await with_retries(
                 lambda: self._model.complete(request),
-                self._patience,
+                self._retry_policy,
                 sleep=self._sleep,
                 chance=self._chance,
             )
-            return answer.with_usage(answer.usage + before)
+            return response.with_usage(response.usage + spent)
         except BadTurn as error:
-            error.usage += before
+            error.usage += spent
             raise
 
-    def _fitting(self, request: ChatRequest, answer: ChatResponse) -> ChatResponse:
-        """Return the answer as plain JSON.
+    def _validated(self, request: ChatRequest, response: ChatResponse) -> ChatResponse:
+        """Return the response as plain JSON.
 
         Raises:
-            TooLong: it was cut.
-            ValueError: it does not fit; says why.
+            TooLong: it is truncated.
+            ValueError: it does not match its schema; says why.
         """
-        if answer.truncated:
+        if response.truncated:
             raise TooLong(
-                f"model `{self.name}`: the answer to `{request.prompt_name}` was cut after "
-                f"{answer.completion_tokens:,} tokens",
-                answer.usage,
+                f"model `{self.name}`: the response to `{request.prompt_name}` was truncated after "
+                f"{response.completion_tokens:,} tokens",
+                response.usage,
             )
-        if answer.refused:
-            raise ValueError("a refusal in place of an answer")
-        text = validate.strip_wrapping(answer.text)
+        if response.refused:
+            raise ValueError("a refusal instead of a response")
+        text = validate.strip_wrapping(response.text)
         validate.check_response(text, request.schema)
-        return replace(answer, text=text)
+        return replace(response, text=text)
 
-    def _bad(self, request: ChatRequest, error: ValueError, spent: Usage) -> BadTurn:
+    def _invalid(self, request: ChatRequest, error: ValueError, spent: Usage) -> BadTurn:
         return BadTurn(
-            f"model `{self.name}` answered `{request.prompt_name}` {spent.calls} times with "
-            f"something that does not fit: {validate.describe(error)}",
+            f"model `{self.name}` answered `{request.prompt_name}` {spent.calls} times with an "
+            f"invalid response: {validate.describe(error)}",
             spent,
         )
 
 
-def _given_up(busy: ModelBusy, why: str) -> ModelBusy:
-    return ModelBusy(f"{busy}; {why}: run the same again later", busy.retry_after)
+def _exhausted(busy: ModelBusy, reason: str) -> ModelBusy:
+    return ModelBusy(f"{busy}; {reason}: run the same command again later", busy.retry_after)
 
 
-def _again(request: ChatRequest, answer: ChatResponse, error: ValueError) -> ChatRequest:
-    """Return the request with the answer's beginning and what is wrong with it."""
-    wrong = (
+def _with_error(request: ChatRequest, response: ChatResponse, error: ValueError) -> ChatRequest:
+    """Return the request followed by the start of the invalid response and the error."""
+    correction = (
         f"That does not fit: {validate.describe(error)}. Answer again, with the JSON object alone."
     )
-    # Providers refuse an empty message.
-    shown = answer.text[:MOST_SHOWN].strip() or "(no answer)"
-    more = (ChatMessage("assistant", shown), ChatMessage("user", wrong))
-    return replace(request, messages=(*request.messages, *more))
+    # Providers reject an empty message.
+    quoted = response.text[:MAX_QUOTED].strip() or "(no answer)"
+    messages = (ChatMessage("assistant", quoted), ChatMessage("user", correction))
+    return replace(request, messages=(*request.messages, *messages))

@@ -1,4 +1,4 @@
-"""The prompts that a run sends, and the model that each of them goes to."""
+"""The prompts that a run sends, and the routing of each to one of several models."""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ SMALL_PROMPTS = (
     "extract_nodes.extract_entity_summaries_from_episodes",
     "extract_nodes.extract_summaries_batch",
 )
-"""The prompts that Graphiti sends to its small model, and what the word `small` stands for."""
+"""The prompts that Graphiti sends to its small model; the setting `small` stands for all."""
 PROMPTS = (
     *SMALL_PROMPTS,
     "dedupe_nodes.nodes",
@@ -25,64 +25,66 @@ PROMPTS = (
     "reflexion.entities",
     "reflexion.facts",
 )
-"""All that a run may send."""
+"""Every prompt that a run may send."""
 
 
 class PromptRouter:
-    """Asks one model or another, by the prompt's name."""
+    """Sends each request to one of several models, chosen by the name of its prompt."""
 
     def __init__(self, default: ChatModel, by_prefix: Mapping[str, ChatModel]) -> None:
-        """Take models that are there already; the same one may stand under several names.
+        """Route between opened models. The same model may have several prefixes.
 
         Args:
-            default: asked where no beginning fits.
-            by_prefix: beginnings of prompts' names; the longest that fits wins.
+            default: receives requests that no prefix matches.
+            by_prefix: models by prefix of prompt names; the longest matching prefix wins.
         """
         self._default = default
         self._by_prefix = {
             prefix: by_prefix[prefix]
-            for prefix in sorted(by_prefix, key=lambda one: (-len(one), one))
+            for prefix in sorted(by_prefix, key=lambda prefix: (-len(prefix), prefix))
         }
 
     @property
     def name(self) -> str:
-        """All models, the same however they were told."""
-        others = {prefix: model.name for prefix, model in self._by_prefix.items()}
-        if not others:
+        """Names of all models, in an order that does not depend on the order of the settings."""
+        names = {prefix: model.name for prefix, model in self._by_prefix.items()}
+        if not names:
             return self._default.name
-        told = ", ".join(f"{prefix}={others[prefix]}" for prefix in sorted(others))
-        return f"{self._default.name} ({told})"
+        routes = ", ".join(f"{prefix}={names[prefix]}" for prefix in sorted(names))
+        return f"{self._default.name} ({routes})"
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Ask the model for this prompt, once; raises what it raises."""
-        return await self.of(request.prompt_name).complete(request)
+        """Send the request to the model of its prompt."""
+        return await self.model_for(request.prompt_name).complete(request)
 
-    def of(self, prompt: str) -> ChatModel:
-        fitting = (m for prefix, m in self._by_prefix.items() if prompt.startswith(prefix))
-        return next(fitting, self._default)
+    def model_for(self, prompt_name: str) -> ChatModel:
+        matching = (
+            model for prefix, model in self._by_prefix.items() if prompt_name.startswith(prefix)
+        )
+        return next(matching, self._default)
 
     async def close(self) -> None:
-        # Side by side: each may wait a while for its last answers.
-        models = {id(one): one for one in (self._default, *self._by_prefix.values())}.values()
-        await asyncio.gather(*(model.close() for model in models))
+        # Concurrently: each may wait some time for its last responses.
+        models = {id(model): model for model in (self._default, *self._by_prefix.values())}
+        await asyncio.gather(*(model.close() for model in models.values()))
 
 
 def expand_routes(models: Mapping[str, str]) -> dict[str, str]:
-    """Return the models by beginnings of prompts' names, without the word `small`.
+    """Return model names by prefix of prompt names, with `small` replaced by its prompts.
 
-    `small` gives way to every other name that fits a prompt.
+    Every other prefix that matches a prompt wins over `small`.
 
     Raises:
-        BadUsage: no prompt begins so; says which there are.
+        BadUsage: no prompt has the prefix; lists the prompts.
     """
-    named = {prefix: model for prefix, model in models.items() if prefix != "small"}
-    for prefix in named:
+    prefixes = {prefix: model for prefix, model in models.items() if prefix != "small"}
+    for prefix in prefixes:
         if not any(prompt.startswith(prefix) for prompt in PROMPTS):
             raise BadUsage(
-                f"`{prefix}` in the models by prompt is the beginning of no prompt; there are "
+                f"no prompt begins with `{prefix}`, a name in the models by prompt; there are "
                 f"{', '.join(sorted(PROMPTS))}, and `small` for {', '.join(SMALL_PROMPTS)}"
             )
     if "small" not in models:
-        return named
-    rest = (prompt for prompt in SMALL_PROMPTS if not prompt.startswith(tuple(named)))
-    return dict.fromkeys(rest, models["small"]) | named
+        return prefixes
+    rest = (prompt for prompt in SMALL_PROMPTS if not prompt.startswith(tuple(prefixes)))
+    return dict.fromkeys(rest, models["small"]) | prefixes

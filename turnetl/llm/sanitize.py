@@ -1,7 +1,7 @@
-"""Answers as a graph can hold them: no sign that a database refuses, no date that is none.
+"""Responses as a graph can store them: no character that a database rejects, no invalid date.
 
-They fit their form already. What is mended here no form can forbid, and one answer like it must not
-cost a turn.
+The responses already match their schema. A schema cannot express these rules, and one such value
+must not cost a turn.
 """
 
 import re
@@ -10,63 +10,64 @@ from datetime import UTC, datetime
 from typing import Any
 
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\u200b\u200c\u200d\ufeff\u2060\ud800-\udfff]")
-"""What Graphiti's clients take out of every prompt, too."""
-_LONGEST_KIND = 100
-_LONGEST_FACT = 2000
-"""Characters: what is longer is no sentence."""
-_NO_KIND = "RELATES_TO"
+"""Graphiti's clients remove the same characters from every prompt."""
+_MAX_RELATION = 100
+"""Characters."""
+_MAX_FACT = 2000
+"""Characters. A longer text is not one sentence."""
+_DEFAULT_RELATION = "RELATES_TO"
 """Graphiti's own."""
 
 
 def sanitized(value: Any, key: str = "") -> Any:
-    """Return the parsed JSON with every text as a graph can hold it.
+    """Return the parsed JSON with every text as a graph can store it.
 
     Args:
-        value: the answer, or what is in it under `key`.
-        key: what it is.
+        value: the response, or its part under `key`.
+        key: name of the field.
     """
     if isinstance(value, dict):
-        return {name: sanitized(below, name) for name, below in value.items()}
+        return {name: sanitized(child, name) for name, child in value.items()}
     if isinstance(value, list):
-        return [sanitized(below, key) for below in value]
+        return [sanitized(child, key) for child in value]
     if isinstance(value, str):
         return _BY_KEY.get(key, strip_invisible)(value)
     return value
 
 
 def strip_invisible(text: str) -> str:
-    """Return the text without signs that nobody sees and some databases refuse."""
+    """Return the text without invisible characters, some of which databases reject."""
     return _INVISIBLE.sub("", text)
 
 
-def _line(text: str) -> str:
+def _single_line(text: str) -> str:
     return " ".join(strip_invisible(text).split())
 
 
-def _kind(text: str) -> str:
-    return _line(text)[:_LONGEST_KIND].strip() or _NO_KIND
+def _relation(text: str) -> str:
+    return _single_line(text)[:_MAX_RELATION].strip() or _DEFAULT_RELATION
 
 
 def _fact(text: str) -> str:
-    return _line(text)[:_LONGEST_FACT]
+    return _single_line(text)[:_MAX_FACT]
 
 
-def _moment(text: str) -> str | None:
-    """Return the time if it is one, also in UTC: the first day of the year 1 in Tokyo is not."""
+def _timestamp(text: str) -> str | None:
+    """Return the time if it is valid, in UTC too: the first day of the year 1 in Tokyo is not."""
     try:
-        moment = datetime.fromisoformat(text)
-        (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        time = datetime.fromisoformat(text)
+        (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
     return text
 
 
 _BY_KEY: dict[str, Callable[[str], str | None]] = {
-    "name": _line,
-    "source_entity_name": _line,
-    "target_entity_name": _line,
-    "relation_type": _kind,
+    "name": _single_line,
+    "source_entity_name": _single_line,
+    "target_entity_name": _single_line,
+    "relation_type": _relation,
     "fact": _fact,
-    "valid_at": _moment,
-    "invalid_at": _moment,
+    "valid_at": _timestamp,
+    "invalid_at": _timestamp,
 }

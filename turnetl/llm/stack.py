@@ -1,7 +1,7 @@
-"""What stands around every call: journal, budget, retry, limiter, meter, and HTTP at the bottom.
+"""The wrappers of a model, from outside in: journal, budget, retry, limiter, meter, HTTP.
 
-Each is a model around a model, with one job. A run that asks several models has a stack for each of
-them over the same shared things: a journal's keys, a price and a pause belong to one model.
+Each wrapper is a model around a model and has one job. A run with several models has one stack per
+model over the same shared objects: journal keys, prices and pauses belong to one model.
 """
 
 from dataclasses import dataclass
@@ -16,29 +16,29 @@ from turnetl.llm.retry import RetryingModel, RetryPolicy
 
 @dataclass(frozen=True, slots=True)
 class ModelStack:
-    """What all models of a process share, opened once. None leaves its wrapper out."""
+    """The objects that all models of a process share. None omits the wrapper."""
 
     journal: Journal | None
     budget: Budget | None
-    patience: RetryPolicy
+    retry_policy: RetryPolicy
     limiter: Limiter
     meter: Meter | None
     parameters: str = ""
-    """What is said to every model in every call: another word on it is another request."""
+    """Parameters sent with every request. They are part of each journal key."""
 
 
 def wrap(base: ChatModel, shared: ModelStack) -> ChatModel:
-    """Return the model with all that stands around it.
+    """Return the model with all its wrappers.
 
     Args:
-        base: makes one attempt a call, of one provider's model.
-        shared: by all models of the process.
+        base: makes one attempt per request, to one model of one provider.
+        shared: objects shared by all models of the process.
 
     Raises:
-        BadUsage: the budget is one of money, and the model's price is not known.
+        BadUsage: the budget is in dollars and the price of the model is unknown.
     """
     model = MeteredModel(base, shared.meter) if shared.meter is not None else base
-    model = RetryingModel(LimitedModel(model, shared.limiter), shared.patience)
+    model = RetryingModel(LimitedModel(model, shared.limiter), shared.retry_policy)
     if shared.budget is not None:
         model = BudgetedModel(model, shared.budget)
     if shared.journal is None:

@@ -1,4 +1,4 @@
-"""Whether an answer is what was asked for: JSON, of the form, of a reasonable size."""
+"""Validation of a response: JSON, matching its schema, of a plausible size."""
 
 import json
 import re
@@ -10,76 +10,76 @@ from turnetl.llm.chat import ResponseSchema
 
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\w*")
-"""Said behind the first fence."""
-_AMONG_WORDS = re.compile(r"\A[^{\[]*(\{.*\})[^}\]]*\Z", re.DOTALL)
-_MOST_ENTRIES = 500
-"""In a list: no turn speaks of more things. A model that does not stop does."""
-_LONGEST_NAME = 1_000
+"""The language after the opening fence."""
+_OBJECT_IN_PROSE = re.compile(r"\A[^{\[]*(\{.*\})[^}\]]*\Z", re.DOTALL)
+_MAX_ENTRIES = 500
+"""In a list. No turn mentions more entities; a model in an endless loop writes more."""
+_MAX_NAME = 1_000
 """Characters."""
-_DEEPEST = 50
-"""Lists and objects within each other."""
+_MAX_DEPTH = 50
+"""Nested lists and objects."""
 _TOO_DEEP = "it is nested too deeply"
-_MOST_SAID = 600
+_MAX_DESCRIPTION = 600
 
 
 def strip_wrapping(text: str) -> str:
-    """Return the text out of its Markdown fence, or the object out of the words around it."""
+    """Return the text inside a Markdown fence, or the JSON object inside surrounding prose."""
     stripped = text.strip()
     if stripped.startswith(_FENCE) and stripped.endswith(_FENCE):
         return _LANGUAGE.sub("", stripped.strip("`"), count=1).strip()
-    found = _AMONG_WORDS.match(stripped)
-    return found[1] if found else stripped
+    match = _OBJECT_IN_PROSE.match(stripped)
+    return match[1] if match else stripped
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """Return the JSON object.
+    """Return the parsed JSON object.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not a JSON object.
     """
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"it is not JSON: {error}") from error
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
-    if not isinstance(found, dict):
-        raise ValueError(f"expected a JSON object, got {type(found).__name__}")  # noqa: TRY004 - as JSON's
-    return found
+    if not isinstance(parsed, dict):
+        raise ValueError(f"expected a JSON object, got {type(parsed).__name__}")  # noqa: TRY004 - as JSON's
+    return parsed
 
 
 def check_response(text: str, schema: ResponseSchema | None) -> None:
-    """See that the text is a JSON object that fits.
+    """Check that the text is a JSON object that matches its schema.
 
     Raises:
-        ValueError: it is not; `describe` says why.
+        ValueError: it does not; `describe` returns the reason.
     """
-    found = parse_object(text)
-    _bounded(found)
+    parsed = parse_object(text)
+    _check_size(parsed)
     if schema is not None and schema.response_model is not None:
-        schema.response_model.model_validate(found)
+        schema.response_model.model_validate(parsed)
 
 
 def describe(error: ValueError) -> str:
-    """Say what is wrong without the answer's own words: they may be anything."""
+    """Return the reason without quoting the response: its content is not trusted."""
     if not isinstance(error, ValidationError):
-        return str(error)[:_MOST_SAID]
-    wrongs = error.errors(include_input=False, include_url=False)
-    lines = (f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}" for wrong in wrongs)
-    return "; ".join(lines)[:_MOST_SAID]
+        return str(error)[:_MAX_DESCRIPTION]
+    details = error.errors(include_input=False, include_url=False)
+    lines = (f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
+    return "; ".join(lines)[:_MAX_DESCRIPTION]
 
 
-def _bounded(value: Any, key: str = "", depth: int = 0) -> None:
-    if depth > _DEEPEST:
+def _check_size(value: Any, key: str = "", depth: int = 0) -> None:
+    if depth > _MAX_DEPTH:
         raise ValueError(_TOO_DEEP)
     if isinstance(value, dict):
-        for name, below in value.items():
-            _bounded(below, name, depth + 1)
+        for name, child in value.items():
+            _check_size(child, name, depth + 1)
     elif isinstance(value, list):
-        if len(value) > _MOST_ENTRIES:
-            most = f"at most {_MOST_ENTRIES}"
-            raise ValueError(f"`{key}` has {len(value):,} entries; give {most}")
+        if len(value) > _MAX_ENTRIES:
+            limit = f"at most {_MAX_ENTRIES}"
+            raise ValueError(f"`{key}` has {len(value):,} entries; give {limit}")
         for entry in value:
-            _bounded(entry, key, depth + 1)
-    elif isinstance(value, str) and key.endswith("name") and len(value) > _LONGEST_NAME:
-        raise ValueError(f"a `{key}` has {len(value):,} characters; give at most {_LONGEST_NAME:,}")
+            _check_size(entry, key, depth + 1)
+    elif isinstance(value, str) and key.endswith("name") and len(value) > _MAX_NAME:
+        raise ValueError(f"a `{key}` has {len(value):,} characters; give at most {_MAX_NAME:,}")

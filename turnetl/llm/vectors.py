@@ -1,4 +1,4 @@
-"""Vectors as bytes, as they are kept, and as numbers, as they are reckoned with: float32."""
+"""Vectors as bytes, as they are stored, and as float32 arrays, as they are computed with."""
 
 from collections.abc import Sequence
 
@@ -11,22 +11,22 @@ Matrix = NDArray[np.float32]
 
 
 def pack(numbers: ArrayLike) -> Vector:
-    """Return the numbers as a vector."""
+    """Return numbers as a vector."""
     return Vector(np.asarray(numbers, dtype="<f4").tobytes())
 
 
 def unpack(vector: Vector) -> Matrix:
-    """Return the numbers of a vector."""
+    """Return a vector as an array."""
     return np.frombuffer(vector, dtype="<f4")
 
 
 def floats(vector: Vector) -> list[float]:
-    """Return the numbers of a vector as Python's own."""
+    """Return a vector as a list of Python floats."""
     values: list[float] = unpack(vector).tolist()
     return values
 
 
 def stack(vectors: Sequence[Vector]) -> Matrix:
-    """Return the vectors as the rows of a matrix."""
-    joined: Matrix = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1)
-    return joined
+    """Return vectors as the rows of a matrix."""
+    rows: Matrix = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1)
+    return rows

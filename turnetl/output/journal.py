@@ -68,7 +68,7 @@ def journal_prune_output(pruned: PruneResult) -> JournalPruneOutput:
         journal=str(pruned.path),
         responses=pruned.entries,
         bytes=pruned.bytes,
-        remaining=pruned.left,
+        remaining=pruned.remaining,
         dry_run=pruned.dry_run,
     )
 
@@ -77,6 +77,6 @@ def _counts(kept: JournalTotals) -> dict[str, Any]:
     return {
         **usage_values(kept.usage),
         "responses": kept.entries,
-        "hits": kept.used,
-        "saved_cost": None if kept.saved is None else round(kept.saved, 6),
+        "hits": kept.hits,
+        "saved_cost": None if kept.saved_cost is None else round(kept.saved_cost, 6),
     }

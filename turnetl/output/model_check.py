@@ -29,15 +29,15 @@ class ModelCheckOutput(JsonOutput):
 
 def model_check_output(results: Sequence[CheckResult]) -> ModelCheckOutput:
     return ModelCheckOutput(
-        passed=all(result.fits for result in results),
+        passed=all(result.passed for result in results),
         models=sorted({result.model for result in results}),
         usage=usage_output(sum((result.usage for result in results), Usage())),
         checks=[
             CheckOutput(
                 **usage_values(result.usage),
-                prompt=result.prompt,
+                prompt=result.prompt_name,
                 model=result.model,
-                passed=result.fits,
+                passed=result.passed,
                 problem=result.problem or None,
             )
             for result in results

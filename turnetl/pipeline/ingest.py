@@ -143,7 +143,7 @@ async def _all(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
 def _with_model_usage(report: IngestReport, stack: ModelStack) -> IngestReport:
     """Return the report with the requests of the run."""
     usage = stack.meter.by_prompt() if stack.meter is not None else {}
-    cached = stack.journal.answered if stack.journal is not None else 0
+    cached = stack.journal.hits if stack.journal is not None else 0
     return replace(report, usage_by_prompt=usage, journal_hits=cached)
 
 

@@ -13,7 +13,7 @@ from turnetl.pipeline.tokens import tokens
 from turnetl.run_options import Clock, RunOptions, settings_for_run
 from turnetl.settings import Settings
 
-_SHORT_RETRIES = RetryPolicy(attempts=4, asks=3)
+_SHORT_RETRIES = RetryPolicy(attempts=4, max_responses=3)
 """A user waits for the result of a check. A server that ignores response schemas gets them in the
 prompt from the third request on."""
 
@@ -42,7 +42,7 @@ async def check_model(
     run_settings = settings_for_run(uncached, options)
     wiring.check(run_settings, options.preprocessing)
     with wiring.model_stack(run_settings, clock) as stack:
-        return await wiring.check_model(run_settings, replace(stack, patience=_SHORT_RETRIES))
+        return await wiring.check_model(run_settings, replace(stack, retry_policy=_SHORT_RETRIES))
 
 
 def journal_stats(settings: Settings, clock: Clock) -> JournalStats:

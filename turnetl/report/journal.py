@@ -34,14 +34,14 @@ def prune_line(pruned: PruneResult) -> RenderableType:
     about = "about " if pruned.dry_run else ""
     text = (
         f"{plural(pruned.entries, 'response')} {removed}, {about}{_size(pruned.bytes)} freed, "
-        f"{pruned.left:,} left in {pruned.path}"
+        f"{pruned.remaining:,} left in {pruned.path}"
     )
     return Text(text, overflow="fold")
 
 
 def _summary(stats: JournalStats) -> str:
     times = f"{stats.oldest:%Y-%m-%d} to {stats.newest:%Y-%m-%d}" if stats.oldest else ""
-    saved = f"; hits saved {costs.format_cost(stats.total.saved)}" if stats.total.used else ""
+    saved = f"; hits saved {costs.format_cost(stats.total.saved_cost)}" if stats.total.hits else ""
     return f"{_size(stats.bytes)}, {times}{saved}\n{stats.path}"
 
 
@@ -53,7 +53,7 @@ def _cells(counts: JournalTotals) -> tuple[str, ...]:
         f"{usage.completion_tokens:,}",
         f"{usage.seconds:,.1f}",
         costs.format_cost(usage.cost),
-        f"{counts.used:,}",
+        f"{counts.hits:,}",
     )
 
 

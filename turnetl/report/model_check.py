@@ -27,23 +27,23 @@ def table(results: Sequence[CheckResult]) -> RenderableType:
     view.add_column("problem", overflow="fold")
     for result in results:
         model = (result.model.replace("/", "/\n", 1),) if len(models) > 1 else ()
-        prompt = Text(result.prompt.replace(".", ".\n").replace(" ", "\n", 1))
+        prompt = Text(result.prompt_name.replace(".", ".\n").replace(" ", "\n", 1))
         view.add_row(prompt, *model, *_cells(result.usage), Text(result.problem or "-"))
     return Group(view, caption(_summary(results, models)))
 
 
 def messages(results: Sequence[CheckResult]) -> list[str]:
     """Return a sentence per failed check."""
-    return [f"`{result.prompt}`: {result.problem}" for result in results if not result.fits]
+    return [f"`{result.prompt_name}`: {result.problem}" for result in results if not result.passed]
 
 
 def exit_code(results: Sequence[CheckResult]) -> ExitCode:
-    return ExitCode.DONE if all(result.fits for result in results) else ExitCode.FAILED
+    return ExitCode.DONE if all(result.passed for result in results) else ExitCode.FAILED
 
 
 def _summary(results: Sequence[CheckResult], models: Sequence[str]) -> str:
     names = "`" + "`, `".join(models) + "`"
-    passed = sum(result.fits for result in results)
+    passed = sum(result.passed for result in results)
     if passed == len(results):
         cost = sum((result.usage for result in results), Usage()).cost
         price = "" if cost is None else f"; the check cost {costs.format_cost(cost)}"

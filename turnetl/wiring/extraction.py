@@ -94,10 +94,10 @@ async def check_model(settings: Settings, stack: ModelStack) -> Sequence[CheckRe
     try:
         results = await check.check(
             model,
-            things=kinds.entity_types,
-            facts=kinds.edge_types,
+            entity_types=kinds.entity_types,
+            edge_types=kinds.edge_types,
             instructions=prompts.instructions,
-            more=probes.reflexion_probes() if prompts.reflexion else (),
+            extra_probes=probes.reflexion_probes() if prompts.reflexion else (),
         )
     finally:
         await model.close()
@@ -128,7 +128,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
 async def _check_embedder(settings: Settings, stack: ModelStack) -> Sequence[CheckResult]:
     if settings.embedder.provider == "local":
         return ()
-    async with models.embedder(settings, stack.patience) as embedder:
+    async with models.embedder(settings, stack.retry_policy) as embedder:
         error = ""
         try:
             await embedder.embed(["a text of some words"])

@@ -3,12 +3,11 @@
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from turnetl.errors import BadUsage
-from turnetl.llm import prices as price_files
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import CachedEmbedder, open_embedder
@@ -16,7 +15,7 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
-from turnetl.llm.prices import Prices
+from turnetl.llm.prices import Prices, load_prices
 from turnetl.llm.providers.registry import open_models
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
@@ -28,6 +27,8 @@ Clock = Callable[[], datetime]
 
 JOURNAL = "journal.sqlite"
 """File name in the lake."""
+_ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
+"""Whether a price is known does not depend on the time."""
 
 
 @contextmanager
@@ -36,7 +37,7 @@ def model_stack(settings: Settings, clock: Clock) -> Iterator[ModelStack]:
 
     A run without a model opens no file.
     """
-    stack = _stack(settings, prices() if _may_cost(settings) else Prices())
+    stack = _stack(settings, prices(clock()) if _may_cost(settings) else Prices())
     if not (settings.journal and uses_model(settings)):
         yield stack
         return
@@ -54,13 +55,16 @@ def uses_model(settings: Settings) -> bool:
     return settings.extractor_name != "structural"
 
 
-def prices() -> Prices:
-    """Read the price files: of the project, of the user, built in.
+def prices(at: datetime) -> Prices:
+    """Return the prices of models: the price files of project and user, then the library's.
+
+    Args:
+        at: time of the run; some prices apply from a date on.
 
     Raises:
         BadUsage: a file is not valid; names the file and the line.
     """
-    return price_files.read_price_files(*price_files.default_paths(Path.cwd(), Path.home()))
+    return load_prices(Path.cwd(), Path.home(), at=at)
 
 
 def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
@@ -87,7 +91,7 @@ def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
         api_key=llm.api_key.get_secret_value() if llm.api_key else None,
         effort=llm.effort,
         timeouts=Timeouts(total=llm.timeout_seconds),
-        around=partial(wrap, shared=stack) if stack is not None else _unwrapped,
+        wrapper=partial(wrap, shared=stack) if stack is not None else _unwrapped,
     )
 
 
@@ -97,15 +101,15 @@ def check(settings: Settings) -> None:
     Raises:
         BadUsage: a setting is missing, or the budget is in dollars and the price is unknown.
     """
-    model(settings, _stack(settings, prices()))
+    model(settings, _stack(settings, prices(_ANY_TIME)))
 
 
 @asynccontextmanager
 async def embedder(
-    settings: Settings, patience: RetryPolicy | None = None, meter: Meter | None = None
+    settings: Settings, retry_policy: RetryPolicy | None = None, meter: Meter | None = None
 ) -> AsyncIterator[Embedder]:
     """Open the embedder of this process, with its cache, and close it afterwards."""
-    opened = CachedEmbedder(_embedder(settings, patience, meter))
+    opened = CachedEmbedder(_embedder(settings, retry_policy, meter))
     try:
         yield opened
     finally:
@@ -119,7 +123,7 @@ def _stack(settings: Settings, prices: Prices) -> ModelStack:
     return ModelStack(
         journal=None,
         budget=Budget(budget.tokens, budget.money, meter, prices) if is_limited else None,
-        patience=RetryPolicy(),
+        retry_policy=RetryPolicy(),
         limiter=Limiter(llm.requests_per_minute, llm.tokens_per_minute, llm.concurrency),
         meter=meter,
         parameters=llm.effort or "",
@@ -131,7 +135,9 @@ def _may_cost(settings: Settings) -> bool:
     return uses_model(settings) or settings.embedder.provider != "local"
 
 
-def _embedder(settings: Settings, patience: RetryPolicy | None, meter: Meter | None) -> Embedder:
+def _embedder(
+    settings: Settings, retry_policy: RetryPolicy | None, meter: Meter | None
+) -> Embedder:
     config = settings.embedder
     return open_embedder(
         config.provider,
@@ -139,7 +145,7 @@ def _embedder(settings: Settings, patience: RetryPolicy | None, meter: Meter | N
         model=config.model,
         api_key=config.api_key.get_secret_value() if config.api_key else None,
         dimensions=config.dimensions,
-        patience=patience,
+        retry_policy=retry_policy,
         meter=meter,
     )
 

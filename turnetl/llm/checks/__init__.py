@@ -1,1 +1,1 @@
-"""Capability checks: one small request of each kind before a run."""
+"""Capability checks: one small request of each kind, sent before a run."""

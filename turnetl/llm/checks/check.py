@@ -1,7 +1,7 @@
-"""Whether a model can do what a run asks of it: one call of each kind, before the run.
+"""A check of whether a model can handle the requests of a run: one request of each kind.
 
-The calls are Graphiti's, with its own prompts and forms, about a text of two lines in which there
-is little to miss.
+The requests are Graphiti's, with its own prompts and schemas, about a text of two lines that leaves
+little to interpret.
 """
 
 from collections.abc import Iterable
@@ -23,47 +23,46 @@ __all__ = ["CheckResult", "check"]
 async def check(
     model: ChatModel,
     *,
-    things: TypesByName | None = None,
-    facts: TypesByName | None = None,
+    entity_types: TypesByName | None = None,
+    edge_types: TypesByName | None = None,
     instructions: str | None = None,
-    more: Iterable[ModelProbe] = (),
+    extra_probes: Iterable[ModelProbe] = (),
 ) -> tuple[CheckResult, ...]:
-    """Ask once for each kind of call, one after the other.
+    """Send one request of each kind, one after the other.
 
     Args:
-        model: with nothing around it that keeps answers: an answer out of a journal says nothing.
-        things: kinds of things that a run would look for. Those with fields have calls of their
-            own.
-        facts: kinds of facts, as `things`.
-        instructions: that a run would give.
-        more: calls that are not Graphiti's.
+        model: without a journal: a cached response proves nothing.
+        entity_types: of the run's ontology. Types with fields have requests of their own.
+        edge_types: as `entity_types`.
+        instructions: of the run.
+        extra_probes: requests that are not Graphiti's.
 
     Raises:
-        ModelRefused: a person must act first: a key, credit, the model's name.
-        ModelBusy: no answer.
+        ModelRefused: the user must act first: key, credit, model name.
+        ModelBusy: no response after all retries.
     """
-    asked = [*probes.run_probes(things, facts, instructions), *more]
-    return tuple([await _checked(model, trial) for trial in asked])
+    run_probes = [*probes.run_probes(entity_types, edge_types, instructions), *extra_probes]
+    return tuple([await _result(model, probe) for probe in run_probes])
 
 
-async def _checked(model: ChatModel, trial: ModelProbe) -> CheckResult:
-    turn, asked = GraphitiModel(model), _asked(model, trial.prompt)
+async def _result(model: ChatModel, probe: ModelProbe) -> CheckResult:
+    client, model_name = GraphitiModel(model), _model_name(model, probe.prompt_name)
     try:
-        problem = await trial.run(turn)
+        problem = await probe.run(client)
     except ValidationError as error:
-        problem = f"does not keep to the schema: {validate.describe(error)}"
+        problem = f"does not match the schema: {validate.describe(error)}"
     except BadTurn as error:
-        problem = _problem(str(error), asked)
-    return CheckResult(trial.prompt, asked, problem, turn.usage)
+        problem = _problem(str(error), model_name)
+    return CheckResult(probe.prompt_name, model_name, problem, client.usage)
 
 
-def _problem(said: str, model: str) -> str:
-    """Return what went wrong without what stands beside it: who was asked, and what."""
-    who, _, what = said.partition("` ")
-    if who != f"model `{model}" or not what.startswith("answered `"):
-        return said
-    return "answered " + what.removeprefix("answered `").partition("` ")[2]
+def _problem(message: str, model_name: str) -> str:
+    """Return the error without model and prompt: the result has them in fields of their own."""
+    subject, _, rest = message.partition("` ")
+    if subject != f"model `{model_name}" or not rest.startswith("answered `"):
+        return message
+    return "answered " + rest.removeprefix("answered `").partition("` ")[2]
 
 
-def _asked(model: ChatModel, prompt: str) -> str:
-    return (model.of(prompt) if isinstance(model, PromptRouter) else model).name
+def _model_name(model: ChatModel, prompt_name: str) -> str:
+    return (model.model_for(prompt_name) if isinstance(model, PromptRouter) else model).name

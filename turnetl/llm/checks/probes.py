@@ -1,4 +1,4 @@
-"""Little calls of each kind that a run makes, and what a right answer to each is like."""
+"""A small request of each kind that a run sends, with a check of its response."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,128 +26,132 @@ SAMPLE_FACT = "cart.py uses sqlite."
 _LONG = "\n".join(
     [SAMPLE_TEXT, *(f"Line {line} of the log is like the one before it." for line in range(2, 392))]
 )
-"""As long as a part of a turn may be, some 6,000 tokens, with all that matters at its beginning:
-there are servers that leave out the beginning of what is too long for them, without a word."""
+"""As long as a chunk of a turn may be, about 6,000 tokens, with everything relevant at its start:
+some servers silently drop the start of a prompt that exceeds their context window."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelProbe:
-    """One call."""
+    """One request and the check of its response."""
 
-    prompt: str
-    """Its name, or what begins with it."""
+    prompt_name: str
+    """Or a text that begins with it."""
     run: Callable[[GraphitiModel], Awaitable[str]]
-    """Asks, and returns what is wrong with the answer; nothing if nothing is. Raises pydantic's
-    ValidationError where it does not fit its form."""
+    """Sends the request and returns what is wrong with the response; empty if nothing is. Raises
+    pydantic's ValidationError if the response does not match its schema."""
 
 
 def run_probes(
-    things: TypesByName | None, facts: TypesByName | None, instructions: str | None
+    entity_types: TypesByName | None, edge_types: TypesByName | None, instructions: str | None
 ) -> Iterator[ModelProbe]:
-    """Yield the calls that Graphiti's building blocks make, in the order of a turn."""
-    yield _entities(things, instructions or "", SAMPLE_TEXT)
+    """Yield the requests that Graphiti's functions send, in the order of a turn."""
+    yield _entities(entity_types, instructions or "", SAMPLE_TEXT)
     yield _resolutions()
-    yield _edges(facts, instructions or "")
+    yield _edges(edge_types, instructions or "")
     yield _duplicates()
     yield _timestamps()
-    if kind := _with_fields(things):
-        yield _attributes(kind)
-    if kind := _with_fields(facts):
-        yield _edge_attributes(kind)
+    if entity_type := _with_fields(entity_types):
+        yield _attributes(entity_type)
+    if edge_type := _with_fields(edge_types):
+        yield _edge_attributes(edge_type)
     yield _summaries()
-    long = _entities(things, instructions or "", _LONG)
-    yield replace(long, prompt=f"{long.prompt} of a long turn")
+    long = _entities(entity_types, instructions or "", _LONG)
+    yield replace(long, prompt_name=f"{long.prompt_name} of a long turn")
 
 
 def build_probe(
-    prompt: str,
+    prompt_name: str,
     messages: Callable[[], list[Message]],
-    form: type[ResponseT],
-    wrong: Callable[[ResponseT], str] = lambda _: "",
+    response_model: type[ResponseT],
+    find_problem: Callable[[ResponseT], str] = lambda _: "",
     *,
     attributes: bool = False,
 ) -> ModelProbe:
-    """Return a call as Graphiti makes it.
+    """Return a request as Graphiti sends it.
 
     Args:
-        prompt: its name.
-        messages: made for each call: the client adds to them.
-        form: of the answer.
-        wrong: says what is wrong with an answer that fits the form; nothing if nothing is.
-        attributes: Graphiti says more to calls that fill in fields.
+        prompt_name: Graphiti's name of the prompt.
+        messages: builds the messages for each request: the client appends to them.
+        response_model: of the response.
+        find_problem: returns what is wrong with a valid response; empty if nothing is.
+        attributes: Graphiti adds instructions to requests that extract attributes.
     """
 
-    async def run(turn: GraphitiModel) -> str:
-        said = await turn.generate_response(
-            messages(), form, prompt_name=prompt, attribute_extraction=attributes
+    async def run(client: GraphitiModel) -> str:
+        response = await client.generate_response(
+            messages(), response_model, prompt_name=prompt_name, attribute_extraction=attributes
         )
-        return wrong(form.model_validate(said))
+        return find_problem(response_model.model_validate(response))
 
-    return ModelProbe(prompt, run)
+    return ModelProbe(prompt_name, run)
 
 
-def _entities(things: TypesByName | None, instructions: str, told: str) -> ModelProbe:
-    kinds = _build_entity_types_context(dict(things) if things else None)
+def _entities(entity_types: TypesByName | None, instructions: str, text: str) -> ModelProbe:
+    types = _build_entity_types_context(dict(entity_types) if entity_types else None)
     context = {
-        "episode_content": told,
+        "episode_content": text,
         "episode_timestamp": SAMPLE_TIME.isoformat(),
         "previous_episodes": [],
         "custom_extraction_instructions": instructions,
-        "entity_types": kinds,
+        "entity_types": types,
         "source_description": "",
     }
 
-    def wrong(said: ExtractedEntities) -> str:
-        found = [one.name.lower() for one in said.extracted_entities]
-        missed = [name for name in SAMPLE_NAMES if not any(name in one for one in found)]
-        if not found or missed:
-            return f"does not find {_named(missed)}, which the text is about"
-        if any(not 0 <= one.entity_type_id < len(kinds) for one in said.extracted_entities):
-            return "gives a thing a kind that it was not offered"
+    def find_problem(response: ExtractedEntities) -> str:
+        names = [entity.name.lower() for entity in response.extracted_entities]
+        missing = [sample for sample in SAMPLE_NAMES if not any(sample in name for name in names)]
+        if not names or missing:
+            return f"does not find {_quoted(missing)}, which the text is about"
+        type_ids = [entity.entity_type_id for entity in response.extracted_entities]
+        if any(not 0 <= type_id < len(types) for type_id in type_ids):
+            return "assigns an entity type that was not offered"
         return ""
 
     return build_probe(
         "extract_nodes.extract_message",
         lambda: prompt_library.extract_nodes.extract_message(context),
         ExtractedEntities,
-        wrong,
+        find_problem,
     )
 
 
 def _resolutions() -> ModelProbe:
-    kind = {"entity_type": ["Entity"], "entity_type_description": "Default Entity Type"}
+    type_fields = {"entity_type": ["Entity"], "entity_type_description": "Default Entity Type"}
     known = {"entity_types": ["Entity"], "summary": ""}
     context = {
         "extracted_nodes": [
-            {"id": at, "name": name} | kind for at, name in enumerate(SAMPLE_NAMES)
+            {"id": index, "name": name} | type_fields for index, name in enumerate(SAMPLE_NAMES)
         ],
         "existing_nodes": [
-            {"candidate_id": at, "name": name} | known
-            for at, name in enumerate(("redis", "Cart.py"))
+            {"candidate_id": index, "name": name} | known
+            for index, name in enumerate(("redis", "Cart.py"))
         ],
         "episode_content": SAMPLE_TEXT,
         "previous_episodes": [],
     }
 
-    def wrong(said: NodeResolutions) -> str:
-        same = {one.id: one.duplicate_candidate_id for one in said.entity_resolutions}
-        if set(same) != {0, 1}:
-            return f"answers for things with the ids {sorted(same)}, and was asked for 0 and 1"
-        if not set(same.values()) <= {-1, 0, 1}:
-            return "names a candidate that there is not"
-        if same[0] != 1:
-            return "does not see that `Cart.py` is `cart.py`"
-        return "takes `sqlite` for something else" if same[1] != -1 else ""
+    def find_problem(response: NodeResolutions) -> str:
+        candidates = {
+            resolution.id: resolution.duplicate_candidate_id
+            for resolution in response.entity_resolutions
+        }
+        if set(candidates) != {0, 1}:
+            return f"resolves entities with the ids {sorted(candidates)} instead of 0 and 1"
+        if not set(candidates.values()) <= {-1, 0, 1}:
+            return "names a candidate that does not exist"
+        if candidates[0] != 1:
+            return "does not resolve `Cart.py` to `cart.py`"
+        return "resolves `sqlite` to another entity" if candidates[1] != -1 else ""
 
     return build_probe(
         "dedupe_nodes.nodes",
         lambda: prompt_library.dedupe_nodes.nodes(context),
         NodeResolutions,
-        wrong,
+        find_problem,
     )
 
 
-def _edges(facts: TypesByName | None, instructions: str) -> ModelProbe:
+def _edges(edge_types: TypesByName | None, instructions: str) -> ModelProbe:
     context = {
         "episode_content": SAMPLE_TEXT,
         "nodes": [{"name": name, "entity_types": ["Entity"]} for name in SAMPLE_NAMES],
@@ -157,27 +161,31 @@ def _edges(facts: TypesByName | None, instructions: str) -> ModelProbe:
             {
                 "fact_type_name": name,
                 "fact_type_signatures": [("Entity", "Entity")],
-                "fact_type_description": kind.__doc__,
+                "fact_type_description": edge_type.__doc__,
             }
-            for name, kind in (facts or {}).items()
+            for name, edge_type in (edge_types or {}).items()
         ],
         "strict_edge_types": False,
         "custom_extraction_instructions": instructions,
     }
 
-    def wrong(said: ExtractedEdges) -> str:
-        ends = [(one.source_entity_name, one.target_entity_name) for one in said.edges]
-        if not ends:
-            return f"finds no fact, and the text says that {_named(SAMPLE_NAMES, ' uses ')}"
-        if any(end.strip().lower() not in SAMPLE_NAMES for pair in ends for end in pair):
-            return "names things that it was not given"
+    def find_problem(response: ExtractedEdges) -> str:
+        endpoints = [
+            name
+            for edge in response.edges
+            for name in (edge.source_entity_name, edge.target_entity_name)
+        ]
+        if not endpoints:
+            return f"finds no fact, though the text says that {_quoted(SAMPLE_NAMES, ' uses ')}"
+        if any(name.strip().lower() not in SAMPLE_NAMES for name in endpoints):
+            return "names entities that the prompt does not contain"
         return ""
 
     return build_probe(
         "extract_edges.edge",
         lambda: prompt_library.extract_edges.edge(context),
         ExtractedEdges,
-        wrong,
+        find_problem,
     )
 
 
@@ -188,56 +196,56 @@ def _duplicates() -> ModelProbe:
         "edge_invalidation_candidates": [{"idx": 1, "fact": "cart.py is written in Python."}],
     }
 
-    def wrong(said: EdgeDuplicate) -> str:
-        if not {*said.duplicate_facts, *said.contradicted_facts} <= {0, 1}:
-            return "names a fact that there is not"
-        if said.duplicate_facts != [0]:
-            return "does not see that a fact is said again"
-        return "retires a fact that nothing speaks against" if said.contradicted_facts else ""
+    def find_problem(response: EdgeDuplicate) -> str:
+        if not {*response.duplicate_facts, *response.contradicted_facts} <= {0, 1}:
+            return "names a fact that does not exist"
+        if response.duplicate_facts != [0]:
+            return "does not recognise a repeated fact"
+        return "invalidates a fact that nothing contradicts" if response.contradicted_facts else ""
 
     return build_probe(
         "dedupe_edges.resolve_edge",
         lambda: prompt_library.dedupe_edges.resolve_edge(context),
         EdgeDuplicate,
-        wrong,
+        find_problem,
     )
 
 
 def _timestamps() -> ModelProbe:
     context = {"fact": SAMPLE_FACT, "reference_time": SAMPLE_TIME.isoformat()}
 
-    def wrong(said: EdgeTimestamps) -> str:
-        # What is no time was taken out already.
-        return "" if said.valid_at else "gives no time that can be read to a fact that is true now"
+    def find_problem(response: EdgeTimestamps) -> str:
+        # An invalid time was removed already.
+        return "" if response.valid_at else "returns no valid time for a fact that is true now"
 
     return build_probe(
         "extract_edges.extract_timestamps",
         lambda: prompt_library.extract_edges.extract_timestamps(context),
         EdgeTimestamps,
-        wrong,
+        find_problem,
     )
 
 
-def _attributes(kind: type[BaseModel]) -> ModelProbe:
+def _attributes(entity_type: type[BaseModel]) -> ModelProbe:
     context = {
-        "node": {"name": SAMPLE_NAMES[0], "entity_types": [kind.__name__], "attributes": {}},
+        "node": {"name": SAMPLE_NAMES[0], "entity_types": [entity_type.__name__], "attributes": {}},
         "episode_content": SAMPLE_TEXT,
         "previous_episodes": [],
     }
     return build_probe(
         "extract_nodes.extract_attributes",
         lambda: prompt_library.extract_nodes.extract_attributes(context),
-        kind,
+        entity_type,
         attributes=True,
     )
 
 
-def _edge_attributes(kind: type[BaseModel]) -> ModelProbe:
+def _edge_attributes(edge_type: type[BaseModel]) -> ModelProbe:
     context = {"fact": SAMPLE_FACT, "reference_time": SAMPLE_TIME, "existing_attributes": {}}
     return build_probe(
         "extract_edges.extract_attributes",
         lambda: prompt_library.extract_edges.extract_attributes(context),
-        kind,
+        edge_type,
         attributes=True,
     )
 
@@ -257,24 +265,25 @@ def _summaries() -> ModelProbe:
         "entity_type_descriptions": {},
     }
 
-    def wrong(said: SummarizedEntities) -> str:
-        if not said.summaries:
-            return f"summarises nothing, and was asked for {_named(SAMPLE_NAMES[:1])}"
-        if any(one.name.lower() != SAMPLE_NAMES[0] for one in said.summaries):
-            return "summarises things that it was not given"
-        return "" if all(one.summary.strip() for one in said.summaries) else "leaves it empty"
+    def find_problem(response: SummarizedEntities) -> str:
+        if not response.summaries:
+            return f"returns no summary of {_quoted(SAMPLE_NAMES[:1])}"
+        if any(summary.name.lower() != SAMPLE_NAMES[0] for summary in response.summaries):
+            return "summarises entities that the prompt does not contain"
+        is_complete = all(summary.summary.strip() for summary in response.summaries)
+        return "" if is_complete else "returns an empty summary"
 
     return build_probe(
         "extract_nodes.extract_summaries_batch",
         lambda: prompt_library.extract_nodes.extract_summaries_batch(context),
         SummarizedEntities,
-        wrong,
+        find_problem,
     )
 
 
-def _with_fields(kinds: TypesByName | None) -> type[BaseModel] | None:
-    return next((kind for kind in (kinds or {}).values() if kind.model_fields), None)
+def _with_fields(types: TypesByName | None) -> type[BaseModel] | None:
+    return next((model for model in (types or {}).values() if model.model_fields), None)
 
 
-def _named(names: Sequence[str], between: str = " and ") -> str:
-    return between.join(f"`{name}`" for name in names)
+def _quoted(names: Sequence[str], separator: str = " and ") -> str:
+    return separator.join(f"`{name}`" for name in names)

@@ -1,4 +1,4 @@
-"""What a check of a model found."""
+"""The result of a check of a model."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ from turnetl.model import Usage
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One kind of call."""
+    """One kind of request."""
 
-    prompt: str
+    prompt_name: str
     model: str
-    """Who was asked: provider and model."""
+    """Provider and model that received the request."""
     problem: str
-    """What the model cannot do, in a sentence; nothing if it can."""
+    """What the model cannot do, in a sentence; empty if it can."""
     usage: Usage
 
     @property
-    def fits(self) -> bool:
+    def passed(self) -> bool:
         return not self.problem

@@ -1,4 +1,4 @@
-"""Embedders: one that works offline, one behind HTTP, and what remembers for either."""
+"""Embedders: one that works offline, one over HTTP, and a cache around either."""
 
 from turnetl.llm.embedders.cached import CachedEmbedder
 from turnetl.llm.embedders.registry import EMBEDDERS, open_embedder

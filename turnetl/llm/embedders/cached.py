@@ -1,4 +1,4 @@
-"""An embedder that remembers, and asks for what is wanted together in one go."""
+"""A cache around an embedder, which also batches concurrent requests."""
 
 import asyncio
 from collections import OrderedDict
@@ -7,31 +7,31 @@ from collections.abc import Sequence
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Vector
 
-_AT_ONCE = 256
-"""Texts of a request."""
+_BATCH_SIZE = 256
+"""Texts per request."""
 
 
 class CachedEmbedder:
-    """One for the whole process. Every name and fact of a turn is embedded twice, and again later.
+    """One per process. Each name and fact of a turn is embedded twice, and again in later turns.
 
-    A text that is being embedded for one is waited for by all who want it; what is asked for in the
-    same turn of the event loop goes out together.
+    A text that is already being embedded is not requested again. Texts requested in the same
+    iteration of the event loop are sent together.
     """
 
     def __init__(self, embedder: Embedder, size: int = 20_000) -> None:
         """Wrap an embedder.
 
         Args:
-            embedder: asked for what is not known.
-            size: texts remembered, those that were wanted last; 1 kB each at 256 dimensions.
+            embedder: receives the texts that are not cached.
+            size: texts in the cache, the most recently used; 1 kB each at 256 dimensions.
         """
         self._embedder = embedder
         self._size = size
-        self._known: OrderedDict[str, Vector] = OrderedDict()
-        self._awaited: dict[str, asyncio.Future[Vector]] = {}
-        self._next: list[str] = []
-        """Asked for together, at the end of this turn of the loop."""
-        self._asking: set[asyncio.Task[None]] = set()
+        self._cache: OrderedDict[str, Vector] = OrderedDict()
+        self._pending: dict[str, asyncio.Future[Vector]] = {}
+        self._batch: list[str] = []
+        """Texts to send at the end of this iteration of the event loop."""
+        self._requests: set[asyncio.Task[None]] = set()
 
     @property
     def name(self) -> str:
@@ -42,59 +42,60 @@ class CachedEmbedder:
         return self._embedder.dimensions
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector a text, in order; raises what the embedder raises."""
-        found = [self._find(text) for text in texts]
-        # Shielded: that one who waits is cancelled must not take it from the others.
+        """Return one vector per text, in order; raises what the embedder raises."""
+        results = [self._lookup(text) for text in texts]
+        # Shielded: the cancellation of one caller must not affect the others.
         return [
-            await asyncio.shield(one) if isinstance(one, asyncio.Future) else one for one in found
+            await asyncio.shield(result) if isinstance(result, asyncio.Future) else result
+            for result in results
         ]
 
     async def close(self) -> None:
-        """Stop what is still asked for, and let go of the embedder. Safe to repeat."""
-        for task in self._asking:
+        """Cancel open requests and close the embedder. May be called more than once."""
+        for task in self._requests:
             task.cancel()
-        await asyncio.gather(*self._asking, return_exceptions=True)
+        await asyncio.gather(*self._requests, return_exceptions=True)
         await self._embedder.close()
 
-    def _find(self, text: str) -> Vector | asyncio.Future[Vector]:
-        if text in self._known:
-            self._known.move_to_end(text)
-            return self._known[text]
-        if text not in self._awaited:
+    def _lookup(self, text: str) -> Vector | asyncio.Future[Vector]:
+        if text in self._cache:
+            self._cache.move_to_end(text)
+            return self._cache[text]
+        if text not in self._pending:
             loop = asyncio.get_running_loop()
-            self._awaited[text] = loop.create_future()
-            if not self._next:
+            self._pending[text] = loop.create_future()
+            if not self._batch:
                 loop.call_soon(self._send)
-            self._next.append(text)
-        return self._awaited[text]
+            self._batch.append(text)
+        return self._pending[text]
 
     def _send(self) -> None:
-        texts, self._next = self._next, []
-        for at in range(0, len(texts), _AT_ONCE):
-            task = asyncio.create_task(self._ask(texts[at : at + _AT_ONCE]))
-            self._asking.add(task)
-            task.add_done_callback(self._asking.discard)
+        texts, self._batch = self._batch, []
+        for start in range(0, len(texts), _BATCH_SIZE):
+            task = asyncio.create_task(self._request(texts[start : start + _BATCH_SIZE]))
+            self._requests.add(task)
+            task.add_done_callback(self._requests.discard)
 
-    async def _ask(self, texts: list[str]) -> None:
+    async def _request(self, texts: list[str]) -> None:
         try:
-            found = [*zip(texts, await self._embedder.embed(texts), strict=True)]
+            vectors = [*zip(texts, await self._embedder.embed(texts), strict=True)]
         except BaseException as error:
             self._fail(texts, error)
             if isinstance(error, Exception):
                 return
             raise
-        for text, vector in found:
-            self._awaited.pop(text).set_result(vector)
-            self._known[text] = vector
-        while len(self._known) > self._size:
-            self._known.popitem(last=False)
+        for text, vector in vectors:
+            self._pending.pop(text).set_result(vector)
+            self._cache[text] = vector
+        while len(self._cache) > self._size:
+            self._cache.popitem(last=False)
 
     def _fail(self, texts: list[str], error: BaseException) -> None:
         for text in texts:
-            future = self._awaited.pop(text)
+            future = self._pending.pop(text)
             if isinstance(error, Exception):
                 future.set_exception(error)
-                # Whoever wanted it may be gone.
+                # Mark the exception as retrieved: all callers may have been cancelled.
                 future.exception()
             else:
                 future.cancel()

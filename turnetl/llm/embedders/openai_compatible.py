@@ -1,4 +1,4 @@
-"""The embeddings of OpenAI, and of the many servers that speak the same."""
+"""Embeddings of OpenAI and of the many servers with a compatible API."""
 
 import asyncio
 import time
@@ -19,20 +19,20 @@ from turnetl.llm.vectors import pack
 from turnetl.model import Usage, Vector
 
 BASE_URL = "https://api.openai.com/v1"
-_AT_ONCE = 256
-"""Texts of a request: a few hundred is what most servers take."""
-_LONGEST = 8_000
-"""Characters of a text that are read. Names and facts are never longer; beyond it some providers
-refuse the text, and others cut it without a word."""
-_NOTHING = "-"
-"""Stands for a text of nothing: providers refuse an empty one."""
-_SEVERAL_LENGTHS = "text-embedding-3"
-"""Models whose vectors may be asked for shorter; others refuse to be told a length."""
+_BATCH_SIZE = 256
+"""Texts per request: most servers accept a few hundred."""
+_MAX_CHARACTERS = 8_000
+"""Characters of a text that are sent. Names and facts are never longer; some providers reject a
+longer text, others truncate it silently."""
+_EMPTY = "-"
+"""Sent for an empty text: providers reject those."""
+_VARIABLE_DIMENSIONS = "text-embedding-3"
+"""Models whose number of dimensions can be chosen; others reject the parameter."""
 _SETTINGS = "TURNETL_EMBEDDER"
 
 
 class OpenAiEmbedder:
-    """Asks a server for embeddings. Waits for a busy one, as long as a model is waited for."""
+    """Requests embeddings from a server. Retries like a language model."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class OpenAiEmbedder:
         *,
         dimensions: int | None = None,
         timeouts: Timeouts | None = None,
-        patience: RetryPolicy | None = None,
+        retry_policy: RetryPolicy | None = None,
         meter: Meter | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
@@ -51,11 +51,11 @@ class OpenAiEmbedder:
         self._api_key = api_key
         self._dimensions = dimensions
         self._timeouts = timeouts or Timeouts()
-        self._patience = patience or RetryPolicy()
+        self._retry_policy = retry_policy or RetryPolicy()
         self._meter = meter
         self._sleep = sleep
-        self._endpoint = self._opened()
-        self._learning = Lock()
+        self._endpoint = self._open_endpoint()
+        self._probing = Lock()
 
     @property
     def name(self) -> str:
@@ -63,30 +63,31 @@ class OpenAiEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """As was said; else the model is asked, once: the thread that wants to know waits."""
-        with self._learning:
+        """The configured number, else the number of a vector requested once; blocks until then."""
+        with self._probing:
             if self._dimensions is None:
                 with ThreadPoolExecutor(1) as thread:
                     thread.submit(asyncio.run, self._probe()).result()
         return self._dimensions or 0
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector a text, in order.
+        """Return one vector per text, in order.
 
         Raises:
-            ModelRefused: a person must act first: a key, credit, the model's name or its length.
-            ModelBusy: no answer after some patience.
-            BadTurn: a text that is not taken.
+            ModelRefused: the user must act first: key, credit, model name, dimensions.
+            ModelBusy: no response after all retries.
+            BadTurn: the provider rejects a text.
         """
-        batches = (texts[at : at + _AT_ONCE] for at in range(0, len(texts), _AT_ONCE))
+        starts = range(0, len(texts), _BATCH_SIZE)
+        batches = (texts[start : start + _BATCH_SIZE] for start in starts)
         return [
-            vector for batch in batches for vector in await self._patiently(self._endpoint, batch)
+            vector for batch in batches for vector in await self._embed_batch(self._endpoint, batch)
         ]
 
     async def close(self) -> None:
         await self._endpoint.close()
 
-    def _opened(self) -> Endpoint:
+    def _open_endpoint(self) -> Endpoint:
         return Endpoint(
             f"embedder `{self.name}`",
             join_path(self._base_url, "/embeddings"),
@@ -97,51 +98,54 @@ class OpenAiEmbedder:
         )
 
     async def _probe(self) -> None:
-        """Learn the length by an endpoint of this loop's own."""
-        endpoint = self._opened()
+        """Learn the number of dimensions, over an endpoint of this event loop."""
+        endpoint = self._open_endpoint()
         try:
-            await self._patiently(endpoint, ["length"])
+            await self._embed_batch(endpoint, ["length"])
         finally:
             await endpoint.close()
 
-    async def _patiently(self, endpoint: Endpoint, texts: Sequence[str]) -> list[Vector]:
+    async def _embed_batch(self, endpoint: Endpoint, texts: Sequence[str]) -> list[Vector]:
         body = self._body(texts)
 
-        async def once() -> list[Vector]:
-            return self._read(await self._counted(endpoint, body), len(texts))
+        async def attempt() -> list[Vector]:
+            return self._vectors(await self._post(endpoint, body), len(texts))
 
-        return await with_retries(once, self._patience, sleep=self._sleep)
+        return await with_retries(attempt, self._retry_policy, sleep=self._sleep)
 
-    async def _counted(self, endpoint: Endpoint, body: dict[str, Any]) -> dict[str, Any]:
-        began, tokens = time.perf_counter(), 0
+    async def _post(self, endpoint: Endpoint, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the body of the response; count the request."""
+        started, tokens = time.perf_counter(), 0
         try:
-            answered = await endpoint.ask(body)
-            said = token_count(nested(answered, "usage", "prompt_tokens"))
-            tokens = said or estimate_tokens(*body["input"])
-            return answered
+            response = await endpoint.post(body)
+            reported = token_count(nested(response, "usage", "prompt_tokens"))
+            tokens = reported or estimate_tokens(*body["input"])
+            return response
         finally:
             if self._meter is not None:
-                usage = Usage(1, tokens, seconds=time.perf_counter() - began)
+                usage = Usage(1, tokens, seconds=time.perf_counter() - started)
                 self._meter.add_embeddings(self.name, usage)
 
     def _body(self, texts: Sequence[str]) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,
-            "input": [text[:_LONGEST] if text.strip() else _NOTHING for text in texts],
+            "input": [text[:_MAX_CHARACTERS] if text.strip() else _EMPTY for text in texts],
             "encoding_format": "float",
         }
-        if self._dimensions is not None and _SEVERAL_LENGTHS in self._model:
+        if self._dimensions is not None and _VARIABLE_DIMENSIONS in self._model:
             body["dimensions"] = self._dimensions
         return body
 
-    def _read(self, answered: dict[str, Any], wanted: int) -> list[Vector]:
-        rows = _rows(answered)
-        if len(rows) != wanted:
-            raise ModelBusy(f"embedder `{self.name}` gave {len(rows)} vectors for {wanted} texts")
+    def _vectors(self, response: dict[str, Any], count: int) -> list[Vector]:
+        rows = _rows(response)
+        if len(rows) != count:
+            raise ModelBusy(
+                f"embedder `{self.name}` returned {len(rows)} vectors for {count} texts"
+            )
         matrix = self._matrix(rows)
         lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
         if not (np.isfinite(lengths).all() and lengths.all()):
-            raise ModelBusy(f"embedder `{self.name}` gave a vector without a direction")
+            raise ModelBusy(f"embedder `{self.name}` returned a vector of length zero or infinity")
         return [pack(row) for row in matrix / lengths]
 
     def _matrix(self, rows: list[Any]) -> NDArray[np.float64]:
@@ -151,24 +155,24 @@ class OpenAiEmbedder:
             matrix = np.empty((0, 0, 0))
         if matrix.ndim != 2:  # noqa: PLR2004 - rows and columns
             raise ModelRefused(
-                f"embedder `{self.name}` answered something that is no list of vectors; check "
+                f"embedder `{self.name}` did not return a list of vectors; check "
                 f"{_SETTINGS}__BASE_URL and {_SETTINGS}__MODEL"
             )
-        given = matrix.shape[1]
-        if self._dimensions not in (None, given):
+        dimensions = matrix.shape[1]
+        if self._dimensions not in (None, dimensions):
             raise ModelRefused(
-                f"embedder `{self.name}` gives vectors of {given} dimensions, not of "
-                f"{self._dimensions}: set {_SETTINGS}__DIMENSIONS to {given}, or to nothing"
+                f"embedder `{self.name}` returns vectors of {dimensions} dimensions instead of "
+                f"{self._dimensions}: set {_SETTINGS}__DIMENSIONS to {dimensions}, or unset it"
             )
-        self._dimensions = given
+        self._dimensions = dimensions
         return matrix
 
 
-def _rows(answered: dict[str, Any]) -> list[Any]:
-    """Return the vectors in the order of the texts, which is not promised to be theirs."""
-    data = answered.get("data")
+def _rows(response: dict[str, Any]) -> list[Any]:
+    """Return the vectors in the order of the texts; servers may return them in another order."""
+    data = response.get("data")
     entries = data if isinstance(data, list) else []
-    places = [nested(entry, "index") for entry in entries]
-    if all(isinstance(place, int) for place in places):
-        entries = [entries[at] for at in np.argsort(places, kind="stable")]
+    indexes = [nested(entry, "index") for entry in entries]
+    if all(isinstance(index, int) for index in indexes):
+        entries = [entries[position] for position in np.argsort(indexes, kind="stable")]
     return [nested(entry, "embedding") for entry in entries]

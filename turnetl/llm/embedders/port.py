@@ -1,4 +1,4 @@
-"""The seams to models: texts in, vectors out."""
+"""The port of embedders: texts in, vectors out."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,19 +7,19 @@ from turnetl.model import Vector
 
 
 class Embedder(Protocol):
-    """Texts to vectors of unit length."""
+    """Embeds texts as vectors of unit length."""
 
     @property
     def name(self) -> str:
-        """Package or provider, model and version: what the group's profile records."""
+        """Package or provider, model and version; recorded in the group's profile."""
         ...
 
     @property
     def dimensions(self) -> int: ...
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector a text, in order."""
+        """Return one vector per text, in order."""
         ...
 
     async def close(self) -> None:
-        """Let go of connections. Safe to repeat."""
+        """Close connections. May be called more than once."""

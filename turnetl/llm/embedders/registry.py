@@ -16,38 +16,36 @@ def open_embedder(
     model: str | None = None,
     api_key: str | None = None,
     dimensions: int | None = None,
-    patience: RetryPolicy | None = None,
+    retry_policy: RetryPolicy | None = None,
     meter: Meter | None = None,
 ) -> Embedder:
     """Return an embedder; opens no connection yet.
 
     Args:
         provider: one of `EMBEDDERS`; `local` needs nothing else.
-        base_url: up to and with `/v1`; None: OpenAI's own.
-        model: as the provider calls it.
-        api_key: where one is needed.
-        dimensions: of the vectors; None: as the model gives them.
-        patience: with a busy server; None: as with a model.
-        meter: counts what is asked of a server, if it is there.
+        base_url: including `/v1`; None: OpenAI's.
+        model: the provider's name of the model.
+        api_key: if the provider requires one.
+        dimensions: of the vectors; None: the model's default.
+        retry_policy: None: the default, as for language models.
+        meter: counts the requests to a server.
 
     Raises:
-        BadUsage: something is missing or unknown; says which.
+        BadUsage: a setting is missing or unknown; names it.
     """
     if provider == "local":
         return WordLlamaEmbedder()
     if provider != "openai-compatible":
         raise BadUsage(f"unknown embedder `{provider}`; known are {', '.join(EMBEDDERS)}")
     if not model:
-        raise BadUsage(
-            f"embedder `{provider}` needs the name of a model: set TURNETL_EMBEDDER__MODEL"
-        )
-    from turnetl.llm.embedders.openai_compatible import BASE_URL, OpenAiEmbedder  # noqa: PLC0415 - if named
+        raise BadUsage(f"embedder `{provider}` needs a model name: set TURNETL_EMBEDDER__MODEL")
+    from turnetl.llm.embedders.openai_compatible import BASE_URL, OpenAiEmbedder  # noqa: PLC0415
 
     return OpenAiEmbedder(
         model,
         base_url or BASE_URL,
         api_key,
         dimensions=dimensions,
-        patience=patience,
+        retry_policy=retry_policy,
         meter=meter,
     )

@@ -1,4 +1,4 @@
-"""What models answered, by what they were asked: a request is paid for once, whatever dies."""
+"""The journal: a response cache on disk. A request is paid for once, even if processes die."""
 
 from turnetl.llm.journal.key import request_key
 from turnetl.llm.journal.model import JournaledModel

@@ -1,4 +1,4 @@
-"""What can be wrong with a journal's file, in sentences that say what to do."""
+"""Errors of a journal file, in sentences that say what to do."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -8,20 +8,20 @@ from pathlib import Path
 from turnetl.errors import JournalRefused
 
 FAILURES = (sqlite3.Error, OSError, UnicodeError)
-"""What comes out of SQLite; the last where it quotes what is damaged."""
-_NO_LOSS = "turns that are in the graph are not asked for again"
+"""What SQLite raises; UnicodeError where it quotes damaged text."""
+_NO_LOSS = "turns in the graph are not requested again"
 
 
 @contextmanager
 def translated(path: Path, wait: float) -> Iterator[None]:
-    """Turn SQLite's failures into sentences.
+    """Translate SQLite's exceptions.
 
     Args:
         path: of the journal.
-        wait: seconds that it was waited for others.
+        wait: seconds spent waiting for other processes, for the message.
 
     Raises:
-        JournalRefused: says what it is and how to go on.
+        JournalRefused: says what is wrong and what to do.
     """
     try:
         yield
@@ -30,67 +30,67 @@ def translated(path: Path, wait: float) -> Iterator[None]:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether somebody else has it locked at this moment."""
-    return _primary(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    """Return whether another process holds the lock at this moment."""
+    return _primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def not_a_journal(path: Path) -> JournalRefused:
     return JournalRefused(
-        f"`{path}` is a database, but no journal of turnetl's: move it away and run again"
+        f"`{path}` is a database, but not a journal of turnetl: move it away and run again"
     )
 
 
-def other_version(path: Path, found: int | str, known: int) -> JournalRefused:
+def other_version(path: Path, version: int | str, supported: int) -> JournalRefused:
     return JournalRefused(
-        f"journal `{path}` has form {found}, this turnetl knows form {known}: use the turnetl that "
-        f"wrote it, or move it away and run again; {_NO_LOSS}"
+        f"journal `{path}` has version {version}, and this turnetl supports version {supported}: "
+        f"use the turnetl that wrote it, or move it away and run again; {_NO_LOSS}"
     )
 
 
-def disk_full(path: Path, left: float) -> JournalRefused:
+def disk_full(path: Path, free: float) -> JournalRefused:
     return JournalRefused(
-        f"the disk of journal `{path}` has {left / 1e6:,.0f} MB left: answers could be paid for "
-        "and not kept; make room (`turnetl journal prune` may help), then run again"
+        f"the disk of journal `{path}` has {free / 1e6:,.0f} MB free: responses could be paid for "
+        "and not stored; free some space (`turnetl journal prune` may help), then run again"
     )
 
 
-def unreadable_row(path: Path, prompt: str) -> str:
-    return f"journal `{path}`: an answer to `{prompt}` cannot be read; it is asked for again"
+def unreadable_row(path: Path, prompt_name: str) -> str:
+    return f"journal `{path}`: cannot read a response to `{prompt_name}`; it is requested again"
 
 
-def not_stored(number: int, error: JournalRefused) -> str:
-    answers = "1 answer is" if number == 1 else f"{number:,} answers are"
-    return f"{answers} paid for and not kept, and asked for again if needed: {error}"
+def not_stored(count: int, error: JournalRefused) -> str:
+    responses = "1 response is" if count == 1 else f"{count:,} responses are"
+    return f"{responses} paid for but not stored, and requested again if needed: {error}"
 
 
 def _sentence(path: Path, error: Exception, wait: float) -> str:
     if isinstance(error, OSError):
-        return f"journal `{path}`: {error.strerror}; see that its folder can be written to"
-    match _primary(error):
+        return f"journal `{path}`: {error.strerror}; make sure that its folder is writable"
+    match _primary_code(error):
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return (
-                f"journal `{path}` was locked by another program for {wait:g} s: end what has it "
-                "open and run again"
+                f"journal `{path}` was locked by another program for {wait:g} s: end the program "
+                "that has it open and run again"
             )
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
             return (
-                f"journal `{path}` cannot be written ({error}): see that its disk has room and is "
-                "sound, then run again"
+                f"journal `{path}` cannot be written ({error}): make sure that its disk has free "
+                "space and is not damaged, then run again"
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return (
-                f"journal `{path}` cannot be opened for writing ({error}): see that it is a file "
-                "that you may write, in a folder that you may write to"
+                f"journal `{path}` cannot be opened for writing ({error}): make sure that it is a "
+                "file that you may write, in a folder that you may write to"
             )
         case _:
-            what = "unreadable" if isinstance(error, UnicodeError) else str(error)
+            reason = "unreadable" if isinstance(error, UnicodeError) else str(error)
             return (
-                f"journal `{path}` is damaged ({what}): move it and its `-wal` and `-shm` away, "
-                f"and run again; {_NO_LOSS}"
+                f"journal `{path}` is damaged ({reason}): move it and its `-wal` and `-shm` files "
+                f"away, and run again; {_NO_LOSS}"
             )
 
 
-def _primary(error: Exception) -> int:
-    """Return SQLite's code without what it says in particular; 0 if it has none."""
-    # Python's own complaints of values have no code.
+def _primary_code(error: Exception) -> int:
+    """Return SQLite's error code without its extended part; 0 if there is none."""
+    # Errors about values come from Python and have no code.
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

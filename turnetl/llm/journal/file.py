@@ -1,6 +1,6 @@
-"""The journal's file: one SQLite database that several processes may use at once.
+"""The journal's file: one SQLite database that several processes may use concurrently.
 
-Written ahead (WAL): readers never wait for a writer, a killed process leaves whole rows or none.
+In WAL mode, readers never wait for a writer, and a killed process leaves complete rows or none.
 """
 
 import sqlite3
@@ -14,93 +14,98 @@ from typing import Any
 from turnetl.llm.journal import errors
 from turnetl.llm.journal.rows import COLUMNS, READ, TABLE, JournalRow
 
-VERSION = 2
-_OURS = 0x7475726E
+VERSION = 3
+_APPLICATION_ID = 0x7475726E
 """SQLite's `application_id` of a journal."""
-_PAUSE = 0.05
+_POLL_INTERVAL = 0.05
 """Seconds."""
-_HURRY = 5_000
+_CLOSING_TIMEOUT = 5_000
 """Milliseconds."""
-_SYNCED = timedelta(seconds=1)
-_FIND = f"SELECT {READ} FROM answers WHERE key = ?"  # noqa: S608 - constants
-_KEEP = f"INSERT OR IGNORE INTO answers VALUES ({', '.join('?' * COLUMNS)})"  # noqa: S608 - as above
-_REPLACE = _KEEP.replace("IGNORE", "REPLACE")
-_USE = "UPDATE answers SET used = used + ? WHERE key = ?"
+_SYNC_INTERVAL = timedelta(seconds=1)
+_SELECT = f"SELECT {READ} FROM responses WHERE key = ?"  # noqa: S608 - constants
+_INSERT = f"INSERT OR IGNORE INTO responses VALUES ({', '.join('?' * COLUMNS)})"  # noqa: S608 - as above
+_REPLACE = _INSERT.replace("IGNORE", "REPLACE")
+_ADD_HITS = "UPDATE responses SET hits = hits + ? WHERE key = ?"
 
 
 class JournalFile:
-    """An open journal. What SQLite raises passes through."""
+    """An open journal. SQLite's exceptions pass through."""
 
-    def __init__(self, reading: sqlite3.Connection, writing: sqlite3.Connection) -> None:
-        self.reading = reading
-        """Fails at once where it would have to wait."""
-        self.writing = writing
-        self._synced: datetime | None = None
+    def __init__(self, reader: sqlite3.Connection, writer: sqlite3.Connection) -> None:
+        self.reader = reader
+        """Fails immediately instead of waiting for a lock."""
+        self.writer = writer
+        self._synced_at: datetime | None = None
 
     @classmethod
     def open(cls, path: Path, wait: float) -> "JournalFile":
-        """Open the journal for reading and writing, or make it, with its folder.
+        """Open the journal for reading and writing; create it and its folder if necessary.
 
         Args:
             path: of the file.
-            wait: seconds to wait for others, at each write.
+            wait: seconds that each write waits for other processes.
 
         Raises:
-            JournalRefused: it is something else, or of another form.
+            JournalRefused: it is another kind of file, or has another version.
             sqlite3.Error, OSError: it cannot be read or written.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
-        writing = _connected(path, wait)
+        writer = _connect(path, wait)
         try:
-            _prepare(writing, path, wait)
-            return cls(_connected(path, 0), writing)
+            _prepare(writer, path, wait)
+            return cls(_connect(path, 0), writer)
         except BaseException:
-            writing.close()
+            writer.close()
             raise
 
-    def prove(self) -> None:
-        """Write something, to see that it can be done. To begin a transaction proves nothing."""
-        with transaction(self.writing):
-            self.writing.execute(f"PRAGMA user_version = {VERSION}")
+    def check_writable(self) -> None:
+        """Write a value. The start of a transaction alone would prove nothing."""
+        with transaction(self.writer):
+            self.writer.execute(f"PRAGMA user_version = {VERSION}")
 
-    def find(self, key: str, *, patiently: bool) -> tuple[Any, ...] | None:
-        """Return a row, with the columns of `rows.READ`."""
-        connection = self.writing if patiently else self.reading
-        found: tuple[Any, ...] | None = connection.execute(_FIND, (key,)).fetchone()
-        return found
+    def find(self, key: str, *, wait: bool) -> tuple[Any, ...] | None:
+        """Return a row with the columns of `rows.READ`.
 
-    def keep(self, row: JournalRow, *, replace: bool) -> None:
-        """Write a row whole or not at all; one that is there stays if it is not to be replaced.
-
-        A killed process has kept it then; of a power cut, it is on the disk within a second or
-        with the next row: waiting for the disk at each would take ten milliseconds of each call.
+        Args:
+            key: of the request.
+            wait: for a lock; False: fail immediately.
         """
-        due = self._synced is None or abs(row.kept_at - self._synced) >= _SYNCED
-        if due:
-            self.writing.execute("PRAGMA synchronous = FULL")
-        self.writing.execute(_REPLACE if replace else _KEEP, row.values)
-        if due:
-            self.writing.execute("PRAGMA synchronous = NORMAL")
-            self._synced = row.kept_at
+        connection = self.writer if wait else self.reader
+        row: tuple[Any, ...] | None = connection.execute(_SELECT, (key,)).fetchone()
+        return row
 
-    def count(self, uses: Mapping[str, int]) -> None:
-        """Add to how often rows were used."""
-        with transaction(self.writing):
-            self.writing.executemany(_USE, [(count, key) for key, count in uses.items()])
+    def insert(self, row: JournalRow, *, replace: bool) -> None:
+        """Write a complete row or nothing; an existing row stays unless it is to be replaced.
 
-    def hurry(self) -> None:
-        """Wait for others a few seconds only, from now on."""
-        self.writing.execute(f"PRAGMA busy_timeout = {_HURRY}")
+        The row survives the end of the process. A power failure may lose rows of the last second:
+        an fsync per row would add ten milliseconds to each request.
+        """
+        sync = self._synced_at is None or abs(row.stored_at - self._synced_at) >= _SYNC_INTERVAL
+        if sync:
+            self.writer.execute("PRAGMA synchronous = FULL")
+        self.writer.execute(_REPLACE if replace else _INSERT, row.values)
+        if sync:
+            self.writer.execute("PRAGMA synchronous = NORMAL")
+            self._synced_at = row.stored_at
+
+    def add_hits(self, hits: Mapping[str, int]) -> None:
+        """Add to the number of cache hits by key."""
+        with transaction(self.writer):
+            self.writer.executemany(_ADD_HITS, [(count, key) for key, count in hits.items()])
+
+    def shorten_timeout(self) -> None:
+        """From now on, wait only a few seconds for other processes."""
+        self.writer.execute(f"PRAGMA busy_timeout = {_CLOSING_TIMEOUT}")
 
     def close(self) -> None:
-        """Close it; the last one to do so leaves a single file."""
-        self.reading.close()
-        self.writing.close()
+        """Close the file. The last process to do so leaves a single file."""
+        self.reader.close()
+        self.writer.close()
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Do all of it or nothing."""
+    """Commit all writes or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -112,66 +117,66 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def size(path: Path) -> int:
-    """Return the bytes on disk, with the rows that are not in the main file yet."""
+    """Return the bytes on disk, including rows that are still in the WAL."""
     files = (path, path.with_name(path.name + "-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def _connected(path: Path, wait: float) -> sqlite3.Connection:
-    opened = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
-    opened.text_factory = _text
-    return opened
+def _connect(path: Path, wait: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+    connection.text_factory = _text
+    return connection
 
 
-def _text(said: bytes) -> str:
-    # A name that is damaged is no reason to fail: an answer's mark tells whether it is whole.
-    return said.decode("utf-8", "replace")
+def _text(value: bytes) -> str:
+    # A damaged name is no reason to fail: the checksum decides whether a row is intact.
+    return value.decode("utf-8", "replace")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, wait: float) -> None:
-    _check(connection, path)
+    _check_version(connection, path)
     if _is_empty(connection):
-        # What is pruned can then be given back to the disk without a second copy of the rest.
+        # Lets `prune` shrink the file without a second copy of the rest.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    _write_ahead(connection, wait)
+    _enable_wal(connection, wait)
     connection.execute("PRAGMA synchronous = NORMAL")
     with transaction(connection):
         if _is_empty(connection):
             connection.execute(TABLE)
-            connection.execute(f"PRAGMA application_id = {_OURS}")
+            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
-    _check(connection, path)
+    _check_version(connection, path)
 
 
-def _write_ahead(connection: sqlite3.Connection, wait: float) -> None:
-    """Change to writing ahead. SQLite itself does not wait for others who do the same."""
-    until = time.monotonic() + wait
-    while _number(connection, "journal_mode") != "wal":
+def _enable_wal(connection: sqlite3.Connection, wait: float) -> None:
+    """Change to WAL mode. SQLite itself does not wait for other processes that do the same."""
+    deadline = time.monotonic() + wait
+    while _pragma(connection, "journal_mode") != "wal":
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if not errors.is_busy(error) or time.monotonic() > until:
+            if not errors.is_busy(error) or time.monotonic() > deadline:
                 raise
-            time.sleep(_PAUSE)
+            time.sleep(_POLL_INTERVAL)
         else:
-            # A file system that cannot has another mode now, which is safe, if slower.
+            # A file system without support for WAL stays in another mode, safe but slower.
             return
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """See that the file is empty, or a journal of the form that is known."""
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+    """Check that the file is empty or a journal of the supported version."""
     if _is_empty(connection):
         return
-    if _number(connection, "application_id") != _OURS:
+    if _pragma(connection, "application_id") != _APPLICATION_ID:
         raise errors.not_a_journal(path)
-    if (form := _number(connection, "user_version")) != VERSION:
-        raise errors.other_version(path, form, VERSION)
+    if (version := _pragma(connection, "user_version")) != VERSION:
+        raise errors.other_version(path, version, VERSION)
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
 
 
-def _number(connection: sqlite3.Connection, pragma: str) -> int | str:
-    found: int | str = connection.execute(f"PRAGMA {pragma}").fetchone()[0]
-    return found
+def _pragma(connection: sqlite3.Connection, name: str) -> int | str:
+    value: int | str = connection.execute(f"PRAGMA {name}").fetchone()[0]
+    return value

@@ -1,4 +1,4 @@
-"""A model whose answers are kept: what was answered once is not asked again."""
+"""A model with a response cache: a request that has a stored response is not sent again."""
 
 import asyncio
 import logging
@@ -15,15 +15,15 @@ from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
 
-_GRACE = 30.0
-"""Seconds; most answers are there after ten."""
+_GRACE_PERIOD = 30.0
+"""Seconds; most responses arrive within ten."""
 
 
 class JournaledModel:
-    """A model that looks into a journal before it asks, and writes there before it answers.
+    """A model that looks up each request in a journal and stores the response before returning it.
 
-    A request that is in the air is joined. A call goes on when whoever began it is gone: it is
-    paid for, and whoever asks next finds its answer. That an answer was too long is kept as well.
+    Equal concurrent requests share one call. A call continues when its caller is cancelled: it is
+    paid for, and the next equal request gets its response. Truncation of a response is stored too.
     """
 
     def __init__(
@@ -32,123 +32,126 @@ class JournaledModel:
         journal: Journal,
         *,
         parameters: str = "",
-        grace: float = _GRACE,
+        grace_period: float = _GRACE_PERIOD,
         is_sent: Callable[[asyncio.Task[Any]], bool] = lambda _: True,
     ) -> None:
-        """Wrap a model that gives only answers that fit.
+        """Wrap a model that returns only valid responses.
 
         Args:
-            model: asked for what is not in the journal.
-            journal: of all models of the process; closed by whoever opened it, after this.
-            parameters: what the model is told in every call, beside the request.
-            grace: seconds that `close` waits for answers which nobody waits for any more.
-            is_sent: whether the call that a task makes has left; `close` waits for no other.
+            model: receives requests that are not in the journal.
+            journal: of all models of the process. Its owner closes it, after this model.
+            parameters: sent with every request, part of the key.
+            grace_period: seconds that `close` waits for responses without a caller.
+            is_sent: whether a task has sent its request; `close` waits for no other.
         """
         self._model = model
         self._journal = journal
         self._parameters = parameters
-        self._grace = grace
+        self._grace_period = grace_period
         self._is_sent = is_sent
-        self._air: dict[str, asyncio.Task[ChatResponse]] = {}
+        self._calls: dict[str, asyncio.Task[ChatResponse]] = {}
 
     @property
     def name(self) -> str:
         return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Ask once, if it was not asked before. What cost nothing now is `journaled`.
+        """Return the stored response, else send the request.
+
+        `from_journal` is set if this request caused no cost.
 
         Raises:
-            JournalRefused: the journal cannot be read, or could not be written: nothing was asked.
-            TooLong: as the model, or as it did before; with what that cost.
-            ModelRefused, ModelBusy, BadTurn, Exhausted: as the model. Not kept.
+            JournalRefused: the journal cannot be read or written: no request was sent.
+            TooLong: as the model, now or earlier; with the usage.
+            ModelRefused, ModelBusy, BadTurn, Exhausted: as the model. Not stored.
         """
         key = request_key(self.name, request, self._parameters)
-        if key not in self._air:
-            found = await self._found(key, request)
-            if found is not None:
-                return found
-        joined = key in self._air
-        if not joined:
-            self._begin(key, request)
-        # The call is shared: whoever is cancelled takes it from nobody.
-        answer = await asyncio.shield(self._air[key])
-        return replace(answer, from_journal=True) if joined else answer
+        if key not in self._calls:
+            stored = await self._lookup(key, request)
+            if stored is not None:
+                return stored
+        is_shared = key in self._calls
+        if not is_shared:
+            self._start(key, request)
+        # Shielded: the call is shared, and the cancellation of one caller must not end it.
+        response = await asyncio.shield(self._calls[key])
+        return replace(response, from_journal=True) if is_shared else response
 
     async def close(self) -> None:
-        """Wait a while for answers on their way: they are paid for. Then break off, and close."""
+        """Wait for responses that are paid for, up to the grace period; then cancel and close."""
         try:
-            await self._last_answers()
+            await self._drain()
         finally:
-            await _broken_off(self._air.values())
+            await _cancel(self._calls.values())
             await self._model.close()
 
-    async def _last_answers(self) -> None:
-        # What waits for its turn would be paid for after all was over.
-        await _broken_off([call for call in self._air.values() if not self._is_sent(call)])
-        if self._air:
-            waited = "waiting up to %g s for answers that are paid for: %s"
-            log.warning(waited, self._grace, f"{len(self._air):,}")
-            await asyncio.wait(self._air.values(), timeout=self._grace)
+    async def _drain(self) -> None:
+        # A request that still waits to be sent would cost money after the end of the run.
+        await _cancel([call for call in self._calls.values() if not self._is_sent(call)])
+        if self._calls:
+            message = "waiting up to %g s for responses that are already paid for: %s"
+            log.warning(message, self._grace_period, f"{len(self._calls):,}")
+            await asyncio.wait(self._calls.values(), timeout=self._grace_period)
 
-    async def _found(self, key: str, request: ChatRequest) -> ChatResponse | None:
-        found = await self._journal.found(key)
-        if found is None:
+    async def _lookup(self, key: str, request: ChatRequest) -> ChatResponse | None:
+        stored = await self._journal.get_async(key)
+        if stored is None:
             return None
-        if not found.truncated and not _fits(found, request):
-            # Kept by a version that was content with less, perhaps.
-            self._journal.distrust(key, request.prompt_name)
+        if not stored.truncated and not _is_valid(stored, request):
+            # An earlier version may have validated less strictly.
+            self._journal.mark_unreadable(key, request.prompt_name)
             return None
-        self._journal.use(key)
-        # Else a run that finds everything would let nothing else run, not even a lease's renewal.
+        self._journal.count_hit(key)
+        # Yield to the event loop: a run with cache hits only would block it, and with it the
+        # renewal of the lease.
         await asyncio.sleep(0)
-        if found.truncated:
+        if stored.truncated:
             raise TooLong(
-                f"model `{self.name}`: the answer to `{request.prompt_name}` was cut after "
-                f"{found.completion_tokens:,} tokens, says the journal",
-                found.usage,
+                f"model `{self.name}`: the response to `{request.prompt_name}` was truncated after "
+                f"{stored.completion_tokens:,} tokens, according to the journal",
+                stored.usage,
             )
-        return found
+        return stored
 
-    def _begin(self, key: str, request: ChatRequest) -> None:
-        call = asyncio.create_task(self._asked(key, request))
-        self._air[key] = call
-        call.add_done_callback(lambda done: self._landed(key, done))
+    def _start(self, key: str, request: ChatRequest) -> None:
+        call = asyncio.create_task(self._call(key, request))
+        self._calls[key] = call
+        call.add_done_callback(lambda done: self._finish(key, done))
 
-    async def _asked(self, key: str, request: ChatRequest) -> ChatResponse:
-        await self._journal.check()
+    async def _call(self, key: str, request: ChatRequest) -> ChatResponse:
+        await self._journal.check_writable()
         try:
-            answer = await self._model.complete(request)
+            response = await self._model.complete(request)
         except TooLong as error:
-            # A request that did not even fit has cost nothing.
+            # A request that was rejected as too long caused no cost.
             if error.usage.calls:
-                await self._journal.kept(key, request, self.name, _cut(error.usage))
+                await self._journal.put_async(key, request, self.name, _truncated(error.usage))
             raise
-        if not (answer.truncated or answer.refused):
-            await self._journal.kept(key, request, self.name, answer)
-        return answer
+        if not (response.truncated or response.refused):
+            await self._journal.put_async(key, request, self.name, response)
+        return response
 
-    def _landed(self, key: str, call: asyncio.Task[ChatResponse]) -> None:
-        del self._air[key]
-        # Asyncio complains of a failure that nobody saw, though nobody may wait any more.
+    def _finish(self, key: str, call: asyncio.Task[ChatResponse]) -> None:
+        del self._calls[key]
+        # Mark the exception as retrieved: all callers may have been cancelled.
         if not call.cancelled():
             call.exception()
 
 
-def _fits(answer: ChatResponse, request: ChatRequest) -> bool:
+def _is_valid(response: ChatResponse, request: ChatRequest) -> bool:
     try:
-        validate.check_response(answer.text, request.schema)
+        validate.check_response(response.text, request.schema)
     except ValueError:
         return False
     return True
 
 
-def _cut(usage: Usage) -> ChatResponse:
-    """Return what is kept of an answer that was too long: what it cost."""
+def _truncated(usage: Usage) -> ChatResponse:
+    """Return what is stored of a truncated response: its usage."""
     return ChatResponse("", 0, 0, truncated=True).with_usage(usage)
 
 
-async def _broken_off(calls: Iterable["asyncio.Task[ChatResponse]"]) -> None:
+async def _cancel(calls: Iterable["asyncio.Task[ChatResponse]"]) -> None:
     calls = tuple(calls)
     for call in calls:
         call.cancel()

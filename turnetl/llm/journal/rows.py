@@ -1,4 +1,4 @@
-"""An answer as a row of the journal, and back."""
+"""A response as a row of the journal, and back."""
 
 import math
 from collections.abc import Sequence
@@ -8,69 +8,68 @@ from typing import Any
 
 from turnetl import ids
 from turnetl.llm.chat import ChatRequest, ChatResponse
-from turnetl.llm.journal.key import request_chars
 
 TABLE = """
-CREATE TABLE answers (
+CREATE TABLE responses (
     key TEXT NOT NULL PRIMARY KEY, -- digest of model, messages, schema and parameters
-    prompt TEXT NOT NULL,          -- its name
+    prompt_name TEXT NOT NULL,
     model TEXT NOT NULL,           -- provider and model
-    kept_at TEXT NOT NULL,         -- UTC, ISO
-    asked INTEGER NOT NULL,        -- characters of the messages
-    calls INTEGER NOT NULL,        -- attempts until the answer fitted
+    stored_at TEXT NOT NULL,       -- UTC, ISO
+    characters INTEGER NOT NULL,   -- of the request's messages
+    calls INTEGER NOT NULL,        -- attempts until the response was valid
     prompt_tokens INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
     cached_tokens INTEGER NOT NULL,
-    seconds REAL NOT NULL,         -- waited for it
-    cost REAL,                     -- US dollars; null where no price is known
-    cut INTEGER NOT NULL,          -- whether it did not fit; it is empty then
-    used INTEGER NOT NULL,         -- how often it stood in for a call
-    mark TEXT NOT NULL,            -- digest of key, answer and figures: is the row as it was kept
-    answer BLOB NOT NULL           -- UTF-8
+    seconds REAL NOT NULL,         -- latency
+    cost REAL,                     -- US dollars; null if the price is unknown
+    truncated INTEGER NOT NULL,    -- whether the response was; its text is empty then
+    hits INTEGER NOT NULL,         -- cache hits
+    checksum TEXT NOT NULL,        -- digest of key, response and figures
+    response BLOB NOT NULL         -- UTF-8
 )
 """
 COLUMNS = 15
 READ = (
-    "answer, mark, prompt, "
-    "calls, prompt_tokens, completion_tokens, cached_tokens, seconds, cost, cut"
+    "response, checksum, prompt_name, "
+    "calls, prompt_tokens, completion_tokens, cached_tokens, seconds, cost, truncated"
 )
-_MOST = 2**62
-"""What SQLite can hold; a provider may say any number."""
+_MAX_INTEGER = 2**62
+"""The range of SQLite; a provider may report any number."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalRow:
-    """What is kept of a call; not the request itself, only its digest and size."""
+    """A response with a digest and the size of its request, not the request itself."""
 
     key: str
     values: tuple[Any, ...]
     """In the order of `TABLE`."""
-    complete: ChatResponse
-    """As it will be found."""
-    kept_at: datetime
+    response: ChatResponse
+    """As a lookup will return it."""
+    stored_at: datetime
 
 
 def to_row(
-    key: str, request: ChatRequest, model: str, answer: ChatResponse, now: datetime
+    key: str, request: ChatRequest, model: str, response: ChatResponse, now: datetime
 ) -> JournalRow:
-    said, figures = answer.text.encode("utf-8", "surrogatepass"), _figures(answer)
-    names = (_plain(request.prompt_name), _plain(model))
-    values = (key, *names, format_time(now), request_chars(request), *figures, 0)
-    kept = replace(answer, from_journal=True)
-    return JournalRow(key, (*values, _mark(key, said, figures), said), kept, now)
+    text, figures = response.text.encode("utf-8", "surrogatepass"), _figures(response)
+    names = (_encodable(request.prompt_name), _encodable(model))
+    values = (key, *names, format_time(now), request.characters, *figures, 0)
+    stored = replace(response, from_journal=True, cache_write_tokens=0)
+    return JournalRow(key, (*values, _checksum(key, text, figures), text), stored, now)
 
 
-def to_response(key: str, read: Sequence[Any]) -> ChatResponse | None:
-    """Return the answer of a row with the columns of `READ`; None if it is not as it was kept."""
-    said, mark, _, *figures = read
-    if not isinstance(said, bytes) or mark != _mark(key, said, figures):
+def to_response(key: str, row: Sequence[Any]) -> ChatResponse | None:
+    """Return the response of a row with the columns of `READ`; None if the row is damaged."""
+    text, checksum, _, *figures = row
+    if not isinstance(text, bytes) or checksum != _checksum(key, text, figures):
         return None
-    calls, prompt, completion, cached, seconds, cost, cut = figures
+    calls, prompt, completion, cached, seconds, cost, truncated = figures
     return ChatResponse(
-        text=said.decode("utf-8", "surrogatepass"),
+        text=text.decode("utf-8", "surrogatepass"),
         prompt_tokens=prompt,
         completion_tokens=completion,
-        truncated=bool(cut),
+        truncated=bool(truncated),
         cached_tokens=cached,
         calls=calls,
         seconds=seconds,
@@ -80,42 +79,42 @@ def to_response(key: str, read: Sequence[Any]) -> ChatResponse | None:
 
 
 def format_time(time: datetime) -> str:
-    """Return a time as text that sorts as times do."""
+    """Return a time as text that sorts like the time."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def parse_time(said: str | None) -> datetime | None:
-    """Return the time that a row says; None if it says none."""
+def parse_time(text: str | None) -> datetime | None:
+    """Return the time in a row; None if it contains none."""
     try:
-        return datetime.fromisoformat(said) if said is not None else None
+        return datetime.fromisoformat(text) if text is not None else None
     except (ValueError, TypeError):
         return None
 
 
-def _figures(answer: ChatResponse) -> tuple[int, int, int, int, float, float | None, int]:
+def _figures(response: ChatResponse) -> tuple[int, int, int, int, float, float | None, int]:
     return (
-        _count(answer.calls),
-        _count(answer.prompt_tokens),
-        _count(answer.completion_tokens),
-        _count(answer.cached_tokens),
-        _number(answer.seconds),
-        None if answer.cost is None else _number(answer.cost),
-        int(answer.truncated),
+        _integer(response.calls),
+        _integer(response.prompt_tokens),
+        _integer(response.completion_tokens),
+        _integer(response.cached_tokens),
+        _real(response.seconds),
+        None if response.cost is None else _real(response.cost),
+        int(response.truncated),
     )
 
 
-def _count(said: int) -> int:
-    return max(-_MOST, min(int(said), _MOST))
+def _integer(value: int) -> int:
+    return max(-_MAX_INTEGER, min(int(value), _MAX_INTEGER))
 
 
-def _number(said: float) -> float:
-    # SQLite would make nothing of a NaN, and of -0.0 another zero.
-    return float(said) if math.isfinite(said) and said else 0.0
+def _real(value: float) -> float:
+    # SQLite stores NaN as null, and -0.0 as 0.0.
+    return float(value) if math.isfinite(value) and value else 0.0
 
 
-def _mark(key: str, said: bytes, figures: Sequence[Any]) -> str:
-    return ids.digest(key, said, *map(repr, figures))[:16]
+def _checksum(key: str, text: bytes, figures: Sequence[Any]) -> str:
+    return ids.digest(key, text, *map(repr, figures))[:16]
 
 
-def _plain(name: str) -> str:
+def _encodable(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""The journal: answers by the digest of what was asked, in one SQLite file in the lake."""
+"""The journal: responses by the digest of their requests, in one SQLite file in the lake."""
 
 import asyncio
 import logging
@@ -18,21 +18,21 @@ from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import errors, stats
 from turnetl.llm.journal.file import JournalFile
 from turnetl.llm.journal.rows import JournalRow, to_response, to_row
-from turnetl.llm.journal.stats import JournalStats, PruneResult
+from turnetl.llm.journal.stats import JournalStats, PruneResult, PruneSelection
 
 log = logging.getLogger(__name__)
 
-_USES = 10_000
-"""Uses that are counted in memory."""
+_MAX_COUNTED_KEYS = 10_000
+"""Keys whose hits are counted in memory."""
 
 T = TypeVar("T")
 
 
 class Journal:
-    """Answers that were paid for. One for the whole process; several processes may have one.
+    """A cache of paid responses. One object per process; several processes may share a file.
 
-    Nothing is touched before the first answer is looked for. An answer that cannot be written is
-    held, and no call is begun after that: `check` says why. `close` tries once more.
+    The file is opened at the first lookup. If a response cannot be written, it stays in memory and
+    no further request is sent: `check_writable` raises the reason. `close` tries to write it again.
     """
 
     def __init__(
@@ -41,102 +41,102 @@ class Journal:
         *,
         clock: Callable[[], datetime],
         wait: float = 60.0,
-        room: int = 32 << 20,
+        min_free_bytes: int = 32 << 20,
     ) -> None:
-        """Name the journal.
+        """Configure the journal; opens no file.
 
         Args:
-            path: of the file; its folder is made too.
-            clock: says when an answer is kept.
+            path: of the file; its folder is created too.
+            clock: time at which a response is stored.
             wait: seconds to wait for other processes.
-            room: bytes that must be free on its disk before a call is made.
+            min_free_bytes: free space on the disk that is required before a request is sent.
         """
         self.path = path
-        self.answered = 0
-        """Answers that it gave so far, in this process."""
+        self.hits = 0
+        """Cache hits of this process."""
         self._clock = clock
         self._wait = wait
-        self._room = room
+        self._min_free_bytes = min_free_bytes
         self._file: JournalFile | None = None
         self._opening = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
-        self._proved = False
-        self._trouble: JournalRefused | None = None
-        self._held: dict[str, JournalRow] = {}
+        self._is_writable = False
+        self._failure: JournalRefused | None = None
+        self._unwritten: dict[str, JournalRow] = {}
         self._unreadable: set[str] = set()
-        self._uses: Counter[str] = Counter()
+        self._uncounted_hits: Counter[str] = Counter()
 
-    def find(self, key: str) -> ChatResponse | None:
-        """Return the answer with its first cost; None if it is not there or cannot be read.
+    def get(self, key: str) -> ChatResponse | None:
+        """Return the response with its first cost; None if it is missing or unreadable.
 
         Raises:
             JournalRefused: the file cannot be read.
         """
-        with self._told():
-            return self._find(key, patiently=True)
+        with self._translated():
+            return self._get(key, wait=True)
 
-    def use(self, key: str) -> None:
-        """Count that an answer stood in for a call."""
-        self.answered += 1
-        self._uses[key] += 1
-        if len(self._uses) >= _USES:
-            self._thread.submit(self._count_uses)
-
-    def keep(self, key: str, request: ChatRequest, model_name: str, answer: ChatResponse) -> None:
-        """Write the answer, whole or not at all. One that is there already stays.
+    def put(self, key: str, request: ChatRequest, model_name: str, response: ChatResponse) -> None:
+        """Write a complete response or nothing. An existing response stays.
 
         Raises:
             JournalRefused: it cannot be written.
         """
-        self._write(to_row(key, request, model_name, answer, self._clock()))
+        self._write(to_row(key, request, model_name, response, self._clock()))
 
-    async def found(self, key: str) -> ChatResponse | None:
-        """Do as `find`, without keeping others from their work."""
+    async def get_async(self, key: str) -> ChatResponse | None:
+        """Do as `get` without blocking the event loop."""
         if self._file is None:
-            await self._apart(self._opened)
+            await self._in_thread(self._open)
         try:
-            return self._find(key, patiently=False)
+            return self._get(key, wait=False)
         except errors.FAILURES as error:
-            # Whoever has it locked may take long: that is waited for elsewhere. What else is
-            # wrong will be wrong again, and is told then.
-            log.debug("journal not read at once", exc_info=error)
-        return await self._apart(self._find_at_last, key)
+            # A lock may last: wait for it in the thread. Any other error occurs there again and is
+            # raised then.
+            log.debug("journal lookup failed without waiting", exc_info=error)
+        return await self._in_thread(self._get_waiting, key)
 
-    async def kept(
-        self, key: str, request: ChatRequest, model_name: str, answer: ChatResponse
+    async def put_async(
+        self, key: str, request: ChatRequest, model_name: str, response: ChatResponse
     ) -> None:
-        """Do as `keep`, without keeping others from their work; hold what cannot be written."""
-        row = to_row(key, request, model_name, answer, self._clock())
-        # It is written even if whoever waits is cancelled: it is paid for.
-        await asyncio.shield(self._apart(self._write_or_hold, row))
+        """Do as `put` without blocking the event loop; keep in memory what cannot be written."""
+        row = to_row(key, request, model_name, response, self._clock())
+        # Written even if the caller is cancelled: the response is paid for.
+        await asyncio.shield(self._in_thread(self._write_or_keep, row))
 
-    async def check(self) -> None:
-        """See that an answer could be kept, before it is paid for.
+    def count_hit(self, key: str) -> None:
+        """Count a cache hit."""
+        self.hits += 1
+        self._uncounted_hits[key] += 1
+        if len(self._uncounted_hits) >= _MAX_COUNTED_KEYS:
+            self._thread.submit(self._write_hits)
+
+    async def check_writable(self) -> None:
+        """Check that a response can be stored, before it is paid for.
 
         Raises:
-            JournalRefused: it could not.
+            JournalRefused: it cannot.
         """
-        self._go_on()
-        if not self._proved:
-            await self._apart(self._prove)
-        if (left := _free(self.path.parent)) < self._room:
-            raise errors.disk_full(self.path, left)
+        self._raise_failure()
+        if not self._is_writable:
+            await self._in_thread(self._check_file)
+        if (free := _free_bytes(self.path.parent)) < self._min_free_bytes:
+            raise errors.disk_full(self.path, free)
 
-    def distrust(self, key: str, prompt: str) -> None:
-        """Take an answer that was found for none: the next one for this key replaces it."""
-        log.warning(errors.unreadable_row(self.path, prompt))
+    def mark_unreadable(self, key: str, prompt_name: str) -> None:
+        """Ignore the stored response of this key; the next response replaces it."""
+        log.warning(errors.unreadable_row(self.path, prompt_name))
         self._unreadable.add(key)
 
     def stats(self) -> JournalStats:
-        """Say what it holds. Does not make a file.
+        """Return statistics. Does not create a file.
 
         Raises:
-            JournalRefused: it cannot be read.
+            JournalRefused: the file cannot be read.
         """
         if not self.path.exists():
             return JournalStats(self.path)
-        with self._told():
-            return stats.stats(self._opened().writing, self.path)
+        with self._translated():
+            return stats.stats(self._open().writer, self.path)
 
     def prune(
         self,
@@ -146,122 +146,126 @@ class Journal:
         everything: bool = False,
         dry_run: bool = False,
     ) -> PruneResult:
-        """Take answers out and give their room back to the disk.
+        """Remove responses and shrink the file.
 
         Args:
-            older_than: those kept before.
-            model: those of this model, with or without its provider; with `older_than`, both hold.
-            everything: all of them.
-            dry_run: only say which.
+            older_than: responses stored before that time.
+            model: responses of that model, with or without its provider. Combined with
+                `older_than`, both conditions must hold.
+            everything: all responses.
+            dry_run: only count.
 
         Raises:
-            BadUsage: nothing says which.
-            JournalRefused: it cannot be read or written.
+            BadUsage: no condition is given.
+            JournalRefused: the file cannot be read or written.
         """
         if older_than is None and model is None and not everything:
-            raise BadUsage("say which answers to prune: by age, by model, or all")
+            raise BadUsage("choose the responses to prune: by age, by model, or all")
         if not self.path.exists():
             return PruneResult(self.path, 0, 0, 0, dry_run)
-        chosen = stats.PruneSelection(older_than, model)
-        with self._told():
-            return stats.prune(self._opened().writing, self.path, chosen, dry_run=dry_run)
+        selection = PruneSelection(older_than, model)
+        with self._translated():
+            return stats.prune(self._open().writer, self.path, selection, dry_run=dry_run)
 
     def close(self) -> None:
-        """Write what is held, if that is possible now, and let go of the file. Safe to repeat."""
+        """Write responses kept in memory, if possible now, and close the file.
+
+        May be called more than once.
+        """
         self._thread.shutdown()
         if self._file is not None:
-            self._file.hurry()
-        if self._held:
-            self._write_held()
+            self._file.shorten_timeout()
+        if self._unwritten:
+            self._write_unwritten()
         if self._file is not None:
-            self._count_uses()
+            self._write_hits()
             self._file.close()
             self._file = None
 
-    def _opened(self) -> JournalFile:
+    def _open(self) -> JournalFile:
         with self._opening:
             if self._file is None:
-                self._go_on()
-                with self._troubling(), self._told():
+                self._raise_failure()
+                with self._recorded(), self._translated():
                     self._file = JournalFile.open(self.path, self._wait)
             return self._file
 
-    def _prove(self) -> None:
-        if not self._proved:
-            self._go_on()
-            with self._troubling(), self._told():
-                self._opened().prove()
-            self._proved = True
+    def _check_file(self) -> None:
+        if not self._is_writable:
+            self._raise_failure()
+            with self._recorded(), self._translated():
+                self._open().check_writable()
+            self._is_writable = True
 
     @contextmanager
-    def _troubling(self) -> Iterator[None]:
-        """Remember a failure: nothing is asked after it."""
+    def _recorded(self) -> Iterator[None]:
+        """Remember a failure: no request is sent after it."""
         try:
             yield
         except JournalRefused as error:
-            self._trouble = error
+            self._failure = error
             raise
 
-    def _go_on(self) -> None:
-        """Raise what was wrong before: each try may wait long for whoever has it locked."""
-        if self._trouble is not None:
-            raise self._trouble
+    def _raise_failure(self) -> None:
+        """Raise an earlier failure again: each new try could wait a long time for a lock."""
+        if self._failure is not None:
+            raise self._failure
 
-    def _find_at_last(self, key: str) -> ChatResponse | None:
-        self._go_on()
-        with self._troubling():
-            return self.find(key)
+    def _get_waiting(self, key: str) -> ChatResponse | None:
+        self._raise_failure()
+        with self._recorded():
+            return self.get(key)
 
-    def _find(self, key: str, *, patiently: bool) -> ChatResponse | None:
-        if key in self._held:
-            return self._held[key].complete
-        read = self._opened().find(key, patiently=patiently)
-        if read is None or key in self._unreadable:
+    def _get(self, key: str, *, wait: bool) -> ChatResponse | None:
+        if key in self._unwritten:
+            return self._unwritten[key].response
+        row = self._open().find(key, wait=wait)
+        if row is None or key in self._unreadable:
             return None
-        if (answer := to_response(key, read)) is None:
-            self.distrust(key, str(read[2]))
+        if (response := to_response(key, row)) is None:
+            self.mark_unreadable(key, str(row[2]))
             return None
-        return answer
+        return response
 
-    def _count_uses(self) -> None:
-        uses, self._uses = self._uses, Counter()
+    def _write_hits(self) -> None:
+        hits, self._uncounted_hits = self._uncounted_hits, Counter()
         try:
-            if uses:
-                self._opened().count(uses)
+            if hits:
+                self._open().add_hits(hits)
         except (JournalRefused, *errors.FAILURES) as error:
-            log.info("uses of the journal not counted", exc_info=error)
+            log.info("cache hits of the journal not counted", exc_info=error)
 
     def _write(self, row: JournalRow) -> None:
-        with self._told():
-            self._opened().keep(row, replace=row.key in self._unreadable)
+        with self._translated():
+            self._open().insert(row, replace=row.key in self._unreadable)
         self._unreadable.discard(row.key)
 
-    def _write_or_hold(self, row: JournalRow) -> None:
+    def _write_or_keep(self, row: JournalRow) -> None:
         try:
-            self._go_on()
-            with self._troubling():
+            self._raise_failure()
+            with self._recorded():
                 self._write(row)
         except JournalRefused:
-            self._held[row.key] = row
+            self._unwritten[row.key] = row
 
-    def _write_held(self) -> None:
-        """Try once more: there may be room now, or whoever had it locked is gone."""
+    def _write_unwritten(self) -> None:
+        """Try once more: the disk may have room now, or the lock may be released."""
         try:
-            for key in tuple(self._held):
-                self._write(self._held[key])
-                del self._held[key]
+            for key in tuple(self._unwritten):
+                self._write(self._unwritten[key])
+                del self._unwritten[key]
         except JournalRefused as error:
-            log.warning(errors.not_stored(len(self._held), error))
+            log.warning(errors.not_stored(len(self._unwritten), error))
 
-    def _apart(self, work: Callable[..., T], *given: Any) -> "asyncio.Future[T]":
-        return asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
+    def _in_thread(self, function: Callable[..., T], *arguments: Any) -> "asyncio.Future[T]":
+        return asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
 
-    def _told(self) -> AbstractContextManager[None]:
+    def _translated(self) -> AbstractContextManager[None]:
         return errors.translated(self.path, self._wait)
 
 
-def _free(folder: Path) -> float:
-    """Return the bytes that are free on a folder's disk; without end if that is not known."""
+def _free_bytes(folder: Path) -> float:
+    """Return the free bytes on the disk of a folder; infinity if they are unknown."""
     try:
         return shutil.disk_usage(folder).free
     except OSError:

@@ -1,1 +1,1 @@
-"""One adapter per provider: the request body it expects and the response body it returns."""
+"""One adapter per provider: the request body that it expects, the response body that it returns."""

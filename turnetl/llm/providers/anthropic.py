@@ -1,8 +1,8 @@
-"""Anthropic's messages.
+"""The wire format of Anthropic's Messages API.
 
-Models since Claude 4.5 are given the form of the answer. Older ones, and others that speak the same
-format, are given a tool that must be called: what it is called with is the answer. The newest
-refuse to be told so.
+Models since Claude 4.5 receive the schema of the response. Older models, and others with the same
+wire format, receive a tool that they must call: its input is the response. The newest models reject
+a forced tool call.
 """
 
 import json
@@ -17,14 +17,14 @@ from turnetl.llm.transport.payload import join_path, nested, text_or_empty, toke
 
 BASE_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
-_MOST_OF_OLD = 8192
-"""Tokens that the older models all can answer with."""
-_TAKES_A_FORM = re.compile(r"claude-(?:mythos|[a-z]+-(?:4-[5-9]|4-\d\d|[5-9]|\d\d)(?!\d))")
-_THINKS_UNASKED = re.compile(r"claude-(?:mythos|[a-z]+-(?:[5-9]|\d\d)(?!\d))")
-"""All since Claude 5; they can be told how much."""
-_WORTH_CACHING = 4_000
-"""Characters: under about 1,024 tokens nothing is kept."""
-_CUT = ("max_tokens", "model_context_window_exceeded")
+_OLD_OUTPUT_LIMIT = 8192
+"""Tokens that all older models can generate."""
+_SUPPORTS_SCHEMAS = re.compile(r"claude-(?:mythos|[a-z]+-(?:4-[5-9]|4-\d\d|[5-9]|\d\d)(?!\d))")
+_REASONS_BY_DEFAULT = re.compile(r"claude-(?:mythos|[a-z]+-(?:[5-9]|\d\d)(?!\d))")
+"""All models since Claude 5; their effort can be set."""
+_MIN_CACHED = 4_000
+"""Characters. A prompt below about 1,024 tokens is not cached."""
+_TRUNCATED = ("max_tokens", "model_context_window_exceeded")
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,23 @@ class AnthropicAdapter:
         return {"anthropic-version": _VERSION} | ({"x-api-key": api_key} if api_key else {})
 
     def request_body(self, request: ChatRequest) -> dict[str, Any]:
-        system = "\n\n".join(said.text for said in request.messages if said.role == "system")
+        system = "\n\n".join(
+            message.text for message in request.messages if message.role == "system"
+        )
         body: dict[str, Any] = {
             "model": self.model,
             "max_tokens": request.max_tokens,
             "messages": [
-                {"role": said.role, "content": said.text}
-                for said in request.messages
-                if said.role != "system"
+                {"role": message.role, "content": message.text}
+                for message in request.messages
+                if message.role != "system"
             ],
         }
         if system:
-            body["system"] = _marked(system)
-        if _TAKES_A_FORM.search(self.model):
+            body["system"] = _cacheable(system)
+        if _SUPPORTS_SCHEMAS.search(self.model):
             return body | self._output(request.schema)
-        body["max_tokens"] = min(request.max_tokens, _MOST_OF_OLD)
+        body["max_tokens"] = min(request.max_tokens, _OLD_OUTPUT_LIMIT)
         return body | _tool(request.schema)
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
@@ -64,17 +66,18 @@ class AnthropicAdapter:
         cached = token_count(nested(usage, "cache_read_input_tokens"))
         written = token_count(nested(usage, "cache_creation_input_tokens"))
         return ChatResponse(
-            text=_said(content if isinstance(content, list) else []),
+            text=_response_text(content if isinstance(content, list) else []),
             prompt_tokens=token_count(nested(usage, "input_tokens")) + written + cached,
             completion_tokens=token_count(nested(usage, "output_tokens")),
-            truncated=nested(body, "stop_reason") in _CUT,
+            truncated=nested(body, "stop_reason") in _TRUNCATED,
             cached_tokens=cached,
+            cache_write_tokens=written,
             refused=nested(body, "stop_reason") == "refusal",
         )
 
     def _output(self, schema: ResponseSchema | None) -> dict[str, Any]:
         output: dict[str, Any] = {}
-        if effort := self.effort or ("low" if _THINKS_UNASKED.search(self.model) else None):
+        if effort := self.effort or ("low" if _REASONS_BY_DEFAULT.search(self.model) else None):
             output["effort"] = effort
         if schema is not None:
             output["format"] = {"type": "json_schema", "schema": schemas.anthropic(schema.json)}
@@ -88,17 +91,19 @@ def _tool(schema: ResponseSchema | None) -> dict[str, Any]:
     return {"tools": [tool], "tool_choice": {"type": "tool", "name": schema.name}}
 
 
-def _marked(system: str) -> str | list[dict[str, Any]]:
-    """Mark long instructions as worth keeping: they are the same for every turn."""
-    if len(system) < _WORTH_CACHING:
+def _cacheable(system: str) -> str | list[dict[str, Any]]:
+    """Mark long instructions for the prompt cache: they are the same for every turn."""
+    if len(system) < _MIN_CACHED:
         return system
     return [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
 
 
-def _said(blocks: list[Any]) -> str:
-    """Return the input of the tool that was called, or else the text."""
+def _response_text(blocks: list[Any]) -> str:
+    """Return the input of the tool call, else the text."""
     for block in blocks:
         if nested(block, "type") == "tool_use":
-            given = nested(block, "input")
-            return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+            tool_input = nested(block, "input")
+            if isinstance(tool_input, str):
+                return tool_input
+            return json.dumps(tool_input, ensure_ascii=False)
     return "".join(text_or_empty(nested(block, "text")) for block in blocks)

@@ -1,4 +1,4 @@
-"""Google's generateContent."""
+"""The wire format of Google's generateContent API."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _REFUSED = (
 
 @dataclass(frozen=True)
 class GeminiAdapter:
-    """Models that think are told to think as little as they can: thoughts are paid for."""
+    """Reasoning models use their lowest effort by default: thoughts are billed."""
 
     model: str
     base_url: str = BASE_URL
@@ -39,24 +39,26 @@ class GeminiAdapter:
         return {"x-goog-api-key": api_key} if api_key else {}
 
     def request_body(self, request: ChatRequest) -> dict[str, Any]:
-        settings: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
+        config: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
         if (1,) <= _version(self.model) < (3,):
-            # Later ones go round in circles with any but their own.
-            settings["temperature"] = 0
+            # Later models repeat themselves with any temperature but their default.
+            config["temperature"] = 0
         if thinking := self._thinking():
-            settings["thinkingConfig"] = thinking
+            config["thinkingConfig"] = thinking
         if request.schema is not None:
-            settings["responseMimeType"] = "application/json"
-            settings["responseSchema"] = gemini(request.schema.json)
+            config["responseMimeType"] = "application/json"
+            config["responseSchema"] = gemini(request.schema.json)
         body = {
             "contents": [
-                {"role": _ROLES[said.role], "parts": [{"text": said.text}]}
-                for said in request.messages
-                if said.role != "system"
+                {"role": _ROLES[message.role], "parts": [{"text": message.text}]}
+                for message in request.messages
+                if message.role != "system"
             ],
-            "generationConfig": settings,
+            "generationConfig": config,
         }
-        system = [{"text": said.text} for said in request.messages if said.role == "system"]
+        system = [
+            {"text": message.text} for message in request.messages if message.role == "system"
+        ]
         return body | ({"systemInstruction": {"parts": system}} if system else {})
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
@@ -64,7 +66,7 @@ class GeminiAdapter:
             nested(body, "candidates", 0, "content", "parts"),
             nested(body, "usageMetadata"),
         )
-        ended = nested(body, "candidates", 0, "finishReason")
+        finish_reason = nested(body, "candidates", 0, "finishReason")
         return ChatResponse(
             text="".join(
                 text_or_empty(nested(part, "text"))
@@ -74,9 +76,10 @@ class GeminiAdapter:
             prompt_tokens=token_count(nested(usage, "promptTokenCount")),
             completion_tokens=token_count(nested(usage, "candidatesTokenCount"))
             + token_count(nested(usage, "thoughtsTokenCount")),
-            truncated=ended == "MAX_TOKENS",
+            truncated=finish_reason == "MAX_TOKENS",
             cached_tokens=token_count(nested(usage, "cachedContentTokenCount")),
-            refused=ended in _REFUSED or bool(nested(body, "promptFeedback", "blockReason")),
+            refused=finish_reason in _REFUSED
+            or bool(nested(body, "promptFeedback", "blockReason")),
         )
 
     def _thinking(self) -> dict[str, Any]:
@@ -89,6 +92,6 @@ class GeminiAdapter:
 
 
 def _version(model: str) -> tuple[int, ...]:
-    """Return the version of a Gemini; (0,) of what is none."""
-    found = _NAME.match(model.removeprefix("models/"))
-    return tuple(map(int, found["version"].split("."))) if found else (0,)
+    """Return the version of a Gemini model; (0,) for any other name."""
+    match = _NAME.match(model.removeprefix("models/"))
+    return tuple(map(int, match["version"].split("."))) if match else (0,)

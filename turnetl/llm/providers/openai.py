@@ -1,4 +1,4 @@
-"""The chat completions of OpenAI, and of the many servers that speak the same."""
+"""The wire format of OpenAI's chat completions, and of the many servers compatible with it."""
 
 import re
 from collections.abc import Mapping
@@ -11,24 +11,23 @@ from turnetl.llm.transport.payload import join_path, nested, text_or_empty, toke
 
 BASE_URL = "https://api.openai.com/v1"
 
-_OPENAIS = re.compile(r"(?:.*/)?(?:gpt-(?P<version>\d+(?:\.\d+)?)|(?P<o>o\d))(?P<kind>.*)")
-"""A model of OpenAI, also by its name at a gateway: `openai/gpt-5.1-mini`."""
-_AS_THEY_ARE = ("-pro", "-chat", "-codex")
-"""Kinds whose effort is not ours to choose."""
-_OWN_TEMPERATURE = re.compile(r"(?:.*/)?(?:o\d|gpt-[5-9]|gpt-\d\d|claude-|gpt-4o.*-search)")
-"""Models that refuse to be given one, whoever serves them."""
-_WORTH_CACHING = 4_000
-"""Characters: under about 1,024 tokens nothing is kept."""
-_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_MODEL_NAME = re.compile(r"(?:.*/)?(?:gpt-(?P<version>\d+(?:\.\d+)?)|(?P<o>o\d))(?P<kind>.*)")
+"""The name of an OpenAI model, also at a gateway: `openai/gpt-5.1-mini`."""
+_FIXED_EFFORT = ("-pro", "-chat", "-codex")
+"""Variants whose effort cannot be set."""
+_FIXED_TEMPERATURE = re.compile(r"(?:.*/)?(?:o\d|gpt-[5-9]|gpt-\d\d|claude-|gpt-4o.*-search)")
+"""Models that reject the parameter, whichever server runs them."""
+_MIN_CACHED = 4_000
+"""Characters. A prompt below about 1,024 tokens is not cached."""
+_REASONING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class OpenAiCompatibleAdapter:
-    """llama.cpp, vLLM, Ollama, gateways: `base_url` goes up to and with `/v1`.
+    """llama.cpp, vLLM, Ollama, gateways: `base_url` includes `/v1`.
 
-    The schema goes as pydantic writes it, as Graphiti sends it: these servers take the whole of
-    JSON Schema, or none of it, which is no matter of dialect. Where a request has no schema,
-    any JSON object is asked for.
+    The schema is sent as pydantic generates it, as Graphiti does: these servers support all of JSON
+    Schema or none of it. Without a schema, the response format is any JSON object.
     """
 
     model: str
@@ -43,45 +42,51 @@ class OpenAiCompatibleAdapter:
         return {"Authorization": f"Bearer {api_key}"} if api_key else {}
 
     def request_body(self, request: ChatRequest) -> dict[str, Any]:
-        thinks = _thinks(self.model)
+        is_reasoning = _is_reasoning(self.model)
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": said.role, "content": said.text} for said in request.messages],
-            # Of models that think, the old name is refused.
-            "max_completion_tokens" if thinks else "max_tokens": request.max_tokens,
+            "messages": [
+                {"role": message.role, "content": message.text} for message in request.messages
+            ],
+            # Reasoning models reject the old name.
+            "max_completion_tokens" if is_reasoning else "max_tokens": request.max_tokens,
             "response_format": {"type": "json_object"},
         }
-        if not _OWN_TEMPERATURE.match(self.model):
+        if not _FIXED_TEMPERATURE.match(self.model):
             body["temperature"] = 0
         if self.effort is not None:
             body["reasoning_effort"] = self.effort
         if request.schema is not None:
-            form = {"name": request.schema.name, "schema": request.schema.json}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
+            schema = {"name": request.schema.name, "schema": request.schema.json}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
         message, usage = nested(body, "choices", 0, "message"), nested(body, "usage")
-        ended = nested(body, "choices", 0, "finish_reason")
+        finish_reason = nested(body, "choices", 0, "finish_reason")
         return ChatResponse(
-            text=_said(message),
+            text=_response_text(message),
             prompt_tokens=token_count(nested(usage, "prompt_tokens")),
-            completion_tokens=_completion(usage),
-            truncated=ended == "length",
+            completion_tokens=_completion_tokens(usage),
+            truncated=finish_reason == "length",
+            cache_write_tokens=token_count(
+                nested(usage, "prompt_tokens_details", "cache_write_tokens")
+            ),
             cached_tokens=token_count(
                 nested(usage, "prompt_tokens_details", "cached_tokens")
                 or nested(usage, "prompt_cache_hit_tokens")
             ),
-            refused=bool(nested(message, "refusal")) or ended in ("content_filter", "refusal"),
+            refused=bool(nested(message, "refusal"))
+            or finish_reason in ("content_filter", "refusal"),
         )
 
 
 @dataclass(frozen=True)
 class OpenAiAdapter(OpenAiCompatibleAdapter):
-    """OpenAI itself: holds the answer to the schema.
+    """OpenAI itself: enforces the schema.
 
-    Models that think are told to think as little as they can, as Graphiti's own client does:
-    thoughts are paid for like answers.
+    Reasoning models use their lowest effort by default, as with Graphiti's own client: thoughts are
+    billed like responses.
     """
 
     base_url: str = BASE_URL
@@ -91,63 +96,62 @@ class OpenAiAdapter(OpenAiCompatibleAdapter):
         body = super().request_body(request)
         body.pop("max_tokens", None)
         body["max_completion_tokens"] = request.max_tokens
-        if effort := self.effort or _least_effort(self.model):
+        if effort := self.effort or _lowest_effort(self.model):
             body["reasoning_effort"] = effort
         if _version(self.model) >= (5, 6):
-            # These charge a quarter more for prompts they keep, and by default keep all: ours
-            # differ early on, and are read once.
+            # These charge a quarter more for cached prompts and cache every prompt by default. The
+            # prompts of a run differ in their first part and are sent once.
             body["prompt_cache_options"] = {"mode": "explicit"}
-            body["messages"] = [_marked(said) for said in request.messages]
+            body["messages"] = [_cacheable(message) for message in request.messages]
         if request.schema is not None:
-            form = {"name": request.schema.name, "schema": strict(request.schema.json)}
-            body["response_format"]["json_schema"] = form | {"strict": True}
+            schema = {"name": request.schema.name, "schema": strict(request.schema.json)}
+            body["response_format"]["json_schema"] = schema | {"strict": True}
         return body
 
 
 def _version(model: str) -> tuple[int, ...]:
-    """Return the version of a GPT; (0,) of what is none."""
-    found = _OPENAIS.fullmatch(model)
-    version = found["version"] if found else None
+    """Return the version of a GPT model; (0,) for any other name."""
+    match = _MODEL_NAME.fullmatch(model)
+    version = match["version"] if match else None
     return tuple(map(int, version.split("."))) if version else (0,)
 
 
-def _thinks(model: str) -> bool:
-    found = _OPENAIS.fullmatch(model)
-    return found is not None and (found["o"] is not None or _version(model) >= (5,))
+def _is_reasoning(model: str) -> bool:
+    match = _MODEL_NAME.fullmatch(model)
+    return match is not None and (match["o"] is not None or _version(model) >= (5,))
 
 
-def _least_effort(model: str) -> str | None:
-    """Return the least effort that the model takes; None if it takes no word on it."""
-    found = _OPENAIS.fullmatch(model)
-    if found is None or not _thinks(model) or found["kind"].startswith(_AS_THEY_ARE):
+def _lowest_effort(model: str) -> str | None:
+    """Return the lowest effort that the model supports; None if its effort cannot be set."""
+    match = _MODEL_NAME.fullmatch(model)
+    if match is None or not _is_reasoning(model) or match["kind"].startswith(_FIXED_EFFORT):
         return None
-    if found["o"] or found["kind"].startswith("-astra"):
+    if match["o"] or match["kind"].startswith("-astra"):
         return "low"
     return "none" if _version(model) >= (5, 1) else "minimal"
 
 
-def _marked(said: ChatMessage) -> dict[str, Any]:
-    """Mark long instructions as worth keeping: they are the same for every turn."""
-    if said.role != "system" or len(said.text) < _WORTH_CACHING:
-        return {"role": said.role, "content": said.text}
+def _cacheable(message: ChatMessage) -> dict[str, Any]:
+    """Mark long instructions for the prompt cache: they are the same for every turn."""
+    if message.role != "system" or len(message.text) < _MIN_CACHED:
+        return {"role": message.role, "content": message.text}
     mark = {"mode": "explicit"}
-    part = {"type": "text", "text": said.text, "prompt_cache_breakpoint": mark}
-    return {"role": said.role, "content": [part]}
+    part = {"type": "text", "text": message.text, "prompt_cache_breakpoint": mark}
+    return {"role": message.role, "content": [part]}
 
 
-def _said(message: Any) -> str:
-    """Return the text without the thoughts before it.
+def _response_text(message: Any) -> str:
+    """Return the text without the reasoning in front of it.
 
-    Some servers that tell thoughts from answers take the whole answer for a thought.
+    Some servers that separate reasoning from the response put all of the response into reasoning.
     """
-    said = _joined(nested(message, "content"))
-    answer = _THOUGHT.sub("", said).strip()
-    if answer:
-        return answer
-    thought = text_or_empty(
+    response = _REASONING.sub("", _joined(nested(message, "content"))).strip()
+    if response:
+        return response
+    reasoning = text_or_empty(
         nested(message, "reasoning_content") or nested(message, "reasoning")
     ).strip()
-    return thought if thought.startswith("{") else ""
+    return reasoning if reasoning.startswith("{") else ""
 
 
 def _joined(content: Any) -> str:
@@ -156,7 +160,7 @@ def _joined(content: Any) -> str:
     return text_or_empty(content)
 
 
-def _completion(usage: Any) -> int:
-    """Return all tokens that were generated; some leave thoughts out of all but the total."""
+def _completion_tokens(usage: Any) -> int:
+    """Return all generated tokens; some servers count reasoning tokens in the total only."""
     rest = token_count(nested(usage, "total_tokens")) - token_count(nested(usage, "prompt_tokens"))
     return max(token_count(nested(usage, "completion_tokens")), rest)

@@ -1,7 +1,7 @@
-"""From a provider's name to a model, and from a prompt's name to one of several.
+"""From a provider's name to a model.
 
-No provider's own library is used or needed: each format is a module of ours over HTTP, imported
-when its provider is named.
+No provider's own client library is needed: each wire format is an adapter over HTTP, imported when
+its provider is configured.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,24 +26,24 @@ def open_models(
     api_key: str | None = None,
     effort: str | None = None,
     timeouts: Timeouts | None = None,
-    around: Callable[[ChatModel], ChatModel] = lambda model: model,
+    wrapper: Callable[[ChatModel], ChatModel] = lambda model: model,
 ) -> ChatModel:
-    """Return the models of a run as one.
+    """Return the models of a run as one model.
 
     Args:
-        provider: of all of them, as `base_url`, `api_key`, `effort` and `timeouts`: see
+        provider: of all models, as `base_url`, `api_key`, `effort` and `timeouts`; see
             `open_model`.
-        model: for all prompts that `models` does not name.
-        models: names of models by beginnings of prompts' names, or by the word `small`.
-        around: put around each of them: a price, a pause and a journal's key are one model's.
+        model: for all prompts without an entry in `models`.
+        models: model names by prefix of prompt names, or by `small`.
+        wrapper: wraps each model: price, pause and journal keys belong to one model.
 
     Raises:
-        BadUsage: something is missing or unknown; says which.
+        BadUsage: a setting is missing or unknown; names it.
     """
-    by_prefix = expand_routes(models)
+    routes = expand_routes(models)
 
     def opened(name: str | None) -> ChatModel:
-        return around(
+        return wrapper(
             open_model(
                 provider,
                 model=name,
@@ -55,11 +55,11 @@ def open_models(
         )
 
     default = opened(model)
-    others = {name: opened(name) for name in {*by_prefix.values()} - {model}}
+    others = {name: opened(name) for name in {*routes.values()} - {model}}
     if not others:
         return default
     return PromptRouter(
-        default, {prefix: others.get(name, default) for prefix, name in by_prefix.items()}
+        default, {prefix: others.get(name, default) for prefix, name in routes.items()}
     )
 
 
@@ -72,33 +72,37 @@ def open_model(
     effort: str | None = None,
     timeouts: Timeouts | None = None,
 ) -> ChatModel:
-    """Return a model that makes one attempt a call: what waits, counts or keeps wraps it.
+    """Return a model that makes one attempt per request; its wrappers retry, count and cache.
 
     Args:
         provider: one of `PROVIDERS`.
-        model: as the provider calls it.
-        base_url: up to and with `/v1` for `openai` and `openai-compatible`, with `/v1beta` for
-            `gemini`, without a version for `anthropic`; needed for `openai-compatible` only.
-        api_key: not needed for `openai-compatible`.
-        effort: how much a model that thinks shall think, in the provider's words; None: as little
-            as it can, where that is known.
-        timeouts: how long a call may take.
+        model: the provider's name of the model.
+        base_url: including `/v1` for `openai` and `openai-compatible`, including `/v1beta` for
+            `gemini`, without a version for `anthropic`; required for `openai-compatible` only.
+        api_key: not required for `openai-compatible`.
+        effort: reasoning effort, as the provider names its levels; None: the lowest level, where
+            it is known.
+        timeouts: of one attempt.
 
     Raises:
-        BadUsage: something is missing or unknown; says which.
+        BadUsage: a setting is missing or unknown; names it.
     """
     if not model:
-        raise BadUsage(f"provider `{provider}` needs the name of a model: set TURNETL_LLM__MODEL")
+        raise BadUsage(f"provider `{provider}` needs a model name: set TURNETL_LLM__MODEL")
     if provider in _NEED_A_KEY and not api_key and base_url is None:
         raise BadUsage(f"provider `{provider}` needs an API key: set TURNETL_LLM__API_KEY")
     if base_url is not None and not base_url.startswith(("http://", "https://")):
-        raise BadUsage("TURNETL_LLM__BASE_URL is no URL: it begins with http:// or https://")
-    wire = _wire(provider, model, effort, base_url)
-    opened = HttpModel(wire, api_key, timeouts=timeouts or Timeouts())
+        raise BadUsage(
+            "TURNETL_LLM__BASE_URL is not a valid URL: it must begin with http:// or https://"
+        )
+    adapter = _adapter(provider, model, effort, base_url)
+    opened = HttpModel(adapter, api_key, timeouts=timeouts or Timeouts())
     return SchemaInPromptModel(opened) if provider == "openai-compatible" else opened
 
 
-def _wire(provider: str, model: str, effort: str | None, base_url: str | None) -> ProviderAdapter:
+def _adapter(
+    provider: str, model: str, effort: str | None, base_url: str | None
+) -> ProviderAdapter:
     match provider:
         case "openai":
             from turnetl.llm.providers import openai
@@ -107,7 +111,7 @@ def _wire(provider: str, model: str, effort: str | None, base_url: str | None) -
         case "openai-compatible":
             from turnetl.llm.providers.openai import OpenAiCompatibleAdapter
 
-            return OpenAiCompatibleAdapter(model, _needed(base_url), effort)
+            return OpenAiCompatibleAdapter(model, _required(base_url), effort)
         case "anthropic":
             from turnetl.llm.providers import anthropic
 
@@ -120,7 +124,7 @@ def _wire(provider: str, model: str, effort: str | None, base_url: str | None) -
             raise BadUsage(f"unknown provider `{provider}`; known are {', '.join(PROVIDERS)}")
 
 
-def _needed(base_url: str | None) -> str:
+def _required(base_url: str | None) -> str:
     if base_url is None:
-        raise BadUsage("provider `openai-compatible` needs a URL: set TURNETL_LLM__BASE_URL")
+        raise BadUsage("provider `openai-compatible` needs a base URL: set TURNETL_LLM__BASE_URL")
     return base_url

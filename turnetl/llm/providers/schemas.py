@@ -1,14 +1,14 @@
-"""JSON Schema as pydantic writes it, into the dialects that providers understand.
+"""Translation of pydantic's JSON Schema into the dialects that providers support.
 
-What a dialect has no word for is left out: answers are held against the form afterwards anyway.
+Keywords that a dialect lacks are omitted: every response is validated afterwards anyway.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-_BEYOND_STRICT = frozenset({"default", "minLength", "maxLength", "uniqueItems", "$defs"})
-"""What OpenAI's strict mode refuses."""
-_BEYOND_ANTHROPIC = _BEYOND_STRICT | {
+_UNSUPPORTED_STRICT = frozenset({"default", "minLength", "maxLength", "uniqueItems", "$defs"})
+"""Keywords that OpenAI's strict mode rejects."""
+_UNSUPPORTED_ANTHROPIC = _UNSUPPORTED_STRICT | {
     "pattern",
     "minimum",
     "maximum",
@@ -18,77 +18,79 @@ _BEYOND_ANTHROPIC = _BEYOND_STRICT | {
     "minItems",
     "maxItems",
 }
-"""What Anthropic's structured outputs refuse."""
+"""Keywords that Anthropic's structured outputs reject."""
 _OPENAPI = ("type", "description", "format", "nullable", "minItems", "maxItems", "required")
-"""What is the same in the part of OpenAPI 3.0 that Gemini reads."""
+"""Keywords with the same meaning in the subset of OpenAPI 3.0 that Gemini supports."""
 
 
 def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema for OpenAI's strict mode: every property required, no other allowed."""
-    return _closed(schema, schema.get("$defs", {}), _BEYOND_STRICT)
+    """Return the schema for OpenAI's strict mode: all properties required, no others allowed."""
+    return _closed(schema, schema.get("$defs", {}), _UNSUPPORTED_STRICT)
 
 
 def anthropic(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema for Anthropic's structured outputs, which know less than strict mode."""
-    return _closed(schema, schema.get("$defs", {}), _BEYOND_ANTHROPIC)
+    """Return the schema for Anthropic's structured outputs, a smaller subset than strict mode."""
+    return _closed(schema, schema.get("$defs", {}), _UNSUPPORTED_ANTHROPIC)
 
 
 def gemini(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema in the part of OpenAPI 3.0 that Gemini reads.
+    """Return the schema in the subset of OpenAPI 3.0 that Gemini supports.
 
-    Properties are named in their order too, or Gemini answers by the alphabet.
+    `propertyOrdering` is set, because Gemini sorts properties alphabetically otherwise.
     """
     return _openapi(schema, schema.get("$defs", {}))
 
 
 def _closed(
-    schema: Mapping[str, Any], shared: Mapping[str, Any], beyond: frozenset[str]
+    schema: Mapping[str, Any], definitions: Mapping[str, Any], unsupported: frozenset[str]
 ) -> dict[str, Any]:
-    whole = _whole(schema, shared)
-    kept = {name: value for name, value in whole.items() if name not in beyond}
-    if whole.get("type") == "object" or "properties" in whole:
+    resolved = _resolved(schema, definitions)
+    supported = {name: value for name, value in resolved.items() if name not in unsupported}
+    if resolved.get("type") == "object" or "properties" in resolved:
         # A property may itself be called `default`.
-        properties = whole.get("properties", {})
-        kept["properties"] = {
-            name: _closed(value, shared, beyond) for name, value in properties.items()
+        properties = resolved.get("properties", {})
+        supported["properties"] = {
+            name: _closed(value, definitions, unsupported) for name, value in properties.items()
         }
-        kept["required"] = list(properties)
-        kept["additionalProperties"] = False
-    if "items" in whole:
-        kept["items"] = _closed(whole["items"], shared, beyond)
-    if "anyOf" in whole:
-        kept["anyOf"] = [_closed(option, shared, beyond) for option in whole["anyOf"]]
-    return kept
+        supported["required"] = list(properties)
+        supported["additionalProperties"] = False
+    if "items" in resolved:
+        supported["items"] = _closed(resolved["items"], definitions, unsupported)
+    if "anyOf" in resolved:
+        supported["anyOf"] = [
+            _closed(option, definitions, unsupported) for option in resolved["anyOf"]
+        ]
+    return supported
 
 
-def _openapi(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
-    whole = _whole(schema, shared)
-    kept = {name: whole[name] for name in _OPENAPI if name in whole}
-    choices = whole.get("enum", [whole["const"]] if "const" in whole else [])
+def _openapi(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    resolved = _resolved(schema, definitions)
+    supported = {name: resolved[name] for name in _OPENAPI if name in resolved}
+    choices = resolved.get("enum", [resolved["const"]] if "const" in resolved else [])
     if choices and all(isinstance(choice, str) for choice in choices):
-        kept["enum"] = choices
-    if "properties" in whole:
-        properties = whole["properties"].items()
-        kept["properties"] = {name: _openapi(value, shared) for name, value in properties}
-        kept["propertyOrdering"] = list(whole["properties"])
-    if "items" in whole:
-        kept["items"] = _openapi(whole["items"], shared)
-    if "anyOf" in whole:
-        kept |= _either(whole["anyOf"], shared)
-    return kept
+        supported["enum"] = choices
+    if "properties" in resolved:
+        properties = resolved["properties"].items()
+        supported["properties"] = {name: _openapi(value, definitions) for name, value in properties}
+        supported["propertyOrdering"] = list(resolved["properties"])
+    if "items" in resolved:
+        supported["items"] = _openapi(resolved["items"], definitions)
+    if "anyOf" in resolved:
+        supported |= _union(resolved["anyOf"], definitions)
+    return supported
 
 
-def _either(options: list[Mapping[str, Any]], shared: Mapping[str, Any]) -> dict[str, Any]:
-    """OpenAPI 3.0 has no null type: an optional value is a nullable one."""
-    real = [_openapi(option, shared) for option in options if option.get("type") != "null"]
-    optional: dict[str, Any] = {"nullable": True} if len(real) < len(options) else {}
-    return optional | (real[0] if len(real) == 1 else {"anyOf": real})
+def _union(options: list[Mapping[str, Any]], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a union. OpenAPI 3.0 has no null type: an optional value is nullable."""
+    types = [_openapi(option, definitions) for option in options if option.get("type") != "null"]
+    optional: dict[str, Any] = {"nullable": True} if len(types) < len(options) else {}
+    return optional | (types[0] if len(types) == 1 else {"anyOf": types})
 
 
-def _whole(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a reference means; no dialect takes one with words beside it."""
+def _resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema with its reference resolved; no dialect allows keywords beside `$ref`."""
     if "$ref" not in schema:
         return schema
-    beside = {name: value for name, value in schema.items() if name != "$ref"}
-    meant: Mapping[str, Any] = shared[schema["$ref"].rsplit("/", 1)[-1]]
-    return {**meant, **beside}
+    siblings = {name: value for name, value in schema.items() if name != "$ref"}
+    target: Mapping[str, Any] = definitions[schema["$ref"].rsplit("/", 1)[-1]]
+    return {**target, **siblings}

@@ -1,1 +1,1 @@
-"""HTTP to a provider: connections, one attempt per request, errors, limits learned from errors."""
+"""HTTP to a provider: connections, one attempt per request, errors, limits that servers report."""

@@ -1,4 +1,4 @@
-"""Where a provider is and how it knows who asks: what a person gave, as it may be sent."""
+"""Base URL and API key from the settings, in the form in which they may be sent."""
 
 from base64 import b64encode
 
@@ -8,24 +8,24 @@ from turnetl.errors import BadUsage
 
 
 def split_credentials(url: str, settings: str) -> tuple[str, dict[str, str]]:
-    """Return the URL without user and password, and the header that says these.
+    """Return the URL without user and password, and the header that carries them.
 
-    What is asked is logged by the library beneath, with its whole URL.
+    The HTTP library logs the complete URL of each request.
 
     Args:
-        url: may hold `user:password@`.
-        settings: the beginning of the environment's names for it.
+        url: may contain `user:password@`.
+        settings: prefix of the environment variables, for messages.
 
     Raises:
-        BadUsage: it is no URL. Does not say it: a password may be in it.
+        BadUsage: the URL is invalid. The message omits it: it may contain a password.
     """
-    wrong = BadUsage(f"{settings}__BASE_URL is no URL that can be asked; set it again")
+    invalid = BadUsage(f"{settings}__BASE_URL is not a valid URL; set it again")
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
-        raise wrong from None
+        raise invalid from None
     if parsed.scheme not in ("http", "https") or not parsed.host or " " in url:
-        raise wrong
+        raise invalid
     if not parsed.userinfo:
         return url, {}
     login = f"{parsed.username}:{parsed.password}".encode()
@@ -34,13 +34,13 @@ def split_credentials(url: str, settings: str) -> tuple[str, dict[str, str]]:
 
 
 def check_key(key: str | None, settings: str) -> None:
-    """See that a header can carry the key.
+    """Check that an HTTP header can carry the key.
 
     Raises:
-        BadUsage: it cannot. Does not say the key.
+        BadUsage: it cannot. The message omits the key.
     """
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
         raise BadUsage(
-            f"{settings}__API_KEY holds a space, a line break or another sign that no key has; "
-            "set it again"
+            f"{settings}__API_KEY contains a space, a line break or another character that no key "
+            "has; set it again"
         )

@@ -1,4 +1,4 @@
-"""Connections to one provider, as many as there were calls in flight at once."""
+"""A pool of connections to one provider, as large as the number of requests in flight."""
 
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -13,30 +13,30 @@ from turnetl.errors import ModelRefused
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long a call may take. Seconds."""
+    """Timeouts of one attempt, in seconds."""
 
     total: float = 120.0
-    """From the first byte sent to the last one read."""
+    """From the first byte sent to the last byte read."""
     connect: float = 10.0
 
 
 class Connections:
-    """As many as there were calls in flight at once: how many may be is the limiter's business.
+    """A pool without a limit of its own: the limiter bounds the requests in flight.
 
-    Each is a client of its own. One client looks through all its connections, and asks the system
-    about them, for every call: at 16 that is half of a call's CPU.
+    Each connection is a client of its own. A single client would examine all its connections, with
+    a system call for each, on every request: with 16 connections that is half of a request's CPU.
     """
 
     def __init__(self, headers: Mapping[str, str], timeouts: Timeouts) -> None:
         self._headers = {"Content-Type": "application/json", **headers}
-        # The time for an answer is kept over all of it, however many pieces it comes in.
+        # The total timeout is enforced by the caller, over all chunks of a response.
         self._timeout = httpx.Timeout(None, connect=timeouts.connect)
-        self._free: list[httpx.AsyncClient] = []
+        self._idle: list[httpx.AsyncClient] = []
         self._closed = False
 
     @asynccontextmanager
     async def post(self, url: str, body: bytes) -> AsyncIterator[httpx.Response]:
-        client = self._free.pop() if self._free else self._opened()
+        client = self._idle.pop() if self._idle else self._open()
         try:
             async with client.stream("POST", url, content=body) as response:
                 yield response
@@ -44,31 +44,31 @@ class Connections:
             if self._closed:
                 await client.aclose()
             else:
-                self._free.append(client)
+                self._idle.append(client)
 
     async def close(self) -> None:
-        """Close those that are free; the others close when their calls are over."""
+        """Close idle connections; the others close when their requests are done."""
         self._closed = True
-        while self._free:
-            await self._free.pop().aclose()
+        while self._idle:
+            await self._idle.pop().aclose()
 
-    def _opened(self) -> httpx.AsyncClient:
+    def _open(self) -> httpx.AsyncClient:
         try:
             return httpx.AsyncClient(
-                headers=self._headers, timeout=self._timeout, limits=_ONE, verify=self._tls
+                headers=self._headers, timeout=self._timeout, limits=_SINGLE, verify=self._tls
             )
         except httpx.InvalidURL:
-            # What is wrong with it may be the password in it.
+            # The message omits the URL: it may contain a password.
             raise ModelRefused(
-                "no connection can be opened: the environment names a proxy that is no URL"
+                "cannot open a connection: the proxy in the environment is not a valid URL"
             ) from None
         except (ValueError, ImportError, OSError) as error:
-            # The environment names a proxy that is none, or certificates that are not there.
-            raise ModelRefused(f"no connection can be opened: {error}") from error
+            # Invalid proxy, or missing certificate files, in the environment.
+            raise ModelRefused(f"cannot open a connection: {error}") from error
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
         return httpx.create_ssl_context()
 
 
-_ONE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30)
+_SINGLE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30)

@@ -1,8 +1,8 @@
-"""How long an answer may be of a model that has less room than is asked for.
+"""The response limit of a model whose context window is smaller than a request assumes.
 
-Many servers refuse a request if it and the longest answer asked for do not fit their context
-together, or if that answer is longer than the model can give. They say how much would fit: it is
-learnt from that, once a model.
+Many servers reject a request if prompt and maximal response together exceed the context window, or
+if the maximal response exceeds what the model can generate. Their errors state the limit. It is
+learned from the error, once per model.
 """
 
 import re
@@ -11,84 +11,80 @@ from dataclasses import replace
 from turnetl.errors import TooLong
 from turnetl.llm.chat import ChatRequest
 
-_LEAST = 1_000
-"""Tokens of an answer: with less room, it is the request that is too long."""
+_MIN_RESPONSE = 1_000
+"""Tokens. If less remains for the response, the prompt is too long."""
 _MARGIN = 1.1
-"""Of a request's tokens: others may have more in a character."""
-_AROUND = 100
-"""Tokens that a server puts around a request."""
+"""Factor on the prompt's tokens: another prompt may have more tokens per character."""
+_OVERHEAD = 100
+"""Tokens that a server adds to a prompt."""
 
-_ANSWER = re.compile(
+_OUTPUT_LIMIT = re.compile(
     r"at most (\d+) (?:completion|output) tokens|max_tokens: \d+ > (\d+)"
     r"|from 1 \(inclusive\) to (\d+) \((?:in|ex)clusive\)"
 )
-"""OpenAI, Anthropic, Gemini: of any answer."""
+"""The limit of any response, as OpenAI, Anthropic and Gemini state it."""
 _CONTEXT = re.compile(r"(?:maximum context length is|context window of) (\d+)")
-_QUESTION = re.compile(r"(\d+) (?:in the messages|in your prompt|in the prompt|input tokens)")
-"""OpenAI, vLLM, gateways."""
+_PROMPT = re.compile(r"(\d+) (?:in the messages|in your prompt|in the prompt|input tokens)")
+"""As OpenAI, vLLM and gateways state it."""
 
 
-def states_output_limit(words: str) -> bool:
-    """Whether a provider says how long an answer may be at most."""
-    return _number(_ANSWER, words) is not None
+def states_output_limit(message: str) -> bool:
+    """Return whether an error message states the limit of a response."""
+    return _number(_OUTPUT_LIMIT, message) is not None
 
 
 class ContextWindow:
-    """What is known of a model's room; nothing at first."""
+    """The known limits of a model; none at first."""
 
     def __init__(self) -> None:
-        self._answer: int | None = None
+        self._output_limit: int | None = None
         self._context: int | None = None
-        self._a_character = 0.0
-        """Tokens."""
+        self._tokens_per_character = 0.0
 
-    def fitted(self, request: ChatRequest) -> ChatRequest:
-        """Return the request with no longer an answer than there is room for.
+    def limited(self, request: ChatRequest) -> ChatRequest:
+        """Return the request with `max_tokens` reduced to the known limits.
 
         Raises:
-            TooLong: there is too little.
+            TooLong: the prompt leaves no room for a response.
         """
-        most = request.max_tokens
-        if self._answer is not None:
-            most = min(most, self._answer)
+        limit = request.max_tokens
+        if self._output_limit is not None:
+            limit = min(limit, self._output_limit)
         if self._context is not None:
-            left = self._context - self._tokens(request)
-            if left < min(_LEAST, most):
+            prompt = self._prompt_tokens(request)
+            remaining = self._context - prompt
+            if remaining < min(_MIN_RESPONSE, limit):
                 raise TooLong(
-                    f"a request of about {self._tokens(request):,} tokens leaves no room for an "
-                    f"answer in the model's {self._context:,}"
+                    f"a prompt of about {prompt:,} tokens leaves no room for a response in the "
+                    f"model's context window of {self._context:,}"
                 )
-            most = min(most, left)
-        return request if most == request.max_tokens else replace(request, max_tokens=most)
+            limit = min(limit, remaining)
+        return request if limit == request.max_tokens else replace(request, max_tokens=limit)
 
-    def learn(self, words: str, asked: ChatRequest) -> bool:
-        """Return whether the request may be asked again, for a shorter answer.
+    def learn(self, message: str, sent: ChatRequest) -> bool:
+        """Learn limits from an error; return whether to retry with a smaller `max_tokens`.
 
         Args:
-            words: in which the provider said that it does not fit.
-            asked: as it was sent.
+            message: the provider's error message.
+            sent: the request as it was sent.
 
         Raises:
-            TooLong: there is too little room for any answer.
+            TooLong: the prompt leaves no room for any response.
         """
-        if answer := _number(_ANSWER, words):
-            # Some name the first number that is too many.
-            self._answer = min(self._answer or answer, answer - 1)
-        context, tokens = _number(_CONTEXT, words), _number(_QUESTION, words)
+        if limit := _number(_OUTPUT_LIMIT, message):
+            # Some providers state the first number that is too large.
+            self._output_limit = min(self._output_limit or limit, limit - 1)
+        context, tokens = _number(_CONTEXT, message), _number(_PROMPT, message)
         if context and tokens:
             self._context = context
-            a_character = tokens * _MARGIN / max(1, _characters(asked))
-            self._a_character = max(self._a_character, a_character)
-        return self.fitted(asked).max_tokens < asked.max_tokens
+            per_character = tokens * _MARGIN / max(1, sent.characters)
+            self._tokens_per_character = max(self._tokens_per_character, per_character)
+        return self.limited(sent).max_tokens < sent.max_tokens
 
-    def _tokens(self, request: ChatRequest) -> int:
-        return int(_characters(request) * self._a_character) + _AROUND
-
-
-def _characters(request: ChatRequest) -> int:
-    return sum(len(said.text) for said in request.messages)
+    def _prompt_tokens(self, request: ChatRequest) -> int:
+        return int(request.characters * self._tokens_per_character) + _OVERHEAD
 
 
-def _number(pattern: re.Pattern[str], words: str) -> int | None:
-    found = pattern.search(words.replace(",", ""))
-    return next((int(group) for group in found.groups() if group), None) if found else None
+def _number(pattern: re.Pattern[str], message: str) -> int | None:
+    match = pattern.search(message.replace(",", ""))
+    return next((int(group) for group in match.groups() if group), None) if match else None

@@ -1,4 +1,4 @@
-"""What a provider says instead of an answer, and the error that names the remedy."""
+"""Error responses of providers, and the exception that names the remedy for each."""
 
 import re
 import time
@@ -13,89 +13,95 @@ from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong, TurnetlErr
 from turnetl.llm.transport.context_window import states_output_limit
 from turnetl.llm.transport.payload import nested, text_or_empty
 
-_MOST_SHOWN = 200
+_MAX_QUOTED = 200
 """Characters."""
-_LEAST_SECRET = 8
-"""Characters. What is shorter is no secret, but what servers without keys are told: `none`."""
+_MIN_SECRET = 8
+"""Characters. A shorter key is a placeholder for a server without keys, such as `none`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """A response that is no answer."""
+    """An error of a provider."""
 
     status: int
-    words: str
-    """The provider's own, without the key; may be empty."""
+    message: str
+    """The provider's own, without the API key; may be empty."""
     code: str
-    """Its names for the failure and for what is used up, if it has any."""
-    wait: float | None
-    """Seconds that it asks for."""
+    """The provider's names for the error and for the quota that is exhausted, if any."""
+    retry_after: float | None
+    """Seconds that the provider asks to wait."""
 
     @classmethod
-    def of(
-        cls, status: int, headers: Mapping[str, str], parsed: Any, *, secret: str | None
+    def parse(
+        cls, status: int, headers: Mapping[str, str], body: Any, *, secret: str | None
     ) -> "ErrorResponse":
         return cls(
             status=status,
-            words=_words(parsed, secret),
-            code=" ".join(name for name in _names(parsed) if isinstance(name, str)),
-            wait=_wait(headers, parsed),
+            message=_message(body, secret),
+            code=" ".join(name for name in _codes(body) if isinstance(name, str)),
+            retry_after=_retry_after(headers, body),
         )
 
     def __str__(self) -> str:
-        return f"{self.status}: {self.words[:_MOST_SHOWN]}" if self.words else str(self.status)
+        if not self.message:
+            return str(self.status)
+        return f"{self.status}: {self.message[:_MAX_QUOTED]}"
 
 
-def status(given: int, parsed: Any) -> int:
-    """Return what the response means: gateways say 200 and put the failure inside."""
-    inside = str(nested(parsed, "error", "code"))
-    if given == HTTPStatus.OK and _A_FAILURE.fullmatch(inside):
-        return int(inside)
-    return given
+def effective_status(status: int, body: Any) -> int:
+    """Return the status of the response: gateways return 200 with the error's status inside."""
+    inner = str(nested(body, "error", "code"))
+    if status == HTTPStatus.OK and _ERROR_STATUS.fullmatch(inner):
+        return int(inner)
+    return status
 
 
-def is_one(parsed: Any) -> bool:
-    """Whether it is a failure, and nothing else, whatever its status."""
-    answers = ("choices", "content", "candidates", "data")
-    return bool(nested(parsed, "error")) and not any(nested(parsed, answer) for answer in answers)
+def is_error(body: Any) -> bool:
+    """Return whether the body contains an error and no result, whatever the status."""
+    results = ("choices", "content", "candidates", "data")
+    return bool(nested(body, "error")) and not any(nested(body, result) for result in results)
 
 
-def error(said: ErrorResponse, where: str, *, settings: str) -> TurnetlError:
-    """Return the error for it.
+def to_exception(failure: ErrorResponse, endpoint: str, *, settings: str) -> TurnetlError:
+    """Return the exception for an error response.
 
     Args:
-        said: instead of an answer.
-        where: was asked: model and host.
-        settings: the beginning of the environment's names for it.
+        failure: the error response.
+        endpoint: model and host, for the message.
+        settings: prefix of the environment variables, for the message.
     """
-    if remedy := _remedy(said):
-        return ModelRefused(f"{where}: {remedy.format(settings=settings)} ({said})")
-    if _is_too_long(said):
-        return TooLong(f"{where}: the request is too long ({said})", provider_message=said.words)
-    if said.status in _OF_THE_QUESTION:
-        return BadTurn(f"{where} does not take this request ({said})", provider_message=said.words)
-    return ModelBusy(f"{where} is busy ({said})", said.wait)
+    if remedy := _remedy(failure):
+        return ModelRefused(f"{endpoint}: {remedy.format(settings=settings)} ({failure})")
+    if _is_too_long(failure):
+        return TooLong(
+            f"{endpoint}: the request is too long ({failure})", provider_message=failure.message
+        )
+    if failure.status in _ABOUT_THE_REQUEST:
+        return BadTurn(
+            f"{endpoint} rejects this request ({failure})", provider_message=failure.message
+        )
+    return ModelBusy(f"{endpoint} is busy ({failure})", failure.retry_after)
 
 
-_NO_CREDIT = "there is no credit left; top up or name another model"
+_NO_CREDIT = "no credit is left; add credit or configure another model"
 _NO_KEY = "the API key is missing or wrong; set {settings}__API_KEY"
 _NO_MODEL = (
     "no such model or address; check {settings}__MODEL and the base URL (most end with `/v1`)"
 )
-_STOP: Mapping[int, str] = {
+_REMEDIES: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: _NO_KEY,
     HTTPStatus.PAYMENT_REQUIRED: _NO_CREDIT,
-    HTTPStatus.FORBIDDEN: "the API key may not use this model; name another model or key",
+    HTTPStatus.FORBIDDEN: "the API key may not use this model; configure another model or key",
     HTTPStatus.NOT_FOUND: _NO_MODEL,
     HTTPStatus.GONE: _NO_MODEL,
     HTTPStatus.PROXY_AUTHENTICATION_REQUIRED: (
-        "the proxy wants a user and a password; put them into the proxy's URL"
+        "the proxy requires a user and a password; put them into the proxy's URL"
     ),
 }
-_NO_PLACE = "no model answers at this address; check the base URL"
-_MOVED = "the address has moved; set the base URL to where it is now"
-_BUSY = (
-    HTTPStatus.OK,  # with a failure in it that gives no number
+_NO_ENDPOINT = "no model responds at this address; check the base URL"
+_REDIRECTED = "the address has moved; set the base URL to the new one"
+_TRANSIENT = (
+    HTTPStatus.OK,  # contains an error without a status of its own
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.CONFLICT,
     HTTPStatus.LOCKED,
@@ -103,130 +109,131 @@ _BUSY = (
     HTTPStatus.TOO_EARLY,
     HTTPStatus.TOO_MANY_REQUESTS,
 )
-_OF_THE_QUESTION = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-"""Whatever else is refused is refused to every request."""
-_A_FAILURE = re.compile(r"[45]\d\d")
-_TOMORROW = "the quota of a day is used up; go on tomorrow, or name another model"
+_ABOUT_THE_REQUEST = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+"""With every other status, any request would be rejected."""
+_ERROR_STATUS = re.compile(r"[45]\d\d")
+_DAILY_QUOTA = "the daily quota is exhausted; resume tomorrow or configure another model"
 _CREDIT = re.compile(
     r"insufficient_quota|billing_hard_limit|credit balance|limit: 0\b", re.IGNORECASE
 )
-"""OpenAI and Gemini say 429 also where no patience helps, Anthropic 400. Gemini speaks of billing
-also where a minute helps."""
+"""OpenAI and Gemini return 429 also where waiting does not help, Anthropic 400. Gemini mentions
+billing also where a minute's wait helps."""
 _DAY = re.compile(r"PerDay", re.IGNORECASE)
 _KEY = re.compile(r"api[ _]key[ _](not[ _]valid|invalid)", re.IGNORECASE)
-"""Gemini says 400."""
+"""Gemini returns 400."""
 _TOO_LONG = re.compile(
     r"context[ _](length|size|window)|(prompt|input|request) (is )?too (long|large)"
     r"|input token count|too many (input |prompt )?tokens|reduce the length",
     re.IGNORECASE,
 )
-"""How OpenAI, Anthropic, Gemini, vLLM and llama.cpp say it; with 429, where a request is beyond a
-whole minute's tokens."""
-_MAY_BE_TOO_LONG = (HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS)
-_REFUSING = (HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS)
+"""The messages of OpenAI, Anthropic, Gemini, vLLM and llama.cpp; with 429, for a request above the
+token limit of a whole minute."""
+_AMBIGUOUS = (HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS)
+"""Only the message says what is wrong."""
 
 
-def _remedy(said: ErrorResponse) -> str | None:
-    """Return what a person must do, if one must."""
-    if said.status in _STOP:
-        return _STOP[said.status]
-    if HTTPStatus.MULTIPLE_CHOICES <= said.status < HTTPStatus.BAD_REQUEST:
-        return _MOVED
-    told = f"{said.code} {said.words}"
-    if said.status in _REFUSING and _CREDIT.search(told):
-        return _NO_CREDIT
-    if said.status in _REFUSING and _DAY.search(said.code):
-        return _TOMORROW
-    if said.status in _REFUSING and _KEY.search(told):
-        return _NO_KEY
-    return _NO_PLACE if _is_no_place(said) else None
+def _remedy(failure: ErrorResponse) -> str | None:
+    """Return what the user must do, if anything."""
+    if failure.status in _REMEDIES:
+        return _REMEDIES[failure.status]
+    if HTTPStatus.MULTIPLE_CHOICES <= failure.status < HTTPStatus.BAD_REQUEST:
+        return _REDIRECTED
+    if failure.status in _AMBIGUOUS:
+        text = f"{failure.code} {failure.message}"
+        if _CREDIT.search(text):
+            return _NO_CREDIT
+        if _DAY.search(failure.code):
+            return _DAILY_QUOTA
+        if _KEY.search(text):
+            return _NO_KEY
+    return _NO_ENDPOINT if _is_no_endpoint(failure) else None
 
 
-def _is_no_place(said: ErrorResponse) -> bool:
-    if said.status == HTTPStatus.OK:
-        return "unexpected endpoint" in said.words.lower()  # LM Studio
-    known = (*_BUSY, *_OF_THE_QUESTION, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-    return said.status < HTTPStatus.INTERNAL_SERVER_ERROR and said.status not in known
+def _is_no_endpoint(failure: ErrorResponse) -> bool:
+    if failure.status == HTTPStatus.OK:
+        return "unexpected endpoint" in failure.message.lower()  # LM Studio
+    known = (*_TRANSIENT, *_ABOUT_THE_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    return failure.status < HTTPStatus.INTERNAL_SERVER_ERROR and failure.status not in known
 
 
-def _is_too_long(said: ErrorResponse) -> bool:
-    if said.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+def _is_too_long(failure: ErrorResponse) -> bool:
+    if failure.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return True
-    if said.status not in _MAY_BE_TOO_LONG:
+    if failure.status not in _AMBIGUOUS:
         return False
-    told = f"{said.code} {said.words}"
-    return _TOO_LONG.search(told) is not None or states_output_limit(told)
+    text = f"{failure.code} {failure.message}"
+    return _TOO_LONG.search(text) is not None or states_output_limit(text)
 
 
-def _names(parsed: Any) -> Iterator[Any]:
-    yield from (nested(parsed, "error", name) for name in ("code", "type", "status"))
-    for detail in _details(parsed):
+def _codes(body: Any) -> Iterator[Any]:
+    yield from (nested(body, "error", name) for name in ("code", "type", "status"))
+    for detail in _details(body):
         violations = nested(detail, "violations")
         if isinstance(violations, list):
             yield from (nested(violation, "quotaId") for violation in violations)
 
 
-def _details(parsed: Any) -> list[Any]:
-    """Return the details as Google's services give them."""
-    details = nested(parsed, "error", "details")
+def _details(body: Any) -> list[Any]:
+    """Return the details of an error as Google's services report them."""
+    details = nested(body, "error", "details")
     return details if isinstance(details, list) else []
 
 
-def _words(parsed: Any, secret: str | None) -> str:
-    places = (("error", "message"), ("error",), ("message",), ("detail",))
-    words = next((found for place in places if (found := nested(parsed, *place))), "")
-    if isinstance(words, list):
-        words = "; ".join(map(_complaint, words))
-    if not isinstance(words, str):
+def _message(body: Any, secret: str | None) -> str:
+    paths = (("error", "message"), ("error",), ("message",), ("detail",))
+    message = next((value for path in paths if (value := nested(body, *path))), "")
+    if isinstance(message, list):
+        message = "; ".join(map(_field_error, message))
+    if not isinstance(message, str):
         return ""
-    if secret and len(secret) >= _LEAST_SECRET:
-        words = words.replace(secret, "…")
-    return " ".join(words.split())
+    if secret and len(secret) >= _MIN_SECRET:
+        message = message.replace(secret, "…")
+    return " ".join(message.split())
 
 
-def _complaint(entry: Any) -> str:
-    """Return what FastAPI's servers say of one field of what they were sent."""
-    place = nested(entry, "loc")
-    steps = map(str, place) if isinstance(place, list) else ()
-    return f"{'.'.join(steps)}: {text_or_empty(nested(entry, 'msg'))}"
+def _field_error(entry: Any) -> str:
+    """Return FastAPI's error about one field of the request body."""
+    location = nested(entry, "loc")
+    path = map(str, location) if isinstance(location, list) else ()
+    return f"{'.'.join(path)}: {text_or_empty(nested(entry, 'msg'))}"
 
 
-def _wait(headers: Mapping[str, str], parsed: Any) -> float | None:
-    """Return the seconds to wait; None if none are given."""
-    if (thousandths := _number(headers.get("retry-after-ms", ""))) is not None:
-        return thousandths / 1000
-    given = headers.get("retry-after", "")
-    if (seconds := _number(given)) is not None:
+def _retry_after(headers: Mapping[str, str], body: Any) -> float | None:
+    """Return the seconds to wait; None if the response states none."""
+    if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after", "")
+    if (seconds := _number(value)) is not None:
         return seconds
-    if (until := _date(given)) is not None:
-        return _between(headers.get("date", ""), until)
-    return _inside(parsed)
+    if (until := _date(value)) is not None:
+        return _seconds_until(until, headers.get("date", ""))
+    return _retry_delay(body)
 
 
-def _number(given: str) -> float | None:
+def _number(value: str) -> float | None:
     try:
-        found = float(given)
+        number = float(value)
     except ValueError:
         return None
-    return found if 0 <= found < float("inf") else None
+    return number if 0 <= number < float("inf") else None
 
 
-def _between(said_at: str, until: datetime) -> float:
-    """Return the seconds between two moments, the first by our clock where it is not given."""
-    now = _date(said_at) or datetime.fromtimestamp(time.time(), UTC)
+def _seconds_until(until: datetime, server_date: str) -> float:
+    """Return the seconds from the server's date; without one, from the local time."""
+    now = _date(server_date) or datetime.fromtimestamp(time.time(), UTC)
     return max(0.0, (until - now).total_seconds())
 
 
-def _date(given: str) -> datetime | None:
+def _date(value: str) -> datetime | None:
     try:
-        found = parsedate_to_datetime(given)
+        date = parsedate_to_datetime(value)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
-def _inside(parsed: Any) -> float | None:
-    """Gemini gives the wait as a detail of the error, as `34.5s`."""
-    delays = (nested(detail, "retryDelay") for detail in _details(parsed))
+def _retry_delay(body: Any) -> float | None:
+    """Return Gemini's wait, a detail of the error such as `34.5s`."""
+    delays = (nested(detail, "retryDelay") for detail in _details(body))
     waits = (_number(delay.removesuffix("s")) for delay in delays if isinstance(delay, str))
     return next(waits, None)

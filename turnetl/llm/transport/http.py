@@ -1,6 +1,6 @@
-"""A model behind HTTP: one attempt a call. What went wrong becomes the error that names its remedy.
+"""A model over HTTP: one attempt per request, each failure as the error that names its remedy.
 
-Whoever asks again, waits, counts or keeps stands around it; see `turnetl.llm.stack`.
+Retries, waits, usage and the journal are the business of its wrappers; see `turnetl.llm.stack`.
 """
 
 import asyncio
@@ -26,25 +26,27 @@ __all__ = ["Endpoint", "HttpModel", "Timeouts"]
 
 log = logging.getLogger(__name__)
 
-_MOST_BYTES = 32 << 20
-"""No answer is longer; what is, never ends."""
-_ANSWERS = frozenset(
+_MAX_BYTES = 32 << 20
+"""No response is longer. A longer one never ends."""
+_RESPONSE_FIELDS = frozenset(
     ("choices", "content", "candidates", "data", "usage", "usageMetadata", "promptFeedback")
 )
-"""What answers hold, of models and embedders, even if there is nothing in them."""
+"""Fields of responses of models and embedders. Every response has one, even an empty response."""
 
 
 class HttpModel:
-    """Asks one provider's model, once a call."""
+    """One model of one provider; makes one attempt per request."""
 
-    def __init__(self, wire: ProviderAdapter, api_key: str | None, *, timeouts: Timeouts) -> None:
-        self._wire = wire
-        self._room = ContextWindow()
-        self._unwanted = UnsupportedParams()
+    def __init__(
+        self, adapter: ProviderAdapter, api_key: str | None, *, timeouts: Timeouts
+    ) -> None:
+        self._adapter = adapter
+        self._context_window = ContextWindow()
+        self._unsupported = UnsupportedParams()
         self._endpoint = Endpoint(
             f"model `{self.name}`",
-            wire.url(),
-            headers=wire.headers(api_key),
+            adapter.url(),
+            headers=adapter.headers(api_key),
             api_key=api_key,
             settings="TURNETL_LLM",
             timeouts=timeouts,
@@ -52,48 +54,50 @@ class HttpModel:
 
     @property
     def name(self) -> str:
-        return f"{self._wire.provider}/{self._wire.model}"
+        return f"{self._adapter.provider}/{self._adapter.model}"
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Ask once.
+        """Send the request once.
 
         Raises:
-            ModelBusy: also where it has too little room for so long an answer, or does not take
-                something said beside the request; asked at once again, it is asked otherwise.
-            ModelRefused, TooLong, BadTurn: as a model does.
+            ModelBusy: also if the model rejects `max_tokens` or another parameter. An immediate
+                retry sends the request without it.
+            ModelRefused, TooLong, BadTurn: as any model.
         """
-        began, asked = time.perf_counter(), self._room.fitted(request)
-        sent = self._unwanted.without(self._wire.request_body(asked))
+        started, limited = time.perf_counter(), self._context_window.limited(request)
+        body = self._unsupported.removed_from(self._adapter.request_body(limited))
         try:
-            answered = await self._endpoint.ask(sent)
+            received = await self._endpoint.post(body)
         except BadTurn as error:
-            if self._has_learnt(error, asked, sent):
+            if self._has_learned(error, limited, body):
                 raise ModelBusy(str(error), retry_after=0) from error
             raise
-        return replace(self._wire.parse_response(answered), seconds=time.perf_counter() - began)
+        response = self._adapter.parse_response(received)
+        return replace(response, seconds=time.perf_counter() - started)
 
     def request_body(self, request: ChatRequest) -> Mapping[str, Any]:
-        """Return what would be sent now."""
-        return self._unwanted.without(self._wire.request_body(self._room.fitted(request)))
+        """Return the body that would be sent now."""
+        limited = self._context_window.limited(request)
+        return self._unsupported.removed_from(self._adapter.request_body(limited))
 
     async def close(self) -> None:
         await self._endpoint.close()
 
-    def _has_learnt(self, error: BadTurn, asked: ChatRequest, sent: Mapping[str, Any]) -> bool:
-        """Whether the request may be asked again, in another way."""
+    def _has_learned(self, error: BadTurn, sent: ChatRequest, body: Mapping[str, Any]) -> bool:
+        """Return whether a changed request may succeed."""
         if isinstance(error, TooLong):
-            return self._room.learn(error.provider_message, asked)
-        if name := self._unwanted.learn(error.provider_message, sent):
-            log.warning("model `%s` does not take `%s` as it was sent", self.name, name)
+            return self._context_window.learn(error.provider_message, sent)
+        if name := self._unsupported.learn(error.provider_message, body):
+            log.warning("model `%s` rejects the parameter `%s`", self.name, name)
         return bool(name)
 
 
 class Endpoint:
-    """One address of a provider: JSON there and back, in one attempt."""
+    """One URL of a provider: posts JSON and returns JSON, in one attempt."""
 
     def __init__(
         self,
-        what: str,
+        subject: str,
         url: str,
         *,
         headers: Mapping[str, str],
@@ -101,85 +105,87 @@ class Endpoint:
         settings: str,
         timeouts: Timeouts,
     ) -> None:
-        """Make an endpoint; opens no connection yet.
+        """Create an endpoint; opens no connection yet.
 
         Args:
-            what: is asked there, for messages: "model `m`".
-            url: whole; user and password in it are sent as a header.
-            headers: of every request; an `Authorization` among them wins over a user's.
-            api_key: is kept out of messages.
-            settings: the beginning of the environment's names for it.
-            timeouts: how long a call may take.
+            subject: for messages, as in "model `m`".
+            url: complete; user and password in it are sent as a header.
+            headers: of every request; an `Authorization` header among them wins over user and
+                password.
+            api_key: removed from messages.
+            settings: prefix of the environment variables, for messages.
+            timeouts: of one attempt.
 
         Raises:
-            BadUsage: the URL is none, or the key holds what no header may.
+            BadUsage: the URL is invalid, or a header cannot carry the key.
         """
         check_key(api_key, settings)
         self._url, login = split_credentials(url, settings)
-        self._where = f"{what} at {httpx.URL(url).host}"
+        self._name = f"{subject} at {httpx.URL(url).host}"
         self._api_key = api_key
         self._settings = settings
         self._timeouts = timeouts
         self._connections = Connections(login | dict(headers), timeouts)
 
-    async def ask(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is answered.
+    async def post(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the body of the response.
 
         Raises:
-            ModelRefused, ModelBusy, TooLong, BadTurn: as a model does.
+            ModelRefused, ModelBusy, TooLong, BadTurn: as any model.
         """
         sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        return self._read(await self._post(sent))
+        return self._parse(await self._send(sent))
 
     async def close(self) -> None:
         await self._connections.close()
 
-    async def _post(self, body: bytes) -> "_HttpResponse":
+    async def _send(self, body: bytes) -> "_HttpResponse":
         try:
             async with (
                 asyncio.timeout(self._timeouts.total),
                 self._connections.post(self._url, body) as response,
             ):
                 return _HttpResponse(
-                    response.status_code, response.headers, await self._whole(response)
+                    response.status_code, response.headers, await self._read(response)
                 )
         except TimeoutError as error:
-            waited = f"{self._timeouts.total:g} s"
-            raise ModelBusy(
-                f"{self._where} did not answer within {waited}", timed_out=True
-            ) from error
+            timeout = f"{self._timeouts.total:g} s"
+            message = f"{self._name} did not respond within {timeout}"
+            raise ModelBusy(message, timed_out=True) from error
         except httpx.HTTPError as error:
-            what = str(error) or type(error).__name__
-            raise ModelBusy(f"{self._where} did not answer: {what}") from error
+            reason = str(error) or type(error).__name__
+            raise ModelBusy(f"{self._name} did not respond: {reason}") from error
 
-    async def _whole(self, response: httpx.Response) -> bytes:
-        read = bytearray()
-        async for some in response.aiter_bytes():
-            read += some
-            if len(read) > _MOST_BYTES:
-                raise BadTurn(f"{self._where} does not stop answering ({len(read):,} bytes)")
-        return bytes(read)
+    async def _read(self, response: httpx.Response) -> bytes:
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > _MAX_BYTES:
+                raise BadTurn(f"{self._name} sends an endless response ({len(body):,} bytes)")
+        return bytes(body)
 
-    def _read(self, response: "_HttpResponse") -> dict[str, Any]:
-        parsed = _parsed(response.body)
-        status = failures.status(response.status, parsed)
-        if status != HTTPStatus.OK or failures.is_one(parsed):
-            said = failures.ErrorResponse.of(status, response.headers, parsed, secret=self._api_key)
-            raise failures.error(said, self._where, settings=self._settings)
+    def _parse(self, response: "_HttpResponse") -> dict[str, Any]:
+        parsed = _json(response.body)
+        status = failures.effective_status(response.status, parsed)
+        if status != HTTPStatus.OK or failures.is_error(parsed):
+            failure = failures.ErrorResponse.parse(
+                status, response.headers, parsed, secret=self._api_key
+            )
+            raise failures.to_exception(failure, self._name, settings=self._settings)
         if not isinstance(parsed, dict):
-            raise self._no_json(response.body)
-        if _ANSWERS.isdisjoint(parsed):
+            raise self._not_an_object(response.body)
+        if _RESPONSE_FIELDS.isdisjoint(parsed):
             raise ModelRefused(
-                f"{self._where} answered in a form of its own; check "
+                f"{self._name} responded in an unknown format; check "
                 f"{self._settings}__PROVIDER and the base URL"
             )
         return parsed
 
-    def _no_json(self, body: bytes) -> ModelBusy | ModelRefused:
+    def _not_an_object(self, body: bytes) -> ModelBusy | ModelRefused:
         if body.lstrip().startswith(b"{"):
-            return ModelBusy(f"{self._where} broke off in the middle of its answer")
-        what = "something that is not JSON" if body.strip() else "nothing"
-        return ModelRefused(f"{self._where} answered {what}; check the base URL")
+            return ModelBusy(f"{self._name} stopped in the middle of its response")
+        content = "something other than JSON" if body.strip() else "an empty body"
+        return ModelRefused(f"{self._name} returned {content}; check the base URL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +195,10 @@ class _HttpResponse:
     body: bytes
 
 
-def _parsed(body: bytes) -> Any:
+def _json(body: bytes) -> Any:
     try:
-        found = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    # As Google says what is wrong in OpenAI's format.
-    return found[0] if isinstance(found, list) and len(found) == 1 else found
+    # Google wraps an error in a list in OpenAI's format.
+    return parsed[0] if isinstance(parsed, list) and len(parsed) == 1 else parsed

@@ -1,19 +1,19 @@
-"""Values read out of JSON that a server sent: none of them is trusted to be there."""
+"""Reading JSON that a server sent: no field is assumed to be present or of the right type."""
 
 from typing import Any
 
 _MAX_TOKENS = 1_000_000_000
-"""A larger number is not a token count, and no table column would hold it."""
+"""A larger number is not a token count, and no table column could store it."""
 
 
 def join_path(base_url: str, path: str) -> str:
-    """Return the address of a path join_path a base URL; what follows a `?` stays at the end."""
+    """Return the base URL with a path appended; a query string stays at the end."""
     base, mark, query = base_url.partition("?")
     return f"{base.rstrip('/')}{path}{mark}{query}"
 
 
 def nested(value: Any, *path: str | int) -> Any:
-    """Follow keys and indexes through parsed JSON; None where the way ends."""
+    """Return the value under a path of keys and indexes in parsed JSON; None if there is none."""
     for step in path:
         try:
             value = value[step]
@@ -23,7 +23,7 @@ def nested(value: Any, *path: str | int) -> Any:
 
 
 def token_count(value: Any) -> int:
-    """Return a number of tokens; 0 where there is none that can be meant."""
+    """Return a token count; 0 for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 <= value <= _MAX_TOKENS else 0

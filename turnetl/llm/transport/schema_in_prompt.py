@@ -1,4 +1,4 @@
-"""The form of an answer said in words, for servers that take none, or take it and ignore it."""
+"""Schemas inside the prompt, for servers that reject the schema parameter or ignore it."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from turnetl.llm.transport.http import HttpModel
 
 log = logging.getLogger(__name__)
 
-_SAYS_NO = (
+_REJECTIONS = (
     "response_format",
     "json_schema",
     "response format",
@@ -21,109 +21,104 @@ _SAYS_NO = (
     "guided_json",
     "grammar",
 )
-"""What a server's refusal names that does not take a schema."""
+"""What the error of a server names if it does not support schemas."""
 
-_SHOWN = 2
-"""Answers that show that a server ignores schemas."""
+_EVIDENCE = 2
+"""Unrelated responses that prove that a server ignores schemas. One may be an accident."""
 
 
 class SchemaInPromptModel:
-    """A model whose server is told the form of the answer as servers are, until that fails.
+    """A model whose server receives schemas as a parameter until that fails.
 
-    It has failed when the server refuses to be given a schema, or when the first answers, two of
-    them, are nothing like what was asked for. From then on the form stands in the request, too.
+    It has failed when the server rejects the parameter, or when the first two responses have none
+    of the fields of their schemas. From then on, the prompt contains the schema too.
     """
 
     def __init__(self, model: HttpModel) -> None:
         self._model = model
-        self._knows_schemas = False
-        """An answer fitted: what does not fit later is a slip."""
-        self._unlike = 0
-        """Answers so far that were nothing like it. One may be an accident."""
-        self._says = False
-        self._asks_form = True
+        self._supports_schemas = False
+        """A response had a field of its schema: a later one without is an accident."""
+        self._unrelated = 0
+        """Responses so far with no field of their schema."""
+        self._in_prompt = False
+        self._as_parameter = True
 
     @property
     def name(self) -> str:
         return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Ask once.
+        """Send the request once.
 
         Raises:
-            ModelBusy: also where the server takes no schema; asked at once again, it is asked in
-                words.
+            ModelBusy: also if the server rejects schemas. An immediate retry puts the schema into
+                the prompt.
             ModelRefused, BadTurn: as the model.
         """
         if request.schema is None:
             return await self._model.complete(request)
-        asked = self._asked(request, request.schema)
+        sent = self._prepared(request, request.schema)
         try:
-            answer = await self._model.complete(asked)
+            response = await self._model.complete(sent)
         except (BadTurn, ModelBusy) as error:
-            # Some say 500 to it.
-            if asked.schema is None or not _says_no(error):
+            # Some servers return status 500 for it.
+            if sent.schema is None or not _is_schema_rejected(error):
                 raise
-            self._asks_form, self._says = False, True
-            log.warning("model `%s` takes no schema; it is told in words", self.name)
+            self._as_parameter, self._in_prompt = False, True
+            log.warning("model `%s` rejects schemas; the prompt contains them now", self.name)
             raise ModelBusy(str(error), retry_after=0) from error
-        self._learn(answer, request.schema)
-        return answer
+        self._learn(response, request.schema)
+        return response
 
     def request_body(self, request: ChatRequest) -> Mapping[str, Any]:
-        """Return what would be sent now."""
-        asked = self._asked(request, request.schema) if request.schema else request
-        return self._model.request_body(asked)
+        """Return the body that would be sent now."""
+        sent = self._prepared(request, request.schema) if request.schema else request
+        return self._model.request_body(sent)
 
     async def close(self) -> None:
         await self._model.close()
 
-    def _asked(self, request: ChatRequest, schema: ResponseSchema) -> ChatRequest:
-        if not self._says:
+    def _prepared(self, request: ChatRequest, schema: ResponseSchema) -> ChatRequest:
+        if not self._in_prompt:
             return request
         return replace(
             request,
-            messages=_told(request.messages, schema),
-            schema=schema if self._asks_form else None,
+            messages=_with_schema(request.messages, schema),
+            schema=schema if self._as_parameter else None,
         )
 
-    def _learn(self, answer: ChatResponse, schema: ResponseSchema) -> None:
-        """Judge by the first answer that fits, or by two that do not."""
-        if (
-            self._knows_schemas
-            or self._says
-            or answer.truncated
-            or answer.refused
-            or not answer.text
-        ):
+    def _learn(self, response: ChatResponse, schema: ResponseSchema) -> None:
+        """Decide by the first response that has a field, or by two that have none."""
+        if self._supports_schemas or self._in_prompt:
             return
-        if _is_like(answer.text, schema):
-            self._knows_schemas = True
+        if response.truncated or response.refused or not response.text:
             return
-        self._unlike += 1
-        if self._unlike == _SHOWN:
-            self._says = True
-            log.warning("model `%s` ignores schemas; they are told in words too", self.name)
+        if _has_a_field(response.text, schema):
+            self._supports_schemas = True
+            return
+        self._unrelated += 1
+        if self._unrelated == _EVIDENCE:
+            self._in_prompt = True
+            log.warning("model `%s` ignores schemas; the prompt contains them now", self.name)
 
 
-def _says_no(error: BadTurn | ModelBusy) -> bool:
-    said = str(error).lower()
-    return any(word in said for word in _SAYS_NO)
+def _is_schema_rejected(error: BadTurn | ModelBusy) -> bool:
+    message = str(error).lower()
+    return any(name in message for name in _REJECTIONS)
 
 
-def _is_like(text: str, schema: ResponseSchema) -> bool:
-    """Whether the answer is an object with one of the fields at least."""
+def _has_a_field(text: str, schema: ResponseSchema) -> bool:
+    """Return whether the response is an object with at least one field of the schema."""
     try:
-        return (
-            not schema.json.get("properties", {})
-            .keys()
-            .isdisjoint(validate.parse_object(validate.strip_wrapping(text)))
-        )
+        parsed = validate.parse_object(validate.strip_wrapping(text))
     except ValueError:
         return False
+    return not schema.json.get("properties", {}).keys().isdisjoint(parsed)
 
 
-def _told(messages: tuple[ChatMessage, ...], schema: ResponseSchema) -> tuple[ChatMessage, ...]:
-    form = json.dumps(schema.json, ensure_ascii=False)
-    words = f"\n\nAnswer with one JSON object of this JSON Schema and nothing else:\n{form}"
-    return (*messages[:-1], ChatMessage(messages[-1].role, messages[-1].text + words))
+def _with_schema(
+    messages: tuple[ChatMessage, ...], schema: ResponseSchema
+) -> tuple[ChatMessage, ...]:
+    serialized = json.dumps(schema.json, ensure_ascii=False)
+    suffix = f"\n\nAnswer with one JSON object of this JSON Schema and nothing else:\n{serialized}"
+    return (*messages[:-1], ChatMessage(messages[-1].role, messages[-1].text + suffix))

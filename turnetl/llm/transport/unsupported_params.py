@@ -1,19 +1,20 @@
-"""What is said beside a request and a model does not want: learnt from its refusals.
+"""Request parameters that a model rejects, learned from its errors.
 
-Which models take a temperature, an effort, or the one name or the other for the longest answer is
-known by their names. Behind a name that a person gave, as of a deployment, may be any.
+For known model names, the adapters know which models accept a temperature, an effort, or which of
+two names for the response limit. A name that the user chose, as of a deployment, may stand for any
+model.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_REFUSES = re.compile(
+_REJECTION = re.compile(
     r"(?:not|n't|no longer) (?:be )?(?:support|allow|permit|accept|avail)|unsupported|deprecated"
     r"|unrecogni[sz]ed|unknown|unexpected|extra (?:inputs|fields)|only the default",
     re.IGNORECASE,
 )
-_CALLED: Mapping[str, re.Pattern[str]] = {
+_PARAMETERS: Mapping[str, re.Pattern[str]] = {
     "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
     "reasoning_effort": re.compile(r"\breasoning[_. ]effort\b", re.IGNORECASE),
     "effort": re.compile(r"\beffort\b", re.IGNORECASE),
@@ -21,52 +22,52 @@ _CALLED: Mapping[str, re.Pattern[str]] = {
     "max_tokens": re.compile(r"\bmax_tokens\b"),
     "max_completion_tokens": re.compile(r"\bmax_completion_tokens\b"),
 }
-"""How refusals name them. Some stand in a section of what is sent."""
-_OTHER_NAME = {
+"""How errors name them. Some are nested inside a section of the request body."""
+_ALTERNATIVES = {
     "max_tokens": "max_completion_tokens",
     "max_completion_tokens": "max_tokens",
 }
-"""A longest answer must be said: a budget reckons with it."""
+"""The response limit must be sent under one of its names: a budget relies on it."""
 
 
 class UnsupportedParams:
-    """What is known of one model; nothing at first."""
+    """The parameters that one model rejects; none at first."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
 
-    def without(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is sent without what is not wanted."""
+    def removed_from(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the request body without rejected parameters."""
         if not self._names:
             return dict(body)
-        kept = {}
+        accepted = {}
         for name, value in body.items():
             if name not in self._names:
-                kept[name] = self.without(value) if isinstance(value, dict) else value
-            elif name in _OTHER_NAME:
-                kept[_OTHER_NAME[name]] = value
-        return kept
+                accepted[name] = self.removed_from(value) if isinstance(value, dict) else value
+            elif name in _ALTERNATIVES:
+                accepted[_ALTERNATIVES[name]] = value
+        return accepted
 
-    def learn(self, words: str, sent: Mapping[str, Any]) -> str:
-        """Return what was not wanted, if it may be asked again without it; else nothing.
+    def learn(self, message: str, sent: Mapping[str, Any]) -> str:
+        """Return the parameter to retry without; an empty string if the error names none.
 
         Args:
-            words: in which the provider refused.
-            sent: to it.
+            message: the provider's error message.
+            sent: the request body.
         """
-        if not _REFUSES.search(words):
+        if not _REJECTION.search(message):
             return ""
-        # A refusal may name the other, too, as what is wanted instead.
-        found = next((name for name in _names(sent) if _CALLED[name].search(words)), "")
-        if _OTHER_NAME.get(found) in self._names:
+        # An error may also name the parameter to use instead, which was not sent.
+        name = next((name for name in _known(sent) if _PARAMETERS[name].search(message)), "")
+        if _ALTERNATIVES.get(name) in self._names:
             return ""
-        self._names |= {found} if found else set()
-        return found
+        self._names |= {name} if name else set()
+        return name
 
 
-def _names(sent: Mapping[str, Any]) -> Iterator[str]:
+def _known(sent: Mapping[str, Any]) -> Iterator[str]:
     for name, value in sent.items():
-        if name in _CALLED:
+        if name in _PARAMETERS:
             yield name
         elif isinstance(value, dict):
-            yield from _names(value)
+            yield from _known(value)
