@@ -127,7 +127,7 @@ def test_a_run_that_is_stopped_politely_keeps_what_is_in_the_air(
     provider.hold.set()
     _, more = running.communicate(timeout=60)
     assert running.returncode == 130, said + more
-    assert "answers that are paid for" in said
+    assert "responses that are already paid for" in said
     assert "finished work is kept" in more
     turnetl_process("backfill", talk, folder=tmp_path, **model_environment(provider))
     # The one that was being sent as the stop struck may be lost.
