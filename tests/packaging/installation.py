@@ -1,5 +1,6 @@
 """An environment that turnetl is installed in, with links to its dependencies."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +32,14 @@ class Installation:
         return self._run(self.python, "-c", code, cwd=cwd).strip()
 
     def _run(self, *command: str | Path, cwd: Path, **environment: str) -> str:
-        environment = {"PATH": "/usr/bin:/bin", "HOME": str(cwd), **environment}
+        # The secret scanner compiles its rules for seconds if it finds no cache of them.
+        cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # noqa: TID251 - for a child
+        environment = {
+            "PATH": os.defpath,
+            "HOME": str(cwd),
+            "XDG_CACHE_HOME": cache,
+            **environment,
+        }
         done = subprocess.run(
             command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
         )

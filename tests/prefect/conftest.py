@@ -111,12 +111,14 @@ def _environment(home: Path, port: int) -> dict[str, str]:
     """Return the environment of the processes, without the user's own settings."""
     inherited = {
         name: os.environ[name]  # noqa: TID251 - processes need to find their programs
-        for name in ("PATH", "LANG", "TMPDIR", "SYSTEMROOT")
+        for name in ("PATH", "LANG", "TMPDIR", "SYSTEMROOT", "XDG_CACHE_HOME")
         if name in os.environ  # noqa: TID251
     }
     return {
         **inherited,
         "HOME": str(home),
+        # The secret scanner compiles its rules for seconds if it finds no cache of them.
+        "XDG_CACHE_HOME": inherited.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
         "PREFECT_HOME": str(home / ".prefect"),
         "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
         "PREFECT_WORKER_QUERY_SECONDS": "2",

@@ -1,8 +1,7 @@
 """From archives to the graph: no secret is in anything that is written, logged, sent or shown."""
 
 import json
-import subprocess
-import sys
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,18 +15,12 @@ from tests.redact.places import ARCHIVES, Planter
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import KEY, Provider
 
-LOGGED = """
-import logging, sys
-class Whole(logging.Formatter):
-    def format(self, record):
+
+class EveryField(logging.Formatter):
+    """Formats a record with all that its handlers could write."""
+
+    def format(self, record: logging.LogRecord) -> str:
         return super().format(record) + repr(record.__dict__)
-to = logging.FileHandler(sys.argv.pop(1))
-to.setFormatter(Whole())
-logging.basicConfig(level=logging.DEBUG, handlers=[to])
-from turnetl.cli import main
-main()
-"""
-"""The command, with all that it says to its log written down."""
 
 
 @pytest.fixture
@@ -78,7 +71,7 @@ def test_no_secret_is_sent_to_a_model(planter: Planter, provider: Provider, tmp_
         "TURNETL_LLM__API_KEY": KEY,
     }
     archive = tmp_path / "archives" / "claude.jsonl"
-    ran = command.turnetl_process("backfill", archive, "--limit", "3", folder=tmp_path, **model)
+    ran = command.run_in_process("backfill", archive, "--limit", "3", folder=tmp_path, **model)
     asked = [json.dumps(one.body, ensure_ascii=False) for one in provider.asked]
     assert ran.exit_code == 0
     assert any("[REDACTED:" in body for body in asked)
@@ -106,15 +99,19 @@ def run(folder: Path, graph: str) -> Iterator[str]:
 
 
 def logged(*arguments: str, folder: Path) -> command.CommandResult:
-    ran = subprocess.run(
-        [sys.executable, "-c", LOGGED, str(folder / "log.txt"), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=command.clean_environment(folder),
-    )
-    return command.CommandResult(arguments, ran.returncode, ran.stdout, ran.stderr)
+    """Run the command, with all that it logs written to `log.txt`."""
+    handler = logging.FileHandler(folder / "log.txt", encoding="utf-8")
+    handler.setFormatter(EveryField())
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        return command.run_in_process(*arguments, folder=folder)
+    finally:
+        root.setLevel(level)
+        root.removeHandler(handler)
+        handler.close()
 
 
 def written(folder: Path, pattern: str = "*") -> list[str]:
