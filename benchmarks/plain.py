@@ -1,9 +1,8 @@
-"""The turns table of Claude Code's archives as one would write it in an afternoon: `json.loads` in
-a loop, dicts, pyarrow. What `turnetl parse` is measured against.
+"""A simple parser of Claude Code archives: `json.loads` in a loop, dicts, pyarrow.
 
-It knows one format, cuts out no secret, and trusts most rows to have the types it expects. It notes
-nothing of the archive beside the table, so it cannot be run again cheaply, and a crash may leave
-half a file.
+It is the baseline for `turnetl parse`. It knows one format, redacts nothing, and trusts most rows
+to have the expected types. It stores no metadata of the archive beside the table, so that it cannot
+skip unchanged archives, and a crash may leave an incomplete file.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ import pyarrow.parquet as pq
 
 Json = dict[str, Any]
 
-MACHINE = (
+CLIENT_PREFIXES = (
     "<command-name>",
     "<local-command-",
     "<user-memory-input>",
@@ -40,7 +39,8 @@ def write(archive: Path, to: Path, columns: pa.Schema) -> None:
 
 
 def turns(archive: Path) -> list[Json]:
-    found: list[Json] = []
+    """Return the turns of an archive."""
+    parsed: list[Json] = []
     calls: dict[str, Json] = {}
     seen: set[str] = set()
     queue: list[str] = []
@@ -49,31 +49,37 @@ def turns(archive: Path) -> list[Json]:
         if row.get("isSidechain") or not isinstance(message, dict):
             continue
         if kind == "queue-operation":
-            steer(found, queued(queue, row))
+            add_steering(parsed, delivered(queue, row))
         if kind not in ("user", "assistant") or message.get("content") is None:
             continue
         if row.get("uuid") in seen:
             continue
         seen.add(row.get("uuid", ""))
         content = message["content"]
-        pieces = [content] if isinstance(content, str) else content
-        blocks = [{"type": "text", "text": of} if isinstance(of, str) else of for of in pieces]
+        parts = [content] if isinstance(content, str) else content
+        blocks = [
+            {"type": "text", "text": part} if isinstance(part, str) else part for part in parts
+        ]
         if kind == "user":
-            prompt = user(found, calls, row, blocks)
+            prompt = read_user(parsed, calls, row, blocks)
             if prompt is not None:
-                before = found[-1] if found else None
-                turn = begin(prompt, row, before)
-                place = {"archive": str(archive), "first_line": number, "first_byte": start}
-                found.append(turn | place)
-        elif found and message.get("model") != "<synthetic>":
-            assistant(found[-1], calls, message, blocks)
-        if found:
-            touch(found[-1], row, number, end)
-    return [finished(turn) for turn in found]
+                turn = open_turn(prompt, row, parsed[-1] if parsed else None)
+                parsed.append(
+                    turn | {"archive": str(archive), "first_line": number, "first_byte": start}
+                )
+        elif parsed and message.get("model") != "<synthetic>":
+            read_assistant(parsed[-1], calls, message, blocks)
+        if parsed:
+            extend(parsed[-1], row, number, end)
+    return [finished(turn) for turn in parsed]
+
+
+def as_block(part: Json | str) -> Json:
+    return {"type": "text", "text": part} if isinstance(part, str) else part
 
 
 def rows(archive: Path) -> Iterator[tuple[int, int, int, Json]]:
-    """Yield number, first and last byte, and object of each line; glued objects one by one."""
+    """Yield number, first byte, last byte and object of each line, and concatenated objects."""
     decoder = json.JSONDecoder()
     start = 0
     with archive.open("rb") as file:
@@ -95,8 +101,8 @@ def rows(archive: Path) -> Iterator[tuple[int, int, int, Json]]:
             start = end
 
 
-def queued(queue: list[str], row: Json) -> str | None:
-    """Return what a person said while the agent worked."""
+def delivered(queue: list[str], row: Json) -> str | None:
+    """Apply a queue operation; return the message that it delivered to the working agent."""
     operation, text = row.get("operation"), row.get("content")
     if operation == "enqueue":
         queue.append(text or "")
@@ -105,62 +111,64 @@ def queued(queue: list[str], row: Json) -> str | None:
     elif operation == "popAll":
         queue.clear()
     elif operation == "remove" and (text or queue):
-        said = text or queue[0]
-        if said in queue:
-            queue.remove(said)
-        return str(said)
+        message = text or queue[0]
+        if message in queue:
+            queue.remove(message)
+        return str(message)
     return None
 
 
-def steer(found: list[Json], text: str | None) -> None:
+def add_steering(parsed: list[Json], text: str | None) -> None:
     text = without_tags(text or "")
-    if found and text.strip() and not text.startswith(MACHINE):
-        found[-1]["steering"].append(text)
+    if parsed and text.strip() and not text.startswith(CLIENT_PREFIXES):
+        parsed[-1]["steering"].append(text)
 
 
-def user(found: list[Json], calls: dict[str, Json], row: Json, blocks: list[Json]) -> str | None:
-    """Take outcomes and steering; return the prompt if the row is one."""
+def read_user(
+    parsed: list[Json], calls: dict[str, Json], row: Json, blocks: list[Json]
+) -> str | None:
+    """Read tool results and steering; return the prompt if the row is one."""
     if row.get("isCompactSummary") or row.get("isVisibleInTranscriptOnly"):
         return None
     results = [block for block in blocks if block.get("type") == "tool_result"]
     texts = [without_tags(block["text"]) for block in blocks if block.get("text")]
     for result in results:
-        take(found, calls, row, result)
+        add_result(parsed, calls, row, result)
     if results and not row.get("isMeta"):
         for text in texts:
-            steer(found, None if text.startswith("[Request interrupted") else text)
+            add_steering(parsed, None if text.startswith("[Request interrupted") else text)
     if results or row.get("isMeta"):
         return None
     text = "\n\n".join(text for text in texts if text.strip()).strip()
     if text.startswith("[Request interrupted by user"):
-        if found:
-            found[-1]["closed_by"] = "interrupted"
+        if parsed:
+            parsed[-1]["closed_by"] = "interrupted"
         return None
     if not text and any(block.get("type") == "image" for block in blocks):
         text = "[image]"
     if text.startswith("<command-message>"):
-        text = slash(text)
-    return None if not text or text.startswith(MACHINE) else text
+        text = typed_command(text)
+    return None if not text or text.startswith(CLIENT_PREFIXES) else text
 
 
-def slash(text: str) -> str:
+def typed_command(text: str) -> str:
     name = text.partition("<command-name>")[2].partition("</command-name>")[0]
-    words = text.partition("<command-args>")[2].partition("</command-args>")[0]
-    return f"{name} {words}".strip()
+    arguments = text.partition("<command-args>")[2].partition("</command-args>")[0]
+    return f"{name} {arguments}".strip()
 
 
-def take(found: list[Json], calls: dict[str, Json], row: Json, result: Json) -> None:
+def add_result(parsed: list[Json], calls: dict[str, Json], row: Json, result: Json) -> None:
     content = result.get("content") or ""
     if isinstance(content, list):
-        content = "\n".join(piece.get("text") or f"[{piece['type']}]" for piece in content)
+        content = "\n".join(part.get("text") or f"[{part['type']}]" for part in content)
     call = calls.get(result.get("tool_use_id", ""))
     if call is not None:
         call["result"] = without_tags(content)
         call["is_error"] = bool(result.get("is_error"))
         call["ended_at"] = time(row)
-    said = content.partition("the user said:\n")[2] if result.get("is_error") else ""
-    if said and found:
-        found[-1]["user_answers"].append(said.partition("\n\nNote: The user's")[0].strip())
+    answer = content.partition("the user said:\n")[2] if result.get("is_error") else ""
+    if answer and parsed:
+        parsed[-1]["user_answers"].append(answer.partition("\n\nNote: The user's")[0].strip())
 
 
 def without_tags(text: str) -> str:
@@ -172,14 +180,14 @@ def without_tags(text: str) -> str:
     return text
 
 
-def begin(prompt: str, row: Json, before: Json | None) -> Json:
-    if before is not None and before["closed_by"] is None:
-        before["closed_by"] = "next_prompt"
+def open_turn(prompt: str, row: Json, previous: Json | None) -> Json:
+    if previous is not None and previous["closed_by"] is None:
+        previous["closed_by"] = "next_prompt"
     session = row.get("sessionId") or ""
-    ordinal = 0 if before is None else before["ordinal"] + 1
-    native = row.get("uuid") or f"{session}:{ordinal}"
+    ordinal = 0 if previous is None else previous["ordinal"] + 1
+    native_id = row.get("uuid") or f"{session}:{ordinal}"
     return {
-        "turn_id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"shop/claude_code/{native}")),
+        "turn_id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"shop/claude_code/{native_id}")),
         "group_id": "shop",
         "format": "claude_code",
         "session_id": session,
@@ -187,7 +195,7 @@ def begin(prompt: str, row: Json, before: Json | None) -> Json:
         "prompt_id": row.get("uuid"),
         "started_at": time(row),
         "user_text": prompt,
-        "said": [],
+        "assistant_texts": [],
         "steering": [],
         "user_answers": [],
         "tool_calls": [],
@@ -199,16 +207,16 @@ def begin(prompt: str, row: Json, before: Json | None) -> Json:
     }
 
 
-def assistant(turn: Json, calls: dict[str, Json], message: Json, blocks: list[Json]) -> None:
+def read_assistant(turn: Json, calls: dict[str, Json], message: Json, blocks: list[Json]) -> None:
     turn["model"] = message.get("model")
     for block in blocks:
         if block["type"] == "text" and block["text"].strip():
-            turn["said"].append(block["text"])
+            turn["assistant_texts"].append(block["text"])
         elif block["type"] == "tool_use":
-            tool = call(block)
-            turn["tool_calls"].append(tool)
+            call = tool_call(block)
+            turn["tool_calls"].append(call)
             turn["chars"] += len(json.dumps(block["input"]))
-            calls[block["id"]] = tool
+            calls[block["id"]] = call
             if block["name"] in ("Task", "Agent"):
                 turn["subagent_prompts"].append(block["input"].get("prompt", ""))
     usage = message.get("usage") or {}
@@ -217,19 +225,19 @@ def assistant(turn: Json, calls: dict[str, Json], message: Json, blocks: list[Js
     turn["usage"][message.get("id")] = max(before[0], tokens[0]), max(before[1], tokens[1])
 
 
-def call(block: Json) -> Json:
-    given = block["input"]
-    line = given.get("file_path") or given.get("command") or json.dumps(given)
+def tool_call(block: Json) -> Json:
+    arguments = block["input"]
+    text = arguments.get("file_path") or arguments.get("command") or json.dumps(arguments)
     return {
         "name": block["name"],
-        "input": cut(" ".join(line.split()), 600, 200),
+        "input": truncated(" ".join(text.split()), 600, 200),
         "result": "",
         "is_error": False,
         "ended_at": None,
     }
 
 
-def touch(turn: Json, row: Json, number: int, end: int) -> None:
+def extend(turn: Json, row: Json, number: int, end: int) -> None:
     turn["last_line"], turn["last_byte"] = number, end
     turn["ended_at"] = time(row)
     turn["cwd"] = row.get("cwd")
@@ -243,25 +251,22 @@ def time(row: Json) -> datetime | None:
 
 
 def finished(turn: Json) -> Json:
-    usage = turn.pop("usage").values()
-    turn["assistant_text"] = "\n\n".join(turn.pop("said"))
-    turn["chars"] += len(turn["assistant_text"]) + sum(
-        len(of["result"]) for of in turn["tool_calls"]
-    )
-    for tool in turn["tool_calls"]:
-        tool["result"] = cut(tool["result"], 1200, 800)
-    turn["input_tokens"] = sum(given for given, _ in usage)
-    turn["output_tokens"] = sum(made for _, made in usage)
+    """Complete the columns that depend on the whole turn."""
+    usage, calls = turn.pop("usage").values(), turn["tool_calls"]
+    turn["assistant_text"] = "\n\n".join(turn.pop("assistant_texts"))
+    turn["chars"] += len(turn["assistant_text"]) + sum(len(call["result"]) for call in calls)
+    for call in calls:
+        call["result"] = truncated(call["result"], 1200, 800)
+    turn["input_tokens"] = sum(input_tokens for input_tokens, _ in usage)
+    turn["output_tokens"] = sum(output_tokens for _, output_tokens in usage)
     turn["closed"] = turn["closed_by"] is not None
-    content = json.dumps(
-        [turn["user_text"], turn["assistant_text"], turn["tool_calls"]], default=str
-    )
+    content = json.dumps([turn["user_text"], turn["assistant_text"], calls], default=str)
     turn["content_hash"] = hashlib.sha256(content.encode()).hexdigest()[:32]
     return turn
 
 
-def cut(text: str, head: int, tail: int) -> str:
-    left_out = len(text) - head - tail
-    if left_out <= 0:
+def truncated(text: str, head: int, tail: int) -> str:
+    omitted = len(text) - head - tail
+    if omitted <= 0:
         return text
-    return f"{text[:head]} [... {left_out} characters left out ...] {text[-tail:]}"
+    return f"{text[:head]} [... {omitted} characters left out ...] {text[-tail:]}"

@@ -80,11 +80,11 @@ class ChatConversation:
         if self._has_result:
             self._drop_unanswered()
         for call in calls:
-            given = call.arguments
-            made = RawToolCall(call.name, format_input(message_content.decoded(given)))
-            size = len(given if isinstance(given, str) else compact_json(given))
-            self.builder.add_call(turn, made, size)
-            self._pending.append((call.key, made))
+            arguments = call.arguments
+            raw = RawToolCall(call.name, format_input(message_content.decoded(arguments)))
+            encoded = arguments if isinstance(arguments, str) else compact_json(arguments)
+            self.builder.add_call(turn, raw, len(encoded))
+            self._pending.append((call.key, raw))
 
     def _read_user_results(self, turn: RawTurn, message: ChatLogMessage) -> None:
         """Read the tool results in a user's message, and the texts beside them."""

@@ -65,12 +65,12 @@ def calls(message: ChatLogMessage) -> Sequence[MessageCall]:
     parts = body if isinstance(body, list) else ()
     if message.tool_calls is None and message.function_call is None and not parts:
         return ()
-    found = [_call(entry) for entry in _entries(message.tool_calls)]
-    found += [_call(entry) for entry in _entries(message.function_call)]
+    in_message = [_call(entry) for entry in _entries(message.tool_calls)]
+    in_message += [_call(entry) for entry in _entries(message.function_call)]
     for part in parts:
         if isinstance(part, dict) and part.get("type") in _CALLS:
-            found += _calls_in_part(part)
-    return found
+            in_message += _in_messagein_part(part)
+    return in_message
 
 
 def standalone_calls(message: ChatLogMessage) -> Sequence[MessageCall]:
@@ -119,7 +119,7 @@ def _part_text(part: Any) -> str:
     return f"[{kind or 'unknown'}]" if text is None else text
 
 
-def _calls_in_part(part: dict[str, Any]) -> Iterator[MessageCall]:
+def _in_messagein_part(part: dict[str, Any]) -> Iterator[MessageCall]:
     if "value" not in part:
         yield _call(part)
         return

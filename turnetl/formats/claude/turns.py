@@ -236,8 +236,8 @@ class ClaudeReader:
     def _read_results(self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan) -> Verdict:
         turn, time = self.sessions.turn(row), parse_time(row.timestamp)
         results = [block for block in blocks if block.type == "tool_result"]
-        given = [self._complete_call(block, time) for block in results]
-        answers = [answer for answer in given if answer is not None]
+        in_results = (self._complete_call(block, time) for block in results)
+        answers = [answer for answer in in_results if answer is not None]
         if not answers and row.user_feedback and row.user_feedback.strip():
             answers.append(row.user_feedback)
         texts = [block.text for block in blocks if block.type == "text" and block.text]

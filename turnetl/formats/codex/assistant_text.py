@@ -66,6 +66,6 @@ class AgentTexts:
         self._supplements.clear()
 
 
-def _are_similar(one: str, other: str) -> bool:
-    one, other = one.strip(), other.strip()
-    return one[:_PREFIX] == other[:_PREFIX] or one in other or other in one
+def _are_similar(first: str, second: str) -> bool:
+    first, second = first.strip(), second.strip()
+    return first[:_PREFIX] == second[:_PREFIX] or first in second or second in first

@@ -50,7 +50,7 @@ _PREFIXES = {
         "You have exceeded the maximum number of tokens, please stop coding",
     ),
 }
-_WHOLE = {
+_EXACT_TEXTS = {
     "Start Summarization": SkipReason.COMPACTION,
     "No, don't do that \u2014 keep going though.": SkipReason.REJECTION,
 }
@@ -78,7 +78,7 @@ def skip_reason(text: str, kind: str | None = None) -> SkipReason | None:
     if text[:1] in {"<", "#"}:
         return _tagged(text)
     prefixed = (reason for reason, prefixes in _PREFIXES.items() if text.startswith(prefixes))
-    return _WHOLE.get(text) or next(prefixed, None)
+    return _EXACT_TEXTS.get(text) or next(prefixed, None)
 
 
 def _tagged(text: str) -> SkipReason | None:

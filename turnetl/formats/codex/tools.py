@@ -42,12 +42,12 @@ def is_result(kind: str) -> bool:
 
 def tool_call(item: CodexItem) -> tuple[RawToolCall, int]:
     """Return a call, and the characters of its input as the archive records them."""
-    given = _input(item)
-    size = len(given) if isinstance(given, str) else len(compact_json(given))
-    call = RawToolCall(_name(item), _format(given))
+    arguments = _input(item)
+    encoded = arguments if isinstance(arguments, str) else compact_json(arguments)
+    call = RawToolCall(_name(item), _format(arguments))
     if item.type == "image_generation_call" and item.result:
         call.result = "[image]"
-    return call, size
+    return call, len(encoded)
 
 
 def subagent_prompt(item: CodexItem) -> str | None:
@@ -79,9 +79,9 @@ def user_answer(call: RawToolCall, item: CodexItem) -> str | None:
 def complete(call: RawToolCall, event: CodexItem) -> None:
     """Complete a call with the event at its end."""
     result = event.result if isinstance(event.result, dict) else {}
-    done = result.get("Ok", result)
+    value = result.get("Ok", result)
     failed = event.exit_code not in {None, 0} or event.success is False or event.status in _FAILURES
-    failed = failed or "Err" in result or (isinstance(done, dict) and done.get("isError") is True)
+    failed = failed or "Err" in result or (isinstance(value, dict) and value.get("isError") is True)
     call.is_error = call.is_error or failed
     call.result = call.result or event.aggregated_output or _part_text(result.get("Err")) or ""
 
@@ -100,9 +100,9 @@ def _name(item: CodexItem) -> str:
     return (item.type or "").removesuffix("_call")
 
 
-def _format(given: Any) -> str:
+def _format(encoded: Any) -> str:
     """Return a call's input as one text; for a web search its query."""
-    arguments = _decoded(given)
+    arguments = _decoded(encoded)
     if not isinstance(arguments, dict) or "command" in arguments or "cmd" in arguments:
         return format_input(arguments)
     values = (arguments.get(key) for key in ("query", "url"))
@@ -110,24 +110,24 @@ def _format(given: Any) -> str:
     return query if query is not None and "type" in arguments else format_input(arguments)
 
 
-def _decoded(given: Any) -> Any:
+def _decoded(value: Any) -> Any:
     """Return an object that is encoded as text; other values unchanged."""
-    if not isinstance(given, str) or given[:1] != "{":
-        return given
-    return decode_text(given, given)
+    if not isinstance(value, str) or value[:1] != "{":
+        return value
+    return decode_text(value, value)
 
 
 def _result(output: Any) -> tuple[str, bool]:
-    found = _decoded(output)
-    if not isinstance(found, dict) or not _is_wrapper(found, as_text=isinstance(output, str)):
+    wrapper = _decoded(output)
+    if not isinstance(wrapper, dict) or not _is_wrapper(wrapper, as_text=isinstance(output, str)):
         return _without_header(_joined_text(output))
-    metadata = found.get("metadata")
+    metadata = wrapper.get("metadata")
     code = metadata.get("exit_code") if isinstance(metadata, dict) else None
-    result = next((found[key] for key in _RESULT_KEYS if key in found), None)
+    result = next((wrapper[key] for key in _RESULT_KEYS if key in wrapper), None)
     text, failed = _without_header(_joined_text(result))
     if isinstance(code, int) and code != 0:
         return _with_exit_code(text, code), True
-    return text, failed or found.get("success") is False or not (code is None or code == 0)
+    return text, failed or wrapper.get("success") is False or not (code is None or code == 0)
 
 
 def _is_wrapper(output: dict[str, Any], *, as_text: bool) -> bool:

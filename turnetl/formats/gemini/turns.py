@@ -142,8 +142,8 @@ class GeminiReader:
     def _add_call(self, turn: RawTurn, recorded: GeminiToolCall) -> None:
         result, failed = result_of(recorded)
         ended_at = parse_time(recorded.timestamp)
-        given = format_input(recorded.args)
-        call = RawToolCall(recorded.name or "", given, result, failed, ended_at)
+        text = format_input(recorded.args)
+        call = RawToolCall(recorded.name or "", text, result, failed, ended_at)
         has_result = recorded.result is not None or recorded.status in FAILED
         key = None if has_result else recorded.id
         self.builder.add_call(turn, call, len(compact_json(recorded.args)), key)

@@ -60,10 +60,10 @@ class TurnBuilder:
 
     def add_answers(self, turn: RawTurn | None, *answers: str | None) -> None:
         """Add and count what the user answered through tool results. None: only count."""
-        given = [answer for answer in answers if answer is not None]
-        self.counts.user_answers += len(given)
+        texts = [answer for answer in answers if answer is not None]
+        self.counts.user_answers += len(texts)
         if turn is not None:
-            turn.user_answers += given
+            turn.user_answers += texts
 
     def add_call(
         self, turn: RawTurn, call: RawToolCall, input_chars: int, key: str | None = None
@@ -96,10 +96,10 @@ def add_subagent_prompt(turn: RawTurn, prompt: object) -> None:
         turn.subagent_prompts.append(prompt)
 
 
-def add_usage(turn: RawTurn, key: str, given: int | None, generated: int | None) -> None:
+def add_usage(turn: RawTurn, key: str, input_tokens: int | None, output_tokens: int | None) -> None:
     """Record the tokens of an API message once: it may be repeated with growing counts."""
     before = turn.usage.get(key, (0, 0))
-    turn.usage[key] = max(before[0], given or 0), max(before[1], generated or 0)
+    turn.usage[key] = max(before[0], input_tokens or 0), max(before[1], output_tokens or 0)
 
 
 def close_by_prompt(turn: RawTurn) -> None:
