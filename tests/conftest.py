@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.scale import FULL
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import Provider, serving
@@ -19,7 +20,7 @@ from turnetl.llm.retry import RetryingModel, RetryPolicy
 # No deadline: a loaded machine is no reason to fail.
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("default", untimed, max_examples=25)
-settings.register_profile("full", untimed, max_examples=100)
+settings.register_profile(FULL, untimed, max_examples=100)
 
 # Every process of a parallel run must use one server of each kind.
 SERVERS = ("neo4j", "prefect")
@@ -37,16 +38,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("full" if config.getoption("full") else "default")
+    settings.load_profile(FULL if config.getoption("full") else "default")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("full"):
-        deselected = [item for item in items if item.get_closest_marker("full")]
-        config.hook.pytest_deselected(items=deselected)
-        items[:] = [item for item in items if item not in deselected]
+        config.hook.pytest_deselected(items=[item for item in items if _is_full(item)])
+        items[:] = [item for item in items if not _is_full(item)]
     _assign_groups(items)
+
+
+def _is_full(item: pytest.Item) -> bool:
+    return item.get_closest_marker("full") is not None
 
 
 def _assign_groups(items: list[pytest.Item]) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests import builders
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned
+from tests.scale import scaled
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import fixed_prompt
@@ -291,7 +292,7 @@ TURN = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@settings(max_examples=scaled(12), suppress_health_check=list(HealthCheck))
 @given(answers=st.lists(TURN, min_size=2, max_size=4), instructed=st.booleans())
 async def test_no_answer_fails_a_commit(
     store: GraphStore, tmp_path: Path, answers: list[Answers], *, instructed: bool

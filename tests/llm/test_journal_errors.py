@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.llm.journal_fixtures import NAME, Counted, answer, clock, locked, request
+from tests.scale import scaled
 from turnetl.errors import Fatal, JournalRefused
 from turnetl.llm.chat import ChatResponse
 from turnetl.llm.journal import Journal, JournaledModel, request_key
@@ -206,7 +207,7 @@ async def test_an_answer_that_is_not_as_it_was_kept_is_asked_for_and_replaced(
         assert found.text == '{"new": 1}'
 
 
-@settings(max_examples=50)
+@settings(max_examples=scaled(50))
 @given(st.data())
 def test_whatever_bytes_are_damaged_no_wrong_answer_comes_out(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests import frames
 from tests.builders import START, tool, turn
+from tests.scale import scaled
 from turnetl import noise, schema
 from turnetl.errors import BadUsage
 from turnetl.model import ClosedBy, Turn
@@ -57,7 +58,7 @@ def marked(frame: pl.LazyFrame, rules: tuple[noise.NoiseRule, ...] = RULES) -> l
 
 
 @given(turns())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(60), deadline=None)
 def test_marking_adds_a_column_and_changes_nothing_else(values: list[Turn]) -> None:
     frame = frames.turns(*values)
     result = noise.mark(frame).collect()
@@ -67,7 +68,7 @@ def test_marking_adds_a_column_and_changes_nothing_else(values: list[Turn]) -> N
 
 
 @given(turns(), st.integers(0, len(RULES) - 1), st.sampled_from(PROMPTS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(60), deadline=None)
 def test_a_changed_rule_affects_only_turns_that_it_marked_or_marks(
     values: list[Turn], index: int, prompt: str
 ) -> None:
@@ -81,14 +82,14 @@ def test_a_changed_rule_affects_only_turns_that_it_marked_or_marks(
 
 
 @given(turns())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(60), deadline=None)
 def test_a_turn_that_got_work_done_is_a_copy_or_is_kept(values: list[Turn]) -> None:
     for one, mark in zip(values, marked(frames.turns(*values)), strict=True):
         assert mark in (None, "copy") or not (one.tool_calls or one.steering)
 
 
 @given(turns())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(60), deadline=None)
 def test_an_inactive_rule_marks_nothing_and_the_next_matching_rule_applies(
     values: list[Turn],
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import real
+from tests.scale import scaled
 from turnetl import parse
 from turnetl.episodes import build, episode_table
 from turnetl.lake import Lake
@@ -91,7 +92,7 @@ WHOLE = [(prompt, f"Done with {number}.", 1, 1) for number, prompt in enumerate(
 ENDS = st.lists(st.integers(1, len(ROWS)), max_size=4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=scaled(25), deadline=None)
 @given(ENDS.map(lambda ends: [*ends, len(ROWS)]).flatmap(st.permutations))
 def test_snapshots_of_a_growing_session_yield_each_turn_whole(
     tmp_path_factory: pytest.TempPathFactory, ends: list[int]

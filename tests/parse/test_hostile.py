@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests import real
 from tests.parse.readers import Plain, accounted, outcomes, row, run, talk
+from tests.scale import scaled
 from turnetl import formats, parse
 from turnetl.formats.base import Format
 from turnetl.lake import Lake
@@ -263,7 +264,7 @@ def damaged(draw: st.DrawFn, name: str) -> bytes:
 
 
 @pytest.mark.parametrize("known", formats.FORMATS, ids=lambda known: known.name)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(60), deadline=None)
 @given(st.data())
 def test_no_damage_raises_or_loses_a_line_on_the_way_into_the_lake(
     known: Format, data: st.DataObject

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.scale import scaled
 from turnetl import parse
 from turnetl.lake import Lake
 from turnetl.model import GroupId, Turn
@@ -262,7 +263,7 @@ def test_the_same_archive_gives_the_same_bytes(archive: Path, tmp_path: Path) ->
 WHOLE = b"".join(path.read_bytes() for path in sorted(SMALL.glob("*.jsonl")))
 
 
-@settings(max_examples=30)
+@settings(max_examples=scaled(30))
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.binary(max_size=9)), max_size=20))
 def test_a_damaged_archive_is_written_or_said_to_be_unknown(
     damages: list[tuple[int, bytes]],

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from tests import builders
 from tests.builders import GROUP, START
+from tests.scale import scaled
 from turnetl import ids
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import (
@@ -314,7 +315,7 @@ async def test_a_short_verb_is_found_in_every_form(query: str) -> None:
     assert set(turns(await asked(query, group({**forms, **SHOP})))) == {turn(one) for one in forms}
 
 
-@settings(max_examples=50)
+@settings(max_examples=scaled(50))
 @given(query=st.text(max_size=30), text=st.text(max_size=200), told=st.text(max_size=30))
 async def test_odd_texts_never_raise(query: str, text: str, told: str) -> None:
     hits = await asked(query, group({"a": text, **SHOP}, fact(told, "a")))
