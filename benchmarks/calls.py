@@ -1,12 +1,12 @@
-"""What stands around a call: CPU a call of the whole stack, and how much of a limit is used.
+"""Overhead of the model stack: CPU per request, and how much of a rate limit is used.
 
     python -m benchmarks.calls [--calls 2000] [--minutes 2]
 
-The provider is a process of its own. Requests are as long as those of a turn, each another one,
-and answers name six facts; the stack is the one that a run has: journal on disk, budget of tokens
-and money, retry, limiter of requests and tokens, meter, HTTP. CPU is this process's, of all its
-threads. Then a provider that takes 600 requests in any minute and answers 429 beyond them is asked
-as fast as the limiter lets.
+The provider is a process of its own. Requests are as long as those of a turn and all different;
+responses name six facts. The stack is that of a run: journal on disk, budget of tokens and dollars,
+retry, limiter of requests and tokens, meter, HTTP. CPU is that of this process with all its
+threads. Then requests are sent as fast as the limiter admits them, to a provider that accepts 600
+in any minute and returns 429 above that.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import asyncio
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from graphiti_core.prompts.extract_edges import ExtractedEdges
 
 from benchmarks import provider
 from benchmarks.cost import at_least, at_most
-from benchmarks.provider import Running
+from benchmarks.provider import ProviderProcess
 from turnetl import clock
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
@@ -35,35 +35,35 @@ from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 
-MS_A_CALL = 2.0
-USED = 0.95
-REQUESTS = 600
-AT_ONCE = 16
-WARM = 100
+MAX_CPU_MS = 2.0
+"""Per request."""
+MIN_USED = 0.95
+"""Share of the rate limit."""
+REQUESTS_PER_MINUTE = 600
+CONCURRENCY = 16
+WARMUP = 100
 CHARACTERS = 12_000
-"""Of a request: those of a turn of two thousand characters, with three before it."""
-
-Ask = Callable[[ChatModel, ChatRequest], Awaitable[object]]
+"""Per request: a turn of two thousand characters with three turns of context."""
 
 
 @dataclass(frozen=True)
-class Spent:
-    """Milliseconds a call."""
+class RequestTime:
+    """Milliseconds per request."""
 
     cpu: float
     wall: float
 
 
-def request(number: int) -> ChatRequest:
-    words = " ".join(f"word{number}x{at}" for at in range(CHARACTERS // 12))
-    facts = " ".join(f"`cart{number}.py` uses `sqlite{at}`." for at in range(6))
-    told = f"{words[:CHARACTERS]}\n<CURRENT_MESSAGE>\n{facts}\n</CURRENT_MESSAGE>\n"
-    messages = (ChatMessage("system", "You extract facts."), ChatMessage("user", told))
+def chat_request(number: int) -> ChatRequest:
+    words = " ".join(f"word{number}x{index}" for index in range(CHARACTERS // 12))
+    facts = " ".join(f"`cart{number}.py` uses `sqlite{index}`." for index in range(6))
+    prompt = f"{words[:CHARACTERS]}\n<CURRENT_MESSAGE>\n{facts}\n</CURRENT_MESSAGE>\n"
+    messages = (ChatMessage("system", "You extract facts."), ChatMessage("user", prompt))
     return ChatRequest("extract_edges.edge", messages, response_schema(ExtractedEdges), 16_384)
 
 
 @contextmanager
-def shared(folder: Path, requests: int = 10**6) -> Iterator[ModelStack]:
+def model_stack(folder: Path, requests_per_minute: int = 10**6) -> Iterator[ModelStack]:
     prices = Prices(({"*": Price(0.4, 0.1, 1.6)},))
     meter = Meter(prices)
     with closing(Journal(folder / "journal.sqlite", clock=clock.now)) as journal:
@@ -71,79 +71,84 @@ def shared(folder: Path, requests: int = 10**6) -> Iterator[ModelStack]:
             journal,
             Budget(10**12, 10**6, meter, prices),
             RetryPolicy(),
-            Limiter(requests, 10**9, AT_ONCE),
+            Limiter(requests_per_minute, 10**9, CONCURRENCY),
             meter,
         )
 
 
-async def asked(model: ChatModel, numbers: range) -> Spent:
-    """Ask all requests, so many at once as the model bears."""
-    requests = [request(number) for number in numbers]
+async def send_all(model: ChatModel, numbers: range) -> RequestTime:
+    """Send all requests, `CONCURRENCY` at a time."""
+    requests = [chat_request(number) for number in numbers]
     cpu, wall = time.process_time(), time.perf_counter()
-    left = iter(requests)
+    queue = iter(requests)
 
-    async def some() -> None:
-        for one in left:
-            await model.complete(one)
+    async def worker() -> None:
+        for request in queue:
+            await model.complete(request)
 
-    await asyncio.gather(*(some() for _ in range(AT_ONCE)))
-    share = 1e3 / len(requests)
-    return Spent((time.process_time() - cpu) * share, (time.perf_counter() - wall) * share)
+    await asyncio.gather(*(worker() for _ in range(CONCURRENCY)))
+    scale = 1e3 / len(requests)
+    return RequestTime((time.process_time() - cpu) * scale, (time.perf_counter() - wall) * scale)
 
 
-def opened(url: str) -> ChatModel:
+def open_http_model(url: str) -> ChatModel:
     return open_model("openai-compatible", model="canned", base_url=url)
 
 
-async def costs(url: str, folder: Path, calls: int) -> bool:
-    bare = opened(url)
-    await asked(bare, range(-WARM, 0))
-    alone = await asked(bare, range(calls))
-    await bare.close()
-    with shared(folder) as around:
-        whole = wrap(opened(url), around)
-        await asked(whole, range(-WARM, 0))
-        first = await asked(whole, range(calls))
-        again = await asked(whole, range(calls))
-        await whole.close()
-    print(f"{calls:,} calls, {CHARACTERS:,} characters each, {AT_ONCE} at once: ms a call")
-    for name, spent in (("HTTP alone", alone), ("the stack", first), ("from the journal", again)):
-        print(f"  {spent.cpu:8.2f} CPU {spent.wall:8.2f} wall  {name}")
-    return at_most("ms of CPU a call of the whole stack", first.cpu, MS_A_CALL)
-
-
-async def used(minutes: float) -> bool:
-    """Ask as fast as the limiter lets, and see what the provider counted."""
-    with (
-        provider.running(cap=REQUESTS, latency={"edges": 0.4}) as running,
-        tempfile.TemporaryDirectory() as folder,
-        shared(Path(folder), REQUESTS) as around,
-    ):
-        model = wrap(opened(running.base_url()), around)
-        await asked(model, range(int(REQUESTS * minutes)))
+async def measure_overhead(url: str, folder: Path, calls: int) -> bool:
+    http_model = open_http_model(url)
+    await send_all(http_model, range(-WARMUP, 0))
+    http_only = await send_all(http_model, range(calls))
+    await http_model.close()
+    with model_stack(folder) as stack:
+        model = wrap(open_http_model(url), stack)
+        await send_all(model, range(-WARMUP, 0))
+        full_stack = await send_all(model, range(calls))
+        cached = await send_all(model, range(calls))
         await model.close()
-        return _told(running)
+    print(f"{calls:,} requests of {CHARACTERS:,} characters, {CONCURRENCY} in flight: ms each")
+    for name, spent in (
+        ("HTTP only", http_only),
+        ("full stack", full_stack),
+        ("journal hits", cached),
+    ):
+        print(f"  {spent.cpu:8.2f} CPU {spent.wall:8.2f} wall  {name}")
+    return at_most("ms of CPU per request, full stack", full_stack.cpu, MAX_CPU_MS)
 
 
-def _told(running: Running) -> bool:
-    counts = running.counts()
+async def measure_rate(minutes: float) -> bool:
+    """Send requests as fast as the limiter admits them; compare with the provider's counts."""
+    with (
+        provider.running(cap=REQUESTS_PER_MINUTE, latency={"edges": 0.4}) as process,
+        tempfile.TemporaryDirectory() as folder,
+        model_stack(Path(folder), REQUESTS_PER_MINUTE) as stack,
+    ):
+        model = wrap(open_http_model(process.base_url()), stack)
+        await send_all(model, range(int(REQUESTS_PER_MINUTE * minutes)))
+        await model.close()
+        return _print_rate(process)
+
+
+def _print_rate(process: ProviderProcess) -> bool:
+    counts = process.counts()
     assert counts.first is not None
     assert counts.last is not None
-    share = (counts.total - 1) / ((counts.last - counts.first) / 60) / REQUESTS
-    print(f"\n{REQUESTS} requests a minute, {counts.total:,} asked")
-    enough = at_least("of the requests that a provider takes are used", share, USED)
-    return at_most("answers 429", counts.faults["cap"], 0) and enough
+    minutes = (counts.last - counts.first) / 60
+    share = (counts.total - 1) / minutes / REQUESTS_PER_MINUTE
+    print(f"\n{REQUESTS_PER_MINUTE} requests per minute, {counts.total:,} sent")
+    is_used = at_least("of the provider's rate limit is used", share, MIN_USED)
+    return at_most("responses with status 429", counts.faults["cap"], 0) and is_used
 
 
 async def main(calls: int, minutes: float) -> bool:
-    with provider.running() as running, tempfile.TemporaryDirectory() as folder:
-        kept = await costs(running.base_url(), Path(folder), calls)
-    return await used(minutes) and kept if minutes else kept
+    with provider.running() as process, tempfile.TemporaryDirectory() as folder:
+        passed = await measure_overhead(process.base_url(), Path(folder), calls)
+    return await measure_rate(minutes) and passed if minutes else passed
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=2000)
     parser.add_argument("--minutes", type=float, default=2)
-    given = parser.parse_args()
-    sys.exit(not asyncio.run(main(given.calls, given.minutes)))
+    options = parser.parse_args()
+    sys.exit(not asyncio.run(main(options.calls, options.minutes)))

@@ -1,11 +1,11 @@
-"""Five hundred turns through the whole pipeline while a provider fails: nothing may be lost.
+"""Five hundred turns through the whole pipeline while a provider fails: no turn may be lost.
 
     python -m benchmarks.faults [--turns 500] [--rate 0.05] [--seed 1]
 
-A local provider answers 429, answers 500, drops the connection, says what is no JSON, says JSON of
-another form, each at the same rate, by a die that falls the same way in every run. The turns go
-into an embedded graph, once without faults and once with them: all must be committed, and both
-graphs be equal to the last vector.
+A local provider returns 429, returns 500, drops the connection, returns prose or truncated JSON, or
+returns JSON of another schema, each at the same rate, with the same faults in every run. The turns
+are ingested into an embedded graph, once without faults and once with them: all must be committed,
+and both graphs must be equal to the last vector.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks import provider
 from benchmarks.cost import at_most
-from benchmarks.provider import Counts, Running
+from benchmarks.provider import ProviderCounts, ProviderProcess
 from tests import builders
 from turnetl import clock
 from turnetl.extraction.config import ExtractionConfig
@@ -44,118 +44,132 @@ from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Entity, Episode, Fact, SessionId, TurnId, Usage
 
 NOW = builders.START + timedelta(days=400)
-AT_ONCE = 16
-AHEAD = 16
+CONCURRENCY = 16
+PREFETCH = 16
 SESSION = 20
+"""Turns."""
+CONTEXT = 3
 """Turns."""
 _VERBS = ("uses", "uses", "no longer uses", "failed with", "depends on")
 
 
 @dataclass(frozen=True)
-class Came:
-    """What came of a run."""
+class IngestOutcome:
+    """The graph of a run, and what it took."""
 
-    done: IngestProgress
+    progress: IngestProgress
     entities: Sequence[Entity]
     facts: Sequence[Fact]
-    used: Usage
-    counts: Counts
+    usage: Usage
+    counts: ProviderCounts
     seconds: float
 
 
-def turns(number: int, seed: int) -> Iterator[Episode]:
-    """Yield turns that name things again, end facts and say some twice."""
-    dice = random.Random(seed)  # noqa: S311 - nothing is kept secret by it
-    things = [f"module_{n}.py" for n in range(number // 2)] + [f"Broken{n}Error" for n in range(40)]
-    pairs = [dice.sample(things, 2) for _ in range(number)]
-    for at in range(number):
-        said = " ".join(_fact(dice, pairs) for _ in range(3))
-        whole = builders.episode(
-            f"p{at}",
-            ordinal=at % SESSION,
-            session_id=SessionId(f"s{at // SESSION}"),
-            started_at=builders.START + timedelta(minutes=at),
+def turns(count: int, seed: int) -> Iterator[Episode]:
+    """Yield turns that repeat entities, invalidate facts and state some facts twice."""
+    random_source = random.Random(seed)  # noqa: S311 - reproducible, not secret
+    names = [f"module_{number}.py" for number in range(count // 2)]
+    names += [f"Broken{number}Error" for number in range(40)]
+    pairs = [random_source.sample(names, 2) for _ in range(count)]
+    for index in range(count):
+        facts = " ".join(_fact(random_source, pairs) for _ in range(3))
+        episode = builders.episode(
+            f"p{index}",
+            ordinal=index % SESSION,
+            session_id=SessionId(f"s{index // SESSION}"),
+            started_at=builders.START + timedelta(minutes=index),
         )
-        text = f"user: {said}"
-        yield replace(whole, text=text, parts=(text,))
+        text = f"user: {facts}"
+        yield replace(episode, text=text, parts=(text,))
 
 
-async def carried(episodes: Sequence[Episode], running: Running, folder: Path) -> Came:
-    """Put the turns into a graph of their own."""
+async def ingest(
+    episodes: Sequence[Episode], process: ProviderProcess, folder: Path
+) -> IngestOutcome:
+    """Ingest the turns into a new graph."""
     store = await open_graph(f"ladybug://{folder / 'graph'}", user="", password="", write=True)
     await store.prepare()
     meter = Meter(Prices())
     embedder = WordLlamaEmbedder()
     started = time.perf_counter()
     with closing(Journal(folder / "journal.sqlite", clock=clock.now)) as journal:
-        limiter = Limiter(None, None, AT_ONCE)
-        # The provider answers at once, so that no long wait is of any use.
+        limiter = Limiter(None, None, CONCURRENCY)
+        # The provider recovers immediately: long waits would only cost time.
         retry_policy = RetryPolicy(first_wait=0.05)
-        base = open_model("openai-compatible", model="canned", base_url=running.base_url())
+        base = open_model("openai-compatible", model="canned", base_url=process.base_url())
         model = wrap(base, ModelStack(journal, None, retry_policy, limiter, meter))
-        steering = PromptConfigs(ExtractionConfig(), TemplateResolver((built_in_folder(),)))
-        extractor = LlmExtractor(model, embedder, prompts=steering, ontology=CODING)
-        run = IngestRun("bench", "bench:0", lambda: NOW, timedelta(minutes=5), AHEAD)
+        prompts = PromptConfigs(ExtractionConfig(), TemplateResolver((built_in_folder(),)))
+        extractor = LlmExtractor(model, embedder, prompts=prompts, ontology=CODING)
+        run = IngestRun("bench", "bench:0", lambda: NOW, timedelta(minutes=5), PREFETCH)
         quarantine = Quarantine(folder, builders.GROUP)
         pipeline = TurnPipeline(store, extractor, embedder, quarantine, run)
-        done = await pipeline.ingest(builders.GROUP, episodes, _context(episodes), lambda _: None)
+        context = _context(episodes)
+        progress = await pipeline.ingest(builders.GROUP, episodes, context, lambda _: None)
         await extractor.close()
     seconds = time.perf_counter() - started
-    holds = await store.load(builders.GROUP)
+    group = await store.load(builders.GROUP)
     await store.close()
     for entry in quarantine.entries():
-        print(f"  set aside: {entry.reason}")
-    return Came(done, holds.entities, holds.facts, meter.total, running.counts(), seconds)
+        print(f"  quarantined: {entry.reason}")
+    counts = process.counts()
+    return IngestOutcome(progress, group.entities, group.facts, meter.total, counts, seconds)
 
 
-def told(name: str, came: Came) -> None:
-    used, done = came.used, came.done
-    retired = sum(fact.invalid_at is not None for fact in came.facts)
+def print_outcome(name: str, outcome: IngestOutcome) -> None:
+    usage, progress = outcome.usage, outcome.progress
+    invalidated = sum(fact.invalid_at is not None for fact in outcome.facts)
     print(
-        f"{name}: {done.committed} committed, {done.quarantined} set aside, "
-        f"{len(came.entities):,} entities, {len(came.facts):,} facts ({retired:,} retired); "
-        f"{came.counts.total:,} requests, {used.prompt_tokens:,} prompt tokens, "
-        f"{came.seconds:.0f} s"
+        f"{name}: {progress.committed} committed, {progress.quarantined} quarantined, "
+        f"{len(outcome.entities):,} entities, {len(outcome.facts):,} facts "
+        f"({invalidated:,} invalidated); {outcome.counts.total:,} requests, "
+        f"{usage.prompt_tokens:,} prompt tokens, {outcome.seconds:.0f} s"
     )
-    if came.counts.faults:
-        faults = sorted(came.counts.faults.items())
-        print("  faults: " + ", ".join(f"{kind} {number:,}" for kind, number in faults))
+    if outcome.counts.faults:
+        faults = sorted(outcome.counts.faults.items())
+        print("  faults: " + ", ".join(f"{kind} {count:,}" for kind, count in faults))
 
 
-async def measure(number: int, rate: float, seed: int) -> bool:
-    episodes = list(turns(number, seed))
-    halves = dict.fromkeys(("prose", "half-json"), rate / 2)
-    faults = dict.fromkeys(("429", "500", "dropped", "violation"), rate) | halves
-    calm = await _run(episodes, {}, seed)
-    told("without faults", calm)
-    wild = await _run(episodes, faults, seed)
-    told("with faults", wild)
-    lost = at_most("turns not committed", number - wild.done.committed, 0)
-    differ = _differ(calm.entities, wild.entities) + _differ(calm.facts, wild.facts)
-    return at_most("entities and facts that differ", differ, 0) and lost
+async def measure(count: int, rate: float, seed: int) -> bool:
+    episodes = list(turns(count, seed))
+    invalid_json = dict.fromkeys(("prose", "half-json"), rate / 2)
+    faults = dict.fromkeys(("429", "500", "dropped", "violation"), rate) | invalid_json
+    expected = await _run(episodes, {}, seed)
+    print_outcome("without faults", expected)
+    actual = await _run(episodes, faults, seed)
+    print_outcome("with faults", actual)
+    all_committed = at_most("turns not committed", count - actual.progress.committed, 0)
+    differences = _differences(expected.entities, actual.entities)
+    differences += _differences(expected.facts, actual.facts)
+    return at_most("entities and facts that differ", differences, 0) and all_committed
 
 
-async def _run(episodes: Sequence[Episode], faults: Mapping[str, float], seed: int) -> Came:
-    with provider.running(faults=faults, seed=seed) as running, tempfile.TemporaryDirectory() as at:
-        return await carried(episodes, running, Path(at))
+async def _run(
+    episodes: Sequence[Episode], faults: Mapping[str, float], seed: int
+) -> IngestOutcome:
+    with (
+        provider.running(faults=faults, seed=seed) as process,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        return await ingest(episodes, process, Path(folder))
 
 
-def _fact(dice: random.Random, pairs: Sequence[Sequence[str]]) -> str:
-    source, target = dice.choice(pairs)
-    return f"`{source}` {dice.choice(_VERBS)} `{target}`."
+def _fact(random_source: random.Random, pairs: Sequence[Sequence[str]]) -> str:
+    source, target = random_source.choice(pairs)
+    return f"`{source}` {random_source.choice(_VERBS)} `{target}`."
 
 
-def _differ(ones: Sequence[Entity | Fact], others: Sequence[Entity | Fact]) -> int:
-    """Return how many things are only in one of them, or not the same in both."""
-    left, right = {one.uuid: one for one in ones}, {one.uuid: one for one in others}
+def _differences(expected: Sequence[Entity | Fact], actual: Sequence[Entity | Fact]) -> int:
+    """Return how many entities or facts are missing in one graph or differ between them."""
+    left, right = {item.uuid: item for item in expected}, {item.uuid: item for item in actual}
     return sum(left.get(uuid) != right.get(uuid) for uuid in left.keys() | right.keys())
 
 
 def _context(episodes: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:
-    """Each turn is shown the three before it in its session."""
-    ids = [one.turn_id for one in episodes]
+    """Return the turns before each turn in its session, `CONTEXT` at most."""
+    ids = [episode.turn_id for episode in episodes]
     return {
-        turn_id: tuple(ids[max(at - at % SESSION, at - 3) : at]) for at, turn_id in enumerate(ids)
+        turn_id: tuple(ids[max(index - index % SESSION, index - CONTEXT) : index])
+        for index, turn_id in enumerate(ids)
     }
 
 
@@ -164,5 +178,5 @@ if __name__ == "__main__":
     parser.add_argument("--turns", type=int, default=500)
     parser.add_argument("--rate", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    sys.exit(not asyncio.run(measure(given.turns, given.rate, given.seed)))
+    options = parser.parse_args()
+    sys.exit(not asyncio.run(measure(options.turns, options.rate, options.seed)))

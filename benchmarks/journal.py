@@ -1,9 +1,8 @@
-"""What the journal costs a call: looked for and not found, kept, found again; on a file that holds
-a hundred thousand answers.
+"""Overhead of the journal per request: a miss with a write, and a hit, in a file of 100,000 rows.
 
     python -m benchmarks.journal
 
-Exits with 1 if a call costs more than it may.
+Exits with 1 if a request costs more than it may.
 """
 
 import asyncio
@@ -23,116 +22,117 @@ from turnetl.clock import now
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
 from turnetl.llm.journal import Journal, JournaledModel
 
-CALLS = 2_000
-HELD = 100_000
-AT_ONCE = 8
-MAY = 0.3
-"""Milliseconds of CPU a call."""
-NAMED = [{"name": f"src/module_{number:02}.py", "entity_type_id": 1} for number in range(20)]
-TEXT = json.dumps({"extracted_entities": NAMED})
+REQUESTS = 2_000
+ROWS = 100_000
+CONCURRENCY = 8
+MAX_CPU_MS = 0.3
+"""Per request."""
+ENTITIES = [{"name": f"src/module_{number:02}.py", "entity_type_id": 1} for number in range(20)]
+TEXT = json.dumps({"extracted_entities": ENTITIES})
 
 
-class Canned:
-    """Answers at once."""
+class CannedModel:
+    """Responds immediately."""
 
     name = "openai/canned"
 
-    async def complete(self, request: ChatRequest) -> ChatResponse:  # noqa: ARG002 - whatever is asked
+    async def complete(self, request: ChatRequest) -> ChatResponse:  # noqa: ARG002 - the same to all
         return ChatResponse(TEXT, 4_000, 250, truncated=False, cost=0.001)
 
     async def close(self) -> None: ...
 
 
 @dataclass
-class Measured:
+class JournalTime:
     cpu: float
-    """Milliseconds a call."""
+    """Milliseconds per request."""
     wall: float
-    """Milliseconds a call, one after another."""
+    """Milliseconds per request."""
     stall: float
-    """Milliseconds that the loop did nothing else, at the most."""
+    """Longest time that the event loop was blocked, in milliseconds."""
 
 
-def request(number: int) -> ChatRequest:
-    words = (
+def chat_request(number: int) -> ChatRequest:
+    messages = (
         ChatMessage("system", "You extract. " * 100),
         ChatMessage("user", f"{number} " + "turn " * 3_000),
     )
     return ChatRequest(
-        "extract_nodes.extract_text", words, response_schema(ExtractedEntities), 16_384
+        "extract_nodes.extract_text", messages, response_schema(ExtractedEntities), 16_384
     )
 
 
-async def measured(answer: Callable[[ChatRequest], Awaitable[ChatResponse]]) -> Measured:
-    """Ask all requests, some at once."""
-    asked, free, longest = [request(n) for n in range(CALLS)], asyncio.Semaphore(AT_ONCE), 0.0
+async def measure(complete: Callable[[ChatRequest], Awaitable[ChatResponse]]) -> JournalTime:
+    """Send all requests, `CONCURRENCY` at a time."""
+    requests = [chat_request(number) for number in range(REQUESTS)]
+    slots, stall = asyncio.Semaphore(CONCURRENCY), 0.0
 
     async def watch() -> None:
-        nonlocal longest
+        nonlocal stall
         while True:
-            began = time.perf_counter()
+            started = time.perf_counter()
             await asyncio.sleep(0.005)
-            longest = max(longest, time.perf_counter() - began - 0.005)
+            stall = max(stall, time.perf_counter() - started - 0.005)
 
-    async def one(what: ChatRequest) -> None:
-        async with free:
-            await answer(what)
+    async def send(request: ChatRequest) -> None:
+        async with slots:
+            await complete(request)
 
     watching = asyncio.create_task(watch())
     cpu, wall = cpu_seconds(), time.perf_counter()
-    await asyncio.gather(*map(one, asked))
-    spent = Measured(
-        (cpu_seconds() - cpu) / CALLS * 1e3, (time.perf_counter() - wall) / CALLS * 1e3, 0
+    await asyncio.gather(*map(send, requests))
+    scale = 1e3 / REQUESTS
+    spent = JournalTime(
+        (cpu_seconds() - cpu) * scale, (time.perf_counter() - wall) * scale, stall * 1e3
     )
     watching.cancel()
-    spent.stall = longest * 1e3
     return spent
 
 
 def cpu_seconds() -> float:
-    """Return what this process used, in all its threads."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    """Return the CPU time of this process, with all its threads."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
 
 
 def fill(journal: Journal) -> None:
-    answer = ChatResponse(TEXT, 4_000, 250, truncated=False, cost=0.001)
-    small = ChatRequest("dedupe_nodes.nodes", (ChatMessage("user", "?"),), None, 100)
-    for number in range(HELD):
-        journal.put(f"{number:032x}", small, Canned.name, answer)
+    response = ChatResponse(TEXT, 4_000, 250, truncated=False, cost=0.001)
+    request = ChatRequest("dedupe_nodes.nodes", (ChatMessage("user", "?"),), None, 100)
+    for number in range(ROWS):
+        journal.put(f"{number:032x}", request, CannedModel.name, response)
 
 
 async def run(folder: Path) -> list[bool]:
     path = folder / "journal.sqlite"
-    bare = await measured(Canned().complete)
+    baseline = await measure(CannedModel().complete)
     journal = Journal(path, clock=now)
     fill(journal)
-    kept = await measured(JournaledModel(Canned(), journal).complete)
-    found = await measured(JournaledModel(Canned(), journal).complete)
+    misses = await measure(JournaledModel(CannedModel(), journal).complete)
+    hits = await measure(JournaledModel(CannedModel(), journal).complete)
     journal.close()
     journal = Journal(path, clock=now)
-    began = time.perf_counter()
+    started = time.perf_counter()
     stats = journal.stats()
     print(
-        f"  {time.perf_counter() - began:8.2f} s to sum up {stats.total.entries:,} answers, "
+        f"  {time.perf_counter() - started:8.2f} s for statistics of {stats.total.entries:,} rows, "
         f"{stats.bytes / 1e6:,.0f} MB"
     )
-    began = time.perf_counter()
+    started = time.perf_counter()
     pruned = journal.prune(older_than=now())
-    print(f"  {time.perf_counter() - began:8.2f} s to prune {pruned.entries:,}")
+    print(f"  {time.perf_counter() - started:8.2f} s to prune {pruned.entries:,}")
     journal.close()
-    for what, spent in (("kept", kept), ("found", found)):
-        print(f"  {spent.stall:8.2f} ms of a stall at the most while answers are {what}")
+    for name, spent in (("misses", misses), ("hits", hits)):
+        print(f"  {spent.stall:8.2f} ms: longest block of the event loop during {name}")
     return [
-        at_most("ms of CPU a call: looked for, kept", kept.cpu - bare.cpu, MAY),
-        at_most("ms of CPU a call: found", found.cpu - bare.cpu, MAY),
+        at_most("ms of CPU per miss with its write", misses.cpu - baseline.cpu, MAX_CPU_MS),
+        at_most("ms of CPU per hit", hits.cpu - baseline.cpu, MAX_CPU_MS),
     ]
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        within = asyncio.run(run(Path(folder)))
-    sys.exit(not all(within))
+        passed = asyncio.run(run(Path(folder)))
+    sys.exit(not all(passed))
 
 
 if __name__ == "__main__":

@@ -23,10 +23,10 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks import answers, provider
+from benchmarks import provider, responders
 from benchmarks.cost import at_most
 from benchmarks.ingest import kept
-from benchmarks.provider import Running
+from benchmarks.provider import ProviderProcess
 from tests import real
 from tests.builders import GROUP
 from tests.extraction import long_sample_turns
@@ -89,7 +89,7 @@ class Took:
 
 
 async def ingested(
-    asked: Running,
+    asked: ProviderProcess,
     turns: Sequence[Episode],
     folder: Path,
     journal: Path | None = None,
@@ -142,7 +142,7 @@ def named(line: str) -> set[str]:
     """Return the things that the canned model finds in a line."""
     kinds, message = "ENTITY TYPES", "CURRENT MESSAGE"
     prompt = f"<{kinds}>\n[]\n</{kinds}>\n<{message}>\n{line}\n</{message}>"
-    found = answers.ANSWERS["extracted_entities"](prompt)["extracted_entities"]
+    found = responders.RESPONDERS["extracted_entities"](prompt)["extracted_entities"]
     return {one["name"] for one in found}
 
 
@@ -172,7 +172,7 @@ async def main(turns: int, archives: Path) -> bool:
     episodes = [_of_the_group(one) for one in whole[:turns]]
     with (
         tempfile.TemporaryDirectory() as temporary,
-        provider.running(answers="benchmarks.answers") as asked,
+        provider.running(responders="benchmarks.responders") as asked,
     ):
         folders = [Path(temporary) / name for name in ("first", "again", "told", "bare")]
         for folder in folders:

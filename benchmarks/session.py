@@ -32,7 +32,7 @@ from typing_extensions import override
 from benchmarks import provider
 from benchmarks.cost import at_least, at_most
 from benchmarks.ingest import kept
-from benchmarks.provider import SPEC, Counts, Running
+from benchmarks.provider import MEASURED_LATENCY, ProviderCounts, ProviderProcess
 from tests import real
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
@@ -74,7 +74,7 @@ class Took:
     """One way through all turns."""
 
     seconds: float
-    asked: Counts
+    asked: ProviderCounts
     embedded: int
     """Requests for embeddings."""
 
@@ -97,7 +97,7 @@ class Remote:
 
     def __init__(self, pace: float) -> None:
         self._inner = WordLlamaEmbedder()
-        self._seconds = SPEC["embeddings"] * pace
+        self._seconds = MEASURED_LATENCY["embeddings"] * pace
         self.requests = 0
 
     @property
@@ -118,7 +118,7 @@ class Remote:
 
 
 async def theirs(
-    server: Neo4jServer, asked: Running, turns: Sequence[Episode], embedder: Remote
+    server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Episode], embedder: Remote
 ) -> Took:
     """Put the turns through `add_episode`, one after the other."""
     model = LLMConfig(model="canned", api_key=KEY)
@@ -149,7 +149,7 @@ async def theirs(
 
 
 async def ours(
-    server: Neo4jServer, asked: Running, turns: Sequence[Episode], embedder: Remote
+    server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Episode], embedder: Remote
 ) -> Took:
     """Put the turns through the pipeline, with all that stands around a call."""
     store = await open_graph(server.url, user="", password="", write=True)
@@ -210,7 +210,7 @@ def _context(turns: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:
     return context
 
 
-def _stack(asked: Running) -> ChatModel:
+def _stack(asked: ProviderProcess) -> ChatModel:
     """Return the model with all that stands around a call."""
     bare = open_model("openai-compatible", model="canned", base_url=asked.base_url())
     limiter, meter = Limiter(None, None, CALLS), Meter(Prices())
@@ -248,12 +248,12 @@ class _Uncached(EmbedderClient):
 async def main(turns: int, pace: float, archives: Path) -> None:
     logging.disable(logging.ERROR)
     episodes = chosen(archives, turns)
-    latency = {kind: seconds * pace for kind, seconds in SPEC.items()}
+    latency = {kind: seconds * pace for kind, seconds in MEASURED_LATENCY.items()}
     print(f"{len(episodes)} turns of `{archives.name}`, {pace:g} of the measured latencies")
     with (
         tempfile.TemporaryDirectory() as folder,
         neo4j_server.running(Path(folder)) as server,
-        provider.running(answers="benchmarks.answers", latency=latency) as asked,
+        provider.running(responders="benchmarks.responders", latency=latency) as asked,
     ):
         upstream = await theirs(server, asked, episodes, Remote(pace))
         print("  add_episode, a turn:", *upstream.lines(len(episodes)), sep="\n")

@@ -31,7 +31,7 @@ from benchmarks import provider
 from benchmarks.commit import server_cpu
 from benchmarks.cost import at_most
 from benchmarks.ingest import kept
-from benchmarks.provider import Running
+from benchmarks.provider import ProviderProcess
 from tests import real
 from tests.extraction import long_sample_turns, upstream_comparison
 from tests.servers import neo4j_server
@@ -56,7 +56,7 @@ from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode, GroupId, TurnId
 
-ANSWERS = "tests.servers.order_sensitive_responses"
+RESPONDERS = "tests.servers.order_sensitive_responses"
 POINTS = (50, 150, 300, 600, 1_000, 1_500)
 PROMISED = (50, 1_500)
 MOST = 0.12
@@ -98,7 +98,7 @@ class Marks:
         return costs
 
 
-async def ours(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) -> Marks:
+async def ours(server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Episode]) -> Marks:
     """Put the turns through the pipeline."""
     store = await open_graph(server.url, user="", password="")
     await store.prepare()
@@ -122,7 +122,7 @@ async def ours(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) ->
     return marks
 
 
-async def theirs(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) -> Marks:
+async def theirs(server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Episode]) -> Marks:
     """Put the turns through `add_episode`, one after the other, on its defaults."""
     marks = Marks(server.pid)
     async with upstream_comparison.open_graphiti(server, asked, WordLlamaEmbedder()) as graphiti:
@@ -143,7 +143,7 @@ async def theirs(server: Neo4jServer, asked: Running, turns: Sequence[Episode]) 
     return marks
 
 
-def _stack(asked: Running, journal: Journal) -> ChatModel:
+def _stack(asked: ProviderProcess, journal: Journal) -> ChatModel:
     bare = open_model("openai-compatible", model="canned", base_url=asked.base_url())
     limiter, meter = Limiter(None, None, 8), Meter(Prices())
     return wrap(bare, ModelStack(journal, None, RetryPolicy(), limiter, meter))
@@ -176,7 +176,7 @@ async def main(given: argparse.Namespace) -> bool:
     with (
         tempfile.TemporaryDirectory() as folder,
         neo4j_server.running(Path(folder)) as server,
-        provider.running(answers=ANSWERS) as asked,
+        provider.running(responders=RESPONDERS) as asked,
     ):
         await ours(server, asked, [_warm(one) for one in turns[given.turns :]])
         profile = cProfile.Profile() if given.profile else nullcontext()

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from tests.scale import FULL
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
-from tests.servers.provider import Provider, serving
+from tests.servers.provider import FakeProvider, serving
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import ChatModel
@@ -117,14 +117,14 @@ async def store(graph_url: str) -> AsyncIterator[GraphStore]:
 
 
 @pytest.fixture
-def provider() -> Iterator[Provider]:
+def provider() -> Iterator[FakeProvider]:
     """A provider of models on a local port."""
     with serving() as running:
         yield running
 
 
 @pytest.fixture
-async def model(provider: Provider) -> AsyncIterator[ChatModel]:
+async def model(provider: FakeProvider) -> AsyncIterator[ChatModel]:
     """A model of that provider; a question is asked twice at most, without a wait."""
     base = open_model("openai-compatible", model="canned", base_url=provider.base_url("openai"))
     opened = RetryingModel(base, RetryPolicy(attempts=2, first_wait=0, max_responses=2))

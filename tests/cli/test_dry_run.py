@@ -8,8 +8,8 @@ import pytest
 
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.canned_responses import ANSWERS
-from tests.servers.provider import Fault, Provider
+from tests.servers.canned_responses import RESPONDERS
+from tests.servers.provider import FakeProvider, Fault
 
 KINDS_OF_CALLS = {
     "extract_nodes.extract_message",
@@ -21,7 +21,7 @@ KINDS_OF_CALLS = {
 }
 
 
-def test_a_model_that_can_do_all_is_said_to(provider: Provider, tmp_path: Path) -> None:
+def test_a_model_that_can_do_all_is_said_to(provider: FakeProvider, tmp_path: Path) -> None:
     ran = run_in_process("model", "check", "--json", folder=tmp_path, **model_environment(provider))
     assert (ran.exit_code, ran.json["passed"]) == (0, True)
     assert {one["prompt"] for one in ran.json["checks"]} >= KINDS_OF_CALLS
@@ -29,21 +29,21 @@ def test_a_model_that_can_do_all_is_said_to(provider: Provider, tmp_path: Path) 
 
 
 def test_a_model_that_cannot_is_told_what_and_ends_with_one(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
-    provider.answers = {**ANSWERS, "duplicate_facts": lambda _: {"prose": "I would say so."}}
+    provider.responders = {**RESPONDERS, "duplicate_facts": lambda _: {"prose": "I would say so."}}
     ran = run_in_process("model", "check", folder=tmp_path, **model_environment(provider))
     assert ran.exit_code == 1
     assert any("dedupe_edges.resolve_edge" in said for said in ran.messages)
-    asked = len(provider.asked)
+    asked = len(provider.requests)
     run_in_process("model", "check", folder=tmp_path, **model_environment(provider))
-    assert len(provider.asked) == 2 * asked
+    assert len(provider.requests) == 2 * asked
 
 
 def test_who_waits_for_a_check_does_not_wait_for_five_answers_of_a_kind(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
-    provider.texts = ["Sure, here is what I found."] * 100
+    provider.responses = ["Sure, here is what I found."] * 100
     checks = run_in_process(
         "model", "check", "--json", folder=tmp_path, **model_environment(provider)
     ).json["checks"]
@@ -52,15 +52,15 @@ def test_who_waits_for_a_check_does_not_wait_for_five_answers_of_a_kind(
 
 
 def test_a_server_that_ignores_schemas_passes_once_it_is_told_them_in_words(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
-    provider.texts = ["Sure, here is what I found."] * 2
+    provider.responses = ["Sure, here is what I found."] * 2
     ran = run_in_process("model", "check", "--json", folder=tmp_path, **model_environment(provider))
     assert (ran.exit_code, ran.json["passed"]) == (0, True)
 
 
 def test_a_deployment_that_minds_three_things_is_asked_without_them(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     minds = (
         "Unsupported value: 'temperature' does not support 0 with this model.",
@@ -78,7 +78,7 @@ def test_a_deployment_that_minds_three_things_is_asked_without_them(
 
 
 def test_passes_of_reflexion_are_checked_if_there_are_any(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     command = ("model", "check", "--reflexion", "1", "--json")
     checks = run_in_process(*command, folder=tmp_path, **model_environment(provider)).json["checks"]
@@ -95,7 +95,7 @@ def test_passes_of_reflexion_are_checked_if_there_are_any(
     ],
 )
 def test_a_model_that_is_named_wrongly_is_told_in_a_sentence(
-    settings: Mapping[str, str], says: str, code: int, provider: Provider, tmp_path: Path
+    settings: Mapping[str, str], says: str, code: int, provider: FakeProvider, tmp_path: Path
 ) -> None:
     ran = run_in_process(
         "model", "check", folder=tmp_path, **model_environment(provider, **settings)
@@ -109,7 +109,7 @@ def test_a_model_that_is_named_wrongly_is_told_in_a_sentence(
     [(401, "TURNETL_LLM__API_KEY"), (402, "no credit"), (404, "TURNETL_LLM__MODEL")],
 )
 def test_a_provider_that_refuses_is_told_in_a_sentence(
-    status: int, says: str, provider: Provider, tmp_path: Path
+    status: int, says: str, provider: FakeProvider, tmp_path: Path
 ) -> None:
     provider.faults += [Fault(status)] * 40
     ran = run_in_process("model", "check", folder=tmp_path, **model_environment(provider))
@@ -118,7 +118,7 @@ def test_a_provider_that_refuses_is_told_in_a_sentence(
 
 
 def test_a_dry_run_shows_the_very_requests_and_sends_none(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 3)
     run_in_process("parse", "a.jsonl", folder=tmp_path)
@@ -127,18 +127,18 @@ def test_a_dry_run_shows_the_very_requests_and_sends_none(
     shown = run_in_process(
         *dry, "--limit", "2", folder=tmp_path, **model_environment(provider)
     ).json
-    assert (provider.asked, shown["pending"]) == ([], 3)
+    assert (provider.requests, shown["pending"]) == ([], 3)
     assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
     one = run_in_process(*dry, folder=tmp_path, **model_environment(provider)).json["requests"]
     assert one == shown["requests"][: len(one)]
     assert 0 < len(one) < len(shown["requests"])
     run_in_process("ingest", folder=tmp_path, **model_environment(provider))
     first = [[said["text"] for said in request["messages"]] for request in one]
-    sent = [[text for _, text in asked.messages] for asked in provider.asked]
+    sent = [[text for _, text in asked.messages] for asked in provider.requests]
     assert first[0] in sent
 
 
-def test_a_dry_run_reads_as_the_model_would(provider: Provider, tmp_path: Path) -> None:
+def test_a_dry_run_reads_as_the_model_would(provider: FakeProvider, tmp_path: Path) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     run_in_process("parse", "a.jsonl", folder=tmp_path)
     run_in_process("filter", folder=tmp_path)
@@ -200,7 +200,7 @@ def test_a_template_that_is_not_there_is_refused_with_those_that_are(
 
 
 def test_another_ontology_reaches_the_model_and_makes_turns_stale(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
@@ -213,15 +213,15 @@ def test_another_ontology_reaches_the_model_and_makes_turns_stale(
     config.write_text(json.dumps({"extraction": {"ontology": "garden.toml"}}))
     status = run_in_process("status", "--json", folder=tmp_path, **model_environment(provider)).json
     assert status["groups"][0]["stale_reasons"] == {"recipe_changed": 1}
-    provider.asked = []
+    provider.requests = []
     elsewhere = f"ladybug://{tmp_path / 'other.lbug'}"
     run_in_process("ingest", "--graph", elsewhere, folder=tmp_path, **model_environment(provider))
-    texts = [text for asked in provider.asked for _, text in asked.messages]
+    texts = [text for asked in provider.requests for _, text in asked.messages]
     assert any("What grows in a bed." in text for text in texts)
 
 
 def test_an_embedder_that_does_not_answer_is_found_out_before_a_run(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     nowhere = {"PROVIDER": "openai-compatible", "MODEL": "m", "BASE_URL": "http://127.0.0.1:9/v1"}
     settings = model_environment(

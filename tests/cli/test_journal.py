@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.command import clean_environment, command_line, run_in_process, turnetl_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 
 TURNS = 6
 
@@ -22,9 +22,9 @@ def talk(tmp_path: Path) -> Path:
     return write_session(tmp_path / "archives" / "a.jsonl", TURNS)
 
 
-def questions(provider: Provider) -> Counter[str]:
+def questions(provider: FakeProvider) -> Counter[str]:
     """Return how often each question was asked."""
-    return Counter(str(asked.body) for asked in provider.asked)
+    return Counter(str(asked.body) for asked in provider.requests)
 
 
 def kept(folder: Path) -> int:
@@ -39,7 +39,9 @@ def kept(folder: Path) -> int:
         return 0
 
 
-def starting(*arguments: str | Path, folder: Path, provider: Provider) -> "subprocess.Popen[str]":
+def starting(
+    *arguments: str | Path, folder: Path, provider: FakeProvider
+) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         command_line(*arguments),
         cwd=folder,
@@ -51,18 +53,18 @@ def starting(*arguments: str | Path, folder: Path, provider: Provider) -> "subpr
 
 
 def test_an_emptied_graph_is_filled_again_without_a_call(
-    talk: Path, provider: Provider, tmp_path: Path
+    talk: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     first = run_in_process(
         "backfill", talk, "--json", folder=tmp_path, **model_environment(provider)
     )
-    asked = len(provider.asked)
+    asked = len(provider.requests)
     elsewhere = ("--graph", f"ladybug://{tmp_path / 'other.lbug'}")
     again = run_in_process(
         "ingest", *elsewhere, "--json", folder=tmp_path, **model_environment(provider)
     )
     assert (again.exit_code, again.json["committed"]) == (0, TURNS)
-    assert len(provider.asked) == asked
+    assert len(provider.requests) == asked
     assert again.json["usage"]["journal_hits"] == first.json["usage"]["calls"] == asked
     assert again.json["usage"]["calls"] == 0
     counts = [
@@ -73,15 +75,15 @@ def test_an_emptied_graph_is_filled_again_without_a_call(
 
 
 def test_without_a_journal_everything_is_asked_again(
-    talk: Path, provider: Provider, tmp_path: Path
+    talk: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     settings = model_environment(provider, JOURNAL="0")
     run_in_process("backfill", talk, folder=tmp_path, **settings)
-    asked = len(provider.asked)
+    asked = len(provider.requests)
     run_in_process(
         "ingest", "--graph", f"ladybug://{tmp_path / 'other.lbug'}", folder=tmp_path, **settings
     )
-    assert len(provider.asked) == 2 * asked
+    assert len(provider.requests) == 2 * asked
     assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
 
 
@@ -91,7 +93,7 @@ def test_a_run_without_a_model_makes_no_journal(talk: Path, tmp_path: Path) -> N
 
 
 def test_what_a_killed_run_kept_is_not_paid_for_again(
-    talk: Path, provider: Provider, tmp_path: Path
+    talk: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     """It is killed while it waits: of what was in the air nothing can be known."""
     running = starting("backfill", talk, folder=tmp_path, provider=provider)
@@ -104,18 +106,18 @@ def test_what_a_killed_run_kept_is_not_paid_for_again(
     running.communicate(timeout=60)
     provider.hold.set()
     provider.hold = None
-    before, asked = kept(tmp_path), len(provider.asked)
+    before, asked = kept(tmp_path), len(provider.requests)
     finished = turnetl_process(
         "backfill", talk, "--json", folder=tmp_path, **model_environment(provider)
     )
     assert (finished.exit_code, finished.json["pending"]) == (0, 0)
-    assert len(provider.asked) - asked == len(questions(provider)) - before
+    assert len(provider.requests) - asked == len(questions(provider)) - before
     assert before >= TURNS
 
 
 @pytest.mark.parametrize("stops", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_stopped_politely_keeps_what_is_in_the_air(
-    stops: signal.Signals, talk: Path, provider: Provider, tmp_path: Path
+    stops: signal.Signals, talk: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     provider.hold = threading.Event()
     running = starting("backfill", talk, folder=tmp_path, provider=provider)
@@ -135,7 +137,7 @@ def test_a_run_that_is_stopped_politely_keeps_what_is_in_the_air(
 
 
 def test_two_runs_on_two_groups_at_once_share_one_journal(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     """Each has a graph file of its own: Ladybug allows one process a file."""
     write_session(tmp_path / "one.jsonl", TURNS)
@@ -159,10 +161,10 @@ def test_two_runs_on_two_groups_at_once_share_one_journal(
 
 
 def test_the_journal_says_what_it_holds_and_lets_go_of_what_is_named(
-    talk: Path, provider: Provider, tmp_path: Path
+    talk: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     run_in_process("backfill", talk, folder=tmp_path, **model_environment(provider))
-    asked = len(provider.asked)
+    asked = len(provider.requests)
     held = run_in_process("journal", "stats", "--json", folder=tmp_path).json
     assert (held["responses"], list(held["by_model"])) == (asked, ["openai-compatible/canned"])
     for which, goes in ((("--model", "other"), 0), (("--older-than", "1"), 0), (("--all",), asked)):
@@ -186,7 +188,7 @@ def test_pruning_needs_to_know_what(wrong: tuple[str, ...], tmp_path: Path) -> N
 
 
 def test_a_damaged_journal_stops_a_run_before_anything_is_paid_for(
-    talk: Path, provider: Provider, tmp_path: Path
+    talk: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     journal = tmp_path / "data" / "lake" / "journal.sqlite"
     journal.parent.mkdir(parents=True)
@@ -194,6 +196,6 @@ def test_a_damaged_journal_stops_a_run_before_anything_is_paid_for(
     ran = run_in_process("backfill", talk, folder=tmp_path, **model_environment(provider))
     assert ran.exit_code == 1
     assert any("journal.sqlite" in said for said in ran.messages)
-    assert provider.asked == []
+    assert provider.requests == []
     again = run_in_process("journal", "stats", folder=tmp_path)
     assert (again.exit_code, len(again.messages)) == (1, 1)

@@ -9,13 +9,13 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
-from tests.servers.canned_responses import ANSWERS, Json
-from tests.servers.provider import Provider
+from tests.servers.canned_responses import RESPONDERS, Json
+from tests.servers.provider import FakeProvider
 
 
-def heard(provider: Provider, words: str) -> int:
+def heard(provider: FakeProvider, words: str) -> int:
     """Return how many requests had the words in them."""
-    return sum(any(words in text for _, text in asked.messages) for asked in provider.asked)
+    return sum(any(words in text for _, text in asked.messages) for asked in provider.requests)
 
 
 def stale(ran: CommandResult) -> dict[str, int]:
@@ -24,7 +24,7 @@ def stale(ran: CommandResult) -> dict[str, int]:
 
 
 def test_instructions_said_for_one_run_reach_the_model_and_make_turns_stale(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 2)
     once = ("backfill", "a.jsonl", "--preprocessing", "Look at the colours only.", "--json")
@@ -46,7 +46,7 @@ def test_instructions_said_for_one_run_reach_the_model_and_make_turns_stale(
 
 @pytest.mark.parametrize("word", ["none", "NULL", "false", "off"])
 def test_a_run_without_instructions_says_none(
-    word: str, provider: Provider, tmp_path: Path
+    word: str, provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     run_in_process(
@@ -57,13 +57,13 @@ def test_a_run_without_instructions_says_none(
         folder=tmp_path,
         **model_environment(provider),
     )
-    with_none = len(provider.asked)
+    with_none = len(provider.requests)
     assert with_none > 0
     assert (heard(provider, "## "), heard(provider, f"\n{word}\n")) == (0, 0)
 
 
 def test_what_is_said_for_one_run_wins_over_what_is_said_of_a_group(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 2)
     config = tmp_path / "graphiti.config.json"
@@ -75,14 +75,14 @@ def test_what_is_said_for_one_run_wins_over_what_is_said_of_a_group(
     run_in_process(*once, folder=tmp_path, **model_environment(provider))
     assert heard(provider, "Say it of the group.") == 0
     assert heard(provider, "Say it once.") > 0
-    provider.asked.clear()
+    provider.requests.clear()
     run_in_process("ingest", folder=tmp_path, **model_environment(provider))
     assert heard(provider, "Say it of the group.") > 0
     assert heard(provider, "Say it once.") == 0
 
 
 def test_a_changed_template_makes_turns_of_its_kind_stale_and_no_others(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_archive(
         tmp_path / "a.jsonl",
@@ -103,7 +103,7 @@ def test_a_changed_template_makes_turns_of_its_kind_stale_and_no_others(
 
 
 def test_a_changed_template_makes_turns_stale_and_says_so(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     template = tmp_path / ".graphiti" / "templates" / "mine.md"
@@ -129,7 +129,7 @@ def test_a_changed_template_makes_turns_stale_and_says_so(
     ],
 )
 def test_a_slip_in_what_is_said_for_one_run_stops_it_before_any_work(
-    said: str, because: str, provider: Provider, tmp_path: Path
+    said: str, because: str, provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     templates = tmp_path / ".graphiti" / "templates"
@@ -146,13 +146,13 @@ def test_a_slip_in_what_is_said_for_one_run_stops_it_before_any_work(
     )
     assert (ran.exit_code, len(ran.messages)) == (2, 1)
     assert because in ran.stderr
-    assert provider.asked == []
+    assert provider.requests == []
     assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("of", ["preprocessing_prompt", "kinds"])
 def test_a_broken_template_stops_a_run_before_any_work(
-    of: str, provider: Provider, tmp_path: Path
+    of: str, provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     template = tmp_path / ".graphiti" / "templates" / "broken.md"
@@ -164,11 +164,11 @@ def test_a_broken_template_stops_a_run_before_any_work(
     ran = run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
     assert (ran.exit_code, len(ran.messages)) == (2, 1)
     assert "broken.md`: line 1" in ran.stderr
-    assert provider.asked == []
+    assert provider.requests == []
 
 
 def test_an_ontology_that_cannot_be_used_stops_status_too_and_says_why(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
@@ -183,11 +183,11 @@ def test_an_ontology_that_cannot_be_used_stops_status_too_and_says_why(
 
 
 def test_asking_what_was_missed_costs_calls_gives_hints_and_changes_the_recipe(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     missed = {field: _said(field, "the lamp") for field in ("missed_entities", "missed_facts")}
-    provider.answers = {**ANSWERS, **missed}
+    provider.responders = {**RESPONDERS, **missed}
     command = ("backfill", "a.jsonl", "--reflexion", "1", "--json")
     done = run_in_process(*command, folder=tmp_path, **model_environment(provider))
     assert (done.exit_code, done.json["committed"]) == (0, 1)

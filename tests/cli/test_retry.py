@@ -4,13 +4,13 @@ from pathlib import Path
 
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.provider import Fault, Provider
+from tests.servers.provider import FakeProvider, Fault
 
 POISON = Fault(400, '{"error": {"message": "no such question"}}')
 
 
 def test_a_group_of_which_nothing_but_set_aside_turns_is_left_is_tried_again(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 2)
     provider.faults += [POISON] * 20
@@ -28,12 +28,12 @@ def test_a_group_of_which_nothing_but_set_aside_turns_is_left_is_tried_again(
 
 
 def test_a_dry_retry_shows_what_would_be_asked_of_a_turn_that_was_set_aside(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     provider.faults += [POISON] * 10
     run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
-    asked = len(provider.asked)
+    asked = len(provider.requests)
     dry = run_in_process(
         "retry", "--dry-run", "--json", folder=tmp_path, **model_environment(provider)
     )
@@ -44,4 +44,4 @@ def test_a_dry_retry_shows_what_would_be_asked_of_a_turn_that_was_set_aside(
         ).json["requests"]
         == []
     )
-    assert len(provider.asked) == asked
+    assert len(provider.requests) == asked

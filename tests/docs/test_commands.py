@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import ROOT, run_in_process
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 
 pytestmark = pytest.mark.neo4j
 
@@ -42,7 +42,7 @@ class ShellLine:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_of_a_page_runs(
-    page: Path, tmp_path: Path, provider: Provider, neo4j_url: str
+    page: Path, tmp_path: Path, provider: FakeProvider, neo4j_url: str
 ) -> None:
     replacements = {
         "bolt://neo4j:password@localhost:7687": neo4j_url,

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.servers.canned_responses import ANSWERS
+from tests.servers.canned_responses import RESPONDERS
 from turnetl.llm.chat import ChatRequest, ChatResponse
 
 Say = Callable[[ChatRequest], str | dict[str, Any] | None]
@@ -52,4 +52,4 @@ def _canned(request: ChatRequest) -> dict[str, Any]:
     assert request.schema is not None
     fields = request.schema.json["properties"]
     prompt = next(said.text for said in request.messages if said.role == "user")
-    return next((answer(prompt) for name, answer in ANSWERS.items() if name in fields), {})
+    return next((answer(prompt) for name, answer in RESPONDERS.items() if name in fields), {})

@@ -26,7 +26,7 @@ def say(question: ChatRequest) -> dict[str, Any]:
         return {"missed_entities": ["orders.py"], "missed_facts": ["orders.py is slow"]}
     return next(
         of(question.messages[-1].text)
-        for name, of in order_sensitive_responses.ANSWERS.items()
+        for name, of in order_sensitive_responses.RESPONDERS.items()
         if name in fields
     )
 

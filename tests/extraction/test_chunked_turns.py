@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.extraction import sample_turns
-from tests.servers.provider import Asked, Provider
+from tests.servers.provider import FakeProvider, ReceivedRequest
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor, prompt_context
@@ -52,7 +52,7 @@ def the(group: MirrorGroup, text: str) -> Fact:
     return next(fact for fact in group.facts if fact.text == text)
 
 
-def shown_before(asked: Asked) -> str:
+def shown_before(asked: ReceivedRequest) -> str:
     return asked.messages[1][1].split("CURRENT")[0]
 
 
@@ -114,30 +114,30 @@ async def test_things_are_said_in_the_parts_that_speak_of_them(
 
 
 async def test_what_is_asked_about_a_part_shows_that_part(
-    model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     turn = long_turn(0, 5)
     await resolved(model, embedder, [turn])
-    (asked,) = provider.prompts("entity_resolutions")
+    (asked,) = provider.requests_for("entity_resolutions")
     assert "pytest-q" in str(asked.messages)
     assert sample_turns.SAID[5] in str(asked.messages)
-    assert len(provider.prompts("extracted_entities")) == 2
+    assert len(provider.requests_for("extracted_entities")) == 2
 
 
 async def test_each_part_is_read_once_and_shown_what_came_before_it(
-    model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     turns = sample_turns.episodes()
     await resolved(model, embedder, [turns[0], long_turn(1, 2, 3)])
-    before = [shown_before(asked) for asked in provider.prompts("edges")]
+    before = [shown_before(asked) for asked in provider.requests_for("edges")]
     said = [[at for at, said in enumerate(sample_turns.SAID) if said in one] for one in before]
     # Facts are asked about while the next part's things are: in any order.
     assert sorted(said) == [[], [0], [0, 1], [0, 1, 2]]
-    assert len(provider.prompts("extracted_entities")) == 4
+    assert len(provider.requests_for("extracted_entities")) == 4
 
 
 async def test_of_a_long_turn_before_only_beginning_and_end_are_shown(
-    model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     turns = sample_turns.episodes()
     middle = "middle " * 3000
@@ -145,7 +145,7 @@ async def test_of_a_long_turn_before_only_beginning_and_end_are_shown(
     asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     extracted = await asks.extract(turns[1], [long])
     await asyncio.gather(*(part.facts for part in extracted.parts))
-    for asked in (*provider.prompts("extracted_entities"), *provider.prompts("edges")):
+    for asked in (*provider.requests_for("extracted_entities"), *provider.requests_for("edges")):
         seen = str(asked.messages)
         assert "user: Begin." in seen
         assert "The end." in seen
@@ -160,15 +160,15 @@ def test_the_ends_of_what_is_short_are_all_of_it() -> None:
 
 
 async def test_a_part_that_cannot_be_read_fails_the_turn(
-    model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     turn = long_turn(0, 1)
     asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
-    provider.texts = ['{"extracted_entities": []}', *["no"] * 4]
+    provider.responses = ['{"extracted_entities": []}', *["no"] * 4]
     with pytest.raises(BadTurn):
         await sample_turns.take_in(asks, [turn], sample_turns.empty_group(), embedder)
     await asks.close()
-    assert any(sample_turns.SAID[1] in str(asked.messages) for asked in provider.asked)
+    assert any(sample_turns.SAID[1] in str(asked.messages) for asked in provider.requests)
 
 
 async def test_resolving_a_long_turn_leaves_the_group_as_it_is(
@@ -186,8 +186,8 @@ async def test_resolving_a_long_turn_leaves_the_group_as_it_is(
 
 
 async def test_calls_for_all_parts_are_counted(
-    model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     _, (result,) = await resolved(model, embedder, [long_turn(0, 1, 5)])
-    assert result.usage.calls == len(provider.asked)
-    assert len(provider.asked) >= 7
+    assert result.usage.calls == len(provider.requests)
+    assert len(provider.requests) >= 7

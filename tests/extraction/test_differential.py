@@ -14,7 +14,7 @@ from tests.extraction.upstream_comparison import (
     response_fields,
 )
 from tests.servers.neo4j_server import Neo4jServer
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.neo4j
 
 @pytest.fixture
 async def graphiti(
-    neo4j: Neo4jServer, provider: Provider, embedder: ToyEmbedder
+    neo4j: Neo4jServer, provider: FakeProvider, embedder: ToyEmbedder
 ) -> AsyncIterator[Graphiti]:
     async with open_graphiti(neo4j, provider, embedder) as graphiti:
         yield graphiti
@@ -45,19 +45,19 @@ async def test_the_same_responses_make_the_same_graph(
 
 
 async def test_without_preprocessing_every_request_is_graphitis_own(
-    graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     """All but the request for the dates of a fact: ours takes the turn's time."""
     turns = sample_turns.episodes([*sample_turns.SAID, *turns_that_need_a_summary()])
     await add_episodes(graphiti, turns, ontology.NO_ONTOLOGY, None)
     dates = {"valid_at", "invalid_at"}
-    upstream = [request for request in provider.asked if response_fields(request) != dates]
-    provider.asked.clear()
+    upstream = [request for request in provider.requests if response_fields(request) != dates]
+    provider.requests.clear()
     extractor = LlmExtractor(
         model, embedder, prompts=fixed_prompt(None), ontology=ontology.NO_ONTOLOGY
     )
     await ingest(extractor, embedder, turns)
-    assert request_bodies(provider.asked) == request_bodies(upstream)
+    assert request_bodies(provider.requests) == request_bodies(upstream)
     assert {field for request in upstream for field in response_fields(request)} == {
         "extracted_entities",
         "edges",
@@ -77,13 +77,13 @@ def turns_that_need_a_summary() -> list[str]:
 
 
 async def test_a_turn_costs_no_more_requests_than_with_graphiti(
-    graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     await add_episodes(graphiti, sample_turns.episodes(), ontology.CODING, None)
-    upstream = len(provider.asked)
-    provider.asked.clear()
+    upstream = len(provider.requests)
+    provider.requests.clear()
     await ingest(LlmExtractor(model, embedder, prompts=fixed_prompt(None)), embedder)
-    assert len(provider.asked) < upstream
+    assert len(provider.requests) < upstream
 
 
 async def ingest(

@@ -15,7 +15,7 @@ import pytest
 from tests.extraction import long_sample_turns, upstream_comparison, upstream_results
 from tests.extraction.upstream_comparison import ComparableGraph, turn_numbers
 from tests.servers.neo4j_server import Neo4jServer
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.port import GraphStore
@@ -27,9 +27,9 @@ MAX_INVALIDATED_DIFFERENTLY = 0.03
 
 
 async def test_duplicates_resolved_by_name_make_the_same_graph(
-    model: ChatModel, provider: Provider, long_sample: list[Episode], tmp_path: Path
+    model: ChatModel, provider: FakeProvider, long_sample: list[Episode], tmp_path: Path
 ) -> None:
-    provider.answers = upstream_results.MODELS["resolves_by_name"]
+    provider.responders = upstream_results.MODELS["resolves_by_name"]
     async with long_sample_turns.open_store(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
         _, ours = await ingest(store, model, long_sample, tmp_path)
     assert ours == upstream_results.load("resolves_by_name", long_sample)
@@ -40,11 +40,11 @@ async def test_duplicates_resolved_by_name_make_the_same_graph(
 async def test_responses_that_depend_on_every_candidate_change_only_some_invalidations(
     neo4j: Neo4jServer,
     model: ChatModel,
-    provider: Provider,
+    provider: FakeProvider,
     long_sample: list[Episode],
     tmp_path: Path,
 ) -> None:
-    provider.answers = upstream_results.MODELS["depends_on_candidates"]
+    provider.responders = upstream_results.MODELS["depends_on_candidates"]
     async with long_sample_turns.open_store(neo4j.url) as store:
         server, ours = await ingest(store, model, long_sample, tmp_path / "server")
     async with long_sample_turns.open_store(f"ladybug://{tmp_path / 'graph.lbug'}") as store:

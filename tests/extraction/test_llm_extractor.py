@@ -10,7 +10,7 @@ from graphiti_core.utils.maintenance import edge_operations, node_operations
 
 from tests.builders import GROUP
 from tests.extraction import sample_turns
-from tests.servers.provider import Fault, Provider
+from tests.servers.provider import FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn, ModelRefused
 from turnetl.extraction import ontology
@@ -70,7 +70,7 @@ async def test_a_fact_said_again_names_both_turns(model: ChatModel, embedder: To
 
 
 async def test_a_fact_without_a_date_has_its_turns_and_no_call_asks_for_one(
-    model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     group = await told(model, embedder)
     dated = the(group, "cart.py uses postgres on 2026-03-01").valid_at
@@ -78,7 +78,9 @@ async def test_a_fact_without_a_date_has_its_turns_and_no_call_asks_for_one(
     assert dated.date().isoformat() == "2026-03-01"
     undated = the(group, "KeyError was caused by cart.py")
     assert undated.valid_at == undated.reference_time == sample_turns.episodes()[1].turn.started_at
-    assert not [asked for asked in provider.prompts("valid_at") if "edges" not in str(asked.body)]
+    assert not [
+        asked for asked in provider.requests_for("valid_at") if "edges" not in str(asked.body)
+    ]
 
 
 async def test_what_is_no_longer_so_is_retired_at_the_turn_that_says_so(
@@ -149,32 +151,32 @@ async def test_extraction_may_run_ahead(model: ChatModel, embedder: ToyEmbedder)
 
 
 async def test_instructions_stand_in_both_prompts_that_extract_and_in_no_other(
-    model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     await told(model, embedder)
-    with_them = [asked for asked in provider.asked if INSTRUCTIONS in str(asked.messages)]
-    extracting = provider.prompts("extracted_entities") + provider.prompts("edges")
+    with_them = [asked for asked in provider.requests if INSTRUCTIONS in str(asked.messages)]
+    extracting = provider.requests_for("extracted_entities") + provider.requests_for("edges")
     assert len(extracting) == 12
     assert sorted(map(id, with_them)) == sorted(map(id, extracting))
-    assert len(provider.asked) > len(extracting)
+    assert len(provider.requests) > len(extracting)
 
 
 async def test_the_model_is_shown_the_turns_before_in_the_session(
-    model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     await told(model, embedder)
-    shown = [asked.messages[1][1].split("CURRENT")[0] for asked in provider.prompts("edges")]
+    shown = [asked.messages[1][1].split("CURRENT")[0] for asked in provider.requests_for("edges")]
     assert [sum(said in text for said in sample_turns.SAID) for text in shown] == [0, 1, 2, 3, 0, 1]
 
 
 async def test_calls_and_tokens_are_counted_for_their_turn(
-    model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     group = sample_turns.empty_group()
     turns = sample_turns.episodes()
     results = await sample_turns.take_in(extractor(model, embedder), turns, group, embedder)
-    assert sum(result.usage.calls for result in results) == len(provider.asked)
-    assert provider.asked
+    assert sum(result.usage.calls for result in results) == len(provider.requests)
+    assert provider.requests
     assert all(result.usage.prompt_tokens == 100 * result.usage.calls for result in results)
 
 
@@ -192,15 +194,15 @@ async def test_a_vector_is_made_once_and_handed_on(model: ChatModel, embedder: T
 
 
 async def test_an_answer_that_never_fits_sets_the_turn_aside(
-    model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
-    provider.texts = ["no", "still no"]
+    provider.responses = ["no", "still no"]
     with pytest.raises(BadTurn):
         await extractor(model, embedder).extract(sample_turns.episodes()[0], [])
 
 
 async def test_a_wrong_key_stops_the_run(
-    model: ChatModel, embedder: ToyEmbedder, provider: Provider
+    model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     provider.faults = [Fault(401)]
     with pytest.raises(ModelRefused):

@@ -15,7 +15,7 @@ from rich.console import Console
 from tests import real
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import Canned
-from tests.servers.provider import KEY, Provider
+from tests.servers.provider import KEY, FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import pipeline, wiring
 from turnetl.errors import BadUsage
@@ -54,18 +54,18 @@ async def shown(asked: ChatModel, journal: Journal | None = None) -> tuple[Reque
     return await preview_requests(turn, [], reader, asked, journal=journal, estimate=len)
 
 
-async def test_no_model_is_asked(provider: Provider) -> None:
+async def test_no_model_is_asked(provider: FakeProvider) -> None:
     asked = open_model(
         "openai-compatible", model="canned", base_url=provider.base_url("openai"), api_key=KEY
     )
     found = await shown(asked)
     await asked.close()
-    assert provider.asked == []
+    assert provider.requests == []
     assert [one.prompt for one in found] == ["extract_nodes.extract_message", "extract_edges.edge"]
 
 
 async def test_they_are_the_very_requests_that_a_run_sends(
-    provider: Provider, model: ChatModel
+    provider: FakeProvider, model: ChatModel
 ) -> None:
     bare = open_model(
         "openai-compatible", model="canned", base_url=provider.base_url("openai"), api_key=KEY
@@ -75,10 +75,10 @@ async def test_they_are_the_very_requests_that_a_run_sends(
     extracted = await reader(model, ToyEmbedder()).extract(sample_turns.episodes()[0], [])
     for part in extracted.parts:
         await part.facts
-    assert first.body == provider.asked[0].body
+    assert first.body == provider.requests[0].body
     # But for the things that the first answer named.
     assert second.body is not None
-    assert without_things(second.body) == without_things(provider.asked[1].body)
+    assert without_things(second.body) == without_things(provider.requests[1].body)
 
 
 def without_things(body: Mapping[str, Any]) -> str:
@@ -140,7 +140,7 @@ def test_how_much_a_model_shall_think_is_part_of_the_recipe() -> None:
     assert len({recipe(None), recipe("low"), recipe("high")}) == 3
 
 
-async def test_each_prompt_is_shown_with_its_own_model(provider: Provider) -> None:
+async def test_each_prompt_is_shown_with_its_own_model(provider: FakeProvider) -> None:
     asked = open_models(
         "openai",
         model="large",
@@ -169,7 +169,7 @@ async def test_they_can_be_read_and_parsed() -> None:
 
 
 async def test_the_next_turns_of_a_lake_are_shown_and_nothing_is_written(
-    tmp_path: Path, provider: Provider
+    tmp_path: Path, provider: FakeProvider
 ) -> None:
     settings = Settings(
         lake=tmp_path / "lake",
@@ -185,7 +185,7 @@ async def test_the_next_turns_of_a_lake_are_shown_and_nothing_is_written(
     two = await pipeline.preview_requests(settings, pipeline.RunOptions(limit=2), lambda: NOW)
     assert TOLD in str(one[0].messages)
     assert {request.turn_id for request in one} < {request.turn_id for request in two}
-    assert provider.asked == []
+    assert provider.requests == []
     assert files(tmp_path) == before
 
 

@@ -6,7 +6,7 @@ from tests.extraction import upstream_results
 from tests.extraction.test_differential_long import assert_same_but_for_some_invalidations
 from tests.extraction.upstream_comparison import add_episodes, open_graphiti, read_graph
 from tests.servers.neo4j_server import Neo4jServer
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 from turnetl.extraction import ontology
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode
@@ -18,11 +18,11 @@ pytestmark = [pytest.mark.full, pytest.mark.neo4j]
 async def test_add_episode_makes_the_stored_graph(
     name: str,
     neo4j: Neo4jServer,
-    provider: Provider,
+    provider: FakeProvider,
     long_sample: list[Episode],
     request: pytest.FixtureRequest,
 ) -> None:
-    provider.answers = upstream_results.MODELS[name]
+    provider.responders = upstream_results.MODELS[name]
     async with open_graphiti(neo4j, provider, WordLlamaEmbedder()) as graphiti:
         numbers = await add_episodes(graphiti, long_sample, ontology.CODING, None)
         computed = await read_graph(graphiti, neo4j, numbers)

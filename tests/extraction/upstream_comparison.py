@@ -34,7 +34,7 @@ from openai import AsyncOpenAI
 
 from tests.builders import GROUP
 from tests.servers.neo4j_server import Neo4jServer
-from tests.servers.provider import KEY, Asked
+from tests.servers.provider import KEY, ReceivedRequest
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph import graphiti_names
 from turnetl.graph.mirror import convert
@@ -198,7 +198,7 @@ def turn_numbers(turns: Sequence[Episode]) -> TurnNumbers:
     return {str(turn.turn_id): number for number, turn in enumerate(turns)}
 
 
-def request_bodies(requests: Iterable[Asked]) -> Counter[str]:
+def request_bodies(requests: Iterable[ReceivedRequest]) -> Counter[str]:
     """Return each request as a provider receives it, with all fields.
 
     Lists without an order in Graphiti are sorted: earlier turns, which it reads by uuid, and
@@ -219,7 +219,7 @@ def request_bodies(requests: Iterable[Asked]) -> Counter[str]:
     )
 
 
-def response_fields(request: Asked) -> set[str]:
+def response_fields(request: ReceivedRequest) -> set[str]:
     """Return the fields that the response must have."""
     return set(request.body["response_format"]["json_schema"]["schema"]["properties"])
 

@@ -16,15 +16,18 @@ from typing import Any
 from tests.extraction import long_sample_turns
 from tests.extraction.upstream_comparison import ComparableFact, ComparableGraph
 from tests.servers import canned_responses, neo4j_server, order_sensitive_responses
-from tests.servers.canned_responses import Answers
+from tests.servers.canned_responses import Responders
 from turnetl import ids
 from turnetl.extraction import ontology
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode
 
-MODELS: Mapping[str, Answers] = {
-    "resolves_by_name": {**canned_responses.ANSWERS, **order_sensitive_responses.FINDING},
-    "depends_on_candidates": order_sensitive_responses.ANSWERS,
+MODELS: Mapping[str, Responders] = {
+    "resolves_by_name": {
+        **canned_responses.RESPONDERS,
+        **order_sensitive_responses.EXTRACTION_RESPONDERS,
+    },
+    "depends_on_candidates": order_sensitive_responses.RESPONDERS,
 }
 """The canned responses that each stored graph is made with, by the name of its file."""
 

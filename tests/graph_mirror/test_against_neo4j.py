@@ -25,7 +25,7 @@ from tests.extraction import long_sample_turns
 from tests.real import SAMPLES
 from tests.servers import order_sensitive_responses
 from tests.servers.neo4j_server import Neo4jServer
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.candidates import CandidateIndex, ScoredUuid
@@ -70,9 +70,9 @@ class Asked:
 
 
 async def test_candidates_are_those_that_the_database_finds(
-    neo4j: Neo4jServer, model: ChatModel, provider: Provider, tmp_path: Path
+    neo4j: Neo4jServer, model: ChatModel, provider: FakeProvider, tmp_path: Path
 ) -> None:
-    provider.answers = order_sensitive_responses.ANSWERS
+    provider.responders = order_sensitive_responses.RESPONDERS
     async with database(neo4j) as served:
         contents = await committed(neo4j, model, tmp_path)
         asked = [one async for one in searches(served, contents)]

@@ -13,7 +13,7 @@ from tests.builders import GROUP, START
 from tests.extraction import long_sample_turns
 from tests.real import SAMPLES
 from tests.servers import order_sensitive_responses
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 from turnetl.errors import GraphBusy
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
@@ -153,5 +153,5 @@ def extractor(model: ChatModel) -> LlmExtractor:
 
 
 @pytest.fixture(autouse=True)
-def touchy_provider(provider: Provider) -> None:
-    provider.answers = order_sensitive_responses.ANSWERS
+def touchy_provider(provider: FakeProvider) -> None:
+    provider.responders = order_sensitive_responses.RESPONDERS

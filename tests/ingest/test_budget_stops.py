@@ -12,7 +12,7 @@ from tests import frames
 from tests.builders import GROUP, START, turn
 from tests.extraction.sample_turns import SAID
 from tests.ingest.runs import ingest, status
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.episodes import episode_table
 from turnetl.errors import Exhausted
@@ -84,7 +84,7 @@ def lake(tmp_path: Path) -> Lake:
 async def tools(
     lake: Lake,
     store: GraphStore,
-    provider: Provider,
+    provider: FakeProvider,
     meter: Meter,
     *,
     tokens: int | None,
@@ -112,7 +112,7 @@ async def tools(
 async def ran(
     lake: Lake,
     store: GraphStore,
-    provider: Provider,
+    provider: FakeProvider,
     tokens: int | None = None,
     calls: int | None = None,
 ) -> tuple[GroupReport, Meter, int]:
@@ -137,11 +137,11 @@ async def told(store: GraphStore) -> list[set[str]]:
 
 
 async def test_a_run_that_is_stopped_again_and_again_ends_as_one_that_was_not(
-    store: GraphStore, lake: Lake, provider: Provider, tmp_path: Path
+    store: GraphStore, lake: Lake, provider: FakeProvider, tmp_path: Path
 ) -> None:
     one_go, most = await _in_one_go(lake, provider, tmp_path)
-    calls, budget = len(provider.asked), most + A_CALL
-    provider.asked.clear()
+    calls, budget = len(provider.requests), most + A_CALL
+    provider.requests.clear()
     reports: list[GroupReport] = []
     while not reports or reports[-1].exit_code == 4:
         report, meter, _ = await ran(lake, store, provider, budget)
@@ -151,12 +151,14 @@ async def test_a_run_that_is_stopped_again_and_again_ends_as_one_that_was_not(
         assert Quarantine(lake.root, GROUP).entries() == ()
         reports.append(report)
     assert len(reports) > 3
-    assert len(provider.asked) == calls
+    assert len(provider.requests) == calls
     assert reports[-1].in_graph == len(SAID)
     assert await told(store) == one_go
 
 
-async def _in_one_go(lake: Lake, provider: Provider, tmp_path: Path) -> tuple[list[set[str]], int]:
+async def _in_one_go(
+    lake: Lake, provider: FakeProvider, tmp_path: Path
+) -> tuple[list[set[str]], int]:
     """Return what a run without a budget makes of the same turns, elsewhere."""
     elsewhere = Lake(tmp_path / "elsewhere")
     elsewhere.write_episodes(GROUP, [lake.scan_episodes(GROUP).collect()], dict)
@@ -166,23 +168,23 @@ async def _in_one_go(lake: Lake, provider: Provider, tmp_path: Path) -> tuple[li
 
 
 async def test_no_turn_is_set_aside_whichever_call_is_the_last_one(
-    store: GraphStore, lake: Lake, provider: Provider
+    store: GraphStore, lake: Lake, provider: FakeProvider
 ) -> None:
     code = 4
     while code == 4:
-        before = len(provider.asked)
+        before = len(provider.requests)
         report, _, _ = await ran(lake, store, provider, calls=1)
-        assert len(provider.asked) - before <= 1
+        assert len(provider.requests) - before <= 1
         assert (report.quarantined, report.in_graph + report.ready) == (0, len(SAID))
         code = report.exit_code
     assert (code, report.in_graph) == (0, len(SAID))
 
 
 async def test_a_budget_that_no_call_fits_stops_before_the_first_and_says_so(
-    store: GraphStore, lake: Lake, provider: Provider
+    store: GraphStore, lake: Lake, provider: FakeProvider
 ) -> None:
     report, meter, _ = await ran(lake, store, provider, 1000)
-    assert provider.asked == []
+    assert provider.requests == []
     assert meter.total == Usage()
     assert (report.exit_code, report.retryable, report.ready) == (4, False, len(SAID))
     assert report.error is not None
@@ -190,24 +192,24 @@ async def test_a_budget_that_no_call_fits_stops_before_the_first_and_says_so(
 
 
 async def test_what_is_in_the_journal_is_told_even_if_nothing_may_be_spent(
-    store: GraphStore, lake: Lake, provider: Provider, tmp_path: Path
+    store: GraphStore, lake: Lake, provider: FakeProvider, tmp_path: Path
 ) -> None:
     await ran(lake, store, provider)
-    calls = len(provider.asked)
+    calls = len(provider.requests)
     async with another_graph(tmp_path) as other:
         report, meter, _ = await ran(lake, other, provider, 0)
         assert await told(other) == await told(store)
     assert (report.committed, report.exit_code) == (len(SAID), 0)
     assert meter.total == Usage()
-    assert len(provider.asked) == calls
+    assert len(provider.requests) == calls
 
 
 async def test_receipts_say_what_the_answers_cost_that_a_turn_is_made_of(
-    store: GraphStore, lake: Lake, provider: Provider
+    store: GraphStore, lake: Lake, provider: FakeProvider
 ) -> None:
     _, meter, _ = await ran(lake, store, provider)
     spent = sum((one.usage for one in await store.receipts(GROUP)), Usage())
-    assert spent.calls == meter.total.calls == len(provider.asked)
+    assert spent.calls == meter.total.calls == len(provider.requests)
     assert spent.prompt_tokens == meter.total.prompt_tokens
     assert spent.seconds == pytest.approx(meter.total.seconds)
     assert spent.cost == pytest.approx(meter.total.cost)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.transport.http import Timeouts
@@ -13,7 +13,7 @@ Opens = Callable[[Timeouts], ChatModel]
 
 
 @pytest.fixture
-async def opens(provider: Provider) -> AsyncIterator[Opens]:
+async def opens(provider: FakeProvider) -> AsyncIterator[Opens]:
     """What opens a model with nothing around it."""
     opened: list[ChatModel] = []
 

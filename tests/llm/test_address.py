@@ -6,7 +6,7 @@ from base64 import b64encode
 import pytest
 
 from tests.llm.test_providers import ASKED
-from tests.servers.provider import KEY, Fault, Provider
+from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.errors import BadUsage, ModelBusy
 from turnetl.llm.embedders import open_embedder
 from turnetl.llm.providers.registry import PROVIDERS, open_model
@@ -40,12 +40,12 @@ def test_an_embedders_url_is_checked_too() -> None:
         open_embedder("openai-compatible", model="m", base_url="http://host:port/v1")
 
 
-def url_with_password(provider: Provider, wire: str) -> str:
+def url_with_password(provider: FakeProvider, wire: str) -> str:
     return provider.base_url(wire).replace("http://", f"http://bob:{PASSWORD}@")
 
 
 async def test_user_and_password_of_a_url_are_sent_and_never_said(
-    provider: Provider, caplog: pytest.LogCaptureFixture
+    provider: FakeProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     url = url_with_password(provider, "openai")
@@ -56,7 +56,7 @@ async def test_user_and_password_of_a_url_are_sent_and_never_said(
         await model.complete(ASKED)
     await model.close()
     sent = b64encode(f"bob:{PASSWORD}".encode()).decode()
-    assert provider.asked[0].headers["Authorization"] == f"Basic {sent}"
+    assert provider.requests[0].headers["Authorization"] == f"Basic {sent}"
     for said in (PASSWORD, sent):
         assert said not in str(busy.value)
         assert said not in model.name
@@ -64,9 +64,9 @@ async def test_user_and_password_of_a_url_are_sent_and_never_said(
     assert "127.0.0.1" in caplog.text
 
 
-async def test_a_key_is_sent_whatever_stands_in_the_url(provider: Provider) -> None:
+async def test_a_key_is_sent_whatever_stands_in_the_url(provider: FakeProvider) -> None:
     url = url_with_password(provider, "openai")
     model = open_model("openai", model="m", base_url=url, api_key=KEY)
     await model.complete(ASKED)
     await model.close()
-    assert provider.asked[0].headers["Authorization"] == f"Bearer {KEY}"
+    assert provider.requests[0].headers["Authorization"] == f"Bearer {KEY}"

@@ -8,8 +8,8 @@ import pytest
 from pydantic import BaseModel, Field
 from rich.console import Console
 
-from tests.servers.canned_responses import ANSWERS
-from tests.servers.provider import KEY, Fault, Provider
+from tests.servers.canned_responses import RESPONDERS
+from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.errors import ModelRefused
 from turnetl.extraction.probes import reflexion_probes
 from turnetl.llm.chat import ChatModel
@@ -54,7 +54,7 @@ def around(model: ChatModel) -> ChatModel:
 
 
 @pytest.fixture
-async def model(provider: Provider) -> AsyncIterator[ChatModel]:
+async def model(provider: FakeProvider) -> AsyncIterator[ChatModel]:
     url = provider.base_url("openai-compatible")
     opened = around(open_model("openai-compatible", model="m", base_url=url, api_key=KEY))
     yield opened
@@ -66,14 +66,14 @@ def problems(found: Sequence[CheckResult]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("wire", PROVIDERS)
-async def test_a_model_that_can_do_all_of_it_passes(provider: Provider, wire: str) -> None:
+async def test_a_model_that_can_do_all_of_it_passes(provider: FakeProvider, wire: str) -> None:
     bare = open_model(wire, model="m", base_url=provider.base_url(wire), api_key=KEY)
     found = await check(bare)
     await bare.close()
     assert problems(found) == {}
     assert [one.prompt_name for one in found] == KINDS
     assert {one.model for one in found} == {f"{wire}/m"}
-    assert len(provider.asked) == len(KINDS)
+    assert len(provider.requests) == len(KINDS)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ async def test_a_model_that_can_do_all_of_it_passes(provider: Provider, wire: st
     ],
 )
 async def test_models_of_every_age_are_asked_in_a_way_they_know(
-    provider: Provider, wire: str, name: str
+    provider: FakeProvider, wire: str, name: str
 ) -> None:
     bare = open_model(wire, model=name, base_url=provider.base_url(wire), api_key=KEY)
     found = await check(bare, instructions="Look for whales. " * 300)
@@ -97,29 +97,29 @@ async def test_models_of_every_age_are_asked_in_a_way_they_know(
 
 
 async def test_tokens_seconds_and_cost_of_each_call_are_told(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
     first, *_ = await check(model)
     assert (first.usage.calls, first.usage.prompt_tokens) == (1, 100)
     assert first.usage.completion_tokens == 10
     assert first.usage.seconds > 0
     assert first.usage.cost == pytest.approx(120e-6)
-    assert provider.asked
+    assert provider.requests
 
 
 async def test_kinds_with_fields_have_a_call_of_their_own(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
-    provider.answers = {**ANSWERS, "language": lambda _: {"language": "Python"}}
+    provider.responders = {**RESPONDERS, "language": lambda _: {"language": "Python"}}
     found = await check(model, entity_types={"File": File})
     assert problems(found) == {}
     assert "extract_nodes.extract_attributes" in [one.prompt_name for one in found]
-    assert "A file." in provider.asked[0].messages[1][1]
+    assert "A file." in provider.requests[0].messages[1][1]
 
 
-async def test_a_pass_of_reflexion_is_tried_too(model: ChatModel, provider: Provider) -> None:
-    provider.answers = {
-        **ANSWERS,
+async def test_a_pass_of_reflexion_is_tried_too(model: ChatModel, provider: FakeProvider) -> None:
+    provider.responders = {
+        **RESPONDERS,
         "missed_entities": lambda _: {"missed_entities": ["sqlite"]},
         "missed_facts": lambda _: {"missed_facts": []},
     }
@@ -130,9 +130,9 @@ async def test_a_pass_of_reflexion_is_tried_too(model: ChatModel, provider: Prov
     }
 
 
-async def test_instructions_are_those_of_the_run(model: ChatModel, provider: Provider) -> None:
+async def test_instructions_are_those_of_the_run(model: ChatModel, provider: FakeProvider) -> None:
     await check(model, instructions="Look for whales.")
-    assert ["Look for whales." in asked.messages[1][1] for asked in provider.asked[:3]] == [
+    assert ["Look for whales." in asked.messages[1][1] for asked in provider.requests[:3]] == [
         True,
         False,
         True,
@@ -231,9 +231,9 @@ WRONG: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("field", "answer", "says"), WRONG)
 async def test_what_a_model_gets_wrong_is_said(
-    model: ChatModel, provider: Provider, field: str, answer: Any, says: str
+    model: ChatModel, provider: FakeProvider, field: str, answer: Any, says: str
 ) -> None:
-    provider.answers = {**ANSWERS, field: lambda _: answer}
+    provider.responders = {**RESPONDERS, field: lambda _: answer}
     found = problems(await check(model))
     # A text of two lines and a long one are asked about in the same way.
     assert len(found) == (2 if field == "extracted_entities" else 1)
@@ -241,11 +241,11 @@ async def test_what_a_model_gets_wrong_is_said(
 
 
 async def test_a_server_that_leaves_out_the_beginning_of_a_long_text_is_found_out(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
-    able = ANSWERS["extracted_entities"]
-    provider.answers = {
-        **ANSWERS,
+    able = RESPONDERS["extracted_entities"]
+    provider.responders = {
+        **RESPONDERS,
         "extracted_entities": lambda prompt: (
             able(prompt) if len(prompt) < 16_000 else {"extracted_entities": []}
         ),
@@ -255,9 +255,9 @@ async def test_a_server_that_leaves_out_the_beginning_of_a_long_text_is_found_ou
 
 @pytest.mark.parametrize("said", ["Sure, here you are: cart.py.", "", "[]", "{"])
 async def test_a_model_that_cannot_answer_in_the_form_fails_everywhere(
-    model: ChatModel, provider: Provider, said: str
+    model: ChatModel, provider: FakeProvider, said: str
 ) -> None:
-    provider.texts = [said] * 50
+    provider.responses = [said] * 50
     found = await check(model)
     assert set(problems(found)) == set(KINDS)
     assert all(problem.startswith("answered 2 times") for problem in problems(found).values())
@@ -265,11 +265,11 @@ async def test_a_model_that_cannot_answer_in_the_form_fails_everywhere(
 
 
 async def test_without_a_stack_what_does_not_keep_to_the_schema_is_said_too(
-    provider: Provider,
+    provider: FakeProvider,
 ) -> None:
     url = provider.base_url("anthropic")
     bare = open_model("anthropic", model="m", base_url=url, api_key=KEY)
-    provider.texts = ['{"other": 1}', "prose"]
+    provider.responses = ['{"other": 1}', "prose"]
     first, second, *_ = await check(bare)
     await bare.close()
     assert first.problem.startswith("does not match the schema: extracted_entities")
@@ -277,7 +277,7 @@ async def test_without_a_stack_what_does_not_keep_to_the_schema_is_said_too(
 
 
 async def test_a_question_that_is_not_taken_is_a_problem_of_its_kind_alone(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
     provider.faults = [Fault(400, '{"error": {"message": "no such thing"}}')]
     found = problems(await check(model))
@@ -285,14 +285,16 @@ async def test_a_question_that_is_not_taken_is_a_problem_of_its_kind_alone(
     assert "no such thing" in found[KINDS[0]]
 
 
-async def test_a_wrong_key_stops_at_the_first_call(model: ChatModel, provider: Provider) -> None:
+async def test_a_wrong_key_stops_at_the_first_call(
+    model: ChatModel, provider: FakeProvider
+) -> None:
     provider.faults = [Fault(401)]
     with pytest.raises(ModelRefused, match="API key"):
         await check(model)
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
-async def test_each_call_is_made_of_the_model_that_a_run_would_ask(provider: Provider) -> None:
+async def test_each_call_is_made_of_the_model_that_a_run_would_ask(provider: FakeProvider) -> None:
     opened = open_models(
         "openai",
         model="big",
@@ -305,7 +307,7 @@ async def test_each_call_is_made_of_the_model_that_a_run_would_ask(provider: Pro
     await opened.close()
     assert found["extract_nodes.extract_message"] == "openai/big"
     assert found["dedupe_edges.resolve_edge"] == "openai/little"
-    assert [asked.body["model"] for asked in provider.asked].count("little") == 3
+    assert [asked.body["model"] for asked in provider.requests].count("little") == 3
 
 
 ABLE = CheckResult("extract_edges.edge", "openai/m", "", Usage(1, 1_200, 30, 0.0012, 0, 1.25))

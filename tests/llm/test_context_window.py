@@ -9,7 +9,7 @@ import pytest
 
 from tests.llm.conftest import Opens
 from tests.llm.test_providers import ASKED
-from tests.servers.provider import Fault, Provider
+from tests.servers.provider import FakeProvider, Fault
 from turnetl.errors import TooLong
 from turnetl.llm.chat import ChatMessage, ChatRequest
 from turnetl.llm.retry import RetryingModel, RetryPolicy
@@ -81,7 +81,7 @@ def test_words_without_numbers_teach_nothing(words: str) -> None:
 
 @pytest.mark.parametrize("words", [words for words, _ in OF_ANY_ANSWER] + OF_BOTH)
 async def test_a_server_with_less_room_is_asked_for_less_from_then_on(
-    provider: Provider, opens: Opens, words: str
+    provider: FakeProvider, opens: Opens, words: str
 ) -> None:
     model = RetryingModel(opens(Timeouts()), RetryPolicy(attempts=2, first_wait=0))
     provider.hold = threading.Event()
@@ -94,17 +94,17 @@ async def test_a_server_with_less_room_is_asked_for_less_from_then_on(
     provider.hold.set()
     await together
     await model.complete(asked)
-    most = [one.body["max_tokens"] for one in provider.asked]
+    most = [one.body["max_tokens"] for one in provider.requests]
     assert most[:3] == [16_384] * 3
     assert len(most) == 7
     assert max(most[3:]) <= 8_192
 
 
 async def test_a_question_that_no_answer_has_room_beside_is_too_long(
-    provider: Provider, opens: Opens
+    provider: FakeProvider, opens: Opens
 ) -> None:
     words = OF_BOTH[0].replace("1000 in", "8100 in")
     provider.faults = [Fault(400, json.dumps({"error": {"message": words}}))]
     with pytest.raises(TooLong):
         await opens(Timeouts()).complete(ASKED)
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1

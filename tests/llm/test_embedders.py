@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.servers.provider import KEY, Fault, Provider
+from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused
 from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder, open_embedder
@@ -31,95 +31,97 @@ def vectors(*rows: Sequence[float] | None, order: Sequence[int] | None = None) -
     return Fault(200, json.dumps({"object": "list", "data": data, "usage": {"prompt_tokens": 3}}))
 
 
-def embedder(provider: Provider, **how: Any) -> OpenAiEmbedder:
+def embedder(provider: FakeProvider, **how: Any) -> OpenAiEmbedder:
     url = provider.base_url("openai-compatible")
     given: dict[str, Any] = {"retry_policy": RetryPolicy(attempts=3), "sleep": no_sleep} | how
     return OpenAiEmbedder(given.pop("model", "m"), url, KEY, **given)
 
 
-async def test_vectors_come_in_the_order_of_the_texts_with_length_one(provider: Provider) -> None:
+async def test_vectors_come_in_the_order_of_the_texts_with_length_one(
+    provider: FakeProvider,
+) -> None:
     provider.faults = [vectors([3, 4], [0, 2], order=[1, 0])]
     used = embedder(provider)
     found = [floats(vector) for vector in await used.embed(["a", "b"])]
     await used.close()
     assert found == [pytest.approx([0.6, 0.8]), pytest.approx([0.0, 1.0])]
-    asked = provider.asked[0]
+    asked = provider.requests[0]
     assert asked.path == "/v1/embeddings"
     assert asked.body == {"model": "m", "input": ["a", "b"], "encoding_format": "float"}
     assert KEY in asked.headers["Authorization"]
 
 
-async def test_many_texts_are_asked_for_in_several_goes(provider: Provider) -> None:
+async def test_many_texts_are_asked_for_in_several_goes(provider: FakeProvider) -> None:
     provider.faults = [vectors(*[[1.0, at] for at in range(256)]), vectors([0.0, 1.0])]
     used = embedder(provider)
     found = stack(await used.embed([str(at) for at in range(257)]))
     await used.close()
     assert found.shape == (257, 2)
     assert found[256].tolist() == [0.0, 1.0]
-    assert [len(asked.body["input"]) for asked in provider.asked] == [256, 1]
+    assert [len(asked.body["input"]) for asked in provider.requests] == [256, 1]
 
 
-async def test_no_texts_ask_nobody(provider: Provider) -> None:
+async def test_no_texts_ask_nobody(provider: FakeProvider) -> None:
     used = embedder(provider)
     assert await used.embed([]) == []
     await used.close()
-    assert provider.asked == []
+    assert provider.requests == []
 
 
-async def test_texts_that_providers_refuse_are_sent_otherwise(provider: Provider) -> None:
+async def test_texts_that_providers_refuse_are_sent_otherwise(provider: FakeProvider) -> None:
     provider.faults = [vectors([1, 0], [1, 0], [1, 0], [1, 0])]
     used = embedder(provider)
     await used.embed(["", " \n", "x" * 9_000, "\ud83d"])
     await used.close()
-    assert provider.asked[0].body["input"] == ["-", "-", "x" * 8_000, "?"]
+    assert provider.requests[0].body["input"] == ["-", "-", "x" * 8_000, "?"]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-async def test_a_busy_server_is_asked_again(provider: Provider, status: int) -> None:
+async def test_a_busy_server_is_asked_again(provider: FakeProvider, status: int) -> None:
     provider.faults = [Fault(status), Fault(status), vectors([1, 0])]
     used = embedder(provider)
     assert len(await used.embed(["a"])) == 1
     await used.close()
-    assert len(provider.asked) == 3
+    assert len(provider.requests) == 3
 
 
-async def test_patience_ends(provider: Provider) -> None:
+async def test_patience_ends(provider: FakeProvider) -> None:
     provider.faults = [Fault(503)] * 3
     used = embedder(provider)
     with pytest.raises(ModelBusy, match="embedder `openai-compatible/m`"):
         await used.embed(["a"])
     await used.close()
-    assert len(provider.asked) == 3
+    assert len(provider.requests) == 3
 
 
-async def test_a_server_that_hangs_is_asked_three_times(provider: Provider) -> None:
-    provider.faults = [Fault(way="hangs")] * 7
+async def test_a_server_that_hangs_is_asked_three_times(provider: FakeProvider) -> None:
+    provider.faults = [Fault(delivery="hangs")] * 7
     used = embedder(provider, timeouts=Timeouts(total=0.4), retry_policy=RetryPolicy(attempts=7))
     with pytest.raises(ModelBusy, match="3 attempts failed"):
         await used.embed(["a"])
     await used.close()
-    assert len(provider.asked) == 3
+    assert len(provider.requests) == 3
 
 
-async def test_a_wait_beyond_patience_is_not_waited(provider: Provider) -> None:
+async def test_a_wait_beyond_patience_is_not_waited(provider: FakeProvider) -> None:
     provider.faults = [Fault(429, headers={"Retry-After": "3600"})]
     used = embedder(provider)
     with pytest.raises(ModelBusy):
         await used.embed(["a"])
     await used.close()
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
-async def test_a_wrong_key_stops_at_once_and_names_its_setting(provider: Provider) -> None:
+async def test_a_wrong_key_stops_at_once_and_names_its_setting(provider: FakeProvider) -> None:
     provider.faults = [Fault(401)]
     used = embedder(provider)
     with pytest.raises(ModelRefused, match="TURNETL_EMBEDDER__API_KEY"):
         await used.embed(["a"])
     await used.close()
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
-async def test_a_text_that_is_not_taken_is_bad_for_its_turn_alone(provider: Provider) -> None:
+async def test_a_text_that_is_not_taken_is_bad_for_its_turn_alone(provider: FakeProvider) -> None:
     provider.faults = [Fault(400, '{"error": {"message": "no such text"}}')]
     used = embedder(provider)
     with pytest.raises(BadTurn, match="no such text"):
@@ -135,7 +137,7 @@ async def test_a_text_that_is_not_taken_is_bad_for_its_turn_alone(provider: Prov
         (vectors([1, 0], [0, 0]), "of length zero or infinity"),
     ],
 )
-async def test_a_slip_is_asked_for_again(provider: Provider, answer: Fault, says: str) -> None:
+async def test_a_slip_is_asked_for_again(provider: FakeProvider, answer: Fault, says: str) -> None:
     provider.faults = [answer, vectors([1, 0], [0, 1])]
     used = embedder(provider)
     assert len(await used.embed(["a", "b"])) == 2
@@ -146,7 +148,9 @@ async def test_a_slip_is_asked_for_again(provider: Provider, answer: Fault, says
 
 
 @pytest.mark.parametrize("answer", [vectors([1, 0], [1]), vectors([1], None)])
-async def test_what_are_no_vectors_says_check_the_model(provider: Provider, answer: Fault) -> None:
+async def test_what_are_no_vectors_says_check_the_model(
+    provider: FakeProvider, answer: Fault
+) -> None:
     provider.faults = [answer]
     used = embedder(provider)
     with pytest.raises(ModelRefused, match="TURNETL_EMBEDDER__MODEL"):
@@ -154,7 +158,9 @@ async def test_what_are_no_vectors_says_check_the_model(provider: Provider, answ
     await used.close()
 
 
-async def test_another_length_than_was_said_is_refused_with_what_to_set(provider: Provider) -> None:
+async def test_another_length_than_was_said_is_refused_with_what_to_set(
+    provider: FakeProvider,
+) -> None:
     provider.faults = [vectors([1, 0, 0])]
     used = embedder(provider, dimensions=2)
     with pytest.raises(ModelRefused, match="set TURNETL_EMBEDDER__DIMENSIONS to 3"):
@@ -162,25 +168,25 @@ async def test_another_length_than_was_said_is_refused_with_what_to_set(provider
     await used.close()
 
 
-async def test_a_length_is_asked_of_models_that_have_several(provider: Provider) -> None:
+async def test_a_length_is_asked_of_models_that_have_several(provider: FakeProvider) -> None:
     provider.faults = [vectors([1, 0]), vectors([1, 0])]
     for model in ("text-embedding-3-small", "bge-m3"):
         used = embedder(provider, model=model, dimensions=2)
         await used.embed(["a"])
         await used.close()
-    assert [asked.body.get("dimensions") for asked in provider.asked] == [2, None]
+    assert [asked.body.get("dimensions") for asked in provider.requests] == [2, None]
 
 
-async def test_the_length_is_learned_from_the_model_once(provider: Provider) -> None:
+async def test_the_length_is_learned_from_the_model_once(provider: FakeProvider) -> None:
     provider.faults = [vectors([1, 0, 0])]
     used = embedder(provider)
     assert (used.dimensions, used.dimensions) == (3, 3)
     await used.close()
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
 async def test_requests_are_counted_beside_what_a_budget_is_held_against(
-    provider: Provider,
+    provider: FakeProvider,
 ) -> None:
     priced = Prices(({"openai-compatible/m": Price(1e6, 1e6, 0)},))
     meter = Meter(priced)
@@ -197,7 +203,7 @@ async def test_requests_are_counted_beside_what_a_budget_is_held_against(
     assert meter.total == Usage()
 
 
-async def test_without_a_price_what_embeddings_cost_is_not_known(provider: Provider) -> None:
+async def test_without_a_price_what_embeddings_cost_is_not_known(provider: FakeProvider) -> None:
     meter = Meter(Prices())
     provider.faults = [vectors([1, 0])]
     used = embedder(provider, meter=meter)
@@ -206,16 +212,16 @@ async def test_without_a_price_what_embeddings_cost_is_not_known(provider: Provi
     assert meter.by_prompt()["embeddings"].cost is None
 
 
-async def test_several_groups_that_want_to_know_the_length_ask_once(provider: Provider) -> None:
+async def test_several_groups_that_want_to_know_the_length_ask_once(provider: FakeProvider) -> None:
     provider.faults = [Fault(503), vectors([1, 0, 0])]
     used = embedder(provider)
     asked = [asyncio.to_thread(lambda: used.dimensions) for _ in range(4)]
     assert await asyncio.gather(*asked) == [3, 3, 3, 3]
     await used.close()
-    assert len(provider.asked) == 2
+    assert len(provider.requests) == 2
 
 
-async def test_a_length_that_was_said_or_seen_is_not_asked_for(provider: Provider) -> None:
+async def test_a_length_that_was_said_or_seen_is_not_asked_for(provider: FakeProvider) -> None:
     said = embedder(provider, dimensions=512)
     assert said.dimensions == 512
     provider.faults = [vectors([1, 0])]
@@ -224,7 +230,7 @@ async def test_a_length_that_was_said_or_seen_is_not_asked_for(provider: Provide
     assert seen.dimensions == 2
     await said.close()
     await seen.close()
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
 async def test_embedders_are_opened_by_name() -> None:

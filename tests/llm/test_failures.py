@@ -9,7 +9,7 @@ import pytest
 
 from tests.llm.conftest import Opens
 from tests.llm.test_providers import ASKED
-from tests.servers.provider import KEY, Fault, Provider
+from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.errors import (
     BadTurn,
     BadUsage,
@@ -24,7 +24,7 @@ from turnetl.llm.transport.http import Timeouts
 
 
 @pytest.fixture(params=PROVIDERS)
-async def bare(request: pytest.FixtureRequest, provider: Provider) -> AsyncIterator[ChatModel]:
+async def bare(request: pytest.FixtureRequest, provider: FakeProvider) -> AsyncIterator[ChatModel]:
     opened = open_model(
         request.param,
         model="canned",
@@ -36,12 +36,12 @@ async def bare(request: pytest.FixtureRequest, provider: Provider) -> AsyncItera
     await opened.close()
 
 
-async def fails(model: ChatModel, provider: Provider, fault: Fault) -> TurnetlError:
+async def fails(model: ChatModel, provider: FakeProvider, fault: Fault) -> TurnetlError:
     """Return the error that the fault becomes."""
     provider.faults = [fault]
     with pytest.raises(TurnetlError) as failed:
         await model.complete(ASKED)
-    assert len(provider.asked) == 1, "one attempt a call"
+    assert len(provider.requests) == 1, "one attempt a call"
     assert KEY not in str(failed.value)
     return failed.value
 
@@ -52,7 +52,7 @@ def said(message: str, **more: object) -> str:
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
 async def test_what_passes_by_itself_is_busy(
-    bare: ChatModel, provider: Provider, status: int
+    bare: ChatModel, provider: FakeProvider, status: int
 ) -> None:
     error = await fails(bare, provider, Fault(status, said(f"no {KEY}")))
     assert type(error) is ModelBusy
@@ -64,14 +64,14 @@ async def test_what_passes_by_itself_is_busy(
 
 @pytest.mark.parametrize("way", ["dropped", "half"])
 async def test_a_connection_that_breaks_is_busy(
-    bare: ChatModel, provider: Provider, way: str
+    bare: ChatModel, provider: FakeProvider, way: str
 ) -> None:
-    fault = Fault(body="{}" + " " * 4000, way="half" if way == "half" else "dropped")
+    fault = Fault(body="{}" + " " * 4000, delivery="partial" if way == "half" else "dropped")
     assert type(await fails(bare, provider, fault)) is ModelBusy
 
 
 async def test_half_a_body_that_pretends_to_be_whole_is_busy(
-    bare: ChatModel, provider: Provider
+    bare: ChatModel, provider: FakeProvider
 ) -> None:
     error = await fails(bare, provider, Fault(body='{"choices": [{"mess'))
     assert type(error) is ModelBusy
@@ -79,21 +79,23 @@ async def test_half_a_body_that_pretends_to_be_whole_is_busy(
 
 
 async def test_a_failure_that_pretends_to_be_an_answer_is_none(
-    bare: ChatModel, provider: Provider
+    bare: ChatModel, provider: FakeProvider
 ) -> None:
     error = await fails(bare, provider, Fault(body=said("upstream timed out", code="timeout")))
     assert type(error) is ModelBusy
     assert "upstream timed out" in str(error)
 
 
-async def test_an_answer_with_a_remark_is_an_answer(provider: Provider, opens: Opens) -> None:
+async def test_an_answer_with_a_remark_is_an_answer(provider: FakeProvider, opens: Opens) -> None:
     choice = {"message": {"content": "{}"}, "finish_reason": "stop"}
     body = json.dumps({"choices": [choice], "error": {"message": "deprecated"}})
     provider.faults = [Fault(body=body)]
     assert (await opens(Timeouts()).complete(ASKED)).text == "{}"
 
 
-async def test_what_a_server_says_of_one_field_is_told(bare: ChatModel, provider: Provider) -> None:
+async def test_what_a_server_says_of_one_field_is_told(
+    bare: ChatModel, provider: FakeProvider
+) -> None:
     detail = [{"loc": ["body", "messages"], "msg": "too many"}, "?"]
     error = await fails(bare, provider, Fault(422, json.dumps({"detail": detail})))
     assert type(error) is BadTurn
@@ -101,7 +103,7 @@ async def test_what_a_server_says_of_one_field_is_told(bare: ChatModel, provider
 
 
 async def test_what_servers_without_keys_are_told_is_not_cut_out_of_words(
-    provider: Provider,
+    provider: FakeProvider,
 ) -> None:
     url = provider.base_url("openai")
     model = open_model("openai-compatible", model="m", base_url=url, api_key="none")
@@ -119,9 +121,9 @@ async def test_nobody_there_is_busy() -> None:
 
 
 async def test_a_provider_that_hangs_is_left_after_the_timeout(
-    provider: Provider, opens: Opens
+    provider: FakeProvider, opens: Opens
 ) -> None:
-    error = await fails(opens(Timeouts(total=0.2)), provider, Fault(way="hangs"))
+    error = await fails(opens(Timeouts(total=0.2)), provider, Fault(delivery="hangs"))
     assert type(error) is ModelBusy
     assert error.timed_out
     assert "within 0.2 s" in str(error)
@@ -146,8 +148,8 @@ async def test_a_proxy_that_is_none_stops_the_run_in_plain_words(
     assert "pa55" not in str(refused.value)
 
 
-async def test_an_answer_without_an_end_is_cut_off(provider: Provider, opens: Opens) -> None:
-    error = await fails(opens(Timeouts()), provider, Fault(way="endless"))
+async def test_an_answer_without_an_end_is_cut_off(provider: FakeProvider, opens: Opens) -> None:
+    error = await fails(opens(Timeouts()), provider, Fault(delivery="endless"))
     assert type(error) is BadTurn
     assert "endless response" in str(error)
 
@@ -187,7 +189,7 @@ STOPS = [
 
 @pytest.mark.parametrize(("status", "body", "says"), STOPS)
 async def test_what_a_person_must_mend_stops_the_run(
-    bare: ChatModel, provider: Provider, status: int, body: str, says: str
+    bare: ChatModel, provider: FakeProvider, status: int, body: str, says: str
 ) -> None:
     error = await fails(bare, provider, Fault(status, body))
     assert type(error) is ModelRefused
@@ -207,13 +209,13 @@ async def test_what_a_person_must_mend_stops_the_run(
     ],
 )
 async def test_a_question_that_does_not_fit_is_too_long(
-    bare: ChatModel, provider: Provider, status: int, body: str
+    bare: ChatModel, provider: FakeProvider, status: int, body: str
 ) -> None:
     assert type(await fails(bare, provider, Fault(status, body))) is TooLong
 
 
 async def test_a_question_that_is_not_taken_is_bad_for_its_turn_alone(
-    bare: ChatModel, provider: Provider
+    bare: ChatModel, provider: FakeProvider
 ) -> None:
     error = await fails(bare, provider, Fault(400, said("the content filter was triggered")))
     assert type(error) is BadTurn
@@ -244,7 +246,11 @@ A_MINUTE = said(
     ],
 )
 async def test_the_provider_says_how_long_to_wait(
-    bare: ChatModel, provider: Provider, headers: dict[str, str], body: str, seconds: float | None
+    bare: ChatModel,
+    provider: FakeProvider,
+    headers: dict[str, str],
+    body: str,
+    seconds: float | None,
 ) -> None:
     error = await fails(bare, provider, Fault(429, body, headers))
     assert isinstance(error, ModelBusy)
@@ -252,7 +258,7 @@ async def test_the_provider_says_how_long_to_wait(
 
 
 async def test_a_date_to_wait_for_is_read_by_the_providers_own_clock(
-    bare: ChatModel, provider: Provider
+    bare: ChatModel, provider: FakeProvider
 ) -> None:
     provider.date = "Wed, 21 Oct 2015 07:28:00 GMT"
     later = {"Retry-After": "Wed, 21 Oct 2015 07:28:42 GMT"}
@@ -262,7 +268,7 @@ async def test_a_date_to_wait_for_is_read_by_the_providers_own_clock(
 
 
 async def test_a_call_that_is_cancelled_leaves_the_model_usable(
-    provider: Provider, opens: Opens
+    provider: FakeProvider, opens: Opens
 ) -> None:
     provider.hold = threading.Event()
     model = opens(Timeouts())
@@ -275,7 +281,9 @@ async def test_a_call_that_is_cancelled_leaves_the_model_usable(
     assert (await model.complete(ASKED)).text
 
 
-async def test_a_model_may_be_closed_while_it_is_asked(provider: Provider, opens: Opens) -> None:
+async def test_a_model_may_be_closed_while_it_is_asked(
+    provider: FakeProvider, opens: Opens
+) -> None:
     provider.hold = threading.Event()
     model = opens(Timeouts())
     asking = asyncio.create_task(model.complete(ASKED))

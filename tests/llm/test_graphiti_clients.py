@@ -11,7 +11,7 @@ from graphiti_core.prompts.extract_nodes import ExtractedEntities
 from graphiti_core.prompts.models import Message
 from openai import AsyncOpenAI
 
-from tests.servers.provider import KEY, Fault, Provider
+from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn, ModelRefused
 from turnetl.llm.chat import ChatModel
@@ -30,9 +30,9 @@ async def ask(model: GraphitiModel, said: str = "hello") -> dict[str, object]:
 
 @pytest.mark.parametrize("said", [GOOD, f"```json\n{GOOD}\n```", f"  {GOOD}\n"])
 async def test_an_answer_that_fits_is_taken(
-    model: ChatModel, provider: Provider, said: str
+    model: ChatModel, provider: FakeProvider, said: str
 ) -> None:
-    provider.texts = [said]
+    provider.responses = [said]
     assert await ask(GraphitiModel(model)) == {"extracted_entities": []}
 
 
@@ -40,13 +40,13 @@ async def test_an_answer_that_fits_is_taken(
     "said", ["Sure! Here they are.", "", "[]", '{"extracted_entities": [{"name"', '{"other": 1}']
 )
 async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_the_reason(
-    model: ChatModel, provider: Provider, said: str
+    model: ChatModel, provider: FakeProvider, said: str
 ) -> None:
-    provider.texts = [said, GOOD]
+    provider.responses = [said, GOOD]
     turn = GraphitiModel(model)
     assert await ask(turn) == {"extracted_entities": []}
-    again = provider.asked[1].messages
-    assert again[:2] == provider.asked[0].messages
+    again = provider.requests[1].messages
+    assert again[:2] == provider.requests[0].messages
     assert again[2] == ("assistant", said or "(no answer)")
     assert again[3][0] == "user"
     assert again[3][1].startswith("That does not fit: ")
@@ -55,9 +55,9 @@ async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_the_reaso
 
 
 async def test_two_answers_that_do_not_fit_set_the_turn_aside(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
-    provider.texts = ["no", "no"]
+    provider.responses = ["no", "no"]
     turn = GraphitiModel(model)
     with pytest.raises(BadTurn, match="2 times"):
         await ask(turn)
@@ -65,17 +65,17 @@ async def test_two_answers_that_do_not_fit_set_the_turn_aside(
 
 
 async def test_a_cut_answer_sets_the_turn_aside_without_asking_again(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
     cut = '{"choices": [{"message": {"content": "{"}, "finish_reason": "length"}]}'
     provider.faults = [Fault(200, cut)]
     with pytest.raises(BadTurn, match="was truncated"):
         await ask(GraphitiModel(model))
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
 async def test_a_failure_that_graphiti_swallows_is_raised_by_the_check(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
     provider.faults = [Fault(401)]
     turn = GraphitiModel(model)
@@ -87,16 +87,16 @@ async def test_a_failure_that_graphiti_swallows_is_raised_by_the_check(
 
 
 async def test_messages_are_those_of_graphitis_own_client(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
     said = "na\u00efve \u200bzero\x00 \ud800 width\r\n\t\U0001f600"
-    provider.texts = [GOOD, GOOD]
+    provider.responses = [GOOD, GOOD]
     await ask(GraphitiModel(model), said)
     async with AsyncOpenAI(api_key=KEY, base_url=provider.base_url("openai")) as client:
         theirs = OpenAIGenericClient(LLMConfig(model="canned", api_key=KEY), client=client)
         await ask(theirs, said)  # type: ignore[arg-type]  # the same method
-    assert provider.asked[0].messages == provider.asked[1].messages
-    ours, other = provider.asked[0].body, provider.asked[1].body
+    assert provider.requests[0].messages == provider.requests[1].messages
+    ours, other = provider.requests[0].body, provider.requests[1].body
     assert ours["response_format"] == other["response_format"]
     assert ours["max_tokens"] == other["max_tokens"]
 

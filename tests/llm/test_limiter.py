@@ -32,12 +32,12 @@ class Counting:
     arrived: list[tuple[float, str]] = field(default_factory=list)
     refused: int = 0
     concurrency: int = 0
-    most_at_once: int = 0
+    max_in_flight: int = 0
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         await asyncio.sleep(self.travel())
         self.concurrency += 1
-        self.most_at_once = max(self.most_at_once, self.concurrency)
+        self.max_in_flight = max(self.max_in_flight, self.concurrency)
         try:
             return await self._answer(request)
         finally:
@@ -153,7 +153,7 @@ def test_a_question_beyond_a_minutes_tokens_waits_for_all_others_and_is_sent() -
 def test_no_more_calls_are_in_flight_than_allowed_and_never_fewer() -> None:
     provider = Counting()
     seconds = sent(provider, lambda: limiter(concurrency=4), [request() for _ in range(20)])
-    assert provider.most_at_once == 4
+    assert provider.max_in_flight == 4
     assert seconds == 5.0
 
 

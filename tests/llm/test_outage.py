@@ -10,7 +10,7 @@ import pytest
 
 from tests import builders
 from tests.builders import GROUP
-from tests.servers.provider import Dice, Provider
+from tests.servers.provider import FakeProvider, FaultInjector
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import clock
 from turnetl.errors import ModelBusy, ModelRefused, TurnetlError
@@ -32,7 +32,7 @@ from turnetl.model import Episode
 TURNS = 20
 
 
-class Outage(Dice):
+class Outage(FaultInjector):
     """All goes well for some requests, then nothing does."""
 
     def __init__(self, kind: str, after: int) -> None:
@@ -40,8 +40,8 @@ class Outage(Dice):
         self._kind = kind
         self._left = after
 
-    def thrown(self, request: bytes) -> str | None:
-        super().thrown(request)
+    def pick(self, request: bytes) -> str | None:
+        super().pick(request)
         self._left -= 1
         return None if self._left >= 0 else self._kind
 
@@ -66,7 +66,7 @@ def _turn(at: int) -> Episode:
 
 
 async def ingested(
-    provider: Provider, graph: GraphStore, lake: Path
+    provider: FakeProvider, graph: GraphStore, lake: Path
 ) -> IngestProgress | TurnetlError:
     """Run once, as a command would; return what came of it or what stopped it."""
     base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
@@ -92,27 +92,27 @@ async def ingested(
     [("500", ModelBusy), ("429", ModelBusy), ("dropped", ModelBusy), ("402", ModelRefused)],
 )
 async def test_an_outage_stops_the_run_and_loses_no_turn(
-    provider: Provider, graph: GraphStore, tmp_path: Path, kind: str, stops: type[TurnetlError]
+    provider: FakeProvider, graph: GraphStore, tmp_path: Path, kind: str, stops: type[TurnetlError]
 ) -> None:
-    provider.dice = Outage(kind, after=25)
+    provider.fault_injector = Outage(kind, after=25)
     assert type(await ingested(provider, graph, tmp_path)) is stops
     before = len((await graph.load(GROUP)).receipts)
     assert 0 < before < TURNS
     assert not Quarantine(tmp_path, GROUP).entries()
-    assert len(provider.asked) < 25 + 60, "nobody hammers a provider that is down"
-    provider.dice = None
+    assert len(provider.requests) < 25 + 60, "nobody hammers a provider that is down"
+    provider.fault_injector = None
     assert await ingested(provider, graph, tmp_path) == IngestProgress(
         TURNS - before, 0, skipped=before
     )
 
 
 async def test_no_answer_is_paid_for_twice_over_an_outage(
-    provider: Provider, graph: GraphStore, tmp_path: Path
+    provider: FakeProvider, graph: GraphStore, tmp_path: Path
 ) -> None:
-    provider.dice = Outage("402", after=25)
+    provider.fault_injector = Outage("402", after=25)
     await ingested(provider, graph, tmp_path)
-    provider.dice = None
+    provider.fault_injector = None
     await ingested(provider, graph, tmp_path)
-    answered = [str(asked.body) for asked in provider.asked[:25]]
-    later = [str(asked.body) for asked in provider.asked[25:]]
+    answered = [str(asked.body) for asked in provider.requests[:25]]
+    later = [str(asked.body) for asked in provider.requests[25:]]
     assert not set(answered) & set(later)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from graphiti_core.prompts.extract_edges import ExtractedEdges
 
-from tests.servers.provider import KEY, Fault, Provider
+from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.errors import BadUsage, ModelBusy, ModelRefused
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.limiter import LimitedModel, Limiter
@@ -28,7 +28,7 @@ ASKED = ChatRequest(
 
 
 @pytest.fixture(params=PROVIDERS)
-async def model(request: pytest.FixtureRequest, provider: Provider) -> AsyncIterator[ChatModel]:
+async def model(request: pytest.FixtureRequest, provider: FakeProvider) -> AsyncIterator[ChatModel]:
     base = open_model(
         request.param,
         model="canned",
@@ -48,28 +48,28 @@ async def test_an_answer_comes_back_with_its_tokens(model: ChatModel) -> None:
 
 
 async def test_instructions_and_words_arrive_as_they_were_given(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
     await model.complete(ASKED)
-    assert provider.asked[0].messages == [(said.role, said.text) for said in ASKED.messages]
+    assert provider.requests[0].messages == [(said.role, said.text) for said in ASKED.messages]
 
 
 async def test_the_key_travels_in_a_header_and_nowhere_else(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
     await model.complete(ASKED)
-    asked = provider.asked[0]
+    asked = provider.requests[0]
     assert [name for name, value in asked.headers.items() if KEY in value]
     assert KEY not in asked.path
     assert KEY not in str(asked.body)
 
 
 async def test_an_earlier_answer_can_be_shown_to_the_model(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
     more = (*ASKED.messages, ChatMessage("assistant", "no"), ChatMessage("user", "again"))
     await model.complete(ChatRequest("p", more, ASKED.schema, 1000))
-    roles = [role for role, _ in provider.asked[0].messages]
+    roles = [role for role, _ in provider.requests[0].messages]
     assert roles in (
         ["system", "user", "assistant", "user"],
         ["system", "user", "model", "user"],
@@ -78,39 +78,39 @@ async def test_an_earlier_answer_can_be_shown_to_the_model(
 
 @pytest.mark.parametrize("status", [429, 500, 503, 529])
 async def test_a_busy_provider_is_asked_again(
-    model: ChatModel, provider: Provider, status: int
+    model: ChatModel, provider: FakeProvider, status: int
 ) -> None:
     provider.faults = [Fault(status), Fault(status)]
     await model.complete(ASKED)
-    assert len(provider.asked) == 3
+    assert len(provider.requests) == 3
 
 
-async def test_patience_ends(model: ChatModel, provider: Provider) -> None:
+async def test_patience_ends(model: ChatModel, provider: FakeProvider) -> None:
     provider.faults = [Fault(503) for _ in range(9)]
     with pytest.raises(ModelBusy, match="busy"):
         await model.complete(ASKED)
-    assert len(provider.asked) == 3
+    assert len(provider.requests) == 3
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
 async def test_what_a_person_must_mend_stops_at_once(
-    model: ChatModel, provider: Provider, status: int
+    model: ChatModel, provider: FakeProvider, status: int
 ) -> None:
     provider.faults = [Fault(status)]
     with pytest.raises(ModelRefused, match=str(status)):
         await model.complete(ASKED)
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
 async def test_an_answer_without_content_is_asked_for_again(
-    model: ChatModel, provider: Provider
+    model: ChatModel, provider: FakeProvider
 ) -> None:
     provider.faults = [Fault(200, '{"choices": [], "content": null, "candidates": 3}')]
     assert (await model.complete(ASKED)).calls == 2
-    assert provider.asked[1].messages[2][1] == "(no answer)"
+    assert provider.requests[1].messages[2][1] == "(no answer)"
 
 
-async def test_no_more_calls_are_in_flight_than_allowed(provider: Provider) -> None:
+async def test_no_more_calls_are_in_flight_than_allowed(provider: FakeProvider) -> None:
     provider.hold = threading.Event()
     base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
     model = LimitedModel(base, Limiter(None, None, 2))
@@ -120,8 +120,8 @@ async def test_no_more_calls_are_in_flight_than_allowed(provider: Provider) -> N
     provider.hold.set()
     await asyncio.gather(*asking)
     await model.close()
-    assert len(provider.asked) == 6
-    assert provider.most_at_once <= 2
+    assert len(provider.requests) == 6
+    assert provider.max_in_flight <= 2
 
 
 @pytest.mark.parametrize(

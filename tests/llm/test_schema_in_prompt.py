@@ -3,7 +3,7 @@
 import pytest
 from graphiti_core.prompts.extract_edges import ExtractedEdges
 
-from tests.servers.provider import KEY, Fault, Provider
+from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.errors import BadTurn, ModelBusy
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
@@ -19,7 +19,7 @@ GOOD = '{"edges": []}'
 NO_SCHEMA = Fault(400, '{"error": {"message": "This response_format type is unavailable now"}}')
 
 
-def served(provider: Provider) -> ChatModel:
+def served(provider: FakeProvider) -> ChatModel:
     url = provider.base_url("openai-compatible")
     return open_model("openai-compatible", model="local", base_url=url, api_key=KEY)
 
@@ -33,17 +33,17 @@ def served(provider: Provider) -> ChatModel:
     ],
 )
 async def test_a_server_that_takes_no_schema_is_asked_in_words(
-    provider: Provider, refusal: Fault
+    provider: FakeProvider, refusal: Fault
 ) -> None:
     model = served(provider)
     provider.faults = [refusal]
-    provider.texts = [GOOD, GOOD]
+    provider.responses = [GOOD, GOOD]
     with pytest.raises(ModelBusy) as busy:
         await model.complete(ASKED)
     assert busy.value.retry_after == 0
     assert (await model.complete(ASKED)).text == GOOD
     await model.close()
-    again = provider.asked[1]
+    again = provider.requests[1]
     assert again.body["response_format"] == {"type": "json_object"}
     assert again.messages[0] == ("system", "You extract facts.")
     assert again.messages[1][1].startswith("`cart.py` uses `sqlite`.\n\nAnswer with one JSON")
@@ -51,38 +51,38 @@ async def test_a_server_that_takes_no_schema_is_asked_in_words(
 
 
 async def test_a_server_that_ignores_the_schema_is_told_it_in_words_too(
-    provider: Provider,
+    provider: FakeProvider,
 ) -> None:
     model = served(provider)
-    provider.texts = ["Sure! cart.py uses sqlite.", "It uses sqlite.", GOOD]
+    provider.responses = ["Sure! cart.py uses sqlite.", "It uses sqlite.", GOOD]
     assert (await model.complete(ASKED)).text == "Sure! cart.py uses sqlite."
     for _ in range(2):
         await model.complete(ASKED)
     await model.close()
-    told = ["JSON Schema" in asked.messages[1][1] for asked in provider.asked]
+    told = ["JSON Schema" in asked.messages[1][1] for asked in provider.requests]
     assert told == [False, False, True], "one answer may be an accident"
-    assert provider.asked[2].body["response_format"]["type"] == "json_schema"
+    assert provider.requests[2].body["response_format"]["type"] == "json_schema"
 
 
-async def test_a_first_slip_does_not_make_every_question_longer(provider: Provider) -> None:
+async def test_a_first_slip_does_not_make_every_question_longer(provider: FakeProvider) -> None:
     model = served(provider)
-    provider.texts = ["oops", GOOD, "oops", "oops", GOOD]
+    provider.responses = ["oops", GOOD, "oops", "oops", GOOD]
     for _ in range(5):
         await model.complete(ASKED)
     await model.close()
-    assert not any("JSON Schema" in asked.messages[1][1] for asked in provider.asked)
+    assert not any("JSON Schema" in asked.messages[1][1] for asked in provider.requests)
 
 
-async def test_a_server_that_knows_schemas_may_slip(provider: Provider) -> None:
+async def test_a_server_that_knows_schemas_may_slip(provider: FakeProvider) -> None:
     model = served(provider)
-    provider.texts = [f"```json\n{GOOD}\n```", "oops", '{"other": 1}', GOOD]
+    provider.responses = [f"```json\n{GOOD}\n```", "oops", '{"other": 1}', GOOD]
     for _ in range(4):
         await model.complete(ASKED)
     await model.close()
-    assert len({asked.messages[1][1] for asked in provider.asked}) == 1
+    assert len({asked.messages[1][1] for asked in provider.requests}) == 1
 
 
-async def test_another_refusal_of_the_question_stays_one(provider: Provider) -> None:
+async def test_another_refusal_of_the_question_stays_one(provider: FakeProvider) -> None:
     model = served(provider)
     provider.faults = [Fault(400, '{"error": {"message": "no such voice"}}'), NO_SCHEMA, NO_SCHEMA]
     with pytest.raises(BadTurn, match="no such voice"):
@@ -112,7 +112,7 @@ def test_what_is_no_object_stays_as_it_is(said: str) -> None:
     assert validate.strip_wrapping(said) == said
 
 
-async def test_words_change_no_name(provider: Provider) -> None:
+async def test_words_change_no_name(provider: FakeProvider) -> None:
     model = served(provider)
     assert model.name == "openai-compatible/local"
     await model.close()

@@ -11,7 +11,7 @@ import pytest
 
 from tests.llm import virtual_clock
 from tests.llm.test_providers import ASKED
-from tests.servers.provider import KEY, Fault, Provider, Words
+from tests.servers.provider import KEY, CannedResponse, FakeProvider, Fault
 from turnetl import clock
 from turnetl.errors import BadTurn, Exhausted, ModelBusy, TooLong
 from turnetl.llm.budget import Budget
@@ -43,7 +43,7 @@ def shared(journal: Journal, tokens: int | None = None) -> ModelStack:
 
 @asynccontextmanager
 async def opened(
-    provider: Provider, around: ModelStack, name: str = "openai"
+    provider: FakeProvider, around: ModelStack, name: str = "openai"
 ) -> AsyncIterator[ChatModel]:
     base = open_model(name, model="canned", base_url=provider.base_url(name), api_key=KEY)
     model = wrap(base, around)
@@ -55,15 +55,15 @@ async def opened(
 
 @pytest.mark.parametrize("name", PROVIDERS)
 async def test_every_attempt_is_metered_and_only_what_fits_is_kept(
-    provider: Provider, journal: Journal, name: str
+    provider: FakeProvider, journal: Journal, name: str
 ) -> None:
-    provider.faults = [Fault(503), Fault(way="dropped")]
-    provider.texts = ["Sure!", Words("I will not.", "refused")]
+    provider.faults = [Fault(503), Fault(delivery="dropped")]
+    provider.responses = ["Sure!", CannedResponse("I will not.", "refused")]
     around = shared(journal)
     async with opened(provider, around, name) as model:
         answer = await model.complete(ASKED)
         again = await model.complete(ASKED)
-    assert len(provider.asked) == 5
+    assert len(provider.requests) == 5
     assert around.meter is not None
     assert around.meter.total.calls == 5
     assert answer.calls == 3, "those that were answered"
@@ -74,34 +74,34 @@ async def test_every_attempt_is_metered_and_only_what_fits_is_kept(
 
 @pytest.mark.parametrize("name", PROVIDERS)
 async def test_answers_that_do_not_fit_are_never_kept(
-    provider: Provider, journal: Journal, name: str
+    provider: FakeProvider, journal: Journal, name: str
 ) -> None:
-    provider.texts = ["no", '{"edges": 1}', Words("I will not.", "refused")]
+    provider.responses = ["no", '{"edges": 1}', CannedResponse("I will not.", "refused")]
     async with opened(provider, shared(journal), name) as model:
         with pytest.raises(BadTurn, match="3 times"):
             await model.complete(ASKED)
         assert not (await model.complete(ASKED)).from_journal
-    assert len(provider.asked) == 4
+    assert len(provider.requests) == 4
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
 async def test_a_cut_answer_is_too_long_and_paid_for_once(
-    provider: Provider, journal: Journal, name: str
+    provider: FakeProvider, journal: Journal, name: str
 ) -> None:
-    provider.texts = [Words('{"edges": [', "cut")]
+    provider.responses = [CannedResponse('{"edges": [', "truncated")]
     async with opened(provider, shared(journal), name) as model:
         with pytest.raises(TooLong) as long:
             await model.complete(ASKED)
         with pytest.raises(TooLong, match="according to the journal") as again:
             await model.complete(ASKED)
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
     assert long.value.usage.completion_tokens == 10
     assert long.value.usage.cost
     assert again.value.usage == long.value.usage
 
 
 async def test_a_question_that_is_too_long_costs_nothing_and_is_not_kept(
-    provider: Provider, journal: Journal
+    provider: FakeProvider, journal: Journal
 ) -> None:
     provider.faults = [Fault(400, '{"error": {"code": "context_length_exceeded"}}')]
     async with opened(provider, shared(journal)) as model:
@@ -111,7 +111,7 @@ async def test_a_question_that_is_too_long_costs_nothing_and_is_not_kept(
 
 
 async def test_a_budget_is_asked_for_what_is_not_in_the_journal_only(
-    provider: Provider, journal: Journal
+    provider: FakeProvider, journal: Journal
 ) -> None:
     async with opened(provider, shared(journal)) as model:
         await model.complete(ASKED)
@@ -119,15 +119,15 @@ async def test_a_budget_is_asked_for_what_is_not_in_the_journal_only(
         assert (await model.complete(ASKED)).from_journal
         with pytest.raises(Exhausted):
             await model.complete(replace(ASKED, max_tokens=999))
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
 async def test_wrong_answers_never_take_more_than_the_budget(
-    provider: Provider, journal: Journal
+    provider: FakeProvider, journal: Journal
 ) -> None:
     most = worst_case(ASKED, None).tokens
     around = shared(journal, tokens=most)
-    provider.texts = [Words("no", prompt_tokens=700, completion_tokens=900)] * 3
+    provider.responses = [CannedResponse("no", prompt_tokens=700, completion_tokens=900)] * 3
     async with opened(provider, around) as model:
         with pytest.raises(BadTurn):
             await model.complete(ASKED)
@@ -137,7 +137,7 @@ async def test_wrong_answers_never_take_more_than_the_budget(
 
 
 async def test_a_patient_model_is_metered_also_where_it_gives_up(
-    provider: Provider, journal: Journal
+    provider: FakeProvider, journal: Journal
 ) -> None:
     provider.faults = [Fault(503)] * 3
     around = shared(journal)

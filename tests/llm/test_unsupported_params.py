@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.llm.test_providers import ASKED
-from tests.servers.provider import KEY, Fault, Provider
+from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.errors import BadTurn
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
@@ -26,7 +26,7 @@ def refusing(words: str, status: int = 400) -> Fault:
     return Fault(status, json.dumps({"error": {"message": words}}))
 
 
-async def bodies(provider: Provider, wire: str, name: str) -> list[dict[str, Any]]:
+async def bodies(provider: FakeProvider, wire: str, name: str) -> list[dict[str, Any]]:
     """Return what is sent for two requests, and for what is asked again."""
     base = open_model(wire, model=name, base_url=provider.base_url(wire), api_key=KEY)
     model = RetryingModel(base, RetryPolicy(attempts=4, first_wait=0))
@@ -35,10 +35,12 @@ async def bodies(provider: Provider, wire: str, name: str) -> list[dict[str, Any
         await model.complete(ASKED)
     finally:
         await model.close()
-    return [asked.body for asked in provider.asked]
+    return [asked.body for asked in provider.requests]
 
 
-async def test_a_deployment_is_told_no_temperature_once_it_refused_one(provider: Provider) -> None:
+async def test_a_deployment_is_told_no_temperature_once_it_refused_one(
+    provider: FakeProvider,
+) -> None:
     provider.faults = [refusing(NO_TEMPERATURE)]
     first, *others = await bodies(provider, "openai-compatible", "our-deployment")
     assert first["temperature"] == 0
@@ -46,13 +48,13 @@ async def test_a_deployment_is_told_no_temperature_once_it_refused_one(provider:
     assert others[0] == others[1] == {k: v for k, v in first.items() if k != "temperature"}
 
 
-async def test_the_longest_answer_gets_the_name_that_is_wanted(provider: Provider) -> None:
+async def test_the_longest_answer_gets_the_name_that_is_wanted(provider: FakeProvider) -> None:
     provider.faults = [refusing(NO_MAX_TOKENS), refusing(NO_TEMPERATURE)]
     *_, last = await bodies(provider, "openai-compatible", "our-deployment")
     assert last["max_completion_tokens"] == ASKED.max_tokens
     assert "max_tokens" not in last
     assert "temperature" not in last
-    assert len(provider.asked) == 4
+    assert len(provider.requests) == 4
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ async def test_the_longest_answer_gets_the_name_that_is_wanted(provider: Provide
     ],
 )
 async def test_every_wire_leaves_out_what_was_refused(
-    provider: Provider, wire: str, name: str, words: str, path: tuple[str, ...]
+    provider: FakeProvider, wire: str, name: str, words: str, path: tuple[str, ...]
 ) -> None:
     provider.faults = [refusing(words)]
     first, second, third = await bodies(provider, wire, name)
@@ -94,7 +96,7 @@ async def test_every_wire_leaves_out_what_was_refused(
         first, second = first[step], second[step]
     assert last in first
     assert last not in second
-    assert provider.asked[1].body == third
+    assert provider.requests[1].body == third
 
 
 @pytest.mark.parametrize(
@@ -106,21 +108,21 @@ async def test_every_wire_leaves_out_what_was_refused(
         "",
     ],
 )
-async def test_other_refusals_are_bad_for_their_turn(provider: Provider, words: str) -> None:
+async def test_other_refusals_are_bad_for_their_turn(provider: FakeProvider, words: str) -> None:
     provider.faults = [refusing(words)]
     with pytest.raises(BadTurn):
         await bodies(provider, "openai-compatible", "our-deployment")
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
 async def test_a_model_that_takes_no_length_by_any_name_is_not_asked_for_ever(
-    provider: Provider,
+    provider: FakeProvider,
 ) -> None:
     other = NO_MAX_TOKENS.replace("'max_tokens'", "'max_completion_tokens'")
     provider.faults = [refusing(NO_MAX_TOKENS), refusing(other)]
     with pytest.raises(BadTurn):
         await bodies(provider, "openai-compatible", "our-deployment")
-    assert len(provider.asked) == 2
+    assert len(provider.requests) == 2
 
 
 def test_calls_that_were_under_way_when_it_was_learnt_are_asked_again_too() -> None:

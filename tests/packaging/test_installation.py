@@ -11,7 +11,7 @@ import pytest
 from tests.packaging.installation import Installation
 from tests.servers import connection_audit
 from tests.servers.neo4j_server import Neo4jServer
-from tests.servers.provider import KEY, Provider
+from tests.servers.provider import KEY, FakeProvider
 
 # One installation for all of them, where one of them finds its Neo4j.
 pytestmark = pytest.mark.xdist_group("neo4j")
@@ -44,7 +44,7 @@ def test_the_main_job_runs_from_another_folder_and_opens_no_connection(
 
 @pytest.mark.neo4j
 def test_only_the_configured_graph_and_model_are_connected_to(
-    installation: Installation, folder: Path, neo4j: Neo4jServer, provider: Provider
+    installation: Installation, folder: Path, neo4j: Neo4jServer, provider: FakeProvider
 ) -> None:
     results, connected_to = run_all(
         installation,

@@ -16,7 +16,7 @@ from flows.executor import PrefectTasks, ingest_group, is_retryable
 from tests.cli.archives import conversation, write_archive
 from tests.cli.provider_setup import model_environment
 from tests.prefect.conftest import ROOT
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 from turnetl.errors import BadTurn, GraphBusy, GraphRefused
 from turnetl.ingest.report import GroupReport
 from turnetl.model import GroupId
@@ -172,7 +172,7 @@ def _report(*, error: str | None = None, retryable: bool = False) -> GroupReport
 
 
 async def test_a_model_is_asked_as_the_parameters_say_and_a_budget_that_is_used_up_fails_the_run(
-    archives: Path, tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    archives: Path, tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in model_environment(provider).items():
         monkeypatch.setenv(name, value)
@@ -180,11 +180,11 @@ async def test_a_model_is_asked_as_the_parameters_say_and_a_budget_that_is_used_
     stopped = await _run(archives, tmp_path / "lake", **once, budget=["1 token"])
     assert stopped.is_failed()
     assert "budget" in (stopped.message or "")
-    assert provider.asked == []
+    assert provider.requests == []
     done = await (await _run(archives, tmp_path / "lake", **once, budget="5m tokens")).aresult()
     assert done["committed"] == sum(SAMPLES.values())
-    assert done["usage"]["calls"] == len(provider.asked) > 0
-    first = [text for _, text in provider.asked[0].messages]
+    assert done["usage"]["calls"] == len(provider.requests) > 0
+    first = [text for _, text in provider.requests[0].messages]
     assert any("Look at the colours only." in text for text in first)
     wrong = await _run(archives, tmp_path / "lake", budget="5 euro")
     assert "`5 euro` is not a budget" in (wrong.message or "")

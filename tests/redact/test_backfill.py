@@ -13,7 +13,7 @@ import pytest
 from tests.cli import command
 from tests.redact.places import ARCHIVES, Planter
 from tests.servers.neo4j_server import Neo4jServer
-from tests.servers.provider import KEY, Provider
+from tests.servers.provider import KEY, FakeProvider
 
 
 class EveryField(logging.Formatter):
@@ -63,7 +63,9 @@ def test_no_secret_is_in_neo4j(planter: Planter, tmp_path: Path, neo4j: Neo4jSer
     assert_none(planter.secrets, said + graph)
 
 
-def test_no_secret_is_sent_to_a_model(planter: Planter, provider: Provider, tmp_path: Path) -> None:
+def test_no_secret_is_sent_to_a_model(
+    planter: Planter, provider: FakeProvider, tmp_path: Path
+) -> None:
     model = {
         "TURNETL_LLM__PROVIDER": "openai-compatible",
         "TURNETL_LLM__BASE_URL": f"{provider.url}/v1",
@@ -72,11 +74,11 @@ def test_no_secret_is_sent_to_a_model(planter: Planter, provider: Provider, tmp_
     }
     archive = tmp_path / "archives" / "claude.jsonl"
     ran = command.run_in_process("backfill", archive, "--limit", "3", folder=tmp_path, **model)
-    asked = [json.dumps(one.body, ensure_ascii=False) for one in provider.asked]
+    asked = [json.dumps(one.body, ensure_ascii=False) for one in provider.requests]
     assert ran.exit_code == 0
     assert any("[REDACTED:" in body for body in asked)
     assert_none(
-        planter.secrets, [*asked, *(text for one in provider.asked for _, text in one.messages)]
+        planter.secrets, [*asked, *(text for one in provider.requests for _, text in one.messages)]
     )
 
 

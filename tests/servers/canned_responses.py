@@ -1,10 +1,10 @@
-"""What a canned model says, by simple rules, so that any pipeline that asks the same gets the same.
+"""Responses of a fake model by simple rules: equal requests of any pipeline get equal responses.
 
-Things stand in backticks, facts are sentences between two of them:
+Entities are in backticks, facts are sentences between two of them:
 
     `cart.py` uses `sqlite`.          a fact, USES
     `cart.py` no longer uses `sqlite`.  contradicts it
-    `a` was split from `b` on 2026-01-02.  a fact with a date of its own
+    `a` was split from `b` on 2026-01-02.  a fact with its own date
 """
 
 import ast
@@ -14,32 +14,36 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Json = dict[str, Any]
-Answers = Mapping[str, Callable[[str], Json]]
-"""By the field that only this answer has, given the prompt."""
+Responders = Mapping[str, Callable[[str], Json]]
+"""Functions from a prompt to a response, by the field that only this response has."""
 
 
 def between(prompt: str, *names: str) -> str:
     for name in names:
-        if found := re.search(rf"<{name}>\n(.*?)\n</{name}>", prompt, re.DOTALL):
-            return found[1]
+        if match := re.search(rf"<{name}>\n(.*?)\n</{name}>", prompt, re.DOTALL):
+            return match[1]
     raise ValueError(f"no {names} in the prompt")
 
 
 def _entities(prompt: str) -> Json:
-    kinds = {
-        kind["entity_type_name"]: kind["entity_type_id"]
-        for kind in ast.literal_eval(between(prompt, "ENTITY TYPES"))
+    type_ids = {
+        entity_type["entity_type_name"]: entity_type["entity_type_id"]
+        for entity_type in ast.literal_eval(between(prompt, "ENTITY TYPES"))
     }
     names = re.findall(r"`([^`]+)`", between(prompt, "CURRENT MESSAGE"))
-    found = [
-        {"name": name, "entity_type_id": kinds.get(_kind(name), 0), "episode_indices": [0]}
+    entities = [
+        {
+            "name": name,
+            "entity_type_id": type_ids.get(_entity_type(name), 0),
+            "episode_indices": [0],
+        }
         for name in dict.fromkeys(names)
         if not name.startswith("!")
     ]
-    return {"extracted_entities": found}
+    return {"extracted_entities": entities}
 
 
-def _kind(name: str) -> str:
+def _entity_type(name: str) -> str:
     if name.endswith(("Error", "Exception")):
         return "Error"
     return "File" if name.endswith((".py", ".toml")) else "Entity"
@@ -68,16 +72,16 @@ _SENTENCE = re.compile(r"(`([^`]+)` ([a-z ]+) `([^`]+)`(?: on (\d{4}-\d\d-\d\d))
 
 def _resolutions(prompt: str) -> Json:
     new = json.loads(between(prompt, "ENTITIES"))
-    old = json.loads(between(prompt, "EXISTING ENTITIES"))
-    known = {_letters(one["name"]): one["candidate_id"] for one in reversed(old)}
+    existing = json.loads(between(prompt, "EXISTING ENTITIES"))
+    candidates = {_letters(entity["name"]): entity["candidate_id"] for entity in reversed(existing)}
     return {
         "entity_resolutions": [
             {
-                "id": one["id"],
-                "name": one["name"],
-                "duplicate_candidate_id": known.get(_letters(one["name"]), -1),
+                "id": entity["id"],
+                "name": entity["name"],
+                "duplicate_candidate_id": candidates.get(_letters(entity["name"]), -1),
             }
-            for one in new
+            for entity in new
         ]
     }
 
@@ -108,7 +112,7 @@ def _letters(text: str) -> str:
     return re.sub(r"\W+", "", text).lower()
 
 
-ANSWERS: Answers = {
+RESPONDERS: Responders = {
     "extracted_entities": _entities,
     "edges": _edges,
     "entity_resolutions": _resolutions,

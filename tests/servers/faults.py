@@ -1,4 +1,4 @@
-"""What goes wrong at a provider, by a die that falls the same way in every run."""
+"""Faults of a provider, injected by a digest: the same faults in every run."""
 
 import threading
 from collections import Counter, deque
@@ -7,84 +7,85 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal
 
-from tests.servers.wire_formats import Words
+from tests.servers.wire_formats import CannedResponse
 
-Way = Literal["whole", "dropped", "half", "hangs", "endless"]
+Delivery = Literal["complete", "dropped", "partial", "hangs", "endless"]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What is answered instead of an answer."""
+    """An HTTP response sent instead of the model's."""
 
     status: int = 200
     body: str = "{}"
     headers: Mapping[str, str] = field(default_factory=dict)
-    way: Way = "whole"
-    """How far it gets: half, and the connection ends; nothing, and it ends or stays; no end."""
+    delivery: Delivery = "complete"
+    """`partial`: the connection closes in the middle of the body. `dropped`, `hangs`: nothing is
+    sent, and the connection closes or stays open. `endless`: the body never ends."""
 
 
-KINDS: Mapping[str, Fault | Words] = {
+FAULTS: Mapping[str, Fault | CannedResponse] = {
     "402": Fault(402, '{"error": {"message": "top up"}}'),
     "429": Fault(429, '{"error": {"message": "slow down"}}'),
     "500": Fault(500, '{"error": {"message": "an accident"}}'),
-    "dropped": Fault(way="dropped"),
-    "half": Fault(body='{"choices": []}' + " " * 1000, way="half"),
-    "prose": Words("Sure! Here is what I have found in this conversation."),
-    "half-json": Words('{"extracted_entities": [{"name": "car'),
-    "violation": Words('{"findings": [1, 2, 3]}'),
-    "refused": Words("I cannot help with that.", "refused"),
-    "cut": Words('{"extracted_entities": [{"name": "car', "cut"),
+    "dropped": Fault(delivery="dropped"),
+    "partial": Fault(body='{"choices": []}' + " " * 1000, delivery="partial"),
+    "prose": CannedResponse("Sure! Here is what I have found in this conversation."),
+    "half-json": CannedResponse('{"extracted_entities": [{"name": "car'),
+    "violation": CannedResponse('{"findings": [1, 2, 3]}'),
+    "refused": CannedResponse("I cannot help with that.", "refused"),
+    "truncated": CannedResponse('{"extracted_entities": [{"name": "car', "truncated"),
 }
 
 
-class Dice:
-    """Decides what goes wrong by a digest of the request and of how often it came before."""
+class FaultInjector:
+    """Picks a fault by a digest of the request and of how often it arrived before."""
 
     def __init__(self, rates: Mapping[str, float], seed: int = 0) -> None:
-        """Take the rates.
+        """Set the rates.
 
         Args:
-            rates: of names in `KINDS`; together at most 1.
-            seed: another one, other accidents.
+            rates: by name in `FAULTS`; together at most 1.
+            seed: another seed gives other faults.
         """
         self._rates = rates
         self._seed = seed
-        self._came: Counter[bytes] = Counter()
+        self._attempts: Counter[bytes] = Counter()
         self._lock = threading.Lock()
 
-    def thrown(self, request: bytes) -> str | None:
-        """Return the kind of what goes wrong with this request, this time."""
+    def pick(self, request: bytes) -> str | None:
+        """Return the name of the fault for this attempt of the request; None for no fault."""
         key = blake2b(request, digest_size=16).digest()
         with self._lock:
-            self._came[key] += 1
-            attempt = self._came[key]
-        mixed = blake2b(key + f"{self._seed}/{attempt}".encode(), digest_size=8).digest()
-        place = int.from_bytes(mixed, "big") / 2**64
-        for kind, rate in self._rates.items():
-            if place < rate:
-                return kind
-            place -= rate
+            self._attempts[key] += 1
+            attempt = self._attempts[key]
+        digest = blake2b(key + f"{self._seed}/{attempt}".encode(), digest_size=8).digest()
+        position = int.from_bytes(digest, "big") / 2**64
+        for name, rate in self._rates.items():
+            if position < rate:
+                return name
+            position -= rate
         return None
 
 
-class Cap:
-    """So many requests in any window and no more: what is beyond is answered 429."""
+class RequestCap:
+    """A limit of requests in any window: requests above it get status 429."""
 
     def __init__(self, requests: int, seconds: float, clock: Callable[[], float]) -> None:
         self._requests = requests
         self._seconds = seconds
         self._clock = clock
-        self._taken: deque[float] = deque()
+        self._times: deque[float] = deque()
         self._lock = threading.Lock()
 
-    def over(self) -> Fault | None:
-        """Count a request; return what to answer if it is one too many."""
+    def reject(self) -> Fault | None:
+        """Count a request; return the response if it is above the limit."""
         with self._lock:
             now = self._clock()
-            while self._taken and self._taken[0] + self._seconds <= now:
-                self._taken.popleft()
-            if len(self._taken) < self._requests:
-                self._taken.append(now)
+            while self._times and self._times[0] + self._seconds <= now:
+                self._times.popleft()
+            if len(self._times) < self._requests:
+                self._times.append(now)
                 return None
-            wait = self._taken[0] + self._seconds - now
+            wait = self._times[0] + self._seconds - now
         return Fault(429, '{"error": {"message": "too many"}}', {"Retry-After": f"{wait:.3f}"})

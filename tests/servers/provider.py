@@ -1,7 +1,6 @@
-"""A provider of language models on a local port: real HTTP, four wire formats, canned answers.
+"""A fake provider on a local port: real HTTP, four wire formats, canned responses.
 
-What it says is computed from what it is asked (tests/servers/answers.py); what goes wrong is told
-by the test (tests/servers/faults.py).
+Responses are computed from the requests (`canned_responses`); a test chooses the faults (`faults`).
 """
 
 import asyncio
@@ -15,19 +14,28 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tests.servers import wire_formats
-from tests.servers.canned_responses import ANSWERS, Json
-from tests.servers.faults import KINDS, Cap, Dice, Fault
+from tests.servers.canned_responses import RESPONDERS, Json
+from tests.servers.faults import FAULTS, Fault, FaultInjector, RequestCap
 from tests.servers.toy_embedder import ToyEmbedder
-from tests.servers.wire_formats import Words
+from tests.servers.wire_formats import CannedResponse
 from turnetl.llm.vectors import floats
 
-__all__ = ["KEY", "Asked", "Cap", "Dice", "Fault", "Provider", "Words", "serving"]
+__all__ = [
+    "KEY",
+    "CannedResponse",
+    "FakeProvider",
+    "Fault",
+    "FaultInjector",
+    "ReceivedRequest",
+    "RequestCap",
+    "serving",
+]
 
 KEY = "key-for-the-test-server"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReceivedRequest:
     """A request as it arrived."""
 
     path: str
@@ -36,74 +44,76 @@ class Asked:
 
     @property
     def messages(self) -> list[tuple[str, str]]:
-        """Role and text of each message, the system's first, in whatever format it came."""
+        """Role and text of each message, system messages first, of any format."""
         return wire_formats.messages(self.body)
 
 
-class Provider:
-    """What the server was asked, and what it shall do next."""
+class FakeProvider:
+    """The requests that arrived, and the responses to come."""
 
     def __init__(self) -> None:
         self.url = ""
-        self.asked: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.faults: list[Fault] = []
-        """Answered first, one a request."""
-        self.answers = ANSWERS
-        """What is answered to which field; tests/servers/touchy.py has others."""
-        self.texts: list[str | Words] = []
-        """Said instead of an answer, one a request."""
-        self.dice: Dice | None = None
-        """Decides what goes wrong where nothing was said above."""
-        self.cap: Cap | None = None
+        """Sent first, one per request."""
+        self.responses: list[str | CannedResponse] = []
+        """Sent next, one per request."""
+        self.fault_injector: FaultInjector | None = None
+        """Picks faults for the other requests."""
+        self.responders = RESPONDERS
+        """Compute all other responses; see also `order_sensitive_responses`."""
+        self.cap: RequestCap | None = None
         self.date: str | None = None
-        """The server's clock, as its header says; None for the true one."""
+        """The server's `Date` header; None for the current time."""
         self.arrived = threading.Semaphore(0)
         """Released with every request."""
-        self.at_once = 0
-        self.most_at_once = 0
+        self.in_flight = 0
+        self.max_in_flight = 0
         self.hold: threading.Event | None = None
-        """If set: answers wait for it."""
-        self.over = threading.Event()
-        """Set when the server ends: what hangs until then goes on."""
+        """If set, responses wait for it."""
+        self.stopped = threading.Event()
+        """Set when the server stops: releases requests that hang."""
         self._lock = threading.Lock()
 
     def base_url(self, provider: str) -> str:
-        ends = {"openai": "/v1", "openai-compatible": "/v1", "anthropic": "", "gemini": "/v1beta"}
-        return self.url + ends[provider]
+        paths = {"openai": "/v1", "openai-compatible": "/v1", "anthropic": "", "gemini": "/v1beta"}
+        return self.url + paths[provider]
 
-    def prompts(self, field_name: str) -> list[Asked]:
-        """Return the requests whose answers shall have that field."""
-        return [asked for asked in self.asked if field_name in wire_formats.fields(asked.body)]
+    def requests_for(self, field_name: str) -> list[ReceivedRequest]:
+        """Return the requests whose response schema has that field."""
+        return [
+            request for request in self.requests if field_name in wire_formats.fields(request.body)
+        ]
 
-    def receive(self, asked: Asked, raw: bytes) -> Fault | Words | None:
-        """Note a request, and wait if told to; return what to answer if not what is asked for."""
+    def receive(self, request: ReceivedRequest, raw: bytes) -> Fault | CannedResponse | None:
+        """Record a request and wait for `hold`; return the response unless it is computed."""
         with self._lock:
-            self.asked.append(asked)
-            self.at_once += 1
-            self.most_at_once = max(self.most_at_once, self.at_once)
-            instead = self._instead(raw)
+            self.requests.append(request)
+            self.in_flight += 1
+            self.max_in_flight = max(self.max_in_flight, self.in_flight)
+            response = self._scripted(raw)
         self.arrived.release()
         if self.hold is not None:
             self.hold.wait(10)
         with self._lock:
-            self.at_once -= 1
-        return instead
+            self.in_flight -= 1
+        return response
 
-    def _instead(self, raw: bytes) -> Fault | Words | None:
-        if self.cap is not None and (fault := self.cap.over()):
+    def _scripted(self, raw: bytes) -> Fault | CannedResponse | None:
+        if self.cap is not None and (fault := self.cap.reject()):
             return fault
         if self.faults:
             return self.faults.pop(0)
-        if self.texts:
-            said = self.texts.pop(0)
-            return Words(said) if isinstance(said, str) else said
-        kind = self.dice.thrown(raw) if self.dice is not None else None
-        return KINDS[kind] if kind is not None else None
+        if self.responses:
+            response = self.responses.pop(0)
+            return CannedResponse(response) if isinstance(response, str) else response
+        name = self.fault_injector.pick(raw) if self.fault_injector is not None else None
+        return FAULTS[name] if name is not None else None
 
 
 @contextmanager
-def serving() -> Iterator[Provider]:
-    provider = Provider()
+def serving() -> Iterator[FakeProvider]:
+    provider = FakeProvider()
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, provider))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
@@ -112,15 +122,15 @@ def serving() -> Iterator[Provider]:
     try:
         yield provider
     finally:
-        provider.over.set()
+        provider.stopped.set()
         server.shutdown()
         server.server_close()
         thread.join()
 
 
-def _embedded(texts: list[str]) -> Json:
+def _embeddings(texts: list[str]) -> Json:
     vectors = asyncio.run(ToyEmbedder().embed(texts))
-    data = [{"index": at, "embedding": floats(one)} for at, one in enumerate(vectors)]
+    data = [{"index": index, "embedding": floats(one)} for index, one in enumerate(vectors)]
     return {"data": data, "usage": {"prompt_tokens": len(texts)}}
 
 
@@ -128,49 +138,52 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
-    def __init__(self, provider: Provider, *of_the_server: Any) -> None:
+    def __init__(self, provider: FakeProvider, *arguments: Any) -> None:
         self._provider = provider
-        super().__init__(*of_the_server)
+        super().__init__(*arguments)
 
     def date_time_string(self, timestamp: float | None = None) -> str:
         return self._provider.date or super().date_time_string(timestamp)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
-        """Say nothing."""
+        """Log nothing."""
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"]))
         body = json.loads(raw)
-        instead = self._provider.receive(Asked(self.path, dict(self.headers), body), raw)
-        fault = instead if isinstance(instead, Fault) else self._answer(body, instead)
-        # Whoever asked may have gone.
+        request = ReceivedRequest(self.path, dict(self.headers), body)
+        response = self._provider.receive(request, raw)
+        if not isinstance(response, Fault):
+            response = self._success(body, response)
+        # The client may have closed the connection.
         with suppress(ConnectionError):
-            self._reply(fault)
+            self._send(response)
 
-    def _answer(self, body: Json, words: Words | None) -> Fault:
+    def _success(self, body: Json, response: CannedResponse | None) -> Fault:
         if self.path.endswith("/embeddings"):
-            return Fault(200, json.dumps(_embedded(body["input"])))
-        words = words or Words(wire_formats.canned(body, self._provider.answers))
-        reply = wire_formats.reply(self.path, words)
-        if reply is None:
+            return Fault(200, json.dumps(_embeddings(body["input"])))
+        text = wire_formats.canned_text
+        response = response or CannedResponse(text(body, self._provider.responders))
+        sent = wire_formats.response_body(self.path, response)
+        if sent is None:
             return Fault(404, '{"error": {"message": "no such path"}}')
-        return Fault(200, json.dumps(reply))
+        return Fault(200, json.dumps(sent))
 
-    def _reply(self, reply: Fault) -> None:
-        data = reply.body.encode()
-        if reply.way != "whole":
+    def _send(self, response: Fault) -> None:
+        data = response.body.encode()
+        if response.delivery != "complete":
             self.close_connection = True
-        if reply.way == "hangs":
-            self._provider.over.wait(10)
-        if reply.way in {"hangs", "dropped"}:
+        if response.delivery == "hangs":
+            self._provider.stopped.wait(10)
+        if response.delivery in {"hangs", "dropped"}:
             return
-        self.send_response(reply.status)
-        for name, value in reply.headers.items():
+        self.send_response(response.status)
+        for name, value in response.headers.items():
             self.send_header(name, value)
         self.send_header("Content-Type", "application/json")
-        if reply.way != "endless":
+        if response.delivery != "endless":
             self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data if reply.way == "whole" else data[: len(data) // 2])
-        while reply.way == "endless" and not self._provider.over.is_set():
+        self.wfile.write(data if response.delivery == "complete" else data[: len(data) // 2])
+        while response.delivery == "endless" and not self._provider.stopped.is_set():
             self.wfile.write(b" " * 65_536)

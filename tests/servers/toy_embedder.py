@@ -1,4 +1,4 @@
-"""An embedder for tests: the same words give the same vector, on every machine."""
+"""A fake embedder: equal words give equal vectors on every machine."""
 
 import hashlib
 import re
@@ -10,7 +10,7 @@ from turnetl.model import Vector
 
 
 class ToyEmbedder:
-    """Sums a direction for every word: texts that share words are near."""
+    """Sums one random direction per word: texts with common words are similar."""
 
     name = "toy/1"
     dimensions = 64

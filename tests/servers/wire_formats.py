@@ -1,46 +1,54 @@
-"""The wire formats of providers, from the server's side."""
+"""The wire formats of providers, on the side of the server."""
 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tests.servers.canned_responses import Answers, Json
+from tests.servers.canned_responses import Json, Responders
 
-End = Literal["whole", "cut", "refused"]
+FinishReason = Literal["complete", "truncated", "refused"]
 
 
 @dataclass(frozen=True)
-class Words:
-    """What a model says, how it ends, and what is charged for it."""
+class CannedResponse:
+    """The text of a response, why it ended, and its token counts."""
 
     text: str
-    end: End = "whole"
+    finish_reason: FinishReason = "complete"
     prompt_tokens: int = 100
     completion_tokens: int = 10
 
 
-def reply(path: str, words: Words) -> Json | None:
-    """Return the response's body in the format of that path; None if there is no such path."""
-    wire = next((wire for end, wire in _WIRES.items() if path.endswith(end)), None)
-    return wire(words) if wire else None
+def response_body(path: str, response: CannedResponse) -> Json | None:
+    """Return the body in the format of that path; None if the path is unknown."""
+    matching = (build for suffix, build in _FORMATS.items() if path.endswith(suffix))
+    build = next(matching, None)
+    return build(response) if build else None
 
 
 def messages(body: Json) -> list[tuple[str, str]]:
-    """Return role and text of each message, the system's first, in whatever format it came."""
+    """Return role and text of each message, system messages first, of any format."""
     if "contents" in body:
         system = [("system", part["text"]) for part in body["systemInstruction"]["parts"]]
-        rest = [(turn["role"], turn["parts"][0]["text"]) for turn in body["contents"]]
+        rest = [(content["role"], content["parts"][0]["text"]) for content in body["contents"]]
         return [*system, *rest]
     system = [("system", _text(body["system"]))] if "system" in body else []
-    return [*system, *((m["role"], _text(m["content"])) for m in body["messages"])]
+    return [
+        *system,
+        *((message["role"], _text(message["content"])) for message in body["messages"]),
+    ]
 
 
 def fields(body: Json) -> set[str]:
-    """Return the fields that the answer shall have."""
-    form = body.get("response_format", {}).get("json_schema")
-    form = form or body.get("output_config", {}).get("format") or {}
-    schema = form.get("schema") or body.get("generationConfig", {}).get("responseSchema") or {}
+    """Return the fields of the response's schema."""
+    response_format = body.get("response_format", {}).get("json_schema")
+    response_format = response_format or body.get("output_config", {}).get("format") or {}
+    schema = (
+        response_format.get("schema")
+        or body.get("generationConfig", {}).get("responseSchema")
+        or {}
+    )
     if "tools" in body:
         schema = body["tools"][0]["input_schema"]
     return set(schema.get("properties", {}))
@@ -50,18 +58,18 @@ def _text(content: str | list[Json]) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
-def canned(body: Json, answers: Answers) -> str:
-    """Return what the answers say to a question."""
-    wanted = fields(body)
+def canned_text(body: Json, responders: Responders) -> str:
+    """Return the text of the response to a request."""
+    names = fields(body)
     prompt = next(text for role, text in messages(body) if role == "user")
-    answer = next((answer for name, answer in answers.items() if name in wanted), None)
-    return json.dumps(answer(prompt) if answer else {})
+    respond = next((respond for name, respond in responders.items() if name in names), None)
+    return json.dumps(respond(prompt) if respond else {})
 
 
-def _openai(words: Words) -> Json:
-    message: Json = {"role": "assistant", "content": words.text}
-    if words.end == "refused":
-        message |= {"content": None, "refusal": words.text}
+def _openai(response: CannedResponse) -> Json:
+    message: Json = {"role": "assistant", "content": response.text}
+    if response.finish_reason == "refused":
+        message |= {"content": None, "refusal": response.text}
     return {
         "id": "c",
         "object": "chat.completion",
@@ -70,59 +78,66 @@ def _openai(words: Words) -> Json:
         "choices": [
             {
                 "index": 0,
-                "finish_reason": "length" if words.end == "cut" else "stop",
+                "finish_reason": "length" if response.finish_reason == "truncated" else "stop",
                 "message": message,
             }
         ],
         "usage": {
-            "prompt_tokens": words.prompt_tokens,
-            "completion_tokens": words.completion_tokens,
-            "total_tokens": words.prompt_tokens + words.completion_tokens,
+            "prompt_tokens": response.prompt_tokens,
+            "completion_tokens": response.completion_tokens,
+            "total_tokens": response.prompt_tokens + response.completion_tokens,
         },
     }
 
 
-def _anthropic(words: Words) -> Json:
-    block = {"type": "text", "text": words.text}
-    if words.end == "whole":
-        block = _tool(words.text) or block
-    read = words.prompt_tokens * 2 // 5
+_ANTHROPIC_STOP_REASONS: Mapping[FinishReason, str] = {
+    "complete": "end_turn",
+    "truncated": "max_tokens",
+    "refused": "refusal",
+}
+
+
+def _anthropic(response: CannedResponse) -> Json:
+    block = {"type": "text", "text": response.text}
+    if response.finish_reason == "complete":
+        block = _tool_call(response.text) or block
+    cached = response.prompt_tokens * 2 // 5
     return {
         "content": [block],
-        "stop_reason": {"whole": "end_turn", "cut": "max_tokens", "refused": "refusal"}[words.end],
+        "stop_reason": _ANTHROPIC_STOP_REASONS[response.finish_reason],
         "usage": {
-            "input_tokens": words.prompt_tokens - read,
-            "cache_read_input_tokens": read,
-            "output_tokens": words.completion_tokens,
+            "input_tokens": response.prompt_tokens - cached,
+            "cache_read_input_tokens": cached,
+            "output_tokens": response.completion_tokens,
         },
     }
 
 
-def _tool(said: str) -> Json | None:
+def _tool_call(text: str) -> Json | None:
     try:
-        return {"type": "tool_use", "id": "t", "name": "answer", "input": json.loads(said)}
+        return {"type": "tool_use", "id": "t", "name": "answer", "input": json.loads(text)}
     except ValueError:
         return None
 
 
-def _gemini(words: Words) -> Json:
-    thought = min(3, words.completion_tokens)
+def _gemini(response: CannedResponse) -> Json:
+    reasoning = min(3, response.completion_tokens)
     usage: Mapping[str, Any] = {
-        "promptTokenCount": words.prompt_tokens,
-        "candidatesTokenCount": words.completion_tokens - thought,
-        "thoughtsTokenCount": thought,
+        "promptTokenCount": response.prompt_tokens,
+        "candidatesTokenCount": response.completion_tokens - reasoning,
+        "thoughtsTokenCount": reasoning,
     }
-    if words.end == "refused":
+    if response.finish_reason == "refused":
         return {"candidates": [{"finishReason": "SAFETY"}], "usageMetadata": usage}
-    parts = [{"text": "thinking", "thought": True}, {"text": words.text}]
+    parts = [{"text": "thinking", "thought": True}, {"text": response.text}]
     candidate = {
         "content": {"role": "model", "parts": parts},
-        "finishReason": "MAX_TOKENS" if words.end == "cut" else "STOP",
+        "finishReason": "MAX_TOKENS" if response.finish_reason == "truncated" else "STOP",
     }
     return {"candidates": [candidate], "usageMetadata": usage}
 
 
-_WIRES: Mapping[str, Callable[[Words], Json]] = {
+_FORMATS: Mapping[str, Callable[[CannedResponse], Json]] = {
     "/v1/chat/completions": _openai,
     "/v1/messages": _anthropic,
     ":generateContent": _gemini,
