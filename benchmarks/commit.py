@@ -19,7 +19,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.builders import START
-from tests.graph.changes import NOW, TTL, change, entity, fact, receipt, turn_id, vector
+from tests.graph.sample_changes import NOW, TTL, change, entity, fact, receipt, turn_id, vector
 from tests.servers import neo4j_server
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore

@@ -19,7 +19,7 @@ from graphiti_core.nodes import EntityNode, EpisodicNode, SagaNode
 from graphiti_core.utils.bulk_utils import add_nodes_and_edges_bulk_tx
 
 from tests.builders import GROUP
-from tests.graph.changes import NOW, PROFILE, TTL, history, receipt, turn_id
+from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt, turn_id
 from turnetl import ids
 from turnetl.graph.ladybug_rows import as_utc
 from turnetl.graph.mirror import convert

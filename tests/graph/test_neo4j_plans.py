@@ -8,7 +8,7 @@ import pytest
 from neo4j import AsyncDriver, AsyncGraphDatabase
 
 from tests.builders import GROUP, START
-from tests.graph.changes import (
+from tests.graph.sample_changes import (
     NOW,
     PROFILE,
     TTL,

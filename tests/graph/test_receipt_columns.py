@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import polars as pl
 import pytest
 
-from tests.graph.changes import history, receipt
+from tests.graph.sample_changes import history, receipt
 from turnetl import schema
 from turnetl.graph import ladybug_cypher, neo4j_cypher
 from turnetl.graph.from_rows import receipt_from_row

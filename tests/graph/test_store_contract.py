@@ -7,7 +7,17 @@ import msgspec
 import pytest
 
 from tests.builders import GROUP, START
-from tests.graph.changes import NOW, PROFILE, TTL, change, entity, fact, history, receipt, turn_id
+from tests.graph.sample_changes import (
+    NOW,
+    PROFILE,
+    TTL,
+    change,
+    entity,
+    fact,
+    history,
+    receipt,
+    turn_id,
+)
 from turnetl import schema
 from turnetl.errors import GraphBusy, GraphRefused
 from turnetl.graph import to_rows as rows

@@ -12,7 +12,7 @@ import pytest
 from neo4j import AsyncGraphDatabase
 
 from tests.builders import GROUP
-from tests.graph.changes import NOW, PROFILE, TTL, history, receipt
+from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import BadUsage, GraphBusy, GraphRefused
 from turnetl.graph.ladybug_file import LadybugFile

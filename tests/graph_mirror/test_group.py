@@ -5,7 +5,7 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from tests.builders import GROUP, START, change, empty_group, episode, receipt
-from tests.graph.changes import entity
+from tests.graph.sample_changes import entity
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import (
     Entity,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import GROUP, START
-from tests.graph.changes import entity, fact, turn_id, vector
+from tests.graph.sample_changes import entity, fact, turn_id, vector
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates

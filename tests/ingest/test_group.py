@@ -11,8 +11,8 @@ import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, turn
+from tests.ingest.fakes import CrashingStore, PromptExtractor
 from tests.ingest.runs import ingest, status
-from tests.ingest.scripted import WordsExtractor, Wrapped
 from turnetl import noise
 from turnetl.episodes import Filters, episode_table
 from turnetl.errors import GraphBusy
@@ -31,8 +31,8 @@ RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=
 SCOPE = Scope(now=NOW)
 
 
-class Mended(WordsExtractor):
-    """Can read what `WordsExtractor` cannot."""
+class Mended(PromptExtractor):
+    """Can read what `PromptExtractor` cannot."""
 
     async def extract(self, episode: Any, context: Any) -> str:
         await super().extract(replace(episode, turn=replace(episode.turn, user_text="x")), context)
@@ -56,8 +56,8 @@ def table(*turns: Turn) -> pl.DataFrame:
     return episode_table(frames.turns(*turns))
 
 
-def tools(lake: Lake, store: Any, extractor: WordsExtractor | None = None) -> IngestResources:
-    return IngestResources(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder())
+def tools(lake: Lake, store: Any, extractor: PromptExtractor | None = None) -> IngestResources:
+    return IngestResources(lake, store, extractor or PromptExtractor(), WordLlamaEmbedder())
 
 
 async def ingested(used: IngestResources, scope: Scope = SCOPE) -> GroupReport:
@@ -116,7 +116,7 @@ async def test_a_retry_that_comes_to_nothing_forgets_no_reason(
     store: GraphStore, lake: Lake
 ) -> None:
     await ingested(tools(lake, store))
-    down = Wrapped(store, before=1, dies=GraphBusy("the graph is gone"))
+    down = CrashingStore(store, before=1, dies=GraphBusy("the graph is gone"))
     report = await ingested(tools(lake, down, Mended()), replace(SCOPE, retry=True))
     assert (report.committed, report.error, report.retryable) == (0, "the graph is gone", True)
     assert len(Quarantine(lake.root, GROUP).turns()) == 1
@@ -125,7 +125,7 @@ async def test_a_retry_that_comes_to_nothing_forgets_no_reason(
 async def test_a_graph_that_goes_away_leaves_an_account_of_what_was_done(
     store: GraphStore, lake: Lake
 ) -> None:
-    gone = Wrapped(store, before=3, dies=GraphBusy("the graph is gone"))
+    gone = CrashingStore(store, before=3, dies=GraphBusy("the graph is gone"))
     report = await ingested(tools(lake, gone))
     assert (report.committed, report.error) == (2, "the graph is gone")
     assert total(report) == report.turns
@@ -144,14 +144,14 @@ async def test_a_graph_that_says_nothing_leaves_every_turn_pending(lake: Lake) -
 async def test_what_another_run_committed_meanwhile_is_not_counted_as_ours(
     store: GraphStore, lake: Lake
 ) -> None:
-    class Overtaken(Wrapped):
+    class Overtaken(CrashingStore):
         """Another run is through with the group just before ours takes it."""
 
         async def acquire(self, *values: Any, **named: Any) -> Any:
             await ingested(tools(lake, store))
             return await super().acquire(*values, **named)
 
-    ours = WordsExtractor()
+    ours = PromptExtractor()
     report = await ingested(tools(lake, Overtaken(store), ours))
     assert (report.committed, report.skipped, report.quarantined, report.pending) == (0, 4, 1, 0)
     # Only the turn that failed there too is attempted: the others would be paid for twice.
@@ -171,7 +171,7 @@ async def test_a_quarantine_file_that_a_dying_machine_left_empty_is_no_obstacle(
 async def test_a_renewal_that_fails_does_not_fail_the_run(store: GraphStore, lake: Lake) -> None:
     failed = asyncio.Event()
 
-    class Unrenewable(Wrapped):
+    class Unrenewable(CrashingStore):
         async def renew(self, *_values: Any, **_named: Any) -> None:
             failed.set()
             raise GraphBusy("not now")

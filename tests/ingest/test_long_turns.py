@@ -9,9 +9,9 @@ import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, receipt, turn
-from tests.graph.changes import entity
+from tests.graph.sample_changes import entity
+from tests.ingest.fakes import CrashingStore, PromptExtractor
 from tests.ingest.runs import ingest
-from tests.ingest.scripted import WordsExtractor, Wrapped
 from turnetl.episodes import Filters, episode_table
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural.extractor import StructuralExtractor
@@ -55,7 +55,7 @@ async def ingested(lake: Lake, store: Any, extractor: Any = None) -> GroupReport
     run = IngestRun(
         "run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, retry_delay=0.01
     )
-    used = IngestResources(lake, store, extractor or WordsExtractor(), WordLlamaEmbedder())
+    used = IngestResources(lake, store, extractor or PromptExtractor(), WordLlamaEmbedder())
     return await ingest(GROUP, used, Scope(now=NOW), run)
 
 
@@ -75,7 +75,7 @@ async def test_a_run_killed_before_a_turn_in_parts_is_committed_leaves_nothing_o
     store: GraphStore, lake: Lake
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        await ingested(lake, Wrapped(store, before=2))
+        await ingested(lake, CrashingStore(store, before=2))
     assert (await store.counts(GROUP))[0] == 1
     report = await ingested(lake, store)
     assert report.counts is not None

@@ -1,7 +1,7 @@
 """Every graph answers alike, because every graph hands over the same group."""
 
 from tests.builders import GROUP, empty_group
-from tests.graph.changes import NOW, PROFILE, TTL, history, long_history, receipt
+from tests.graph.sample_changes import NOW, PROFILE, TTL, history, long_history, receipt
 from turnetl.graph.port import GraphStore
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupContents

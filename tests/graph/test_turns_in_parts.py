@@ -16,9 +16,17 @@ from graphiti_core.edges import EpisodicEdge, HasEpisodeEdge, NextEpisodeEdge
 from graphiti_core.nodes import EpisodicNode, SagaNode
 
 from tests.builders import GROUP
-from tests.graph.changes import NOW, PROFILE, TTL, in_parts, long_history, receipt, turn_id
-from tests.graph.dying import Countdown, Died, fail
-from tests.graph.opening import dying
+from tests.graph.crash_program import crashing_store
+from tests.graph.crashes import Countdown, Crash, fail
+from tests.graph.sample_changes import (
+    NOW,
+    PROFILE,
+    TTL,
+    long_history,
+    receipt,
+    split_into_parts,
+    turn_id,
+)
 from tests.graph.test_graphiti_reads import graphiti, write
 from turnetl import ids
 from turnetl.graph import to_rows as rows
@@ -97,7 +105,7 @@ async def test_the_saga_goes_from_part_to_part(reader: GraphDriver) -> None:
 
 async def test_a_long_turn_that_arrives_late_is_linked_in_between(graph_url: str) -> None:
     first, second, third = long_history()
-    of_two = in_parts(first, "user: a", "user: b")
+    of_two = split_into_parts(first, "user: a", "user: b")
     late = replace(second, next_turn=third.episode.turn_id, previous_parts=2)
     ahead = replace(third, previous_turn=first.episode.turn_id, previous_parts=2)
     await write(graph_url, [of_two, ahead, late])
@@ -173,7 +181,7 @@ async def test_dying_anywhere_in_a_long_turn_leaves_nothing_of_it(graph_url: str
 async def test_a_process_killed_in_a_long_turn_leaves_nothing_of_it(graph_url: str) -> None:
     for statement in (3, 5, 7):
         program = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.graph.opening", graph_url, str(statement), "long"
+            sys.executable, "-m", "tests.graph.crash_program", graph_url, str(statement), "long"
         )
         assert await program.wait() == -signal.SIGKILL
         store = await open_graph(graph_url, user="", password="")
@@ -183,10 +191,10 @@ async def test_a_process_killed_in_a_long_turn_leaves_nothing_of_it(graph_url: s
 
 
 async def survives(url: str, statement: int, lease: Lease, of: Change) -> bool:
-    store = dying(url, Countdown(statement, fail))
+    store = crashing_store(url, Countdown(statement, fail))
     try:
         return await store.commit(lease, of, receipt(of), now=NOW, ttl=TTL)
-    except Died:
+    except Crash:
         return False
     finally:
         await store.close()

@@ -1,6 +1,6 @@
 """Open a graph whose every statement is counted. Run as a program, it is killed while it commits.
 
-python -m tests.graph.opening URL STATEMENT [long]
+python -m tests.graph.crash_program URL STATEMENT [long]
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from neo4j import AsyncGraphDatabase
 
-from tests.graph.changes import NOW, PROFILE, TTL, history, long_history, receipt
-from tests.graph.dying import Countdown, DyingConnection, DyingDriver, kill
+from tests.graph.crashes import Countdown, CrashingConnection, CrashingDriver, kill
+from tests.graph.sample_changes import NOW, PROFILE, TTL, history, long_history, receipt
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.ladybug_store import LadybugStore
 from turnetl.graph.neo4j_store import Neo4jStore
@@ -21,24 +21,24 @@ from turnetl.graph.port import GraphStore
 from turnetl.model import Change, GroupId, Lease
 
 
-def dying(url: str, countdown: Countdown) -> GraphStore:
+def crashing_store(url: str, countdown: Countdown) -> GraphStore:
     """A store over the graph at `url` that dies when the countdown is over."""
     parts = urlsplit(url)
     if parts.scheme == "ladybug":
         file = LadybugFile.open(Path(parts.path), write=True)
-        connection = DyingConnection(file.connection, countdown)
+        connection = CrashingConnection(file.connection, countdown)
         return LadybugStore(connection, file.close, write=True)
     driver: Any = AsyncGraphDatabase.driver(
         f"{parts.scheme}://{parts.hostname}:{parts.port}",
         auth=(parts.username or "", parts.password or ""),
         telemetry_disabled=True,
     )
-    return Neo4jStore(cast("Any", DyingDriver(driver, countdown)), address=url, user="")
+    return Neo4jStore(cast("Any", CrashingDriver(driver, countdown)), address=url, user="")
 
 
 async def commit_until_killed(url: str, statement: int, changes: Sequence[Change]) -> None:
     first, second, _ = changes
-    healthy = dying(url, Countdown(-1, kill))
+    healthy = crashing_store(url, Countdown(-1, kill))
     await healthy.prepare()
     lease = await healthy.acquire(
         GroupId(first.episode.turn.group_id),
@@ -54,7 +54,7 @@ async def commit_until_killed(url: str, statement: int, changes: Sequence[Change
 
 
 async def _doomed(url: str, statement: int, lease: Lease, second: Change) -> None:
-    doomed = dying(url, Countdown(statement, kill))
+    doomed = crashing_store(url, Countdown(statement, kill))
     await doomed.commit(lease, second, receipt(second), now=NOW, ttl=TTL)
     await doomed.close()
 

@@ -8,9 +8,9 @@ import pytest
 from neo4j.exceptions import IncompleteCommit
 
 from tests.builders import GROUP
-from tests.graph.changes import NOW, PROFILE, TTL, history, receipt
-from tests.graph.dying import Countdown, Died, fail
-from tests.graph.opening import dying
+from tests.graph.crash_program import crashing_store
+from tests.graph.crashes import Countdown, Crash, fail
+from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from turnetl.errors import GraphBusy
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
@@ -50,10 +50,10 @@ async def test_an_error_at_any_statement_leaves_nothing_half_written(graph_url: 
 
 async def _survives(url: str, statement: int, lease: Lease, of: Change) -> bool:
     """Whether the commit is through before its nth statement dies."""
-    store = dying(url, Countdown(statement, fail))
+    store = crashing_store(url, Countdown(statement, fail))
     try:
         return await commit(store, lease, of)
-    except Died:
+    except Crash:
         return False
     finally:
         await store.close()
@@ -77,7 +77,7 @@ async def test_a_killed_process_leaves_nothing_half_written(graph_url: str, stat
 
 async def _killed_while_committing(url: str, statement: int) -> None:
     program = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.graph.opening", url, str(statement)
+        sys.executable, "-m", "tests.graph.crash_program", url, str(statement)
     )
     assert await program.wait() == -signal.SIGKILL
 
@@ -106,7 +106,7 @@ async def test_an_unknown_outcome_is_busy_so_that_the_run_looks_again(neo4j_url:
     await healthy.prepare()
     lease = await take(healthy)
     await healthy.close()
-    store = dying(neo4j_url, Countdown(4, lose_the_answer))
+    store = crashing_store(neo4j_url, Countdown(4, lose_the_answer))
     with pytest.raises(GraphBusy, match="does not answer"):
         await commit(store, lease, history()[0])
     await store.close()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 
-class Died(Exception):
+class Crash(Exception):
     """What a test's connection raises."""
 
 
@@ -24,14 +24,14 @@ class Countdown:
 
 
 def fail() -> None:
-    raise Died
+    raise Crash
 
 
 def kill() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class DyingConnection:
+class CrashingConnection:
     """A Ladybug connection that dies before its nth statement."""
 
     def __init__(self, connection: Any, countdown: Countdown) -> None:
@@ -44,18 +44,18 @@ class DyingConnection:
         return self._connection.execute(query, parameters)
 
 
-class DyingDriver:
+class CrashingDriver:
     """A Neo4j driver, session or transaction that dies before its nth statement or commit."""
 
     def __init__(self, inner: Any, countdown: Countdown) -> None:
         self._inner = inner
         self._countdown = countdown
 
-    def session(self) -> "DyingDriver":
-        return DyingDriver(self._inner.session(), self._countdown)
+    def session(self) -> "CrashingDriver":
+        return CrashingDriver(self._inner.session(), self._countdown)
 
-    async def begin_transaction(self) -> "DyingDriver":
-        return DyingDriver(await self._inner.begin_transaction(), self._countdown)
+    async def begin_transaction(self) -> "CrashingDriver":
+        return CrashingDriver(await self._inner.begin_transaction(), self._countdown)
 
     async def run(self, *arguments: Any, **parameters: Any) -> Any:
         self._countdown.tick()

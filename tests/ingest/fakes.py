@@ -15,7 +15,7 @@ from turnetl.model import Entity, Episode, Fact, GroupId
 
 
 @dataclass
-class WordsExtractor:
+class PromptExtractor:
     """Two entities and a fact a turn; fails where the prompt says so, and remembers its calls."""
 
     extracted: list[str] = field(default_factory=list)
@@ -67,7 +67,7 @@ class WordsExtractor:
         pass
 
 
-class Wrapped:
+class CrashingStore:
     """A store that dies where it is told to; everything else goes through."""
 
     def __init__(

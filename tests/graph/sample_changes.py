@@ -86,7 +86,7 @@ def change(
     return replace(whole, **fields)
 
 
-def in_parts(of: Change, *parts: str, **fields: Any) -> Change:
+def split_into_parts(of: Change, *parts: str, **fields: Any) -> Change:
     """The change of a turn so long that it comes in these parts."""
     long = replace(of.episode, text="\n\n".join(parts), parts=parts, text_hash=ids.digest(*parts))
     return replace(of, episode=long, **fields)
@@ -100,8 +100,8 @@ def long_history() -> list[Change]:
     said_in = {failed.source: (1, 2), failed.target: (0,)}
     return [
         first,
-        in_parts(second, *parts, mentioned_in=said_in),
-        in_parts(third, "user: Undo it.", "assistant: It is undone.", previous_parts=3),
+        split_into_parts(second, *parts, mentioned_in=said_in),
+        split_into_parts(third, "user: Undo it.", "assistant: It is undone.", previous_parts=3),
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.builders import GROUP, START, episode
-from tests.ingest.scripted import WordsExtractor, Wrapped
+from tests.ingest.fakes import CrashingStore, PromptExtractor
 from turnetl.errors import Exhausted, GraphBusy
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup
@@ -50,7 +50,7 @@ async def ingested(
     episodes: Iterable[Episode],
     lake: Path,
     *,
-    extractor: WordsExtractor | None = None,
+    extractor: PromptExtractor | None = None,
     owner: str = "here:1",
     prefetch: int = 3,
 ) -> IngestProgress:
@@ -58,7 +58,7 @@ async def ingested(
     group = episodes[0].turn.group_id
     run = IngestRun("run-1", owner, lambda: NOW, timedelta(seconds=60), prefetch)
     pipeline = TurnPipeline(
-        store, extractor or WordsExtractor(), WordLlamaEmbedder(), Quarantine(lake, group), run
+        store, extractor or PromptExtractor(), WordLlamaEmbedder(), Quarantine(lake, group), run
     )
     earlier = [e.turn_id for e in episodes]
     context = {turn: tuple(earlier[max(0, at - 2) : at]) for at, turn in enumerate(earlier)}
@@ -78,7 +78,7 @@ async def test_turns_are_committed_oldest_first_each_with_all_it_says(
 async def test_the_context_is_the_turns_before_oldest_first(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
-    extractor = WordsExtractor()
+    extractor = PromptExtractor()
     episodes = turns(group, "one", "two", "three", "four")
     await ingested(store, episodes, tmp_path, extractor=extractor)
     ids_ = [e.turn_id for e in episodes]
@@ -120,7 +120,7 @@ async def test_a_run_killed_before_a_commit_leaves_nothing_of_the_turn_and_goes_
 ) -> None:
     episodes = turns(group, "one", "two", "three")
     with pytest.raises(KeyboardInterrupt):
-        await ingested(Wrapped(store, before=2), episodes, tmp_path)
+        await ingested(CrashingStore(store, before=2), episodes, tmp_path)
     assert await store.counts(group) == (1, 2, 1)
     assert await ingested(store, episodes, tmp_path) == IngestProgress(2, 0, skipped=1)
     assert await store.counts(group) == (3, 4, 3)
@@ -130,7 +130,7 @@ async def test_a_connection_that_breaks_after_the_commit_commits_once(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "one", "two", "three")
-    await ingested(Wrapped(store, after=2), episodes, tmp_path)
+    await ingested(CrashingStore(store, after=2), episodes, tmp_path)
     assert await store.counts(group) == (3, 4, 3)
     once = await store.load(group)
     assert sorted(fact.text for fact in once.facts) == ["one", "three", "two"]
@@ -140,7 +140,9 @@ async def test_the_lease_is_given_back_when_a_run_ends_however_it_ends(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        await ingested(Wrapped(store, before=1), turns(group, "one"), tmp_path, owner="here:1")
+        await ingested(
+            CrashingStore(store, before=1), turns(group, "one"), tmp_path, owner="here:1"
+        )
     assert await ingested(
         store, turns(group, "one"), tmp_path, owner="elsewhere:2"
     ) == IngestProgress(1, 0)
@@ -157,7 +159,7 @@ async def test_a_group_that_another_run_writes_is_refused_with_its_name(
     )
 
 
-class Retires(WordsExtractor):
+class Retires(PromptExtractor):
     """Ends, with the turn that says so, all that was said before; leaves a name out of each."""
 
     async def resolve(
@@ -203,7 +205,7 @@ async def test_everything_goes_on_while_an_embedder_is_asked_for_its_length(
 ) -> None:
     embedder = FarAway()
     run = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3)
-    pipeline = TurnPipeline(store, WordsExtractor(), embedder, Quarantine(tmp_path, group), run)
+    pipeline = TurnPipeline(store, PromptExtractor(), embedder, Quarantine(tmp_path, group), run)
     [one] = turns(group, "one")
     working = asyncio.create_task(pipeline.ingest(group, [one], {one.turn_id: ()}, lambda _: None))
     await asyncio.sleep(0.05)
@@ -214,10 +216,10 @@ async def test_everything_goes_on_while_an_embedder_is_asked_for_its_length(
 async def test_extraction_runs_no_further_ahead_than_allowed(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
-    extractor = WordsExtractor()
+    extractor = PromptExtractor()
     with pytest.raises(KeyboardInterrupt):
         await ingested(
-            Wrapped(store, before=1),
+            CrashingStore(store, before=1),
             turns(group, *"abcdefgh"),
             tmp_path,
             extractor=extractor,
