@@ -1,4 +1,4 @@
-"""An extractor and a store that do what a test says."""
+"""A scripted extractor, and a store that crashes where a test wants it to."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,17 +16,20 @@ from turnetl.model import Entity, Episode, Fact, GroupId
 
 @dataclass
 class PromptExtractor:
-    """Two entities and a fact a turn; fails where the prompt says so, and remembers its calls."""
+    """Extracts two entities and a fact from each prompt, and records its calls.
+
+    It fails for a prompt that contains `cannot` or `surprise`.
+    """
 
     extracted: list[str] = field(default_factory=list)
     contexts: dict[str, list[str]] = field(default_factory=dict)
 
-    def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - for all the same
+    def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - the same for all
         return "words-1"
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> str:
         self.extracted.append(episode.turn_id)
-        self.contexts[episode.turn_id] = [before.turn_id for before in context]
+        self.contexts[episode.turn_id] = [earlier.turn_id for earlier in context]
         await asyncio.sleep(0)
         if "cannot" in episode.turn.user_text:
             raise BadTurn("the model gave no JSON")
@@ -37,30 +40,30 @@ class PromptExtractor:
     async def resolve(
         self, episode: Episode, extracted: str, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
-        of = episode.turn
+        turn = episode.turn
         hub = Entity(
-            ids.entity_id(of.group_id, "File", "a.py"), of.group_id, "a.py", ("File",), "", now
+            ids.entity_id(turn.group_id, "File", "a.py"), turn.group_id, "a.py", ("File",), "", now
         )
         new = Entity(
-            ids.entity_id(of.group_id, "Concept", extracted),
-            of.group_id,
+            ids.entity_id(turn.group_id, "Concept", extracted),
+            turn.group_id,
             extracted,
             ("Concept",),
             "",
             now,
         )
         fact = Fact(
-            uuid=ids.fact_id(of.turn_id, new.uuid, "TOUCHED", hub.uuid, extracted),
-            group_id=of.group_id,
+            uuid=ids.fact_id(turn.turn_id, new.uuid, "TOUCHED", hub.uuid, extracted),
+            group_id=turn.group_id,
             source=new.uuid,
             target=hub.uuid,
             name="TOUCHED",
             text=extracted,
-            turns=(of.turn_id,),
+            turns=(turn.turn_id,),
             created_at=now,
-            valid_at=of.started_at,
+            valid_at=turn.started_at,
         )
-        entities = [thing for thing in (hub, new) if group.entity(thing.uuid) is None]
+        entities = [entity for entity in (hub, new) if group.entity(entity.uuid) is None]
         return Resolved(tuple(entities), (fact,), tuple(sorted({hub.uuid, new.uuid})))
 
     async def close(self) -> None:
@@ -68,7 +71,7 @@ class PromptExtractor:
 
 
 class CrashingStore:
-    """A store that dies where it is told to; everything else goes through."""
+    """A store that crashes at a given commit and delegates everything else."""
 
     def __init__(
         self,
@@ -76,28 +79,31 @@ class CrashingStore:
         *,
         before: int = 0,
         after: int = 0,
-        dies: BaseException | None = None,
+        error: BaseException | None = None,
     ) -> None:
-        """Die before that commit with Ctrl-C, or for good with `dies`; or after that commit."""
+        """Wrap a store.
+
+        Args:
+            store: the store.
+            before: number of the commit before which Ctrl-C arrives; or, with `error`, from which
+                on every commit raises it.
+            after: number of the commit whose answer is lost.
+            error: raised in place of Ctrl-C.
+        """
         self._store = store
-        self.before, self.after, self.dies = before, after, dies
+        self.before, self.after, self.error = before, after, error
         self.commits = 0
-        self.acquired = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def acquire(self, *values: Any, **named: Any) -> Any:
-        self.acquired += 1
-        return await self._store.acquire(*values, **named)
-
-    async def commit(self, *values: Any, **named: Any) -> bool:
+    async def commit(self, *arguments: Any, **named: Any) -> bool:
         self.commits += 1
-        if self.dies and self.commits >= self.before:
-            raise self.dies
+        if self.error and self.commits >= self.before:
+            raise self.error
         if self.commits == self.before:
             raise KeyboardInterrupt
-        written = await self._store.commit(*values, **named)
+        written = await self._store.commit(*arguments, **named)
         if self.commits == self.after:
             raise GraphBusy("the connection broke after the commit")
         return written

@@ -1,4 +1,4 @@
-"""One group planned, reported and ingested, as a run does it."""
+"""Plan, report and ingest one group, as a run does."""
 
 from turnetl.errors import TurnetlError
 from turnetl.graph.port import GraphStore

@@ -1,4 +1,4 @@
-"""A run that a budget stops is stopped cleanly, and the same command goes on from there."""
+"""A budget stops a run cleanly, and the same command continues from there."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -40,18 +40,19 @@ NOW = START + timedelta(days=1)
 RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, retry_delay=0.01)
 SCOPE = Scope(now=NOW)
 PRICES = Prices(({"openai-compatible/canned": Price(1.0, 1.0, 2.0)},))
-A_CALL = 110
-"""Tokens that the canned provider counts."""
+TOKENS_PER_RESPONSE = 110
+"""As the canned provider counts them."""
 
 
 @dataclass
-class Watched:
-    """Lets requests through, and keeps in mind what must be left for any of them."""
+class LimitedCalls:
+    """Passes requests on, and records the largest reservation that any of them needs."""
 
     model: ChatModel
     calls: int | None = None
-    """After so many the budget is used up; None: never."""
-    most: int = 0
+    """Requests before the budget is exhausted; None: no limit."""
+    largest_reservation: int = 0
+    """Tokens."""
 
     @property
     def name(self) -> str:
@@ -59,10 +60,10 @@ class Watched:
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         if self.calls == 0:
-            raise Exhausted("the budget is used up")
+            raise Exhausted("the budget is exhausted")
         self.calls = self.calls and self.calls - 1
-        shortest = replace(request, max_tokens=2_048)
-        self.most = max(self.most, worst_case(shortest, None).tokens)
+        smallest = replace(request, max_tokens=2_048)
+        self.largest_reservation = max(self.largest_reservation, worst_case(smallest, None).tokens)
         return await self.model.complete(request)
 
     async def close(self) -> None:
@@ -71,17 +72,17 @@ class Watched:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    kept = Lake(tmp_path / "lake")
+    new = Lake(tmp_path / "lake")
     turns = [
         turn(f"p{at}", user_text=said, started_at=START + timedelta(hours=at), ordinal=at)
         for at, said in enumerate(SAID)
     ]
-    kept.write_episodes(GROUP, [episode_table(frames.turns(*turns))], dict)
-    return kept
+    new.write_episodes(GROUP, [episode_table(frames.turns(*turns))], dict)
+    return new
 
 
 @asynccontextmanager
-async def tools(
+async def resources(
     lake: Lake,
     store: GraphStore,
     provider: FakeProvider,
@@ -89,13 +90,13 @@ async def tools(
     *,
     tokens: int | None,
     calls: int | None,
-) -> AsyncIterator[tuple[IngestResources, Watched]]:
-    """Open the stack as a run does: journal, budget, retry, meter."""
+) -> AsyncIterator[tuple[IngestResources, LimitedCalls]]:
+    """Open the model stack as a run does: journal, budget, retry, meter."""
     base = open_model("openai-compatible", model="canned", base_url=provider.base_url("openai"))
-    watched = Watched(
+    limited = LimitedCalls(
         RetryingModel(MeteredModel(base, meter), RetryPolicy(attempts=2, first_wait=0)), calls
     )
-    budgeted = BudgetedModel(watched, Budget(tokens, None, meter, PRICES))
+    budgeted = BudgetedModel(limited, Budget(tokens, None, meter, PRICES))
     embedder = ToyEmbedder()
     with closing(
         Journal(lake.root / "journal.sqlite", clock=lambda: NOW, min_free_bytes=0)
@@ -104,23 +105,26 @@ async def tools(
             JournaledModel(budgeted, journal), embedder, prompts=fixed_prompt(None)
         )
         try:
-            yield IngestResources(lake, store, extractor, embedder), watched
+            yield IngestResources(lake, store, extractor, embedder), limited
         finally:
             await extractor.close()
 
 
-async def ran(
+async def run_once(
     lake: Lake,
     store: GraphStore,
     provider: FakeProvider,
     tokens: int | None = None,
     calls: int | None = None,
 ) -> tuple[GroupReport, Meter, int]:
-    """Run once; return the report, the meter, and what must be left for any of the calls."""
+    """Run once; return the report, the meter, and the largest reservation of a request."""
     meter = Meter(PRICES)
-    async with tools(lake, store, provider, meter, tokens=tokens, calls=calls) as (used, watched):
-        report = await ingest(GROUP, used, SCOPE, RUN)
-    return report, meter, watched.most
+    async with resources(lake, store, provider, meter, tokens=tokens, calls=calls) as (
+        opened,
+        limited,
+    ):
+        report = await ingest(GROUP, opened, SCOPE, RUN)
+    return report, meter, limited.largest_reservation
 
 
 @asynccontextmanager
@@ -131,20 +135,20 @@ async def another_graph(folder: Path) -> AsyncIterator[GraphStore]:
     await store.close()
 
 
-async def told(store: GraphStore) -> list[set[str]]:
-    held = await store.load(GROUP)
-    return [{one.name for one in held.entities}, {one.text for one in held.facts}]
+async def names_and_texts(store: GraphStore) -> list[set[str]]:
+    contents = await store.load(GROUP)
+    return [{entity.name for entity in contents.entities}, {fact.text for fact in contents.facts}]
 
 
-async def test_a_run_that_is_stopped_again_and_again_ends_as_one_that_was_not(
+async def test_a_run_that_is_stopped_repeatedly_makes_the_same_graph_as_an_uninterrupted_one(
     store: GraphStore, lake: Lake, provider: FakeProvider, tmp_path: Path
 ) -> None:
-    one_go, most = await _in_one_go(lake, provider, tmp_path)
-    calls, budget = len(provider.requests), most + A_CALL
+    uninterrupted, reservation = await _without_budget(lake, provider, tmp_path)
+    calls, budget = len(provider.requests), reservation + TOKENS_PER_RESPONSE
     provider.requests.clear()
     reports: list[GroupReport] = []
     while not reports or reports[-1].exit_code == 4:
-        report, meter, _ = await ran(lake, store, provider, budget)
+        report, meter, _ = await run_once(lake, store, provider, budget)
         assert 0 < meter.total.calls <= calls
         assert meter.total.prompt_tokens + meter.total.completion_tokens <= budget
         assert report.in_graph + report.ready == len(SAID)
@@ -153,37 +157,37 @@ async def test_a_run_that_is_stopped_again_and_again_ends_as_one_that_was_not(
     assert len(reports) > 3
     assert len(provider.requests) == calls
     assert reports[-1].in_graph == len(SAID)
-    assert await told(store) == one_go
+    assert await names_and_texts(store) == uninterrupted
 
 
-async def _in_one_go(
+async def _without_budget(
     lake: Lake, provider: FakeProvider, tmp_path: Path
 ) -> tuple[list[set[str]], int]:
-    """Return what a run without a budget makes of the same turns, elsewhere."""
+    """Return the graph that a run without a budget makes of the same turns, and its reservation."""
     elsewhere = Lake(tmp_path / "elsewhere")
     elsewhere.write_episodes(GROUP, [lake.scan_episodes(GROUP).collect()], dict)
     async with another_graph(tmp_path) as store:
-        _, _, most = await ran(elsewhere, store, provider)
-        return await told(store), most
+        _, _, reservation = await run_once(elsewhere, store, provider)
+        return await names_and_texts(store), reservation
 
 
-async def test_no_turn_is_set_aside_whichever_call_is_the_last_one(
+async def test_no_turn_is_quarantined_whichever_request_is_the_last_one(
     store: GraphStore, lake: Lake, provider: FakeProvider
 ) -> None:
     code = 4
     while code == 4:
         before = len(provider.requests)
-        report, _, _ = await ran(lake, store, provider, calls=1)
+        report, _, _ = await run_once(lake, store, provider, calls=1)
         assert len(provider.requests) - before <= 1
         assert (report.quarantined, report.in_graph + report.ready) == (0, len(SAID))
         code = report.exit_code
     assert (code, report.in_graph) == (0, len(SAID))
 
 
-async def test_a_budget_that_no_call_fits_stops_before_the_first_and_says_so(
+async def test_a_budget_too_small_for_a_single_request_stops_before_the_first_one(
     store: GraphStore, lake: Lake, provider: FakeProvider
 ) -> None:
-    report, meter, _ = await ran(lake, store, provider, 1000)
+    report, meter, _ = await run_once(lake, store, provider, 1000)
     assert provider.requests == []
     assert meter.total == Usage()
     assert (report.exit_code, report.retryable, report.ready) == (4, False, len(SAID))
@@ -191,27 +195,27 @@ async def test_a_budget_that_no_call_fits_stops_before_the_first_and_says_so(
     assert "0 of 1,000 tokens are used" in report.error
 
 
-async def test_what_is_in_the_journal_is_told_even_if_nothing_may_be_spent(
+async def test_journaled_responses_are_used_even_with_an_empty_budget(
     store: GraphStore, lake: Lake, provider: FakeProvider, tmp_path: Path
 ) -> None:
-    await ran(lake, store, provider)
+    await run_once(lake, store, provider)
     calls = len(provider.requests)
     async with another_graph(tmp_path) as other:
-        report, meter, _ = await ran(lake, other, provider, 0)
-        assert await told(other) == await told(store)
+        report, meter, _ = await run_once(lake, other, provider, 0)
+        assert await names_and_texts(other) == await names_and_texts(store)
     assert (report.committed, report.exit_code) == (len(SAID), 0)
     assert meter.total == Usage()
     assert len(provider.requests) == calls
 
 
-async def test_receipts_say_what_the_answers_cost_that_a_turn_is_made_of(
+async def test_receipts_record_what_the_responses_for_a_turn_cost(
     store: GraphStore, lake: Lake, provider: FakeProvider
 ) -> None:
-    _, meter, _ = await ran(lake, store, provider)
+    _, meter, _ = await run_once(lake, store, provider)
     spent = sum((one.usage for one in await store.receipts(GROUP)), Usage())
     assert spent.calls == meter.total.calls == len(provider.requests)
     assert spent.prompt_tokens == meter.total.prompt_tokens
     assert spent.seconds == pytest.approx(meter.total.seconds)
     assert spent.cost == pytest.approx(meter.total.cost)
-    stands = await status(GROUP, lake, store, SCOPE, recipe=None)
-    assert stands.usage == spent
+    current = await status(GROUP, lake, store, SCOPE, recipe=None)
+    assert current.usage == spent

@@ -1,4 +1,4 @@
-"""A turn in parts, from the episodes table into the graph: whole or not at all."""
+"""A turn in parts, from the episodes table to the graph: committed completely or not at all."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -34,63 +34,65 @@ LAST = "The zeppelin was patched in src/hangar.py."
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     """Three turns of a session; the one in the middle is of several parts."""
-    mended = (f"We mended thing {n} of the shop, and it was worn." for n in range(1, 1101))
-    said = "\n\n".join(" ".join(some) for some in zip(*[mended] * 10, strict=False))
+    sentences = (f"We mended thing {n} of the shop, and it was worn." for n in range(1, 1101))
+    response = "\n\n".join(" ".join(group) for group in zip(*[sentences] * 10, strict=False))
     turns = [
         turn("p0", user_text="add a cart"),
-        turn("p1", user_text="mend it", assistant_text=said, steering=(LAST,), ordinal=1),
+        turn("p1", user_text="mend it", assistant_text=response, steering=(LAST,), ordinal=1),
         turn("p2", user_text="test the cart", ordinal=2),
     ]
-    kept = Lake(tmp_path / "lake")
+    new = Lake(tmp_path / "lake")
     at = [replace(one, started_at=START + timedelta(minutes=n)) for n, one in enumerate(turns)]
-    kept.write_episodes(GROUP, [episode_table(frames.turns(*at), Filters(rules=()))], dict)
-    return kept
+    new.write_episodes(GROUP, [episode_table(frames.turns(*at), Filters(rules=()))], dict)
+    return new
 
 
 def parts_of(lake: Lake) -> list[int]:
     return [len(one.parts) for one in lake.episodes(GROUP)]
 
 
-async def ingested(lake: Lake, store: Any, extractor: Any = None) -> GroupReport:
+async def ingest_lake(lake: Lake, store: Any, extractor: Any = None) -> GroupReport:
     run = IngestRun(
         "run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, retry_delay=0.01
     )
-    used = IngestResources(lake, store, extractor or PromptExtractor(), WordLlamaEmbedder())
-    return await ingest(GROUP, used, Scope(now=NOW), run)
+    resources = IngestResources(lake, store, extractor or PromptExtractor(), WordLlamaEmbedder())
+    return await ingest(GROUP, resources, Scope(now=NOW), run)
 
 
-async def test_a_turn_in_parts_is_committed_whole_and_once(store: GraphStore, lake: Lake) -> None:
+async def test_a_turn_in_parts_is_committed_completely_and_once(
+    store: GraphStore, lake: Lake
+) -> None:
     assert parts_of(lake) == [1, 3, 1]
-    report = await ingested(lake, store)
+    report = await ingest_lake(lake, store)
     assert report.counts is not None
     assert (report.turns, report.committed, report.counts.episodes) == (3, 3, 5)
     assert [one.parts for one in await store.receipts(GROUP)] == parts_of(lake)
     before = await store.load(GROUP)
-    again = await ingested(lake, store)
+    again = await ingest_lake(lake, store)
     assert (again.committed, again.skipped, again.stale) == (0, 3, 0)
     assert await store.load(GROUP) == before
 
 
-async def test_a_run_killed_before_a_turn_in_parts_is_committed_leaves_nothing_of_it(
+async def test_a_run_killed_before_a_turn_in_parts_writes_nothing_of_it(
     store: GraphStore, lake: Lake
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        await ingested(lake, CrashingStore(store, before=2))
+        await ingest_lake(lake, CrashingStore(store, before=2))
     assert (await store.counts(GROUP))[0] == 1
-    report = await ingested(lake, store)
+    report = await ingest_lake(lake, store)
     assert report.counts is not None
     assert (report.committed, report.counts.episodes) == (2, 5)
 
 
-async def test_a_turn_in_parts_is_found_by_what_only_its_last_part_says(
+async def test_a_turn_in_parts_is_found_by_a_term_of_its_last_part_only(
     store: GraphStore, lake: Lake
 ) -> None:
-    await ingested(lake, store)
-    said = list(lake.episodes(GROUP))[1]
-    assert [LAST in part for part in said.parts] == [False, False, True]
+    await ingest_lake(lake, store)
+    long = list(lake.episodes(GROUP))[1]
+    assert [LAST in part for part in long.parts] == [False, False, True]
     hits = await search([await store.load(GROUP)], "zeppelin", WordLlamaEmbedder())
-    assert [hit.turn_id for hit in hits].count(said.turn_id) == 1
-    assert hits[0].turn_id == said.turn_id
+    assert [hit.turn_id for hit in hits].count(long.turn_id) == 1
+    assert hits[0].turn_id == long.turn_id
     assert "zeppelin" in hits[0].passage
 
 
@@ -104,14 +106,16 @@ async def test_the_turn_after_one_in_parts_follows_its_last_part(lake: Lake) -> 
     assert build_change(last, Resolved((), (), ()), group).previous_parts == 3
 
 
-def test_things_that_structure_finds_are_mentioned_by_the_parts_that_name_them(lake: Lake) -> None:
+def test_entities_without_parts_are_mentioned_by_the_parts_with_their_name(
+    lake: Lake,
+) -> None:
     long = list(lake.episodes(GROUP))[1]
-    things = [entity("hangar.py"), entity("thing 1 of"), entity("thing"), entity("elsewhere")]
-    group = MirrorGroup(GroupContents(GROUP, None, (things[2],), (), (), {}))
-    uuids = tuple(sorted(one.uuid for one in things))
-    new = (things[0], things[1], things[3])
-    said_in = build_change(long, Resolved(new, (), uuids), group).mentioned_in
-    assert {one.name: said_in[one.uuid] for one in things} == {
+    entities = [entity("hangar.py"), entity("thing 1 of"), entity("thing"), entity("elsewhere")]
+    group = MirrorGroup(GroupContents(GROUP, None, (entities[2],), (), (), {}))
+    uuids = tuple(sorted(one.uuid for one in entities))
+    new = (entities[0], entities[1], entities[3])
+    mentioned_in = build_change(long, Resolved(new, (), uuids), group).mentioned_in
+    assert {one.name: mentioned_in[one.uuid] for one in entities} == {
         "hangar.py": (2,),
         "thing 1 of": (0,),
         "thing": (0, 1, 2),
@@ -119,16 +123,18 @@ def test_things_that_structure_finds_are_mentioned_by_the_parts_that_name_them(l
     }
 
 
-def test_of_a_turn_in_one_part_nothing_need_be_said(lake: Lake) -> None:
+def test_a_turn_in_one_part_records_no_mentioning_parts(lake: Lake) -> None:
     first = next(iter(lake.episodes(GROUP)))
     group = MirrorGroup(GroupContents(GROUP, None, (), (), (), {}))
-    thing = entity("cart")
-    known = Resolved((thing,), (), (thing.uuid,), mentioned_in={thing.uuid: (0,)})
+    cart = entity("cart")
+    known = Resolved((cart,), (), (cart.uuid,), mentioned_in={cart.uuid: (0,)})
     assert build_change(first, known, group).mentioned_in == {}
 
 
-async def test_structure_reads_the_turn_whole(store: GraphStore, lake: Lake) -> None:
-    await ingested(lake, store, StructuralExtractor())
+async def test_the_structural_extractor_reads_the_complete_turn(
+    store: GraphStore, lake: Lake
+) -> None:
+    await ingest_lake(lake, store, StructuralExtractor())
     facts = (await store.load(GROUP)).facts
     turn_ids = {one.turn_id for one in lake.episodes(GROUP)}
     assert facts

@@ -1,3 +1,5 @@
+"""Which turns a run must commit, and why it leaves the others out."""
+
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -14,9 +16,9 @@ NOW = START + timedelta(days=1)
 RECIPE = {"ordinary": "r1", "error_heavy": "r1"}
 
 
-def planned(
+def plan(
     *episodes: Episode,
-    done: tuple[Episode, ...] = (),
+    committed: tuple[Episode, ...] = (),
     recipe: dict[str, str] | Callable[[str], str] | None = RECIPE,
     **scope: object,
 ) -> TurnPlan:
@@ -41,7 +43,7 @@ def planned(
     return plan_turns(
         GROUP,
         pl.DataFrame(rows, schema_overrides=types),
-        [receipt(e) for e in done],
+        [receipt(e) for e in committed],
         scope.pop("quarantined", ()),  # type: ignore[arg-type]
         Scope(now=scope.pop("now", NOW), **scope),  # type: ignore[arg-type]
         recipe=recipe.__getitem__ if isinstance(recipe, dict) else recipe,
@@ -49,15 +51,15 @@ def planned(
     )
 
 
-def receipt(of: Episode) -> Receipt:
+def receipt(episode: Episode) -> Receipt:
     return Receipt(
-        turn_id=of.turn_id,
+        turn_id=episode.turn_id,
         group_id=GROUP,
-        session_id=of.turn.session_id,
+        session_id=episode.turn.session_id,
         ordinal=0,
         run_id="run",
-        content_hash=of.turn.content_hash,
-        text_hash=of.text_hash,
+        content_hash=episode.turn.content_hash,
+        text_hash=episode.text_hash,
         parts=1,
         recipe="r1",
         committed_at=NOW,
@@ -74,115 +76,130 @@ def receipt(of: Episode) -> Receipt:
 
 
 def test_every_turn_is_counted_once() -> None:
-    kept, done, noise = episode("a"), episode("b"), episode("c", noise="repeat")
-    timeless, aside = episode("d", started_at=None), episode("e")
-    made = planned(kept, done, noise, timeless, aside, done=(done,), quarantined=(aside.turn_id,))
-    waiting = sum(made.pending_reasons.values()) + len(made.quarantined)
-    assert made.turns == made.committed + len(made.todo) + sum(made.noise.values()) + waiting
-    assert made.pending_reasons == {PendingReason.NO_TIME: 1}
-    assert made.quarantined == {aside.turn_id}
+
+    ready, done, noise = episode("a"), episode("b"), episode("c", noise="repeat")
+    timeless, failed = episode("d", started_at=None), episode("e")
+    turns = (ready, done, noise, timeless, failed)
+    planned = plan(*turns, committed=(done,), quarantined=(failed.turn_id,))
+    pending = sum(planned.pending_reasons.values()) + len(planned.quarantined)
+    assert (
+        planned.turns
+        == planned.committed + len(planned.todo) + sum(planned.noise.values()) + pending
+    )
+    assert planned.pending_reasons == {PendingReason.NO_TIME: 1}
+    assert planned.quarantined == {failed.turn_id}
 
 
-def test_the_order_of_the_table_is_the_order_of_the_work() -> None:
+def test_turns_are_planned_in_the_order_of_the_table() -> None:
     turns = [episode(name) for name in "abc"]
-    assert planned(*turns).todo == tuple(e.turn_id for e in turns)
+    assert plan(*turns).todo == tuple(e.turn_id for e in turns)
 
 
-def test_a_turn_that_is_not_over_waits() -> None:
-    made = planned(episode("a", closed=False, closed_by=None))
-    assert (made.todo, made.pending_reasons) == ((), {PendingReason.OPEN: 1})
+def test_a_turn_that_is_not_over_is_pending() -> None:
+    planned = plan(episode("a", closed=False, closed_by=None))
+    assert (planned.todo, planned.pending_reasons) == ((), {PendingReason.OPEN: 1})
 
 
-def test_history_that_arrives_late_is_not_hidden_by_a_newer_commit() -> None:
+def test_history_that_arrives_late_is_planned_although_a_newer_turn_is_committed() -> None:
     old, new = episode("old", started_at=START - timedelta(days=30)), episode("new")
-    assert planned(old, new, done=(new,)).todo == (old.turn_id,)
+    assert plan(old, new, committed=(new,)).todo == (old.turn_id,)
 
 
-def test_a_committed_turn_that_a_rule_now_speaks_against_stays_committed() -> None:
+def test_a_committed_turn_that_a_noise_rule_matches_now_stays_committed() -> None:
     turn = episode("a", noise="repeat")
-    made = planned(turn, done=(turn,))
-    assert (made.committed, made.noise, made.stale_reasons) == (1, {}, {StaleReason.NOISE: 1})
+    planned = plan(turn, committed=(turn,))
+    assert (planned.committed, planned.noise, planned.stale_reasons) == (
+        1,
+        {},
+        {StaleReason.NOISE: 1},
+    )
 
 
-def test_an_edited_turn_is_stale_and_not_done_again() -> None:
+def test_an_edited_turn_is_stale_and_not_committed_again() -> None:
     edited = episode("a", user_text="Something else was asked.")
-    made = planned(edited, done=(episode("a"),))
-    assert (made.stale_reasons, made.todo, made.committed) == (
+    planned = plan(edited, committed=(episode("a"),))
+    assert (planned.stale_reasons, planned.todo, planned.committed) == (
         {StaleReason.CONTENT_CHANGED: 1},
         (),
         1,
     )
 
 
-def test_a_turn_that_is_rendered_otherwise_today_is_stale_and_not_done_again() -> None:
+def test_a_turn_that_is_rendered_differently_is_stale_and_not_committed_again() -> None:
     before = episode("a")
     now = replace(
         before, text="user: Why?", parts=("user: Why?",), text_hash=ids.digest("user: Why?")
     )
-    made = planned(now, episode("b"), done=(before, episode("b")))
-    assert (made.stale_reasons, made.todo, made.committed) == ({StaleReason.TEXT_CHANGED: 1}, (), 2)
+    planned = plan(now, episode("b"), committed=(before, episode("b")))
+    assert (planned.stale_reasons, planned.todo, planned.committed) == (
+        {StaleReason.TEXT_CHANGED: 1},
+        (),
+        2,
+    )
 
 
-def test_a_turn_that_would_be_extracted_otherwise_today_is_stale_unless_nobody_can_tell() -> None:
+def test_a_turn_with_another_recipe_is_stale_unless_the_recipe_is_not_known() -> None:
     turn = episode("a")
-    assert planned(turn, done=(turn,), recipe={"ordinary": "r2"}).stale_reasons == {
+    assert plan(turn, committed=(turn,), recipe={"ordinary": "r2"}).stale_reasons == {
         StaleReason.RECIPE_CHANGED: 1
     }
-    assert planned(turn, done=(turn,), recipe=None).stale_reasons == {}
+    assert plan(turn, committed=(turn,), recipe=None).stale_reasons == {}
 
 
-def test_a_change_for_one_kind_makes_turns_of_that_kind_stale_and_no_others() -> None:
+def test_a_recipe_that_changed_for_one_kind_makes_only_turns_of_that_kind_stale() -> None:
     failed = replace(episode("a"), kind="error_heavy")
     turns = (failed, episode("b"), replace(episode("c"), kind="error_heavy"))
     now = {"ordinary": "r1", "error_heavy": "r2"}
-    assert planned(*turns, done=turns, recipe=now).stale_reasons == {StaleReason.RECIPE_CHANGED: 2}
-    assert planned(*turns, done=turns).stale_reasons == {}
+    assert plan(*turns, committed=turns, recipe=now).stale_reasons == {
+        StaleReason.RECIPE_CHANGED: 2
+    }
+    assert plan(*turns, committed=turns).stale_reasons == {}
 
 
-def test_a_recipe_is_asked_for_once_a_kind_and_for_no_kind_that_is_not_there() -> None:
-    asked: list[str] = []
+def test_a_recipe_is_computed_once_for_each_kind_that_occurs_among_committed_turns() -> None:
+    kinds: list[str] = []
 
     def recipe(kind: str) -> str:
-        asked.append(kind)
+        kinds.append(kind)
         return "r1"
 
     turns = [episode(name) for name in "abc"]
-    waiting = replace(episode("d"), kind="error_heavy")
-    planned(*turns, waiting, done=tuple(turns), recipe=recipe)
-    assert asked == ["ordinary"]
+    pending = replace(episode("d"), kind="error_heavy")
+    plan(*turns, pending, committed=tuple(turns), recipe=recipe)
+    assert kinds == ["ordinary"]
 
 
-def test_a_limit_leaves_the_rest_waiting_with_a_reason() -> None:
-    made = planned(episode("a"), episode("b"), limit=1)
-    assert len(made.todo) == 1
-    assert made.pending_reasons == {PendingReason.OVER_LIMIT: 1}
+def test_turns_beyond_the_limit_are_pending_with_that_reason() -> None:
+    planned = plan(episode("a"), episode("b"), limit=1)
+    assert len(planned.todo) == 1
+    assert planned.pending_reasons == {PendingReason.OVER_LIMIT: 1}
 
 
-def test_since_is_included_and_until_is_not() -> None:
+def test_since_is_inclusive_and_until_is_exclusive() -> None:
     turn = episode("a")
-    assert planned(turn, since=START).todo == (turn.turn_id,)
-    assert planned(turn, until=START).todo == ()
+    assert plan(turn, since=START).todo == (turn.turn_id,)
+    assert plan(turn, until=START).todo == ()
 
 
-def test_context_is_the_last_kept_turns_of_the_same_session_oldest_first() -> None:
+def test_the_context_is_the_last_kept_turns_of_the_same_session_oldest_first() -> None:
     one, two, three, four = (episode(name) for name in "abcd")
     noise, other = episode("n", noise="repeat"), episode("o", session_id="s2")
-    made = planned(one, two, noise, other, three, four, done=(one, two))
-    assert made.context[four.turn_id] == (two.turn_id, three.turn_id)
-    assert made.context[three.turn_id] == (one.turn_id, two.turn_id)
-    assert made.context[other.turn_id] == ()
+    planned = plan(one, two, noise, other, three, four, committed=(one, two))
+    assert planned.context[four.turn_id] == (two.turn_id, three.turn_id)
+    assert planned.context[three.turn_id] == (one.turn_id, two.turn_id)
+    assert planned.context[other.turn_id] == ()
 
 
-def test_a_committed_turn_that_the_lake_no_longer_holds_is_seen() -> None:
-    assert planned(episode("a"), done=(episode("z"),)).missing_from_lake == 1
+def test_a_committed_turn_that_the_lake_no_longer_holds_is_counted() -> None:
+    assert plan(episode("a"), committed=(episode("z"),)).missing_from_lake == 1
 
 
-def test_what_was_set_aside_is_taken_again_only_by_a_retry_and_within_its_range() -> None:
+def test_a_quarantined_turn_is_planned_only_by_a_retry_and_within_its_range() -> None:
     early, late = episode("a"), episode("b", started_at=START + timedelta(days=9))
-    aside = (early.turn_id, late.turn_id)
+    failed = (early.turn_id, late.turn_id)
     now = START + timedelta(days=10)
-    assert planned(early, late, quarantined=aside, now=now).todo == ()
-    again = planned(early, late, quarantined=aside, now=now, retry=True, until=START + timedelta(1))
+    assert plan(early, late, quarantined=failed, now=now).todo == ()
+    again = plan(early, late, quarantined=failed, now=now, retry=True, until=START + timedelta(1))
     assert again.todo == (early.turn_id,)
-    assert again.quarantined == set(aside)
+    assert again.quarantined == set(failed)
     assert again.pending_reasons == {}

@@ -1,4 +1,4 @@
-"""Turns with their contexts: in order, and held no longer than needed."""
+"""Turns and their contexts come in order and stay in memory no longer than necessary."""
 
 import asyncio
 import gc
@@ -14,7 +14,7 @@ from turnetl.ingest.prefetch import MAX_PREFETCHED_CHARS, prefetch_extractions, 
 from turnetl.model import Episode, SessionId, TurnId
 
 
-def turns(sessions: str) -> list[Episode]:
+def episodes_of(sessions: str) -> list[Episode]:
     return [
         episode(
             f"{session}{number}",
@@ -34,8 +34,8 @@ def contexts(episodes: list[Episode], size: int) -> dict[TurnId, tuple[TurnId, .
     return found
 
 
-def test_each_turn_comes_with_the_turns_that_were_named_for_it_oldest_first() -> None:
-    episodes = turns("abababbaab")
+def test_each_turn_comes_with_the_turns_of_its_context_oldest_first() -> None:
+    episodes = episodes_of("abababbaab")
     context = contexts(episodes, 3)
     found = list(with_context(episodes, context))
     assert [one.turn_id for one, _ in found] == [one.turn_id for one in episodes]
@@ -43,51 +43,51 @@ def test_each_turn_comes_with_the_turns_that_were_named_for_it_oldest_first() ->
         assert tuple(e.turn_id for e in before) == context[one.turn_id]
 
 
-def test_turns_that_are_there_for_the_context_alone_do_not_come_themselves() -> None:
-    episodes = turns("aaaa")
+def test_turns_that_are_only_context_are_not_yielded() -> None:
+    episodes = episodes_of("aaaa")
     context = {episodes[3].turn_id: (episodes[0].turn_id, episodes[2].turn_id)}
     ((one, before),) = with_context(episodes, context)
     assert (one, before) == (episodes[3], [episodes[0], episodes[2]])
 
 
 @pytest.mark.parametrize(
-    ("length", "at_once"), [(20, 6), (MAX_PREFETCHED_CHARS // 3, 4), (MAX_PREFETCHED_CHARS, 2)]
+    ("length", "window"), [(20, 6), (MAX_PREFETCHED_CHARS // 3, 4), (MAX_PREFETCHED_CHARS, 2)]
 )
-async def test_very_long_turns_do_not_run_ahead_together(length: int, at_once: int) -> None:
+async def test_very_long_turns_are_not_prefetched_together(length: int, window: int) -> None:
     text = "x" * length
-    episodes = [replace(one, text=text) for one in turns("aaaaaaaa")]
-    begun: list[TurnId] = []
+    episodes = [replace(one, text=text) for one in episodes_of("aaaaaaaa")]
+    started: list[TurnId] = []
 
     async def extract(one: Episode, _: Sequence[Episode]) -> TurnId:
-        begun.append(one.turn_id)
+        started.append(one.turn_id)
         return one.turn_id
 
     context = {one.turn_id: () for one in episodes}
-    taken: list[TurnId] = []
-    most = 0
+    yielded: list[TurnId] = []
+    largest = 0
     async with aclosing(prefetch_extractions(episodes, context, extract, limit=6)) as ahead:
         async for _, task in ahead:
             await asyncio.sleep(0)
-            most = max(most, len(begun) - len(taken))
-            taken.append(await task)
-    assert taken == begun == list(context)
-    assert most == at_once
+            largest = max(largest, len(started) - len(yielded))
+            yielded.append(await task)
+    assert yielded == started == list(context)
+    assert largest == window
 
 
-def test_sessions_that_are_over_are_not_held_in_memory() -> None:
-    sessions = "".join(sign * 5 for sign in "abcdefghijklmnopqrstuvwxyz")
-    context = contexts(turns(sessions), 3)
-    # All that exists already: else each count would look through it.
+def test_the_turns_of_completed_sessions_are_not_kept_in_memory() -> None:
+    sessions = "".join(letter * 5 for letter in "abcdefghijklmnopqrstuvwxyz")
+    context = contexts(episodes_of(sessions), 3)
+    # Everything that exists already: otherwise each count would search it.
     gc.freeze()
-    held = [_held() for _ in with_context(_one_by_one(sessions), context)]
+    held = [_episodes_in_memory() for _ in with_context(_generate(sessions), context)]
     gc.unfreeze()
     assert max(held) <= 5
 
 
-def _one_by_one(sessions: str) -> Iterator[Episode]:
+def _generate(sessions: str) -> Iterator[Episode]:
     for number in range(len(sessions)):
-        yield turns(sessions[: number + 1])[number]
+        yield episodes_of(sessions[: number + 1])[number]
 
 
-def _held() -> int:
+def _episodes_in_memory() -> int:
     return sum(type(one) is Episode for one in gc.get_objects())

@@ -1,4 +1,4 @@
-"""Every place where a group's ingest can die, on both graphs."""
+"""Every point at which the ingest of a group can stop, on both stores."""
 
 import asyncio
 import threading
@@ -45,7 +45,7 @@ def turns(group: GroupId, *prompts: str, session: str = "s1") -> list[Episode]:
     ]
 
 
-async def ingested(
+async def ingest_turns(
     store: Any,
     episodes: Iterable[Episode],
     lake: Path,
@@ -65,11 +65,11 @@ async def ingested(
     return await pipeline.ingest(group, episodes, context, lambda _: None)
 
 
-async def test_turns_are_committed_oldest_first_each_with_all_it_says(
+async def test_turns_are_committed_oldest_first_each_with_its_entities_and_facts(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "add a cart", "fix the cart", "test the cart")
-    assert await ingested(store, episodes, tmp_path) == IngestProgress(3, 0)
+    assert await ingest_turns(store, episodes, tmp_path) == IngestProgress(3, 0)
     receipts = await store.receipts(group)
     assert [receipt.turn_id for receipt in receipts] == [e.turn_id for e in episodes]
     assert await store.counts(group) == (3, 4, 3)
@@ -80,49 +80,49 @@ async def test_the_context_is_the_turns_before_oldest_first(
 ) -> None:
     extractor = PromptExtractor()
     episodes = turns(group, "one", "two", "three", "four")
-    await ingested(store, episodes, tmp_path, extractor=extractor)
+    await ingest_turns(store, episodes, tmp_path, extractor=extractor)
     ids_ = [e.turn_id for e in episodes]
     assert extractor.contexts[ids_[3]] == ids_[1:3]
     assert extractor.contexts[ids_[0]] == []
 
 
-async def test_a_turn_that_cannot_be_read_is_set_aside_with_its_reason_and_the_rest_goes_on(
+async def test_a_turn_that_fails_is_quarantined_with_its_reason_and_the_others_are_committed(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "fine", "cannot", "surprise", "fine too")
-    assert await ingested(store, episodes, tmp_path) == IngestProgress(2, 2)
+    assert await ingest_turns(store, episodes, tmp_path) == IngestProgress(2, 2)
     reasons = {entry.turn_id: entry.reason for entry in Quarantine(tmp_path, group).entries()}
     assert reasons[episodes[1].turn_id] == "the model gave no JSON"
     assert reasons[episodes[2].turn_id] == "ZeroDivisionError: nobody thought of that"
 
 
-async def test_a_turn_that_fits_nowhere_in_its_group_is_set_aside_too(
+async def test_a_turn_without_a_time_is_quarantined_too(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     first, second, third = turns(group, "one", "two", "three")
     timeless = replace(second, turn=replace(second.turn, started_at=None))
-    assert await ingested(store, [first, timeless, third], tmp_path) == IngestProgress(2, 1)
+    assert await ingest_turns(store, [first, timeless, third], tmp_path) == IngestProgress(2, 1)
     (entry,) = Quarantine(tmp_path, group).entries()
     assert entry.turn_id == second.turn_id
 
 
-async def test_many_failures_in_a_row_stop_the_group_and_keep_what_is_committed(
+async def test_many_consecutive_failures_stop_the_group_and_keep_what_is_committed(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "fine", *["cannot"] * 7, "never reached")
     with pytest.raises(Exhausted, match="5 turns in a row failed"):
-        await ingested(store, episodes, tmp_path)
+        await ingest_turns(store, episodes, tmp_path)
     assert len(await store.receipts(group)) == 1
 
 
-async def test_a_run_killed_before_a_commit_leaves_nothing_of_the_turn_and_goes_on_from_there(
+async def test_a_run_killed_before_a_commit_writes_nothing_of_the_turn_and_the_next_run_continues(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "one", "two", "three")
     with pytest.raises(KeyboardInterrupt):
-        await ingested(CrashingStore(store, before=2), episodes, tmp_path)
+        await ingest_turns(CrashingStore(store, before=2), episodes, tmp_path)
     assert await store.counts(group) == (1, 2, 1)
-    assert await ingested(store, episodes, tmp_path) == IngestProgress(2, 0, skipped=1)
+    assert await ingest_turns(store, episodes, tmp_path) == IngestProgress(2, 0, skipped=1)
     assert await store.counts(group) == (3, 4, 3)
 
 
@@ -130,95 +130,99 @@ async def test_a_connection_that_breaks_after_the_commit_commits_once(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "one", "two", "three")
-    await ingested(CrashingStore(store, after=2), episodes, tmp_path)
+    await ingest_turns(CrashingStore(store, after=2), episodes, tmp_path)
     assert await store.counts(group) == (3, 4, 3)
-    once = await store.load(group)
-    assert sorted(fact.text for fact in once.facts) == ["one", "three", "two"]
+    contents = await store.load(group)
+    assert sorted(fact.text for fact in contents.facts) == ["one", "three", "two"]
 
 
-async def test_the_lease_is_given_back_when_a_run_ends_however_it_ends(
+async def test_the_lease_is_released_however_a_run_ends(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        await ingested(
+        await ingest_turns(
             CrashingStore(store, before=1), turns(group, "one"), tmp_path, owner="here:1"
         )
-    assert await ingested(
+    assert await ingest_turns(
         store, turns(group, "one"), tmp_path, owner="elsewhere:2"
     ) == IngestProgress(1, 0)
 
 
-async def test_a_group_that_another_run_writes_is_refused_with_its_name(
+async def test_a_group_that_another_run_writes_is_refused_with_the_owner(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
-    async with held(store, group):
+    async with leased(store, group):
         with pytest.raises(GraphBusy, match="elsewhere:2"):
-            await ingested(store, turns(group, "one"), tmp_path, owner="here:1")
-    assert await ingested(store, turns(group, "one"), tmp_path, owner="here:1") == IngestProgress(
-        1, 0
-    )
+            await ingest_turns(store, turns(group, "one"), tmp_path, owner="here:1")
+    assert await ingest_turns(
+        store, turns(group, "one"), tmp_path, owner="here:1"
+    ) == IngestProgress(1, 0)
 
 
-class Retires(PromptExtractor):
-    """Ends, with the turn that says so, all that was said before; leaves a name out of each."""
+class InvalidatingExtractor(PromptExtractor):
+    """Invalidates every fact when the prompt contains `forget`; discards something in each turn."""
 
     async def resolve(
         self, episode: Episode, extracted: str, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
-        said = await super().resolve(episode, extracted, group, now=now)
-        said = replace(said, discarded={"uuid": 1, "facts": 2})
+        resolved = await super().resolve(episode, extracted, group, now=now)
+        resolved = replace(resolved, discarded={"uuid": 1, "facts": 2})
         if "forget" not in extracted:
-            return said
-        ended = tuple(replace(f, invalid_at=now, expired_at=now) for f in group.facts)
-        return replace(said, facts=(*said.facts, *ended))
+            return resolved
+        invalidated = tuple(replace(f, invalid_at=now, expired_at=now) for f in group.facts)
+        return replace(resolved, facts=(*resolved.facts, *invalidated))
 
 
-async def test_turns_that_retire_many_facts_are_flagged_and_what_was_left_out_is_counted(
+async def test_turns_that_invalidate_many_facts_are_reported_and_discards_are_counted(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "one", "two", "forget", "three", "four", "five", "forget all")
     run = IngestRun(
         "run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, invalidation_alert=2
     )
-    pipeline = TurnPipeline(store, Retires(), WordLlamaEmbedder(), Quarantine(tmp_path, group), run)
-    context = {one.turn_id: () for one in episodes}
+    pipeline = TurnPipeline(
+        store, InvalidatingExtractor(), WordLlamaEmbedder(), Quarantine(tmp_path, group), run
+    )
+    context = {episode.turn_id: () for episode in episodes}
     done = await pipeline.ingest(group, episodes, context, lambda _: None)
-    # The first "forget" retires two, which is not more than two.
+    # The first "forget" invalidates two facts, which is not more than the alert.
     assert done.invalidations == {episodes[6].turn_id: 4}
     assert done.discarded == {"facts": 14, "uuid": 7}
 
 
-class FarAway(WordLlamaEmbedder):
-    """Knows how long its vectors are once the loop has gone on."""
+class RemoteEmbedder(WordLlamaEmbedder):
+    """Returns its dimensions only after the event loop has continued."""
 
     def __init__(self) -> None:
-        self.went_on = threading.Event()
+        self.continued = threading.Event()
 
     @property
     def dimensions(self) -> int:
-        assert self.went_on.wait(10), "the loop waits for the embedder"
+        assert self.continued.wait(10), "the event loop waits for the embedder"
         return super().dimensions
 
 
-async def test_everything_goes_on_while_an_embedder_is_asked_for_its_length(
+async def test_the_event_loop_continues_while_an_embedder_determines_its_dimensions(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
-    embedder = FarAway()
+    embedder = RemoteEmbedder()
     run = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3)
     pipeline = TurnPipeline(store, PromptExtractor(), embedder, Quarantine(tmp_path, group), run)
-    [one] = turns(group, "one")
-    working = asyncio.create_task(pipeline.ingest(group, [one], {one.turn_id: ()}, lambda _: None))
+    [episode] = turns(group, "one")
+    task = asyncio.create_task(
+        pipeline.ingest(group, [episode], {episode.turn_id: ()}, lambda _: None)
+    )
     await asyncio.sleep(0.05)
-    embedder.went_on.set()
-    assert await working == IngestProgress(1, 0)
+    embedder.continued.set()
+    assert await task == IngestProgress(1, 0)
 
 
-async def test_extraction_runs_no_further_ahead_than_allowed(
+async def test_extraction_runs_ahead_no_further_than_prefetch_allows(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     extractor = PromptExtractor()
     with pytest.raises(KeyboardInterrupt):
-        await ingested(
+        await ingest_turns(
             CrashingStore(store, before=1),
             turns(group, *"abcdefgh"),
             tmp_path,
@@ -228,13 +232,13 @@ async def test_extraction_runs_no_further_ahead_than_allowed(
     assert len(extractor.extracted) <= 3
 
 
-async def test_the_same_turns_make_the_same_graph_whatever_ran_ahead(
+async def test_the_same_turns_make_the_same_graph_for_any_prefetch(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     other = await open_graph(f"ladybug://{tmp_path / 'other.lbug'}", user="", password="")
     await other.prepare()
     for into, prefetch in ((store, 1), (other, 8)):
-        assert await ingested(
+        assert await ingest_turns(
             into, turns(group, *"abcde"), tmp_path, prefetch=prefetch
         ) == IngestProgress(5, 0)
     serial, wide = await store.load(group), await other.load(group)
@@ -244,7 +248,7 @@ async def test_the_same_turns_make_the_same_graph_whatever_ran_ahead(
 
 
 @asynccontextmanager
-async def held(store: GraphStore, group: GroupId) -> AsyncIterator[None]:
+async def leased(store: GraphStore, group: GroupId) -> AsyncIterator[None]:
     embedder = WordLlamaEmbedder()
     lease = await store.acquire(
         group,
