@@ -1,4 +1,4 @@
-"""The sample archives are what data/README.md says they are."""
+"""The sample archives are as data/README.md describes them."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from turnetl.redact import SecretRedactor
 ROOT = Path(__file__).parents[2]
 ARCHIVES = ROOT / "data" / "archives"
 ELSEWHERE = re.compile(r"/(?:home/(?!dev/)|Users/|root/)|[A-Z]:\\\\")
-"""Homes of other people than `dev`."""
+"""Home folders of other users than `dev`."""
 ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.(?:com|org|net|io|dev|de)\b")
 
 EXPECTED = {
@@ -29,7 +29,7 @@ EXPECTED = {
     "shoebox/2026-03-28-duplicates": (4, 1, 0, 0),
     "shoebox/2026-04-19-heic": (3, 0, 0, 0),
 }
-"""File: turns, words said meanwhile, answers, glued lines."""
+"""By file: turns, steering prompts, user answers, concatenated lines."""
 
 
 @pytest.fixture(scope="module")
@@ -50,31 +50,31 @@ def _session(turns: list[Turn], file: str) -> list[Turn]:
     return [turn for turn in turns if turn.archive == str(ARCHIVES / f"{file}.jsonl")]
 
 
-def test_each_file_holds_the_turns_and_the_words_that_it_should(report: parse.ParseReport) -> None:
-    found = {
-        str(Path(of.archive).relative_to(ARCHIVES).with_suffix("")): (
-            of.counts.turns,
-            of.counts.steering,
-            of.counts.user_answers,
-            of.counts.concatenated_lines,
+def test_each_file_has_the_expected_turns_and_prompts(report: parse.ParseReport) -> None:
+    counts = {
+        str(Path(archive.archive).relative_to(ARCHIVES).with_suffix("")): (
+            archive.counts.turns,
+            archive.counts.steering,
+            archive.counts.user_answers,
+            archive.counts.concatenated_lines,
         )
-        for of in report.archives
+        for archive in report.archives
     }
-    assert found == EXPECTED
+    assert counts == EXPECTED
 
 
-def test_the_readme_gives_the_same_number_of_turns_for_every_file() -> None:
+def test_the_readme_lists_the_same_number_of_turns_for_every_file() -> None:
     text = (ROOT / "data" / "README.md").read_text()
     rows = re.findall(r"^\| `(.+)\.jsonl` \| (\d+) \|", text, re.MULTILINE)
     assert {file: int(turns) for file, turns in rows} == {f: n[0] for f, n in EXPECTED.items()}
 
 
-def test_nothing_in_them_is_broken(report: parse.ParseReport) -> None:
+def test_no_archive_has_problems(report: parse.ParseReport) -> None:
     assert report.problems == ()
 
 
 @pytest.mark.usefixtures("report")
-def test_there_are_two_projects_with_thirty_turns_and_one_copy(lake: Lake) -> None:
+def test_two_projects_have_thirty_turns_and_one_copy(lake: Lake) -> None:
     projects = {group: Counter(t.turn_id for t in lake.turns(group)) for group in lake.groups()}
     assert {group: len(ids) for group, ids in projects.items()} == {"bookshop": 20, "shoebox": 10}
     copies = [turn for ids in projects.values() for turn, times in ids.items() if times > 1]
@@ -82,7 +82,7 @@ def test_there_are_two_projects_with_thirty_turns_and_one_copy(lake: Lake) -> No
 
 
 @pytest.mark.usefixtures("report")
-def test_every_turn_has_a_time_in_the_spring_of_2026_and_an_answer(lake: Lake) -> None:
+def test_every_turn_has_a_time_in_spring_2026_and_a_response(lake: Lake) -> None:
     for group in lake.groups():
         for turn in lake.turns(group):
             assert turn.started_at is not None
@@ -104,22 +104,24 @@ def test_the_stopped_rewrite_is_an_interrupted_turn(lake: Lake) -> None:
 
 
 @pytest.mark.usefixtures("report")
-def test_both_kinds_of_subagent_belong_to_the_turn_that_asked_for_them(lake: Lake) -> None:
-    asked = [*_turns(lake, "bookshop"), *_turns(lake, "shoebox")]
-    files = [Path(turn.archive).name for turn in asked for _ in turn.subagent_prompts]
+def test_both_kinds_of_subagents_belong_to_the_turn_that_started_them(lake: Lake) -> None:
+    turns = [*_turns(lake, "bookshop"), *_turns(lake, "shoebox")]
+    files = [Path(turn.archive).name for turn in turns for _ in turn.subagent_prompts]
     assert files == ["2026-03-24-payments.jsonl", "2026-02-21-first-steps.jsonl"]
 
 
 @pytest.mark.usefixtures("report")
-def test_the_resumed_session_goes_on_under_the_same_id_in_a_newer_version(lake: Lake) -> None:
+def test_the_resumed_session_has_the_same_id_in_a_newer_version(lake: Lake) -> None:
     session = _session(_turns(lake, "bookshop"), "bookshop/2026-03-31-postgres")
     assert len({turn.session_id for turn in session}) == 1
     assert session[0].app_version != session[-1].app_version
 
 
-def test_the_backup_is_the_beginning_of_the_file_it_was_taken_of() -> None:
-    whole = (ARCHIVES / "bookshop/2026-03-31-postgres.jsonl").read_bytes()
-    assert whole.startswith((ARCHIVES / "bookshop/backup/2026-03-31-postgres.jsonl").read_bytes())
+def test_the_backup_is_a_prefix_of_the_file_it_copies() -> None:
+    complete = (ARCHIVES / "bookshop/2026-03-31-postgres.jsonl").read_bytes()
+    assert complete.startswith(
+        (ARCHIVES / "bookshop/backup/2026-03-31-postgres.jsonl").read_bytes()
+    )
 
 
 def test_one_file_ends_without_a_newline() -> None:
@@ -128,11 +130,11 @@ def test_one_file_ends_without_a_newline() -> None:
 
 
 @pytest.mark.usefixtures("report")
-def test_there_is_no_secret_in_them(lake: Lake) -> None:
+def test_they_contain_no_secret(lake: Lake) -> None:
     assert [turn.turn_id for g in lake.groups() for turn in lake.turns(g) if turn.redactions] == []
 
 
-def test_there_is_no_address_of_a_person_and_no_home_but_that_of_dev() -> None:
+def test_they_contain_no_email_address_and_no_home_but_that_of_dev() -> None:
     for path in ARCHIVES.rglob("*.jsonl"):
         text = path.read_text()
         assert ADDRESS.findall(text) == []

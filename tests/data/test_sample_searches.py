@@ -1,4 +1,4 @@
-"""The searches that data/README.md proposes are answered well."""
+"""The searches that data/README.md suggests return the right turn first."""
 
 import re
 from datetime import UTC, datetime
@@ -10,12 +10,12 @@ from turnetl import pipeline
 from turnetl.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-ANSWERS = {
+EXPECTED = {
     "why did the checkout tests fail": ("2026-03-03-checkout.jsonl", 3),
     "why were customers charged twice": ("2026-03-24-payments.jsonl", 3),
     "why did the arm64 build fail": ("2026-04-19-heic.jsonl", 2),
 }
-"""Question: the file and the line of the turn that knows."""
+"""By query: the file and the first line of the right turn."""
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,12 @@ async def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return settings
 
 
-def test_the_readme_proposes_these() -> None:
+def test_the_readme_suggests_these_searches() -> None:
     text = (ROOT / "data" / "README.md").read_text()
-    assert re.findall(r'turnetl search "(.+)"', text) == list(ANSWERS)
+    assert re.findall(r'turnetl search "(.+)"', text) == list(EXPECTED)
 
 
-@pytest.mark.parametrize("question", ANSWERS)
-async def test_the_first_hit_is_the_turn_that_knows(settings: Settings, question: str) -> None:
-    first = (await pipeline.search_turns(question, settings, limit=1))[0]
-    assert (Path(first.archive).name, first.first_line) == ANSWERS[question]
+@pytest.mark.parametrize("query", EXPECTED)
+async def test_the_first_hit_is_the_right_turn(settings: Settings, query: str) -> None:
+    first = (await pipeline.search_turns(query, settings, limit=1))[0]
+    assert (Path(first.archive).name, first.first_line) == EXPECTED[query]

@@ -1,4 +1,4 @@
-"""Open a graph whose every statement is counted. Run as a program, it is killed while it commits.
+"""A store that counts its statements. Run as a program, it is killed during a commit.
 
 python -m tests.graph.crash_program URL STATEMENT [long]
 """
@@ -22,7 +22,7 @@ from turnetl.model import Change, GroupId, Lease
 
 
 def crashing_store(url: str, countdown: Countdown) -> GraphStore:
-    """A store over the graph at `url` that dies when the countdown is over."""
+    """Return a store over the graph at `url` that crashes at the end of the countdown."""
     parts = urlsplit(url)
     if parts.scheme == "ladybug":
         file = LadybugFile.open(Path(parts.path), write=True)
@@ -50,15 +50,15 @@ async def commit_until_killed(url: str, statement: int, changes: Sequence[Change
     )
     await healthy.commit(lease, first, receipt(first), now=NOW, ttl=TTL)
     await healthy.close()
-    await _doomed(url, statement, lease, second)
+    await _commit_second(url, statement, lease, second)
 
 
-async def _doomed(url: str, statement: int, lease: Lease, second: Change) -> None:
-    doomed = crashing_store(url, Countdown(statement, kill))
-    await doomed.commit(lease, second, receipt(second), now=NOW, ttl=TTL)
-    await doomed.close()
+async def _commit_second(url: str, statement: int, lease: Lease, second: Change) -> None:
+    store = crashing_store(url, Countdown(statement, kill))
+    await store.commit(lease, second, receipt(second), now=NOW, ttl=TTL)
+    await store.close()
 
 
 if __name__ == "__main__":
-    told = long_history() if sys.argv[3:] == ["long"] else history()
-    asyncio.run(commit_until_killed(sys.argv[1], int(sys.argv[2]), told))
+    changes = long_history() if sys.argv[3:] == ["long"] else history()
+    asyncio.run(commit_until_killed(sys.argv[1], int(sys.argv[2]), changes))

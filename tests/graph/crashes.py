@@ -1,4 +1,4 @@
-"""Graphs that die: at the nth statement, by an error or by killing the whole process."""
+"""Connections that crash at the nth statement: by an error, or by killing the process."""
 
 import os
 import signal
@@ -7,20 +7,20 @@ from typing import Any, Self
 
 
 class Crash(Exception):
-    """What a test's connection raises."""
+    """Raised by a test's connection."""
 
 
 class Countdown:
-    """Acts when its turn comes; until then, and after, it does nothing."""
+    """Calls a function at the nth statement; does nothing before and after."""
 
-    def __init__(self, statement: int, act: Callable[[], None]) -> None:
-        self._left = statement
-        self._act = act
+    def __init__(self, statement: int, action: Callable[[], None]) -> None:
+        self._remaining = statement
+        self._action = action
 
     def tick(self) -> None:
-        self._left -= 1
-        if self._left == 0:
-            self._act()
+        self._remaining -= 1
+        if self._remaining == 0:
+            self._action()
 
 
 def fail() -> None:
@@ -32,7 +32,7 @@ def kill() -> None:
 
 
 class CrashingConnection:
-    """A Ladybug connection that dies before its nth statement."""
+    """A Ladybug connection that crashes before its nth statement."""
 
     def __init__(self, connection: Any, countdown: Countdown) -> None:
         self._connection = connection
@@ -45,7 +45,7 @@ class CrashingConnection:
 
 
 class CrashingDriver:
-    """A Neo4j driver, session or transaction that dies before its nth statement or commit."""
+    """A Neo4j driver, session or transaction that crashes before its nth statement or commit."""
 
     def __init__(self, inner: Any, countdown: Countdown) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""Changes for the stores' tests: turns of a small project, with what they do to their group."""
+"""Sample changes for the stores' tests: turns of a small project."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,14 +30,14 @@ TTL = timedelta(minutes=2)
 
 
 def vector(text: str, dimensions: int = DIMENSIONS) -> Vector:
-    """A unit vector that hangs on the text alone."""
+    """Return a unit vector that depends on the text alone."""
     seed = int(ids.digest(text)[:8], 16)
     values = np.random.default_rng(seed).standard_normal(dimensions)
     return Vector((values / np.linalg.norm(values)).astype("<f4").tobytes())
 
 
 def entity(name: str, label: str = "File", *, group: GroupId = GROUP, **fields: Any) -> Entity:
-    whole = Entity(
+    default = Entity(
         uuid=ids.entity_id(group, label, name),
         group_id=group,
         name=name,
@@ -47,11 +47,11 @@ def entity(name: str, label: str = "File", *, group: GroupId = GROUP, **fields: 
         attributes={"path": f"src/{name}", "lines": 120, "share": 0.5, "generated": False},
         embedding=vector(name),
     )
-    return replace(whole, **fields)
+    return replace(default, **fields)
 
 
 def fact(turn: TurnId, source: Entity, target: Entity, text: str, **fields: Any) -> Fact:
-    whole = Fact(
+    default = Fact(
         uuid=ids.fact_id(turn, source.uuid, "MODIFIED", target.uuid, text),
         group_id=source.group_id,
         source=source.uuid,
@@ -65,7 +65,7 @@ def fact(turn: TurnId, source: Entity, target: Entity, text: str, **fields: Any)
         attributes={"tool": "Edit", "times": 3},
         embedding=vector(text),
     )
-    return replace(whole, **fields)
+    return replace(default, **fields)
 
 
 def change(
@@ -74,33 +74,36 @@ def change(
     facts: Sequence[Fact] = (),
     **fields: Any,
 ) -> Change:
-    """What the turn `native` does: all entities and facts are new unless `fields` say otherwise.
+    """Return the change of the turn `native`; all entities and facts are new by default.
 
-    Fields of the turn may be given too: `session_id`, `started_at`, `group_id`.
+    `fields` replace fields of the change, or fields of the turn: `session_id`, `started_at`,
+    `group_id`, `ordinal`.
     """
-    of_turn = {"session_id", "started_at", "group_id", "ordinal"}
-    of = episode(native, **{name: fields.pop(name) for name in of_turn & fields.keys()})
+    turn_fields = {"session_id", "started_at", "group_id", "ordinal"}
+    changed = episode(native, **{name: fields.pop(name) for name in turn_fields & fields.keys()})
     mentions = tuple(sorted(one.uuid for one in entities))
     usage = Usage(3, 1200, 300, 0.0125, cached_tokens=800, seconds=2.5)
-    whole = builders.change(of, entities, facts, mentions=mentions, usage=usage)
-    return replace(whole, **fields)
+    default = builders.change(changed, entities, facts, mentions=mentions, usage=usage)
+    return replace(default, **fields)
 
 
-def split_into_parts(of: Change, *parts: str, **fields: Any) -> Change:
-    """The change of a turn so long that it comes in these parts."""
-    long = replace(of.episode, text="\n\n".join(parts), parts=parts, text_hash=ids.digest(*parts))
-    return replace(of, episode=long, **fields)
+def split_into_parts(change: Change, *parts: str, **fields: Any) -> Change:
+    """Return the change with its turn split into these parts."""
+    long = replace(
+        change.episode, text="\n\n".join(parts), parts=parts, text_hash=ids.digest(*parts)
+    )
+    return replace(change, episode=long, **fields)
 
 
 def long_history() -> list[Change]:
-    """The turns of `history`; the one in the middle is of three parts, the last one of two."""
+    """Return the changes of `history`, the second in three parts and the third in two."""
     first, second, third = history()
     (failed,) = second.facts
     parts = [f"user: part {word}" for word in ("alpha", "beta", "gamma")]
-    said_in = {failed.source: (1, 2), failed.target: (0,)}
+    mentioned_in = {failed.source: (1, 2), failed.target: (0,)}
     return [
         first,
-        split_into_parts(second, *parts, mentioned_in=said_in),
+        split_into_parts(second, *parts, mentioned_in=mentioned_in),
         split_into_parts(third, "user: Undo it.", "assistant: It is undone.", previous_parts=3),
     ]
 
@@ -109,29 +112,29 @@ def turn_id(native: str, group: GroupId = GROUP) -> TurnId:
     return ids.turn_id(group, "claude_code", native)
 
 
-def receipt(of: Change, **fields: Any) -> Receipt:
-    counted = {
+def receipt(change: Change, **fields: Any) -> Receipt:
+    defaults = {
         "recipe": PROFILE.recipe,
         "committed_at": NOW,
-        "usage": of.usage,
-        "entities_new": len(of.entities) - len(of.entities_before),
-        "facts_new": len(of.facts) - len(of.facts_before),
+        "usage": change.usage,
+        "entities_new": len(change.entities) - len(change.entities_before),
+        "facts_new": len(change.facts) - len(change.facts_before),
     }
-    return builders.receipt(of.episode, **(counted | fields))
+    return builders.receipt(change.episode, **(defaults | fields))
 
 
 def history(group: GroupId = GROUP) -> list[Change]:
-    """Three turns of one session: things appear, one is changed, a fact is retired."""
-    ids_ = [turn_id(native, group) for native in ("p0", "p1", "p2")]
+    """Return three turns of one session: they create, change and invalidate."""
+    turns = [turn_id(native, group) for native in ("p0", "p1", "p2")]
     cart, total = entity("cart.py", group=group), entity("total", "Concept", group=group)
-    edited = fact(ids_[0], cart, total, "cart.py was edited to round the total")
+    edited = fact(turns[0], cart, total, "cart.py was edited to round the total")
     tests = entity("pytest -q", "Command", group=group, attributes={}, summary="")
     cart_later = replace(cart, summary="cart.py rounds the total, with tests", labels=("Module",))
-    failed = fact(ids_[1], tests, cart_later, "pytest -q failed in cart.py", valid_at=None)
-    retired = replace(
-        edited, invalid_at=START + timedelta(hours=2), expired_at=NOW, turns=(ids_[0], ids_[2])
+    failed = fact(turns[1], tests, cart_later, "pytest -q failed in cart.py", valid_at=None)
+    invalidated = replace(
+        edited, invalid_at=START + timedelta(hours=2), expired_at=NOW, turns=(turns[0], turns[2])
     )
-    undone = fact(ids_[2], cart_later, total, "cart.py no longer rounds the total")
+    undone = fact(turns[2], cart_later, total, "cart.py no longer rounds the total")
     shared = {"group_id": group, "session_id": SessionId("s1")}
     return [
         change("p0", [cart, total], [edited], **shared),
@@ -140,7 +143,7 @@ def history(group: GroupId = GROUP) -> list[Change]:
             [tests, cart_later],
             [failed],
             entities_before=(cart,),
-            previous_turn=ids_[0],
+            previous_turn=turns[0],
             started_at=START + timedelta(hours=1),
             ordinal=1,
             **shared,
@@ -148,10 +151,10 @@ def history(group: GroupId = GROUP) -> list[Change]:
         change(
             "p2",
             [],
-            [undone, retired],
+            [undone, invalidated],
             mentions=tuple(sorted([cart.uuid, total.uuid])),
             facts_before=(edited,),
-            previous_turn=ids_[1],
+            previous_turn=turns[1],
             started_at=START + timedelta(hours=2),
             ordinal=2,
             **shared,

@@ -1,4 +1,4 @@
-"""Graphiti's own classes read what the stores wrote, and the stores read what Graphiti wrote."""
+"""Graphiti's classes read what the stores wrote, and the stores read what Graphiti wrote."""
 
 import json
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ from turnetl.model import Change, Entity, Fact, Vector
 
 
 class LadybugDriver(GraphDriver):
-    """Just enough of Graphiti's Kuzu driver to read and to run its bulk writer."""
+    """The part of Graphiti's Kuzu driver that reads, and that runs its bulk writer."""
 
     provider = GraphProvider.KUZU
     _database = ""
@@ -65,7 +65,7 @@ async def graphiti(url: str) -> Any:
         return LadybugDriver(str(Path(parts.path)))
     address = f"{parts.scheme}://{parts.hostname}:{parts.port}"
     driver = Neo4jDriver(address, parts.username, parts.password)
-    # It starts this by itself in the background; a test waits for it.
+    # The driver starts this in the background; a test waits for it.
     await driver.build_indices_and_constraints()
     return driver
 
@@ -124,11 +124,11 @@ async def test_graphiti_reads_the_episode_with_its_facts(reader: GraphDriver) ->
     assert episode.entity_edges == [one.uuid for one in third.facts]
 
 
-async def test_graphiti_reads_who_mentions_what(reader: GraphDriver) -> None:
+async def test_graphiti_reads_the_mentions(reader: GraphDriver) -> None:
     edges = await EpisodicEdge.get_by_group_ids(reader, [GROUP])
-    said = {(edge.source_node_uuid, edge.target_node_uuid) for edge in edges}
-    assert said == {(one.episode.turn_id, uuid) for one in history() for uuid in one.mentions}
-    assert len(edges) == len(said)
+    mentions = {(edge.source_node_uuid, edge.target_node_uuid) for edge in edges}
+    assert mentions == {(one.episode.turn_id, uuid) for one in history() for uuid in one.mentions}
+    assert len(edges) == len(mentions)
 
 
 async def test_graphiti_reads_the_session_as_a_saga_in_order(reader: GraphDriver) -> None:
@@ -146,7 +146,7 @@ async def test_graphiti_reads_the_session_as_a_saga_in_order(reader: GraphDriver
     assert await _next(reader) == set(pairwise(turns))
 
 
-async def test_a_turn_that_arrives_late_is_linked_in_between(graph_url: str) -> None:
+async def test_a_turn_that_arrives_late_is_linked_between_its_neighbours(graph_url: str) -> None:
     first, second, third = history()
     late = replace(second, next_turn=third.episode.turn_id)
     ahead = replace(third, previous_turn=first.episode.turn_id)
@@ -159,7 +159,7 @@ async def test_a_turn_that_arrives_late_is_linked_in_between(graph_url: str) -> 
     await driver.close()
 
 
-async def test_what_graphitis_own_bulk_writer_wrote_is_loaded_the_same(graph_url: str) -> None:
+async def test_what_graphitis_bulk_writer_wrote_is_loaded_unchanged(graph_url: str) -> None:
     store = await open_graph(graph_url, user="", password="")
     await store.prepare()
     await store.close()
@@ -173,11 +173,11 @@ async def test_what_graphitis_own_bulk_writer_wrote_is_loaded_the_same(graph_url
 
 
 @pytest.mark.neo4j
-async def test_neo4j_holds_the_very_properties_that_graphiti_writes(neo4j_url: str) -> None:
+async def test_neo4j_holds_the_same_properties_that_graphiti_writes(neo4j_url: str) -> None:
     await write(neo4j_url, history())
     ours = await _properties(neo4j_url)
     entities, facts = expected()
-    # The same uuids once more: Graphiti's writer replaces all properties.
+    # The same uuids: Graphiti's writer replaces all properties.
     await _write_as_graphiti(neo4j_url, list(entities.values()), list(facts.values()))
     assert await _properties(neo4j_url) == ours
 
@@ -222,7 +222,7 @@ async def _next(driver: GraphDriver) -> set[tuple[str, str]]:
 
 
 def _aware(row: dict[str, Any]) -> dict[str, Any]:
-    """Ladybug keeps UTC and gives it back without saying so."""
+    """Ladybug stores UTC and returns it without a zone."""
     return {
         name: as_utc(value) if isinstance(value, datetime) else value for name, value in row.items()
     }

@@ -1,4 +1,4 @@
-"""Neo4j itself: no statement of a commit scans, and the fence is read under a lock."""
+"""Neo4j's query plans: no statement of a commit scans, and the fence is read under a lock."""
 
 import asyncio
 from datetime import timedelta
@@ -36,7 +36,9 @@ def driver_of(server: Neo4jServer) -> AsyncDriver:
     )
 
 
-async def test_no_statement_of_a_commit_scans_or_walks_a_busy_node(neo4j: Neo4jServer) -> None:
+async def test_no_statement_of_a_commit_scans_or_traverses_a_node_with_many_links(
+    neo4j: Neo4jServer,
+) -> None:
     store = await open_graph(neo4j.url, user="", password="")
     await store.prepare()
     lease = await store.acquire(
@@ -45,17 +47,24 @@ async def test_no_statement_of_a_commit_scans_or_walks_a_busy_node(neo4j: Neo4jS
     hub = entity("app.py")
     for number in range(40):
         leaf = entity(f"leaf_{number}.py")
-        said = fact(turn_id(f"q{number}"), hub, leaf, f"app.py imports leaf_{number}.py")
-        of = change(f"q{number}", [hub, leaf], [said])
-        await store.commit(lease, of, receipt(of), now=NOW, ttl=TTL)
+        imported = fact(turn_id(f"q{number}"), hub, leaf, f"app.py imports leaf_{number}.py")
+        new = change(f"q{number}", [hub, leaf], [imported])
+        await store.commit(lease, new, receipt(new), now=NOW, ttl=TTL)
     await store.close()
     for one in [*history(), *long_history(), _late()]:
         for query, parameters in statements(one, receipt(one), NOW):
             with neo4j.driver() as driver:
                 plan = driver.execute_query(f"EXPLAIN {query}", parameters).summary.plan
             assert plan is not None
-            bad = {"AllNodesScan", "NodeByLabelScan", "DirectedRelationshipTypeScan", "Expand(All)"}
-            assert not bad & {_kind(step) for step in _steps(plan)} - _allowed(query), query
+            forbidden = {
+                "AllNodesScan",
+                "NodeByLabelScan",
+                "DirectedRelationshipTypeScan",
+                "Expand(All)",
+            }
+            assert not forbidden & {_operator(step) for step in _steps(plan)} - _allowed(query), (
+                query
+            )
 
 
 def _late() -> Any:
@@ -68,11 +77,11 @@ def _late() -> Any:
 
 
 def _allowed(query: str) -> set[str]:
-    # Between two turns: an episode has one follower.
+    # Between two turns: an episode has one next episode.
     return {"Expand(All)"} if query == cypher.UNLINK_NEXT else set()
 
 
-def _kind(step: dict[str, Any]) -> str:
+def _operator(step: dict[str, Any]) -> str:
     return str(step["operatorType"]).partition("@")[0]
 
 
@@ -80,7 +89,9 @@ def _steps(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [plan, *(step for child in plan.get("children", ()) for step in _steps(child))]
 
 
-async def test_a_commit_waits_for_a_takeover_and_then_sees_it(neo4j: Neo4jServer) -> None:
+async def test_a_commit_waits_for_a_concurrent_takeover_and_is_then_refused(
+    neo4j: Neo4jServer,
+) -> None:
     driver = driver_of(neo4j)
     store = Neo4jStore(driver, address=neo4j.address, user=neo4j.user)
     await store.prepare()
@@ -89,11 +100,11 @@ async def test_a_commit_waits_for_a_takeover_and_then_sees_it(neo4j: Neo4jServer
     )
     async with driver.session() as session, await session.begin_transaction() as takeover:
         await takeover.run("MATCH (g:TurnGroup) SET g.fence = g.fence + 1, g.lease_owner = 'b'")
-        of = history()[0]
+        first = history()[0]
         commit = asyncio.create_task(
-            store.commit(lease, of, receipt(of), now=NOW, ttl=timedelta(minutes=2))
+            store.commit(lease, first, receipt(first), now=NOW, ttl=timedelta(minutes=2))
         )
-        await _until_it_waits(driver, commit)
+        await _wait_until_blocked(driver, commit)
         await takeover.commit()
         with pytest.raises(GraphRefused, match="took it over"):
             await commit
@@ -101,8 +112,8 @@ async def test_a_commit_waits_for_a_takeover_and_then_sees_it(neo4j: Neo4jServer
     await store.close()
 
 
-async def _until_it_waits(driver: AsyncDriver, commit: asyncio.Task[bool]) -> None:
-    """Return once the server says that a transaction waits for another one's lock."""
+async def _wait_until_blocked(driver: AsyncDriver, commit: asyncio.Task[bool]) -> None:
+    """Return when the server reports that a transaction waits for a lock."""
     while True:
         assert not commit.done(), "the commit did not wait"
         found = await driver.execute_query("SHOW TRANSACTIONS YIELD status")

@@ -1,4 +1,4 @@
-"""What every store promises, the same for an embedded graph and for a server."""
+"""The contract of every store: the same for the embedded graph and for a server."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -26,24 +26,26 @@ from turnetl.graph.port import GraphStore
 from turnetl.model import Change, GroupId, GroupProfile, Lease, Usage
 
 
-def nobody(_: str) -> bool:
+def nobody_is_dead(_: str) -> bool:
     return False
 
 
-async def take(
+async def acquire(
     store: GraphStore, owner: str = "host:1", *, group: GroupId = GROUP, now: datetime = NOW
 ) -> Lease:
-    return await store.acquire(group, PROFILE, owner=owner, now=now, ttl=TTL, is_dead=nobody)
+    return await store.acquire(
+        group, PROFILE, owner=owner, now=now, ttl=TTL, is_dead=nobody_is_dead
+    )
 
 
-async def write(store: GraphStore, lease: Lease, of: Change) -> bool:
-    return await store.commit(lease, of, receipt(of), now=NOW, ttl=TTL)
+async def commit(store: GraphStore, lease: Lease, change: Change) -> bool:
+    return await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
 
 
-async def write_history(store: GraphStore) -> Lease:
-    lease = await take(store)
+async def commit_history(store: GraphStore) -> Lease:
+    lease = await acquire(store)
     for one in history():
-        assert await write(store, lease, one)
+        assert await commit(store, lease, one)
     return lease
 
 
@@ -55,8 +57,8 @@ async def test_an_empty_graph_holds_nothing(store: GraphStore) -> None:
     assert await store.counts(GROUP) == (0, 0, 0)
 
 
-async def test_a_group_is_loaded_as_it_was_written_to_the_last_bit(store: GraphStore) -> None:
-    await write_history(store)
+async def test_a_group_is_loaded_bit_for_bit_as_it_was_written(store: GraphStore) -> None:
+    await commit_history(store)
     contents = await store.load(GROUP)
     first, second, third = history()
     total = first.entities[1]
@@ -72,86 +74,86 @@ async def test_a_group_is_loaded_as_it_was_written_to_the_last_bit(store: GraphS
     assert contents.receipts[0].committed_at.tzinfo is UTC
 
 
-async def test_what_was_created_first_is_loaded_first(store: GraphStore) -> None:
-    lease = await take(store)
+async def test_entities_are_loaded_in_order_of_creation(store: GraphStore) -> None:
+    lease = await acquire(store)
     names = ["d.py", "a.py", "c.py", "b.py"]
     files = [
         entity(name, created_at=START + timedelta(microseconds=3 - place))
         for place, name in enumerate(names)
     ]
-    await write(store, lease, change("p0", files))
+    await commit(store, lease, change("p0", files))
     loaded = (await store.load(GROUP)).entities
     assert [one.name for one in loaded] == ["b.py", "c.py", "a.py", "d.py"]
 
 
-async def test_counts_groups_and_receipts_say_what_is_there(store: GraphStore) -> None:
-    await write_history(store)
+async def test_counts_groups_and_receipts_describe_what_is_committed(store: GraphStore) -> None:
+    await commit_history(store)
     assert await store.counts(GROUP) == (3, 3, 3)
     assert await store.groups() == [GROUP]
     assert list(await store.receipts(GROUP)) == [receipt(one) for one in history()]
 
 
-async def test_groups_do_not_see_each_other(store: GraphStore) -> None:
-    await write_history(store)
+async def test_groups_are_isolated(store: GraphStore) -> None:
+    await commit_history(store)
     other = GroupId("shop_b")
-    lease = await take(store, group=other)
-    await write(store, lease, change("q0", [entity("cart.py", group=other)], group_id=other))
+    lease = await acquire(store, group=other)
+    await commit(store, lease, change("q0", [entity("cart.py", group=other)], group_id=other))
     assert await store.groups() == [GROUP, other]
     assert await store.counts(other) == (1, 1, 0)
     assert await store.counts(GROUP) == (3, 3, 3)
 
 
 async def test_a_turn_is_committed_once(store: GraphStore) -> None:
-    lease = await write_history(store)
+    lease = await commit_history(store)
     before = await store.load(GROUP)
-    assert not await write(store, lease, history()[1])
+    assert not await commit(store, lease, history()[1])
     assert await store.load(GROUP) == before
 
 
-async def test_a_turn_that_says_nothing_is_committed_too(store: GraphStore) -> None:
-    lease = await take(store)
-    assert await write(store, lease, change("p0"))
+async def test_a_turn_without_entities_is_committed_too(store: GraphStore) -> None:
+    lease = await acquire(store)
+    assert await commit(store, lease, change("p0"))
     assert await store.counts(GROUP) == (1, 0, 0)
 
 
 async def test_an_attribute_cannot_overwrite_a_property_of_graphitis(store: GraphStore) -> None:
-    lease = await take(store)
-    bold = entity("cart.py", attributes={"summary": "mine", "uuid": "no", "lines": 3})
-    await write(store, lease, change("p0", [bold]))
+    lease = await acquire(store)
+    colliding = entity("cart.py", attributes={"summary": "mine", "uuid": "no", "lines": 3})
+    await commit(store, lease, change("p0", [colliding]))
     [loaded] = (await store.load(GROUP)).entities
-    assert loaded == replace(bold, attributes={"lines": 3})
+    assert loaded == replace(colliding, attributes={"lines": 3})
 
 
-async def test_odd_texts_come_back_as_they_were(store: GraphStore) -> None:
-    lease = await take(store)
-    odd = 'a "b" \\ `c` $d {e} \u2028 \U0001f600 \n\t end'
-    one, two = entity(odd, summary=odd, attributes={"a": odd}), entity("two")
-    said = fact(turn_id("p0"), one, two, odd)
-    await write(store, lease, change("p0", [one, two], [said]))
+async def test_unusual_texts_are_loaded_unchanged(store: GraphStore) -> None:
+    lease = await acquire(store)
+    unusual = 'a "b" \\ `c` $d {e} \u2028 \U0001f600 \n\t end'
+    one, two = entity(unusual, summary=unusual, attributes={"a": unusual}), entity("two")
+    stated = fact(turn_id("p0"), one, two, unusual)
+    await commit(store, lease, change("p0", [one, two], [stated]))
     contents = await store.load(GROUP)
     assert one in contents.entities
-    assert contents.facts == (said,)
+    assert contents.facts == (stated,)
 
 
-async def test_the_watermark_has_the_columns_of_the_schema(store: GraphStore) -> None:
+async def test_a_turn_commit_has_the_columns_of_the_schema(store: GraphStore) -> None:
     assert store is not None
-    of = history()[0]
-    written = rows.commit_row(of, receipt(of))
+    change = history()[0]
+    written = rows.commit_row(change, receipt(change))
     assert list(written) == [*(column.name for column in schema.RECEIPTS.columns), "before_images"]
 
 
-async def test_a_receipt_says_what_the_turn_cost_also_if_that_is_not_known(
+async def test_a_receipt_records_what_the_turn_cost_even_if_the_cost_is_unknown(
     store: GraphStore,
 ) -> None:
-    lease = await take(store)
+    lease = await acquire(store)
     costs = [Usage(1, 10, 2, None, cached_tokens=4, seconds=0.25), Usage(cost=1, seconds=2)]
     for number, usage in enumerate(costs):
-        assert await write(store, lease, change(f"p{number}", ordinal=number, usage=usage))
-    kept = [one.usage for one in await store.receipts(GROUP)]
-    assert sorted(kept, key=lambda usage: usage.seconds) == costs
+        assert await commit(store, lease, change(f"p{number}", ordinal=number, usage=usage))
+    recorded = [one.usage for one in await store.receipts(GROUP)]
+    assert sorted(recorded, key=lambda usage: usage.seconds) == costs
 
 
-async def test_what_a_turn_changed_is_kept_as_it_was_before() -> None:
+async def test_before_images_contain_what_a_turn_changes() -> None:
     _, second, third = history()
     images = msgspec.json.decode(rows.before_images(second))
     assert [one["labels"] for one in images["entities"]] == [["Entity", "File"]]
@@ -162,12 +164,14 @@ async def test_what_a_turn_changed_is_kept_as_it_was_before() -> None:
     assert images["entities_new"] == []
 
 
-async def test_a_turn_that_builds_on_what_is_not_there_is_refused_whole(store: GraphStore) -> None:
-    lease = await take(store)
-    cart, gone = entity("cart.py"), entity("gone.py")
+async def test_a_turn_that_refers_to_something_missing_is_refused_completely(
+    store: GraphStore,
+) -> None:
+    lease = await acquire(store)
+    cart, missing = entity("cart.py"), entity("missing.py")
     for broken in (
-        change("p0", [cart], [fact(turn_id("p0"), cart, gone, "to nothing")]),
-        change("p0", [cart], mentions=(cart.uuid, gone.uuid)),
+        change("p0", [cart], [fact(turn_id("p0"), cart, missing, "to nothing")]),
+        change("p0", [cart], mentions=(cart.uuid, missing.uuid)),
         change(
             "p0",
             [cart],
@@ -176,92 +180,92 @@ async def test_a_turn_that_builds_on_what_is_not_there_is_refused_whole(store: G
         ),
     ):
         with pytest.raises(GraphRefused, match="does not hold an entity, fact or episode"):
-            await write(store, lease, broken)
+            await commit(store, lease, broken)
     assert await store.counts(GROUP) == (0, 0, 0)
-    assert await write(store, lease, change("p0", [cart]))
+    assert await commit(store, lease, change("p0", [cart]))
 
 
 async def test_the_fence_grows_with_every_owner(store: GraphStore) -> None:
-    first = await take(store, "host:1")
+    first = await acquire(store, "host:1")
     await store.release(first)
-    second = await take(store, "host:2")
+    second = await acquire(store, "host:2")
     assert (first.fence, second.fence) == (1, 2)
     assert second.until == NOW + TTL
 
 
-async def test_a_second_writer_is_told_who_holds_the_group_and_until_when(
+async def test_a_second_writer_is_refused_with_the_owner_and_the_end_of_the_lease(
     store: GraphStore,
 ) -> None:
-    await take(store, "host:1")
+    await acquire(store, "host:1")
     with pytest.raises(GraphBusy, match=r"`host:1` until 2026-04-01 12:02"):
-        await take(store, "host:2")
+        await acquire(store, "host:2")
 
 
-async def test_a_lease_that_ran_out_is_taken_over_and_the_old_owner_writes_nothing(
+async def test_an_expired_lease_is_taken_over_and_the_old_owner_writes_nothing(
     store: GraphStore,
 ) -> None:
-    old = await take(store, "host:1")
-    new = await take(store, "host:2", now=NOW + TTL)
+    old = await acquire(store, "host:1")
+    new = await acquire(store, "host:2", now=NOW + TTL)
     with pytest.raises(GraphRefused, match=r"`host:2` took it over"):
-        await write(store, old, history()[0])
+        await commit(store, old, history()[0])
     assert await store.counts(GROUP) == (0, 0, 0)
     await store.release(old)
-    assert await write(store, new, history()[0])
+    assert await commit(store, new, history()[0])
 
 
-async def test_the_lease_of_a_dead_process_is_taken_over_at_once(store: GraphStore) -> None:
-    old = await take(store, "host:1")
+async def test_the_lease_of_a_dead_process_is_taken_over_without_waiting(store: GraphStore) -> None:
+    old = await acquire(store, "host:1")
     new = await store.acquire(
         GROUP, PROFILE, owner="host:2", now=NOW, ttl=TTL, is_dead=lambda owner: owner == "host:1"
     )
     assert new.fence == old.fence + 1
 
 
-async def test_a_lease_that_was_given_back_writes_nothing(store: GraphStore) -> None:
-    lease = await take(store)
+async def test_a_released_lease_writes_nothing(store: GraphStore) -> None:
+    lease = await acquire(store)
     await store.release(lease)
     with pytest.raises(GraphRefused, match="the lease was released"):
-        await write(store, lease, history()[0])
+        await commit(store, lease, history()[0])
 
 
 async def test_a_commit_and_a_renewal_extend_the_lease(store: GraphStore) -> None:
-    lease = await take(store)
+    lease = await acquire(store)
     later = NOW + timedelta(minutes=1)
-    of = history()[0]
-    await store.commit(lease, of, receipt(of), now=later, ttl=TTL)
+    change = history()[0]
+    await store.commit(lease, change, receipt(change), now=later, ttl=TTL)
     with pytest.raises(GraphBusy, match=r"until 2026-04-01 12:03"):
-        await take(store, "host:2", now=NOW + TTL)
+        await acquire(store, "host:2", now=NOW + TTL)
     await store.renew(lease, now=NOW + timedelta(minutes=5), ttl=TTL)
     with pytest.raises(GraphBusy, match=r"until 2026-04-01 12:07"):
-        await take(store, "host:2", now=NOW + timedelta(minutes=6))
+        await acquire(store, "host:2", now=NOW + timedelta(minutes=6))
 
 
 async def test_another_embedder_is_refused_before_anything_is_written(store: GraphStore) -> None:
-    await store.release(await write_history(store))
+    await store.release(await commit_history(store))
     for other in (GroupProfile("other", 8, "r"), GroupProfile(PROFILE.embedder, 16, "r")):
         with pytest.raises(GraphRefused, match="two embedders cannot be compared"):
-            await store.acquire(GROUP, other, owner="o", now=NOW, ttl=TTL, is_dead=nobody)
+            await store.acquire(GROUP, other, owner="o", now=NOW, ttl=TTL, is_dead=nobody_is_dead)
     assert (await store.load(GROUP)).profile == PROFILE
 
 
 async def test_a_group_without_turns_may_change_its_embedder(store: GraphStore) -> None:
-    await store.release(await take(store))
+    await store.release(await acquire(store))
     other = GroupProfile("other", 16, "r")
-    await store.acquire(GROUP, other, owner="o", now=NOW, ttl=TTL, is_dead=nobody)
+    await store.acquire(GROUP, other, owner="o", now=NOW, ttl=TTL, is_dead=nobody_is_dead)
     assert (await store.load(GROUP)).profile == other
 
 
-async def test_another_recipe_is_recorded_not_refused(store: GraphStore) -> None:
-    await store.release(await write_history(store))
+async def test_another_recipe_is_recorded_and_not_refused(store: GraphStore) -> None:
+    await store.release(await commit_history(store))
     newer = replace(PROFILE, recipe="recipe-2")
-    await store.acquire(GROUP, newer, owner="o", now=NOW, ttl=TTL, is_dead=nobody)
+    await store.acquire(GROUP, newer, owner="o", now=NOW, ttl=TTL, is_dead=nobody_is_dead)
     assert (await store.load(GROUP)).profile == newer
 
 
-async def test_preparing_and_closing_twice_keep_what_is_there(graph_url: str) -> None:
+async def test_prepare_and_close_are_idempotent(graph_url: str) -> None:
     store = await open_graph(graph_url, user="", password="")
     await store.prepare()
-    await store.release(await write_history(store))
+    await store.release(await commit_history(store))
     await store.prepare()
     await store.close()
     await store.close()

@@ -1,4 +1,4 @@
-"""A commit that dies, wherever it dies, leaves nothing behind; the next one writes it once."""
+"""A commit that crashes at any point writes nothing; the next attempt writes it once."""
 
 import asyncio
 import signal
@@ -17,20 +17,20 @@ from turnetl.graph.port import GraphStore
 from turnetl.model import Change, Lease
 
 
-async def commit(store: GraphStore, lease: Lease, of: Change) -> bool:
-    return await store.commit(lease, of, receipt(of), now=NOW, ttl=TTL)
+async def commit(store: GraphStore, lease: Lease, change: Change) -> bool:
+    return await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
 
 
-async def take(store: GraphStore, owner: str = "host:1") -> Lease:
+async def acquire(store: GraphStore, owner: str = "host:1") -> Lease:
     return await store.acquire(
-        GROUP, PROFILE, owner=owner, now=NOW, ttl=TTL, is_dead=lambda of: of == "host:dead"
+        GROUP, PROFILE, owner=owner, now=NOW, ttl=TTL, is_dead=lambda owner: owner == "host:dead"
     )
 
 
-async def test_an_error_at_any_statement_leaves_nothing_half_written(graph_url: str) -> None:
+async def test_an_error_at_any_statement_writes_nothing_of_the_turn(graph_url: str) -> None:
     store = await open_graph(graph_url, user="", password="")
     await store.prepare()
-    lease = await take(store)
+    lease = await acquire(store)
     first, second, _ = history()
     await commit(store, lease, first)
     before = await store.load(GROUP)
@@ -48,11 +48,11 @@ async def test_an_error_at_any_statement_leaves_nothing_half_written(graph_url: 
     await store.close()
 
 
-async def _survives(url: str, statement: int, lease: Lease, of: Change) -> bool:
-    """Whether the commit is through before its nth statement dies."""
+async def _survives(url: str, statement: int, lease: Lease, change: Change) -> bool:
+    """Return whether the commit completes before its nth statement."""
     store = crashing_store(url, Countdown(statement, fail))
     try:
-        return await commit(store, lease, of)
+        return await commit(store, lease, change)
     except Crash:
         return False
     finally:
@@ -60,14 +60,14 @@ async def _survives(url: str, statement: int, lease: Lease, of: Change) -> bool:
 
 
 @pytest.mark.parametrize("statement", [2, 4, 6, 8])
-async def test_a_killed_process_leaves_nothing_half_written(graph_url: str, statement: int) -> None:
-    await _killed_while_committing(graph_url, statement)
+async def test_a_killed_process_writes_nothing_of_the_turn(graph_url: str, statement: int) -> None:
+    await _kill_during_commit(graph_url, statement)
     store = await open_graph(graph_url, user="", password="")
     await store.prepare()
     first, second, third = history()
     assert list(await store.receipts(GROUP)) == [receipt(first)]
     assert await store.counts(GROUP) == (1, 2, 1)
-    lease = await take(store, "host:2")
+    lease = await acquire(store, "host:2")
     assert not await commit(store, lease, first)
     assert await commit(store, lease, second)
     assert await commit(store, lease, third)
@@ -75,19 +75,19 @@ async def test_a_killed_process_leaves_nothing_half_written(graph_url: str, stat
     await store.close()
 
 
-async def _killed_while_committing(url: str, statement: int) -> None:
+async def _kill_during_commit(url: str, statement: int) -> None:
     program = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.graph.crash_program", url, str(statement)
     )
     assert await program.wait() == -signal.SIGKILL
 
 
-async def test_a_commit_that_got_through_without_an_answer_is_not_done_twice(
+async def test_a_commit_whose_answer_was_lost_is_not_repeated(
     graph_url: str,
 ) -> None:
     store = await open_graph(graph_url, user="", password="")
     await store.prepare()
-    lease = await take(store)
+    lease = await acquire(store)
     first, *_ = history()
     await commit(store, lease, first)
     await store.close()
@@ -98,22 +98,24 @@ async def test_a_commit_that_got_through_without_an_answer_is_not_done_twice(
 
 
 @pytest.mark.neo4j
-async def test_an_unknown_outcome_is_busy_so_that_the_run_looks_again(neo4j_url: str) -> None:
-    def lose_the_answer() -> None:
+async def test_an_unknown_outcome_is_reported_as_busy_so_that_the_run_retries(
+    neo4j_url: str,
+) -> None:
+    def lose_the_answer_of_the_commit() -> None:
         raise IncompleteCommit("connection lost")
 
     healthy = await open_graph(neo4j_url, user="", password="")
     await healthy.prepare()
-    lease = await take(healthy)
+    lease = await acquire(healthy)
     await healthy.close()
-    store = crashing_store(neo4j_url, Countdown(4, lose_the_answer))
+    store = crashing_store(neo4j_url, Countdown(4, lose_the_answer_of_the_commit))
     with pytest.raises(GraphBusy, match="does not answer"):
         await commit(store, lease, history()[0])
     await store.close()
 
 
-async def test_a_cancelled_commit_does_not_disturb_the_next(store: GraphStore) -> None:
-    lease = await take(store)
+async def test_a_cancelled_commit_does_not_affect_the_next(store: GraphStore) -> None:
+    lease = await acquire(store)
     first, second, _ = history()
     task = asyncio.create_task(commit(store, lease, first))
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Graphs that cannot be opened say so in one sentence, and what to do about it."""
+"""A graph that cannot be opened is refused in one sentence that says what to do."""
 
 import asyncio
 import socket
@@ -23,7 +23,7 @@ OLDER = (
     "name a new graph with --graph"
 )
 
-HOLDS_IT_OPEN = """
+KEEPS_THE_FILE_OPEN = """
 import asyncio, sys
 from turnetl.graph.open import open_graph
 async def main():
@@ -34,7 +34,7 @@ async def main():
 asyncio.run(main())
 """
 
-HAS_NO_MORE_ROOM = """
+HAS_NO_DISK_SPACE = """
 import resource, sys
 from pathlib import Path
 from turnetl.graph.ladybug_cypher import SCHEMA
@@ -45,11 +45,11 @@ for statement in SCHEMA:
 resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384))
 file.close()
 """
-"""The writer cannot move its log into the file."""
+"""The writer cannot merge its log into the file."""
 
 
 @pytest.mark.neo4j
-async def test_a_wrong_password_is_refused_with_the_name_of_the_setting(
+async def test_a_wrong_password_is_refused_and_the_message_names_the_setting(
     neo4j: Neo4jServer,
 ) -> None:
     with pytest.raises(GraphRefused, match="TURNETL_GRAPH_PASSWORD") as refused:
@@ -58,7 +58,7 @@ async def test_a_wrong_password_is_refused_with_the_name_of_the_setting(
 
 
 @pytest.mark.neo4j
-async def test_a_user_and_password_in_the_url_win(neo4j: Neo4jServer) -> None:
+async def test_a_user_and_password_in_the_url_take_precedence(neo4j: Neo4jServer) -> None:
     store = await open_graph(neo4j.url, user="someone", password="wrong")
     assert await store.groups() == []
     await store.close()
@@ -73,16 +73,18 @@ async def test_a_server_that_is_down_is_busy() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://x:7687", "graph.lbug", "bolt://", "ladybug://"])
-async def test_a_url_of_no_known_kind_is_wrong_usage(url: str) -> None:
+async def test_a_url_of_an_unknown_kind_is_wrong_usage(url: str) -> None:
     with pytest.raises(BadUsage, match="ladybug:///path"):
         await open_graph(url, user="", password="")
 
 
-async def test_a_second_process_is_told_who_has_the_file_open(tmp_path: Path) -> None:
+async def test_a_second_process_is_refused_with_the_process_that_has_the_file_open(
+    tmp_path: Path,
+) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
     pipe = asyncio.subprocess.PIPE
     other = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", HOLDS_IT_OPEN, url, stdin=pipe, stdout=pipe
+        sys.executable, "-c", KEEPS_THE_FILE_OPEN, url, stdin=pipe, stdout=pipe
     )
     assert other.stdout is not None
     assert await other.stdout.readline() == b"open\n"
@@ -95,11 +97,11 @@ async def test_a_second_process_is_told_who_has_the_file_open(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")
-async def test_a_file_whose_writer_had_no_room_to_finish_is_read_once_there_is(
+async def test_a_file_whose_writer_ran_out_of_disk_space_is_recovered_when_there_is_space(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "graph.lbug"
-    other = await asyncio.create_subprocess_exec(sys.executable, "-c", HAS_NO_MORE_ROOM, path)
+    other = await asyncio.create_subprocess_exec(sys.executable, "-c", HAS_NO_DISK_SPACE, path)
     await other.wait()
     with pytest.raises(RuntimeError, match="recovery is pending"):
         ladybug.Database(str(path), read_only=True)
@@ -117,15 +119,15 @@ async def test_the_same_process_cannot_open_a_file_twice_either(tmp_path: Path) 
     await store.close()
 
 
-async def test_readers_stand_side_by_side(tmp_path: Path) -> None:
+async def test_several_readers_share_a_file(tmp_path: Path) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
     writer = await open_graph(url, user="", password="")
     await writer.prepare()
     lease = await writer.acquire(
         GROUP, PROFILE, owner="o", now=NOW, ttl=TTL, is_dead=lambda _: False
     )
-    for one in history():
-        await writer.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
+    for change in history():
+        await writer.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
     written = await writer.load(GROUP)
     await writer.close()
     readers = [await open_graph(url, user="", password="", write=False) for _ in range(2)]
@@ -135,7 +137,7 @@ async def test_readers_stand_side_by_side(tmp_path: Path) -> None:
         await reader.close()
 
 
-async def test_reading_a_graph_that_is_not_there_finds_nothing_and_makes_nothing(
+async def test_reading_a_graph_that_does_not_exist_finds_nothing_and_creates_nothing(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "lake" / "graph.lbug"
@@ -146,7 +148,7 @@ async def test_reading_a_graph_that_is_not_there_finds_nothing_and_makes_nothing
     assert not path.parent.exists()
 
 
-async def test_a_file_that_is_no_graph_is_refused_and_left_alone(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_graph_is_refused_and_stays_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a graph\n" * 1000)
     for write in (True, False):
@@ -161,7 +163,7 @@ async def test_a_folder_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.neo4j
-async def test_runs_that_meet_an_empty_server_at_once_all_prepare_it(neo4j: Neo4jServer) -> None:
+async def test_concurrent_runs_on_an_empty_server_all_prepare_it(neo4j: Neo4jServer) -> None:
     for row in neo4j.run("SHOW CONSTRAINTS YIELD name"):
         neo4j.run(f"DROP CONSTRAINT `{row['name']}`")
     for row in neo4j.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP'"):
@@ -177,7 +179,7 @@ async def test_runs_that_meet_an_empty_server_at_once_all_prepare_it(neo4j: Neo4
 
 @pytest.mark.parametrize("write", [True, False])
 @pytest.mark.parametrize("missing", [("text_hash", "parts"), ("cached_tokens", "seconds")])
-async def test_a_file_whose_receipts_miss_columns_is_refused_and_stays_as_it_is(
+async def test_a_file_whose_receipts_lack_columns_is_refused_and_stays_unchanged(
     tmp_path: Path, write: bool, missing: tuple[str, ...]
 ) -> None:
     path = tmp_path / "graph.lbug"

@@ -1,4 +1,4 @@
-"""Both graphs end up the same: equal turns in, equal groups out, equal hits."""
+"""Both stores hold the same groups and return the same hits for the same turns."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,43 +13,45 @@ from turnetl.search.run import SearchHit
 from turnetl.settings import Settings
 
 NOW = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
-QUESTIONS = ("why not React", "KeyError", "how is a photo moved without losing it", "cart.py")
+QUERIES = ("why not React", "KeyError", "how is a photo moved without losing it", "cart.py")
 
 
 @dataclass(frozen=True)
-class Filled:
-    """What a graph holds and answers after a backfill."""
+class Ingested:
+    """What a graph holds and returns after a backfill."""
 
     groups: list[GroupContents]
     hits: list[list[SearchHit]]
 
 
 @pytest.mark.neo4j
-async def test_the_same_archives_make_the_same_graph_in_both(
+async def test_the_same_archives_make_the_same_graph_in_both_stores(
     tmp_path: Path, neo4j_url: str
 ) -> None:
-    embedded = await filled(tmp_path / "embedded", f"ladybug://{tmp_path / 'graph.lbug'}")
-    served = await filled(tmp_path / "served", neo4j_url)
+    embedded = await ingest_samples(tmp_path / "embedded", f"ladybug://{tmp_path / 'graph.lbug'}")
+    served = await ingest_samples(tmp_path / "served", neo4j_url)
     assert [group.group_id for group in embedded.groups] == ["bookshop", "shoebox"]
-    for one, other in zip(embedded.groups, served.groups, strict=True):
-        assert one.profile == other.profile
-        assert one.entities == other.entities
-        assert one.facts == other.facts
-        assert said(one) == said(other)
-        assert dict(one.texts) == dict(other.texts)
+    for ours, other in zip(embedded.groups, served.groups, strict=True):
+        assert ours.profile == other.profile
+        assert ours.entities == other.entities
+        assert ours.facts == other.facts
+        assert receipts_without_run(ours) == receipts_without_run(other)
+        assert dict(ours.texts) == dict(other.texts)
     assert all(embedded.hits)
     assert embedded.hits == served.hits
 
 
-async def filled(lake: Path, graph: str) -> Filled:
+async def ingest_samples(lake: Path, graph: str) -> Ingested:
     settings = Settings(lake=lake, graph=graph)
-    done = await pipeline.backfill([str(SAMPLES)], settings, pipeline.RunOptions(), lambda: NOW)
-    assert done.ingested.exit_code == 0
+    report = await pipeline.backfill([str(SAMPLES)], settings, pipeline.RunOptions(), lambda: NOW)
+    assert report.ingested.exit_code == 0
     async with wiring.store(settings, write=False) as store:
         groups = [await store.load(group) for group in await store.groups()]
-    return Filled(groups, [list(await pipeline.search_turns(one, settings)) for one in QUESTIONS])
+    return Ingested(
+        groups, [list(await pipeline.search_turns(query, settings)) for query in QUERIES]
+    )
 
 
-def said(group: GroupContents) -> list[Receipt]:
-    """The receipts, but for the one thing that no two runs share."""
+def receipts_without_run(group: GroupContents) -> list[Receipt]:
+    """Return the receipts without the run id, which differs between runs."""
     return [replace(receipt, run_id="") for receipt in group.receipts]

@@ -1,4 +1,4 @@
-"""Long turns: each part an episode of the same turn, in the graph together or not at all."""
+"""A turn in parts: each part is an episode of the turn; all are committed together or none is."""
 
 import asyncio
 import signal
@@ -36,11 +36,11 @@ from turnetl.graph.port import GraphStore
 from turnetl.model import Change, Lease
 
 
-def parts_of(of: Change) -> list[str]:
-    return [ids.part_id(of.episode.turn_id, n) for n in range(len(of.episode.parts))]
+def part_ids(change: Change) -> list[str]:
+    return [ids.part_id(change.episode.turn_id, n) for n in range(len(change.episode.parts))]
 
 
-ALL = [uuid for one in long_history() for uuid in parts_of(one)]
+ALL_PARTS = [uuid for one in long_history() for uuid in part_ids(one)]
 """The episodes of the long history, in order."""
 
 
@@ -56,9 +56,9 @@ async def test_each_part_is_an_episode_with_its_own_text_in_the_order_of_time(
     reader: GraphDriver,
 ) -> None:
     second = long_history()[1]
-    episodes = await EpisodicNode.get_by_uuids(reader, parts_of(second))
+    episodes = await EpisodicNode.get_by_uuids(reader, part_ids(second))
     in_order = sorted(episodes, key=lambda one: one.valid_at)
-    assert [one.uuid for one in in_order] == parts_of(second)
+    assert [one.uuid for one in in_order] == part_ids(second)
     assert [one.content for one in in_order] == list(second.episode.parts)
     assert [one.name for one in in_order] == ["s1 1 (1 of 3)", "s1 1 (2 of 3)", "s1 1 (3 of 3)"]
     started = second.episode.turn.started_at
@@ -68,57 +68,59 @@ async def test_each_part_is_an_episode_with_its_own_text_in_the_order_of_time(
     ]
 
 
-async def test_the_first_part_has_the_turns_key_and_its_facts(reader: GraphDriver) -> None:
+async def test_the_first_part_has_the_uuid_and_the_facts_of_the_turn(reader: GraphDriver) -> None:
     second = long_history()[1]
-    assert parts_of(second)[0] == second.episode.turn_id
-    episodes = await EpisodicNode.get_by_uuids(reader, parts_of(second))
+    assert part_ids(second)[0] == second.episode.turn_id
+    episodes = await EpisodicNode.get_by_uuids(reader, part_ids(second))
     facts = {one.uuid: one.entity_edges for one in episodes}
     assert facts == {
         uuid: [fact.uuid for fact in second.facts] if uuid == second.episode.turn_id else []
-        for uuid in parts_of(second)
+        for uuid in part_ids(second)
     }
 
 
-async def test_a_part_mentions_what_it_speaks_of(reader: GraphDriver) -> None:
+async def test_a_part_mentions_its_own_entities(reader: GraphDriver) -> None:
     edges = await EpisodicEdge.get_by_group_ids(reader, [GROUP])
-    said = {(edge.source_node_uuid, edge.target_node_uuid) for edge in edges}
+    mentions = {(edge.source_node_uuid, edge.target_node_uuid) for edge in edges}
     _, second, third = long_history()
     (failed,) = second.facts
-    part = parts_of(second)
-    assert {(uuid, thing) for uuid, thing in said if uuid in part} == {
+    part = part_ids(second)
+    assert {(uuid, entity) for uuid, entity in mentions if uuid in part} == {
         (part[1], failed.source),
         (part[2], failed.source),
         (part[0], failed.target),
     }
-    # Where nobody knows better, the first part does.
-    assert {uuid for uuid, _ in said if uuid in parts_of(third)} == {third.episode.turn_id}
-    assert len(edges) == len(said)
+    # By default the first part mentions an entity.
+    assert {uuid for uuid, _ in mentions if uuid in part_ids(third)} == {third.episode.turn_id}
+    assert len(edges) == len(mentions)
 
 
-async def test_the_saga_goes_from_part_to_part(reader: GraphDriver) -> None:
-    assert await chain(reader) == list(pairwise(ALL))
+async def test_the_saga_links_part_to_part(reader: GraphDriver) -> None:
+    assert await chain(reader) == list(pairwise(ALL_PARTS))
     saga = await saga_of(reader)
-    assert (saga.first_episode_uuid, saga.last_episode_uuid) == (ALL[0], ALL[-1])
+    assert (saga.first_episode_uuid, saga.last_episode_uuid) == (ALL_PARTS[0], ALL_PARTS[-1])
     has = await HasEpisodeEdge.get_by_group_ids(reader, [GROUP])
-    assert sorted(edge.target_node_uuid for edge in has) == sorted(ALL)
+    assert sorted(edge.target_node_uuid for edge in has) == sorted(ALL_PARTS)
 
 
-async def test_a_long_turn_that_arrives_late_is_linked_in_between(graph_url: str) -> None:
+async def test_a_turn_in_parts_that_arrives_late_is_linked_between_its_neighbours(
+    graph_url: str,
+) -> None:
     first, second, third = long_history()
-    of_two = split_into_parts(first, "user: a", "user: b")
+    in_two = split_into_parts(first, "user: a", "user: b")
     late = replace(second, next_turn=third.episode.turn_id, previous_parts=2)
     ahead = replace(third, previous_turn=first.episode.turn_id, previous_parts=2)
-    await write(graph_url, [of_two, ahead, late])
+    await write(graph_url, [in_two, ahead, late])
     driver = await graphiti(graph_url)
-    everything = [uuid for one in (of_two, late, ahead) for uuid in parts_of(one)]
-    assert await chain(driver) == list(pairwise(everything))
+    all_parts = [uuid for one in (in_two, late, ahead) for uuid in part_ids(one)]
+    assert await chain(driver) == list(pairwise(all_parts))
     saga = await saga_of(driver)
-    assert (saga.first_episode_uuid, saga.last_episode_uuid) == (everything[0], everything[-1])
+    assert (saga.first_episode_uuid, saga.last_episode_uuid) == (all_parts[0], all_parts[-1])
     await driver.close()
 
 
-async def test_the_graph_says_of_how_many_parts_the_turn_before_is(store: GraphStore) -> None:
-    await put(store, long_history())
+async def test_the_group_knows_the_number_of_parts_of_each_turn(store: GraphStore) -> None:
+    await commit_all(store, long_history())
     loaded = MirrorGroup(await store.load(GROUP))
     live = MirrorGroup(await empty(store))
     for one in long_history():
@@ -127,46 +129,46 @@ async def test_the_graph_says_of_how_many_parts_the_turn_before_is(store: GraphS
         assert [group.parts_of(turn_id(name)) for name in ("p0", "p1", "p2")] == [1, 3, 2]
 
 
-async def test_the_text_of_a_turn_is_that_of_all_its_parts(store: GraphStore) -> None:
-    await put(store, long_history())
+async def test_the_text_of_a_turn_joins_its_parts(store: GraphStore) -> None:
+    await commit_all(store, long_history())
     texts = (await store.load(GROUP)).texts
     assert texts[turn_id("p1")] == "user: part alpha\n\nuser: part beta\n\nuser: part gamma"
     assert len(texts) == 3
 
 
-async def test_episodes_are_as_many_as_the_parts_of_the_committed_turns(store: GraphStore) -> None:
-    await put(store, long_history())
+async def test_each_part_of_a_committed_turn_is_one_episode(store: GraphStore) -> None:
+    await commit_all(store, long_history())
     receipts = await store.receipts(GROUP)
     assert [one.parts for one in receipts] == [1, 3, 2]
-    assert (await store.counts(GROUP))[0] == sum(one.parts for one in receipts) == len(ALL)
+    assert (await store.counts(GROUP))[0] == sum(one.parts for one in receipts) == len(ALL_PARTS)
 
 
-async def test_a_long_turn_is_committed_once(store: GraphStore) -> None:
-    lease = await put(store, long_history())
+async def test_a_turn_in_parts_is_committed_once(store: GraphStore) -> None:
+    lease = await commit_all(store, long_history())
     before = await store.load(GROUP)
     second = long_history()[1]
     assert not await store.commit(lease, second, receipt(second), now=NOW, ttl=TTL)
     assert await store.load(GROUP) == before
-    assert (await store.counts(GROUP))[0] == len(ALL)
+    assert (await store.counts(GROUP))[0] == len(ALL_PARTS)
 
 
-def test_what_a_turn_made_includes_its_parts() -> None:
+def test_the_before_images_list_all_parts() -> None:
     second = long_history()[1]
-    assert msgspec.json.decode(rows.before_images(second))["episodes_new"] == parts_of(second)
+    assert msgspec.json.decode(rows.before_images(second))["episodes_new"] == part_ids(second)
 
 
-async def test_dying_anywhere_in_a_long_turn_leaves_nothing_of_it(graph_url: str) -> None:
+async def test_a_crash_at_any_statement_writes_nothing_of_a_turn_in_parts(graph_url: str) -> None:
     first, second, third = long_history()
     store = await open_graph(graph_url, user="", password="")
     await store.prepare()
-    lease = await put(store, [first])
-    before, counted = await store.load(GROUP), await store.counts(GROUP)
+    lease = await commit_all(store, [first])
+    before, counts = await store.load(GROUP), await store.counts(GROUP)
     await store.close()
     statement = 1
-    while not await survives(graph_url, statement, lease, second):
+    while not await completes(graph_url, statement, lease, second):
         store = await open_graph(graph_url, user="", password="")
         assert await store.load(GROUP) == before
-        assert await store.counts(GROUP) == counted
+        assert await store.counts(GROUP) == counts
         await store.close()
         statement += 1
     assert statement > 6
@@ -174,11 +176,13 @@ async def test_dying_anywhere_in_a_long_turn_leaves_nothing_of_it(graph_url: str
     assert await store.commit(lease, third, receipt(third), now=NOW, ttl=TTL)
     await store.close()
     driver = await graphiti(graph_url)
-    assert await chain(driver) == list(pairwise(ALL))
+    assert await chain(driver) == list(pairwise(ALL_PARTS))
     await driver.close()
 
 
-async def test_a_process_killed_in_a_long_turn_leaves_nothing_of_it(graph_url: str) -> None:
+async def test_a_process_killed_during_the_commit_writes_nothing_of_a_turn_in_parts(
+    graph_url: str,
+) -> None:
     for statement in (3, 5, 7):
         program = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "tests.graph.crash_program", graph_url, str(statement), "long"
@@ -190,17 +194,17 @@ async def test_a_process_killed_in_a_long_turn_leaves_nothing_of_it(graph_url: s
         await store.close()
 
 
-async def survives(url: str, statement: int, lease: Lease, of: Change) -> bool:
+async def completes(url: str, statement: int, lease: Lease, change: Change) -> bool:
     store = crashing_store(url, Countdown(statement, fail))
     try:
-        return await store.commit(lease, of, receipt(of), now=NOW, ttl=TTL)
+        return await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
     except Crash:
         return False
     finally:
         await store.close()
 
 
-async def put(store: GraphStore, changes: list[Change]) -> Lease:
+async def commit_all(store: GraphStore, changes: list[Change]) -> Lease:
     lease = await store.acquire(
         GROUP, PROFILE, owner="host:1", now=NOW, ttl=TTL, is_dead=lambda _: False
     )
@@ -220,7 +224,7 @@ async def saga_of(driver: GraphDriver) -> SagaNode:
 
 
 async def chain(driver: GraphDriver) -> list[tuple[str, str]]:
-    """Return the links from episode to episode, in the order in which one follows the other."""
+    """Return the NEXT_EPISODE links in the order of the episodes."""
     edges = await NextEpisodeEdge.get_by_group_ids(driver, [GROUP])
     after = {edge.source_node_uuid: edge.target_node_uuid for edge in edges}
     assert len(after) == len(edges)

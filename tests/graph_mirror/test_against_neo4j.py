@@ -1,4 +1,4 @@
-"""What the group in memory answers to Graphiti's searches, beside what a real Neo4j answers."""
+"""Graphiti's searches return the same from the group in memory as from a real Neo4j."""
 
 import logging
 from collections import Counter
@@ -41,52 +41,52 @@ pytestmark = pytest.mark.neo4j
 
 TURNS = 60
 ALL = SearchFilters()
-AGREE = 0.98
-ALIKE = 1e-5
-"""Scores that differ by less are ties: Neo4j sums up in another order."""
-EVERYTHING = 10_000
-THINGS, FACTS, LEAST = 15, 20, 0.6
-"""As Graphiti asks: so many candidates, and how near they are at least."""
+MIN_AGREEMENT = 0.98
+TOLERANCE = 1e-5
+"""Scores that differ by less are ties: Neo4j sums in another order."""
+ALL_RESULTS = 10_000
+ENTITY_LIMIT, FACT_LIMIT, MIN_SCORE = 15, 20, 0.6
+"""Graphiti's own limits and minimum score."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One search, answered by both."""
+class ComparedSearch:
+    """One search, with the results of both."""
 
     kind: str
     theirs: list[str]
     ours: list[str]
     scores: Mapping[str, float]
-    """Of all that could be answered, by our reckoning."""
+    """Of all candidates, as computed from the group in memory."""
 
     @property
     def agrees(self) -> bool:
-        """Whether both give the same, up to equally good ones."""
-        given = [self.scores.get(uuid, -1.0) for uuid in self.theirs]
-        best = [self.scores[uuid] for uuid in self.ours]
-        return len(given) == len(best) and all(
-            abs(one - other) < ALIKE for one, other in zip(given, best, strict=True)
+        """Whether both return the same, except for ties."""
+        database = [self.scores.get(uuid, -1.0) for uuid in self.theirs]
+        mirror = [self.scores[uuid] for uuid in self.ours]
+        return len(database) == len(mirror) and all(
+            abs(one - other) < TOLERANCE for one, other in zip(database, mirror, strict=True)
         )
 
 
-async def test_candidates_are_those_that_the_database_finds(
+async def test_the_candidates_are_those_of_the_database(
     neo4j: Neo4jServer, model: ChatModel, provider: FakeProvider, tmp_path: Path
 ) -> None:
     provider.responders = order_sensitive_responses.RESPONDERS
     async with database(neo4j) as served:
-        contents = await committed(neo4j, model, tmp_path)
-        asked = [one async for one in searches(served, contents)]
+        contents = await ingest_samples(neo4j, model, tmp_path)
+        searches = [one async for one in compare_searches(served, contents)]
     assert len(contents.facts) > 5 * TURNS
-    searched = Counter(one.kind for one in asked)
-    agreed = Counter(one.kind for one in asked if one.agrees)
-    found = Counter(one.kind for one in asked if one.theirs)
-    share = {kind: agreed[kind] / number for kind, number in searched.items()}
-    assert set(share) == {"things", "facts", "facts of a pair", "words", "words of a pair"}
-    assert min(found.values()) > 50
-    assert min(share.values()) >= AGREE, f"{share} of {searched}"
+    counts = Counter(one.kind for one in searches)
+    agreeing = Counter(one.kind for one in searches if one.agrees)
+    not_empty = Counter(one.kind for one in searches if one.theirs)
+    share = {kind: agreeing[kind] / number for kind, number in counts.items()}
+    assert set(share) == {"entities", "facts", "facts of a pair", "terms", "terms of a pair"}
+    assert min(not_empty.values()) > 50
+    assert min(share.values()) >= MIN_AGREEMENT, f"{share} of {counts}"
 
 
-async def committed(neo4j: Neo4jServer, model: ChatModel, folder: Path) -> GroupContents:
+async def ingest_samples(neo4j: Neo4jServer, model: ChatModel, folder: Path) -> GroupContents:
     store = await open_graph(neo4j.url, user="", password="")
     await store.prepare()
     turns = long_sample_turns.turns(SAMPLES, folder / "lake", TURNS)
@@ -99,7 +99,7 @@ async def committed(neo4j: Neo4jServer, model: ChatModel, folder: Path) -> Group
 
 @asynccontextmanager
 async def database(neo4j: Neo4jServer) -> AsyncIterator[GraphDriver]:
-    """Give Graphiti's own driver, with all its indexes."""
+    """Open Graphiti's own driver, with all its indexes."""
     driver = Neo4jDriver(neo4j.address, neo4j.user, neo4j.password)
     await driver.build_indices_and_constraints()
     neo4j.run("CALL db.awaitIndexes(300)")
@@ -107,45 +107,47 @@ async def database(neo4j: Neo4jServer) -> AsyncIterator[GraphDriver]:
     await driver.close()
 
 
-async def searches(served: GraphDriver, contents: GroupContents) -> AsyncIterator[Asked]:
-    """Ask both for what comes near each thing and fact, and near what is no fact yet."""
+async def compare_searches(
+    served: GraphDriver, contents: GroupContents
+) -> AsyncIterator[ComparedSearch]:
+    """Search both for each entity, and for sentences that are no facts."""
     group = MirrorGroup(contents)
     candidates = CandidateIndex(group)
     mirror = MirrorDriver.for_group(group, candidates, lambda *_: None)
     embedder = WordLlamaEmbedder()
-    for thing in contents.entities:
-        assert thing.embedding is not None
-        vector = floats(thing.embedding)
+    for entity in contents.entities:
+        assert entity.embedding is not None
+        vector = floats(entity.embedding)
         nodes = [
-            await node_similarity_search(driver, vector, ALL, [GROUP], THINGS, LEAST)
+            await node_similarity_search(driver, vector, ALL, [GROUP], ENTITY_LIMIT, MIN_SCORE)
             for driver in (served, mirror)
         ]
-        near = candidates.nearest_entities(vector, EVERYTHING, -1)
-        yield asked("things", nodes, near)
+        near = candidates.nearest_entities(vector, ALL_RESULTS, -1)
+        yield compared("entities", nodes, near)
     for fact, other in list(pairwise(contents.facts))[::3]:
         text = f"{fact.text[:50]} {other.text[-50:]}"
         vector = floats((await embedder.embed([text]))[0])
         for of, pair in (("", ALL), (" of a pair", between(fact))):
             edges = [
                 await edge_similarity_search(
-                    driver, vector, None, None, pair, [GROUP], FACTS, LEAST
+                    driver, vector, None, None, pair, [GROUP], FACT_LIMIT, MIN_SCORE
                 )
                 for driver in (served, mirror)
             ]
-            near = candidates.nearest_facts(vector, EVERYTHING, -1)
-            yield asked(f"facts{of}", edges, near)
+            near = candidates.nearest_facts(vector, ALL_RESULTS, -1)
+            yield compared(f"facts{of}", edges, near)
             edges = [
-                await edge_fulltext_search(driver, text, pair, [GROUP], FACTS)
+                await edge_fulltext_search(driver, text, pair, [GROUP], FACT_LIMIT)
                 for driver in (served, mirror)
             ]
-            yield asked(f"words{of}", edges, candidates.fulltext.search(text, EVERYTHING))
+            yield compared(f"terms{of}", edges, candidates.fulltext.search(text, ALL_RESULTS))
 
 
-def asked(
+def compared(
     kind: str, answers: Sequence[Sequence[EntityNode | EntityEdge]], scores: Iterable[ScoredUuid]
-) -> Asked:
+) -> ComparedSearch:
     theirs, ours = [[one.uuid for one in answer] for answer in answers]
-    return Asked(kind, theirs, ours, dict(scores))
+    return ComparedSearch(kind, theirs, ours, dict(scores))
 
 
 def between(fact: Fact) -> SearchFilters:
@@ -154,7 +156,7 @@ def between(fact: Fact) -> SearchFilters:
 
 
 @pytest.fixture(autouse=True)
-def quiet(caplog: pytest.LogCaptureFixture) -> None:
-    """Graphiti's driver makes its indexes twice at once, and says so."""
+def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
+    """Graphiti's driver creates its indexes twice concurrently, and logs that."""
     caplog.set_level(logging.CRITICAL, logger="neo4j")
     caplog.set_level(logging.CRITICAL, logger="graphiti_core")

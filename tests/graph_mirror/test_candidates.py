@@ -1,4 +1,4 @@
-"""A group that is loaded again is the group that grew: all that decides is the same in both."""
+"""A group loaded from the graph decides like the group that grew in memory."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,17 +27,17 @@ from turnetl.llm.vectors import floats
 from turnetl.model import Entity, Episode, Fact, GroupContents
 
 TURNS = 32
-EVERY = 8
-FAILING = 5
+COMPARED_TURNS = 8
+FAILING_COMMITS = 5
 
 
 @dataclass
-class Comparing(long_sample_turns.RecordingExtractor):
-    """Before every so many turns it loads the group, and compares it with the one that grew."""
+class ComparingExtractor(long_sample_turns.RecordingExtractor):
+    """Loads the group every `COMPARED_TURNS` turns, and compares it with the one in memory."""
 
     store: GraphStore | None = None
     compared: list[int] = field(default_factory=list)
-    """Facts of the group each time."""
+    """Number of facts at each comparison."""
     _turns: int = 0
 
     async def resolve(
@@ -45,17 +45,17 @@ class Comparing(long_sample_turns.RecordingExtractor):
     ) -> Resolved:
         self._turns += 1
         resolved = await super().resolve(episode, extracted, group, now=now)
-        if self._turns % EVERY == 0 and self.store is not None:
+        if self._turns % COMPARED_TURNS == 0 and self.store is not None:
             loaded = MirrorGroup(await self.store.load(GROUP))
             assert_same(loaded, group, episode)
-            again = await super().resolve(episode, extracted, loaded, now=now)
-            assert replace(again, usage=resolved.usage) == resolved
+            repeated = await super().resolve(episode, extracted, loaded, now=now)
+            assert replace(repeated, usage=resolved.usage) == resolved
             self.compared.append(len(list(group.facts)))
         return resolved
 
 
-class Failing:
-    """A store whose every fifth commit fails, in turn before and after it is written."""
+class FailingStore:
+    """A store whose every fifth commit fails, alternately before and after it is written."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
@@ -64,12 +64,12 @@ class Failing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def commit(self, *values: Any, **named: Any) -> bool:
+    async def commit(self, *arguments: Any, **named: Any) -> bool:
         self._commits += 1
-        if self._commits % (2 * FAILING) == 0:
+        if self._commits % (2 * FAILING_COMMITS) == 0:
             raise GraphBusy("no answer, and nothing was written")
-        written: bool = await self._store.commit(*values, **named)
-        if self._commits % FAILING == 0:
+        written: bool = await self._store.commit(*arguments, **named)
+        if self._commits % FAILING_COMMITS == 0:
             raise GraphBusy("the connection broke after the commit")
         return written
 
@@ -79,46 +79,48 @@ def turns(tmp_path: Path) -> list[Episode]:
     return long_sample_turns.turns(SAMPLES, tmp_path / "lake", TURNS)
 
 
-async def test_a_group_loaded_again_decides_as_the_one_that_grew(
+async def test_a_loaded_group_decides_like_the_group_in_memory(
     store: GraphStore, model: ChatModel, turns: list[Episode], tmp_path: Path
 ) -> None:
-    """Also where a commit fails now and then and is done again."""
-    asks = Comparing(extractor(model), store=store)
-    contents = await ingested(Failing(store), asks, turns, tmp_path)
-    assert len(asks.compared) == TURNS // EVERY
+    """Even if some commits fail and are retried."""
+    asks = ComparingExtractor(extractor(model), store=store)
+    contents = await ingest_turns(FailingStore(store), asks, turns, tmp_path)
+    assert len(asks.compared) == TURNS // COMPARED_TURNS
     assert asks.compared == sorted(set(asks.compared))
     assert any(fact.invalid_at for fact in contents.facts)
 
 
-async def test_commits_that_fail_and_runs_that_end_leave_no_trace(
+async def test_failed_commits_and_a_second_run_make_no_difference(
     store: GraphStore, model: ChatModel, turns: list[Episode], tmp_path: Path
 ) -> None:
     half = TURNS // 2
-    await ingested(Failing(store), extractor(model), turns[:half], tmp_path)
-    anew = await ingested(Failing(store), extractor(model), turns, tmp_path, start=half)
+    await ingest_turns(FailingStore(store), extractor(model), turns[:half], tmp_path)
+    in_two_runs = await ingest_turns(
+        FailingStore(store), extractor(model), turns, tmp_path, start=half
+    )
     async with long_sample_turns.open_store(f"ladybug://{tmp_path / 'other.lbug'}") as other:
-        at_once = await ingested(other, extractor(model), turns, tmp_path)
-    assert timeless(anew) == timeless(at_once)
+        in_one_run = await ingest_turns(other, extractor(model), turns, tmp_path)
+    assert without_times(in_two_runs) == without_times(in_one_run)
 
 
 def assert_same(one: MirrorGroup, other: MirrorGroup, turn: Episode) -> None:
-    """See that both hold the same, in the same order, and answer the same."""
+    """Assert that both hold the same, in the same order, and return the same candidates."""
     assert list(one.entities) == list(other.entities)
     assert list(one.facts) == list(other.facts)
-    kinds = {(fact.source, fact.name) for fact in one.facts}
-    for kind in sorted(kinds):
-        assert one.valid_facts(*kind) == other.valid_facts(*kind)
+    relations = {(fact.source, fact.name) for fact in one.facts}
+    for relation in sorted(relations):
+        assert one.valid_facts(*relation) == other.valid_facts(*relation)
     assert one.neighbours(turn) == other.neighbours(turn)
-    assert list(answers_of(one)) == list(answers_of(other))
+    assert list(candidates_of(one)) == list(candidates_of(other))
 
 
-def answers_of(group: MirrorGroup) -> Iterator[list[Entity] | list[Fact]]:
-    """Yield what the searches of Graphiti find for each thing and each fact."""
+def candidates_of(group: MirrorGroup) -> Iterator[list[Entity] | list[Fact]]:
+    """Yield the candidates of each entity and each fact."""
     candidates = CandidateIndex(group)
     candidates.refresh()
-    for thing in group.entities:
-        assert thing.embedding is not None
-        yield candidates.entities_near(floats(thing.embedding), 15, 0.6)
+    for entity in group.entities:
+        assert entity.embedding is not None
+        yield candidates.entities_near(floats(entity.embedding), 15, 0.6)
     for fact in group.facts:
         assert fact.embedding is not None
         vector = floats(fact.embedding)
@@ -128,8 +130,8 @@ def answers_of(group: MirrorGroup) -> Iterator[list[Entity] | list[Fact]]:
         yield candidates.facts_matching(fact.text, 20)
 
 
-def timeless(contents: GroupContents) -> tuple[list[Entity], list[Fact]]:
-    """Return the things and facts without the times of writing, by key."""
+def without_times(contents: GroupContents) -> tuple[list[Entity], list[Fact]]:
+    """Return entities and facts without the times of writing, by uuid."""
     entities = [replace(one, created_at=START) for one in contents.entities]
     facts = [
         replace(one, created_at=START, expired_at=one.expired_at and START)
@@ -139,7 +141,7 @@ def timeless(contents: GroupContents) -> tuple[list[Entity], list[Fact]]:
     return sorted(entities, key=key), sorted(facts, key=key)
 
 
-async def ingested(
+async def ingest_turns(
     store: Any, asks: Any, turns: Sequence[Episode], folder: Path, *, start: int = 0
 ) -> GroupContents:
     embedder = WordLlamaEmbedder()

@@ -1,4 +1,4 @@
-"""Facts by their words, as Neo4j's full-text index finds them."""
+"""The full-text index returns the facts that Neo4j's index returns."""
 
 import math
 
@@ -8,7 +8,7 @@ from hypothesis import given
 
 from turnetl.graph.mirror.fulltext import FullTextIndex, tokenize
 
-SAID = st.lists(
+TEXTS = st.lists(
     st.sampled_from(["cart", "order", "uses", "the", "src/cart.py", "KeyError", "cart.py"]),
     min_size=1,
     max_size=6,
@@ -17,12 +17,12 @@ SAID = st.lists(
 
 def index_of(*texts: str) -> FullTextIndex:
     index = FullTextIndex()
-    for place, text in enumerate(texts):
-        index.add(str(place), "USES", text)
+    for number, text in enumerate(texts):
+        index.add(str(number), "USES", text)
     return index
 
 
-def found(index: FullTextIndex, query: str, limit: int = 10) -> list[str]:
+def keys_of(index: FullTextIndex, query: str, limit: int = 10) -> list[str]:
     return [key for key, _ in index.search(query, limit)]
 
 
@@ -40,62 +40,62 @@ def found(index: FullTextIndex, query: str, limit: int = 10) -> list[str]:
         ("— … !", []),
     ],
 )
-def test_words_are_cut_as_lucene_cuts_them(text: str, expected: list[str]) -> None:
+def test_text_is_split_into_terms_as_lucene_splits_it(text: str, expected: list[str]) -> None:
     assert list(tokenize(text)) == expected
 
 
-def test_a_word_of_very_many_letters_comes_in_pieces() -> None:
-    assert [len(word) for word in tokenize("a" * 300)] == [255, 45]
+def test_a_very_long_word_is_split() -> None:
+    assert [len(term) for term in tokenize("a" * 300)] == [255, 45]
 
 
 def test_the_score_is_that_of_bm25() -> None:
     index = index_of("the cart", "the order of the day")
-    rarity = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
-    longer = 1.2 * (0.25 + 0.75 * 2 / 3.5)
+    idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
+    length_factor = 1.2 * (0.25 + 0.75 * 2 / 3.5)
     [(key, score)] = index.search("cart", 10)
     assert key == "0"
-    assert score == pytest.approx(rarity / (1 + longer), rel=1e-6)
+    assert score == pytest.approx(idf / (1 + length_factor), rel=1e-6)
 
 
-def test_a_word_that_is_asked_for_twice_counts_twice() -> None:
+def test_a_term_that_occurs_twice_in_the_query_counts_twice() -> None:
     index = index_of("the cart", "the order")
     assert index.search("cart cart", 1)[0][1] == pytest.approx(2 * index.search("cart", 1)[0][1])
 
 
-def test_the_kind_of_a_fact_is_a_field_of_its_own() -> None:
+def test_the_relation_of_a_fact_is_a_separate_field() -> None:
     index = index_of("one", "two")
     index.add("2", "FAILED_WITH", "three")
-    assert found(index, "failed_with") == ["2"]
-    assert found(index, "failed") == []
+    assert keys_of(index, "failed_with") == ["2"]
+    assert keys_of(index, "failed") == []
 
 
-def test_of_equally_good_ones_the_first_come_first() -> None:
-    assert found(index_of("a cart", "b cart", "c cart"), "cart", 2) == ["0", "1"]
+def test_equal_scores_come_in_order_of_insertion() -> None:
+    assert keys_of(index_of("a cart", "b cart", "c cart"), "cart", 2) == ["0", "1"]
 
 
-def test_lengths_are_kept_in_a_byte() -> None:
-    """Between forty and forty-two words Lucene sees no difference."""
+def test_lengths_are_encoded_in_one_byte() -> None:
+    """Lucene does not distinguish 40 from 41 terms."""
     index = index_of("cart " + "x " * 39, "cart " + "x " * 40, "cart " + "x " * 41)
     first, second, third = index.search("cart", 3)
     assert first[1] == second[1] > third[1]
 
 
-def test_what_is_added_is_found_by_a_query_that_was_asked_before() -> None:
+def test_a_fact_added_later_is_returned_for_a_repeated_query() -> None:
     index = index_of("the order")
-    assert found(index, "cart") == []
+    assert keys_of(index, "cart") == []
     index.add("new", "USES", "the cart")
-    assert found(index, "cart") == ["new"]
+    assert keys_of(index, "cart") == ["new"]
 
 
 @pytest.mark.parametrize("query", ["", "...", "nothing of this"])
-def test_what_shares_no_word_is_not_found(query: str) -> None:
-    assert found(index_of("the cart"), query) == []
-    assert found(FullTextIndex(), query) == []
+def test_a_query_without_a_common_term_returns_nothing(query: str) -> None:
+    assert keys_of(index_of("the cart"), query) == []
+    assert keys_of(FullTextIndex(), query) == []
 
 
-@given(st.lists(SAID, max_size=12), st.integers(0, 12), SAID)
-def test_two_indexes_answer_as_one(texts: list[str], cut: int, query: str) -> None:
-    below, above = FullTextIndex(), FullTextIndex()
-    for place, text in enumerate(texts):
-        (below if place < cut else above).add(str(place), "USES", text)
-    assert below.search(query, 5, above) == index_of(*texts).search(query, 5)
+@given(st.lists(TEXTS, max_size=12), st.integers(0, 12), TEXTS)
+def test_two_indexes_answer_like_a_single_one(texts: list[str], split: int, query: str) -> None:
+    first, second = FullTextIndex(), FullTextIndex()
+    for number, text in enumerate(texts):
+        (first if number < split else second).add(str(number), "USES", text)
+    assert first.search(query, 5, second) == index_of(*texts).search(query, 5)

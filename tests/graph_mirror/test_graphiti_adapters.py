@@ -1,4 +1,4 @@
-"""Graphiti's searches, answered from the group in memory."""
+"""Graphiti's searches and reads, answered from the group in memory."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,8 +34,8 @@ NO_FILTER = SearchFilters()
 
 
 async def group_of(names: Sequence[str], facts: Sequence[tuple[str, str, str]]) -> MirrorGroup:
-    """A group of things, and of facts as (source, sentence, target); uuids are the names."""
-    toy = ToyEmbedder()
+    """Return a group of entities, and of facts as (source, text, target); uuids are the names."""
+    embedder = ToyEmbedder()
     entities = [
         Entity(
             uuid=name,
@@ -44,11 +44,11 @@ async def group_of(names: Sequence[str], facts: Sequence[tuple[str, str, str]]) 
             labels=("File",),
             summary="",
             created_at=START,
-            embedding=(await toy.embed([name]))[0],
+            embedding=(await embedder.embed([name]))[0],
         )
         for name in names
     ]
-    said = [
+    stated = [
         Fact(
             uuid=text,
             group_id=GROUP,
@@ -57,18 +57,18 @@ async def group_of(names: Sequence[str], facts: Sequence[tuple[str, str, str]]) 
             name="USES",
             text=text,
             turns=(TurnId("t"),),
-            created_at=START + timedelta(seconds=place),
+            created_at=START + timedelta(seconds=number),
             valid_at=START,
-            embedding=(await toy.embed([text]))[0],
+            embedding=(await embedder.embed([text]))[0],
         )
-        for place, (source, text, target) in enumerate(facts)
+        for number, (source, text, target) in enumerate(facts)
     ]
     return MirrorGroup(
         GroupContents(
             group_id=GROUP,
             profile=None,
             entities=tuple(entities),
-            facts=tuple(said),
+            facts=tuple(stated),
             receipts=(),
             texts={},
         )
@@ -87,9 +87,9 @@ async def shop() -> MirrorGroup:
     )
 
 
-def driver_of(group: MirrorGroup, seen: dict[str, Vector] | None = None) -> MirrorDriver:
-    held = {} if seen is None else seen
-    return MirrorDriver.for_group(group, CandidateIndex(group), held.__setitem__)
+def driver_of(group: MirrorGroup, recorded: dict[str, Vector] | None = None) -> MirrorDriver:
+    vectors = {} if recorded is None else recorded
+    return MirrorDriver.for_group(group, CandidateIndex(group), vectors.__setitem__)
 
 
 async def vector(text: str) -> list[float]:
@@ -109,22 +109,22 @@ async def test_the_nearest_names_come_first() -> None:
     assert found[0].labels == ["Entity", "File"]
 
 
-async def test_a_score_must_be_higher_than_the_least() -> None:
+async def test_a_score_must_exceed_the_minimum() -> None:
     driver = driver_of(await shop())
-    asked = await vector("cart test")
-    assert len(await node_similarity_search(driver, asked, NO_FILTER, [GROUP], 9, -1.0)) == 3
-    found = await node_similarity_search(driver, asked, NO_FILTER, [GROUP], 9, 0.99)
+    query = await vector("cart test")
+    assert len(await node_similarity_search(driver, query, NO_FILTER, [GROUP], 9, -1.0)) == 3
+    found = await node_similarity_search(driver, query, NO_FILTER, [GROUP], 9, 0.99)
     assert [node.name for node in found] == ["cart test"]
 
 
-async def test_facts_are_found_by_meaning_and_by_words() -> None:
+async def test_facts_are_found_by_similarity_and_by_terms() -> None:
     driver = driver_of(await shop())
     near = await edge_similarity_search(
         driver, await vector("orders call the cart"), None, None, NO_FILTER, [GROUP], 1, 0.6
     )
-    words = await edge_fulltext_search(driver, "who checks?", NO_FILTER, [GROUP], 20)
+    by_terms = await edge_fulltext_search(driver, "who checks?", NO_FILTER, [GROUP], 20)
     assert [edge.fact for edge in near] == ["orders call the cart"]
-    assert [edge.fact for edge in words] == ["the cart test checks the cart"]
+    assert [edge.fact for edge in by_terms] == ["the cart test checks the cart"]
 
 
 async def test_between_two_ends_both_directions_and_loops_are_found() -> None:
@@ -133,13 +133,13 @@ async def test_between_two_ends_both_directions_and_loops_are_found() -> None:
     near = await edge_similarity_search(
         driver, await vector("the cart"), None, None, filtered, [GROUP], 20, -1.0
     )
-    words = await edge_fulltext_search(driver, "cart", filtered, [GROUP], 20)
+    by_terms = await edge_fulltext_search(driver, "cart", filtered, [GROUP], 20)
     expected = {"the cart uses orders", "orders call the cart", "the cart uses itself"}
-    assert {edge.fact for edge in near} == {edge.fact for edge in words} == expected
+    assert {edge.fact for edge in near} == {edge.fact for edge in by_terms} == expected
 
 
-async def test_words_are_counted_in_the_group_before_the_ends_are_asked_for() -> None:
-    """As in Neo4j, where the full-text index gives its best and the query then filters."""
+async def test_the_full_text_limit_applies_before_the_filter_by_ends() -> None:
+    """As in Neo4j, where the full-text index returns its best and the query then filters."""
     driver = driver_of(await shop())
     found = await edge_fulltext_search(
         driver, "checks", pair("cart.py", "orders.py"), [GROUP], limit=1
@@ -147,13 +147,13 @@ async def test_words_are_counted_in_the_group_before_the_ends_are_asked_for() ->
     assert found == []
 
 
-async def test_a_very_long_query_finds_nothing_by_words() -> None:
+async def test_a_very_long_query_finds_nothing_by_terms() -> None:
     driver = driver_of(await shop())
     assert await edge_fulltext_search(driver, " ".join(["cart"] * 126), NO_FILTER, [GROUP], 20)
     assert not await edge_fulltext_search(driver, " ".join(["cart"] * 127), NO_FILTER, [GROUP], 20)
 
 
-async def test_what_is_handed_out_is_a_copy() -> None:
+async def test_returned_nodes_and_edges_are_copies() -> None:
     group = await shop()
     driver = driver_of(group)
     for _ in range(2):
@@ -169,7 +169,7 @@ async def test_what_is_handed_out_is_a_copy() -> None:
     assert group.entity("cart.py") == next(iter((await shop()).entities))
 
 
-async def test_vectors_of_candidates_need_not_be_made_again() -> None:
+async def test_the_vectors_of_candidates_are_reported() -> None:
     group = await shop()
     seen: dict[str, Vector] = {}
     await node_similarity_search(
@@ -178,22 +178,22 @@ async def test_vectors_of_candidates_need_not_be_made_again() -> None:
     assert seen == {entity.name: entity.embedding for entity in group.entities}
 
 
-async def test_things_are_read_by_exact_name_and_by_key() -> None:
+async def test_entities_are_read_by_exact_name_and_by_uuid() -> None:
     driver = driver_of(await shop())
     assert await EntityNode.get_by_names(driver, ["CART.PY"], [GROUP]) == []
-    by_key = await EntityNode.get_by_uuids(driver, ["orders.py", "unknown"], group_id=GROUP)
-    assert [node.name for node in by_key] == ["orders.py"]
+    by_uuid = await EntityNode.get_by_uuids(driver, ["orders.py", "unknown"], group_id=GROUP)
+    assert [node.name for node in by_uuid] == ["orders.py"]
     driver.check()
 
 
-async def test_what_is_applied_is_found() -> None:
+async def test_an_applied_entity_is_found() -> None:
     group = await shop()
     candidates = CandidateIndex(group)
-    forget: dict[str, Vector] = {}
-    MirrorDriver.for_group(group, candidates, forget.__setitem__)
+    vectors: dict[str, Vector] = {}
+    MirrorDriver.for_group(group, candidates, vectors.__setitem__)
     newer = next(iter((await group_of(["ledger.py"], [])).entities))
     await sample_turns.apply(group, builders.episode(), Resolved((newer,), (), ()), ToyEmbedder())
-    driver = MirrorDriver.for_group(group, candidates, forget.__setitem__)
+    driver = MirrorDriver.for_group(group, candidates, vectors.__setitem__)
     found = await node_similarity_search(
         driver, await vector("ledger.py"), NO_FILTER, [GROUP], 1, 0.9
     )
@@ -201,7 +201,7 @@ async def test_what_is_applied_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "unknown",
+    "unsupported",
     [
         SearchFilters(node_labels=["File"]),
         SearchFilters(edge_types=["USES"]),
@@ -210,28 +210,28 @@ async def test_what_is_applied_is_found() -> None:
         SearchFilters(edge_source_node_uuids=["a"], edge_target_node_uuids=["b"]),
     ],
 )
-async def test_a_filter_that_is_not_supported_is_refused(unknown: SearchFilters) -> None:
+async def test_a_filter_that_is_not_supported_is_refused(unsupported: SearchFilters) -> None:
     driver = driver_of(await shop())
     with pytest.raises(NotImplementedError):
-        await edge_fulltext_search(driver, "cart", unknown, [GROUP], 20)
+        await edge_fulltext_search(driver, "cart", unsupported, [GROUP], 20)
     with pytest.raises(NotImplementedError):
-        await edge_similarity_search(driver, [0.0] * 64, None, None, unknown, [GROUP], 20, 0.6)
+        await edge_similarity_search(driver, [0.0] * 64, None, None, unsupported, [GROUP], 20, 0.6)
     with pytest.raises(NotImplementedError):
-        await node_similarity_search(driver, [0.0] * 64, unknown, [GROUP], 20, 0.6)
+        await node_similarity_search(driver, [0.0] * 64, unsupported, [GROUP], 20, 0.6)
 
 
 @pytest.mark.parametrize("groups", [None, ["other"], [GROUP, "other"]])
-async def test_a_search_beyond_the_group_is_refused(groups: list[str] | None) -> None:
+async def test_a_search_in_other_groups_is_refused(groups: list[str] | None) -> None:
     with pytest.raises(NotImplementedError):
         await edge_fulltext_search(driver_of(await shop()), "cart", NO_FILTER, groups, 20)
 
 
-async def test_a_search_that_nothing_needs_is_refused() -> None:
+async def test_a_search_that_is_not_supported_is_refused() -> None:
     with pytest.raises(NotImplementedError):
         await node_fulltext_search(driver_of(await shop()), "cart", NO_FILTER, [GROUP], 20)
 
 
-async def test_every_other_way_to_the_database_is_refused_and_remembered() -> None:
+async def test_every_other_query_is_refused_and_recorded() -> None:
     driver = driver_of(await shop())
     with pytest.raises(LeakedRead):
         await EntityEdge.get_by_group_ids(driver, [GROUP])
@@ -242,8 +242,8 @@ async def test_every_other_way_to_the_database_is_refused_and_remembered() -> No
         driver.check()
 
 
-async def test_a_read_whose_failure_graphiti_swallows_is_seen() -> None:
-    """Graphiti goes on without exact names when their lookup fails."""
+async def test_a_read_whose_failure_graphiti_suppresses_is_detected() -> None:
+    """Graphiti continues without exact names when their lookup fails."""
     driver = MirrorDriver()
     assert (await candidates_by_name(driver)) == [[]]
     with pytest.raises(LeakedRead):
@@ -255,7 +255,7 @@ async def candidates_by_name(driver: GraphDriver) -> list[list[EntityNode]]:
         pass
 
     clients = Clients()
-    clients.driver = driver  # type: ignore[attr-defined]  # all that is asked of it
+    clients.driver = driver  # type: ignore[attr-defined]  # the only attribute that is used
     node = EntityNode(name="cart.py", group_id=GROUP)
     return await node_operations._collect_exact_name_candidate_nodes(  # noqa: SLF001 - a contract
         clients,  # type: ignore[arg-type]
@@ -263,7 +263,7 @@ async def candidates_by_name(driver: GraphDriver) -> list[list[EntityNode]]:
     )
 
 
-def test_values_come_back_from_graphitis_as_they_were() -> None:
+def test_values_survive_the_conversion_to_graphitis_and_back() -> None:
     fact = Fact(
         uuid="f",
         group_id=GROUP,
@@ -279,7 +279,7 @@ def test_values_come_back_from_graphitis_as_they_were() -> None:
         reference_time=START,
         attributes={"n": 1},
     )
-    thing = Entity(
+    entity = Entity(
         uuid="e",
         group_id=GROUP,
         name="a",
@@ -289,14 +289,14 @@ def test_values_come_back_from_graphitis_as_they_were() -> None:
         attributes={"x": "y"},
     )
     assert convert.from_edge(convert.to_edge(fact)) == fact
-    assert convert.from_node(convert.to_node(thing)) == thing
+    assert convert.from_node(convert.to_node(entity)) == entity
     twice = convert.to_edge(replace(fact, turns=(TurnId("t"),)))
     twice.episodes.append("t")
     assert convert.from_edge(twice).turns == ("t",)
 
 
-def test_candidates_are_those_that_graphiti_asks_for() -> None:
-    """Figures that the notes and the mirror lean on."""
+def test_graphitis_limits_are_those_that_the_mirror_assumes() -> None:
+    """Numbers that the mirror depends on."""
     assert node_operations.NODE_DEDUP_CANDIDATE_LIMIT == 15
     assert node_operations.NODE_DEDUP_COSINE_MIN_SCORE == 0.6
     config = EDGE_HYBRID_SEARCH_RRF.edge_config
@@ -307,7 +307,7 @@ def test_candidates_are_those_that_graphiti_asks_for() -> None:
     assert EDGE_HYBRID_SEARCH_RRF.limit == 10
 
 
-def test_the_pair_filter_names_both_ends_on_both_sides() -> None:
+def test_the_pair_filter_lists_both_ends_as_source_and_target() -> None:
     edge = EntityEdge(
         group_id=GROUP,
         source_node_uuid="a",
@@ -316,5 +316,5 @@ def test_the_pair_filter_names_both_ends_on_both_sides() -> None:
         fact="a uses b",
         created_at=START,
     )
-    given = edge_operations._pair_search_filter(edge)  # noqa: SLF001 - a contract
-    assert given == pair("a", "b")
+    search_filter = edge_operations._pair_search_filter(edge)  # noqa: SLF001 - a contract
+    assert search_filter == pair("a", "b")

@@ -1,4 +1,4 @@
-"""A group as it will be: what is found in the draft is what is found when it is committed."""
+"""An overlay returns what its group returns after the commit."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,8 +34,8 @@ FACTS = st.builds(
 )
 
 
-def found(candidates: CandidateIndex) -> list[object]:
-    """Everything that a building block asks for, about one thing and one sentence."""
+def results(candidates: CandidateIndex) -> list[object]:
+    """Return every candidate search, for one entity and one sentence."""
     candidates.refresh()
     near = floats(vector("file_1.py uses file_2.py"))
     pair = frozenset((FILES[1].uuid, FILES[2].uuid))
@@ -48,72 +48,72 @@ def found(candidates: CandidateIndex) -> list[object]:
 
 
 @given(st.lists(FACTS, unique_by=lambda one: one.uuid), st.integers(0, 20))
-def test_a_draft_finds_what_the_group_will_find_when_it_is_committed(
-    facts: list[Fact], held: int
+def test_an_overlay_returns_the_candidates_that_the_group_returns_after_the_commit(
+    facts: list[Fact], committed: int
 ) -> None:
-    below = group(FILES[:4], facts[:held])
-    draft = Overlay(below)
-    over = OverlayCandidates(draft, CandidateIndex(below))
-    draft.add(FILES[4:], facts[held:])
-    whole = group(FILES, facts)
-    assert found(over) == found(CandidateIndex(whole))
-    assert list(draft.entities) == list(whole.entities)
-    assert list(draft.facts) == list(whole.facts)
+    base = group(FILES[:4], facts[:committed])
+    overlay = Overlay(base)
+    candidates = OverlayCandidates(overlay, CandidateIndex(base))
+    overlay.add(FILES[4:], facts[committed:])
+    after = group(FILES, facts)
+    assert results(candidates) == results(CandidateIndex(after))
+    assert list(overlay.entities) == list(after.entities)
+    assert list(overlay.facts) == list(after.facts)
 
 
-def test_words_weigh_in_a_draft_what_they_will_weigh() -> None:
+def test_a_term_has_the_same_weight_in_an_overlay_as_after_the_commit() -> None:
     facts = [joins(first, first + 1, words) for first in range(6) for words in ("uses", "broke")]
-    below = group(FILES, facts[:9])
-    draft = Overlay(below)
-    over, whole = OverlayCandidates(draft, CandidateIndex(below)), group(FILES, facts)
-    after = CandidateIndex(whole)
-    draft.add((), facts[9:])
-    over.refresh()
+    base = group(FILES, facts[:9])
+    overlay = Overlay(base)
+    candidates, committed = OverlayCandidates(overlay, CandidateIndex(base)), group(FILES, facts)
+    after = CandidateIndex(committed)
+    overlay.add((), facts[9:])
+    candidates.refresh()
     after.refresh()
-    assert over.facts_matching("broke file_5", 5) == after.facts_matching("broke file_5", 5)
+    assert candidates.facts_matching("broke file_5", 5) == after.facts_matching("broke file_5", 5)
 
 
-def test_what_a_part_changes_is_seen_by_the_next_and_not_by_the_group() -> None:
-    said = joins(0, 1, "uses")
-    below = group(FILES, [said])
-    draft = Overlay(below)
-    ended = replace(said, invalid_at=START, expired_at=START)
+def test_a_change_of_a_part_is_visible_in_the_overlay_and_not_in_the_group() -> None:
+    uses = joins(0, 1, "uses")
+    base = group(FILES, [uses])
+    overlay = Overlay(base)
+    invalidated = replace(uses, invalid_at=START, expired_at=START)
     renamed = replace(FILES[0], summary="The first.")
-    draft.add([renamed], [ended])
-    assert draft.fact(said.uuid) == ended
-    assert draft.entity(renamed.uuid) == renamed
-    assert list(draft.facts) == [ended]
-    assert (next(iter(draft.entities)), *below.facts) == (renamed, said)
-    assert (draft.changed_entities, draft.changed_facts) == ([renamed], [ended])
-    assert (list(draft.new.entities), list(draft.new.facts)) == ([], [])
+    overlay.add([renamed], [invalidated])
+    assert overlay.fact(uses.uuid) == invalidated
+    assert overlay.entity(renamed.uuid) == renamed
+    assert list(overlay.facts) == [invalidated]
+    assert (next(iter(overlay.entities)), *base.facts) == (renamed, uses)
+    assert (overlay.changed_entities, overlay.changed_facts) == ([renamed], [invalidated])
+    assert (list(overlay.new.entities), list(overlay.new.facts)) == ([], [])
 
 
-def test_what_is_changed_back_is_no_change() -> None:
-    draft = Overlay(group(FILES, ()))
-    draft.add([replace(FILES[0], summary="The first.")], ())
-    draft.add([FILES[0]], ())
-    assert draft.changed_entities == []
-    assert draft.entity(FILES[0].uuid) == FILES[0]
+def test_an_entity_that_is_changed_back_is_not_changed() -> None:
+    overlay = Overlay(group(FILES, ()))
+    overlay.add([replace(FILES[0], summary="The first.")], ())
+    overlay.add([FILES[0]], ())
+    assert overlay.changed_entities == []
+    assert overlay.entity(FILES[0].uuid) == FILES[0]
 
 
-def test_what_a_part_makes_and_a_later_one_changes_is_new_once() -> None:
-    said = joins(0, 1, "uses")
-    draft = Overlay(group(FILES, ()))
-    draft.add((), [said])
-    ended = replace(said, invalid_at=START)
-    draft.add((), [ended])
-    assert list(draft.new.facts) == list(draft.facts) == [ended]
-    assert draft.changed_facts == []
+def test_a_fact_that_one_part_creates_and_another_changes_is_new_once() -> None:
+    uses = joins(0, 1, "uses")
+    overlay = Overlay(group(FILES, ()))
+    overlay.add((), [uses])
+    invalidated = replace(uses, invalid_at=START)
+    overlay.add((), [invalidated])
+    assert list(overlay.new.facts) == list(overlay.facts) == [invalidated]
+    assert overlay.changed_facts == []
 
 
-def test_what_has_a_name_is_found_in_the_draft_as_when_it_is_committed() -> None:
-    below = group(FILES[:3], ())
-    draft = Overlay(below)
+def test_entities_are_found_by_name_as_after_the_commit() -> None:
+    base = group(FILES[:3], ())
+    overlay = Overlay(base)
     changed = replace(FILES[1], summary="What it does.")
-    again = replace(FILES[1], uuid="another")
-    draft.add([changed, FILES[5], again], ())
+    same_name = replace(FILES[1], uuid="another")
+    overlay.add([changed, FILES[5], same_name], ())
     names = ["file_5.py", "file_1.py", "file_0.py", "file_7.py"]
-    found = draft.entities_named(names)
-    assert found == [FILES[0], changed, FILES[5], again]
-    below.put([changed, FILES[5], again], ())
-    assert below.entities_named(names) == found
+    named = overlay.entities_named(names)
+    assert named == [FILES[0], changed, FILES[5], same_name]
+    base.put([changed, FILES[5], same_name], ())
+    assert base.entities_named(names) == named

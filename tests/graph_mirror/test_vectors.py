@@ -1,3 +1,5 @@
+"""The vector index returns the nearest vectors by cosine."""
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -25,30 +27,30 @@ def test_the_nearest_come_first() -> None:
     assert best == [("east", 1.0), ("ne", pytest.approx(0.7))]
 
 
-def test_many_questions_are_answered_at_once() -> None:
+def test_several_queries_are_answered_together() -> None:
     vectors = VectorIndex(2, [("east", vector(1, 0)), ("north", vector(0, 1))])
-    answers = vectors.nearest(stack([vector(0, 1), vector(1, 0)]), 1)
-    assert [key for ((key, _),) in answers] == ["north", "east"]
+    results = vectors.nearest(stack([vector(0, 1), vector(1, 0)]), 1)
+    assert [key for ((key, _),) in results] == ["north", "east"]
 
 
-def test_equal_ones_come_in_the_order_they_were_added() -> None:
+def test_equal_vectors_come_in_order_of_insertion() -> None:
     keys = [f"{n}" for n in range(99, 0, -1)]
     vectors = VectorIndex(1, [(key, vector(int(key) % 2)) for key in keys])
     (best,) = vectors.nearest(stack([vector(1)]), 99)
     assert [key for key, _ in best] == [*keys[::2], *keys[1::2]]
 
 
-def test_a_vector_of_another_length_is_refused() -> None:
+def test_a_vector_of_other_dimensions_is_refused() -> None:
     with pytest.raises(ValueError, match="vector of 3 dimensions to an index of 2"):
         VectorIndex(2).add("a", vector(1, 2, 3))
 
 
-def test_nothing_is_near_when_there_is_nothing() -> None:
+def test_an_empty_index_returns_nothing() -> None:
     assert VectorIndex(2).nearest(stack([vector(1, 0)]), 5) == [[]]
 
 
 @given(KEYED)
-def test_vectors_added_one_by_one_are_the_last_ones_of_their_keys(
+def test_a_later_vector_replaces_an_earlier_one_with_the_same_key(
     keyed: list[tuple[str, list[int]]],
 ) -> None:
     vectors = VectorIndex(3)
@@ -58,10 +60,10 @@ def test_vectors_added_one_by_one_are_the_last_ones_of_their_keys(
     unit = np.eye(3, dtype=np.float32)
     for axis, nearest in enumerate(vectors.nearest(unit, len(keyed))):
         # Small integers: the cosines are exact.
-        assert dict(nearest) == {key: unpack(kept)[axis] for key, kept in last.items()}
+        assert dict(nearest) == {key: unpack(stored)[axis] for key, stored in last.items()}
         assert [cosine for _, cosine in nearest] == sorted(dict(nearest).values(), reverse=True)
 
 
-def test_the_matrix_grows_past_its_first_size() -> None:
+def test_the_matrix_grows_beyond_its_initial_size() -> None:
     vectors = VectorIndex(1, ((f"{n}", vector(n)) for n in range(1000)))
     assert vectors.nearest(stack([vector(1)]), 1) == [[("999", 999.0)]]

@@ -74,8 +74,8 @@ class LimitedCalls:
 def lake(tmp_path: Path) -> Lake:
     new = Lake(tmp_path / "lake")
     turns = [
-        turn(f"p{at}", user_text=said, started_at=START + timedelta(hours=at), ordinal=at)
-        for at, said in enumerate(SAID)
+        turn(f"p{at}", user_text=prompt, started_at=START + timedelta(hours=at), ordinal=at)
+        for at, prompt in enumerate(SAID)
     ]
     new.write_episodes(GROUP, [episode_table(frames.turns(*turns))], dict)
     return new

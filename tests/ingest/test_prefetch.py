@@ -79,9 +79,9 @@ def test_the_turns_of_completed_sessions_are_not_kept_in_memory() -> None:
     context = contexts(episodes_of(sessions), 3)
     # Everything that exists already: otherwise each count would search it.
     gc.freeze()
-    held = [_episodes_in_memory() for _ in with_context(_generate(sessions), context)]
+    counts = [_episodes_in_memory() for _ in with_context(_generate(sessions), context)]
     gc.unfreeze()
-    assert max(held) <= 5
+    assert max(counts) <= 5
 
 
 def _generate(sessions: str) -> Iterator[Episode]:

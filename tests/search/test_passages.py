@@ -1,3 +1,5 @@
+"""Episode texts are split into passages, and those of long turns are selected."""
+
 import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
@@ -9,42 +11,42 @@ def test_a_short_text_is_one_passage() -> None:
     assert [one.text for one in split_passages("The cart was empty.")] == ["The cart was empty."]
 
 
-def test_what_the_person_said_weighs_more() -> None:
-    asked, answered = split_passages(
+def test_a_prompt_weighs_more_than_a_response() -> None:
+    prompt, response = split_passages(
         "user: Why is it empty?\n\nassistant: The fixture forgot an item."
     )
-    assert (asked.text, answered.text) == ("Why is it empty?", "The fixture forgot an item.")
-    assert asked.weight > answered.weight
+    assert (prompt.text, response.text) == ("Why is it empty?", "The fixture forgot an item.")
+    assert prompt.weight > response.weight
 
 
-def test_passages_overlap_so_that_no_sentence_is_only_found_in_halves() -> None:
+def test_passages_overlap_so_that_sentences_are_not_only_in_halves() -> None:
     first, second, *_ = split_passages(" ".join(f"word{n}" for n in range(200)))
     assert first.text.split()[-1] in second.text.split()
 
 
-def test_a_text_of_nothing_has_no_passages() -> None:
+def test_a_blank_text_has_no_passages() -> None:
     assert split_passages(" \n ") == []
 
 
-ENDLESS = " ".join(f"word{n}" for n in range(50_000))
+LONG = " ".join(f"word{n}" for n in range(50_000))
 
 
-def test_of_an_endless_text_beginning_and_end_are_read() -> None:
-    read = select_passages(split_passages(ENDLESS), lambda texts: np.zeros(len(texts)))
-    assert len(read) < 100
-    assert read[0].text.startswith("word0 ")
-    assert read[-1].text.endswith("word49999")
+def test_the_beginning_and_the_end_of_a_long_text_are_selected() -> None:
+    selected = select_passages(split_passages(LONG), lambda texts: np.zeros(len(texts)))
+    assert len(selected) < 100
+    assert selected[0].text.startswith("word0 ")
+    assert selected[-1].text.endswith("word49999")
 
 
-def test_of_an_endless_text_what_holds_the_question_is_read_wherever_it_stands() -> None:
-    read = select_passages(
-        split_passages(ENDLESS),
+def test_the_passage_of_a_long_text_that_contains_the_query_is_selected() -> None:
+    selected = select_passages(
+        split_passages(LONG),
         lambda texts: np.array([float("word25000 " in text) for text in texts]),
     )
-    assert len(read) < 100
-    assert any("word25000 " in one.text for one in read)
-    assert [one.text for one in read] == [
-        one.text for one in split_passages(ENDLESS) if one.text in {found.text for found in read}
+    assert len(selected) < 100
+    assert any("word25000 " in one.text for one in selected)
+    assert [one.text for one in selected] == [
+        one.text for one in split_passages(LONG) if one.text in {found.text for found in selected}
     ]
 
 
@@ -52,7 +54,7 @@ WORDS = st.text("abcdefghéж", min_size=1, max_size=30)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=300))
-def test_every_word_is_whole_in_a_passage(said: list[str]) -> None:
-    found = split_passages(" ".join(said))
+def test_every_word_is_complete_in_a_passage(words: list[str]) -> None:
+    found = split_passages(" ".join(words))
     assert found
-    assert set(said) - {word for one in found for word in one.text.split()} == set()
+    assert set(words) - {word for one in found for word in one.text.split()} == set()

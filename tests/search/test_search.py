@@ -1,3 +1,5 @@
+"""Search returns the turns that match a query, best first."""
+
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -32,7 +34,7 @@ def turn(name: str, group: GroupId = GROUP) -> TurnId:
 
 
 def receipt(name: str, minute: int = 0, session: str = "s1", group: GroupId = GROUP) -> Receipt:
-    of = builders.episode(
+    episode = builders.episode(
         name,
         group_id=group,
         session_id=SessionId(session),
@@ -42,7 +44,7 @@ def receipt(name: str, minute: int = 0, session: str = "s1", group: GroupId = GR
         first_line=10 * minute + 1,
         last_line=10 * minute + 9,
     )
-    return builders.receipt(of)
+    return builders.receipt(episode)
 
 
 def fact(text: str, *turns: str, kind: str = "MODIFIED") -> Fact:
@@ -62,20 +64,20 @@ def fact(text: str, *turns: str, kind: str = "MODIFIED") -> Fact:
 def group(
     texts: dict[str, str], *facts: Fact, sessions: dict[str, str] | None = None
 ) -> GroupContents:
-    """A group whose turns say `texts`, a minute apart, all in one session if not said otherwise."""
-    of = sessions or {}
+    """Return a group of turns with these texts, a minute apart, by default in own sessions."""
+    session_of = sessions or {}
     names = enumerate(texts)
     return GroupContents(
         group_id=GROUP,
         profile=None,
         entities=(),
         facts=facts,
-        receipts=tuple(receipt(name, minute, of.get(name, name)) for minute, name in names),
+        receipts=tuple(receipt(name, minute, session_of.get(name, name)) for minute, name in names),
         texts={turn(name): text for name, text in texts.items()},
     )
 
 
-async def asked(query: str, *groups: GroupContents, limit: int = 10) -> list[SearchHit]:
+async def hits_for(query: str, *groups: GroupContents, limit: int = 10) -> list[SearchHit]:
     return await search(groups, query, EMBEDDER, limit=limit)
 
 
@@ -90,88 +92,95 @@ SHOP = {
 }
 
 
-async def test_the_turn_that_says_it_comes_first() -> None:
-    assert turns(await asked("checkout test", group(SHOP)))[0] == turn("cart")
+async def test_the_turn_with_the_matching_text_comes_first() -> None:
+    assert turns(await hits_for("checkout test", group(SHOP)))[0] == turn("cart")
 
 
 @pytest.mark.parametrize(
     "query", ["compute_tax", "src/tax_rates.py", "tax_rates.py", "rates", "computeTax"]
 )
 async def test_an_identifier_is_found_whole_and_by_its_parts(query: str) -> None:
-    assert turns(await asked(query, group(SHOP)))[0] == turn("tax")
+    assert turns(await hits_for(query, group(SHOP)))[0] == turn("tax")
 
 
 @pytest.mark.parametrize(
-    ("query", "answer"),
+    ("query", "match"),
     [
         ("the basket had nothing in it", "cart"),
         ("the manual that explains installing and using it", "docs"),
     ],
 )
-async def test_a_paraphrase_is_found_by_its_meaning(query: str, answer: str) -> None:
-    assert turns(await asked(query, group(SHOP)))[0] == turn(answer)
+async def test_a_paraphrase_is_found_by_its_meaning(query: str, match: str) -> None:
+    assert turns(await hits_for(query, group(SHOP)))[0] == turn(match)
 
 
-async def test_a_fact_leads_to_its_turn_though_the_text_does_not_say_it() -> None:
-    found = await asked("walrus", group(SHOP, fact("`walrus.py` was edited", "docs")))
-    assert found[0].turn_id == turn("docs")
-    assert found[0].fact == "`walrus.py` was edited"
-    assert found[0].relation == "MODIFIED"
+async def test_a_fact_leads_to_its_turn_even_if_the_text_does_not_match() -> None:
+    hits = await hits_for("walrus", group(SHOP, fact("`walrus.py` was edited", "docs")))
+    assert hits[0].turn_id == turn("docs")
+    assert hits[0].fact == "`walrus.py` was edited"
+    assert hits[0].relation == "MODIFIED"
 
 
-async def test_the_name_that_was_asked_for_comes_before_one_of_the_same_parts() -> None:
+async def test_the_exact_name_comes_before_one_with_the_same_parts() -> None:
     facts = (fact("`total_cart.py` was read", "one"), fact("`cart_total.py` was read", "two"))
     same = group({"one": "user: do it", "two": "user: do it"}, *facts)
-    assert turns(await asked("cart_total.py", same))[0] == turn("two")
-    assert turns(await asked("total_cart.py", same))[0] == turn("one")
+    assert turns(await hits_for("cart_total.py", same))[0] == turn("two")
+    assert turns(await hits_for("total_cart.py", same))[0] == turn("one")
 
 
-async def test_of_equal_turns_the_newest_comes_first() -> None:
+async def test_among_equal_turns_the_newest_comes_first() -> None:
     same = group(dict.fromkeys(["first", "second", "third"], "user: count the carts"))
-    assert turns(await asked("carts", same)) == [turn("third"), turn("second"), turn("first")]
+    assert turns(await hits_for("carts", same)) == [turn("third"), turn("second"), turn("first")]
 
 
-async def test_a_fact_told_in_two_turns_leads_to_both() -> None:
-    told = fact("`walrus.py` was edited", "docs", "tax")
-    assert set(turns(await asked("walrus", group(SHOP, told)))[:2]) == {turn("docs"), turn("tax")}
+async def test_a_fact_of_two_turns_leads_to_both() -> None:
+    edited = fact("`walrus.py` was edited", "docs", "tax")
+    assert set(turns(await hits_for("walrus", group(SHOP, edited)))[:2]) == {
+        turn("docs"),
+        turn("tax"),
+    }
 
 
 async def test_a_turn_is_one_hit_with_its_best_fact_first_and_the_others_after() -> None:
     facts = (fact("`a.py` was read", "cart"), fact("the checkout test failed", "cart"))
-    hits = await asked("checkout test", group(SHOP, *facts))
+    hits = await hits_for("checkout test", group(SHOP, *facts))
     assert turns(hits) == [turn("cart")]
     assert hits[0].fact == "the checkout test failed"
     assert hits[0].more_facts == ("`a.py` was read",)
 
 
 async def test_a_turn_without_a_fact_shows_its_best_passage() -> None:
-    hit = (await asked("is the cart empty", group(SHOP)))[0]
+    hit = (await hits_for("is the cart empty", group(SHOP)))[0]
     assert (hit.relation, hit.fact) == (PASSAGE, "The cart was empty.")
     assert hit.valid_at == START
 
 
-async def test_a_hit_says_where_it_stands() -> None:
-    hit = (await asked("Norway", group(SHOP)))[0]
+async def test_a_hit_names_its_archive_and_lines() -> None:
+    hit = (await hits_for("Norway", group(SHOP)))[0]
     assert (hit.archive, hit.first_line, hit.last_line) == ("archives/tax.jsonl", 11, 19)
     assert (hit.group_id, hit.session_id) == (GROUP, "tax")
 
 
-async def test_an_ended_fact_is_found_and_says_when_it_ended() -> None:
-    ended = replace(fact("the walrus port is 8080", "docs"), invalid_at=START + timedelta(days=1))
-    assert (await asked("walrus", group(SHOP, ended)))[0].invalid_at == ended.invalid_at
+async def test_an_invalidated_fact_is_found_with_its_end() -> None:
+    invalidated = replace(
+        fact("the walrus port is 8080", "docs"), invalid_at=START + timedelta(days=1)
+    )
+    assert (await hits_for("walrus", group(SHOP, invalidated)))[
+        0
+    ].invalid_at == invalidated.invalid_at
 
 
-async def test_what_is_about_the_turn_before_is_found_after_it() -> None:
+async def test_a_turn_after_a_matching_one_is_found_after_it() -> None:
     texts = {"plan": "user: rename the walrus", "yes": "user: do it", "other": "user: do it"}
-    of = {"plan": "s1", "yes": "s1", "other": "s2"}
-    found = turns(await asked("walrus", group(texts, sessions=of)))
+    sessions = {"plan": "s1", "yes": "s1", "other": "s2"}
+    found = turns(await hits_for("walrus", group(texts, sessions=sessions)))
     assert found == [turn("plan"), turn("yes")]
 
 
-async def test_scores_lie_between_0_and_1_and_fall() -> None:
-    said = "the checkout test fails because the cart is empty"
-    texts = {**SHOP, "same": f"user: {said}"}
-    scores = [hit.score for hit in await asked(said, group(texts, fact(said, "same")))]
+async def test_scores_lie_between_0_and_1_and_decrease() -> None:
+    text = "the checkout test fails because the cart is empty"
+    texts = {**SHOP, "same": f"user: {text}"}
+    scores = [hit.score for hit in await hits_for(text, group(texts, fact(text, "same")))]
     assert scores
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
@@ -179,22 +188,22 @@ async def test_scores_lie_between_0_and_1_and_fall() -> None:
 
 @pytest.mark.parametrize("query", ["", "  ", "\n\t"])
 async def test_an_empty_query_finds_nothing(query: str) -> None:
-    assert await asked(query, group(SHOP)) == []
+    assert await hits_for(query, group(SHOP)) == []
 
 
 async def test_nothing_is_found_in_an_empty_graph() -> None:
-    assert await asked("cart") == []
-    assert await asked("cart", group({})) == []
+    assert await hits_for("cart") == []
+    assert await hits_for("cart", group({})) == []
 
 
-async def test_no_more_hits_than_asked_for() -> None:
+async def test_the_limit_is_the_maximum_number_of_hits() -> None:
     same = group(dict.fromkeys(["first", "second", "third"], "user: count the carts"))
-    assert len(await asked("cart", same, limit=2)) == 2
-    assert await asked("cart", same, limit=0) == []
-    assert await asked("cart", same, limit=-1) == []
+    assert len(await hits_for("cart", same, limit=2)) == 2
+    assert await hits_for("cart", same, limit=0) == []
+    assert await hits_for("cart", same, limit=-1) == []
 
 
-async def test_only_turns_of_the_time_asked_for() -> None:
+async def test_only_turns_between_since_and_until_are_hits() -> None:
     since = START + timedelta(minutes=1)
     hits = await search([group(SHOP)], "cart", EMBEDDER, since=since)
     assert turn("cart") not in turns(hits)
@@ -212,13 +221,13 @@ async def test_all_groups_are_searched_together() -> None:
         receipts=(receipt("cow", group=farm),),
         texts={turn("cow", farm): "user: feed the cow"},
     )
-    assert turns(await asked("cow", group(SHOP), other))[0] == turn("cow", farm)
-    assert turns(await asked("Norway", group(SHOP), other))[0] == turn("tax")
+    assert turns(await hits_for("cow", group(SHOP), other))[0] == turn("cow", farm)
+    assert turns(await hits_for("Norway", group(SHOP), other))[0] == turn("tax")
 
 
-async def test_the_order_in_which_a_store_hands_things_over_does_not_matter() -> None:
-    told = fact("checkout failed", "cart", "tax")
-    alike = [replace(told, uuid=f"{n}", name=f"KIND_{n}") for n in range(4)]
+async def test_the_order_in_which_a_store_loads_a_group_does_not_matter() -> None:
+    edited = fact("checkout failed", "cart", "tax")
+    alike = [replace(edited, uuid=f"{n}", name=f"KIND_{n}") for n in range(4)]
     one = group(SHOP, *alike, sessions=dict.fromkeys(SHOP, "s1"))
     other = replace(
         one,
@@ -226,77 +235,79 @@ async def test_the_order_in_which_a_store_hands_things_over_does_not_matter() ->
         receipts=one.receipts[::-1],
         texts=dict(list(one.texts.items())[::-1]),
     )
-    assert await asked("why did checkout fail", one) == await asked("why did checkout fail", other)
+    assert await hits_for("why did checkout fail", one) == await hits_for(
+        "why did checkout fail", other
+    )
 
 
 async def test_stored_vectors_are_used_if_they_are_of_the_same_embedder() -> None:
     (walrus,) = await EMBEDDER.embed(["walrus"])
-    told = fact("`a.py` was read", "docs")
+    edited = fact("`a.py` was read", "docs")
     ours = GroupProfile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
-    made_now = replace(group(SHOP, told), profile=ours)
-    stored = replace(group(SHOP, replace(told, embedding=walrus)), profile=ours)
-    assert await asked("walrus", made_now) == []
-    assert turns(await asked("walrus", stored)) == [turn("docs")]
+    without_vector = replace(group(SHOP, edited), profile=ours)
+    stored = replace(group(SHOP, replace(edited, embedding=walrus)), profile=ours)
+    assert await hits_for("walrus", without_vector) == []
+    assert turns(await hits_for("walrus", stored)) == [turn("docs")]
 
 
 async def test_vectors_of_another_embedder_are_not_compared() -> None:
-    strange = replace(fact("`walrus` was read", "docs"), embedding=Vector(b"\0" * 12))
-    theirs = replace(group(SHOP, strange), profile=GroupProfile("other", 3, "recipe"))
-    assert turns(await asked("walrus", theirs))[0] == turn("docs")
+    foreign = replace(fact("`walrus` was read", "docs"), embedding=Vector(b"\0" * 12))
+    theirs = replace(group(SHOP, foreign), profile=GroupProfile("other", 3, "recipe"))
+    assert turns(await hits_for("walrus", theirs))[0] == turn("docs")
 
 
-async def test_vectors_of_another_length_are_not_compared() -> None:
-    strange = replace(fact("`walrus` was read", "docs"), embedding=Vector(b"\0" * 12))
-    shorter = replace(group(SHOP, strange), profile=GroupProfile(EMBEDDER.name, 3, "recipe"))
-    assert turns(await asked("walrus", shorter))[0] == turn("docs")
+async def test_vectors_of_other_dimensions_are_not_compared() -> None:
+    foreign = replace(fact("`walrus` was read", "docs"), embedding=Vector(b"\0" * 12))
+    shorter = replace(group(SHOP, foreign), profile=GroupProfile(EMBEDDER.name, 3, "recipe"))
+    assert turns(await hits_for("walrus", shorter))[0] == turn("docs")
 
 
-async def test_a_turn_is_found_by_the_name_of_a_thing_it_is_about() -> None:
-    things = (
+async def test_a_turn_is_found_by_the_name_of_an_entity_of_its_facts() -> None:
+    entities = (
         Entity("e1", GROUP, "walrus", ("File",), "", START),
         Entity("e2", GROUP, "session", ("Concept",), "", START),
     )
-    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=things)
-    assert turns(await asked("walrus", contents))[0] == turn("docs")
+    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=entities)
+    assert turns(await hits_for("walrus", contents))[0] == turn("docs")
 
 
 @pytest.mark.parametrize(
-    "thing",
+    "entity",
     [
         Entity("e1", GROUP, "bear", ("File",), "The walrus of the zoo.", START),
         Entity("e1", GROUP, "bear", ("Walrus",), "", START),
     ],
 )
-async def test_a_turn_is_found_by_what_is_known_of_a_thing_it_is_about(thing: Entity) -> None:
-    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(thing,))
-    assert turns(await asked("walrus", contents)) == [turn("docs")]
+async def test_a_turn_is_found_by_the_summary_or_label_of_an_entity(entity: Entity) -> None:
+    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(entity,))
+    assert turns(await hits_for("walrus", contents)) == [turn("docs")]
 
 
-async def test_a_turn_is_found_by_the_stored_meaning_of_a_thing_it_is_about() -> None:
+async def test_a_turn_is_found_by_the_stored_vector_of_an_entity() -> None:
     (walrus,) = await EMBEDDER.embed(["walrus"])
-    thing = Entity("e1", GROUP, "xyzzy", ("File",), "", START, embedding=walrus)
+    entity = Entity("e1", GROUP, "xyzzy", ("File",), "", START, embedding=walrus)
     ours = GroupProfile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
-    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(thing,), profile=ours)
-    assert turns(await asked("walrus", contents)) == [turn("docs")]
-    nameless = replace(contents, entities=())
-    assert await asked("walrus", nameless) == []
+    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(entity,), profile=ours)
+    assert turns(await hits_for("walrus", contents)) == [turn("docs")]
+    without_entities = replace(contents, entities=())
+    assert await hits_for("walrus", without_entities) == []
 
 
-async def test_a_things_vector_of_another_embedder_is_not_compared() -> None:
-    strange = Entity("e1", GROUP, "walrus", (), "", START, embedding=Vector(b"\0" * 12))
+async def test_an_entity_vector_of_another_embedder_is_not_compared() -> None:
+    foreign = Entity("e1", GROUP, "walrus", (), "", START, embedding=Vector(b"\0" * 12))
     theirs = GroupProfile("other", 3, "recipe")
-    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(strange,))
-    found = await asked("walrus", replace(contents, profile=theirs))
-    assert turns(found) == [turn("docs")]
+    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(foreign,))
+    hits = await hits_for("walrus", replace(contents, profile=theirs))
+    assert turns(hits) == [turn("docs")]
 
 
 @pytest.mark.parametrize("query", ["xyzzy flurble", "why xyzzy", "pasta carbonara"])
-async def test_a_question_about_nothing_that_was_said_finds_nothing(query: str) -> None:
+async def test_a_query_about_an_unknown_subject_has_no_hits(query: str) -> None:
     texts = {**SHOP, "reason": "user: go on\n\nassistant: Done, because you said so."}
-    assert await asked(query, group(texts)) == []
+    assert await hits_for(query, group(texts)) == []
 
 
-async def test_why_is_answered_by_a_reason() -> None:
+async def test_a_query_that_asks_why_prefers_a_reason() -> None:
     facts = (
         fact("The agent will use htmx", "plan"),
         fact("htmx was chosen because there is no build step", "reason"),
@@ -305,23 +316,25 @@ async def test_why_is_answered_by_a_reason() -> None:
         "reason": "user: htmx?\n\nassistant: I chose htmx because there is no build step.",
         "plan": "user: htmx!\n\nassistant: I will use htmx.",
     }
-    assert turns(await asked("why htmx", group(texts, *facts)))[0] == turn("reason")
-    assert turns(await asked("use htmx", group(texts, *facts)))[0] == turn("plan")
+    assert turns(await hits_for("why htmx", group(texts, *facts)))[0] == turn("reason")
+    assert turns(await hits_for("use htmx", group(texts, *facts)))[0] == turn("plan")
 
 
 @pytest.mark.parametrize("query", ["moving", "moved", "moves", "move"])
-async def test_a_short_verb_is_found_in_every_form(query: str) -> None:
+async def test_a_short_verb_matches_in_every_form(query: str) -> None:
     forms = {name: f"user: they {name} it" for name in ("move", "moved", "moves", "moving")}
-    assert set(turns(await asked(query, group({**forms, **SHOP})))) == {turn(one) for one in forms}
+    assert set(turns(await hits_for(query, group({**forms, **SHOP})))) == {
+        turn(one) for one in forms
+    }
 
 
 @settings(max_examples=scaled(50))
-@given(query=st.text(max_size=30), text=st.text(max_size=200), told=st.text(max_size=30))
-async def test_odd_texts_never_raise(query: str, text: str, told: str) -> None:
-    hits = await asked(query, group({"a": text, **SHOP}, fact(told, "a")))
+@given(query=st.text(max_size=30), text=st.text(max_size=200), fact_text=st.text(max_size=30))
+async def test_unusual_texts_never_raise(query: str, text: str, fact_text: str) -> None:
+    hits = await hits_for(query, group({"a": text, **SHOP}, fact(fact_text, "a")))
     assert len(hits) <= (4 if query.strip() else 0)
 
 
 async def test_lone_surrogates_never_raise() -> None:
-    hits = await asked("\ud83d cart", group({**SHOP, "odd": "user: \ud83d"}))
+    hits = await hits_for("\ud83d cart", group({**SHOP, "odd": "user: \ud83d"}))
     assert hits[0].turn_id == turn("cart")

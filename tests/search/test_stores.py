@@ -1,4 +1,4 @@
-"""Every graph answers alike, because every graph hands over the same group."""
+"""Every store returns the same hits, because every store loads the same group."""
 
 from tests.builders import GROUP, empty_group
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, long_history, receipt
@@ -8,7 +8,7 @@ from turnetl.model import GroupContents
 from turnetl.search.run import search
 
 
-async def test_a_stored_group_answers_like_the_group_that_was_written(store: GraphStore) -> None:
+async def test_a_stored_group_has_the_hits_of_the_group_that_was_written(store: GraphStore) -> None:
     embedder = WordLlamaEmbedder()
     lease = await store.acquire(
         GROUP, PROFILE, owner="host:1", now=NOW, ttl=TTL, is_dead=lambda _: False
@@ -16,13 +16,13 @@ async def test_a_stored_group_answers_like_the_group_that_was_written(store: Gra
     for one in history():
         await store.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
     stored, written = await store.load(GROUP), in_memory()
-    for question in ("total", "what was edited", "why does the checkout test fail", "cart.py"):
-        found = await search([stored], question, embedder)
-        assert found == await search([written], question, embedder)
-        assert found
+    for query in ("total", "what was edited", "why does the checkout test fail", "cart.py"):
+        hits = await search([stored], query, embedder)
+        assert hits == await search([written], query, embedder)
+        assert hits
 
 
-async def test_a_turn_in_parts_is_found_once_by_what_any_of_its_parts_says(
+async def test_a_turn_in_parts_is_one_hit_for_a_term_of_any_part(
     store: GraphStore,
 ) -> None:
     embedder = WordLlamaEmbedder()

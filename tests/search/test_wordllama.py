@@ -1,3 +1,5 @@
+"""The built-in embedder: unit vectors that depend on the text alone."""
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,7 @@ from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.vectors import stack, unpack
 
-ODD = ["", " ", "\ud83d", "\x00", "مرحبا", "🎉", "x" * 5000, "`src/app.py` was edited"]
+UNUSUAL = ["", " ", "\ud83d", "\x00", "مرحبا", "🎉", "x" * 5000, "`src/app.py` was edited"]
 
 
 @pytest.fixture(scope="module")
@@ -13,35 +15,35 @@ def embedder() -> Embedder:
     return WordLlamaEmbedder()
 
 
-async def test_vectors_have_the_dimensions_that_are_promised(embedder: Embedder) -> None:
+async def test_vectors_have_the_declared_dimensions(embedder: Embedder) -> None:
     (vector,) = await embedder.embed(["the cart"])
     assert len(unpack(vector)) == embedder.dimensions
 
 
 async def test_vectors_have_length_one_whatever_the_text(embedder: Embedder) -> None:
-    lengths = np.linalg.norm(stack(await embedder.embed(ODD)), axis=1)
-    assert lengths == pytest.approx(np.ones(len(ODD)), abs=1e-6)
+    lengths = np.linalg.norm(stack(await embedder.embed(UNUSUAL)), axis=1)
+    assert lengths == pytest.approx(np.ones(len(UNUSUAL)), abs=1e-6)
 
 
-async def test_the_same_text_has_the_same_vector_in_any_company(embedder: Embedder) -> None:
-    alone = [(await embedder.embed([text]))[0] for text in ODD]
-    assert await embedder.embed(ODD) == alone
-    assert await embedder.embed(ODD * 50) == alone * 50
-    assert await WordLlamaEmbedder().embed(ODD) == alone
+async def test_the_same_text_has_the_same_vector_in_any_batch(embedder: Embedder) -> None:
+    alone = [(await embedder.embed([text]))[0] for text in UNUSUAL]
+    assert await embedder.embed(UNUSUAL) == alone
+    assert await embedder.embed(UNUSUAL * 50) == alone * 50
+    assert await WordLlamaEmbedder().embed(UNUSUAL) == alone
 
 
 async def test_no_texts_have_no_vectors(embedder: Embedder) -> None:
     assert await embedder.embed([]) == []
 
 
-async def test_what_means_the_same_is_near(embedder: Embedder) -> None:
-    question, near, far = stack(
+async def test_texts_with_similar_meaning_are_near(embedder: Embedder) -> None:
+    query, near, far = stack(
         await embedder.embed(["why did the tests fail", "pytest ended with an error", "blue sky"])
     )
-    assert question @ near > question @ far
+    assert query @ near > query @ far
 
 
-def test_the_name_says_package_model_and_version(embedder: Embedder) -> None:
+def test_the_name_contains_package_model_and_version(embedder: Embedder) -> None:
     package, model, version = embedder.name.split("/")
     assert (package, model) == ("wordllama", "l2_supercat_256")
     assert version[0].isdigit()
