@@ -1,4 +1,4 @@
-"""Values for tests, complete but for what a test is about."""
+"""Complete values for tests; a test replaces the fields that it is about."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -32,9 +32,9 @@ def tool(name: str, call: str, outcome: str = "", *, is_error: bool = False) -> 
 
 
 def turn(native: str = "p0", **fields: Any) -> Turn:
-    """A turn of the group `shop`; `fields` replace what is not right for the test."""
+    """Return a turn of the group `shop`; `fields` replace its default values."""
     group = fields.get("group_id", GROUP)
-    whole = Turn(
+    default = Turn(
         turn_id=ids.turn_id(group, "claude_code", native),
         group_id=group,
         format="claude_code",
@@ -68,22 +68,22 @@ def turn(native: str = "p0", **fields: Any) -> Turn:
         redactions=0,
         content_hash="",
     )
-    whole = replace(whole, **fields)
-    said = ids.digest(whole.user_text, whole.assistant_text, repr(whole.tool_calls))
-    return replace(whole, content_hash=said)
+    changed = replace(default, **fields)
+    content_hash = ids.digest(changed.user_text, changed.assistant_text, repr(changed.tool_calls))
+    return replace(changed, content_hash=content_hash)
 
 
 def episode(native: str = "p0", *, noise: str | None = None, **fields: Any) -> Episode:
-    """A kept episode of `turn(native, ...)`."""
-    of = turn(native, **fields)
-    text = f"user: {of.user_text}\n\nassistant: {of.assistant_text}"
+    """Return an episode of `turn(native, ...)`, by default without noise."""
+    built = turn(native, **fields)
+    text = f"user: {built.user_text}\n\nassistant: {built.assistant_text}"
     return Episode(
-        turn=of,
+        turn=built,
         noise=noise,
         copies=0,
         text=text,
         parts=(text,),
-        chars_before=of.chars,
+        chars_before=built.chars,
         chars_after=len(text),
         tokens=len(text) // 4,
         text_hash=ids.digest(text),
@@ -92,11 +92,11 @@ def episode(native: str = "p0", *, noise: str | None = None, **fields: Any) -> E
 
 
 def change(
-    of: Episode, entities: Iterable[Entity] = (), facts: Iterable[Fact] = (), **fields: Any
+    episode: Episode, entities: Iterable[Entity] = (), facts: Iterable[Fact] = (), **fields: Any
 ) -> Change:
-    """What the episode's turn does: all is new, and nothing stands before or after it."""
-    whole = Change(
-        episode=of,
+    """Return the change of the episode's turn: everything is new, without neighbouring turns."""
+    default = Change(
+        episode=episode,
         entities=tuple(entities),
         facts=tuple(facts),
         mentions=(),
@@ -106,37 +106,37 @@ def change(
         next_turn=None,
         usage=Usage(),
     )
-    return replace(whole, **fields)
+    return replace(default, **fields)
 
 
-def receipt(of: Episode, **fields: Any) -> Receipt:
-    """The receipt of the episode's turn, committed a day after it; it counts nothing."""
-    said = of.turn
-    assert said.started_at is not None
-    whole = Receipt(
-        turn_id=said.turn_id,
-        group_id=said.group_id,
-        session_id=said.session_id,
-        ordinal=said.ordinal,
+def receipt(episode: Episode, **fields: Any) -> Receipt:
+    """Return the receipt of the episode's turn, committed a day after it, with all counts zero."""
+    turn = episode.turn
+    assert turn.started_at is not None
+    default = Receipt(
+        turn_id=turn.turn_id,
+        group_id=turn.group_id,
+        session_id=turn.session_id,
+        ordinal=turn.ordinal,
         run_id="run-1",
-        content_hash=said.content_hash,
-        text_hash=of.text_hash,
-        parts=len(of.parts),
+        content_hash=turn.content_hash,
+        text_hash=episode.text_hash,
+        parts=len(episode.parts),
         recipe="recipe-1",
-        committed_at=said.started_at + timedelta(days=1),
-        started_at=said.started_at,
-        ended_at=said.ended_at,
-        archive=said.archive,
-        first_line=said.first_line,
-        last_line=said.last_line,
+        committed_at=turn.started_at + timedelta(days=1),
+        started_at=turn.started_at,
+        ended_at=turn.ended_at,
+        archive=turn.archive,
+        first_line=turn.first_line,
+        last_line=turn.last_line,
         usage=Usage(),
         entities_new=0,
         facts_new=0,
         facts_invalidated=0,
     )
-    return replace(whole, **fields)
+    return replace(default, **fields)
 
 
 def empty_group(profile: GroupProfile | None = None) -> MirrorGroup:
-    """The group `shop` before its first turn."""
+    """Return the group `shop` before its first turn."""
     return MirrorGroup(GroupContents(GROUP, profile, (), (), (), {}))

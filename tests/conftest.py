@@ -1,4 +1,4 @@
-"""The graphs that tests write to, an embedded one and a real Neo4j started once a run; a model."""
+"""Options and groups of the test run, and fixtures: graphs (embedded and Neo4j), a canned model."""
 
 import logging
 from collections.abc import AsyncIterator, Iterator
@@ -101,7 +101,7 @@ def neo4j_url(neo4j: Neo4jServer) -> str:
 
 @pytest.fixture(params=GRAPHS)
 def graph_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty graph, of either kind; a Neo4j one has user and password in it."""
+    """The URL of an empty graph of either kind; that of Neo4j contains user and password."""
     if request.param == "neo4j":
         return str(request.getfixturevalue("neo4j_url"))
     return f"ladybug://{tmp_path / 'graph.lbug'}"
@@ -109,7 +109,7 @@ def graph_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 async def store(graph_url: str) -> AsyncIterator[GraphStore]:
-    """An open store over an empty graph, prepared."""
+    """A prepared store of an empty graph."""
     opened = await open_graph(graph_url, user="", password="", write=True)
     await opened.prepare()
     yield opened
@@ -118,14 +118,14 @@ async def store(graph_url: str) -> AsyncIterator[GraphStore]:
 
 @pytest.fixture
 def provider() -> Iterator[FakeProvider]:
-    """A provider of models on a local port."""
+    """A model provider on a local port."""
     with serving() as running:
         yield running
 
 
 @pytest.fixture
 async def model(provider: FakeProvider) -> AsyncIterator[ChatModel]:
-    """A model of that provider; a question is asked twice at most, without a wait."""
+    """A model of that provider; a request is sent at most twice, without a delay."""
     base = open_model("openai-compatible", model="canned", base_url=provider.base_url("openai"))
     opened = RetryingModel(base, RetryPolicy(attempts=2, first_wait=0, max_responses=2))
     yield opened

@@ -9,7 +9,7 @@ from turnetl.model import Turn
 
 
 def turns(*values: Turn) -> pl.LazyFrame:
-    """The turns in the order given, as `Lake.scan_turns` gives them."""
+    """Return the turns in the given order, in the form of `Lake.scan_turns`."""
     rows = [asdict(value) for value in values]
     columns = {
         column.name: [_plain(row[column.name]) for row in rows] for column in schema.TURNS.columns

@@ -1,7 +1,7 @@
-"""Where archives of real projects are: the one place that knows.
+"""The folder with archives of real projects.
 
-Where the environment's `TURNETL_TEST_ARCHIVES` says, else in `../shared/archives` beside the
-checkout. There may be none: tests that need them are skipped, measurements take the samples.
+It is `TURNETL_TEST_ARCHIVES`, by default `../shared/archives` beside the checkout. Without it,
+tests that need it are skipped, and benchmarks use the samples.
 """
 
 import os
@@ -13,7 +13,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 _NAMED = os.environ.get("TURNETL_TEST_ARCHIVES")  # noqa: TID251 - no setting of the product
 
 SAMPLES = _ROOT / "data" / "archives"
-"""Of made-up projects; always there."""
+"""Of invented projects; part of the checkout."""
 ARCHIVES = Path(_NAMED) if _NAMED else _ROOT.parent / "shared" / "archives"
 HERE = ARCHIVES.is_dir()
 if _NAMED and not HERE:

@@ -1,4 +1,4 @@
-"""Keys: the same on every machine, for good."""
+"""Keys are the same on every machine and in every version."""
 
 from uuid import UUID, uuid5
 
@@ -17,11 +17,11 @@ def test_a_turns_id_is_a_uuid5_of_group_format_and_native_id(native: str) -> Non
     assert ids.turn_id(GroupId("shop"), "claude_code", native) == str(uuid5(NAMESPACE, name))
 
 
-def test_a_key_stays_what_it_was_when_it_was_first_given() -> None:
-    found = ids.turn_id(GroupId("shop"), "claude_code", "p0")
-    assert found == "8f7224c2-1963-573b-bd8b-bcaf39805779"
+def test_keys_never_change() -> None:
+    turn_id = ids.turn_id(GroupId("shop"), "claude_code", "p0")
+    assert turn_id == "8f7224c2-1963-573b-bd8b-bcaf39805779"
 
 
-def test_parts_do_not_run_into_each_other() -> None:
+def test_the_boundaries_between_parts_count() -> None:
     assert ids.digest("ab", "c") != ids.digest("a", "bc")
     assert ids.digest("ab") == ids.digest(b"ab")

@@ -1,4 +1,4 @@
-"""prefect.yaml as it stands, deployed to a real server and run by a real worker."""
+"""prefect.yaml, deployed to a real server and run by a real worker."""
 
 import json
 import shutil
@@ -15,9 +15,7 @@ from turnetl.settings import Settings
 pytestmark = pytest.mark.prefect
 
 
-async def test_a_deployed_run_brings_the_turns_into_the_graph(
-    deployed: PrefectServer, tmp_path: Path
-) -> None:
+async def test_a_deployed_run_commits_the_turns(deployed: PrefectServer, tmp_path: Path) -> None:
     archive = shutil.copy(ROOT / "data/archives/shoebox/2026-04-19-heic.jsonl", tmp_path)
     lake = tmp_path / "lake"
     done = deployed.run(
@@ -31,7 +29,7 @@ async def test_a_deployed_run_brings_the_turns_into_the_graph(
         assert len(await store.receipts(group)) == 3
 
 
-def test_a_deployed_run_that_was_refused_fails(deployed: PrefectServer, tmp_path: Path) -> None:
+def test_a_refused_run_fails_in_prefect_too(deployed: PrefectServer, tmp_path: Path) -> None:
     done = deployed.run(
         *("deployment", "run", "backfill/nightly", "--watch"),
         *("-p", f'archives=["{tmp_path}/nowhere"]'),
@@ -40,8 +38,8 @@ def test_a_deployed_run_that_was_refused_fails(deployed: PrefectServer, tmp_path
     assert done.returncode == 1, done.stdout + done.stderr
 
 
-def test_the_schedule_yields_runs(deployed: PrefectServer) -> None:
-    """With some versions of SQLAlchemy a schedule never fires, and nothing says so."""
+def test_the_schedule_creates_runs(deployed: PrefectServer) -> None:
+    """With some versions of SQLAlchemy a schedule never fires, without an error."""
     deadline = time.monotonic() + 60
     while not (names := _scheduled(deployed)) and time.monotonic() < deadline:
         time.sleep(1)

@@ -1,4 +1,4 @@
-"""The flow in this process, against a private server and an embedded graph."""
+"""The flow in this process, with the test run's Prefect server and an embedded graph."""
 
 import json
 import shutil
@@ -55,7 +55,7 @@ async def test_every_turn_is_committed_and_a_second_run_commits_nothing(
     assert (second["committed"], second["skipped"]) == (0, sum(SAMPLES.values()))
 
 
-async def test_what_cannot_be_read_fails_the_run_but_the_rest_is_done(
+async def test_an_unreadable_archive_fails_the_run_but_the_others_are_ingested(
     archives: Path, tmp_path: Path
 ) -> None:
     with (archives / "2026-05-05-export.jsonl").open("a") as broken:
@@ -69,7 +69,7 @@ async def test_what_cannot_be_read_fails_the_run_but_the_rest_is_done(
     assert (again["committed"], again["skipped"]) == (0, sum(SAMPLES.values()))
 
 
-async def test_a_broken_line_is_no_reason_to_fail(archives: Path, tmp_path: Path) -> None:
+async def test_a_malformed_line_does_not_fail_the_run(archives: Path, tmp_path: Path) -> None:
     with (archives / "2026-05-05-export.jsonl").open("a") as broken:
         broken.write("{no json\n")
     state = await _run(archives, tmp_path / "lake")
@@ -77,7 +77,7 @@ async def test_a_broken_line_is_no_reason_to_fail(archives: Path, tmp_path: Path
     assert (await state.aresult())["committed"] == sum(SAMPLES.values())
 
 
-async def test_turns_without_a_time_fail_the_run_until_they_are_given_one(tmp_path: Path) -> None:
+async def test_turns_without_a_time_fail_the_run_until_the_user_gives_one(tmp_path: Path) -> None:
     archives, lake = tmp_path / "archives", tmp_path / "lake"
     write_archive(
         archives / "timeless.jsonl",
@@ -92,7 +92,7 @@ async def test_turns_without_a_time_fail_the_run_until_they_are_given_one(tmp_pa
     assert "`yesterday` is not a valid time" in (wrong.message or "")
 
 
-async def test_groups_can_be_templates_with_exceptions(archives: Path, tmp_path: Path) -> None:
+async def test_a_group_template_and_a_group_map_apply(archives: Path, tmp_path: Path) -> None:
     exceptions = tmp_path / "groups.toml"
     exceptions.write_text('[[group]]\nname = "photos"\nfolders = ["**/shoebox"]\n')
     by = {"group": "{project}_{format}", "group_map": str(exceptions), "jobs": 1}
@@ -104,7 +104,7 @@ async def test_groups_can_be_templates_with_exceptions(archives: Path, tmp_path:
     assert "`clay_tablets`" in (unread.message or "")
 
 
-async def test_noise_and_redaction_are_as_the_config_says(tmp_path: Path) -> None:
+async def test_noise_rules_and_redaction_come_from_the_config(tmp_path: Path) -> None:
     archives, config = tmp_path / "archives", tmp_path / "config.json"
     said = conversation(
         "thanks", "mail ada.l@till-example.org", at=datetime(2026, 3, 2, tzinfo=UTC)
@@ -118,13 +118,15 @@ async def test_noise_and_redaction_are_as_the_config_says(tmp_path: Path) -> Non
     assert table["user_text"].str.contains("mail [REDACTED:email:", literal=True).sum() == 1
 
 
-async def test_a_path_that_a_worker_would_not_find_is_refused_in_one_sentence() -> None:
+async def test_a_relative_path_is_refused_in_one_sentence() -> None:
     state = await backfill(["archives"], return_state=True)
     assert state.is_failed()
     assert "not an absolute path" in (state.message or "")
 
 
-async def test_slots_that_do_not_exist_let_nobody_through(archives: Path, tmp_path: Path) -> None:
+async def test_missing_model_slots_fail_the_run_and_the_message_says_how_to_create_them(
+    archives: Path, tmp_path: Path
+) -> None:
     state = await _run(archives, tmp_path / "lake", model_slots="nobody-made-this")
     assert state.is_failed()
     assert "prefect gcl create nobody-made-this" in (state.message or "")
@@ -171,7 +173,7 @@ def _report(*, error: str | None = None, retryable: bool = False) -> GroupReport
     )
 
 
-async def test_a_model_is_asked_as_the_parameters_say_and_a_budget_that_is_used_up_fails_the_run(
+async def test_model_parameters_apply_and_an_exhausted_budget_fails_the_run(
     archives: Path, tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in model_environment(provider).items():

@@ -1,4 +1,4 @@
-"""Prefect ignores a misspelt key without a word, so the file is held against those we mean."""
+"""prefect.yaml has only known keys: Prefect ignores a misspelt one without a warning."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def file() -> dict[str, Any]:
     return content
 
 
-def test_it_holds_only_keys_that_we_mean(file: dict[str, Any]) -> None:
+def test_it_has_only_known_keys(file: dict[str, Any]) -> None:
     (deployment,) = file["deployments"]
     (schedule,) = deployment["schedules"]
     assert set(file) == KEYS[""]
@@ -41,17 +41,19 @@ def test_it_holds_only_keys_that_we_mean(file: dict[str, Any]) -> None:
     assert set(deployment["work_pool"]) == KEYS["work_pool"]
 
 
-def test_nothing_of_the_folder_it_was_deployed_from_is_baked_in(file: dict[str, Any]) -> None:
+def test_a_deployment_does_not_depend_on_the_folder_it_was_deployed_from(
+    file: dict[str, Any],
+) -> None:
     assert [deployment["pull"] for deployment in file["deployments"]] == [[]]
 
 
-def test_every_path_in_it_means_the_same_wherever_a_worker_stands(file: dict[str, Any]) -> None:
+def test_no_path_depends_on_the_folder_of_a_worker(file: dict[str, Any]) -> None:
     parameters = file["deployments"][0]["parameters"]
     for path in (*parameters["archives"], parameters["lake"]):
         assert path.startswith("~/")
 
 
-def test_its_parameters_are_those_of_the_flow(file: dict[str, Any]) -> None:
+def test_its_parameters_are_parameters_of_the_flow(file: dict[str, Any]) -> None:
 
     for deployment in file["deployments"]:
         assert deployment["entrypoint"] == "flows.backfill.backfill"

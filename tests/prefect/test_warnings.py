@@ -1,3 +1,5 @@
+"""Warnings of a run."""
+
 import logging
 from pathlib import Path
 
@@ -8,7 +10,7 @@ from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.templates import TemplateResolver
 
 
-def test_what_every_stage_finds_wrong_with_a_template_is_heard_once_a_run(
+def test_a_warning_about_a_template_is_logged_once_per_run(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     config = ExtractionConfig(preprocessing_prompt="gone.md")

@@ -1,7 +1,7 @@
-"""A real Neo4j for the tests: the one that is named, or one that is started and thrown away.
+"""A real Neo4j for the tests: an existing server, or one that is started and then deleted.
 
 Tried in this order: `TURNETL_TEST_NEO4J_URL` (with `_USER` and `_PASSWORD`), Docker, and the jars
-of Neo4j from Maven Central on Java 17, fetched once into the user's cache.
+of Neo4j from Maven Central on Java 17, downloaded once into the user's cache.
 """
 
 import fcntl
@@ -21,18 +21,19 @@ from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 VERSION = "5.26.12"
 IMAGE = "neo4j:5.26-community"
-SECONDS_TO_START = 120
+STARTUP_TIMEOUT = 120
+"""Seconds."""
 MISSING = (
     "these tests need a Neo4j: set TURNETL_TEST_NEO4J_URL (with _USER and _PASSWORD) to an empty "
     "one, or start Docker, or install Java 17 and Maven"
 )
 _EXPIRED = "Neo.ClientError.Security.CredentialsExpired"
-ENVIRONMENT = os.environ  # noqa: TID251 - where the test servers are is no setting of the product
+ENVIRONMENT = os.environ  # noqa: TID251 - the test servers are no settings of the product
 
 
 @dataclass(frozen=True)
 class Neo4jServer:
-    """A server that answers."""
+    """A running server."""
 
     host: str
     """`127.0.0.1:7687`"""
@@ -40,16 +41,16 @@ class Neo4jServer:
     user: str
     password: str
     pid: int | None = None
-    """Of the Java process, where we started it ourselves."""
+    """Of the Java process, if the tests started it."""
 
     @property
     def url(self) -> str:
-        """The address with user and password in it."""
+        """The address, with user and password."""
         return f"{self.scheme}://{self.user}:{self.password}@{self.host}"
 
     @property
     def address(self) -> str:
-        """The address alone."""
+        """The address without user and password."""
         return f"{self.scheme}://{self.host}"
 
     def driver(self) -> Driver:
@@ -75,14 +76,14 @@ class Neo4jServer:
 
 @contextmanager
 def running(folder: Path) -> Iterator[Neo4jServer]:
-    """Give a server that answers; `folder` is for its files.
+    """Yield a running server; `folder` is for its files.
 
     Raises:
-        RuntimeError: there is no way to get one; says what is missing.
+        RuntimeError: there is neither a server nor a way to start one.
     """
     if ENVIRONMENT.get("TURNETL_TEST_NEO4J_URL"):
-        yield _named()
-    elif _docker_answers():
+        yield _existing()
+    elif _docker_runs():
         with _in_docker() as server:
             yield server
     elif shutil.which("java") and shutil.which("mvn"):
@@ -94,7 +95,7 @@ def running(folder: Path) -> Iterator[Neo4jServer]:
 
 @contextmanager
 def started(folder: Path) -> Iterator[Neo4jServer]:
-    """Start a server of our own from the jars, on a free port, with its data under `folder`."""
+    """Start a server from the jars, on a free port, with its data in `folder`."""
     port = _free_port()
     _configure(folder, port)
     with (folder / "output.log").open("wb") as output:
@@ -112,19 +113,19 @@ def started(folder: Path) -> Iterator[Neo4jServer]:
 
 
 def jars() -> Path:
-    """Return the folder with Neo4j's jars, fetching them if they are not there yet."""
+    """Return the folder with Neo4j's jars; download them if they are missing."""
     cache = Path(ENVIRONMENT.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = cache / "turnetl" / f"neo4j-{VERSION}"
     home.mkdir(parents=True, exist_ok=True)
     with (home / "lock").open("w") as lock:
-        # Another test run may be fetching at this moment: it fetches for both.
+        # Another test run may be downloading at the same time.
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (home / "lib").is_dir():
-            _fetch(home)
+            _download(home)
     return home / "lib"
 
 
-def _named() -> Neo4jServer:
+def _existing() -> Neo4jServer:
     url = ENVIRONMENT["TURNETL_TEST_NEO4J_URL"]
     scheme, _, host = url.partition("://")
     server = Neo4jServer(
@@ -141,14 +142,14 @@ def _named() -> Neo4jServer:
     return server
 
 
-def _docker_answers() -> bool:
+def _docker_runs() -> bool:
     if not shutil.which("docker"):
         return False
     try:
-        asked = subprocess.run(["docker", "info"], capture_output=True, timeout=20, check=False)
+        done = subprocess.run(["docker", "info"], capture_output=True, timeout=20, check=False)
     except subprocess.TimeoutExpired:
         return False
-    return asked.returncode == 0
+    return done.returncode == 0
 
 
 @contextmanager
@@ -156,7 +157,7 @@ def _in_docker() -> Iterator[Neo4jServer]:
     password = uuid4().hex
     options = ["--detach", "--rm", "--publish", "127.0.0.1::7687"]
     settings = [f"NEO4J_AUTH=neo4j/{password}", "NEO4J_dbms_usage__report_enabled=false"]
-    environment = [word for setting in settings for word in ("--env", setting)]
+    environment = [part for setting in settings for part in ("--env", setting)]
     container = _output(["docker", "run", *options, *environment, IMAGE])
     try:
         host = _output(["docker", "port", container, "7687/tcp"]).splitlines()[0]
@@ -194,7 +195,7 @@ def _configure(home: Path, port: int) -> None:
 
 
 def _command(lib: Path, home: Path) -> list[str]:
-    opened = ("java.nio", "java.io", "sun.nio.ch")
+    packages = ("java.nio", "java.io", "sun.nio.ch")
     return [
         "java",
         "-Xms256m",
@@ -202,7 +203,7 @@ def _command(lib: Path, home: Path) -> list[str]:
         # A server that lives for minutes is not worth C2: without it half the CPU time.
         "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
-        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in opened),
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in packages),
         "-cp",
         f"{lib}/*",
         "org.neo4j.server.CommunityEntryPoint",
@@ -228,8 +229,8 @@ def _wait(
     process: subprocess.Popen[bytes] | None = None,
     log: Path | None = None,
 ) -> None:
-    """Return when the server takes the password; a password to be changed counts as taken."""
-    deadline = time.monotonic() + SECONDS_TO_START
+    """Return when the server accepts the password, even if it must then be changed."""
+    deadline = time.monotonic() + STARTUP_TIMEOUT
     while time.monotonic() < deadline:
         if process is not None and process.poll() is not None:
             break
@@ -249,12 +250,12 @@ def _wait(
             time.sleep(0.3)
         else:
             return
-    said = log.read_text(errors="replace")[-2000:] if log else ""
-    raise RuntimeError(f"Neo4j did not start within {SECONDS_TO_START} s\n{said}")
+    output = log.read_text(errors="replace")[-2000:] if log else ""
+    raise RuntimeError(f"Neo4j did not start within {STARTUP_TIMEOUT} s\n{output}")
 
 
-def _fetch(home: Path) -> None:
-    """Have Maven bring the jars; the folder gets its name when it is complete."""
+def _download(home: Path) -> None:
+    """Download the jars with Maven; a complete download is renamed to its final folder."""
     (home / "pom.xml").write_text(_POM)
     partial = home / "lib.partial"
     shutil.rmtree(partial, ignore_errors=True)
@@ -263,7 +264,7 @@ def _fetch(home: Path) -> None:
         [*maven, f"-DoutputDirectory={partial}"], capture_output=True, check=False, text=True
     )
     if done.returncode != 0:
-        raise RuntimeError(f"Maven could not fetch Neo4j {VERSION}: {done.stdout[-2000:]}")
+        raise RuntimeError(f"Maven could not download Neo4j {VERSION}: {done.stdout[-2000:]}")
     partial.rename(home / "lib")
 
 
