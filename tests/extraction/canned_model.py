@@ -1,4 +1,4 @@
-"""A model in this process: answers as the canned provider does, unless a test says otherwise."""
+"""A model without HTTP: responds as the canned provider does, unless a test overrides it."""
 
 import asyncio
 import json
@@ -8,48 +8,48 @@ from typing import Any
 from tests.servers.canned_responses import RESPONDERS
 from turnetl.llm.chat import ChatRequest, ChatResponse
 
-Say = Callable[[ChatRequest], str | dict[str, Any] | None]
+ResponseRule = Callable[[ChatRequest], str | dict[str, Any] | None]
 
 
-class Canned:
-    """Answers at once. Remembers what it was asked, in order."""
+class CannedModel:
+    """Responds immediately and records the requests in order."""
 
-    def __init__(self, say: Say | None = None) -> None:
-        """`say` may answer in its own words, raise, or leave it with None."""
-        self.asked: list[ChatRequest] = []
-        self._say = say
-        self.holds: dict[str, asyncio.Event] = {}
-        """By prompt: answers that wait for their event."""
-        self.arrived: dict[str, asyncio.Event] = {}
-        """By prompt: set when it was asked."""
+    def __init__(self, respond: ResponseRule | None = None) -> None:
+        """Use `respond` for the response text; the canned response if it returns None."""
+        self.requests: list[ChatRequest] = []
+        self._respond = respond
+        self.blocked: dict[str, asyncio.Event] = {}
+        """By prompt: the response waits until the event is set."""
+        self.received: dict[str, asyncio.Event] = {}
+        """By prompt: set when the first request arrives."""
 
     @property
     def name(self) -> str:
         return "canned/canned"
 
     def prompts(self, name: str) -> list[ChatRequest]:
-        return [request for request in self.asked if request.prompt_name == name]
+        return [request for request in self.requests if request.prompt_name == name]
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        self.asked.append(request)
-        self.arrived.setdefault(request.prompt_name, asyncio.Event()).set()
-        if request.prompt_name in self.holds:
-            await self.holds[request.prompt_name].wait()
-        said = self._say(request) if self._say is not None else None
-        text = said if isinstance(said, str) else json.dumps(said or _canned(request))
+        self.requests.append(request)
+        self.received.setdefault(request.prompt_name, asyncio.Event()).set()
+        if request.prompt_name in self.blocked:
+            await self.blocked[request.prompt_name].wait()
+        response = self._respond(request) if self._respond is not None else None
+        text = response if isinstance(response, str) else json.dumps(response or _canned(request))
         return ChatResponse(text, prompt_tokens=100, completion_tokens=10, truncated=False)
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: there are no connections."""
 
 
-def shown(request: ChatRequest) -> str:
-    """Return all that the request says."""
-    return "\n".join(said.text for said in request.messages)
+def request_text(request: ChatRequest) -> str:
+    """Return the text of all messages of a request."""
+    return "\n".join(message.text for message in request.messages)
 
 
 def _canned(request: ChatRequest) -> dict[str, Any]:
     assert request.schema is not None
     fields = request.schema.json["properties"]
-    prompt = next(said.text for said in request.messages if said.role == "user")
+    prompt = next(message.text for message in request.messages if message.role == "user")
     return next((answer(prompt) for name, answer in RESPONDERS.items() if name in fields), {})

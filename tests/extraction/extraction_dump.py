@@ -1,4 +1,4 @@
-"""Read the story and print what was asked and what came of it: a process of its own.
+"""Extract the sample turns and print the requests and the resulting group, in its own process.
 
 python -m tests.extraction.extraction_dump
 """
@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from tests.extraction import sample_turns
-from tests.extraction.canned_model import Canned
+from tests.extraction.canned_model import CannedModel
 from tests.servers import order_sensitive_responses
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.episodes.chunking import split_in_half
@@ -18,40 +18,37 @@ from turnetl.llm.chat import ChatRequest
 from turnetl.llm.journal import request_key
 
 
-def say(question: ChatRequest) -> dict[str, Any]:
-    """Answer by digests of all that is shown: what differs by a hair is answered otherwise."""
-    assert question.schema is not None
-    fields = question.schema.json["properties"]
-    if question.prompt_name.startswith("reflexion."):
+def respond(request: ChatRequest) -> dict[str, Any]:
+    """Return a response that depends on a digest of the prompt: any difference changes it."""
+    assert request.schema is not None
+    fields = request.schema.json["properties"]
+    if request.prompt_name.startswith("reflexion."):
         return {"missed_entities": ["orders.py"], "missed_facts": ["orders.py is slow"]}
     return next(
-        of(question.messages[-1].text)
-        for name, of in order_sensitive_responses.RESPONDERS.items()
+        answer(request.messages[-1].text)
+        for name, answer in order_sensitive_responses.RESPONDERS.items()
         if name in fields
     )
 
 
-async def told() -> list[str]:
-    """Return a line for each request, and for each thing and fact of the group."""
-    model = Canned(say)
-    asks = LlmExtractor(
+async def dump() -> list[str]:
+    """Return a line for each request, and for each entity and fact of the group."""
+    model = CannedModel(respond)
+    extractor = LlmExtractor(
         model,
         ToyEmbedder(),
         prompts=fixed_prompt("Look for what broke.", reflexion=1),
         split_text=split_in_half,
     )
     group = sample_turns.empty_group()
-    await sample_turns.take_in(
-        asks,
-        [*sample_turns.episodes(), *sample_turns.episodes(sample_turns.SAID * 2)[6:]],
-        group,
-        ToyEmbedder(),
+    repeated = sample_turns.episodes(sample_turns.TURN_TEXTS * 2)[6:]
+    turns = [*sample_turns.episodes(), *repeated]
+    await sample_turns.ingest(extractor, turns, group, ToyEmbedder())
+    requests = sorted(
+        f"{request.prompt_name} {request_key('m', request)}" for request in model.requests
     )
-    asked = sorted(
-        f"{question.prompt_name} {request_key('m', question)}" for question in model.asked
-    )
-    return [*asked, *map(str, group.entities), *map(str, group.facts)]
+    return [*requests, *map(str, group.entities), *map(str, group.facts)]
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(asyncio.run(told())))
+    sys.stdout.write("\n".join(asyncio.run(dump())))

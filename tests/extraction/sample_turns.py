@@ -1,4 +1,4 @@
-"""Six small turns, and a group that takes them in."""
+"""Six small turns, and functions that ingest them into a group in memory."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from turnetl.model import Episode, SessionId
 
 NOW = builders.START + timedelta(days=400)
 
-SAID = (
+TURN_TEXTS = (
     "`cart.py` uses `sqlite`. `pytest -q` failed with `KeyError`.",
     "`KeyError` was caused by `cart.py`. `pytest -q` failed with `KeyError`.",
     "`Cart.py` uses `sqlite`. `cart.py` depends on `pricing.py`.",
@@ -21,36 +21,41 @@ SAID = (
     "`pricing.py` is pinned to `!2.1`. `orders.py` was split from `cart.py` on 2026-02-28.",
     "`pytest-q` was resolved by `pricing.py`. `cart.py` calls `cart.py`.",
 )
-"""Names again, in other letters, as in a fuzzy one; facts again; an end; an end that nothing named;
-a date in the past; a loop."""
+"""Repeated names, also in other case and spelling; repeated facts; an invalidated fact; an entity
+that only a fact names; a date in the past; a fact about one entity twice."""
 
 
 empty_group = builders.empty_group
 
 
-def episodes(said: Sequence[str] = SAID) -> list[Episode]:
-    return [_episode(ordinal, one) for ordinal, one in enumerate(said)]
+def episodes(texts: Sequence[str] = TURN_TEXTS) -> list[Episode]:
+    return [_episode(ordinal, text) for ordinal, text in enumerate(texts)]
 
 
-def _episode(ordinal: int, said: str) -> Episode:
-    whole = builders.episode(
+def _episode(ordinal: int, text: str) -> Episode:
+    episode = builders.episode(
         f"p{ordinal}",
         ordinal=ordinal,
         session_id=SessionId("s1" if ordinal < 4 else "s2"),
         started_at=builders.START + timedelta(hours=ordinal),
     )
-    text = f"user: {said}"
-    return replace(whole, text=text, parts=(text,))
+    rendered = f"user: {text}"
+    return replace(episode, text=rendered, parts=(rendered,))
 
 
-async def take_in(
+def context(turns: Sequence[Episode], index: int) -> list[Episode]:
+    """Return the last three turns of the session before the turn at `index`."""
+    session = turns[index].turn.session_id
+    return [turn for turn in turns[:index] if turn.turn.session_id == session][-3:]
+
+
+async def ingest(
     extractor: Extractor[Any], turns: Sequence[Episode], group: MirrorGroup, embedder: ToyEmbedder
 ) -> list[Resolved]:
     """Extract, resolve and apply each turn, as the pipeline does, without a graph."""
     results = []
-    for place, episode in enumerate(turns):
-        session = [t for t in turns[:place] if t.turn.session_id == episode.turn.session_id]
-        extracted = await extractor.extract(episode, session[-3:])
+    for index, episode in enumerate(turns):
+        extracted = await extractor.extract(episode, context(turns, index))
         resolved = await extractor.resolve(episode, extracted, group, now=NOW)
         await apply(group, episode, resolved, embedder)
         results.append(resolved)

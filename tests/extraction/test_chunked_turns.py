@@ -1,4 +1,4 @@
-"""Turns in parts, before a model: each part is read and resolved by itself, all are one change."""
+"""Long turns: each part is extracted and resolved by itself; all parts are one change."""
 
 import asyncio
 from dataclasses import replace
@@ -18,176 +18,182 @@ from turnetl.llm.chat import ChatModel
 from turnetl.model import Episode, Fact
 
 
-def in_parts(of: Episode, *parts: str) -> Episode:
-    return replace(of, text="\n\n".join(parts), parts=parts)
+def with_parts(episode: Episode, *parts: str) -> Episode:
+    return replace(episode, text="\n\n".join(parts), parts=parts)
 
 
-def long_turn(*places: int) -> Episode:
-    """The turns of the story at these places, as parts of the first."""
+def long_turn(*indexes: int) -> Episode:
+    """Return one turn whose parts are the sample turns with these indexes."""
     turns = sample_turns.episodes()
-    return in_parts(turns[places[0]], *(turns[place].text for place in places))
+    return with_parts(turns[indexes[0]], *(turns[index].text for index in indexes))
 
 
-async def resolved(
+async def ingest(
     model: ChatModel, embedder: ToyEmbedder, turns: list[Episode], group: MirrorGroup | None = None
 ) -> tuple[MirrorGroup, list[Resolved]]:
     group = group or sample_turns.empty_group()
-    asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
-    return group, await sample_turns.take_in(asks, turns, group, embedder)
+    extractor = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
+    return group, await sample_turns.ingest(extractor, turns, group, embedder)
 
 
 def names(group: MirrorGroup) -> dict[str, str]:
     return {entity.uuid: entity.name for entity in group.entities}
 
 
-def said(group: MirrorGroup) -> set[tuple[str, str, str, bool]]:
-    named = names(group)
+def facts_of(group: MirrorGroup) -> set[tuple[str, str, str, bool]]:
+    entity_names = names(group)
     return {
-        (named[fact.source], fact.text, named[fact.target], fact.invalid_at is not None)
+        (
+            entity_names[fact.source],
+            fact.text,
+            entity_names[fact.target],
+            fact.invalid_at is not None,
+        )
         for fact in group.facts
     }
 
 
-def the(group: MirrorGroup, text: str) -> Fact:
+def fact_with(group: MirrorGroup, text: str) -> Fact:
     return next(fact for fact in group.facts if fact.text == text)
 
 
-def shown_before(asked: ReceivedRequest) -> str:
-    return asked.messages[1][1].split("CURRENT")[0]
+def context_of(request: ReceivedRequest) -> str:
+    return request.messages[1][1].split("CURRENT")[0]
 
 
-async def test_a_turn_in_parts_makes_what_as_many_turns_would(
+async def test_a_turn_in_parts_gives_the_same_facts_as_separate_turns(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turns = sample_turns.episodes()
-    apart, _ = await resolved(model, embedder, turns[:4])
-    together, _ = await resolved(model, embedder, [long_turn(0, 1, 2, 3)])
-    assert said(together) == said(apart)
+    separate, _ = await ingest(model, embedder, turns[:4])
+    together, _ = await ingest(model, embedder, [long_turn(0, 1, 2, 3)])
+    assert facts_of(together) == facts_of(separate)
     assert {(one.name, one.labels, one.summary) for one in together.entities} == {
-        (one.name, one.labels, one.summary) for one in apart.entities
+        (one.name, one.labels, one.summary) for one in separate.entities
     }
-    assert any(ended for *_, ended in said(together))
+    assert any(ended for *_, ended in facts_of(together))
 
 
-async def test_a_turn_in_parts_that_meets_a_group_makes_what_as_many_turns_would(
+async def test_a_turn_in_parts_gives_the_same_facts_in_a_group_with_turns(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turns = sample_turns.episodes()
-    apart, _ = await resolved(model, embedder, turns)
-    together, _ = await resolved(model, embedder, [turns[0], turns[1]])
-    await resolved(model, embedder, [long_turn(2, 3, 4, 5)], together)
-    assert said(together) == said(apart)
-    assert sorted(names(together).values()) == sorted(names(apart).values())
+    separate, _ = await ingest(model, embedder, turns)
+    together, _ = await ingest(model, embedder, [turns[0], turns[1]])
+    await ingest(model, embedder, [long_turn(2, 3, 4, 5)], together)
+    assert facts_of(together) == facts_of(separate)
+    assert sorted(names(together).values()) == sorted(names(separate).values())
 
 
-async def test_facts_of_all_parts_name_the_turn_once(
+async def test_the_facts_of_all_parts_name_the_turn_once(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turn = long_turn(0, 1)
-    group, _ = await resolved(model, embedder, [turn])
+    group, _ = await ingest(model, embedder, [turn])
     assert {fact.turns for fact in group.facts} == {(turn.turn_id,)}
 
 
-async def test_a_later_part_ends_what_an_earlier_one_said(
+async def test_a_later_part_invalidates_a_fact_of_an_earlier_one(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turn = long_turn(2, 3)
-    group, (result,) = await resolved(model, embedder, [turn])
-    ended = the(group, "Cart.py uses sqlite")
+    group, (result,) = await ingest(model, embedder, [turn])
+    ended = fact_with(group, "Cart.py uses sqlite")
     assert turn.turn.started_at is not None
     assert ended.valid_at == turn.turn.started_at
     assert ended.invalid_at == turn.turn.started_at + timedelta(microseconds=1)
-    # It is new, and ended at once: one thing that the turn does.
+    # The fact is new and already invalidated: one change of the turn.
     assert [fact.uuid for fact in result.facts].count(ended.uuid) == 1
 
 
-async def test_things_are_said_in_the_parts_that_speak_of_them(
+async def test_entities_are_mentioned_in_the_parts_that_name_them(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
-    group, (result,) = await resolved(model, embedder, [long_turn(0, 4, 5)])
-    places = {names(group)[uuid]: parts for uuid, parts in result.mentioned_in.items()}
-    assert places["sqlite"] == (0,)
-    assert places["pricing.py"] == (1, 2)
-    assert places["cart.py"] == (0, 1, 2)
-    assert places["pytest -q"] == (0, 2)
+    group, (result,) = await ingest(model, embedder, [long_turn(0, 4, 5)])
+    mentions = {names(group)[uuid]: parts for uuid, parts in result.mentioned_in.items()}
+    assert mentions["sqlite"] == (0,)
+    assert mentions["pricing.py"] == (1, 2)
+    assert mentions["cart.py"] == (0, 1, 2)
+    assert mentions["pytest -q"] == (0, 2)
     assert sorted(result.mentioned_in) == list(result.mentions)
 
 
-async def test_what_is_asked_about_a_part_shows_that_part(
+async def test_a_request_about_a_part_contains_that_part(
     model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     turn = long_turn(0, 5)
-    await resolved(model, embedder, [turn])
-    (asked,) = provider.requests_for("entity_resolutions")
-    assert "pytest-q" in str(asked.messages)
-    assert sample_turns.SAID[5] in str(asked.messages)
+    await ingest(model, embedder, [turn])
+    (request,) = provider.requests_for("entity_resolutions")
+    assert "pytest-q" in str(request.messages)
+    assert sample_turns.TURN_TEXTS[5] in str(request.messages)
     assert len(provider.requests_for("extracted_entities")) == 2
 
 
-async def test_each_part_is_read_once_and_shown_what_came_before_it(
+async def test_each_part_is_extracted_once_with_the_earlier_parts_as_context(
     model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     turns = sample_turns.episodes()
-    await resolved(model, embedder, [turns[0], long_turn(1, 2, 3)])
-    before = [shown_before(asked) for asked in provider.requests_for("edges")]
-    said = [[at for at, said in enumerate(sample_turns.SAID) if said in one] for one in before]
-    # Facts are asked about while the next part's things are: in any order.
-    assert sorted(said) == [[], [0], [0, 1], [0, 1, 2]]
+    await ingest(model, embedder, [turns[0], long_turn(1, 2, 3)])
+    texts = sample_turns.TURN_TEXTS
+    contexts = [context_of(request) for request in provider.requests_for("edges")]
+    indexes = [[i for i, text in enumerate(texts) if text in context] for context in contexts]
+    # The requests for facts run while the next part is extracted: in any order.
+    assert sorted(indexes) == [[], [0], [0, 1], [0, 1, 2]]
     assert len(provider.requests_for("extracted_entities")) == 4
 
 
-async def test_of_a_long_turn_before_only_beginning_and_end_are_shown(
+async def test_the_context_contains_only_head_and_tail_of_a_long_turn(
     model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     turns = sample_turns.episodes()
     middle = "middle " * 3000
-    long = in_parts(turns[0], f"user: Begin. {middle}", middle, f"{middle} The end.")
-    asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
-    extracted = await asks.extract(turns[1], [long])
+    long = with_parts(turns[0], f"user: Begin. {middle}", middle, f"{middle} The end.")
+    extractor = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
+    extracted = await extractor.extract(turns[1], [long])
     await asyncio.gather(*(part.facts for part in extracted.parts))
-    for asked in (*provider.requests_for("extracted_entities"), *provider.requests_for("edges")):
-        seen = str(asked.messages)
-        assert "user: Begin." in seen
-        assert "The end." in seen
-        assert seen.count("middle") < 1000
+    for request in (*provider.requests_for("extracted_entities"), *provider.requests_for("edges")):
+        messages = str(request.messages)
+        assert "user: Begin." in messages
+        assert "The end." in messages
+        assert messages.count("middle") < 1000
 
 
-def test_the_ends_of_what_is_short_are_all_of_it() -> None:
+def test_head_and_tail_of_a_short_text_are_all_of_it() -> None:
     assert prompt_context.head_and_tail(["user: Q"]) == "user: Q"
     assert prompt_context.head_and_tail(["user: Q", "assistant: A"]).startswith("user: Q\n")
     assert prompt_context.head_and_tail(["user: Q", "assistant: A"]).endswith("\nassistant: A")
     assert len(prompt_context.head_and_tail(["x" * 9000])) < 6100
 
 
-async def test_a_part_that_cannot_be_read_fails_the_turn(
+async def test_a_part_that_cannot_be_extracted_fails_the_turn(
     model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     turn = long_turn(0, 1)
-    asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
+    extractor = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     provider.responses = ['{"extracted_entities": []}', *["no"] * 4]
     with pytest.raises(BadTurn):
-        await sample_turns.take_in(asks, [turn], sample_turns.empty_group(), embedder)
-    await asks.close()
-    assert any(sample_turns.SAID[1] in str(asked.messages) for asked in provider.requests)
+        await sample_turns.ingest(extractor, [turn], sample_turns.empty_group(), embedder)
+    await extractor.close()
+    assert any(sample_turns.TURN_TEXTS[1] in str(request.messages) for request in provider.requests)
 
 
-async def test_resolving_a_long_turn_leaves_the_group_as_it_is(
+async def test_resolving_a_long_turn_does_not_change_the_group(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
-    group, _ = await resolved(model, embedder, sample_turns.episodes()[:2])
-    asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
+    group, _ = await ingest(model, embedder, sample_turns.episodes()[:2])
+    extractor = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     turn = long_turn(2, 3, 4)
-    extracted = await asks.extract(turn, [])
-    held = list(group.entities), list(group.facts)
-    first = await asks.resolve(turn, extracted, group, now=sample_turns.NOW)
-    assert (list(group.entities), list(group.facts)) == held
-    again = await asks.resolve(turn, extracted, group, now=sample_turns.NOW)
+    extracted = await extractor.extract(turn, [])
+    before = list(group.entities), list(group.facts)
+    first = await extractor.resolve(turn, extracted, group, now=sample_turns.NOW)
+    assert (list(group.entities), list(group.facts)) == before
+    again = await extractor.resolve(turn, extracted, group, now=sample_turns.NOW)
     assert replace(again, usage=first.usage) == first
 
 
-async def test_calls_for_all_parts_are_counted(
+async def test_the_usage_contains_the_requests_of_all_parts(
     model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
-    _, (result,) = await resolved(model, embedder, [long_turn(0, 1, 5)])
+    _, (result,) = await ingest(model, embedder, [long_turn(0, 1, 5)])
     assert result.usage.calls == len(provider.requests)
     assert len(provider.requests) >= 7

@@ -48,7 +48,7 @@ async def test_without_preprocessing_every_request_is_graphitis_own(
     graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     """All but the request for the dates of a fact: ours takes the turn's time."""
-    turns = sample_turns.episodes([*sample_turns.SAID, *turns_that_need_a_summary()])
+    turns = sample_turns.episodes([*sample_turns.TURN_TEXTS, *turns_that_need_a_summary()])
     await add_episodes(graphiti, turns, ontology.NO_ONTOLOGY, None)
     dates = {"valid_at", "invalid_at"}
     upstream = [request for request in provider.requests if response_fields(request) != dates]
@@ -91,7 +91,7 @@ async def ingest(
 ) -> ComparableGraph:
     """Put the turns, by default the sample turns, through our extractor."""
     turns, group = list(episodes) or sample_turns.episodes(), sample_turns.empty_group()
-    results = await sample_turns.take_in(extractor, turns, group, embedder)
+    results = await sample_turns.ingest(extractor, turns, group, embedder)
     mentions = [
         (turn.turn_id, entity)
         for turn, result in zip(turns, results, strict=True)

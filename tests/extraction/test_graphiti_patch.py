@@ -1,4 +1,4 @@
-"""The one thing of Graphiti that is replaced: it must give what Graphiti's own gives."""
+"""The one function of Graphiti that is replaced: it must return the same as Graphiti's own."""
 
 import inspect
 from importlib.util import find_spec, module_from_spec
@@ -15,7 +15,7 @@ from graphiti_core.utils.maintenance.dedup_helpers import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.extraction.canned_model import Canned
+from tests.extraction.canned_model import CannedModel
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import ids
 from turnetl.extraction.llm import LlmExtractor
@@ -23,13 +23,13 @@ from turnetl.extraction.prompt_config import fixed_prompt
 
 REPLACED = "_minhash_signature"
 NAMES = st.text("abcdefghij0189' _./é", max_size=30)
-SAME_MODULE_FOR_ALL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+SHARED_FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture
-def graphitis_own() -> ModuleType:
-    """The module as Graphiti wrote it, beside the one in use."""
-    LlmExtractor(Canned(), ToyEmbedder(), prompts=fixed_prompt(None))
+def original() -> ModuleType:
+    """The unmodified module, loaded next to the one in use."""
+    LlmExtractor(CannedModel(), ToyEmbedder(), prompts=fixed_prompt(None))
     spec = find_spec(dedup_helpers.__name__)
     assert spec is not None
     assert spec.loader is not None
@@ -39,33 +39,34 @@ def graphitis_own() -> ModuleType:
 
 
 def signature_of(module: ModuleType, name: str) -> tuple[int, ...]:
-    signed: tuple[int, ...] = getattr(module, REPLACED)(_shingles(_normalize_name_for_fuzzy(name)))
-    return signed
+    shingles = _shingles(_normalize_name_for_fuzzy(name))
+    signature: tuple[int, ...] = getattr(module, REPLACED)(shingles)
+    return signature
 
 
-@SAME_MODULE_FOR_ALL
+@SHARED_FIXTURE
 @given(NAMES)
-def test_a_signature_is_graphitis_own(graphitis_own: ModuleType, name: str) -> None:
-    assert signature_of(dedup_helpers, name) == signature_of(graphitis_own, name)
+def test_a_signature_equals_the_original(original: ModuleType, name: str) -> None:
+    assert signature_of(dedup_helpers, name) == signature_of(original, name)
 
 
-@SAME_MODULE_FOR_ALL
+@SHARED_FIXTURE
 @given(st.lists(NAMES, max_size=6))
-def test_candidates_stand_in_the_same_buckets(graphitis_own: ModuleType, names: list[str]) -> None:
+def test_candidates_are_in_the_same_buckets(original: ModuleType, names: list[str]) -> None:
     nodes = [EntityNode(name=name or "x", group_id="shop") for name in names]
-    own = vars(graphitis_own)["_build_candidate_indexes"](nodes)
-    assert _build_candidate_indexes(nodes).lsh_buckets == own.lsh_buckets
+    expected = vars(original)["_build_candidate_indexes"](nodes)
+    assert _build_candidate_indexes(nodes).lsh_buckets == expected.lsh_buckets
 
 
-def test_graphiti_uses_what_stands_in_its_place(graphitis_own: ModuleType) -> None:
-    assert getattr(dedup_helpers, REPLACED) is not getattr(graphitis_own, REPLACED)
+def test_graphiti_calls_the_replacement(original: ModuleType) -> None:
+    assert getattr(dedup_helpers, REPLACED) is not getattr(original, REPLACED)
     assert _build_candidate_indexes.__globals__[REPLACED] is getattr(dedup_helpers, REPLACED)
 
 
-def test_graphiti_still_has_what_is_replaced_as_it_was_read(graphitis_own: ModuleType) -> None:
-    """If this fails, Graphiti changed: read `dedup_helpers` again before the pin goes up."""
-    assert ids.digest(inspect.getsource(getattr(graphitis_own, REPLACED))) == READ
-    assert dedup_helpers._MINHASH_PERMUTATIONS == 32  # noqa: SLF001 - leant on
+def test_graphitis_function_has_not_changed(original: ModuleType) -> None:
+    """If this fails, Graphiti has changed: review `dedup_helpers` before raising the pin."""
+    assert ids.digest(inspect.getsource(getattr(original, REPLACED))) == SOURCE_DIGEST
+    assert dedup_helpers._MINHASH_PERMUTATIONS == 32  # noqa: SLF001 - the replacement depends on it
 
 
-READ = "1b7fd7b21a380fee3a9d9da5374ed0bd"
+SOURCE_DIGEST = "1b7fd7b21a380fee3a9d9da5374ed0bd"

@@ -1,4 +1,4 @@
-"""Answers that fit their form and make no sense: none of them may harm a graph or fail a commit."""
+"""Responses that match their schema but make no sense: none may damage a graph or fail a commit."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests import builders
 from tests.extraction import sample_turns
-from tests.extraction.canned_model import Canned
+from tests.extraction.canned_model import CannedModel
 from tests.scale import scaled
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.llm import LlmExtractor
@@ -29,20 +29,21 @@ from turnetl.model import Episode, GroupId
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
 DEDUPE, RESOLVE = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"
 SUMMARIES = "extract_nodes.extract_summaries_batch"
-Answers = Mapping[str, Any]
+Responses = Mapping[str, Any]
+"""By prompt."""
 
 
-def says(answers: Answers) -> Callable[[ChatRequest], str | None]:
-    return lambda q: json.dumps(answers[q.prompt_name]) if q.prompt_name in answers else None
+def rule(responses: Responses) -> Callable[[ChatRequest], str | None]:
+    return lambda r: json.dumps(responses[r.prompt_name]) if r.prompt_name in responses else None
 
 
 def edge(source: str = "a.py", target: str = "b.py", **fields: Any) -> dict[str, Any]:
     ends = {"source_entity_name": source, "target_entity_name": target}
-    said = {"relation_type": "USES", "fact": f"{source} uses {target}", "episode_indices": [0]}
-    return {**ends, **said, **fields}
+    details = {"relation_type": "USES", "fact": f"{source} uses {target}", "episode_indices": [0]}
+    return {**ends, **details, **fields}
 
 
-def named(*names: str, kind: int = 0) -> dict[str, Any]:
+def nodes(*names: str, kind: int = 0) -> dict[str, Any]:
     return {
         "extracted_entities": [
             {"name": name, "entity_type_id": kind, "episode_indices": [7, -1]} for name in names
@@ -50,39 +51,41 @@ def named(*names: str, kind: int = 0) -> dict[str, Any]:
     }
 
 
-async def grown() -> MirrorGroup:
+async def sample_group() -> MirrorGroup:
     group = sample_turns.empty_group()
-    asks = LlmExtractor(Canned(), ToyEmbedder(), prompts=fixed_prompt(None))
-    await sample_turns.take_in(asks, sample_turns.episodes()[:4], group, ToyEmbedder())
+    extractor = LlmExtractor(CannedModel(), ToyEmbedder(), prompts=fixed_prompt(None))
+    await sample_turns.ingest(extractor, sample_turns.episodes()[:4], group, ToyEmbedder())
     return group
 
 
-async def after(answers: Answers) -> tuple[MirrorGroup, MirrorGroup]:
-    """Return the group before and after a turn that is answered so."""
-    group, before = await grown(), await grown()
-    asks = LlmExtractor(Canned(says(answers)), ToyEmbedder(), prompts=fixed_prompt("Look."))
-    await sample_turns.take_in(asks, sample_turns.episodes()[4:5], group, ToyEmbedder())
+async def ingest_with(responses: Responses) -> tuple[MirrorGroup, MirrorGroup]:
+    """Return the group before and after a turn with these responses."""
+    group, before = await sample_group(), await sample_group()
+    extractor = LlmExtractor(
+        CannedModel(rule(responses)), ToyEmbedder(), prompts=fixed_prompt("Look.")
+    )
+    await sample_turns.ingest(extractor, sample_turns.episodes()[4:5], group, ToyEmbedder())
     return before, group
 
 
-def whole(group: MirrorGroup) -> bool:
-    """Whether every fact joins things that are there, in the group itself."""
+def is_consistent(group: MirrorGroup) -> bool:
+    """Whether every fact belongs to the group and connects entities that exist in it."""
     return all(
         group.entity(fact.source) and group.entity(fact.target) and fact.group_id == group.group_id
         for fact in group.facts
     )
 
 
-async def test_candidates_that_were_not_offered_are_no_match() -> None:
+async def test_candidates_that_were_not_offered_are_ignored() -> None:
     resolutions = [
         {"id": 0, "name": "cart.py", "duplicate_candidate_id": 99},
         {"id": 0, "name": "cart.py", "duplicate_candidate_id": 0},
         {"id": 41, "name": "x", "duplicate_candidate_id": 0},
         {"id": -1, "name": "y", "duplicate_candidate_id": -7},
     ]
-    before, group = await after(
+    before, group = await ingest_with(
         {
-            NODES: named("cart", "lite"),
+            NODES: nodes("cart", "lite"),
             EDGES: {"edges": [edge("cart", "lite")]},
             DEDUPE: {"entity_resolutions": resolutions},
         }
@@ -92,16 +95,16 @@ async def test_candidates_that_were_not_offered_are_no_match() -> None:
         "cart",
         "lite",
     }
-    assert whole(group)
+    assert is_consistent(group)
 
 
-async def test_facts_that_were_not_offered_are_neither_doubled_nor_ended() -> None:
-    strange = {"duplicate_facts": [-1, 500, 10**30], "contradicted_facts": [999, -5, 10**40]}
-    before, group = await after(
+async def test_facts_that_were_not_offered_are_neither_duplicates_nor_invalidated() -> None:
+    unknown = {"duplicate_facts": [-1, 500, 10**30], "contradicted_facts": [999, -5, 10**40]}
+    before, group = await ingest_with(
         {
-            NODES: named("cart.py", "sqlite"),
+            NODES: nodes("cart.py", "sqlite"),
             EDGES: {"edges": [edge("cart.py", "sqlite", fact="cart.py reads sqlite slowly")]},
-            RESOLVE: strange,
+            RESOLVE: unknown,
         }
     )
     assert "cart.py reads sqlite slowly" in {fact.text for fact in group.facts}
@@ -109,21 +112,21 @@ async def test_facts_that_were_not_offered_are_neither_doubled_nor_ended() -> No
         assert group.fact(fact.uuid) == fact
 
 
-async def test_ends_that_nobody_named_and_kinds_that_there_are_not() -> None:
-    _, group = await after(
+async def test_unknown_entities_of_facts_are_created_and_unknown_types_ignored() -> None:
+    _, group = await ingest_with(
         {
-            NODES: named("cart.py", kind=10**9),
+            NODES: nodes("cart.py", kind=10**9),
             EDGES: {"edges": [edge("nobody.py", "cart.py"), edge("", "cart.py"), edge(" ", "")]},
         }
     )
     assert "nobody.py" in {one.name for one in group.entities}
-    assert whole(group)
+    assert is_consistent(group)
 
 
-async def test_summaries_of_things_that_were_not_asked_about_are_passed_over() -> None:
-    before, group = await after(
+async def test_summaries_that_were_not_requested_are_ignored() -> None:
+    before, group = await ingest_with(
         {
-            NODES: named("postgres"),
+            NODES: nodes("postgres"),
             EDGES: {"edges": []},
             SUMMARIES: {
                 "summaries": [
@@ -139,12 +142,12 @@ async def test_summaries_of_things_that_were_not_asked_about_are_passed_over() -
     assert max(map(len, summaries.values())) <= 2000
 
 
-async def test_names_that_no_fact_and_no_thing_should_have_are_left_out_and_counted() -> None:
-    asks = LlmExtractor(
-        Canned(
-            says(
+async def test_names_on_the_stoplist_are_discarded_and_counted() -> None:
+    extractor = LlmExtractor(
+        CannedModel(
+            rule(
                 {
-                    NODES: named("user", "cart.py", "sqlite", "/tmp/x"),  # noqa: S108 - a name
+                    NODES: nodes("user", "cart.py", "sqlite", "/tmp/x"),  # noqa: S108 - a name
                     EDGES: {
                         "edges": [
                             edge("user", "sqlite", fact="The user wants cart.py to use sqlite"),
@@ -159,7 +162,9 @@ async def test_names_that_no_fact_and_no_thing_should_have_are_left_out_and_coun
         prompts=fixed_prompt("Look."),
     )
     group = sample_turns.empty_group()
-    (result,) = await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
+    (result,) = await sample_turns.ingest(
+        extractor, sample_turns.episodes()[:1], group, ToyEmbedder()
+    )
     names = {one.uuid: one.name for one in group.entities}
     assert sorted(names.values()) == ["cart.py", "sqlite"]
     assert [(names[f.source], f.text, names[f.target]) for f in group.facts] == [
@@ -173,12 +178,12 @@ async def test_names_that_no_fact_and_no_thing_should_have_are_left_out_and_coun
     }
 
 
-async def test_a_fact_that_lost_an_end_hangs_on_no_name_that_is_only_part_of_a_word() -> None:
-    asks = LlmExtractor(
-        Canned(
-            says(
+async def test_a_fact_is_not_reattached_to_a_name_that_is_only_part_of_a_word() -> None:
+    extractor = LlmExtractor(
+        CannedModel(
+            rule(
                 {
-                    NODES: named("go", "sqlite", "c"),
+                    NODES: nodes("go", "sqlite", "c"),
                     EDGES: {
                         "edges": [
                             edge("user", "sqlite", fact="The user says that sqlite is good"),
@@ -192,7 +197,9 @@ async def test_a_fact_that_lost_an_end_hangs_on_no_name_that_is_only_part_of_a_w
         prompts=fixed_prompt("Look."),
     )
     group = sample_turns.empty_group()
-    (result,) = await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
+    (result,) = await sample_turns.ingest(
+        extractor, sample_turns.episodes()[:1], group, ToyEmbedder()
+    )
     names = {one.uuid: one.name for one in group.entities}
     assert [(names[f.source], f.text) for f in group.facts] == [
         ("go", "The user wants Go, not sqlite")
@@ -201,7 +208,7 @@ async def test_a_fact_that_lost_an_end_hangs_on_no_name_that_is_only_part_of_a_w
 
 
 @pytest.mark.parametrize(
-    ("said", "dates"),
+    ("fields", "dates"),
     [
         ({}, (builders.START, None)),
         ({"valid_at": "2025-03-01"}, ("2025-03-01", None)),
@@ -211,36 +218,40 @@ async def test_a_fact_that_lost_an_end_hangs_on_no_name_that_is_only_part_of_a_w
         ({"valid_at": "2026-02-30"}, (builders.START, None)),
     ],
 )
-async def test_dates_of_a_fact(
-    said: dict[str, str], dates: tuple[str | datetime | None, str | datetime | None]
+async def test_invalid_dates_are_dropped_and_a_missing_start_is_that_of_the_turn(
+    fields: dict[str, str], dates: tuple[str | datetime | None, str | datetime | None]
 ) -> None:
-    answers = {NODES: named("a.py", "b.py"), EDGES: {"edges": [edge(**said)]}}
-    asks = LlmExtractor(Canned(says(answers)), ToyEmbedder(), prompts=fixed_prompt(None))
+    responses = {NODES: nodes("a.py", "b.py"), EDGES: {"edges": [edge(**fields)]}}
+    extractor = LlmExtractor(
+        CannedModel(rule(responses)), ToyEmbedder(), prompts=fixed_prompt(None)
+    )
     group = sample_turns.empty_group()
-    await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
+    await sample_turns.ingest(extractor, sample_turns.episodes()[:1], group, ToyEmbedder())
     (fact,) = group.facts
-    assert (fact.valid_at, fact.invalid_at) == tuple(map(_moment, dates))
+    assert (fact.valid_at, fact.invalid_at) == tuple(map(_as_datetime, dates))
 
 
-def _moment(said: str | datetime | None) -> datetime | None:
-    return datetime.fromisoformat(said).replace(tzinfo=UTC) if isinstance(said, str) else said
+def _as_datetime(date: str | datetime | None) -> datetime | None:
+    return datetime.fromisoformat(date).replace(tzinfo=UTC) if isinstance(date, str) else date
 
 
-async def test_without_instructions_every_name_stays_as_with_graphiti() -> None:
-    asks = LlmExtractor(
-        Canned(
-            says({NODES: named("user", "line 12"), EDGES: {"edges": [edge("user", "line 12")]}})
+async def test_without_instructions_every_name_is_kept_as_by_graphiti() -> None:
+    extractor = LlmExtractor(
+        CannedModel(
+            rule({NODES: nodes("user", "line 12"), EDGES: {"edges": [edge("user", "line 12")]}})
         ),
         ToyEmbedder(),
         prompts=fixed_prompt(None),
     )
     group = sample_turns.empty_group()
-    (result,) = await sample_turns.take_in(asks, sample_turns.episodes()[:1], group, ToyEmbedder())
+    (result,) = await sample_turns.ingest(
+        extractor, sample_turns.episodes()[:1], group, ToyEmbedder()
+    )
     assert {one.name for one in group.entities} == {"user", "line 12"}
     assert result.discarded == {}
 
 
-STRANGE = st.text(
+ANY_TEXT = st.text(
     st.one_of(
         st.characters(),
         st.sampled_from("\x00\x01\x1b\u2028\ufeff\u200b\ud800\udfff\n\t\"'`\\{}"),
@@ -249,7 +260,7 @@ STRANGE = st.text(
 )
 DATES = st.one_of(
     st.none(),
-    STRANGE,
+    ANY_TEXT,
     st.sampled_from(
         [
             "0001-01-01T00:00:00+14:00",
@@ -264,80 +275,82 @@ DATES = st.one_of(
     ),
 )
 EDGE = st.builds(
-    lambda ends, kind, fact, dates: edge(
-        *ends, relation_type=kind, fact=fact, valid_at=dates[0], invalid_at=dates[1]
+    lambda ends, relation, fact, dates: edge(
+        *ends, relation_type=relation, fact=fact, valid_at=dates[0], invalid_at=dates[1]
     ),
-    st.tuples(STRANGE, STRANGE),
-    STRANGE,
-    STRANGE | st.just("x" * 40_000),
+    st.tuples(ANY_TEXT, ANY_TEXT),
+    ANY_TEXT,
+    ANY_TEXT | st.just("x" * 40_000),
     st.tuples(DATES, DATES),
 )
 NUMBERS = st.lists(st.integers(-3, 40) | st.integers(), max_size=4)
 TURN = st.fixed_dictionaries(
     {
-        NODES: st.lists(STRANGE | st.just("x" * 1000), max_size=5).map(lambda names: named(*names)),
+        NODES: st.lists(ANY_TEXT | st.just("x" * 1000), max_size=5).map(
+            lambda names: nodes(*names)
+        ),
         EDGES: st.lists(EDGE, max_size=4).map(lambda edges: {"edges": edges}),
         DEDUPE: st.lists(
             st.fixed_dictionaries(
                 {
                     "id": st.integers(-2, 9),
-                    "name": STRANGE,
+                    "name": ANY_TEXT,
                     "duplicate_candidate_id": st.integers(-2, 30),
                 }
             ),
             max_size=6,
-        ).map(lambda found: {"entity_resolutions": found}),
+        ).map(lambda resolutions: {"entity_resolutions": resolutions}),
         RESOLVE: st.fixed_dictionaries({"duplicate_facts": NUMBERS, "contradicted_facts": NUMBERS}),
     }
 )
 
 
 @settings(max_examples=scaled(12), suppress_health_check=list(HealthCheck))
-@given(answers=st.lists(TURN, min_size=2, max_size=4), instructed=st.booleans())
-async def test_no_answer_fails_a_commit(
-    store: GraphStore, tmp_path: Path, answers: list[Answers], *, instructed: bool
+@given(responses=st.lists(TURN, min_size=2, max_size=4), instructed=st.booleans())
+async def test_no_response_fails_a_commit(
+    store: GraphStore, tmp_path: Path, responses: list[Responses], *, instructed: bool
 ) -> None:
-    turns = _turns_of(GroupId(f"shop{next(_NUMBERS)}"), len(answers))
-    shown = {turn.parts[0]: said for turn, said in zip(turns, answers, strict=True)}
+    turns = _turns_of(GroupId(f"shop{next(_NUMBERS)}"), len(responses))
+    by_text = {turn.parts[0]: one for turn, one in zip(turns, responses, strict=True)}
 
-    def say(question: ChatRequest) -> str | None:
-        text = question.messages[-1].text.split("CURRENT")[-1]
-        said = next((one for told, one in shown.items() if told in text), answers[0])
-        return json.dumps(said[question.prompt_name]) if question.prompt_name in said else None
+    def respond(request: ChatRequest) -> str | None:
+        prompt = request.messages[-1].text.split("CURRENT")[-1]
+        chosen = next((one for text, one in by_text.items() if text in prompt), responses[0])
+        return rule(chosen)(request)
 
-    asks = LlmExtractor(
-        Canned(say), ToyEmbedder(), prompts=fixed_prompt("Look." if instructed else None)
+    extractor = LlmExtractor(
+        CannedModel(respond), ToyEmbedder(), prompts=fixed_prompt("Look." if instructed else None)
     )
     run = IngestRun("run-1", "here:1", lambda: sample_turns.NOW, timedelta(seconds=60), 3)
     group = turns[0].turn.group_id
-    pipeline = TurnPipeline(store, asks, ToyEmbedder(), Quarantine(tmp_path, group), run)
+    pipeline = TurnPipeline(store, extractor, ToyEmbedder(), Quarantine(tmp_path, group), run)
     done = await pipeline.ingest(group, turns, {one.turn_id: () for one in turns}, lambda _: None)
     assert done.quarantined == 0
-    held = await store.load(group)
-    assert len(held.receipts) == len(turns)
-    assert whole(MirrorGroup(held))
+    contents = await store.load(group)
+    assert len(contents.receipts) == len(turns)
+    assert is_consistent(MirrorGroup(contents))
 
 
 _NUMBERS = count()
 
 
 def _turns_of(group: GroupId, size: int) -> list[Episode]:
-    """Return turns of a group of their own: the graph is the same for all examples."""
+    """Return turns of a new group, because all examples share one graph."""
     return [
         builders.episode(
-            f"p{place}",
+            f"p{index}",
             group_id=group,
-            ordinal=place,
-            started_at=builders.START + timedelta(hours=place),
-            user_text=f"question {place} about `a.py`",
+            ordinal=index,
+            started_at=builders.START + timedelta(hours=index),
+            user_text=f"question {index} about `a.py`",
         )
-        for place in range(size)
+        for index in range(size)
     ]
 
 
-def test_what_is_mended_is_no_more_than_must_be() -> None:
-    said = edge("a\n b", "c\x00", fact="one\ntwo", relation_type=" ", valid_at="2026-03-01")
-    assert sanitized({"edges": [said]}) == {
+def test_only_invalid_characters_and_values_are_sanitized() -> None:
+    invalid = edge("a\n b", "c\x00", fact="one\ntwo", relation_type=" ", valid_at="2026-03-01")
+    assert sanitized({"edges": [invalid]}) == {
         "edges": [
             edge("a b", "c", fact="one two", relation_type="RELATES_TO", valid_at="2026-03-01")
         ]
@@ -347,5 +360,5 @@ def test_what_is_mended_is_no_more_than_must_be() -> None:
 
 
 @pytest.mark.parametrize("value", [1, 2.5, None, True, [], {}])
-def test_what_is_no_text_stays(value: object) -> None:
+def test_values_that_are_not_text_are_unchanged(value: object) -> None:
     assert sanitized({"name": value}) == {"name": value}

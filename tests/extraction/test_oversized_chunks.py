@@ -1,4 +1,4 @@
-"""Parts that do not fit: cut in two where a reader would pause, and again, until they do."""
+"""Parts that exceed the context window: split in half, and again, until they fit."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.extraction import sample_turns
-from tests.extraction.canned_model import Canned, shown
+from tests.extraction.canned_model import CannedModel, request_text
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import clock
 from turnetl.episodes.chunking import split_in_half
@@ -26,196 +26,200 @@ from turnetl.model import Episode, Usage
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
 SUMMARIES = "extract_nodes.extract_summaries_batch"
-CUT = Usage(calls=1, prompt_tokens=100, completion_tokens=10)
+USAGE = Usage(calls=1, prompt_tokens=100, completion_tokens=10)
 
 
 def long_turn(times: int = 4) -> Episode:
-    """The story as one part, each turn of it a paragraph."""
-    text = "\n\n".join([said.text for said in sample_turns.episodes()] * times)
+    """Return the sample turns as one part, each turn a paragraph."""
+    text = "\n\n".join([turn.text for turn in sample_turns.episodes()] * times)
     return replace(sample_turns.episodes()[0], text=text, parts=(text,))
 
 
-def only(characters: int, *prompts: str) -> Canned:
-    """A model that takes texts of so many characters."""
+def limited_model(characters: int, *prompts: str) -> CannedModel:
+    """Return a model that accepts texts of at most this many characters in these prompts."""
 
-    def say(question: ChatRequest) -> None:
-        if question.prompt_name in prompts and len(current(question)) > characters:
-            raise TooLong("the answer was cut", CUT)
+    def respond(request: ChatRequest) -> None:
+        if request.prompt_name in prompts and len(current_message(request)) > characters:
+            raise TooLong("the answer was truncated", USAGE)
 
-    return Canned(say)
+    return CannedModel(respond)
 
 
-def current(question: ChatRequest) -> str:
-    """Return the text that the question is about."""
-    said = shown(question)
+def current_message(request: ChatRequest) -> str:
+    """Return the text of the part that the request contains."""
+    text = request_text(request)
     for name in ("CURRENT MESSAGE", "CURRENT_MESSAGE"):
-        if f"<{name}>" in said:
-            return said.split(f"<{name}>\n")[1].split(f"\n</{name}>")[0]
+        if f"<{name}>" in text:
+            return text.split(f"<{name}>\n")[1].split(f"\n</{name}>")[0]
     return ""
 
 
-async def read(
+async def ingest(
     model: ChatModel, turn: Episode, group: MirrorGroup | None = None
 ) -> tuple[MirrorGroup, Resolved]:
     group = group or sample_turns.empty_group()
-    asks = reader(model, ToyEmbedder())
-    (result,) = await sample_turns.take_in(asks, [turn], group, ToyEmbedder())
+    extractor = make_extractor(model, ToyEmbedder())
+    (result,) = await sample_turns.ingest(extractor, [turn], group, ToyEmbedder())
     return group, result
 
 
-def said(group: MirrorGroup) -> set[tuple[str, str, str]]:
+def facts_of(group: MirrorGroup) -> set[tuple[str, str, str]]:
     names = {entity.uuid: entity.name for entity in group.entities}
     return {(names[fact.source], fact.text, names[fact.target]) for fact in group.facts}
 
 
 @pytest.mark.parametrize("prompts", [(NODES,), (EDGES,), (NODES, EDGES)])
 @pytest.mark.parametrize("characters", [1200, 600])
-async def test_a_part_in_pieces_says_what_it_says_whole(
+async def test_a_split_part_gives_the_same_facts_as_the_whole_one(
     prompts: tuple[str, ...], characters: int
 ) -> None:
     turn = long_turn()
-    whole, _ = await read(Canned(), turn)
-    pieces, _ = await read(only(characters, *prompts), turn)
-    assert said(pieces) == said(whole)
-    assert {(one.uuid, one.name) for one in pieces.entities} == {
+    whole, _ = await ingest(CannedModel(), turn)
+    split, _ = await ingest(limited_model(characters, *prompts), turn)
+    assert facts_of(split) == facts_of(whole)
+    assert {(one.uuid, one.name) for one in split.entities} == {
         (one.uuid, one.name) for one in whole.entities
     }
-    assert {fact.uuid for fact in pieces.facts} == {fact.uuid for fact in whole.facts}
+    assert {fact.uuid for fact in split.facts} == {fact.uuid for fact in whole.facts}
 
 
-async def test_what_is_asked_about_things_is_not_asked_again_when_only_facts_do_not_fit() -> None:
-    model = only(700, EDGES)
-    await read(model, long_turn())
+async def test_entities_are_not_requested_again_if_only_the_facts_do_not_fit() -> None:
+    model = limited_model(700, EDGES)
+    await ingest(model, long_turn())
     assert len(model.prompts(NODES)) == 1
     assert len(model.prompts(EDGES)) > 2
 
 
-async def test_a_piece_is_shown_what_stands_before_it() -> None:
-    model = only(1500, NODES)
-    await read(model, long_turn())
+async def test_the_context_of_a_piece_contains_the_pieces_before_it() -> None:
+    model = limited_model(1500, NODES)
+    await ingest(model, long_turn())
     _, first, second = model.prompts(NODES)
-    earlier = shown(second).split("<PREVIOUS MESSAGES>")[1].split("</PREVIOUS MESSAGES>")[0]
-    assert current(first)[:30] in earlier
+    earlier = request_text(second).split("<PREVIOUS MESSAGES>")[1].split("</PREVIOUS MESSAGES>")[0]
+    assert current_message(first)[:30] in earlier
 
 
-async def test_a_part_that_fits_in_no_piece_is_set_aside() -> None:
-    model = only(0, NODES)
-    asks = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt(None), split_text=split_in_half)
-    with pytest.raises(BadTurn, match="was cut"):
-        await asks.extract(long_turn(), [])
-    assert 1 < len(model.asked) < 20
+async def test_a_part_that_does_not_fit_in_any_size_is_a_bad_turn() -> None:
+    model = limited_model(0, NODES)
+    extractor = LlmExtractor(
+        model, ToyEmbedder(), prompts=fixed_prompt(None), split_text=split_in_half
+    )
+    with pytest.raises(BadTurn, match="was truncated"):
+        await extractor.extract(long_turn(), [])
+    assert 1 < len(model.requests) < 20
 
 
-async def test_without_a_way_to_cut_it_a_part_is_set_aside() -> None:
-    asks = LlmExtractor(only(1000, NODES), ToyEmbedder(), prompts=fixed_prompt(None))
+async def test_without_a_split_function_an_oversized_part_is_a_bad_turn() -> None:
+    extractor = LlmExtractor(limited_model(1000, NODES), ToyEmbedder(), prompts=fixed_prompt(None))
     with pytest.raises(BadTurn):
-        await asks.extract(long_turn(), [])
+        await extractor.extract(long_turn(), [])
 
 
-async def test_questions_that_did_not_fit_are_counted_too() -> None:
-    model = only(1500, NODES)
-    _, result = await read(model, long_turn())
-    assert result.usage.calls == len(model.asked)
+async def test_the_usage_contains_requests_that_did_not_fit() -> None:
+    model = limited_model(1500, NODES)
+    _, result = await ingest(model, long_turn())
+    assert result.usage.calls == len(model.requests)
 
 
-async def test_things_that_cannot_be_matched_at_once_are_matched_in_halves() -> None:
-    group, _ = await read(Canned(), sample_turns.episodes()[0])
+async def test_entities_that_do_not_fit_one_request_are_resolved_in_halves() -> None:
+    group, _ = await ingest(CannedModel(), sample_turns.episodes()[0])
     turn = replace(sample_turns.episodes()[5], parts=("`pytest 7` and `cart` and `lite`.",))
-    plain = Canned()
-    together, _ = await read(plain, turn, await grown())
-    (asked,) = plain.prompts("dedupe_nodes.nodes")
-    assert asked_about(asked) > 1
+    unlimited = CannedModel()
+    together, _ = await ingest(unlimited, turn, await one_turn_group())
+    (request,) = unlimited.prompts("dedupe_nodes.nodes")
+    assert entity_count(request) > 1
 
-    def say(question: ChatRequest) -> None:
-        if question.prompt_name == "dedupe_nodes.nodes" and asked_about(question) > 1:
-            raise TooLong("the answer was cut", CUT)
+    def respond(request: ChatRequest) -> None:
+        if request.prompt_name == "dedupe_nodes.nodes" and entity_count(request) > 1:
+            raise TooLong("the answer was truncated", USAGE)
 
-    apart, _ = await read(Canned(say), turn, group)
-    assert {(e.uuid, e.name) for e in apart.entities} == {
+    separate, _ = await ingest(CannedModel(respond), turn, group)
+    assert {(e.uuid, e.name) for e in separate.entities} == {
         (e.uuid, e.name) for e in together.entities
     }
 
 
-async def test_what_was_missed_is_asked_about_in_pieces_too() -> None:
-    asked: list[tuple[str, int]] = []
+async def test_reflexion_requests_are_split_too() -> None:
+    requests: list[tuple[str, int]] = []
 
-    def say(question: ChatRequest) -> str | None:
-        if not question.prompt_name.startswith("reflexion."):
+    def respond(request: ChatRequest) -> str | None:
+        if not request.prompt_name.startswith("reflexion."):
             return None
-        text = shown(question).split("<TEXT>\n")[1].split("\n</TEXT>")[0]
-        asked.append((question.prompt_name, len(text)))
+        text = request_text(request).split("<TEXT>\n")[1].split("\n</TEXT>")[0]
+        requests.append((request.prompt_name, len(text)))
         if len(text) > 1000:
-            raise TooLong("the answer was cut", CUT)
+            raise TooLong("the answer was truncated", USAGE)
         return json.dumps({"missed_entities": [], "missed_facts": []})
 
-    asks = LlmExtractor(
-        Canned(say),
+    extractor = LlmExtractor(
+        CannedModel(respond),
         ToyEmbedder(),
         prompts=fixed_prompt("Look.", reflexion=1),
         split_text=split_in_half,
     )
-    whole, _ = await read(Canned(), long_turn())
+    whole, _ = await ingest(CannedModel(), long_turn())
     group = sample_turns.empty_group()
-    await sample_turns.take_in(asks, [long_turn()], group, ToyEmbedder())
-    assert said(group) == said(whole)
-    assert {prompt for prompt, length in asked if length <= 1000} == {
+    await sample_turns.ingest(extractor, [long_turn()], group, ToyEmbedder())
+    assert facts_of(group) == facts_of(whole)
+    assert {prompt for prompt, length in requests if length <= 1000} == {
         "reflexion.entities",
         "reflexion.facts",
     }
 
 
-async def test_a_thing_that_is_not_matched_with_all_of_the_text_is_matched_with_less() -> None:
-    def say(question: ChatRequest) -> None:
-        if question.prompt_name == "dedupe_nodes.nodes" and len(current(question)) > 1600:
-            raise TooLong("it does not fit", CUT)
+async def test_an_entity_that_does_not_fit_is_resolved_with_an_abridged_text() -> None:
+    def respond(request: ChatRequest) -> None:
+        if request.prompt_name == "dedupe_nodes.nodes" and len(current_message(request)) > 1600:
+            raise TooLong("it does not fit", USAGE)
 
-    text = f"`pytest 7` is told. {'It is long. ' * 400}"
+    text = f"`pytest 7` is meant. {'It is long. ' * 400}"
     turn = replace(sample_turns.episodes()[5], parts=(text,))
-    together, _ = await read(Canned(), turn, await grown())
-    model = Canned(say)
-    apart, result = await read(model, turn, await grown())
-    assert {e.name for e in apart.entities} == {e.name for e in together.entities}
-    assert [len(current(one)) > 1600 for one in model.prompts("dedupe_nodes.nodes")] == [
+    together, _ = await ingest(CannedModel(), turn, await one_turn_group())
+    model = CannedModel(respond)
+    separate, result = await ingest(model, turn, await one_turn_group())
+    assert {e.name for e in separate.entities} == {e.name for e in together.entities}
+    assert [len(current_message(one)) > 1600 for one in model.prompts("dedupe_nodes.nodes")] == [
         True,
         False,
     ]
-    assert result.usage.calls == len(model.asked)
+    assert result.usage.calls == len(model.requests)
 
 
-async def test_things_that_cannot_be_summed_up_at_once_are_summed_up_in_halves() -> None:
-    long = " ".join(["sqlite is slow"] * 140)
+async def test_entities_that_do_not_fit_one_request_are_summarised_in_halves() -> None:
+    long_summary = " ".join(["sqlite is slow"] * 140)
     names = ("cart.py", "sqlite", "pytest -q")
     turn = replace(sample_turns.episodes()[5], parts=("`cart.py` uses `sqlite`. `pytest -q` is.",))
 
-    async def known() -> MirrorGroup:
-        group = await grown()
-        group.put([replace(e, summary=long) for e in group.entities if e.name in names[:2]], ())
+    async def group_with_summaries() -> MirrorGroup:
+        group = await one_turn_group()
+        group.put(
+            [replace(e, summary=long_summary) for e in group.entities if e.name in names[:2]], ()
+        )
         return group
 
-    def say(question: ChatRequest) -> str | None:
-        if question.prompt_name != SUMMARIES:
+    def respond(request: ChatRequest) -> str | None:
+        if request.prompt_name != SUMMARIES:
             return None
-        if len(current(question)) > 1600 or shown(question).count('"summary"') > 1:
-            raise TooLong("the answer was cut", CUT)
+        if len(current_message(request)) > 1600 or request_text(request).count('"summary"') > 1:
+            raise TooLong("the answer was truncated", USAGE)
         return None
 
-    together, _ = await read(Canned(), turn, await known())
-    model = Canned(say)
-    apart, _ = await read(model, turn, await known())
-    assert {(e.name, e.summary) for e in apart.entities} == {
+    together, _ = await ingest(CannedModel(), turn, await group_with_summaries())
+    model = CannedModel(respond)
+    separate, _ = await ingest(model, turn, await group_with_summaries())
+    assert {(e.name, e.summary) for e in separate.entities} == {
         (e.name, e.summary) for e in together.entities
     }
     assert len(model.prompts(SUMMARIES)) > 2
 
 
-async def grown() -> MirrorGroup:
-    group, _ = await read(Canned(), sample_turns.episodes()[0])
+async def one_turn_group() -> MirrorGroup:
+    group, _ = await ingest(CannedModel(), sample_turns.episodes()[0])
     return group
 
 
-def asked_about(question: ChatRequest) -> int:
-    """Return how many new things the question is about."""
-    return len(json.loads(shown(question).split("<ENTITIES>\n")[1].split("\n</ENTITIES>")[0]))
+def entity_count(request: ChatRequest) -> int:
+    """Return the number of new entities in the request."""
+    return len(json.loads(request_text(request).split("<ENTITIES>\n")[1].split("\n</ENTITIES>")[0]))
 
 
 @pytest.fixture
@@ -224,25 +228,27 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         yield opened
 
 
-async def test_a_run_that_is_done_again_cuts_at_once_and_asks_nothing(journal: Journal) -> None:
-    """Questions that did not fit were paid for, too."""
-    model, turn = only(700, NODES, EDGES), long_turn()
-    asked = JournaledModel(model, journal)
-    first, told = await read(asked, turn)
-    calls = len(model.asked)
-    again, told_again = await read(asked, turn)
-    assert len(model.asked) == calls
-    assert said(again) == said(first)
-    assert told_again.usage == told.usage
+async def test_a_second_run_splits_from_the_journal_and_sends_nothing(journal: Journal) -> None:
+    """Requests that did not fit were paid for, too."""
+    model, turn = limited_model(700, NODES, EDGES), long_turn()
+    journaled = JournaledModel(model, journal)
+    first, first_result = await ingest(journaled, turn)
+    calls = len(model.requests)
+    again, second_result = await ingest(journaled, turn)
+    assert len(model.requests) == calls
+    assert facts_of(again) == facts_of(first)
+    assert second_result.usage == first_result.usage
 
 
-async def test_a_part_that_did_not_fit_is_shown_in_pieces_before_a_run(journal: Journal) -> None:
-    model, turn = only(1500, NODES), long_turn()
-    await read(JournaledModel(model, journal), turn)
-    shown = await preview_requests(turn, [], reader, model, journal=journal, estimate=len)
-    assert [one.prompt for one in shown] == [NODES] * 3 + [EDGES] * (len(shown) - 3)
-    assert all(one.is_cached for one in shown)
+async def test_a_preview_splits_a_part_that_did_not_fit(journal: Journal) -> None:
+    model, turn = limited_model(1500, NODES), long_turn()
+    await ingest(JournaledModel(model, journal), turn)
+    previews = await preview_requests(
+        turn, [], make_extractor, model, journal=journal, estimate=len
+    )
+    assert [one.prompt for one in previews] == [NODES] * 3 + [EDGES] * (len(previews) - 3)
+    assert all(one.is_cached for one in previews)
 
 
-def reader(model: ChatModel, embedder: Embedder) -> LlmExtractor:
+def make_extractor(model: ChatModel, embedder: Embedder) -> LlmExtractor:
     return LlmExtractor(model, embedder, prompts=fixed_prompt(None), split_text=split_in_half)

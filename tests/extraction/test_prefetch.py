@@ -1,4 +1,4 @@
-"""Facts in the air while things are matched; vectors made early; nothing asked in vain."""
+"""Early requests: facts while entities are resolved, embeddings, summaries; none in vain."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import pytest
 from typing_extensions import override
 
 from tests.extraction import sample_turns
-from tests.extraction.canned_model import Canned
+from tests.extraction.canned_model import CannedModel
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor
@@ -21,8 +21,8 @@ EDGES, DEDUPE = "extract_edges.edge", "dedupe_nodes.nodes"
 RESOLVE, SUMMARIES = "dedupe_edges.resolve_edge", "extract_nodes.extract_summaries_batch"
 
 
-class Embedded(ToyEmbedder):
-    """Remembers what was asked at once."""
+class RecordingEmbedder(ToyEmbedder):
+    """Records the texts of each request."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,107 +34,107 @@ class Embedded(ToyEmbedder):
         return await super().embed(texts)
 
 
-def extractor(model: Canned, embedder: ToyEmbedder | None = None) -> LlmExtractor:
+def llm_extractor(model: CannedModel, embedder: ToyEmbedder | None = None) -> LlmExtractor:
     return LlmExtractor(model, embedder or ToyEmbedder(), prompts=fixed_prompt(None))
 
 
-async def grown(turns: int) -> MirrorGroup:
+async def group_with(turns: int) -> MirrorGroup:
     group = sample_turns.empty_group()
-    await sample_turns.take_in(
-        extractor(Canned()), sample_turns.episodes()[:turns], group, ToyEmbedder()
+    await sample_turns.ingest(
+        llm_extractor(CannedModel()), sample_turns.episodes()[:turns], group, ToyEmbedder()
     )
     return group
 
 
-async def test_things_are_matched_while_facts_are_in_the_air() -> None:
-    group = await grown(5)
+async def test_entities_are_resolved_while_facts_are_requested() -> None:
+    group = await group_with(5)
     turn = replace(sample_turns.episodes()[5], parts=("`cart` uses `lite`.",))
-    model = Canned()
-    model.holds[EDGES] = asyncio.Event()
-    matched = model.arrived.setdefault(DEDUPE, asyncio.Event())
-    asks = extractor(model)
-    extracted = await asks.extract(turn, [])
-    resolving = asyncio.create_task(asks.resolve(turn, extracted, group, now=sample_turns.NOW))
-    await asyncio.wait_for(matched.wait(), 10)
+    model = CannedModel()
+    model.blocked[EDGES] = asyncio.Event()
+    resolved = model.received.setdefault(DEDUPE, asyncio.Event())
+    extractor = llm_extractor(model)
+    extracted = await extractor.extract(turn, [])
+    resolving = asyncio.create_task(extractor.resolve(turn, extracted, group, now=sample_turns.NOW))
+    await asyncio.wait_for(resolved.wait(), 10)
     assert not resolving.done()
-    model.holds[EDGES].set()
+    model.blocked[EDGES].set()
     assert (await resolving).facts
     assert len(model.prompts(EDGES)) == len(model.prompts(DEDUPE)) == 1
 
 
-async def test_facts_that_cannot_be_read_fail_the_turn_that_waits_for_them() -> None:
-    def say(question: ChatRequest) -> None:
-        if question.prompt_name == EDGES:
+async def test_an_error_while_facts_are_requested_fails_the_turn_that_needs_them() -> None:
+    def respond(request: ChatRequest) -> None:
+        if request.prompt_name == EDGES:
             raise BadTurn("no")
 
-    asks = extractor(Canned(say))
-    extracted = await asks.extract(sample_turns.episodes()[0], [])
+    extractor = llm_extractor(CannedModel(respond))
+    extracted = await extractor.extract(sample_turns.episodes()[0], [])
     with pytest.raises(BadTurn):
-        await asks.resolve(
+        await extractor.resolve(
             sample_turns.episodes()[0], extracted, sample_turns.empty_group(), now=sample_turns.NOW
         )
 
 
-async def test_facts_that_nobody_waits_for_are_still_answered_and_may_fail_in_silence() -> None:
-    def say(question: ChatRequest) -> None:
-        if question.prompt_name == EDGES:
+async def test_facts_that_are_not_needed_are_still_requested_and_may_fail_silently() -> None:
+    def respond(request: ChatRequest) -> None:
+        if request.prompt_name == EDGES:
             raise BadTurn("no")
 
-    model = Canned(say)
-    await extractor(model).extract(sample_turns.episodes()[0], [])
-    await asyncio.wait_for(model.arrived.setdefault(EDGES, asyncio.Event()).wait(), 10)
+    model = CannedModel(respond)
+    await llm_extractor(model).extract(sample_turns.episodes()[0], [])
+    await asyncio.wait_for(model.received.setdefault(EDGES, asyncio.Event()).wait(), 10)
 
 
-async def test_closing_breaks_off_what_is_in_the_air() -> None:
-    model = Canned()
-    model.holds[EDGES] = asyncio.Event()
-    asks = extractor(model)
-    extracted = await asks.extract(sample_turns.episodes()[0], [])
-    await asks.close()
+async def test_close_cancels_running_requests() -> None:
+    model = CannedModel()
+    model.blocked[EDGES] = asyncio.Event()
+    extractor = llm_extractor(model)
+    extracted = await extractor.extract(sample_turns.episodes()[0], [])
+    await extractor.close()
     assert all(part.facts.cancelled() for part in extracted.parts)
-    await asks.close()
+    await extractor.close()
 
 
-async def test_names_and_facts_are_embedded_in_one_request_each_before_they_are_matched() -> None:
-    embedder = Embedded()
-    asks = extractor(Canned(), embedder)
+async def test_names_and_facts_are_embedded_in_one_request_each_before_resolution() -> None:
+    embedder = RecordingEmbedder()
+    extractor = llm_extractor(CannedModel(), embedder)
     turn = sample_turns.episodes()[0]
-    extracted = await asks.extract(turn, [])
+    extracted = await extractor.extract(turn, [])
     for part in extracted.parts:
         await part.facts
     assert len(embedder.requests) == 2
-    await asks.resolve(turn, extracted, sample_turns.empty_group(), now=sample_turns.NOW)
+    await extractor.resolve(turn, extracted, sample_turns.empty_group(), now=sample_turns.NOW)
     assert len(embedder.requests) == 2
 
 
-async def test_things_that_no_fact_is_about_are_summed_up_while_facts_are_looked_at() -> None:
-    group = await grown(5)
-    said = "`checkout flow` matters. `cart.py` uses `redis`."
-    turn = replace(sample_turns.episodes()[5], parts=(said,))
-    model = Canned()
-    model.holds[RESOLVE] = asyncio.Event()
-    summed_up = model.arrived.setdefault(SUMMARIES, asyncio.Event())
-    asks = extractor(model)
-    extracted = await asks.extract(turn, [])
-    resolving = asyncio.create_task(asks.resolve(turn, extracted, group, now=sample_turns.NOW))
-    await asyncio.wait_for(summed_up.wait(), 10)
-    model.holds[RESOLVE].set()
+async def test_entities_without_facts_are_summarised_while_facts_are_resolved() -> None:
+    group = await group_with(5)
+    text = "`checkout flow` matters. `cart.py` uses `redis`."
+    turn = replace(sample_turns.episodes()[5], parts=(text,))
+    model = CannedModel()
+    model.blocked[RESOLVE] = asyncio.Event()
+    summarised = model.received.setdefault(SUMMARIES, asyncio.Event())
+    extractor = llm_extractor(model)
+    extracted = await extractor.extract(turn, [])
+    resolving = asyncio.create_task(extractor.resolve(turn, extracted, group, now=sample_turns.NOW))
+    await asyncio.wait_for(summarised.wait(), 10)
+    model.blocked[RESOLVE].set()
     summaries = {one.name: one.summary for one in (await resolving).entities}
     assert summaries["checkout flow"] == "About checkout flow."
     assert summaries["redis"] == "cart.py uses redis"
-    (asked,) = model.prompts(SUMMARIES)
-    assert "checkout flow" in str(asked.messages[-1].text)
+    (request,) = model.prompts(SUMMARIES)
+    assert "checkout flow" in str(request.messages[-1].text)
 
 
-async def test_things_that_may_need_it_too_are_summed_up_with_them_in_one_question() -> None:
-    group = await grown(5)
-    long = " ".join(["sqlite is slow"] * 140)
+async def test_all_entities_that_may_need_a_summary_share_one_request() -> None:
+    group = await group_with(5)
+    long_summary = " ".join(["sqlite is slow"] * 140)
     known = next(one for one in group.entities if one.name == "sqlite")
-    group.put([replace(known, summary=long)], ())
+    group.put([replace(known, summary=long_summary)], ())
     turn = replace(
         sample_turns.episodes()[5], parts=("`checkout flow` and `cart.py` uses `sqlite`.",)
     )
-    model = Canned()
-    asks = extractor(model)
-    await asks.resolve(turn, await asks.extract(turn, []), group, now=sample_turns.NOW)
+    model = CannedModel()
+    extractor = llm_extractor(model)
+    await extractor.resolve(turn, await extractor.extract(turn, []), group, now=sample_turns.NOW)
     assert len(model.prompts(SUMMARIES)) == 1

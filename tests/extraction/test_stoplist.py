@@ -1,4 +1,4 @@
-"""Names that are no things, and names that only look so."""
+"""The stoplist: discarded names, and names that only look like them."""
 
 import hashlib
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from tests import real
 from turnetl.extraction import stoplist
 from turnetl.extraction.structural.extractor import extract_findings
 
-JUNK = {
+DISCARDED = {
     "temporary_path": (
         "/tmp/x81/out.json",  # noqa: S108 - nothing is opened
         "file:///tmp/a",
@@ -66,7 +66,7 @@ JUNK = {
     "empty": ("...", "--", ""),
     "too_long": ("a very long sentence " * 30,),
 }
-NAMES = """
+KEPT = """
 cart.py src/app/main.go tmpfiles.d tmp_path ed25519 sha256 md5 base64 utf-8 x86_64 h264 s3 k8s e2e
 face2face p95 i18n 2fa L10n v2.1 2.1 3.11.4 #123 ENT-98 agent_1 run_tests2 call_2fa_handler2 step3
 404-page user-service UserService Session Message Task Error500 test_user.py port.py line_number.py
@@ -77,39 +77,39 @@ localhost.run temp_dir number.ts issue-templates hash.js Log4j 7zip 1password bu
 
 
 @pytest.mark.parametrize(
-    ("reason", "name"), [(reason, name) for reason, names in JUNK.items() for name in names]
+    ("reason", "name"), [(reason, name) for reason, names in DISCARDED.items() for name in names]
 )
-def test_what_one_run_or_moment_leaves_behind_is_no_thing(reason: str, name: str) -> None:
+def test_names_of_one_run_or_moment_are_discarded(reason: str, name: str) -> None:
     assert stoplist.reasons([name]) == [reason]
 
 
 @pytest.mark.parametrize(
     "name",
-    [*NAMES.split(), "404 Not Found", "exit code 1", "cart.py:42", "the cart page", "PR #12"],
+    [*KEPT.split(), "404 Not Found", "exit code 1", "cart.py:42", "the cart page", "PR #12"],
 )
-def test_a_name_that_only_looks_so_stays(name: str) -> None:
+def test_similar_names_are_kept(name: str) -> None:
     assert stoplist.reasons([name]) == [None]
 
 
-def test_every_check_has_an_example_and_no_name_speaks_for_another() -> None:
-    assert set(JUNK) == set(stoplist.CHECKS)
-    names = [name for names in JUNK.values() for name in names]
+def test_every_check_has_an_example_and_names_are_checked_independently() -> None:
+    assert set(DISCARDED) == set(stoplist.CHECKS)
+    names = [name for names in DISCARDED.values() for name in names]
     assert stoplist.reasons(names) == [stoplist.reasons([name])[0] for name in names]
     assert stoplist.reasons([]) == []
 
 
 @given(st.uuids())
-def test_every_uuid_is_seen(uuid: UUID) -> None:
+def test_every_uuid_is_discarded(uuid: UUID) -> None:
     assert stoplist.reasons([str(uuid), str(uuid).upper()]) == ["uuid", "uuid"]
 
 
 @given(st.binary(), st.integers(20, 40))
-def test_every_digest_is_seen(content: bytes, length: int) -> None:
-    assert stoplist.reasons([hashlib.sha1(content).hexdigest()[:length]]) == ["hash"]  # noqa: S324 - git's
+def test_every_digest_is_discarded(content: bytes, length: int) -> None:
+    assert stoplist.reasons([hashlib.sha1(content).hexdigest()[:length]]) == ["hash"]  # noqa: S324 - as Git does
 
 
 @given(st.integers(-(10**15), 10**15), st.datetimes(timezones=st.just(UTC)))
-def test_every_number_and_moment_is_seen(number: int, moment: datetime) -> None:
+def test_every_number_and_date_is_discarded(number: int, moment: datetime) -> None:
     assert stoplist.reasons([str(number), moment.isoformat(), str(moment.date())]) == [
         "number",
         "date",
@@ -121,10 +121,10 @@ WORD = st.from_regex(r"[a-z]{3,9}", fullmatch=True)
 
 
 @given(st.lists(WORD, min_size=2, max_size=4), st.sampled_from(["py", "go", "tsx", "md"]))
-def test_no_path_and_no_identifier_of_words_is_taken_for_one(words: list[str], kind: str) -> None:
+def test_paths_and_identifiers_made_of_words_are_kept(words: list[str], suffix: str) -> None:
     names = [
-        f"src/{'/'.join(words)}.{kind}",
-        f"{'_'.join(words)}.{kind}",
+        f"src/{'/'.join(words)}.{suffix}",
+        f"{'_'.join(words)}.{suffix}",
         f"the_{'_'.join(words)}_test",
         f"Get{''.join(word.title() for word in words)}",
         f"--the-{'-'.join(words)}",
@@ -134,12 +134,18 @@ def test_no_path_and_no_identifier_of_words_is_taken_for_one(words: list[str], k
 
 @pytest.mark.archives
 @real.NEEDED
-def test_what_structure_finds_in_real_archives_are_things(tmp_path: Path) -> None:
+def test_names_that_the_structural_extractor_finds_in_real_archives_are_kept(
+    tmp_path: Path,
+) -> None:
     turns = kept(real.ARCHIVES / "entireio__cli", tmp_path)
-    names = sorted({thing.name for turn in turns for thing in extract_findings(turn, ()).entities})
+    names = sorted(
+        {entity.name for turn in turns for entity in extract_findings(turn, ()).entities}
+    )
     assert len(names) > 100
-    # `user` stands where a turn names nothing at all.
-    assert {name for name, why in zip(names, stoplist.reasons(names), strict=True) if why} <= {
+    # `user` is the subject of a turn that names no entity.
+    assert {
+        name for name, reason in zip(names, stoplist.reasons(names), strict=True) if reason
+    } <= {
         "user",
         "session",
     }

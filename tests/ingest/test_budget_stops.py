@@ -10,7 +10,7 @@ import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, turn
-from tests.extraction.sample_turns import SAID
+from tests.extraction.sample_turns import TURN_TEXTS
 from tests.ingest.runs import ingest, status
 from tests.servers.provider import FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
@@ -75,7 +75,7 @@ def lake(tmp_path: Path) -> Lake:
     new = Lake(tmp_path / "lake")
     turns = [
         turn(f"p{at}", user_text=prompt, started_at=START + timedelta(hours=at), ordinal=at)
-        for at, prompt in enumerate(SAID)
+        for at, prompt in enumerate(TURN_TEXTS)
     ]
     new.write_episodes(GROUP, [episode_table(frames.turns(*turns))], dict)
     return new
@@ -151,12 +151,12 @@ async def test_a_run_that_is_stopped_repeatedly_makes_the_same_graph_as_an_unint
         report, meter, _ = await run_once(lake, store, provider, budget)
         assert 0 < meter.total.calls <= calls
         assert meter.total.prompt_tokens + meter.total.completion_tokens <= budget
-        assert report.in_graph + report.ready == len(SAID)
+        assert report.in_graph + report.ready == len(TURN_TEXTS)
         assert Quarantine(lake.root, GROUP).entries() == ()
         reports.append(report)
     assert len(reports) > 3
     assert len(provider.requests) == calls
-    assert reports[-1].in_graph == len(SAID)
+    assert reports[-1].in_graph == len(TURN_TEXTS)
     assert await names_and_texts(store) == uninterrupted
 
 
@@ -179,9 +179,9 @@ async def test_no_turn_is_quarantined_whichever_request_is_the_last_one(
         before = len(provider.requests)
         report, _, _ = await run_once(lake, store, provider, calls=1)
         assert len(provider.requests) - before <= 1
-        assert (report.quarantined, report.in_graph + report.ready) == (0, len(SAID))
+        assert (report.quarantined, report.in_graph + report.ready) == (0, len(TURN_TEXTS))
         code = report.exit_code
-    assert (code, report.in_graph) == (0, len(SAID))
+    assert (code, report.in_graph) == (0, len(TURN_TEXTS))
 
 
 async def test_a_budget_too_small_for_a_single_request_stops_before_the_first_one(
@@ -190,7 +190,7 @@ async def test_a_budget_too_small_for_a_single_request_stops_before_the_first_on
     report, meter, _ = await run_once(lake, store, provider, 1000)
     assert provider.requests == []
     assert meter.total == Usage()
-    assert (report.exit_code, report.retryable, report.ready) == (4, False, len(SAID))
+    assert (report.exit_code, report.retryable, report.ready) == (4, False, len(TURN_TEXTS))
     assert report.error is not None
     assert "0 of 1,000 tokens are used" in report.error
 
@@ -203,7 +203,7 @@ async def test_journaled_responses_are_used_even_with_an_empty_budget(
     async with another_graph(tmp_path) as other:
         report, meter, _ = await run_once(lake, other, provider, 0)
         assert await names_and_texts(other) == await names_and_texts(store)
-    assert (report.committed, report.exit_code) == (len(SAID), 0)
+    assert (report.committed, report.exit_code) == (len(TURN_TEXTS), 0)
     assert meter.total == Usage()
     assert len(provider.requests) == calls
 
