@@ -8,6 +8,9 @@ from zipfile import ZipFile
 
 import pytest
 
+PYTHONS = ("3.11", "3.12", "3.13")
+"""From the oldest that turnetl supports to the newest that all its dependencies have wheels for."""
+
 # One installation for all of them, where one of them finds its Neo4j.
 pytestmark = pytest.mark.xdist_group("neo4j")
 
@@ -41,13 +44,10 @@ def test_the_sdist_contains_every_file_but_those_of_the_repository_itself(sdist:
 
 
 def test_the_classifiers_name_every_python_from_the_oldest_to_the_newest() -> None:
-    named = [
-        name.rpartition(" :: ")[2]
-        for name in PROJECT["classifiers"]
-        if name.startswith("Programming Language :: Python :: 3.")
-    ]
-    assert named == ["3.11", "3.12", "3.13"]
-    assert PROJECT["requires-python"] == f">={named[0]}"
+    prefix = "Programming Language :: Python :: "
+    classifiers = {name for name in PROJECT["classifiers"] if name.startswith(prefix)}
+    assert classifiers == {f"{prefix}{version}" for version in PYTHONS}
+    assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
 
 
 def tracked(*folders: str) -> set[str]:

@@ -27,9 +27,7 @@ COMMANDS = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with two archives and nothing else."""
-    (tmp_path / "archives").mkdir()
-    for name in ("2026-05-05-export.jsonl", "2026-03-10-search.jsonl"):
-        shutil.copy(ROOT / "data/archives/bookshop" / name, tmp_path / "archives")
+    copy_archives(tmp_path)
     return tmp_path
 
 
@@ -93,6 +91,12 @@ def test_every_module_of_the_package_imports_without_prefect(
 
 def test_the_installed_version_is_shown(installation: Installation, folder: Path) -> None:
     assert "0.1.0" in installation.turnetl("--version", cwd=folder)
+
+
+def copy_archives(folder: Path) -> None:
+    (folder / "archives").mkdir()
+    for name in ("2026-05-05-export.jsonl", "2026-03-10-search.jsonl"):
+        shutil.copy(ROOT / "data/archives/bookshop" / name, folder / "archives")
 
 
 def run_all(
