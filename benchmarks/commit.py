@@ -1,10 +1,11 @@
-"""CPU of a commit as a group grows: it must cost the same at 5,000 turns as at 100.
+"""CPU time of a commit as a group grows: it must be the same at 5,000 turns as at 100.
 
     python -m benchmarks.commit [ladybug] [neo4j] [--turns 5000]
 
-Made-up turns of 8 entities and 10 facts (256 dimensions): half the entities are new, one is in
-every turn and changes with it, one fact a turn is retired. CPU is this process's, and the server's
-where we started it. Every line is the mean of the turns since the line before.
+Synthetic turns of 8 entities and 10 facts (256 dimensions): half of the entities are new, one is in
+every turn and changes with it, and one fact per turn is invalidated. CPU time is that of this
+process and of the server, if the benchmark started it. Every line is the mean of the turns since
+the line before.
 """
 
 import argparse
@@ -33,10 +34,10 @@ TEXT = "user: why does the checkout test fail?\n\nassistant: the cart was empty.
 
 
 @dataclass
-class Graph:
+class BenchmarkGraph:
     store: GraphStore
     server: int | None
-    """Process id of the server, if it is ours."""
+    """Process id of the server, if the benchmark started it."""
 
 
 def synthetic(group: GroupId, turns: int) -> Iterator[Change]:
@@ -56,11 +57,11 @@ def synthetic(group: GroupId, turns: int) -> Iterator[Change]:
             fact(turn, hub_now, others[step % len(others)], text, embedding=_vector(text))
             for step, text in enumerate(texts)
         ]
-        retired = [replace(last_fact, invalid_at=START, expired_at=NOW)] if last_fact else []
-        made = change(
+        invalidated = [replace(last_fact, invalid_at=START, expired_at=NOW)] if last_fact else []
+        change_of_turn = change(
             native,
             [*new, hub_now],
-            [*facts, *retired],
+            [*facts, *invalidated],
             group_id=group,
             session_id=SessionId(f"s{number // TURNS_IN_A_SESSION}"),
             started_at=START + timedelta(minutes=number),
@@ -72,18 +73,18 @@ def synthetic(group: GroupId, turns: int) -> Iterator[Change]:
                 turn_id(f"p{number - 1}", group) if number % TURNS_IN_A_SESSION else None
             ),
         )
-        yield replace(made, episode=replace(made.episode, text=TEXT))
+        yield replace(change_of_turn, episode=replace(change_of_turn.episode, text=TEXT))
         hub, last_fact = hub_now, facts[0]
         recent = [*recent, *new][-60:]
 
 
-async def measure(name: str, graph: Graph, turns: int) -> None:
+async def measure(name: str, graph: BenchmarkGraph, turns: int) -> None:
     await graph.store.prepare()
     await _warm(graph.store)
     group = GroupId("bench")
     lease = await _lease(graph.store, group)
-    print(f"{name}: ms CPU a turn")
-    print(f"{'turns':>7} {'client':>8} {'server':>8} {'together':>9} {'wall':>7}")
+    print(f"{name}: ms of CPU per turn")
+    print(f"{'turns':>7} {'client':>8} {'server':>8} {'total':>9} {'wall':>7}")
     client = wall = 0.0
     server, since = server_cpu(graph.server), 0
     costs: dict[int, float] = {}
@@ -93,17 +94,17 @@ async def measure(name: str, graph: Graph, turns: int) -> None:
         client += time.process_time() - cpu
         wall += time.perf_counter() - clock
         if number in POINTS or number % 500 == 0:
-            spent = server_cpu(graph.server)
-            share = number - since
-            ours, theirs = client / share * 1e3, (spent - server) / share * 1e3
-            costs[number] = ours + theirs
+            server_now = server_cpu(graph.server)
+            measured = number - since
+            client_ms, server_ms = client / measured * 1e3, (server_now - server) / measured * 1e3
+            costs[number] = client_ms + server_ms
             print(
-                f"{number:>7} {ours:>8.1f} {theirs:>8.1f} {ours + theirs:>9.1f} "
-                f"{wall / share * 1e3:>7.1f}",
+                f"{number:>7} {client_ms:>8.1f} {server_ms:>8.1f} {costs[number]:>9.1f} "
+                f"{wall / measured * 1e3:>7.1f}",
                 flush=True,
             )
             client = wall = 0.0
-            server, since = spent, number
+            server, since = server_now, number
     if POINTS[-1] in costs:
         print(f"at 5,000 turns {costs[5_000] / costs[100]:.2f} times the cost at 100")
     await _measure_load(graph.store, group)
@@ -120,7 +121,7 @@ async def _measure_load(store: GraphStore, group: GroupId) -> None:
 
 
 async def _warm(store: GraphStore) -> None:
-    """Let Java compile and the caches fill, in a group of its own."""
+    """Commit to another group first, so that Java compiles and caches fill."""
     group = GroupId("warm_up")
     lease = await _lease(store, group)
     for one in synthetic(group, 200):
@@ -134,15 +135,15 @@ async def _lease(store: GraphStore, group: GroupId) -> Lease:
 
 
 @asynccontextmanager
-async def opened(name: str, folder: Path) -> AsyncGenerator[Graph]:
+async def open_benchmark_graph(name: str, folder: Path) -> AsyncGenerator[BenchmarkGraph]:
     if name == "ladybug":
         store = await open_graph(f"ladybug://{folder / 'bench.lbug'}", user="", password="")
-        yield Graph(store, None)
+        yield BenchmarkGraph(store, None)
         await store.close()
         return
     with neo4j_server.running(folder) as server:
         store = await open_graph(server.url, user="", password="")
-        yield Graph(store, server.pid)
+        yield BenchmarkGraph(store, server.pid)
         await store.close()
         server.clear()
 
@@ -156,7 +157,7 @@ def _vector(text: str) -> bytes:
 
 
 def server_cpu(pid: int | None) -> float:
-    """Seconds of CPU that the process has used; 0 where that cannot be seen."""
+    """Return the CPU seconds that the process has used; 0 where they cannot be read."""
     stat = Path(f"/proc/{pid}/stat")
     if pid is None or not stat.exists():
         return 0.0
@@ -167,7 +168,7 @@ def server_cpu(pid: int | None) -> float:
 async def main(names: Sequence[str], turns: int) -> None:
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            async with opened(name, Path(folder)) as graph:
+            async with open_benchmark_graph(name, Path(folder)) as graph:
                 await measure(name, graph, turns)
 
 
@@ -175,5 +176,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("graphs", nargs="*", default=["ladybug", "neo4j"])
     parser.add_argument("--turns", type=int, default=POINTS[-1])
-    given = parser.parse_args()
-    asyncio.run(main(given.graphs, given.turns))
+    arguments = parser.parse_args()
+    asyncio.run(main(arguments.graphs, arguments.turns))

@@ -1,11 +1,11 @@
-"""Turns a second into each graph, and CPU a turn as one group grows: it must not grow with it.
+"""Turns per second into each store, and CPU time per turn as one group grows: it must not grow.
 
     python -m benchmarks.ingest [ladybug] [neo4j] [--turns 5000] [--archives FOLDER]
 
-Turns of the archives that tests/real.py names, repeated with other names, sessions and times until
-there are enough, go through the whole pipeline with the structural extractor: extract, resolve,
-embed, commit, apply. CPU is this process's and, where we started it, the server's; each figure is
-the mean of the hundred turns before it.
+The turns of the archives that tests/real.py names, repeated with other names, sessions and times as
+often as necessary, go through the complete pipeline with the structural extractor: extract,
+resolve, embed, commit, apply. CPU time is that of this process and of the server, if the benchmark
+started it; each figure is the mean of the `WINDOW` turns before it.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count, islice
 from pathlib import Path
 
-from benchmarks.commit import Graph, opened, server_cpu
+from benchmarks.commit import BenchmarkGraph, open_benchmark_graph, server_cpu
 from tests import real
 from turnetl import ids, pipeline
 from turnetl.extraction.structural import StructuralExtractor
@@ -33,18 +33,18 @@ from turnetl.settings import Settings
 GROUP = GroupId("bench")
 POINTS = (100, 1_000, 5_000)
 WINDOW = 500
-"""Turns that a figure is the mean of: Ladybug writes its log back every 400 or so."""
+"""Turns per figure: Ladybug merges its log into the file about every 400."""
 GROWTH = 1.3
-"""CPU a turn at the last point, in multiples of that at the first: more is a failure."""
+"""Maximum CPU time per turn at the last point, as a multiple of that at the first."""
 WARM = 600
-"""Turns in a group of their own first: Java compiles what it runs often."""
+"""Turns ingested into another group first: Java compiles what runs often."""
 
 
 @dataclass
 class Meter:
-    """CPU of client and server after each turn."""
+    """CPU time of client and server after each turn."""
 
-    graph: Graph
+    graph: BenchmarkGraph
 
     def __post_init__(self) -> None:
         self.marks = [self._now()]
@@ -53,7 +53,7 @@ class Meter:
         self.marks.append(self._now())
 
     def window(self, end: int) -> tuple[float, float, float]:
-        """Return client ms, server ms and wall ms a turn, over the `WINDOW` turns before `end`."""
+        """Return client, server and wall ms per turn, over the `WINDOW` turns before `end`."""
         first, last = self.marks[max(end - WINDOW, 0)], self.marks[end]
         share = end - max(end - WINDOW, 0)
         client, server, wall = (
@@ -65,61 +65,66 @@ class Meter:
         return time.process_time(), server_cpu(self.graph.server), time.perf_counter()
 
 
-def kept(archives: Path, folder: Path) -> list[Episode]:
-    """Return the kept episodes of these archives, as of one group."""
+def kept_episodes(archives: Path, folder: Path) -> list[Episode]:
+    """Return the kept episodes of these archives, all in one group."""
     settings = Settings(lake=folder, group=GROUP)
     pipeline.parse_archives([str(archives)], settings)
     pipeline.filter_turns(settings)
-    found = Lake(folder).episodes(GROUP)
-    return [one for one in found if one.noise is None and one.turn.started_at is not None]
+    episodes = Lake(folder).episodes(GROUP)
+    return [one for one in episodes if one.noise is None and one.turn.started_at is not None]
 
 
-def repeated(episodes: Sequence[Episode], group: GroupId) -> Iterator[Episode]:
-    """Yield the episodes again and again, each time of a later project with other names."""
-    for time_around in count():
+def repeat_with_variations(episodes: Sequence[Episode], group: GroupId) -> Iterator[Episode]:
+    """Yield the episodes repeatedly, each time of a later project with other names."""
+    for repetition in count():
         for one in episodes:
-            yield _varied(one, group, time_around)
+            yield _varied(one, group, repetition)
 
 
-def _varied(one: Episode, group: GroupId, around: int) -> Episode:
-    of, later = one.turn, timedelta(days=400 * around)
-    started = (of.started_at or datetime.min.replace(tzinfo=UTC)) + later
+def _varied(episode: Episode, group: GroupId, repetition: int) -> Episode:
+    original, later = episode.turn, timedelta(days=400 * repetition)
+    started = (original.started_at or datetime.min.replace(tzinfo=UTC)) + later
     tools = tuple(
-        replace(tool, input=tool.input.replace("/", f"/v{around}_", 1)) for tool in of.tool_calls
+        replace(tool, input=tool.input.replace("/", f"/v{repetition}_", 1))
+        for tool in original.tool_calls
     )
     turn = replace(
-        of,
+        original,
         group_id=group,
-        turn_id=ids.turn_id(group, of.format, f"{of.turn_id} {around}"),
-        session_id=SessionId(f"{of.session_id} {around}"),
+        turn_id=ids.turn_id(group, original.format, f"{original.turn_id} {repetition}"),
+        session_id=SessionId(f"{original.session_id} {repetition}"),
         started_at=started,
-        ended_at=of.ended_at and of.ended_at + later,
+        ended_at=original.ended_at and original.ended_at + later,
         tool_calls=tools,
     )
-    return replace(one, turn=turn)
+    return replace(episode, turn=turn)
 
 
-async def measure(name: str, graph: Graph, episodes: Sequence[Episode], turns: int) -> bool:
-    """Ingest, and print a line a point; say whether the cost of a turn grew no more than it may."""
+async def measure(
+    name: str, graph: BenchmarkGraph, episodes: Sequence[Episode], turns: int
+) -> bool:
+    """Ingest and print one line per point; return whether the cost stayed within `GROWTH`."""
     await graph.store.prepare()
-    await _ingest(graph, list(islice(repeated(episodes, GroupId("warm")), WARM)), "warm")
-    meter = await _ingest(graph, list(islice(repeated(episodes, GROUP), turns)), GROUP)
-    print(
-        f"{name}: ms a turn\n{'turns':>7} {'client':>8} {'server':>8} {'together':>9} {'wall':>7}"
+    await _ingest(
+        graph, list(islice(repeat_with_variations(episodes, GroupId("warm")), WARM)), "warm"
     )
+    meter = await _ingest(
+        graph, list(islice(repeat_with_variations(episodes, GROUP), turns)), GROUP
+    )
+    print(f"{name}: ms per turn\n{'turns':>7} {'client':>8} {'server':>8} {'total':>9} {'wall':>7}")
     costs = {}
     for point in [point for point in POINTS if point <= turns]:
         client, server, wall = meter.window(point)
         costs[point] = client + server
         print(f"{point:>7} {client:>8.1f} {server:>8.1f} {client + server:>9.1f} {wall:>7.1f}")
     first, last = meter.marks[0], meter.marks[-1]
-    print(f"{turns / (last[2] - first[2]):.1f} turns a second", end="")
+    print(f"{turns / (last[2] - first[2]):.1f} turns per second", end="")
     growth = costs[max(costs)] / costs[100]
     print(f"; CPU at {max(costs)} turns {growth:.2f} times that at 100 (at most {GROWTH})\n")
     return growth <= GROWTH
 
 
-async def _ingest(graph: Graph, episodes: Sequence[Episode], group: str) -> Meter:
+async def _ingest(graph: BenchmarkGraph, episodes: Sequence[Episode], group: str) -> Meter:
     run = IngestRun("bench", "bench:0", lambda: datetime.now(UTC), timedelta(minutes=5), 8)  # noqa: TID251 - the run's clock
     with tempfile.TemporaryDirectory() as folder:
         pipeline = TurnPipeline(
@@ -143,13 +148,13 @@ def _folder(root: Path, name: str) -> Path:
 
 async def main(names: Sequence[str], turns: int, archives: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        episodes = kept(archives, Path(folder) / "lake")
+        episodes = kept_episodes(archives, Path(folder) / "lake")
         print(f"{len(episodes)} turns of `{archives.name}`, repeated to {turns}\n")
-        flat = True
+        passed = True
         for name in names:
-            async with opened(name, _folder(Path(folder), name)) as graph:
-                flat &= await measure(name, graph, episodes, turns)
-    sys.exit(not flat)
+            async with open_benchmark_graph(name, _folder(Path(folder), name)) as graph:
+                passed &= await measure(name, graph, episodes, turns)
+    sys.exit(not passed)
 
 
 if __name__ == "__main__":
@@ -157,5 +162,5 @@ if __name__ == "__main__":
     parser.add_argument("graphs", nargs="*", default=["ladybug", "neo4j"])
     parser.add_argument("--turns", type=int, default=POINTS[-1])
     parser.add_argument("--archives", type=Path, default=real.ARCHIVES_OR_SAMPLES)
-    given = parser.parse_args()
-    asyncio.run(main(given.graphs, given.turns, given.archives))
+    arguments = parser.parse_args()
+    asyncio.run(main(arguments.graphs, arguments.turns, arguments.archives))

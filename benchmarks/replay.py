@@ -25,7 +25,7 @@ import polars as pl
 
 from benchmarks import provider, responders
 from benchmarks.cost import at_most
-from benchmarks.ingest import kept
+from benchmarks.ingest import kept_episodes
 from benchmarks.provider import ProviderProcess
 from tests import real
 from tests.builders import GROUP
@@ -168,7 +168,7 @@ def of_its_facts(contents: GroupContents) -> set[tuple[str, str, str]]:
 
 async def main(turns: int, archives: Path) -> bool:
     with tempfile.TemporaryDirectory() as lake:
-        whole = [one for one in kept(archives, Path(lake)) if len(one.parts) == 1]
+        whole = [one for one in kept_episodes(archives, Path(lake)) if len(one.parts) == 1]
     episodes = [_of_the_group(one) for one in whole[:turns]]
     with (
         tempfile.TemporaryDirectory() as temporary,

@@ -31,7 +31,7 @@ from typing_extensions import override
 
 from benchmarks import provider
 from benchmarks.cost import at_least, at_most
-from benchmarks.ingest import kept
+from benchmarks.ingest import kept_episodes
 from benchmarks.provider import MEASURED_LATENCY, ProviderCounts, ProviderProcess
 from tests import real
 from tests.servers import neo4j_server
@@ -139,7 +139,7 @@ async def theirs(
                 name=turn.turn_id,
                 episode_body=turn.text,
                 source_description=graphiti_names.SOURCE_DESCRIPTION,
-                reference_time=turn.turn.started_at or datetime.now(UTC),  # noqa: TID251 - never: `kept` has only such as have one
+                reference_time=turn.turn.started_at or datetime.now(UTC),  # noqa: TID251 - never: `kept_episodes` has only such as have one
                 source=EpisodeType.message,
                 group_id=THEIRS,
             )
@@ -191,7 +191,7 @@ def things_of(server: Neo4jServer, group: GroupId) -> set[tuple[str, str]]:
 def chosen(archives: Path, turns: int) -> list[Episode]:
     """Return the first turns of a project that one prompt can hold."""
     with tempfile.TemporaryDirectory() as folder:
-        whole = [one for one in kept(archives, Path(folder)) if len(one.parts) == 1]
+        whole = [one for one in kept_episodes(archives, Path(folder)) if len(one.parts) == 1]
     return [_of(one, OURS) for one in whole[:turns]]
 
 

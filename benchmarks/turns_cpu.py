@@ -1,13 +1,13 @@
-"""CPU a turn of client and database, with a model that answers at once: what a turn costs besides.
+"""CPU time per turn of client and database, with a model that responds immediately.
 
     python -m benchmarks.turns_cpu [--turns 1500] [--upstream 150] [--archives FOLDER] [--profile]
 
-Turns of the archives that tests/real.py names, told again with other names until there are enough,
-go into one group of a real Neo4j through the whole pipeline, with all that stands around a call,
-and then through Graphiti's `add_episode`, as many as --upstream says, into a database without the
-first. The model is a local provider in a process of its own, which is not counted. A figure is the
-mean over the turns around it. The model names five things and seven facts a turn, and what it makes
-of them hangs on every candidate: tests/servers/order_sensitive_responses.py.
+The turns of the archives that tests/real.py names, repeated with other names as often as necessary,
+go into one group of a real Neo4j through the complete pipeline, with all layers of the model stack,
+and then --upstream of them through Graphiti's `add_episode` into an empty database. The model is a
+local provider in another process, which is not measured. A figure is the mean over the turns around
+it. The model names five entities and seven facts per turn, and its responses depend on every
+candidate: tests/servers/order_sensitive_responses.py.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from graphiti_core.nodes import EpisodeType
 from benchmarks import provider
 from benchmarks.commit import server_cpu
 from benchmarks.cost import at_most
-from benchmarks.ingest import kept
+from benchmarks.ingest import kept_episodes
 from benchmarks.provider import ProviderProcess
 from tests import real
 from tests.extraction import long_sample_turns, upstream_comparison
@@ -58,18 +58,18 @@ from turnetl.model import Episode, GroupId, TurnId
 
 RESPONDERS = "tests.servers.order_sensitive_responses"
 POINTS = (50, 150, 300, 600, 1_000, 1_500)
-PROMISED = (50, 1_500)
-MOST = 0.12
-"""Seconds of CPU a turn, client and database together."""
+CHECKED_POINTS = (50, 1_500)
+MAX_CPU = 0.12
+"""Seconds of CPU time per turn, client and database together."""
 AROUND = 25
-"""Turns before and after a point that its figure is the mean of."""
+"""Turns before and after a point that its figure averages."""
 WARM = 500
-"""Turns in a group of their own first: Java compiles what it runs often."""
+"""Turns ingested into another group first: Java compiles what runs often."""
 
 
 @dataclass
 class Marks:
-    """CPU of client and database after each turn."""
+    """CPU time of client and database after each turn."""
 
     server: int | None
     marks: list[tuple[float, float, float]] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Marks:
         self.marks.append((time.process_time(), server_cpu(self.server), time.perf_counter()))
 
     def at(self, point: int) -> tuple[float, float, float]:
-        """Return the seconds of client, database and clock that a turn around the point took."""
+        """Return the client, database and wall seconds per turn around the point."""
         first, last = max(point - AROUND, 0), min(point + AROUND, len(self.marks) - 1)
         client, server, wall = (
             (after - before) / (last - first)
@@ -87,9 +87,11 @@ class Marks:
         return client, server, wall
 
     def show(self, name: str) -> Mapping[int, float]:
-        """Print a line a point; return CPU a turn at each."""
+        """Print one line per point; return the CPU time per turn at each."""
         points = [point for point in POINTS if point < len(self.marks) + AROUND]
-        print(f"{name}: seconds a turn\n{'turn':>7} {'client':>8} {'database':>9} {'CPU':>7} wall")
+        print(
+            f"{name}: seconds per turn\n{'turn':>7} {'client':>8} {'database':>9} {'CPU':>7} wall"
+        )
         costs = {}
         for point in points:
             client, server, wall = self.at(point)
@@ -99,7 +101,7 @@ class Marks:
 
 
 async def ours(server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Episode]) -> Marks:
-    """Put the turns through the pipeline."""
+    """Ingest the turns with the pipeline."""
     store = await open_graph(server.url, user="", password="")
     await store.prepare()
     marks = Marks(server.pid)
@@ -123,7 +125,7 @@ async def ours(server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Epis
 
 
 async def theirs(server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Episode]) -> Marks:
-    """Put the turns through `add_episode`, one after the other, on its defaults."""
+    """Ingest the turns with `add_episode`, one after the other, with its defaults."""
     marks = Marks(server.pid)
     async with upstream_comparison.open_graphiti(server, asked, WordLlamaEmbedder()) as graphiti:
         marks.turn()
@@ -150,7 +152,7 @@ def _stack(asked: ProviderProcess, journal: Journal) -> ChatModel:
 
 
 def _context(turns: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:
-    """Return for each turn the last three of its session."""
+    """Return for each turn the three turns before it in its session."""
     sessions: dict[str, list[TurnId]] = {}
     context = {}
     for one in turns:
@@ -168,20 +170,22 @@ def _now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - the run's clock
 
 
-async def main(given: argparse.Namespace) -> bool:
+async def main(arguments: argparse.Namespace) -> bool:
     with tempfile.TemporaryDirectory() as lake:
-        whole = [one for one in kept(given.archives, Path(lake)) if len(one.parts) == 1]
-    turns = list(islice(long_sample_turns.repeat_with_variations(whole), given.turns + WARM))
-    print(f"{len(whole)} turns of `{given.archives.name}`, told again to {given.turns}")
+        whole = [
+            one for one in kept_episodes(arguments.archives, Path(lake)) if len(one.parts) == 1
+        ]
+    turns = list(islice(long_sample_turns.repeat_with_variations(whole), arguments.turns + WARM))
+    print(f"{len(whole)} turns of `{arguments.archives.name}`, repeated to {arguments.turns}")
     with (
         tempfile.TemporaryDirectory() as folder,
         neo4j_server.running(Path(folder)) as server,
         provider.running(responders=RESPONDERS) as asked,
     ):
-        await ours(server, asked, [_warm(one) for one in turns[given.turns :]])
-        profile = cProfile.Profile() if given.profile else nullcontext()
+        await ours(server, asked, [_warm(one) for one in turns[arguments.turns :]])
+        profile = cProfile.Profile() if arguments.profile else nullcontext()
         with profile:
-            costs = (await ours(server, asked, turns[: given.turns])).show("turnetl")
+            costs = (await ours(server, asked, turns[: arguments.turns])).show("turnetl")
         if isinstance(profile, cProfile.Profile):
             pstats.Stats(profile).sort_stats("tottime").print_stats(45)
         rows = server.run(
@@ -190,15 +194,15 @@ async def main(given: argparse.Namespace) -> bool:
         )
         print(f"{rows[0]['facts']} facts, {asked.counts().total} calls")
         server.clear()
-        if given.upstream:
-            (await theirs(server, asked, turns[: given.upstream])).show("add_episode")
+        if arguments.upstream:
+            (await theirs(server, asked, turns[: arguments.upstream])).show("add_episode")
             server.clear()
-    held = [
-        at_most(f"seconds of CPU a turn at turn {point}", costs[point], MOST)
-        for point in PROMISED
+    passed = [
+        at_most(f"seconds of CPU per turn at turn {point}", costs[point], MAX_CPU)
+        for point in CHECKED_POINTS
         if point in costs
     ]
-    return all(held)
+    return all(passed)
 
 
 if __name__ == "__main__":

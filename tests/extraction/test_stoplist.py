@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.ingest import kept
+from benchmarks.ingest import kept_episodes
 from tests import real
 from turnetl.extraction import stoplist
 from turnetl.extraction.structural.extractor import extract_findings
@@ -137,7 +137,7 @@ def test_paths_and_identifiers_made_of_words_are_kept(words: list[str], suffix: 
 def test_names_that_the_structural_extractor_finds_in_real_archives_are_kept(
     tmp_path: Path,
 ) -> None:
-    turns = kept(real.ARCHIVES / "entireio__cli", tmp_path)
+    turns = kept_episodes(real.ARCHIVES / "entireio__cli", tmp_path)
     names = sorted(
         {entity.name for turn in turns for entity in extract_findings(turn, ()).entities}
     )
