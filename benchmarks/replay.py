@@ -1,13 +1,15 @@
-"""Nothing is paid for twice: turns ingested with a journal, and again into an empty graph. And what
-it saves that a turn is read once: one pass beside a summary that is made first and then extracted.
+"""Measure the journal and the single pass: no response is paid for twice, no turn sent twice.
 
     python -m benchmarks.replay [--turns 60] [--archives FOLDER]
 
-The second graph must be the first, to the last property, without one call; calls are counted by the
-provider, a process of its own. Tokens are those of all prompts and answers, as turnetl estimates
-tokens everywhere. The summary of the two passes is asked for with the raw turn, as its archive has
-it, and keeps every line that names a thing for the first time: both ways find the same facts. It is
-extracted twice: with the built-in instructions, as one pass is, and without any.
+Turns are ingested with a journal, and again into an empty graph. The second graph must equal the
+first in every property, without a request; the provider, a process of its own, counts requests.
+
+Then one pass is compared with two: a summary of each turn, and its extraction. The prompt of the
+summary contains the raw turn as in its archive; the summary keeps every line that names an entity
+for the first time, so both ways find the same facts. It is extracted twice: with the built-in
+instructions, as in one pass, and without instructions. Tokens of all prompts and responses are
+estimated as everywhere in turnetl.
 """
 
 import argparse
@@ -16,7 +18,6 @@ import logging
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -50,104 +51,108 @@ what was asked, decided, changed, run, broken and mended, with the names of file
 errors and concepts as they stand in the text. Leave out code, logs and greetings. Write short
 sentences, one a line.
 """
-_SHORTEST = 160
-"""Characters of the summary of a turn that names nothing."""
+_FALLBACK_LENGTH = 160
+"""Characters of the summary of a turn that names no entity."""
 
 
 @dataclass
-class Counting:
-    """A model that remembers what was said to it and by it."""
+class RecordingModel:
+    """A model that records the texts of requests and responses."""
 
     inner: ChatModel
-    said: list[str] = field(default_factory=list)
-    calls: Counter[str] = field(default_factory=Counter)
+    texts: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
         return self.inner.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        answer = await self.inner.complete(request)
-        self.calls[request.prompt_name] += 1
-        self.said += [*(one.text for one in request.messages), answer.text]
-        return answer
+        response = await self.inner.complete(request)
+        self.texts += [*(message.text for message in request.messages), response.text]
+        return response
 
     async def close(self) -> None:
         await self.inner.close()
 
 
 @dataclass(frozen=True)
-class Took:
-    """One way through all turns."""
+class RunResult:
+    """The measurements of one run over all turns."""
 
     contents: GroupContents
     calls: int
-    """As the provider counted."""
+    """Requests, as the provider counted them."""
     tokens: int
-    """Of prompts and answers, but for those that came out of the journal."""
+    """Tokens of prompts and responses, without those from the journal."""
     seconds: float
 
 
-async def ingested(
-    asked: ProviderProcess,
+async def run(
+    running: ProviderProcess,
     turns: Sequence[Episode],
     folder: Path,
     journal: Path | None = None,
     *,
-    told: bool = True,
-) -> Took:
-    """Put the turns into an empty graph; the clock is the same each time.
+    instructed: bool = True,
+) -> RunResult:
+    """Ingest the turns into an empty graph; the clock is the same in every run.
 
     Args:
-        asked: the provider.
-        turns: in order.
-        folder: of the graph, there already.
-        journal: where answers are kept, and looked for.
-        told: whether the built-in instructions stand in the prompts that extract.
+        running: the provider.
+        turns: the turns in order.
+        folder: an existing folder for the graph.
+        journal: the file of the journal; None runs without one.
+        instructed: whether the extraction prompts contain the built-in instructions.
     """
-    kept_in = Journal(journal, clock=long_sample_turns.TickingClock()) if journal else None
-    bare = Counting(open_model("openai-compatible", model="canned", base_url=asked.base_url()))
+    opened = Journal(journal, clock=long_sample_turns.TickingClock()) if journal else None
+    bare = RecordingModel(
+        open_model("openai-compatible", model="canned", base_url=running.base_url())
+    )
     limiter = Limiter(None, None, 8)
-    model = wrap(bare, ModelStack(kept_in, None, RetryPolicy(), limiter, None))
+    model = wrap(bare, ModelStack(opened, None, RetryPolicy(), limiter, None))
     assert isinstance(model, JournaledModel) == (journal is not None)
-    built = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))
+    built_in = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))
     embedder = WordLlamaEmbedder()
     store = await open_graph(f"ladybug://{folder / 'graph.lbug'}", user="", password="")
     await store.prepare()
-    asked.reset()
+    running.reset()
     started = time.perf_counter()
-    extractor = LlmExtractor(model, embedder, prompts=built if told else fixed_prompt(None))
-    contents = await long_sample_turns.ingest(store, extractor, embedder, turns, folder / "aside")
+    extractor = LlmExtractor(
+        model, embedder, prompts=built_in if instructed else fixed_prompt(None)
+    )
+    contents = await long_sample_turns.ingest(
+        store, extractor, embedder, turns, folder / "quarantine"
+    )
     seconds = time.perf_counter() - started
     await extractor.close()
     await store.close()
-    if kept_in is not None:
-        kept_in.close()
-    return Took(contents, asked.counts().total, tokens(bare.said), seconds)
+    if opened is not None:
+        opened.close()
+    return RunResult(contents, running.counts().total, tokens(bare.texts), seconds)
 
 
 def summary(text: str) -> str:
-    """Return what a model keeps of a turn: the lines that name a thing for the first time."""
+    """Return the summary of a turn: the lines that name an entity for the first time."""
     known: set[str] = set()
     lines = []
     for line in text.splitlines():
-        new = named(line) - known
+        new = entity_names(line) - known
         if new:
             lines.append(line.strip())
             known |= new
-    return "\n".join(lines) or text[:_SHORTEST]
+    return "\n".join(lines) or text[:_FALLBACK_LENGTH]
 
 
-def named(line: str) -> set[str]:
-    """Return the things that the canned model finds in a line."""
-    kinds, message = "ENTITY TYPES", "CURRENT MESSAGE"
-    prompt = f"<{kinds}>\n[]\n</{kinds}>\n<{message}>\n{line}\n</{message}>"
-    found = responders.RESPONDERS["extracted_entities"](prompt)["extracted_entities"]
-    return {one["name"] for one in found}
+def entity_names(line: str) -> set[str]:
+    """Return the entities that the canned model finds in a line."""
+    types, message = "ENTITY TYPES", "CURRENT MESSAGE"
+    prompt = f"<{types}>\n[]\n</{types}>\n<{message}>\n{line}\n</{message}>"
+    entities = responders.RESPONDERS["extracted_entities"](prompt)["extracted_entities"]
+    return {entity["name"] for entity in entities}
 
 
 def raw(turn: Turn) -> str:
-    """Return the turn as its archive has it."""
+    """Return the text of the turn as in its archive."""
     tools = (f"{tool.name} {tool.input}\n{tool.result}" for tool in turn.tool_calls)
     return "\n".join([turn.user_text, turn.assistant_text, *tools])
 
@@ -156,58 +161,58 @@ def tokens(texts: Sequence[str]) -> int:
     return int(estimate(pl.Series(texts, dtype=pl.String)).sum() or 0)
 
 
-def summarised(one: Episode) -> Episode:
-    text = summary(one.text)
-    return replace(one, text=text, parts=(text,))
+def summarised(episode: Episode) -> Episode:
+    text = summary(episode.text)
+    return replace(episode, text=text, parts=(text,))
 
 
-def of_its_facts(contents: GroupContents) -> set[tuple[str, str, str]]:
-    named = {entity.uuid: entity.name for entity in contents.entities}
-    return {(named[fact.source], fact.text, named[fact.target]) for fact in contents.facts}
+def distinct_facts(contents: GroupContents) -> set[tuple[str, str, str]]:
+    names = {entity.uuid: entity.name for entity in contents.entities}
+    return {(names[fact.source], fact.text, names[fact.target]) for fact in contents.facts}
 
 
 async def main(turns: int, archives: Path) -> bool:
     with tempfile.TemporaryDirectory() as lake:
-        whole = [one for one in kept_episodes(archives, Path(lake)) if len(one.parts) == 1]
-    episodes = [_of_the_group(one) for one in whole[:turns]]
+        fitting = [one for one in kept_episodes(archives, Path(lake)) if len(one.parts) == 1]
+    episodes = [_in_group(one) for one in fitting[:turns]]
     with (
         tempfile.TemporaryDirectory() as temporary,
-        provider.running(responders="benchmarks.responders") as asked,
+        provider.running(responders="benchmarks.responders") as running,
     ):
-        folders = [Path(temporary) / name for name in ("first", "again", "told", "bare")]
+        folders = [Path(temporary) / name for name in ("first", "second", "instructed", "bare")]
         for folder in folders:
             folder.mkdir()
         journal = Path(temporary) / "journal.sqlite"
-        first = await ingested(asked, episodes, folders[0], journal)
-        again = await ingested(asked, episodes, folders[1], journal)
+        first = await run(running, episodes, folders[0], journal)
+        second = await run(running, episodes, folders[1], journal)
         short = [summarised(one) for one in episodes]
-        second = await ingested(asked, short, folders[2])
-        bare = await ingested(asked, short, folders[3], told=False)
+        two_passes = await run(running, short, folders[2])
+        bare = await run(running, short, folders[3], instructed=False)
     print(f"{len(episodes)} turns of `{archives.name}`")
-    for name, took in (("first", first), ("again", again)):
-        facts = len(took.contents.facts)
-        print(f"  {name}: {took.calls} calls, {facts} facts, {took.seconds:.1f} s")
-    same = again.contents == first.contents
-    print(f"  the same graph: {same}")
-    asking = [f"{SUMMARISE}\n{raw(one.turn)}" for one in episodes]
-    summing = tokens(asking) + tokens([one.text for one in short])
-    print(f"  tokens a turn\n{'':30}{'summarise':>10} {'extract':>8} {'together':>9} {'facts':>6}")
+    for name, result in (("first run", first), ("second run", second)):
+        facts = len(result.contents.facts)
+        print(f"  {name}: {result.calls} calls, {facts} facts, {result.seconds:.1f} s")
+    same = second.contents == first.contents
+    print(f"  identical graphs: {same}")
+    prompts = [f"{SUMMARISE}\n{raw(one.turn)}" for one in episodes]
+    summarising = tokens(prompts) + tokens([one.text for one in short])
+    print(f"  tokens per turn\n{'':30}{'summarise':>10} {'extract':>8} {'total':>9} {'facts':>6}")
     _show("one pass", 0, first, len(episodes))
-    _show("two passes", summing, second, len(episodes))
-    _show("two, extracted as it comes", summing, bare, len(episodes))
-    held = at_most("calls when all is in the journal", again.calls, 0)
-    return held and same
+    _show("two passes", summarising, two_passes, len(episodes))
+    _show("two, without instructions", summarising, bare, len(episodes))
+    passed = at_most("calls with all responses in the journal", second.calls, 0)
+    return passed and same
 
 
-def _show(name: str, summing: int, took: Took, turns: int) -> None:
+def _show(name: str, summarising: int, result: RunResult, turns: int) -> None:
     print(
-        f"    {name:26}{summing / turns:10,.0f} {took.tokens / turns:8,.0f} "
-        f"{(summing + took.tokens) / turns:9,.0f} {len(of_its_facts(took.contents)):6}"
+        f"    {name:26}{summarising / turns:10,.0f} {result.tokens / turns:8,.0f} "
+        f"{(summarising + result.tokens) / turns:9,.0f} {len(distinct_facts(result.contents)):6}"
     )
 
 
-def _of_the_group(one: Episode) -> Episode:
-    return replace(one, turn=replace(one.turn, group_id=GROUP))
+def _in_group(episode: Episode) -> Episode:
+    return replace(episode, turn=replace(episode.turn, group_id=GROUP))
 
 
 if __name__ == "__main__":
@@ -215,5 +220,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--archives", type=Path, default=real.ARCHIVES_OR_SAMPLES)
-    given = parser.parse_args()
-    sys.exit(not asyncio.run(main(given.turns, given.archives)))
+    arguments = parser.parse_args()
+    sys.exit(not asyncio.run(main(arguments.turns, arguments.archives)))

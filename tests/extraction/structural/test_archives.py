@@ -1,4 +1,4 @@
-"""Real projects' archives: the things found in them are things their authors would name."""
+"""Archives of real projects: the extracted names are specific to their projects."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from turnetl.extraction.structural.findings import TurnFindings
 from turnetl.lake import Lake
 from turnetl.settings import Settings
 
-JUNK = re.compile(
+GENERATED = re.compile(
     r"/Users/|/home/|/tmp/|/var/folders|node_modules|\n|[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{16}"
 )
 
@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.archives, real.NEEDED]
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[TurnFindings]]:
-    """What each kept turn says, by group."""
+def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[TurnFindings]]:
+    """The findings of each turn that is not noise, by group."""
     settings = Settings(lake=tmp_path_factory.mktemp("lake"))
     folders = ["entireio__cli", "randlee__claude-history", "uzaxirr__raze"]
     pipeline.parse_archives([str(real.ARCHIVES / folder) for folder in folders], settings)
@@ -37,27 +37,32 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[TurnFindin
     }
 
 
-def test_nothing_has_a_name_that_no_author_would_give(found: dict[str, list[TurnFindings]]) -> None:
-    names = {thing.name for turns in found.values() for turn in turns for thing in turn.entities}
+def test_no_entity_has_a_generated_name(findings: dict[str, list[TurnFindings]]) -> None:
+    names = {
+        entity.name for turns in findings.values() for turn in turns for entity in turn.entities
+    }
     assert len(names) > 100
-    assert [name for name in sorted(names) if JUNK.search(name)] == []
+    assert [name for name in sorted(names) if GENERATED.search(name)] == []
 
 
-def test_the_files_most_turns_speak_of_are_the_projects_own(
-    found: dict[str, list[TurnFindings]],
+def test_the_files_of_most_turns_belong_to_the_project(
+    findings: dict[str, list[TurnFindings]],
 ) -> None:
     files = Counter(
-        thing.name for turn in found["cli"] for thing in turn.entities if thing.label == "File"
+        entity.name
+        for turn in findings["cli"]
+        for entity in turn.entities
+        if entity.label == "File"
     )
     top = [name for name, _ in files.most_common(10)]
     assert top[0] == "cmd/entire/cli/hooks_claudecode_handlers.go"
     assert [name for name in top if not name.startswith(("cmd/entire/", "docs/"))] == []
 
 
-def test_almost_every_turn_says_what_was_asked_and_what_came_of_it(
-    found: dict[str, list[TurnFindings]],
+def test_almost_every_turn_has_a_fact_for_prompt_and_response(
+    findings: dict[str, list[TurnFindings]],
 ) -> None:
-    turns = [turn for turns in found.values() for turn in turns]
+    turns = [turn for turns in findings.values() for turn in turns]
     asked = [turn for turn in turns if any(one.name == "ASKED" for one in turn.facts)]
     answered = [turn for turn in turns if any(one.name == "ANSWERED" for one in turn.facts)]
     assert len(asked) == len(turns)

@@ -32,7 +32,7 @@ KeyError: 'price'
         ("gh pr create --title 'a; b' --body \"$(cat <<'EOF'\nls && rm\nEOF\n)\"", "gh pr create"),
     ],
 )
-def test_repeats_of_a_command_share_a_name(shell: str, name: str) -> None:
+def test_variants_of_a_command_share_a_name(shell: str, name: str) -> None:
     assert [command.name for command in commands(shell)] == [name]
 
 
@@ -44,28 +44,28 @@ def test_repeats_of_a_command_share_a_name(shell: str, name: str) -> None:
         "sed -n 1,5p a.py; echo done; pwd",
         "for f in *.py; do wc -l $f; done",
         "x=$(git rev-parse HEAD)",
-        "/var/tmp/build/run-tests",  # noqa: S108, a name that must not become one
+        "/var/tmp/build/run-tests",  # noqa: S108 - no file is written
         "",
         "'",
     ],
 )
-def test_small_change_of_the_shell_is_no_command(shell: str) -> None:
+def test_shell_utilities_are_not_commands(shell: str) -> None:
     assert commands(shell) == []
 
 
-async def test_the_agents_own_tools_are_no_nodes(shop: ShopGroup) -> None:
+async def test_the_agents_own_tools_are_not_entities(shop: ShopGroup) -> None:
     names = ["Read", "Grep", "Glob", "TodoWrite", "Task", "Bash"]
     await shop.ingest(tool_calls=tuple(tool(name, "{}") for name in names))
     assert shop.names("Tool") == shop.names("Command") == []
 
 
-async def test_a_command_with_a_verb_belongs_to_its_program(shop: ShopGroup) -> None:
+async def test_a_command_with_a_subcommand_belongs_to_its_program(shop: ShopGroup) -> None:
     await shop.ingest(tool_calls=(tool("Bash", "git push origin main", "done"),))
     assert (shop.names("Tool"), shop.names("Command")) == (["git"], ["git push"])
     assert shop.texts("RAN") == ["`git push origin main` was run"]
 
 
-async def test_a_failed_command_names_its_error_and_where(shop: ShopGroup) -> None:
+async def test_a_failed_command_names_its_error_and_file(shop: ShopGroup) -> None:
     await shop.ingest(tool_calls=(tool("Bash", "pytest -q", KEY_ERROR, is_error=True),))
     assert shop.texts("FAILED_WITH") == [
         "`pytest -q` failed with `KeyError: 'price'` in `tests/test_cart.py`"
@@ -74,7 +74,7 @@ async def test_a_failed_command_names_its_error_and_where(shop: ShopGroup) -> No
     assert "tests/test_cart.py" in shop.names("File")
 
 
-async def test_a_test_run_behind_a_pipe_fails_though_the_call_did_not(shop: ShopGroup) -> None:
+async def test_a_test_run_before_a_pipe_fails_even_if_the_call_succeeds(shop: ShopGroup) -> None:
     await shop.ingest(
         tool_calls=(tool("Bash", "go test ./... | tail", "--- FAIL: TestCart (0.1s)"),)
     )
@@ -82,14 +82,14 @@ async def test_a_test_run_behind_a_pipe_fails_though_the_call_did_not(shop: Shop
     assert shop.texts("RAN") == []
 
 
-async def test_what_a_reader_prints_is_no_failure(shop: ShopGroup) -> None:
+async def test_printed_logs_are_not_failures(shop: ShopGroup) -> None:
     await shop.ingest(tool_calls=(tool("Bash", "cat log.txt; git log", KEY_ERROR),))
     assert shop.names("Error") == []
 
 
-async def test_a_call_the_person_refused_is_no_failure(shop: ShopGroup) -> None:
-    said = "The user doesn't want to proceed with this tool use. error: no"
-    await shop.ingest(tool_calls=(tool("Bash", "git push", said, is_error=True),))
+async def test_a_call_that_the_user_refused_is_not_a_failure(shop: ShopGroup) -> None:
+    result = "The user doesn't want to proceed with this tool use. error: no"
+    await shop.ingest(tool_calls=(tool("Bash", "git push", result, is_error=True),))
     assert shop.names("Error") == shop.names("Command") == []
 
 
@@ -103,7 +103,7 @@ async def test_a_later_success_ends_the_failure(shop: ShopGroup) -> None:
     assert failure in resolved.facts
 
 
-async def test_a_success_of_something_narrower_ends_nothing(shop: ShopGroup) -> None:
+async def test_the_success_of_a_narrower_run_ends_nothing(shop: ShopGroup) -> None:
     failed = tool("Bash", "go test ./...", "--- FAIL: TestCart (0.1s)", is_error=True)
     await shop.ingest("a", tool_calls=(failed,))
     await shop.ingest("b", tool_calls=(tool("Bash", "go test ./... -run TestTax", "ok"),))
@@ -112,7 +112,7 @@ async def test_a_success_of_something_narrower_ends_nothing(shop: ShopGroup) -> 
     assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [START]
 
 
-async def test_a_success_before_the_failure_that_arrives_late_ends_nothing(shop: ShopGroup) -> None:
+async def test_a_late_turn_with_an_earlier_success_ends_nothing(shop: ShopGroup) -> None:
     await shop.ingest("b", tool_calls=(tool("Bash", "pytest", KEY_ERROR, is_error=True),))
     before = START - timedelta(days=1)
     passed = replace(tool("Bash", "pytest", "3 passed"), ended_at=before)
@@ -120,7 +120,7 @@ async def test_a_success_before_the_failure_that_arrives_late_ends_nothing(shop:
     assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [None]
 
 
-async def test_a_failure_mended_in_the_same_turn_is_over_when_it_is_written(
+async def test_a_failure_fixed_in_the_same_turn_is_stored_with_its_end(
     shop: ShopGroup,
 ) -> None:
     later = START + timedelta(minutes=1)
@@ -130,7 +130,7 @@ async def test_a_failure_mended_in_the_same_turn_is_over_when_it_is_written(
     assert (failure.valid_at, failure.invalid_at) == (START, later)
 
 
-async def test_a_commit_says_its_message(shop: ShopGroup) -> None:
+async def test_a_commit_is_a_fact_with_its_message(shop: ShopGroup) -> None:
     call = "git commit -m \"$(cat <<'EOF'\nAdd tax to totals\n\nMore words\nEOF\n)\""
     await shop.ingest(tool_calls=(tool("Bash", call),))
     assert shop.texts("RECORDED") == ["Committed: Add tax to totals"]
@@ -145,7 +145,7 @@ async def test_packages_come_from_install_commands_without_versions(shop: ShopGr
     )
 
 
-async def test_packages_that_failed_to_install_are_none(shop: ShopGroup) -> None:
+async def test_packages_that_failed_to_install_are_ignored(shop: ShopGroup) -> None:
     failed = tool("Bash", "pip install htpx", "ERROR: No matching distribution", is_error=True)
     await shop.ingest(tool_calls=(failed,))
     assert shop.names("Package") == []

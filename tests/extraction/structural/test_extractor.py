@@ -27,21 +27,21 @@ CALLS = (
 )
 
 
-def test_it_is_an_extractor() -> None:
+def test_the_recipe_is_constant() -> None:
     extractor: Extractor[TurnFindings] = StructuralExtractor()
     assert extractor.recipe(builders.GROUP) == StructuralExtractor().recipe(builders.GROUP)
 
 
-async def test_the_same_turn_twice_is_the_same(shop: ShopGroup) -> None:
+async def test_a_repeated_turn_gives_the_same_result(shop: ShopGroup) -> None:
     first = await shop.resolve(tool_calls=CALLS)
     assert await shop.resolve(tool_calls=CALLS) == first
 
 
-async def test_the_order_of_calls_does_not_matter_to_keys(shop: ShopGroup) -> None:
+async def test_keys_do_not_depend_on_the_order_of_calls(shop: ShopGroup) -> None:
     first = await shop.resolve(tool_calls=CALLS)
     for seed in range(5):
-        mixed = random.Random(seed).sample(CALLS, len(CALLS))  # noqa: S311, any order does
-        other = await shop.resolve(tool_calls=tuple(mixed))
+        shuffled = random.Random(seed).sample(CALLS, len(CALLS))  # noqa: S311 - not for security
+        other = await shop.resolve(tool_calls=tuple(shuffled))
         assert {fact.uuid for fact in other.facts} == {fact.uuid for fact in first.facts}
         assert other.mentions == first.mentions
 
@@ -54,42 +54,42 @@ async def test_a_known_entity_is_not_written_again(shop: ShopGroup) -> None:
     assert second.mentions == first.mentions
 
 
-async def test_a_known_entity_gains_a_label_and_keeps_the_rest(shop: ShopGroup) -> None:
+async def test_a_known_entity_gains_a_label_and_keeps_its_other_fields(shop: ShopGroup) -> None:
     first = await shop.ingest("a", tool_calls=(tool("Bash", "pytest", "ok"),))
     [known] = [entity for entity in first.entities if entity.name == "pytest"]
     assert known.labels == ("Command", "Tool")
-    less = replace(known, labels=("Command",), summary="runs the tests", embedding=None)
+    without_label = replace(known, labels=("Command",), summary="runs the tests", embedding=None)
     earlier = builders.episode("older recipe")
-    shop.group.apply(builders.change(earlier, [less]), builders.receipt(earlier))
+    shop.group.apply(builders.change(earlier, [without_label]), builders.receipt(earlier))
     [again] = (await shop.resolve("b", tool_calls=(tool("Bash", "pytest", "ok"),))).entities
-    assert again == replace(less, labels=("Command", "Tool"))
+    assert again == replace(without_label, labels=("Command", "Tool"))
 
 
-async def test_ends_of_every_fact_are_there(shop: ShopGroup) -> None:
+async def test_the_entities_of_every_fact_exist(shop: ShopGroup) -> None:
     resolved = await shop.ingest(tool_calls=CALLS, git_branch="ann/fix")
-    there = {entity.uuid for entity in shop.group.entities}
+    existing = {entity.uuid for entity in shop.group.entities}
     assert resolved.facts
-    assert {end for fact in resolved.facts for end in (fact.source, fact.target)} <= there
+    assert {end for fact in resolved.facts for end in (fact.source, fact.target)} <= existing
     assert all(fact.source != fact.target for fact in resolved.facts)
 
 
-async def test_a_turn_that_names_nothing_still_has_its_two_sentences(shop: ShopGroup) -> None:
+async def test_a_turn_without_names_has_facts_for_prompt_and_response(shop: ShopGroup) -> None:
     await shop.ingest(user_text="hello there, how are you", assistant_text="I am well.", cwd=None)
     assert len(shop.texts("ASKED")) == len(shop.texts("ANSWERED")) == 1
 
 
-async def test_an_empty_turn_says_nothing(shop: ShopGroup) -> None:
+async def test_an_empty_turn_has_no_facts(shop: ShopGroup) -> None:
     resolved = await shop.resolve(user_text="", assistant_text="", git_branch=None)
     assert resolved.facts == ()
 
 
-async def test_a_call_of_nothing_names_nothing(shop: ShopGroup) -> None:
+async def test_calls_with_blank_input_have_no_entities(shop: ShopGroup) -> None:
     names = ["Skill", "WebSearch", "Bash", "Edit", "mcp__ __x"]
     await shop.ingest(tool_calls=tuple(tool(name, " ") for name in names))
     assert [entity.name for entity in shop.group.entities if not entity.name.strip()] == []
 
 
-async def test_bounds_hold_whatever_a_turn_holds(shop: ShopGroup) -> None:
+async def test_the_number_of_entities_and_facts_is_limited(shop: ShopGroup) -> None:
     many = tuple(tool("Edit", f"src/module_{n}.py :: - a + b") for n in range(300))
     failed = tuple(
         tool("Bash", f"tool{n} build", f"ValueError: number {n} is bad", is_error=True)
@@ -125,7 +125,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=[text[:8].strip() or "blank" for text in HOSTILE])
-def test_megabytes_in_every_field_are_read(text: str) -> None:
+def test_megabytes_in_every_field_are_extracted(text: str) -> None:
     calls = (
         ToolCall("Bash", text, text, is_error=True, ended_at=None),
         ToolCall("Bash", "pytest -q", text, is_error=True, ended_at=None),
@@ -133,7 +133,7 @@ def test_megabytes_in_every_field_are_read(text: str) -> None:
         ToolCall("WebFetch", text, text, is_error=False, ended_at=None),
         ToolCall("mcp__x__y", text, text, is_error=False, ended_at=None),
     )
-    found = extract_findings(
+    findings = extract_findings(
         builders.episode(
             user_text=text,
             assistant_text=text,
@@ -144,12 +144,12 @@ def test_megabytes_in_every_field_are_read(text: str) -> None:
         ),
         (),
     )
-    assert [said.name for said in found.facts if len(said.text) >= 1000] == []
-    assert [thing.label for thing in found.entities if len(thing.name) >= 400] == []
+    assert [fact.name for fact in findings.facts if len(fact.text) >= 1000] == []
+    assert [entity.label for entity in findings.entities if len(entity.name) >= 400] == []
 
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-WORDS = st.text(max_size=60) | st.sampled_from(
+TEXTS = st.text(max_size=60) | st.sampled_from(
     [
         "`a_b` is because ../x",
         "cd x && 'y",
@@ -164,29 +164,34 @@ WORDS = st.text(max_size=60) | st.sampled_from(
         "\x00\ud800",
     ]
 )
-NAMES = st.sampled_from(["Bash", "Edit", "Write", "Read", "WebFetch", "Skill", "mcp__a__b", ""])
+TOOL_NAMES = st.sampled_from(
+    ["Bash", "Edit", "Write", "Read", "WebFetch", "Skill", "mcp__a__b", ""]
+)
 TIMES = st.none() | st.datetimes(timezones=st.just(UTC))
-TOOLS = st.builds(ToolCall, NAMES, WORDS, WORDS, st.booleans(), TIMES)
-MANY = st.lists(WORDS, max_size=3).map(tuple)
+TOOL_CALLS = st.builds(ToolCall, TOOL_NAMES, TEXTS, TEXTS, st.booleans(), TIMES)
+TEXT_LISTS = st.lists(TEXTS, max_size=3).map(tuple)
 TURNS = st.fixed_dictionaries(
     {
-        "user_text": WORDS,
-        "assistant_text": WORDS,
-        "steering": MANY,
-        "user_answers": MANY,
-        "subagent_prompts": MANY,
-        "tool_calls": st.lists(TOOLS, max_size=5).map(tuple),
-        "cwd": st.none() | WORDS,
-        "git_branch": st.none() | WORDS,
+        "user_text": TEXTS,
+        "assistant_text": TEXTS,
+        "steering": TEXT_LISTS,
+        "user_answers": TEXT_LISTS,
+        "subagent_prompts": TEXT_LISTS,
+        "tool_calls": st.lists(TOOL_CALLS, max_size=5).map(tuple),
+        "cwd": st.none() | TEXTS,
+        "git_branch": st.none() | TEXTS,
         "ended_at": TIMES,
     }
 )
 
 
 @given(fields=TURNS)
-async def test_nothing_is_raised_whatever_a_turn_says(fields: dict[str, Any]) -> None:
+async def test_no_turn_raises_an_error(fields: dict[str, Any]) -> None:
     shop = ShopGroup()
     resolved = await shop.ingest(**fields)
-    said = [*(fact.text for fact in resolved.facts), *(entity.name for entity in resolved.entities)]
-    assert [text for text in said if not text.strip() or CONTROL.search(text)] == []
+    texts = [
+        *(fact.text for fact in resolved.facts),
+        *(entity.name for entity in resolved.entities),
+    ]
+    assert [text for text in texts if not text.strip() or CONTROL.search(text)] == []
     assert [fact for fact in resolved.facts if not isinstance(fact.valid_at, datetime)] == []

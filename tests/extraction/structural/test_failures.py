@@ -4,7 +4,7 @@ from turnetl.extraction.structural.failures import failures, reported, stable_na
 
 
 @pytest.mark.parametrize(
-    ("outcome", "name", "where"),
+    ("output", "name", "where"),
     [
         ("--- FAIL: TestCart/empty (0.00s)", "TestCart", ""),
         ("FAILED tests/test_cart.py::test_total[0] - KeyError", "test_total", "tests/test_cart.py"),
@@ -25,22 +25,22 @@ from turnetl.extraction.structural.failures import failures, reported, stable_na
         ("zsh: command not found: mise", "command not found: mise", ""),
     ],
 )
-def test_an_outcome_gives_up_its_error(outcome: str, name: str, where: str) -> None:
-    found = failures(f"Exit code 1\n{outcome}\n", is_error=True)
+def test_the_error_of_an_output_is_found(output: str, name: str, where: str) -> None:
+    found = failures(f"Exit code 1\n{output}\n", is_error=True)
     assert [(failure.name, failure.where) for failure in found] == [(name, where)]
 
 
-@pytest.mark.parametrize("outcome", ["Exit code 1", "", "3 passed", "make: *** [test] Error 1"])
-def test_an_outcome_that_names_no_error_gives_none(outcome: str) -> None:
-    assert failures(outcome, is_error=True) == []
+@pytest.mark.parametrize("output", ["Exit code 1", "", "3 passed", "make: *** [test] Error 1"])
+def test_an_output_without_an_error_gives_none(output: str) -> None:
+    assert failures(output, is_error=True) == []
 
 
-def test_an_error_is_the_same_tomorrow() -> None:
-    today = "open /tmp/x81/a.db at 0x7f3a90 after 31ms in cart.go:12:3 (pid 4711)"
-    tomorrow = "open /tmp/q02/b.db at 0x8e1b22 after 4ms in cart.go:77:1 (pid 12)"
-    assert stable_name(today) == stable_name(tomorrow)
+def test_the_name_of_an_error_is_stable_across_runs() -> None:
+    first = "open /tmp/x81/a.db at 0x7f3a90 after 31ms in cart.go:12:3 (pid 4711)"
+    second = "open /tmp/q02/b.db at 0x8e1b22 after 4ms in cart.go:77:1 (pid 12)"
+    assert stable_name(first) == stable_name(second)
 
 
-def test_what_a_person_pastes_is_reported() -> None:
+def test_an_error_that_the_user_pastes_is_reported() -> None:
     [failure] = reported("I get this:\n  ValueError: no price for 12\nwhy?")
     assert failure.name == "ValueError: no price for 12"

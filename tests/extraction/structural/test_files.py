@@ -4,7 +4,7 @@ from tests.builders import tool
 from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.extraction.structural.files import project_paths
 
-HERE = project_paths("shop", "/home/dev/shop", "main")
+PATHS = project_paths("shop", "/home/dev/shop", "main")
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,8 @@ HERE = project_paths("shop", "/home/dev/shop", "main")
         "/Users/another/code/shop/src/cart.py",
     ],
 )
-def test_one_file_has_one_name_however_it_is_written(path: str) -> None:
-    assert HERE.file(path) == "src/cart.py"
+def test_one_file_has_one_name_for_every_spelling_of_its_path(path: str) -> None:
+    assert PATHS.file(path) == "src/cart.py"
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_one_file_has_one_name_however_it_is_written(path: str) -> None:
         ("/home/dev/shop", None),
     ],
 )
-def test_a_turn_in_a_worktree_or_below_the_root_names_files_from_the_root(
+def test_file_names_start_at_the_root_in_worktrees_and_subfolders(
     cwd: str, branch: str | None
 ) -> None:
     root = cwd.removesuffix("/src")
     assert project_paths("shop", cwd, branch).file(f"{root}/src/cart.py") == "src/cart.py"
 
 
-def test_a_relative_path_counts_from_where_the_agent_stands() -> None:
+def test_a_relative_path_starts_at_the_working_directory() -> None:
     assert project_paths("shop", "/home/dev/shop/src", "main").file("cart.py") == "src/cart.py"
     assert project_paths("shop", "/home/dev/shop/src", "main").file("../setup.cfg") == "setup.cfg"
     assert project_paths("shop", "/home/dev/shop/src", "main").file("src/cart.py") == "src/cart.py"
@@ -57,16 +57,16 @@ def test_a_relative_path_counts_from_where_the_agent_stands() -> None:
         ("/Users/ann/notes/a/b/c/d/e.md", "~/…/c/d/e.md"),
     ],
 )
-def test_a_file_outside_the_project_is_named_from_home_without_whose_home_it_is(
+def test_a_file_outside_the_project_is_named_from_home_without_the_user(
     path: str, name: str
 ) -> None:
-    assert HERE.file(path) == name
+    assert PATHS.file(path) == name
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        "/tmp/out.txt",  # noqa: S108, a name that must not become one
+        "/tmp/out.txt",  # noqa: S108 - no file is written
         "/var/folders/zz/T/x.json",
         "/private/tmp/run/a.py",
         "node_modules/react/index.js",
@@ -81,11 +81,11 @@ def test_a_file_outside_the_project_is_named_from_home_without_whose_home_it_is(
         "a\nb",
     ],
 )
-def test_what_no_author_would_name_has_no_name(path: str) -> None:
-    assert HERE.file(path) is None
+def test_generated_and_temporary_files_have_no_name(path: str) -> None:
+    assert PATHS.file(path) is None
 
 
-async def test_the_same_file_in_three_turns_is_one_node(shop: ShopGroup) -> None:
+async def test_the_same_file_in_three_turns_is_one_entity(shop: ShopGroup) -> None:
     await shop.ingest("a", tool_calls=(tool("Read", "/home/dev/shop/src/cart.py"),))
     await shop.ingest("b", tool_calls=(tool("Edit", "src/cart.py :: - x = 1 + x = 2"),))
     await shop.ingest(
@@ -96,7 +96,7 @@ async def test_the_same_file_in_three_turns_is_one_node(shop: ShopGroup) -> None
     assert shop.names("File") == ["src/cart.py"]
 
 
-async def test_an_edit_says_what_the_answer_says_of_the_file(shop: ShopGroup) -> None:
+async def test_an_edit_has_the_sentence_of_the_response_about_the_file(shop: ShopGroup) -> None:
     await shop.ingest(
         user_text="Make totals include tax",
         assistant_text="Let me look.\n\nI updated `cart.py` so that totals include the tax.",
@@ -106,7 +106,7 @@ async def test_an_edit_says_what_the_answer_says_of_the_file(shop: ShopGroup) ->
     assert text == "`src/cart.py` was edited: I updated `cart.py` so that totals include the tax."
 
 
-async def test_an_edit_nobody_speaks_of_says_what_was_asked_and_what_came(shop: ShopGroup) -> None:
+async def test_an_edit_without_a_sentence_has_the_prompt_and_the_change(shop: ShopGroup) -> None:
     await shop.ingest(
         user_text="Make totals include tax",
         assistant_text="",
@@ -117,7 +117,7 @@ async def test_an_edit_nobody_speaks_of_says_what_was_asked_and_what_came(shop: 
     assert "return net * TAX" in text
 
 
-async def test_an_edit_that_failed_is_no_edit(shop: ShopGroup) -> None:
+async def test_a_failed_edit_is_ignored(shop: ShopGroup) -> None:
     refused = tool("Edit", "src/cart.py", "String to replace not found", is_error=True)
     await shop.ingest(tool_calls=(refused,))
     assert shop.texts("MODIFIED") == []

@@ -6,7 +6,7 @@ from turnetl.extraction.structural import decisions, prose
 from turnetl.model import ClosedBy
 
 
-async def test_a_turn_says_what_was_asked_and_what_came_of_it(shop: ShopGroup) -> None:
+async def test_prompt_and_conclusion_of_a_turn_are_facts(shop: ShopGroup) -> None:
     await shop.ingest(
         user_text="Why does the checkout test fail?",
         assistant_text="Let me look.\n\nNow let me run the tests:\n\nThe fixture forgot an item.",
@@ -15,13 +15,13 @@ async def test_a_turn_says_what_was_asked_and_what_came_of_it(shop: ShopGroup) -
     assert shop.texts("ANSWERED") == ["The agent answered: The fixture forgot an item."]
 
 
-async def test_facts_carry_the_turn_and_its_time(shop: ShopGroup) -> None:
+async def test_facts_have_the_turn_and_its_time(shop: ShopGroup) -> None:
     resolved = await shop.ingest("a")
     assert {fact.reference_time for fact in resolved.facts} == {START}
     assert {fact.turns for fact in resolved.facts} == {(shop.turns[0].turn_id,)}
 
 
-async def test_an_interrupted_turn_says_so(shop: ShopGroup) -> None:
+async def test_an_interrupted_turn_is_described_as_such(shop: ShopGroup) -> None:
     await shop.ingest(user_text="Drop the cache", assistant_text="", closed_by=ClosedBy.INTERRUPTED)
     assert shop.texts("ASKED") == [
         "The user asked: Drop the cache (interrupted before it was done)"
@@ -29,7 +29,7 @@ async def test_an_interrupted_turn_says_so(shop: ShopGroup) -> None:
     assert shop.texts("ANSWERED") == []
 
 
-async def test_a_bare_yes_says_what_it_says_yes_to(shop: ShopGroup) -> None:
+async def test_a_bare_yes_is_stored_with_the_question_it_answers(shop: ShopGroup) -> None:
     await shop.ingest("a", assistant_text="All is done. Should I push the branch?")
     await shop.ingest("b", user_text="yes")
     assert shop.texts("ASKED")[-1] == (
@@ -37,7 +37,7 @@ async def test_a_bare_yes_says_what_it_says_yes_to(shop: ShopGroup) -> None:
     )
 
 
-async def test_words_in_passing_are_kept(shop: ShopGroup) -> None:
+async def test_steering_is_a_fact(shop: ShopGroup) -> None:
     await shop.ingest(steering=("and log the new session id",))
     assert shop.texts("STEERED") == [
         "While the agent worked, the user said: and log the new session id"
@@ -68,11 +68,11 @@ def test_a_stated_choice_is_a_decision(sentence: str) -> None:
         "You could use polars instead of pandas.",
     ],
 )
-def test_a_question_a_maybe_and_a_step_are_no_decisions(sentence: str) -> None:
+def test_questions_options_and_steps_are_not_decisions(sentence: str) -> None:
     assert decisions.of_agent(sentence) == []
 
 
-async def test_a_decision_is_a_thing_with_its_reason(shop: ShopGroup) -> None:
+async def test_a_decision_is_an_entity_with_its_reason(shop: ShopGroup) -> None:
     await shop.ingest(assistant_text="We'll use uuid5 because a second run finds the same keys.")
     assert shop.names("Decision") == ["We'll use uuid5 because a second run finds the same keys"]
     assert shop.texts("DECIDED") == [
@@ -80,7 +80,7 @@ async def test_a_decision_is_a_thing_with_its_reason(shop: ShopGroup) -> None:
     ]
 
 
-async def test_an_answer_to_a_question_is_the_persons_decision(shop: ShopGroup) -> None:
+async def test_an_answer_to_a_question_is_a_decision_of_the_user(shop: ShopGroup) -> None:
     await shop.ingest(user_answers=('"Which store?"="SQLite", "Which port?"="8080"',))
     assert sorted(shop.texts("DECIDED")) == [
         "Asked “Which port?” the user answered: 8080",
@@ -94,7 +94,7 @@ async def test_an_answer_without_a_word_decides_nothing(answer: str, shop: ShopG
     assert shop.names("Decision") == []
 
 
-async def test_a_refusal_with_a_comment_is_a_decision_and_with_a_question_is_not(
+async def test_a_rejection_with_a_comment_is_a_decision_and_one_with_a_question_is_not(
     shop: ShopGroup,
 ) -> None:
     await shop.ingest("a", user_answers=("use the logging framework, not print",))
@@ -116,7 +116,7 @@ async def test_a_refusal_with_a_comment_is_a_decision_and_with_a_question_is_not
         ("use the logging framework", False),
     ],
 )
-def test_a_comment_that_asks_back_decides_nothing(comment: str, asks: bool) -> None:
+def test_a_comment_that_asks_a_question_decides_nothing(comment: str, asks: bool) -> None:
     assert decisions.is_question(comment) is asks
 
 
@@ -127,7 +127,7 @@ async def test_an_accepted_plan_is_a_decision(shop: ShopGroup) -> None:
     assert shop.names("Decision") == ["Plan: One log a worktree"]
 
 
-async def test_names_in_backticks_that_recur_are_concepts(shop: ShopGroup) -> None:
+async def test_repeated_names_in_backticks_are_concepts(shop: ShopGroup) -> None:
     await shop.ingest(
         user_text="what does applyDiscount do?",
         assistant_text="`OrderTotal` calls it. `OrderTotal` is `true` in `1.2.3` and `once_only`.",
@@ -136,12 +136,12 @@ async def test_names_in_backticks_that_recur_are_concepts(shop: ShopGroup) -> No
     assert set(shop.names("Concept")) == {"shop", "applyDiscount", "OrderTotal", "ann/fix-cart"}
 
 
-async def test_a_trunk_branch_is_no_concept(shop: ShopGroup) -> None:
+async def test_a_default_branch_is_not_a_concept(shop: ShopGroup) -> None:
     await shop.ingest(git_branch="main")
     assert "main" not in shop.names("Concept")
 
 
-async def test_a_file_in_backticks_is_a_file_and_no_concept(shop: ShopGroup) -> None:
+async def test_a_file_in_backticks_is_a_file_and_not_a_concept(shop: ShopGroup) -> None:
     await shop.ingest(
         assistant_text="See `src/cart.py`. And `src/cart.py` again.",
         tool_calls=(tool("Read", "x.py"),),
@@ -150,7 +150,7 @@ async def test_a_file_in_backticks_is_a_file_and_no_concept(shop: ShopGroup) -> 
     assert "src/cart.py" not in shop.names("Concept")
 
 
-def test_code_tables_and_tags_are_no_sentences() -> None:
+def test_code_tables_and_tags_are_not_sentences() -> None:
     text = (
         "Intro words.\n```py\nx = 1\n```\n| a | b |\n<system-reminder>no</system-reminder>\n- Item"
     )
