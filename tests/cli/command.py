@@ -67,8 +67,7 @@ def run_in_process(*arguments: str | Path, folder: Path, **environment: str) -> 
     contexts = (
         chdir(folder),
         _environment(clean_environment(folder) | environment),
-        _signal_handlers(),
-        _log_handlers(),
+        restored_handlers(),
         redirect_stdout(stdout),
         redirect_stderr(stderr),
     )
@@ -105,6 +104,13 @@ def _validator(command: str) -> Draft202012Validator:
 
 def _environment(environment: dict[str, str]) -> Any:
     return patch.dict(os.environ, environment, clear=True)  # noqa: TID251 - the command reads it
+
+
+@contextmanager
+def restored_handlers() -> Iterator[None]:
+    """Restore the handlers of signals and logs afterwards."""
+    with _signal_handlers(), _log_handlers():
+        yield
 
 
 @contextmanager

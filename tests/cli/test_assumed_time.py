@@ -1,4 +1,4 @@
-"""Turns without a time, turns that are not over, and archives that are gone."""
+"""Turns without a time, open turns, and missing archives."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -14,52 +14,52 @@ PROMPTS = ("add a cart to the shop", "fix the cart of the shop", "test the cart 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-def timeless(folder: Path) -> Path:
+def write_timeless(folder: Path) -> Path:
     return write_archive(folder / "timeless.jsonl", conversation(*PROMPTS))
 
 
-def hits(folder: Path, query: str = "cart") -> list[dict[str, str]]:
-    found: list[dict[str, str]] = run_in_process("search", query, "--json", folder=folder).json[
+def search_hits(folder: Path, query: str = "cart") -> list[dict[str, str]]:
+    hits: list[dict[str, str]] = run_in_process("search", query, "--json", folder=folder).json[
         "hits"
     ]
-    return sorted(found, key=lambda hit: hit["valid_at"])
+    return sorted(hits, key=lambda hit: hit["valid_at"])
 
 
-def test_turns_without_a_time_wait_and_the_sentence_says_what_to_do(tmp_path: Path) -> None:
-    ran = run_in_process("backfill", timeless(tmp_path), "--json", folder=tmp_path)
-    (group,) = ran.json["groups"]
-    assert (ran.json["committed"], group["pending_reasons"]) == (0, {"no_time": 3})
-    assert "--assume-time" in ran.messages[0]
-    assert "no time" in ran.messages[0]
+def test_turns_without_a_time_are_pending_and_the_message_says_what_to_do(tmp_path: Path) -> None:
+    result = run_in_process("backfill", write_timeless(tmp_path), "--json", folder=tmp_path)
+    (group,) = result.json["groups"]
+    assert (result.json["committed"], group["pending_reasons"]) == (0, {"no_time": 3})
+    assert "--assume-time" in result.messages[0]
+    assert "no time" in result.messages[0]
 
 
-def test_status_calls_no_turn_done_that_waits(tmp_path: Path) -> None:
-    run_in_process("backfill", timeless(tmp_path), folder=tmp_path)
-    shown = run_in_process("status", folder=tmp_path).stdout
-    assert "Nothing to ingest" in shown
-    assert "nothing is pending" not in shown
+def test_status_does_not_call_pending_turns_done(tmp_path: Path) -> None:
+    run_in_process("backfill", write_timeless(tmp_path), folder=tmp_path)
+    text = run_in_process("status", folder=tmp_path).stdout
+    assert "Nothing to ingest" in text
+    assert "nothing is pending" not in text
 
 
-def test_a_run_that_can_take_no_turn_for_want_of_a_time_failed(tmp_path: Path) -> None:
-    archive = timeless(tmp_path)
+def test_a_run_without_any_dated_turn_fails(tmp_path: Path) -> None:
+    archive = write_timeless(tmp_path)
     assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 1
-    told = write_archive(
+    dated = write_archive(
         tmp_path / "told.jsonl", conversation("ship the cart", session="s2", at=MARCH)
     )
-    assert run_in_process("backfill", archive, told, folder=tmp_path).exit_code == 0
+    assert run_in_process("backfill", archive, dated, folder=tmp_path).exit_code == 0
 
 
-def test_an_assumed_time_dates_them_in_order_and_a_second_run_does_nothing(
+def test_an_assumed_time_dates_turns_in_order_and_a_second_run_does_nothing(
     graph_url: str, tmp_path: Path
 ) -> None:
-    command = ("backfill", timeless(tmp_path), "--graph", graph_url, "--json")
+    command = ("backfill", write_timeless(tmp_path), "--graph", graph_url, "--json")
     assume = ("--assume-time", "2026-03-02T10:00+01:00")
     first = run_in_process(*command, *assume, folder=tmp_path).json
     assert (first["committed"], first["assumed_time"]) == (3, 3)
-    found = run_in_process("search", "cart", "--graph", graph_url, "--json", folder=tmp_path).json[
+    hits = run_in_process("search", "cart", "--graph", graph_url, "--json", folder=tmp_path).json[
         "hits"
     ]
-    times = sorted(datetime.fromisoformat(hit["valid_at"]) for hit in found)
+    times = sorted(datetime.fromisoformat(hit["valid_at"]) for hit in hits)
     assert times == [MARCH + timedelta(milliseconds=at) for at in range(3)]
     again = run_in_process(*command, *assume, folder=tmp_path)
     assert (again.exit_code, again.json["committed"], again.json["skipped"]) == (0, 0, 3)
@@ -67,24 +67,26 @@ def test_an_assumed_time_dates_them_in_order_and_a_second_run_does_nothing(
     assert (without.exit_code, without.json["skipped"], without.json["assumed_time"]) == (0, 3, 3)
 
 
-def test_the_time_can_be_that_of_the_file(tmp_path: Path) -> None:
-    archive = timeless(tmp_path)
+def test_the_assumed_time_can_be_that_of_the_file(tmp_path: Path) -> None:
+    archive = write_timeless(tmp_path)
     os.utime(archive, (MARCH.timestamp(), MARCH.timestamp()))
     run_in_process("backfill", archive, "--assume-time", "mtime", folder=tmp_path)
-    assert datetime.fromisoformat(hits(tmp_path)[0]["valid_at"]) == MARCH
+    assert datetime.fromisoformat(search_hits(tmp_path)[0]["valid_at"]) == MARCH
 
 
 def test_turns_that_have_a_time_keep_it(tmp_path: Path) -> None:
-    told = write_archive(
+    dated = write_archive(
         tmp_path / "told.jsonl", conversation("ship the cart", session="s2", at=MARCH)
     )
-    ran = run_in_process("backfill", told, "--assume-time", "2020-01-01", "--json", folder=tmp_path)
-    assert (ran.json["committed"], ran.json["assumed_time"]) == (1, 0)
-    assert hits(tmp_path)[0]["valid_at"].startswith("2026-03-02T09:00")
+    result = run_in_process(
+        "backfill", dated, "--assume-time", "2020-01-01", "--json", folder=tmp_path
+    )
+    assert (result.json["committed"], result.json["assumed_time"]) == (1, 0)
+    assert search_hits(tmp_path)[0]["valid_at"].startswith("2026-03-02T09:00")
 
 
-def test_since_and_until_take_an_assumed_time_as_the_time(tmp_path: Path) -> None:
-    command = ("backfill", timeless(tmp_path), "--assume-time", "2026-03-02", "--json")
+def test_since_and_until_apply_to_assumed_times(tmp_path: Path) -> None:
+    command = ("backfill", write_timeless(tmp_path), "--assume-time", "2026-03-02", "--json")
     outside = run_in_process(*command, "--until", "2026-03-02", folder=tmp_path).json
     assert (outside["committed"], outside["groups"][0]["pending_reasons"]) == (
         0,
@@ -94,11 +96,11 @@ def test_since_and_until_take_an_assumed_time_as_the_time(tmp_path: Path) -> Non
     assert inside["committed"] == 3
 
 
-def test_a_table_says_how_many_times_are_assumed(tmp_path: Path) -> None:
-    ran = run_in_process(
-        "backfill", timeless(tmp_path), "--assume-time", "2026-03-02", folder=tmp_path
+def test_the_tables_count_assumed_times(tmp_path: Path) -> None:
+    result = run_in_process(
+        "backfill", write_timeless(tmp_path), "--assume-time", "2026-03-02", folder=tmp_path
     )
-    assert "assumed time: 3" in ran.stdout
+    assert "assumed time: 3" in result.stdout
     assert "assumed time: 3" in run_in_process("status", folder=tmp_path).stdout
 
 
@@ -114,18 +116,18 @@ def test_a_table_says_how_many_times_are_assumed(tmp_path: Path) -> None:
         ("--quiet", "inf"),
     ],
 )
-def test_a_time_that_is_none_is_wrong_usage_and_nothing_is_read(
+def test_an_invalid_time_is_a_usage_error_before_anything_is_read(
     wrong: tuple[str, str], tmp_path: Path
 ) -> None:
-    archive = timeless(tmp_path)
-    ran = run_in_process("backfill", archive, *wrong, folder=tmp_path)
-    assert ran.exit_code == 2
-    assert len(ran.messages) == 1
+    archive = write_timeless(tmp_path)
+    result = run_in_process("backfill", archive, *wrong, folder=tmp_path)
+    assert result.exit_code == 2
+    assert len(result.messages) == 1
     assert list(tmp_path.iterdir()) == [archive]
 
 
-def begun() -> list[str]:
-    """A turn that goes on while we look: the agent called a tool a moment ago."""
+def open_turn() -> list[str]:
+    """Return a session with an open turn: the agent called a tool a moment ago."""
     at = now()
     return [
         *conversation("add a cart to the shop", at=at - timedelta(hours=2)),
@@ -134,10 +136,10 @@ def begun() -> list[str]:
     ]
 
 
-def test_an_open_turn_waits_and_once_it_is_over_it_is_ingested_once_and_whole(
+def test_an_open_turn_is_pending_and_is_ingested_once_when_it_is_finished(
     graph_url: str, tmp_path: Path
 ) -> None:
-    archive = write_archive(tmp_path / "grows.jsonl", rows := begun())
+    archive = write_archive(tmp_path / "grows.jsonl", rows := open_turn())
     command = ("backfill", archive, "--graph", graph_url, "--json")
     first = run_in_process(*command, folder=tmp_path).json
     assert (first["committed"], first["groups"][0]["pending_reasons"]) == (1, {"open": 1})
@@ -150,39 +152,39 @@ def test_an_open_turn_waits_and_once_it_is_over_it_is_ingested_once_and_whole(
     second = run_in_process(*command, folder=tmp_path).json
     assert (second["committed"], second["skipped"]) == (1, 1)
     assert run_in_process(*command, folder=tmp_path).json["committed"] == 0
-    said = run_in_process(
+    result = run_in_process(
         "search", "price missing in the fixture", "--graph", graph_url, folder=tmp_path
     )
-    assert "The price was missing in the fixture" in said.stdout
-    assert "interrupted" not in said.stdout
+    assert "The price was missing in the fixture" in result.stdout
+    assert "interrupted" not in result.stdout
 
 
-def test_minutes_of_silence_are_an_option_of_the_run_and_of_status(tmp_path: Path) -> None:
-    archive = write_archive(tmp_path / "open.jsonl", begun())
+def test_quiet_minutes_are_an_option_of_the_run_and_of_status(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "open.jsonl", open_turn())
 
-    def waits(ran: CommandResult) -> dict[str, int]:
-        gaps: dict[str, int] = ran.json["groups"][0]["pending_reasons"]
-        return gaps
+    def pending(result: CommandResult) -> dict[str, int]:
+        reasons: dict[str, int] = result.json["groups"][0]["pending_reasons"]
+        return reasons
 
     dry = ("backfill", archive, "--dry-run", "--json")
-    assert waits(run_in_process(*dry, folder=tmp_path)) == {"open": 1, "ready": 1}
-    assert waits(run_in_process(*dry, "--quiet", "0", folder=tmp_path)) == {"ready": 2}
-    assert waits(run_in_process("status", "--json", folder=tmp_path)) == {"open": 1, "ready": 1}
+    assert pending(run_in_process(*dry, folder=tmp_path)) == {"open": 1, "ready": 1}
+    assert pending(run_in_process(*dry, "--quiet", "0", folder=tmp_path)) == {"ready": 2}
+    assert pending(run_in_process("status", "--json", folder=tmp_path)) == {"open": 1, "ready": 1}
     quiet = run_in_process("status", "--quiet", "0", "--json", folder=tmp_path)
-    assert waits(quiet) == {"ready": 2}
+    assert pending(quiet) == {"ready": 2}
     assert (
         run_in_process("ingest", "--quiet", "0", "--json", folder=tmp_path).json["committed"] == 2
     )
 
 
-def test_an_agent_that_crashed_leaves_a_turn_that_ends_as_interrupted(tmp_path: Path) -> None:
-    archive = write_archive(tmp_path / "crashed.jsonl", begun())
+def test_a_crashed_agent_leaves_an_interrupted_turn(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "crashed.jsonl", open_turn())
     run_in_process("backfill", archive, "--quiet", "0", folder=tmp_path)
-    said = run_in_process("search", "fix the cart", "-n", "1", folder=tmp_path).stdout
-    assert "(interrupted before it was done)" in " ".join(said.split())
+    result = run_in_process("search", "fix the cart", "-n", "1", folder=tmp_path).stdout
+    assert "(interrupted before it was done)" in " ".join(result.split())
 
 
-def test_archives_that_vanished_keep_their_turns_and_status_says_so(tmp_path: Path) -> None:
+def test_the_turns_of_missing_archives_stay_and_status_counts_the_archives(tmp_path: Path) -> None:
     kept = write_archive(tmp_path / "kept.jsonl", conversation(*PROMPTS, at=MARCH))
     lost = write_archive(
         tmp_path / "lost.jsonl", conversation("ship the cart", session="s2", at=MARCH)

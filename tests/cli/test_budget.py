@@ -1,4 +1,4 @@
-"""A run stops at its budget, and what was paid for is not paid for again by the next one."""
+"""A run stops at its budget, and the next one pays for nothing twice."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ import pytest
 
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.provider import FakeProvider
+from tests.servers.provider import Provider
 
 TURNS = 8
 PRICES = '"openai-compatible/canned" = { input = 1000, output = 1000 }\n'
-"""A dollar a thousand tokens: of the 110 of a canned answer, 11 cents."""
+"""A dollar per thousand tokens: a canned response of 110 tokens costs 11 cents."""
 
 
 @pytest.fixture
@@ -21,74 +21,74 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def backfill(folder: Path, provider: FakeProvider, *options: str) -> CommandResult:
+def backfill(folder: Path, provider: Provider, *options: str) -> CommandResult:
     return run_in_process(
         "backfill", "a.jsonl", *options, "--json", folder=folder, **model_environment(provider)
     )
 
 
-def worst(ran: CommandResult) -> int:
-    """Return the tokens that the next call may take, out of what the run said."""
-    (said,) = (one for one in ran.messages if "budget" in one)
-    return int(said.partition("up to ")[2].split()[0].replace(",", ""))
+def next_request_tokens(result: CommandResult) -> int:
+    """Return the size that the next request can have, from the message of the run."""
+    (message,) = (text for text in result.messages if "budget" in text)
+    return int(message.partition("up to ")[2].split()[0].replace(",", ""))
 
 
-def test_a_run_stops_at_its_budget_and_the_same_command_goes_on(
-    folder: Path, provider: FakeProvider, tmp_path_factory: pytest.TempPathFactory
+def test_a_run_stops_at_its_budget_and_the_same_command_continues(
+    folder: Path, provider: Provider, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     other = tmp_path_factory.mktemp("at_once")
     write_session(other / "a.jsonl", TURNS)
     assert backfill(other, provider).json["committed"] == TURNS
-    needed, provider.requests = len(provider.requests), []
+    needed, provider.asked = len(provider.asked), []
     runs = [backfill(folder, provider, "--budget", "1 token")]
-    assert provider.requests == []
+    assert provider.asked == []
     while runs[-1].exit_code == 4:
         assert runs[-1].json["quarantined"] == 0
-        runs.append(backfill(folder, provider, "--budget", f"{worst(runs[-1]) + 800} tokens"))
+        runs.append(
+            backfill(folder, provider, "--budget", f"{next_request_tokens(runs[-1]) + 800} tokens")
+        )
     assert len(runs) > 2
     assert runs[-1].exit_code == 0
-    assert sum(ran.json["committed"] for ran in runs) == TURNS
-    assert len(provider.requests) == needed
+    assert sum(result.json["committed"] for result in runs) == TURNS
+    assert len(provider.asked) == needed
 
 
-def test_a_budget_of_money_is_kept_and_told(folder: Path, provider: FakeProvider) -> None:
+def test_a_budget_of_money_is_a_limit_and_is_reported(folder: Path, provider: Provider) -> None:
     stopped = backfill(folder, provider, "--budget", "2usd")
     assert stopped.exit_code == 4
-    assert any("$" in said and "budget" in said for said in stopped.messages)
+    assert any("$" in text and "budget" in text for text in stopped.messages)
     assert stopped.json["usage"]["cost"] <= 2
-    whole = backfill(folder, provider, "--budget", "1000usd").json
-    assert (whole["pending"], whole["usage"]["calls"] > 0) == (0, True)
-    assert whole["usage"]["cost"] == pytest.approx(0.11 * whole["usage"]["calls"])
+    rest = backfill(folder, provider, "--budget", "1000usd").json
+    assert (rest["pending"], rest["usage"]["calls"] > 0) == (0, True)
+    assert rest["usage"]["cost"] == pytest.approx(0.11 * rest["usage"]["calls"])
     spent = run_in_process("status", "--json", folder=folder, **model_environment(provider)).json[
         "usage"
     ]
-    assert spent["cost"] == pytest.approx(whole["usage"]["cost"] + stopped.json["usage"]["cost"])
+    assert spent["cost"] == pytest.approx(rest["usage"]["cost"] + stopped.json["usage"]["cost"])
 
 
-def test_a_budget_of_the_settings_holds_unless_another_is_said(
-    folder: Path, provider: FakeProvider
+def test_the_budget_option_overrides_the_budget_of_the_settings(
+    folder: Path, provider: Provider
 ) -> None:
     settings = model_environment(provider, BUDGET__TOKENS="10")
     stopped = run_in_process("backfill", "a.jsonl", folder=folder, **settings)
-    assert (stopped.exit_code, provider.requests) == (4, [])
+    assert (stopped.exit_code, provider.asked) == (4, [])
     done = run_in_process("backfill", "a.jsonl", "--budget", "none", folder=folder, **settings)
     assert done.exit_code == 0
 
 
-def test_a_model_without_a_price_has_no_budget_of_money(
-    folder: Path, provider: FakeProvider
-) -> None:
+def test_a_budget_of_money_needs_a_price(folder: Path, provider: Provider) -> None:
     (folder / ".graphiti" / "prices.toml").unlink()
     refused = run_in_process(
         "backfill", "a.jsonl", "--budget", "5usd", folder=folder, **model_environment(provider)
     )
-    assert (refused.exit_code, len(refused.messages), provider.requests) == (2, 1, [])
+    assert (refused.exit_code, len(refused.messages), provider.asked) == (2, 1, [])
     assert '"openai-compatible/canned" = ' in refused.stderr
     assert not (folder / "data").exists()
 
 
-def test_a_broken_price_file_is_named_with_its_line(folder: Path, provider: FakeProvider) -> None:
+def test_an_invalid_price_file_is_named_with_its_line(folder: Path, provider: Provider) -> None:
     (folder / ".graphiti" / "prices.toml").write_text(PRICES + '"x/y" = { input = "much" }\n')
     refused = run_in_process("backfill", "a.jsonl", folder=folder, **model_environment(provider))
-    assert (refused.exit_code, len(refused.messages), provider.requests) == (2, 1, [])
+    assert (refused.exit_code, len(refused.messages), provider.asked) == (2, 1, [])
     assert "line 2" in refused.stderr

@@ -1,16 +1,11 @@
-"""What the command says of itself, and what it costs to ask."""
+"""The help, and usage errors."""
 
-import re
-import shlex
 import subprocess
 import sys
 
 import pytest
-from pydantic import BaseModel
 
 from tests.cli.command import ROOT, run_in_process, turnetl_process
-from turnetl import cli
-from turnetl.settings import Settings
 
 COMMANDS = (
     "backfill",
@@ -25,81 +20,49 @@ COMMANDS = (
     "templates",
     "model",
     "journal",
+    "schema",
+    "completion",
 )
-ROOMS = (
+SUBCOMMANDS = (
     ("templates", "list"),
     ("templates", "show"),
     ("templates", "check"),
     ("model", "check"),
     ("journal", "stats"),
     ("journal", "prune"),
+    ("completion", "install"),
+    ("completion", "show"),
 )
-EACH = [*((name,) for name in COMMANDS), *ROOMS]
-README = (ROOT / "README.md").read_text()
-TYPED = [
-    line.partition("#")[0].strip().replace("…", "x")
-    for line in README.splitlines()
-    if line.startswith("    turnetl ")
-]
-"""What the README tells people to type."""
-SETTING = re.compile(r"TURNETL_[A-Z_]+")
+HELP_PAGES = [(), *((name,) for name in COMMANDS), *SUBCOMMANDS]
 
 
-def test_help_names_every_command() -> None:
-    said = turnetl_process("--help", folder=ROOT).stdout
-    assert [name for name in COMMANDS if f" {name}: " not in said] == []
+def test_the_help_lists_every_command() -> None:
+    text = turnetl_process("--help", folder=ROOT).stdout
+    assert [name for name in COMMANDS if f" {name}: " not in text] == []
 
 
-@pytest.mark.parametrize("command", EACH)
-def test_every_command_stands_in_the_readme(command: tuple[str, ...]) -> None:
-    assert f"turnetl {' '.join(command)}" in README
+@pytest.mark.parametrize("command", HELP_PAGES)
+def test_the_help_in_a_pipe_is_not_wrapped(command: tuple[str, ...]) -> None:
+    """A wrapped line would begin without the indentation of an option or a command."""
+    text = turnetl_process(*command, "--help", folder=ROOT, COLUMNS="40").stdout
+    panels = text.split(":\n", maxsplit=1)[1]
+    lines = [line for line in panels.splitlines() if line and not line.endswith(":")]
+    assert [line for line in lines if not line.startswith("  ")] == []
+    assert all(": " in line or line.startswith("  --") for line in lines)
 
 
-@pytest.mark.parametrize("typed", TYPED)
-def test_what_the_readme_tells_to_type_is_understood(typed: str) -> None:
-    words = shlex.split(typed)[1:]
-    cli.app.parse_args(words, exit_on_error=False, print_error=False)
-
-
-def test_every_option_of_a_run_with_a_model_stands_in_the_readme() -> None:
-    said = turnetl_process("ingest", "--help", folder=ROOT).stdout
-    options = set(re.findall(r"--[a-z][a-z-]+", said)) - {"--help", "--verbose", "--debug"}
-    assert [option for option in sorted(options) if option not in README] == []
-
-
-def test_every_setting_stands_in_the_readme_and_none_that_is_not_there() -> None:
-    told = {name for name in SETTING.findall(README) if not name.startswith("TURNETL_TEST_")}
-    for name in _settings():
-        # In a row of the table the section is said once.
-        below = f"`__{name.partition('__')[2]}" in README
-        assert below or any(one == name or one.startswith(f"{name}__") for one in told), name
-    assert [one for one in sorted(told) if not one.startswith(tuple(_settings()))] == []
-
-
-def _settings() -> list[str]:
-    """Return the variables that there are; of what has names of its own, the beginning."""
-    names = []
-    for name, field in Settings.model_fields.items():
-        section = field.annotation
-        if isinstance(section, type) and issubclass(section, BaseModel):
-            names += [f"TURNETL_{name}__{below}".upper() for below in section.model_fields]
-        else:
-            names.append(f"TURNETL_{name}".upper())
-    return names
-
-
-@pytest.mark.parametrize("command", [(), *EACH])
-def test_asking_for_help_imports_nothing_heavy(command: tuple[str, ...]) -> None:
-    probe = (
+@pytest.mark.parametrize("command", HELP_PAGES)
+def test_the_help_imports_nothing_heavy(command: tuple[str, ...]) -> None:
+    code = (
         "import sys; from turnetl import cli, console;"
         f"console.run(cli.app, {[*command, '--help']});"
         "heavy = {'graphiti_core', 'polars', 'prefect', 'neo4j', 'numpy', 'pydantic'};"
         "sys.exit(', '.join(heavy & sys.modules.keys()) or 0)"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=False, cwd=ROOT
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
     )
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -116,14 +79,14 @@ def test_asking_for_help_imports_nothing_heavy(command: tuple[str, ...]) -> None
         ("model", "check", "--reflexion", "x"),
     ],
 )
-def test_wrong_usage_is_one_sentence_and_exit_code_two(wrong: tuple[str, ...]) -> None:
-    ran = turnetl_process(*wrong, folder=ROOT)
-    assert ran.exit_code == 2
-    assert len(ran.messages) == 1
+def test_a_usage_error_is_one_message_and_exit_code_two(wrong: tuple[str, ...]) -> None:
+    result = run_in_process(*wrong, folder=ROOT)
+    assert result.exit_code == 2
+    assert len(result.messages) == 1
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (("nope",), "unknown command `nope`; see `turnetl --help`"),
         (("fitler",), "unknown command `fitler`; did you mean `filter`? See `turnetl --help`"),
@@ -152,9 +115,9 @@ def test_wrong_usage_is_one_sentence_and_exit_code_two(wrong: tuple[str, ...]) -
         ),
     ],
 )
-def test_what_is_not_understood_is_named_with_what_may_be_meant(
-    wrong: tuple[str, ...], said: str
+def test_a_usage_error_names_the_argument_and_the_nearest_known_one(
+    wrong: tuple[str, ...], message: str
 ) -> None:
-    ran = run_in_process(*wrong, folder=ROOT)
-    assert (ran.exit_code, len(ran.messages)) == (2, 1)
-    assert ran.messages[0].endswith(said)
+    result = run_in_process(*wrong, folder=ROOT)
+    assert (result.exit_code, len(result.messages)) == (2, 1)
+    assert result.messages[0].endswith(message)

@@ -1,4 +1,4 @@
-"""How archives are read: what as, by how many, into which groups, and what became of each line."""
+"""`turnetl parse`: formats, jobs, groups, and the counts of lines."""
 
 import json
 from pathlib import Path
@@ -14,10 +14,10 @@ BOOKSHOP, SHOEBOX = SAMPLES / "bookshop", SAMPLES / "shoebox"
 
 
 def groups(folder: Path, *options: str | Path) -> list[str]:
-    ran = run_in_process("parse", SAMPLES, *options, "--dry-run", "--json", folder=folder)
-    assert ran.exit_code == 0, ran.stderr
-    found: list[str] = ran.json["groups"]
-    return found
+    result = run_in_process("parse", SAMPLES, *options, "--dry-run", "--json", folder=folder)
+    assert result.exit_code == 0, result.stderr
+    names: list[str] = result.json["groups"]
+    return names
 
 
 def test_a_group_can_be_a_name_or_a_template(tmp_path: Path) -> None:
@@ -27,34 +27,35 @@ def test_a_group_can_be_a_name_or_a_template(tmp_path: Path) -> None:
     assert by_format == ["claude_code_bookshop", "claude_code_shoebox"]
 
 
-def test_exceptions_stand_in_a_file(tmp_path: Path) -> None:
+def test_a_file_has_exceptions_from_the_group(tmp_path: Path) -> None:
     exceptions = tmp_path / "groups.toml"
     exceptions.write_text('[[group]]\nname = "games"\nfolders = ["**/shoebox"]\n')
     assert groups(tmp_path, "--group-map", exceptions) == ["bookshop", "games"]
 
 
-def test_groups_are_settings_too(tmp_path: Path) -> None:
+def test_the_group_is_a_setting_too(tmp_path: Path) -> None:
     (tmp_path / "graphiti.config.json").write_text(json.dumps({"turnetl": {"group": "by-config"}}))
     assert groups(tmp_path) == ["by_config"]
     assert groups(tmp_path, "--group", "by-hand") == ["by_hand"]
 
 
-def test_projects_that_share_a_group_by_their_names_alone_are_told_of(tmp_path: Path) -> None:
-    for of in ("acme", "globex"):
-        folder = f"/srv/{of}/api"
+def test_projects_that_share_a_group_only_by_name_are_reported_once(tmp_path: Path) -> None:
+    for owner in ("acme", "globex"):
+        folder = f"/srv/{owner}/api"
         write_archive(
-            tmp_path / f"{of}.jsonl", [row("user", "add a cart", of, sessionId=of, cwd=folder)]
+            tmp_path / f"{owner}.jsonl",
+            [row("user", "add a cart", owner, sessionId=owner, cwd=folder)],
         )
     command = ("parse", tmp_path, "--json")
-    for ran in (
+    for result in (
         run_in_process(*command, "--dry-run", folder=tmp_path),
         run_in_process(*command, folder=tmp_path),
     ):
-        assert ran.json["name_collisions"] == [
+        assert result.json["name_collisions"] == [
             {"group": "api", "folders": ["/srv/acme/api", "/srv/globex/api"]}
         ]
-        assert ["--group-map" in said for said in ran.messages] == [True]
-    # Nobody is told every night.
+        assert ["--group-map" in message for message in result.messages] == [True]
+    # A repeated run does not repeat the message.
     assert run_in_process(*command, folder=tmp_path).messages == []
     meant = run_in_process(*command, "--group", "all", "--dry-run", folder=tmp_path)
     assert (meant.messages, meant.json["name_collisions"]) == ([], [])
@@ -72,20 +73,22 @@ def test_projects_that_share_a_group_by_their_names_alone_are_told_of(tmp_path: 
     ],
 )
 @pytest.mark.parametrize("command", ["parse", "backfill"])
-def test_an_option_that_makes_no_sense_is_wrong_usage_and_nothing_is_written(
+def test_an_invalid_option_is_a_usage_error_and_nothing_is_written(
     command: str, wrong: tuple[str, str], tmp_path: Path
 ) -> None:
-    ran = run_in_process(command, SAMPLES, *wrong, folder=tmp_path)
-    assert (ran.exit_code, len(ran.messages)) == (2, 1)
+    result = run_in_process(command, SAMPLES, *wrong, folder=tmp_path)
+    assert (result.exit_code, len(result.messages)) == (2, 1)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_format_that_is_not_known_is_told_with_those_that_are(tmp_path: Path) -> None:
-    (said,) = run_in_process("parse", SAMPLES, "--format", "clay_tablets", folder=tmp_path).messages
-    assert [one.name for one in formats.FORMATS if one.name not in said] == []
+def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    (message,) = run_in_process(
+        "parse", SAMPLES, "--format", "clay_tablets", folder=tmp_path
+    ).messages
+    assert [known.name for known in formats.FORMATS if known.name not in message] == []
 
 
-def test_a_format_that_is_named_is_taken_whatever_the_archive_looks_like(tmp_path: Path) -> None:
+def test_a_named_format_overrides_detection(tmp_path: Path) -> None:
     bare = '{"type": "user", "message": {"content": "add a cart"}}'
     unknown = write_archive(tmp_path / "odd.jsonl", [bare])
     assert (
@@ -96,41 +99,43 @@ def test_a_format_that_is_named_is_taken_whatever_the_archive_looks_like(tmp_pat
     assert named.json["files"][0]["format"] == "claude_code"
 
 
-def test_a_named_format_that_reads_nothing_is_said_and_nothing_is_written(tmp_path: Path) -> None:
-    ran = run_in_process("parse", SHOEBOX, "--format", "codex", "--json", folder=tmp_path)
-    assert (ran.exit_code, ran.json["groups"]) == (1, [])
-    assert {problem["reason"] for problem in ran.json["problems"]} == {"format"}
+def test_a_named_format_that_reads_nothing_fails_and_nothing_is_written(tmp_path: Path) -> None:
+    result = run_in_process("parse", SHOEBOX, "--format", "codex", "--json", folder=tmp_path)
+    assert (result.exit_code, result.json["groups"]) == (1, [])
+    assert {problem["reason"] for problem in result.json["problems"]} == {"format"}
     assert not list(tmp_path.rglob("*.parquet"))
 
 
-def test_files_that_no_format_knows_are_summed_up_by_folder_and_ending(tmp_path: Path) -> None:
+def test_files_of_unknown_formats_are_summed_up_by_folder_and_extension(tmp_path: Path) -> None:
     for number in range(12):
         write_archive(tmp_path / "todos" / f"{number:02}.json", ['{"to": "do"}'])
     write_archive(tmp_path / "history.jsonl", ['{"display": "hi"}'])
     write_archive(tmp_path / "talk.jsonl", conversation("add a cart"))
-    ran = run_in_process("parse", tmp_path, "--json", folder=tmp_path)
-    assert ran.exit_code == 0
-    assert len(ran.messages) == 3
-    assert "13 files" in ran.messages[0]
-    assert f"12 `{tmp_path}/todos/*.json`: `00.json`, `01.json`, `02.json` ..." in ran.messages[1]
-    assert f"1 `{tmp_path}/*.jsonl`: `history.jsonl`" in ran.messages[2]
-    assert len(ran.json["problems"]) == 13
+    result = run_in_process("parse", tmp_path, "--json", folder=tmp_path)
+    assert result.exit_code == 0
+    assert len(result.messages) == 3
+    assert "13 files" in result.messages[0]
+    assert (
+        f"12 `{tmp_path}/todos/*.json`: `00.json`, `01.json`, `02.json` ..." in result.messages[1]
+    )
+    assert f"1 `{tmp_path}/*.jsonl`: `history.jsonl`" in result.messages[2]
+    assert len(result.json["problems"]) == 13
 
 
-def test_what_can_hold_no_turn_fails_no_run_but_alone(tmp_path: Path) -> None:
+def test_files_without_turns_fail_a_run_only_if_there_is_nothing_else(tmp_path: Path) -> None:
     write_archive(tmp_path / "all" / "talk.jsonl", conversation("add a cart"))
     (tmp_path / "all" / "empty.jsonl").touch()
     (tmp_path / "all" / "link.jsonl").symlink_to(tmp_path / "nowhere")
-    ran = run_in_process("parse", tmp_path / "all", "--json", folder=tmp_path)
-    assert (ran.exit_code, len(ran.messages)) == (0, 2)
-    assert [problem["reason"] for problem in ran.json["problems"]] == ["no_file", "empty"]
+    result = run_in_process("parse", tmp_path / "all", "--json", folder=tmp_path)
+    assert (result.exit_code, len(result.messages)) == (0, 2)
+    assert [problem["reason"] for problem in result.json["problems"]] == ["no_file", "empty"]
     (tmp_path / "all" / "talk.jsonl").unlink()
     assert (
         run_in_process("parse", tmp_path / "all", "--lake", "other", folder=tmp_path).exit_code == 1
     )
 
 
-def test_as_many_jobs_as_one_likes_give_the_same_tables(tmp_path: Path) -> None:
+def test_any_number_of_jobs_gives_the_same_tables(tmp_path: Path) -> None:
     one, three = tmp_path / "one", tmp_path / "three"
     for lake, jobs in ((one, "1"), (three, "3")):
         assert (
@@ -147,7 +152,7 @@ def test_as_many_jobs_as_one_likes_give_the_same_tables(tmp_path: Path) -> None:
     assert len(tables(one)) == 10
 
 
-def test_a_dry_run_says_what_would_be_read_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_reports_what_would_be_read_and_writes_nothing(tmp_path: Path) -> None:
     archives, lake = tmp_path / "archives", tmp_path / "lake"
     for name in ("same", "grows"):
         write_archive(archives / f"{name}.jsonl", conversation("add a cart", session=name))
@@ -161,8 +166,11 @@ def test_a_dry_run_says_what_would_be_read_and_writes_nothing(tmp_path: Path) ->
     )
     write_archive(archives / "new.jsonl", conversation("ship the cart", session="new"))
     write_archive(archives / "notes.jsonl", ["bread, milk"])
-    ran = run_in_process(*command, "--dry-run", "--json", folder=tmp_path)
-    files = {Path(of["archive"]).stem: (of["outcome"], of["group"]) for of in ran.json["files"]}
+    result = run_in_process(*command, "--dry-run", "--json", folder=tmp_path)
+    files = {
+        Path(file["archive"]).stem: (file["outcome"], file["group"])
+        for file in result.json["files"]
+    }
     assert files == {
         "same": ("unchanged", "shop"),
         "grows": ("changed", "shop"),
@@ -175,8 +183,8 @@ def test_a_dry_run_says_what_would_be_read_and_writes_nothing(tmp_path: Path) ->
     assert "nothing was written" in shown
 
 
-def test_every_line_is_accounted_for_in_each_archive_and_in_all(tmp_path: Path) -> None:
-    crooked = write_archive(
+def test_every_line_is_counted_once_per_archive_and_in_total(tmp_path: Path) -> None:
+    damaged = write_archive(
         tmp_path / "crooked.jsonl",
         [
             *conversation("add a cart"),
@@ -188,26 +196,26 @@ def test_every_line_is_accounted_for_in_each_archive_and_in_all(tmp_path: Path) 
             "3",
         ],
     )
-    said = run_in_process("parse", crooked, BOOKSHOP, "--json", folder=tmp_path).json
-    for of in (said["read"], *said["files"]):
-        assert of["lines"] == of["used"] + sum(of["skipped"].values())
-    lines = {of["archive"]: of["lines"] for of in said["files"]}
-    assert lines == {str(path): physical(path) for path in map(Path, lines)}
-    assert said["read"]["lines"] == sum(lines.values())
-    (problem,) = [one for one in said["problems"] if one["path"] == str(crooked)]
+    report = run_in_process("parse", damaged, BOOKSHOP, "--json", folder=tmp_path).json
+    for counts in (report["read"], *report["files"]):
+        assert counts["lines"] == counts["used"] + sum(counts["skipped"].values())
+    lines = {file["archive"]: file["lines"] for file in report["files"]}
+    assert lines == {str(path): physical_lines(path) for path in map(Path, lines)}
+    assert report["read"]["lines"] == sum(lines.values())
+    (problem,) = [problem for problem in report["problems"] if problem["path"] == str(damaged)]
     assert problem["line"] == 3
 
 
-def physical(archive: Path) -> int:
+def physical_lines(archive: Path) -> int:
     data = archive.read_bytes()
     return data.count(b"\n") + (not data.endswith(b"\n"))
 
 
-def test_an_archive_that_did_not_change_keeps_its_account(tmp_path: Path) -> None:
+def test_an_unchanged_archive_keeps_its_counts(tmp_path: Path) -> None:
     def files() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = run_in_process(
+        counts: list[dict[str, Any]] = run_in_process(
             "parse", SHOEBOX, "--json", folder=tmp_path
         ).json["files"]
-        return [{name: of[name] for name in of if name != "outcome"} for of in found]
+        return [{name: file[name] for name in file if name != "outcome"} for file in counts]
 
     assert files() == files()

@@ -1,23 +1,27 @@
-"""Turns that were set aside are tried again when asked for, wherever they stand."""
+"""`turnetl retry` tries quarantined turns again."""
 
 from pathlib import Path
 
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.provider import FakeProvider, Fault
+from tests.servers.provider import Fault, Provider
 
-POISON = Fault(400, '{"error": {"message": "no such question"}}')
+BAD_REQUEST = Fault(400, '{"error": {"message": "no such question"}}')
 
 
-def test_a_group_of_which_nothing_but_set_aside_turns_is_left_is_tried_again(
-    provider: FakeProvider, tmp_path: Path
+def test_a_group_with_only_quarantined_turns_left_is_tried_again(
+    provider: Provider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 2)
-    provider.faults += [POISON] * 20
-    aside = run_in_process(
+    provider.faults += [BAD_REQUEST] * 20
+    quarantined = run_in_process(
         "backfill", "a.jsonl", "--json", folder=tmp_path, **model_environment(provider)
     )
-    assert (aside.exit_code, aside.json["quarantined"], aside.json["pending"]) == (3, 2, 0)
+    assert (
+        quarantined.exit_code,
+        quarantined.json["quarantined"],
+        quarantined.json["pending"],
+    ) == (3, 2, 0)
     provider.faults.clear()
     left = run_in_process("ingest", "--json", folder=tmp_path, **model_environment(provider))
     assert (left.exit_code, left.json["committed"]) == (3, 0)
@@ -27,13 +31,13 @@ def test_a_group_of_which_nothing_but_set_aside_turns_is_left_is_tried_again(
     assert (once_more.exit_code, once_more.json["committed"]) == (0, 0)
 
 
-def test_a_dry_retry_shows_what_would_be_asked_of_a_turn_that_was_set_aside(
-    provider: FakeProvider, tmp_path: Path
+def test_a_dry_run_of_retry_prints_the_requests_of_a_quarantined_turn(
+    provider: Provider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
-    provider.faults += [POISON] * 10
+    provider.faults += [BAD_REQUEST] * 10
     run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
-    asked = len(provider.requests)
+    requests = len(provider.asked)
     dry = run_in_process(
         "retry", "--dry-run", "--json", folder=tmp_path, **model_environment(provider)
     )
@@ -44,4 +48,4 @@ def test_a_dry_retry_shows_what_would_be_asked_of_a_turn_that_was_set_aside(
         ).json["requests"]
         == []
     )
-    assert len(provider.requests) == asked
+    assert len(provider.asked) == requests

@@ -1,4 +1,4 @@
-"""How the command takes a polite stop."""
+"""SIGINT and SIGTERM stop a command."""
 
 import signal
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import ROOT, clean_environment, command_line
 
-STOPS = [signal.SIGINT, signal.SIGTERM]
+STOP_SIGNALS = [signal.SIGINT, signal.SIGTERM]
 IN_POLARS = """
 import signal, sys, time
 import polars as pl
@@ -23,7 +23,7 @@ app = App(result_action="return_value", suppress_keyboard_interrupt=False)
 @app.default
 def work() -> int:
     pl.Series([1]).map_elements(stop, return_dtype=pl.Int64)
-    print("polars was done")
+    print("polars finished")
     time.sleep(60)
     return 0
 
@@ -35,23 +35,25 @@ sys.exit(console.run(app, []))
 """
 
 
-@pytest.mark.parametrize("stops", STOPS)
-def test_a_stop_in_the_midst_of_polars_waits_until_polars_is_done(stops: signal.Signals) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", IN_POLARS, str(int(stops))],
+@pytest.mark.parametrize("stop_signal", STOP_SIGNALS)
+def test_a_signal_within_polars_waits_until_polars_is_done(stop_signal: signal.Signals) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", IN_POLARS, str(int(stop_signal))],
         capture_output=True,
         text=True,
         check=False,
         cwd=ROOT,
     )
-    assert ran.returncode == 130, ran.stderr
-    assert ran.stdout == "polars was done\n"
-    assert ran.stderr.startswith("turnetl: stopped")
+    assert result.returncode == 130, result.stderr
+    assert result.stdout == "polars finished\n"
+    assert result.stderr.startswith("turnetl: stopped")
 
 
-@pytest.mark.parametrize("stops", STOPS)
-def test_a_backfill_stops_while_it_still_reads(stops: signal.Signals, tmp_path: Path) -> None:
-    """Not only once all is read: that may take minutes."""
+@pytest.mark.parametrize("stop_signal", STOP_SIGNALS)
+def test_a_backfill_stops_while_it_still_parses(
+    stop_signal: signal.Signals, tmp_path: Path
+) -> None:
+    """It does not wait until all archives are parsed, which may take minutes."""
     for number in range(3000):
         write_archive(
             tmp_path / "archives" / f"{number}.jsonl",
@@ -68,8 +70,8 @@ def test_a_backfill_stops_while_it_still_reads(stops: signal.Signals, tmp_path: 
     while not list(tmp_path.glob("data/lake/turns/*/*.parquet")):
         assert running.poll() is None
         time.sleep(0.01)
-    running.send_signal(stops)
-    _, said = running.communicate(timeout=60)
-    assert running.returncode == 130, said
+    running.send_signal(stop_signal)
+    _, stderr = running.communicate(timeout=60)
+    assert running.returncode == 130, stderr
     assert len(list(tmp_path.glob("data/lake/turns/*/*.parquet"))) < 3000
     assert not list(tmp_path.glob("data/lake/episodes/*.parquet"))

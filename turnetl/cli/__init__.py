@@ -12,7 +12,7 @@ from cyclopts import App, Group
 from turnetl.cli import completion, inspect, journal, model, schema, stages, templates
 from turnetl.cli.help_format import PipedHelpFormatter
 from turnetl.cli.options import SETUP_COMMANDS
-from turnetl.console import run
+from turnetl.console import run, terminal
 
 _MAIN = Group("Main command", sort_key=0)
 _STAGES = Group("Stages", sort_key=1)
@@ -61,4 +61,6 @@ def main() -> None:
     """Run the command and exit with its exit code, a member of `turnetl.exit_code.ExitCode`."""
     if not sys.stdout.isatty():
         app.help_formatter = PipedHelpFormatter()
+    elif terminal.is_unstyled():
+        app.console = terminal.rich_console()
     sys.exit(run(app, sys.argv[1:]))

@@ -38,9 +38,7 @@ def status(
 
 
 def search(
-    query: Annotated[list[str], Parameter(negative="")],
-    /,
-    *,
+    *query: Annotated[str, Parameter(required=True)],
     groups: GroupNames = (),
     since: datetime | None = None,
     until: datetime | None = None,

@@ -61,5 +61,7 @@ def _command(error: CycloptsError) -> str:
 def _suggestion(name: str, known: Iterable[str]) -> str:
     import difflib
 
-    nearest = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean `{nearest[0]}`?" if nearest else ""
+    # Without their dashes, which all options share.
+    names = {option.lstrip("-"): option for option in known}
+    nearest = difflib.get_close_matches(name.lstrip("-"), names, n=1)
+    return f"; did you mean `{names[nearest[0]]}`?" if nearest else ""

@@ -1,0 +1,174 @@
+"""What every command prints besides its result: the log, tracebacks, styles."""
+
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.archives import conversation, write_archive
+from tests.cli.command import (
+    CommandResult,
+    clean_environment,
+    command_line,
+    restored_handlers,
+    run_in_process,
+    turnetl_process,
+)
+from tests.cli.test_assumed_time import MARCH
+from turnetl import console
+from turnetl.errors import GraphRefused
+from turnetl.exit_code import ExitCode
+
+ESCAPE = "\x1b["
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    result = turnetl_process("--version", folder=Path.cwd())
+    assert (result.exit_code, result.stdout.strip()) == (0, "0.1.0")
+
+
+@pytest.mark.parametrize("option", ["-v", "--verbose"])
+def test_verbose_logs_to_standard_error(option: str, tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "a.jsonl", conversation("add a cart", at=MARCH))
+    quiet = run_in_process("parse", archive, "--json", folder=tmp_path)
+    verbose = run_in_process("parse", archive, "--json", option, folder=tmp_path)
+    assert quiet.stderr == ""
+    assert "INFO turnetl.console.progress_log: parse archives: 1 of 1" in verbose.stderr
+    assert verbose.json["archives"]["unchanged"] == 1
+    assert verbose.messages == []
+
+
+def test_the_log_has_the_facts_of_a_record(capsys: pytest.CaptureFixture[str]) -> None:
+    def logging_app(_: list[str], **__: bool) -> int:
+        import logging  # noqa: PLC0415 - as a module of turnetl would
+
+        logging.getLogger("turnetl.example").info("request repeated", extra={"prompt": "nodes"})
+        return 0
+
+    assert run_app(logging_app, "-v") == 0
+    assert "INFO turnetl.example: request repeated prompt=nodes" in capsys.readouterr().err
+
+
+def test_debug_prints_the_traceback_before_the_message(tmp_path: Path) -> None:
+    process = subprocess.run(
+        command_line("ingest", "--graph", "nonsense", "--debug"),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=clean_environment(tmp_path),
+    )
+    assert process.returncode == 2
+    traceback, _, message = process.stderr.rpartition("\nturnetl: ")
+    assert traceback.startswith("Traceback (most recent call last)")
+    assert "turnetl.errors.BadUsage: " in traceback
+    assert message.count("\n") == 1
+
+
+def unexpected(*_: object, **__: object) -> int:
+    raise KeyError("no such key")
+
+
+def refused(*_: object, **__: object) -> int:
+    raise GraphRefused("the graph is read-only; choose another one")
+
+
+def run_app(app: object, *arguments: str) -> int:
+    assert callable(app)
+    with restored_handlers():
+        return console.run(app, arguments)
+
+
+def test_an_unexpected_error_is_one_sentence_that_names_the_option_for_the_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_app(unexpected, "--json") == ExitCode.FAILED
+    captured = capsys.readouterr()
+    result = CommandResult(("status",), 1, captured.out, captured.err)
+    (message,) = result.messages
+    assert "unexpected error: KeyError: 'no such key'" in message
+    assert "--debug" in message
+    assert "Traceback" not in captured.err
+    assert result.json == {"error": message.removeprefix("turnetl: "), "exit_code": 1}
+
+
+@pytest.mark.parametrize(("app", "name"), [(unexpected, "KeyError"), (refused, "GraphRefused")])
+def test_debug_prints_the_traceback_of_every_error(
+    app: object, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_app(app, "--debug") == ExitCode.FAILED
+    stderr = capsys.readouterr().err
+    assert stderr.startswith("Traceback")
+    assert name in stderr
+
+
+def test_options_after_two_dashes_are_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_app(refused, "--", "--debug", "--json") == ExitCode.FAILED
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+
+
+def in_terminal(*arguments: str, folder: Path, **environment: str) -> str:
+    """Run the command in a terminal of 60 columns and return all that it prints."""
+    terminal, stdout = pty.openpty()
+    variables = {"TERM": "xterm-256color", "COLUMNS": "60", **environment}
+    with subprocess.Popen(
+        command_line(*arguments),
+        cwd=folder,
+        env=clean_environment(folder) | variables,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stdout,
+    ) as process:
+        os.close(stdout)
+        chunks = []
+        try:
+            while chunk := os.read(terminal, 4_096):
+                chunks.append(chunk)
+        except OSError:  # how Linux reports the end of a terminal
+            pass
+        process.wait(timeout=60)
+    os.close(terminal)
+    return b"".join(chunks).decode()
+
+
+STYLED = [
+    ("formats",),
+    ("rules",),
+    ("status", "--help"),
+    ("--version",),
+    ("parse", "a.jsonl"),
+    ("parse", "a.jsonl", "--dry-run"),
+]
+
+
+@pytest.mark.parametrize("arguments", STYLED, ids=" ".join)
+def test_no_color_means_no_styling_at_all(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    write_archive(tmp_path / "a.jsonl", conversation("add a cart", at=MARCH))
+    text = in_terminal(*arguments, folder=tmp_path, NO_COLOR="1")
+    codes = [part.partition("m")[0] for part in text.split(ESCAPE)[1:] if part[:1].isdigit()]
+    styles = [code for code in codes if code.replace(";", "").isdigit()]
+    assert [style for style in styles if not text.count(f"{ESCAPE}{style}A")] == []
+    assert text.strip()
+
+
+def test_without_no_color_a_terminal_has_styles(tmp_path: Path) -> None:
+    assert f"{ESCAPE}1m" in in_terminal("formats", folder=tmp_path)
+
+
+def test_nothing_is_wrapped_or_truncated_in_a_pipe(tmp_path: Path) -> None:
+    name = "a_group_with_a_long_name_" * 8
+    long = "Please add a cart to the shop, and " * 20
+    write_archive(tmp_path / "a.jsonl", conversation(long, "thanks", at=MARCH))
+    report = run_in_process("backfill", "a.jsonl", "--group", name, "--json", folder=tmp_path)
+    group = report.json["groups"][0]["group"]
+    assert len(group) > 60
+    for arguments in (("status",), ("ingest",), ("filter",), ("search", "cart")):
+        text = turnetl_process(*arguments, folder=tmp_path, COLUMNS="40").stdout
+        assert group in text, arguments
+        if arguments != ("search", "cart"):  # passages of hits are excerpts
+            assert "…" not in text
+    hit = turnetl_process("search", "cart", folder=tmp_path).stdout
+    assert any(len(line) > 100 for line in hit.splitlines())

@@ -1,0 +1,70 @@
+"""`turnetl templates`, and ontologies of your own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import run_in_process
+from tests.cli.provider_setup import model_environment, write_session
+from tests.servers.provider import Provider
+
+
+def test_templates_are_listed_with_the_file_that_is_used(tmp_path: Path) -> None:
+    mine = tmp_path / ".graphiti" / "templates" / "default-session-turn.md"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("Look for each Decision.")
+    home = str(tmp_path / "home")
+    entries = run_in_process("templates", "list", "--json", folder=tmp_path, HOME=home).json[
+        "templates"
+    ]
+    (ours,) = (entry for entry in entries if entry["name"] == mine.name)
+    assert (ours["path"], ours["source"], ours["used_for"]) == (str(mine), "project", ["all turns"])
+    assert [Path(path).name for path in ours["overrides"]] == [mine.name]
+    assert (
+        run_in_process("templates", "show", mine.name, folder=tmp_path).stdout
+        == "Look for each Decision.\n"
+    )
+
+
+def test_only_an_invalid_template_fails_the_check(tmp_path: Path) -> None:
+    assert run_in_process("templates", "check", folder=tmp_path).exit_code == 0
+    broken = tmp_path / ".graphiti" / "templates" / "broken.md"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("---\nname: broken\nLook.")
+    result = run_in_process("templates", "check", folder=tmp_path)
+    assert result.exit_code == 1
+    assert "broken.md" in result.stdout
+    assert (
+        run_in_process("templates", "check", "default-session-turn.md", folder=tmp_path).exit_code
+        == 0
+    )
+    assert run_in_process("templates", "check", "broken.md", folder=tmp_path).exit_code == 1
+
+
+@pytest.mark.parametrize("command", ["show", "check"])
+def test_an_unknown_template_is_refused_with_the_known_ones(command: str, tmp_path: Path) -> None:
+    result = run_in_process("templates", command, "nope.md", folder=tmp_path)
+    assert (result.exit_code, len(result.messages)) == (2, 1)
+    assert "default-session-turn.md" in result.stderr
+
+
+def test_another_ontology_reaches_the_model_and_makes_turns_stale(
+    provider: Provider, tmp_path: Path
+) -> None:
+    write_session(tmp_path / "a.jsonl", 1)
+    run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
+    own = tmp_path / ".graphiti" / "templates" / "ontology" / "garden.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(
+        '[entities]\nPlant = "What grows in a bed."\n\n[relations]\nGROWS_IN = "A plant."\n'
+    )
+    config = tmp_path / "graphiti.config.json"
+    config.write_text(json.dumps({"extraction": {"ontology": "garden.toml"}}))
+    status = run_in_process("status", "--json", folder=tmp_path, **model_environment(provider)).json
+    assert status["groups"][0]["stale_reasons"] == {"recipe_changed": 1}
+    provider.asked = []
+    elsewhere = f"ladybug://{tmp_path / 'other.lbug'}"
+    run_in_process("ingest", "--graph", elsewhere, folder=tmp_path, **model_environment(provider))
+    texts = [text for asked in provider.asked for _, text in asked.messages]
+    assert any("What grows in a bed." in text for text in texts)
