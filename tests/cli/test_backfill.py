@@ -360,4 +360,4 @@ def test_status_with_another_lake_still_reports_the_graph(tmp_path: Path) -> Non
 def test_an_empty_graph_is_reported_unlike_a_search_without_hits(tmp_path: Path) -> None:
     result = run_in_process("search", "books", "--json", folder=tmp_path)
     assert (result.exit_code, result.json) == (0, {"hits": []})
-    assert "holds nothing yet" in result.messages[0]
+    assert "the graph is empty" in result.messages[0]

@@ -72,11 +72,10 @@ def test_parameters_that_a_deployment_refuses_are_left_out(
         "model", "check", "--json", folder=tmp_path, **model_environment(provider)
     )
     assert (result.exit_code, result.json["passed"]) == (0, True)
-    assert [
-        message.split("` ")[-2] for message in result.messages if "does not take" in message
-    ] == [
-        "does not take `temperature",
-        "does not take `max_tokens",
+    rejected = [text.rsplit("` ", 1)[-1] for text in result.messages if "rejects the par" in text]
+    assert rejected == [
+        "rejects the parameter `temperature`",
+        "rejects the parameter `max_tokens`",
     ]
 
 
@@ -92,7 +91,7 @@ def test_reflexion_prompts_are_checked_if_they_are_used(provider: Provider, tmp_
         ({"LLM__PROVIDER": "none"}, "TURNETL_LLM__PROVIDER", 2),
         ({"LLM__MODEL": ""}, "TURNETL_LLM__MODEL", 2),
         ({"LLM__MODELS": "dedub=small"}, "`dedub`", 2),
-        ({"LLM__BASE_URL": "http://127.0.0.1:9/v1"}, "did not answer", 1),
+        ({"LLM__BASE_URL": "http://127.0.0.1:9/v1"}, "did not respond", 1),
     ],
 )
 def test_an_invalid_model_is_one_message(

@@ -120,10 +120,10 @@ def test_turns_that_a_changed_template_made_stale_are_skipped(
 @pytest.mark.parametrize(
     ("prompt", "reason"),
     [
-        ("mien.md", "`mine.md` is there"),
+        ("mien.md", "`mine.md` exists"),
         ("blank.md", "blank.md` is empty"),
-        ("Look at README.md", "taken for a template's name"),
-        ("mine", "instructions of one word, `mine`"),
+        ("Look at README.md", "read as a template's name"),
+        ("mine", "instructions are one word, `mine`"),
     ],
 )
 def test_an_invalid_option_stops_a_run_before_any_work(

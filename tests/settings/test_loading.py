@@ -1,0 +1,193 @@
+"""Settings from arguments, environment, config file and defaults."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from turnetl.errors import BadUsage
+from turnetl.settings import Settings, load_settings, read_settings
+
+
+def settings(
+    environment: dict[str, str] | None = None, config: Path | None = None, **arguments: object
+) -> Settings:
+    return read_settings(environment or {}, config=config, folders=(), arguments=arguments)
+
+
+def write_config(folder: Path, **sections: object) -> Path:
+    path = folder / "graphiti.config.json"
+    path.write_text(json.dumps(sections))
+    return path
+
+
+def test_arguments_win_over_the_environment_and_that_over_the_config_file(tmp_path: Path) -> None:
+    config = write_config(tmp_path, turnetl={"graph": "bolt://c", "lake": "c", "prefetch": 3})
+    environment = {"TURNETL_GRAPH": "bolt://e", "TURNETL_LAKE": "e"}
+    merged = settings(environment, config, graph="bolt://g", jobs=None)
+    assert (merged.graph, str(merged.lake), merged.prefetch) == ("bolt://g", "e", 3)
+
+
+def test_sections_are_merged_name_by_name(tmp_path: Path) -> None:
+    config = write_config(tmp_path, turnetl={"llm": {"model": "c", "effort": "low"}})
+    llm = settings({"TURNETL_LLM__MODEL": "e"}, config).llm
+    assert (llm.model, llm.effort) == ("e", "low")
+
+
+def test_two_underscores_separate_a_section_from_a_name() -> None:
+    environment = {"TURNETL_LLM__PROVIDER": "openai", "TURNETL_LLM__MODEL": "m"}
+    assert settings(environment).llm.model == "m"
+
+
+def test_an_empty_variable_counts_as_not_set() -> None:
+    assert settings({"TURNETL_GRAPH": "", "TURNETL_LLM__MODEL": ""}) == settings()
+
+
+def test_variables_of_the_tests_and_of_other_programs_are_ignored() -> None:
+    assert settings({"TURNETL_TEST_NEO4J_URL": "x", "TURNET": "x", "GRAPH": "x"}) == settings()
+
+
+@pytest.mark.parametrize(
+    ("variable", "known"),
+    [
+        ("TURNETL_GRPAH", "known are lake, graph"),
+        ("TURNETL_GRAPH__URL", "known are lake, graph"),
+        ("TURNETL_NOISE__KEP", "known are noise.keep, noise.drop, noise.rules"),
+        ("TURNETL_LLM__KEY", "known are llm.provider, "),
+        ("TURNETL_BUDGET__CENTS", "known are budget.tokens, budget.money"),
+        ("TURNETL_EXTRACTION__MODE", "known are extraction.preprocessing_prompt, "),
+    ],
+)
+def test_an_unknown_variable_is_refused_with_the_names_of_its_section(
+    variable: str, known: str
+) -> None:
+    with pytest.raises(BadUsage, match=f"`{variable}`") as refused:
+        settings({variable: "secret-value"})
+    assert known in str(refused.value)
+    assert "secret-value" not in str(refused.value)
+    assert (" lake" in str(refused.value)) == ("known are lake" in known)
+
+
+@pytest.mark.parametrize(
+    "section", [{"grpah": "x"}, {"LAKE": "x"}, {"llm": {"key": "x"}}, {"llm": "x"}]
+)
+def test_an_unknown_name_in_the_config_file_is_refused_with_the_path_of_the_file(
+    section: dict[str, object], tmp_path: Path
+) -> None:
+    config = write_config(tmp_path, turnetl=section)
+    with pytest.raises(BadUsage, match=r"graphiti\.config\.json`: (unknown )?setting"):
+        settings(config=config)
+
+
+def test_an_invalid_value_is_attributed_to_the_source_that_wins(tmp_path: Path) -> None:
+    config = write_config(tmp_path, turnetl={"prefetch": 0})
+    with pytest.raises(BadUsage, match=r"graphiti\.config\.json`: setting `prefetch`"):
+        settings(config=config)
+    with pytest.raises(BadUsage, match=r"^setting `prefetch` \(environment `TURNETL_PREFETCH`\)"):
+        settings({"TURNETL_PREFETCH": "0"}, config)
+
+
+def test_an_invalid_value_is_never_printed() -> None:
+    with pytest.raises(BadUsage, match="TURNETL_PREFETCH") as refused:
+        settings({"TURNETL_PREFETCH": "minus-one"})
+    assert "minus-one" not in str(refused.value)
+
+
+def test_an_error_in_a_section_names_the_setting_and_not_its_type() -> None:
+    with pytest.raises(BadUsage, match=r"setting `llm\.base_url` \(environment"):
+        settings({"TURNETL_LLM__BASE_URL": "x"})
+
+
+def test_a_section_and_a_name_in_it_cannot_both_be_set() -> None:
+    both = {"TURNETL_LLM__MODELS": "a=small", "TURNETL_LLM__MODELS__B": "tiny"}
+    with pytest.raises(BadUsage, match="both `TURNETL_LLM__MODELS` and `TURNETL_LLM__MODELS__B`"):
+        settings(both)
+
+
+def test_secrets_are_never_printed(tmp_path: Path) -> None:
+    canary = f"canary-{tmp_path.name}"
+    secrets = {
+        "TURNETL_GRAPH_PASSWORD": canary,
+        "TURNETL_LLM__API_KEY": canary,
+        "TURNETL_EMBEDDER__API_KEY": canary,
+    }
+    assert canary not in repr(settings(secrets))
+    assert canary not in str(settings(secrets))
+
+
+def test_the_variables_of_other_graphiti_programs_are_a_fallback() -> None:
+    environment = {"NEO4J_USER": "theirs", "NEO4J_PASSWORD": "theirs"}
+    fallback = settings(environment)
+    assert fallback.graph_user == "theirs"
+    assert fallback.graph_password is not None
+    assert fallback.graph_password.get_secret_value() == "theirs"
+    own = settings(environment | {"TURNETL_GRAPH_PASSWORD": "own"}).graph_password
+    assert own is not None
+    assert own.get_secret_value() == "own"
+
+
+@pytest.mark.parametrize("word", ["none", "NULL", "false", "off"])
+def test_none_in_the_environment_is_null_where_the_config_file_may_have_null(word: str) -> None:
+    environment = {
+        "TURNETL_EXTRACTION__PREPROCESSING_PROMPT": word,
+        "TURNETL_EXTRACTION__ONTOLOGY": word,
+        "TURNETL_EXTRACTION__KINDS__CODE_HEAVY": word,
+        "TURNETL_EXTRACTION__GROUPS__SHOP__PREPROCESSING_PROMPT": word,
+        "TURNETL_EXTRACTION__GROUPS__SHOP__KINDS__ORDINARY": word,
+    }
+    extraction = settings(environment).extraction
+    assert (extraction.preprocessing_prompt, extraction.ontology) == (None, None)
+    assert extraction.kinds == {"code_heavy": None}
+    assert extraction.groups["shop"].preprocessing_prompt is None
+    assert extraction.groups["shop"].kinds == {"ordinary": None}
+    assert settings({"TURNETL_LLM__MODEL": "none"}).llm.model == "none"
+
+
+def test_names_of_noise_rules_are_a_list_or_separated_by_commas(tmp_path: Path) -> None:
+    config = write_config(tmp_path, turnetl={"noise": {"keep": ["repeat"], "drop": ["a", "b"]}})
+    assert settings(config=config).noise.keep == ("repeat",)
+    environment = {"TURNETL_NOISE__KEEP": "repeat, copy,"}
+    assert settings(environment, config).noise.keep == ("repeat", "copy")
+    assert settings(environment, config).noise.drop == ("a", "b")
+    with pytest.raises(BadUsage, match="TURNETL_NOISE__KEEP"):
+        settings(noise={"keep": [7]})
+
+
+def test_other_sections_of_the_config_file_are_ignored(tmp_path: Path) -> None:
+    write_config(tmp_path, database={"x": 1}, extraction={"preprocessing_prompt": None})
+    loaded = read_settings({}, config=None, folders=(tmp_path,), arguments={})
+    assert loaded.extraction.preprocessing_prompt is None
+
+
+def test_the_first_folder_with_a_config_file_counts(tmp_path: Path) -> None:
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    for folder in (first, second, third):
+        folder.mkdir()
+    write_config(second, turnetl={"lake": "second"})
+    write_config(third, turnetl={"lake": "third", "prefetch": 3})
+    loaded = read_settings({}, config=None, folders=(first, second, third), arguments={})
+    assert (str(loaded.lake), loaded.prefetch) == ("second", 16)
+
+
+@pytest.mark.parametrize("text", ["{", "", "[1]", '{"turnetl": 1}', '{"turnetl": {"a": NaN}}'])
+def test_a_config_file_that_is_not_the_expected_json_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "broken.json"
+    path.write_text(text)
+    with pytest.raises(BadUsage, match=r"broken\.json"):
+        settings(config=path)
+
+
+def test_a_config_file_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadUsage, match="does not exist"):
+        settings(config=tmp_path / "none.json")
+
+
+def test_the_constructor_reads_neither_the_environment_nor_a_config_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_config(tmp_path, turnetl={"prefetch": 3})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TURNETL_CONTEXT_TURNS", "7")
+    assert (Settings().prefetch, Settings().context_turns) == (16, 3)
+    loaded = load_settings()
+    assert (loaded.prefetch, loaded.context_turns) == (3, 7)

@@ -1,0 +1,127 @@
+"""The sections of the settings: their defaults and what they refuse."""
+
+from pathlib import Path
+
+import pytest
+
+from turnetl.errors import BadUsage
+from turnetl.settings import NoiseSettings, Settings, read_settings
+
+
+def settings(**environment: str) -> Settings:
+    variables = {f"TURNETL_{name}": value for name, value in environment.items()}
+    return read_settings(variables, config=None, folders=(), arguments={})
+
+
+def test_by_default_nothing_is_limited_and_responses_are_stored() -> None:
+    defaults = settings()
+    assert (defaults.llm.requests_per_minute, defaults.llm.tokens_per_minute) == (None, None)
+    assert (defaults.budget.tokens, defaults.budget.money) == (None, None)
+    assert (defaults.embedder.provider, defaults.journal) == ("local", True)
+    assert (defaults.prefetch, defaults.invalidation_alert) == (16, 10)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("LLM__REQUESTS_PER_MINUTE", "0"),
+        ("LLM__TOKENS_PER_MINUTE", "many"),
+        ("LLM__TIMEOUT_SECONDS", "nan"),
+        ("LLM__TIMEOUT_SECONDS", "0"),
+        ("LLM__BASE_URL", "localhost:11434"),
+        ("LLM__MODELS", "dedupe_nodes"),
+        ("LLM__MODELS", "=small"),
+        ("BUDGET__TOKENS", "-1"),
+        ("BUDGET__TOKENS", "5usd"),
+        ("BUDGET__MONEY", "0"),
+        ("BUDGET__MONEY", "200k tokens"),
+        ("BUDGET__MONEY", "inf"),
+        ("EMBEDDER__PROVIDER", "other"),
+        ("EMBEDDER__DIMENSIONS", "0"),
+        ("INVALIDATION_ALERT", "-1"),
+        ("JOURNAL", "perhaps"),
+        ("AHEAD", "0"),
+        ("PREFETCH", "0"),
+        ("JOBS", "0"),
+        ("QUIET_MINUTES", "-1"),
+        ("QUIET_MINUTES", "nan"),
+        ("QUIET_MINUTES", "inf"),
+        ("QUIET_MINUTES", "1e12"),
+    ],
+)
+def test_an_invalid_value_is_refused_with_the_name_of_its_variable(
+    variable: str, value: str
+) -> None:
+    with pytest.raises(BadUsage, match=f"`TURNETL_{variable}`"):
+        settings(**{variable: value})
+
+
+def test_models_of_prompts_are_set_together_or_one_by_one() -> None:
+    together = settings(LLM__MODELS="dedupe_nodes=small, extract_edges.extract_timestamps=tiny,")
+    assert together.llm.models == {
+        "dedupe_nodes": "small",
+        "extract_edges.extract_timestamps": "tiny",
+    }
+    assert settings(LLM__MODELS__DEDUPE_NODES="small").llm.models == {"dedupe_nodes": "small"}
+
+
+def test_an_embedder_behind_a_url_needs_a_model_and_a_server_or_a_key() -> None:
+    with pytest.raises(BadUsage, match=r"`embedder\.model`"):
+        settings(EMBEDDER__PROVIDER="openai-compatible", EMBEDDER__BASE_URL="http://x/v1")
+    embedder = {"EMBEDDER__PROVIDER": "openai-compatible", "EMBEDDER__MODEL": "small"}
+    with pytest.raises(BadUsage, match=r"`embedder\.base_url`"):
+        settings(**embedder)
+    assert settings(**embedder, EMBEDDER__API_KEY="a").embedder.base_url is None
+
+
+def test_budgets_are_numbers_or_amounts() -> None:
+    budget = settings(BUDGET__TOKENS="200k", BUDGET__MONEY="5usd").budget
+    assert (budget.tokens, budget.money) == (200_000, 5.0)
+    assert settings(BUDGET__TOKENS="200000").budget.tokens == 200_000
+    assert settings(BUDGET__MONEY="none").budget.money is None
+
+
+def test_without_a_graph_it_is_a_file_in_the_lake() -> None:
+    assert settings(LAKE="/x/lake").graph_url == "ladybug:///x/lake/graph.lbug"
+
+
+def test_the_extractor_is_structural_unless_a_provider_is_set() -> None:
+    assert settings().extractor_name == "structural"
+    assert settings(LLM__PROVIDER="openai").extractor_name == "llm"
+    assert settings(LLM__PROVIDER="openai", EXTRACTOR="hybrid").extractor_name == "hybrid"
+
+
+def test_quiet_minutes_may_be_a_fraction() -> None:
+    assert settings(QUIET_MINUTES="0.5").quiet_minutes == 0.5
+
+
+def test_jobs_are_one_per_core_by_default() -> None:
+    assert (settings().jobs, settings(JOBS="3").jobs) == (None, 3)
+
+
+def test_paths_may_begin_with_a_tilde() -> None:
+    assert settings(GROUP_MAP="~/groups.toml").group_map == Path.home() / "groups.toml"
+    assert settings(LAKE="~/lake").lake == Path.home() / "lake"
+    rules = settings(NOISE__RULES="~/noise.toml").noise
+    assert rules.rules == Path.home() / "noise.toml"
+    merged = rules.merged((), (), Path("~/other.toml"))
+    assert merged.rules == Path.home() / "other.toml"
+
+
+def test_rules_of_one_run_win_over_those_of_the_settings() -> None:
+    before = settings(NOISE__KEEP="copy,repeat", NOISE__DROP="x").noise
+    merged = before.merged(("x",), ("copy",), None)
+    assert (merged.keep, merged.drop) == (("repeat", "x"), ("copy",))
+    assert before.merged((), (), None) == before
+
+
+def test_names_of_rules_must_be_texts() -> None:
+    assert NoiseSettings.model_validate({"keep": ["repeat,copy"]}).keep == ("repeat", "copy")
+    with pytest.raises(ValueError, match="keep"):
+        NoiseSettings.model_validate({"keep": [7]})
+
+
+@pytest.mark.parametrize(("value", "redacts"), [("1", True), ("true", True), ("0", False)])
+def test_pii_is_redacted_on_request(value: str, redacts: bool) -> None:
+    assert settings().redact_pii is False
+    assert settings(REDACT_PII=value).redact_pii is redacts

@@ -1,0 +1,42 @@
+"""Amounts as people write them."""
+
+import pytest
+
+from turnetl.errors import BadUsage
+from turnetl.settings import units
+
+
+@pytest.mark.parametrize(
+    ("text", "budget"),
+    [
+        ("5usd", {"money": 5.0}),
+        ("$5", {"money": 5.0}),
+        ("$ 2.50", {"money": 2.5}),
+        ("2.50", {"money": 2.5}),
+        (".5", {"money": 0.5}),
+        ("20 dollars", {"money": 20.0}),
+        ("200k tokens", {"tokens": 200_000}),
+        ("200k", {"tokens": 200_000}),
+        ("1.5M tokens", {"tokens": 1_500_000}),
+        ("1.5m-tokens", {"tokens": 1_500_000}),
+        ("200,000 tokens", {"tokens": 200_000}),
+        ("none", {"money": None, "tokens": None}),
+    ],
+)
+def test_a_budget_is_written_as_people_write_amounts(
+    text: str, budget: dict[str, float | None]
+) -> None:
+    assert units.parse_budget([text]) == budget
+
+
+def test_a_budget_may_have_both_money_and_tokens() -> None:
+    assert units.parse_budget(["5usd", "1m"]) == {"money": 5.0, "tokens": 1_000_000}
+
+
+@pytest.mark.parametrize(
+    "amounts",
+    [["5 eur"], ["five"], ["-5"], ["0"], ["$5k"], ["5usd tokens"], ["1", "2"], ["200000"], [""]],
+)
+def test_an_ambiguous_or_invalid_budget_is_refused(amounts: list[str]) -> None:
+    with pytest.raises(BadUsage):
+        units.parse_budget(amounts)
