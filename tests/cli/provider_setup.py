@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.cli.archives import conversation, write_archive
-from tests.servers.provider import KEY, Provider
+from tests.servers.provider import KEY, FakeProvider
 
 SESSION_START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -25,7 +25,7 @@ def write_session(path: Path, turns: int, *, session: str = "s1") -> Path:
     return write_archive(path, rows)
 
 
-def model_environment(provider: Provider, **settings: str) -> dict[str, str]:
+def model_environment(provider: FakeProvider, **settings: str) -> dict[str, str]:
     """Return the environment that selects the canned model, and more settings."""
     return {
         "TURNETL_LLM__PROVIDER": "openai-compatible",

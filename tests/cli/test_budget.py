@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 
 TURNS = 8
 PRICES = '"openai-compatible/canned" = { input = 1000, output = 1000 }\n'
@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def backfill(folder: Path, provider: Provider, *options: str) -> CommandResult:
+def backfill(folder: Path, provider: FakeProvider, *options: str) -> CommandResult:
     return run_in_process(
         "backfill", "a.jsonl", *options, "--json", folder=folder, **model_environment(provider)
     )
@@ -34,14 +34,14 @@ def next_request_tokens(result: CommandResult) -> int:
 
 
 def test_a_run_stops_at_its_budget_and_the_same_command_continues(
-    folder: Path, provider: Provider, tmp_path_factory: pytest.TempPathFactory
+    folder: Path, provider: FakeProvider, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     other = tmp_path_factory.mktemp("at_once")
     write_session(other / "a.jsonl", TURNS)
     assert backfill(other, provider).json["committed"] == TURNS
-    needed, provider.asked = len(provider.asked), []
+    needed, provider.requests = len(provider.requests), []
     runs = [backfill(folder, provider, "--budget", "1 token")]
-    assert provider.asked == []
+    assert provider.requests == []
     while runs[-1].exit_code == 4:
         assert runs[-1].json["quarantined"] == 0
         runs.append(
@@ -50,10 +50,10 @@ def test_a_run_stops_at_its_budget_and_the_same_command_continues(
     assert len(runs) > 2
     assert runs[-1].exit_code == 0
     assert sum(result.json["committed"] for result in runs) == TURNS
-    assert len(provider.asked) == needed
+    assert len(provider.requests) == needed
 
 
-def test_a_budget_of_money_is_a_limit_and_is_reported(folder: Path, provider: Provider) -> None:
+def test_a_budget_of_money_is_a_limit_and_is_reported(folder: Path, provider: FakeProvider) -> None:
     stopped = backfill(folder, provider, "--budget", "2usd")
     assert stopped.exit_code == 4
     assert any("$" in text and "budget" in text for text in stopped.messages)
@@ -68,27 +68,27 @@ def test_a_budget_of_money_is_a_limit_and_is_reported(folder: Path, provider: Pr
 
 
 def test_the_budget_option_overrides_the_budget_of_the_settings(
-    folder: Path, provider: Provider
+    folder: Path, provider: FakeProvider
 ) -> None:
     settings = model_environment(provider, BUDGET__TOKENS="10")
     stopped = run_in_process("backfill", "a.jsonl", folder=folder, **settings)
-    assert (stopped.exit_code, provider.asked) == (4, [])
+    assert (stopped.exit_code, provider.requests) == (4, [])
     done = run_in_process("backfill", "a.jsonl", "--budget", "none", folder=folder, **settings)
     assert done.exit_code == 0
 
 
-def test_a_budget_of_money_needs_a_price(folder: Path, provider: Provider) -> None:
+def test_a_budget_of_money_needs_a_price(folder: Path, provider: FakeProvider) -> None:
     (folder / ".graphiti" / "prices.toml").unlink()
     refused = run_in_process(
         "backfill", "a.jsonl", "--budget", "5usd", folder=folder, **model_environment(provider)
     )
-    assert (refused.exit_code, len(refused.messages), provider.asked) == (2, 1, [])
+    assert (refused.exit_code, len(refused.messages), provider.requests) == (2, 1, [])
     assert '"openai-compatible/canned" = ' in refused.stderr
     assert not (folder / "data").exists()
 
 
-def test_an_invalid_price_file_is_named_with_its_line(folder: Path, provider: Provider) -> None:
+def test_an_invalid_price_file_is_named_with_its_line(folder: Path, provider: FakeProvider) -> None:
     (folder / ".graphiti" / "prices.toml").write_text(PRICES + '"x/y" = { input = "much" }\n')
     refused = run_in_process("backfill", "a.jsonl", folder=folder, **model_environment(provider))
-    assert (refused.exit_code, len(refused.messages), provider.asked) == (2, 1, [])
+    assert (refused.exit_code, len(refused.messages), provider.requests) == (2, 1, [])
     assert "line 2" in refused.stderr

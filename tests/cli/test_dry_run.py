@@ -4,11 +4,11 @@ from pathlib import Path
 
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 
 
 def test_a_dry_run_prints_the_very_requests_and_sends_none(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 3)
     run_in_process("parse", "a.jsonl", folder=tmp_path)
@@ -17,18 +17,20 @@ def test_a_dry_run_prints_the_very_requests_and_sends_none(
     preview = run_in_process(
         *dry, "--limit", "2", folder=tmp_path, **model_environment(provider)
     ).json
-    assert (provider.asked, preview["pending"]) == ([], 3)
+    assert (provider.requests, preview["pending"]) == ([], 3)
     assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
     one = run_in_process(*dry, folder=tmp_path, **model_environment(provider)).json["requests"]
     assert one == preview["requests"][: len(one)]
     assert 0 < len(one) < len(preview["requests"])
     run_in_process("ingest", folder=tmp_path, **model_environment(provider))
     first = [[message["text"] for message in request["messages"]] for request in one]
-    sent = [[text for _, text in asked.messages] for asked in provider.asked]
+    sent = [[text for _, text in asked.messages] for asked in provider.requests]
     assert first[0] in sent
 
 
-def test_a_dry_run_prints_the_instructions_of_this_run(provider: Provider, tmp_path: Path) -> None:
+def test_a_dry_run_prints_the_instructions_of_this_run(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     run_in_process("parse", "a.jsonl", folder=tmp_path)
     run_in_process("filter", folder=tmp_path)

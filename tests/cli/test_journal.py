@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.command import clean_environment, command_line, run_in_process, turnetl_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 
 TURNS = 6
 
@@ -22,9 +22,9 @@ def session(tmp_path: Path) -> Path:
     return write_session(tmp_path / "archives" / "a.jsonl", TURNS)
 
 
-def request_counts(provider: Provider) -> Counter[str]:
+def request_counts(provider: FakeProvider) -> Counter[str]:
     """Return how often each request was sent."""
-    return Counter(str(asked.body) for asked in provider.asked)
+    return Counter(str(asked.body) for asked in provider.requests)
 
 
 def journal_size(folder: Path) -> int:
@@ -39,7 +39,7 @@ def journal_size(folder: Path) -> int:
         return 0
 
 
-def start(*arguments: str | Path, folder: Path, provider: Provider) -> "subprocess.Popen[str]":
+def start(*arguments: str | Path, folder: Path, provider: FakeProvider) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         command_line(*arguments),
         cwd=folder,
@@ -51,18 +51,18 @@ def start(*arguments: str | Path, folder: Path, provider: Provider) -> "subproce
 
 
 def test_another_graph_is_filled_without_a_request(
-    session: Path, provider: Provider, tmp_path: Path
+    session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     first = run_in_process(
         "backfill", session, "--json", folder=tmp_path, **model_environment(provider)
     )
-    asked = len(provider.asked)
+    asked = len(provider.requests)
     elsewhere = ("--graph", f"ladybug://{tmp_path / 'other.lbug'}")
     again = run_in_process(
         "ingest", *elsewhere, "--json", folder=tmp_path, **model_environment(provider)
     )
     assert (again.exit_code, again.json["committed"]) == (0, TURNS)
-    assert len(provider.asked) == asked
+    assert len(provider.requests) == asked
     assert again.json["usage"]["journal_hits"] == first.json["usage"]["calls"] == asked
     assert again.json["usage"]["calls"] == 0
     counts = [
@@ -73,15 +73,15 @@ def test_another_graph_is_filled_without_a_request(
 
 
 def test_without_a_journal_every_request_is_sent_again(
-    session: Path, provider: Provider, tmp_path: Path
+    session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     settings = model_environment(provider, JOURNAL="0")
     run_in_process("backfill", session, folder=tmp_path, **settings)
-    asked = len(provider.asked)
+    asked = len(provider.requests)
     run_in_process(
         "ingest", "--graph", f"ladybug://{tmp_path / 'other.lbug'}", folder=tmp_path, **settings
     )
-    assert len(provider.asked) == 2 * asked
+    assert len(provider.requests) == 2 * asked
     assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
 
 
@@ -91,7 +91,7 @@ def test_a_run_without_a_model_creates_no_journal(session: Path, tmp_path: Path)
 
 
 def test_responses_that_a_killed_run_stored_are_not_paid_for_again(
-    session: Path, provider: Provider, tmp_path: Path
+    session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     """It is killed while it waits: the responses to requests in flight are lost."""
     running = start("backfill", session, folder=tmp_path, provider=provider)
@@ -104,18 +104,18 @@ def test_responses_that_a_killed_run_stored_are_not_paid_for_again(
     running.communicate(timeout=60)
     provider.hold.set()
     provider.hold = None
-    before, asked = journal_size(tmp_path), len(provider.asked)
+    before, asked = journal_size(tmp_path), len(provider.requests)
     finished = turnetl_process(
         "backfill", session, "--json", folder=tmp_path, **model_environment(provider)
     )
     assert (finished.exit_code, finished.json["pending"]) == (0, 0)
-    assert len(provider.asked) - asked == len(request_counts(provider)) - before
+    assert len(provider.requests) - asked == len(request_counts(provider)) - before
     assert before >= TURNS
 
 
 @pytest.mark.parametrize("stop_signal", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_stores_the_responses_in_flight(
-    stop_signal: signal.Signals, session: Path, provider: Provider, tmp_path: Path
+    stop_signal: signal.Signals, session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     provider.hold = threading.Event()
     running = start("backfill", session, folder=tmp_path, provider=provider)
@@ -134,7 +134,7 @@ def test_a_stopped_run_stores_the_responses_in_flight(
     assert sum(count - 1 for count in request_counts(provider).values()) <= 1
 
 
-def test_two_concurrent_runs_share_one_journal(provider: Provider, tmp_path: Path) -> None:
+def test_two_concurrent_runs_share_one_journal(provider: FakeProvider, tmp_path: Path) -> None:
     """Each has its own graph file: Ladybug allows one process per file."""
     write_session(tmp_path / "one.jsonl", TURNS)
     write_session(tmp_path / "two.jsonl", TURNS, session="s2")
@@ -156,9 +156,9 @@ def test_two_concurrent_runs_share_one_journal(provider: Provider, tmp_path: Pat
     assert stats.json["responses"] == len(request_counts(provider))
 
 
-def test_journal_stats_and_prune(session: Path, provider: Provider, tmp_path: Path) -> None:
+def test_journal_stats_and_prune(session: Path, provider: FakeProvider, tmp_path: Path) -> None:
     run_in_process("backfill", session, folder=tmp_path, **model_environment(provider))
-    asked = len(provider.asked)
+    asked = len(provider.requests)
     stats = run_in_process("journal", "stats", "--json", folder=tmp_path).json
     assert (stats["responses"], list(stats["by_model"])) == (asked, ["openai-compatible/canned"])
     for which, removed in (
@@ -186,7 +186,7 @@ def test_prune_needs_a_selection(wrong: tuple[str, ...], tmp_path: Path) -> None
 
 
 def test_a_damaged_journal_stops_a_run_before_the_first_request(
-    session: Path, provider: Provider, tmp_path: Path
+    session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     journal = tmp_path / "data" / "lake" / "journal.sqlite"
     journal.parent.mkdir(parents=True)
@@ -194,6 +194,6 @@ def test_a_damaged_journal_stops_a_run_before_the_first_request(
     result = run_in_process("backfill", session, folder=tmp_path, **model_environment(provider))
     assert result.exit_code == 1
     assert any("journal.sqlite" in message for message in result.messages)
-    assert provider.asked == []
+    assert provider.requests == []
     again = run_in_process("journal", "stats", folder=tmp_path)
     assert (again.exit_code, len(again.messages)) == (1, 1)

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import SAMPLES, run_in_process
-from tests.servers.provider import KEY, Fault, Provider
+from tests.servers.provider import KEY, FakeProvider, Fault
 
 ARCHIVE = SAMPLES / "shoebox" / "2026-04-19-heic.jsonl"
 FIELDS = ("extracted_entities", "edges")
 
 
-def model_settings(provider: Provider) -> dict[str, str]:
+def model_settings(provider: FakeProvider) -> dict[str, str]:
     return {
         "TURNETL_LLM__PROVIDER": "openai-compatible",
         "TURNETL_LLM__BASE_URL": f"{provider.url}/v1",
@@ -22,21 +22,21 @@ def model_settings(provider: Provider) -> dict[str, str]:
 
 @pytest.mark.parametrize("extractor", ["llm", "hybrid"])
 def test_a_second_run_sends_no_request(
-    extractor: str, provider: Provider, graph_url: str, tmp_path: Path
+    extractor: str, provider: FakeProvider, graph_url: str, tmp_path: Path
 ) -> None:
     command = ("backfill", ARCHIVE, "--extractor", extractor, "--graph", graph_url, "--json")
     first = run_in_process(*command, folder=tmp_path, **model_settings(provider))
-    asked = len(provider.asked)
+    asked = len(provider.requests)
     assert (first.exit_code, first.json["committed"]) == (0, 3)
     assert asked > 0
-    assert any("Decisions" in text for request in provider.asked for _, text in request.messages)
+    assert any("Decisions" in text for request in provider.requests for _, text in request.messages)
     again = run_in_process(*command, folder=tmp_path, **model_settings(provider))
     assert (again.json["committed"], again.json["skipped"]) == (0, 3)
-    assert len(provider.asked) == asked
+    assert len(provider.requests) == asked
 
 
 def test_a_refused_key_stops_the_run_and_every_turn_stays_pending(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     provider.faults += [Fault(401)] * 20
     result = run_in_process(
@@ -60,7 +60,7 @@ def test_status_works_with_an_incomplete_model(
 
 
 def test_prompts_with_another_model_are_in_the_journal_under_that_model(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     settings = {"TURNETL_LLM__MODELS": "extract_edges=tiny"}
     assert (
@@ -70,7 +70,7 @@ def test_prompts_with_another_model_are_in_the_journal_under_that_model(
         == 0
     )
     models = {
-        field: {request.body["model"] for request in provider.prompts(field)} for field in FIELDS
+        field: {request.body["model"] for request in provider.requests_for(field)} for field in FIELDS
     }
     assert models == {"extracted_entities": {"canned"}, "edges": {"tiny"}}
     models_in_journal = run_in_process("journal", "stats", "--json", folder=tmp_path).json[

@@ -8,8 +8,8 @@ import pytest
 
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment
-from tests.servers.canned_responses import ANSWERS
-from tests.servers.provider import Fault, Provider
+from tests.servers.canned_responses import RESPONDERS
+from tests.servers.provider import FakeProvider, Fault
 
 PROMPTS = {
     "extract_nodes.extract_message",
@@ -21,7 +21,7 @@ PROMPTS = {
 }
 
 
-def test_a_model_that_completes_every_prompt_passes(provider: Provider, tmp_path: Path) -> None:
+def test_a_model_that_completes_every_prompt_passes(provider: FakeProvider, tmp_path: Path) -> None:
     result = run_in_process(
         "model", "check", "--json", folder=tmp_path, **model_environment(provider)
     )
@@ -30,18 +30,20 @@ def test_a_model_that_completes_every_prompt_passes(provider: Provider, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_check_is_a_message_and_exit_code_one(provider: Provider, tmp_path: Path) -> None:
-    provider.answers = {**ANSWERS, "duplicate_facts": lambda _: {"prose": "I would say so."}}
+def test_a_failed_check_is_a_message_and_exit_code_one(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    provider.responders = {**RESPONDERS, "duplicate_facts": lambda _: {"prose": "I would say so."}}
     result = run_in_process("model", "check", folder=tmp_path, **model_environment(provider))
     assert result.exit_code == 1
     assert any("dedupe_edges.resolve_edge" in message for message in result.messages)
-    asked = len(provider.asked)
+    asked = len(provider.requests)
     run_in_process("model", "check", folder=tmp_path, **model_environment(provider))
-    assert len(provider.asked) == 2 * asked
+    assert len(provider.requests) == 2 * asked
 
 
-def test_a_check_retries_less_often_than_a_run(provider: Provider, tmp_path: Path) -> None:
-    provider.texts = ["Sure, here is what I found."] * 100
+def test_a_check_retries_less_often_than_a_run(provider: FakeProvider, tmp_path: Path) -> None:
+    provider.responses = ["Sure, here is what I found."] * 100
     checks = run_in_process(
         "model", "check", "--json", folder=tmp_path, **model_environment(provider)
     ).json["checks"]
@@ -50,9 +52,9 @@ def test_a_check_retries_less_often_than_a_run(provider: Provider, tmp_path: Pat
 
 
 def test_a_server_that_ignores_schemas_passes_with_the_schema_in_the_prompt(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
-    provider.texts = ["Sure, here is what I found."] * 2
+    provider.responses = ["Sure, here is what I found."] * 2
     result = run_in_process(
         "model", "check", "--json", folder=tmp_path, **model_environment(provider)
     )
@@ -60,7 +62,7 @@ def test_a_server_that_ignores_schemas_passes_with_the_schema_in_the_prompt(
 
 
 def test_parameters_that_a_deployment_refuses_are_left_out(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     complaints = (
         "Unsupported value: 'temperature' does not support 0 with this model.",
@@ -79,7 +81,9 @@ def test_parameters_that_a_deployment_refuses_are_left_out(
     ]
 
 
-def test_reflexion_prompts_are_checked_if_they_are_used(provider: Provider, tmp_path: Path) -> None:
+def test_reflexion_prompts_are_checked_if_they_are_used(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
     command = ("model", "check", "--reflexion", "1", "--json")
     checks = run_in_process(*command, folder=tmp_path, **model_environment(provider)).json["checks"]
     assert {"reflexion.entities", "reflexion.facts"} <= {check["prompt"] for check in checks}
@@ -95,7 +99,7 @@ def test_reflexion_prompts_are_checked_if_they_are_used(provider: Provider, tmp_
     ],
 )
 def test_an_invalid_model_is_one_message(
-    settings: Mapping[str, str], says: str, code: int, provider: Provider, tmp_path: Path
+    settings: Mapping[str, str], says: str, code: int, provider: FakeProvider, tmp_path: Path
 ) -> None:
     result = run_in_process(
         "model", "check", folder=tmp_path, **model_environment(provider, **settings)
@@ -109,7 +113,7 @@ def test_an_invalid_model_is_one_message(
     [(401, "TURNETL_LLM__API_KEY"), (402, "no credit"), (404, "TURNETL_LLM__MODEL")],
 )
 def test_a_refusal_of_the_provider_is_one_message(
-    status: int, says: str, provider: Provider, tmp_path: Path
+    status: int, says: str, provider: FakeProvider, tmp_path: Path
 ) -> None:
     provider.faults += [Fault(status)] * 40
     result = run_in_process("model", "check", folder=tmp_path, **model_environment(provider))
@@ -118,7 +122,7 @@ def test_a_refusal_of_the_provider_is_one_message(
 
 
 def test_an_embedder_that_does_not_answer_fails_the_check(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     nowhere = {"PROVIDER": "openai-compatible", "MODEL": "m", "BASE_URL": "http://127.0.0.1:9/v1"}
     settings = model_environment(

@@ -9,14 +9,14 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
-from tests.servers.canned_responses import ANSWERS, Json
-from tests.servers.provider import Provider
+from tests.servers.canned_responses import RESPONDERS, Json
+from tests.servers.provider import FakeProvider
 
 
-def request_count(provider: Provider, text: str) -> int:
+def request_count(provider: FakeProvider, text: str) -> int:
     """Return the number of requests that contain the text."""
     return sum(
-        any(text in content for _, content in request.messages) for request in provider.asked
+        any(text in content for _, content in request.messages) for request in provider.requests
     )
 
 
@@ -26,7 +26,7 @@ def stale_reasons(result: CommandResult) -> dict[str, int]:
 
 
 def test_instructions_of_one_run_reach_the_model_and_make_turns_stale(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 2)
     once = ("backfill", "a.jsonl", "--preprocessing", "Look at the colours only.", "--json")
@@ -47,7 +47,7 @@ def test_instructions_of_one_run_reach_the_model_and_make_turns_stale(
 
 
 @pytest.mark.parametrize("word", ["none", "NULL", "false", "off"])
-def test_none_disables_the_instructions(word: str, provider: Provider, tmp_path: Path) -> None:
+def test_none_disables_the_instructions(word: str, provider: FakeProvider, tmp_path: Path) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     run_in_process(
         "backfill",
@@ -57,12 +57,12 @@ def test_none_disables_the_instructions(word: str, provider: Provider, tmp_path:
         folder=tmp_path,
         **model_environment(provider),
     )
-    with_none = len(provider.asked)
+    with_none = len(provider.requests)
     assert with_none > 0
     assert (request_count(provider, "## "), request_count(provider, f"\n{word}\n")) == (0, 0)
 
 
-def test_an_option_wins_over_the_setting_of_a_group(provider: Provider, tmp_path: Path) -> None:
+def test_an_option_wins_over_the_setting_of_a_group(provider: FakeProvider, tmp_path: Path) -> None:
     write_session(tmp_path / "a.jsonl", 2)
     config = tmp_path / "graphiti.config.json"
     of_group = {"preprocessing_prompt": "Say it of the group.", "reflexion": 0}
@@ -73,14 +73,14 @@ def test_an_option_wins_over_the_setting_of_a_group(provider: Provider, tmp_path
     run_in_process(*once, folder=tmp_path, **model_environment(provider))
     assert request_count(provider, "Say it of the group.") == 0
     assert request_count(provider, "Say it once.") > 0
-    provider.asked.clear()
+    provider.requests.clear()
     run_in_process("ingest", folder=tmp_path, **model_environment(provider))
     assert request_count(provider, "Say it of the group.") > 0
     assert request_count(provider, "Say it once.") == 0
 
 
 def test_a_changed_template_makes_only_turns_of_its_kind_stale(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_archive(
         tmp_path / "a.jsonl",
@@ -101,7 +101,7 @@ def test_a_changed_template_makes_only_turns_of_its_kind_stale(
 
 
 def test_turns_that_a_changed_template_made_stale_are_skipped(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     template = tmp_path / ".graphiti" / "templates" / "mine.md"
@@ -127,7 +127,7 @@ def test_turns_that_a_changed_template_made_stale_are_skipped(
     ],
 )
 def test_an_invalid_option_stops_a_run_before_any_work(
-    prompt: str, reason: str, provider: Provider, tmp_path: Path
+    prompt: str, reason: str, provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     templates = tmp_path / ".graphiti" / "templates"
@@ -144,13 +144,13 @@ def test_an_invalid_option_stops_a_run_before_any_work(
     )
     assert (result.exit_code, len(result.messages)) == (2, 1)
     assert reason in result.stderr
-    assert provider.asked == []
+    assert provider.requests == []
     assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("setting", ["preprocessing_prompt", "kinds"])
 def test_an_invalid_template_stops_a_run_before_any_work(
-    setting: str, provider: Provider, tmp_path: Path
+    setting: str, provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     template = tmp_path / ".graphiti" / "templates" / "broken.md"
@@ -162,10 +162,10 @@ def test_an_invalid_template_stops_a_run_before_any_work(
     result = run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
     assert (result.exit_code, len(result.messages)) == (2, 1)
     assert "broken.md`: line 1" in result.stderr
-    assert provider.asked == []
+    assert provider.requests == []
 
 
-def test_a_missing_ontology_stops_status_too(provider: Provider, tmp_path: Path) -> None:
+def test_a_missing_ontology_stops_status_too(provider: FakeProvider, tmp_path: Path) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
     for missing in ("gone.toml", "../gone.toml"):
@@ -179,11 +179,11 @@ def test_a_missing_ontology_stops_status_too(provider: Provider, tmp_path: Path)
 
 
 def test_reflexion_sends_its_hints_and_changes_the_recipe(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     missed = {field: _hint(field, "the lamp") for field in ("missed_entities", "missed_facts")}
-    provider.answers = {**ANSWERS, **missed}
+    provider.responders = {**RESPONDERS, **missed}
     command = ("backfill", "a.jsonl", "--reflexion", "1", "--json")
     done = run_in_process(*command, folder=tmp_path, **model_environment(provider))
     assert (done.exit_code, done.json["committed"]) == (0, 1)

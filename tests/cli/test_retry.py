@@ -4,13 +4,13 @@ from pathlib import Path
 
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.provider import Fault, Provider
+from tests.servers.provider import FakeProvider, Fault
 
 BAD_REQUEST = Fault(400, '{"error": {"message": "no such question"}}')
 
 
 def test_a_group_with_only_quarantined_turns_left_is_tried_again(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 2)
     provider.faults += [BAD_REQUEST] * 20
@@ -32,12 +32,12 @@ def test_a_group_with_only_quarantined_turns_left_is_tried_again(
 
 
 def test_a_dry_run_of_retry_prints_the_requests_of_a_quarantined_turn(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     provider.faults += [BAD_REQUEST] * 10
     run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
-    requests = len(provider.asked)
+    requests = len(provider.requests)
     dry = run_in_process(
         "retry", "--dry-run", "--json", folder=tmp_path, **model_environment(provider)
     )
@@ -48,4 +48,4 @@ def test_a_dry_run_of_retry_prints_the_requests_of_a_quarantined_turn(
         ).json["requests"]
         == []
     )
-    assert len(provider.asked) == requests
+    assert len(provider.requests) == requests

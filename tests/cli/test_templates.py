@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.provider import Provider
+from tests.servers.provider import FakeProvider
 
 
 def test_templates_are_listed_with_the_file_that_is_used(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_an_unknown_template_is_refused_with_the_known_ones(command: str, tmp_pa
 
 
 def test_another_ontology_reaches_the_model_and_makes_turns_stale(
-    provider: Provider, tmp_path: Path
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
@@ -63,8 +63,8 @@ def test_another_ontology_reaches_the_model_and_makes_turns_stale(
     config.write_text(json.dumps({"extraction": {"ontology": "garden.toml"}}))
     status = run_in_process("status", "--json", folder=tmp_path, **model_environment(provider)).json
     assert status["groups"][0]["stale_reasons"] == {"recipe_changed": 1}
-    provider.asked = []
+    provider.requests = []
     elsewhere = f"ladybug://{tmp_path / 'other.lbug'}"
     run_in_process("ingest", "--graph", elsewhere, folder=tmp_path, **model_environment(provider))
-    texts = [text for asked in provider.asked for _, text in asked.messages]
+    texts = [text for asked in provider.requests for _, text in asked.messages]
     assert any("What grows in a bed." in text for text in texts)
