@@ -70,7 +70,8 @@ def test_prompts_with_another_model_are_in_the_journal_under_that_model(
         == 0
     )
     models = {
-        field: {request.body["model"] for request in provider.requests_for(field)} for field in FIELDS
+        field: {request.body["model"] for request in provider.requests_for(field)}
+        for field in FIELDS
     }
     assert models == {"extracted_entities": {"canned"}, "edges": {"tiny"}}
     models_in_journal = run_in_process("journal", "stats", "--json", folder=tmp_path).json[
