@@ -1,4 +1,4 @@
-"""What something costs, in a process of its own, held against a promise."""
+"""The cost of a function in a process of its own, compared with a limit."""
 
 import multiprocessing
 import resource
@@ -15,20 +15,21 @@ class Cost:
     cpu: float
     """Seconds, user and system, of all threads and processes."""
     wall: float
+    """Seconds."""
     peak: float
-    """MB."""
-    said: str
+    """MB of memory."""
+    result: str
 
 
-def apart(way: Callable[..., str], *given: Any) -> Cost:
-    """Go a way in a process of its own, that starts with nothing, and return what it cost."""
-    start_anew = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=start_anew) as process:
-        return process.submit(_measured, way, *given).result()
+def measure_cost(function: Callable[..., str], *arguments: Any) -> Cost:
+    """Call a function in a newly spawned process and return its cost."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as process:
+        return process.submit(_measured, function, *arguments).result()
 
 
 def peak() -> float:
-    """Return the most memory that this process ever had, in MB."""
+    """Return the peak memory of this process in MB."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
@@ -36,22 +37,24 @@ def peak() -> float:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # macOS: in bytes
 
 
-def at_least(what: str, found: float, promised: float) -> bool:
-    print(f"  {found:8.2f} {what} (at least {promised:g})")
-    return found >= promised
+def at_least(name: str, value: float, limit: float) -> bool:
+    """Print a value with its lower limit; return whether it is within the limit."""
+    print(f"  {value:8.2f} {name} (at least {limit:g})")
+    return value >= limit
 
 
-def at_most(what: str, found: float, promised: float) -> bool:
-    print(f"  {found:8.2f} {what} (at most {promised:g})")
-    return found <= promised
+def at_most(name: str, value: float, limit: float) -> bool:
+    """Print a value with its upper limit; return whether it is within the limit."""
+    print(f"  {value:8.2f} {name} (at most {limit:g})")
+    return value <= limit
 
 
-def _measured(way: Callable[..., str], *given: Any) -> Cost:
+def _measured(function: Callable[..., str], *arguments: Any) -> Cost:
     cpu, wall = _cpu_seconds(), time.perf_counter()
-    said = way(*given)
-    return Cost(_cpu_seconds() - cpu, time.perf_counter() - wall, peak(), said)
+    result = function(*arguments)
+    return Cost(_cpu_seconds() - cpu, time.perf_counter() - wall, peak(), result)
 
 
 def _cpu_seconds() -> float:
-    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(of.ru_utime + of.ru_stime for of in used)
+    usage = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in usage)

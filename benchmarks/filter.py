@@ -22,9 +22,9 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.cost import Cost, apart, at_most
-from benchmarks.parse import Nothing
+from benchmarks.cost import Cost, at_most, measure_cost
 from tests import real
+from tests.fakes.redactors import NoRedactor
 from turnetl import episodes, noise, parse
 from turnetl.episodes import FilterReport, Filters
 from turnetl.ingest import candidates, plan
@@ -79,9 +79,9 @@ def measure(name: str, lakes: Path) -> list[Cost]:
         path.unlink()
     costs = []
     for case, (measured, lake) in cases.items():
-        costs.append(cost := apart(measured, lake))
+        costs.append(cost := measure_cost(measured, lake))
         print(f"  {case:<26}{cost.cpu:6.1f} CPU-s {cost.wall:6.1f} s elapsed", end="")
-        print(f"{cost.peak:7.0f} MB   {cost.said}", flush=True)
+        print(f"{cost.peak:7.0f} MB   {cost.result}", flush=True)
     tables = sum(path.stat().st_size for path in lakes.glob("one/episodes/*.parquet"))
     print(f"  {tables / 1e6:.0f} MB of tables")
     return costs
@@ -138,7 +138,7 @@ def real_turns(folder: Path) -> pl.DataFrame:
     lake = Lake(folder / "real")
     if not lake.groups():
         found = parse.expand([real.ARCHIVES_OR_SAMPLES]).archives
-        parse.parse_archives(found, lake, redactor=Nothing())
+        parse.parse_archives(found, lake, redactor=NoRedactor())
     return pl.concat([lake.scan_turns(group) for group in lake.groups()]).collect()
 
 

@@ -1,12 +1,12 @@
-"""How fast archives become turn tables, side by side with a plain loop that makes the same table.
+"""Speed of parsing archives into turns tables, compared with a plain loop for the same table.
 
-The archives of tests/real.py, copied until there are enough megabytes of them, end to end into
-Parquet: megabytes per CPU-second, user and system, of all threads and processes. Every way runs in
-a process of its own that reads what was just written; the better of two rounds counts, in turns.
+Copies of the archives of tests/real.py are parsed end to end into Parquet. The unit is megabytes
+per CPU-second, user and system, of all threads and processes. Each variant runs in a process of its
+own on files that were just written. Two rounds alternate over the variants; the faster one counts.
 
     python -m benchmarks.parse [--megabytes N] [--archives N]
 
-Exits with 1 beyond a promise.
+Exits with 1 if a limit is exceeded.
 """
 
 import argparse
@@ -21,69 +21,61 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks import plain
-from benchmarks.cost import Cost, apart, at_least, at_most
+from benchmarks.cost import Cost, at_least, at_most, measure_cost
 from tests import real
+from tests.fakes.redactors import NoRedactor
 from turnetl import formats, parse, schema
 from turnetl.lake import Lake, arrow_schema
 from turnetl.redact import SecretRedactor
 
 SPEED, REDACTED, RATIO, TWO_JOBS, MEMORY, AGAIN = 150.0, 100.0, 2.0, 1.8, 300.0, 2.0
-"""Promises: MB per CPU-second, the same with secrets cut out, times a plain loop, times one job, MB
-besides three times the largest archive, seconds for many unchanged archives."""
+"""Limits: MB per CPU-second, the same with redaction, multiple of a plain loop, multiple of one
+job, MB in addition to three times the largest archive, seconds for many unchanged archives."""
 FLAT = 100.0
-"""MB that many archives may take more than one: their reports are kept until the end."""
+"""MB that many archives may take in addition to one: their reports are kept until the end."""
 SMALL = 20_000
-"""Bytes of an archive of which there may be ten thousand without gigabytes."""
+"""Maximum bytes of an archive that is copied ten thousand times."""
 ROUNDS = 2
-
-
-class Nothing:
-    """Cuts nothing."""
-
-    version = "1"
-
-    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
-        return texts, [0] * len(texts)
 
 
 def main(megabytes: int, archives: int) -> bool:
     with tempfile.TemporaryDirectory() as folder:
-        work = Work(Path(folder))
+        work = WorkFolder(Path(folder))
         return all([*speed(work, megabytes), *many(work, archives)])
 
 
-class Work:
-    """A folder to work in. Nothing in it is removed before the end: a file system is slow to give a
-    place again that it just took back."""
+class WorkFolder:
+    """A temporary folder. Nothing in it is deleted before the end, because a file system is slow to
+    reuse space that was just freed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.made = 0
+        self.count = 0
 
     def new(self) -> Path:
-        self.made += 1
-        return self.folder / str(self.made)
+        self.count += 1
+        return self.folder / str(self.count)
 
-    def copies(self, of: Sequence[Path], times: int) -> list[Path]:
-        """Return copies in folders that read in the order of `of`, again and again."""
+    def copies(self, archives: Sequence[Path], times: int) -> list[Path]:
+        """Return copies that are parsed in the order of `archives`, `times` times."""
         to = self.new()
-        for at in range(times):
-            (to / f"{at:05}").mkdir(parents=True)
-            for number, path in enumerate(of):
-                shutil.copyfile(path, to / f"{at:05}" / f"{number:05}{path.suffix}")
+        for copy in range(times):
+            (to / f"{copy:05}").mkdir(parents=True)
+            for number, path in enumerate(archives):
+                shutil.copyfile(path, to / f"{copy:05}" / f"{number:05}{path.suffix}")
         return list(parse.expand([to]).archives)
 
-    def cost(self, way: Callable[[Sequence[Path], Path], str], paths: Sequence[Path]) -> Cost:
-        return self.cost_at(way, paths, self.new())
+    def cost(self, variant: Callable[[Sequence[Path], Path], str], paths: Sequence[Path]) -> Cost:
+        return self.cost_at(variant, paths, self.new())
 
     def cost_at(
-        self, way: Callable[[Sequence[Path], Path], str], paths: Sequence[Path], to: Path
+        self, variant: Callable[[Sequence[Path], Path], str], paths: Sequence[Path], to: Path
     ) -> Cost:
-        return apart(way, paths, to)
+        return measure_cost(variant, paths, to)
 
 
 def turnetl(paths: Sequence[Path], to: Path) -> str:
-    report = parse.parse_archives(paths, Lake(to), redactor=Nothing())
+    report = parse.parse_archives(paths, Lake(to), redactor=NoRedactor())
     return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
@@ -93,13 +85,13 @@ def redacted(paths: Sequence[Path], to: Path) -> str:
 
 
 def two_jobs(paths: Sequence[Path], to: Path) -> str:
-    report = parse.parse_archives(paths, Lake(to), redactor=Nothing(), jobs=2)
+    report = parse.parse_archives(paths, Lake(to), redactor=NoRedactor(), jobs=2)
     return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
 def again(paths: Sequence[Path], to: Path) -> str:
     folder = paths[0].parents[1]
-    report = parse.parse_archives(parse.expand([folder]).archives, Lake(to), redactor=Nothing())
+    report = parse.parse_archives(parse.expand([folder]).archives, Lake(to), redactor=NoRedactor())
     return ", ".join(f"{count} {outcome}" for outcome, count in sorted(report.outcomes.items()))
 
 
@@ -112,7 +104,7 @@ def loop(paths: Sequence[Path], to: Path) -> str:
 
 
 def loads(paths: Sequence[Path], _: Path) -> str:
-    """What the machine can do: decode every line and forget it."""
+    """Decode every line and discard it: the upper limit of the machine."""
     for path in paths:
         for line in path.read_bytes().split(b"\n"):
             try:
@@ -122,29 +114,34 @@ def loads(paths: Sequence[Path], _: Path) -> str:
     return ""
 
 
-def speed(work: Work, megabytes: int) -> list[bool]:
+def speed(work: WorkFolder, megabytes: int) -> list[bool]:
     once = known(parse.expand([real.ARCHIVES_OR_SAMPLES]).archives)
     times = math.ceil(megabytes * 1e6 / size(once))
     paths = work.copies(once, times)
-    claude = [path for path, of in zip(paths, [*formats_of(once)] * times, strict=True) if of]
+    flags = [*are_claude_code(once)] * times
+    claude = [path for path, flag in zip(paths, flags, strict=True) if flag]
     print(f"{len(paths)} archives, {mb(paths):.0f} MB, mean {mb(paths) / len(paths) * 1e3:.0f} KB")
-    print(f"of Claude Code {len(claude)}, {mb(claude):.0f} MB\n")
-    ways = {
-        "json.loads and nothing else": (loads, claude),
-        "a plain loop, Claude Code": (loop, claude),
+    print(f"{len(claude)} of Claude Code, {mb(claude):.0f} MB\n")
+    variants = {
+        "json.loads only": (loads, claude),
+        "plain loop, Claude Code": (loop, claude),
         "turnetl, Claude Code": (turnetl, claude),
         "turnetl": (turnetl, paths),
         "turnetl, redacted, Claude Code": (redacted, claude),
         "turnetl, redacted": (redacted, paths),
         "turnetl, two jobs": (two_jobs, paths),
     }
-    rounds = [{name: work.cost(*way) for name, way in ways.items()} for _ in range(ROUNDS)]
-    best = {name: min((of[name] for of in rounds), key=lambda cost: cost.cpu) for name in ways}
-    quickest = {name: min(of[name].wall for of in rounds) for name in ways}
-    for name, (_, of) in ways.items():
-        cost, wall = best[name], quickest[name]
-        print(f"  {name:<32}{mb(of) / cost.cpu:6.0f} MB per CPU-second", end="")
-        print(f"{mb(of) / wall:7.0f} MB/s on the clock   {cost.said}")
+    rounds = [
+        {name: work.cost(*variant) for name, variant in variants.items()} for _ in range(ROUNDS)
+    ]
+    best = {
+        name: min((one[name] for one in rounds), key=lambda cost: cost.cpu) for name in variants
+    }
+    fastest = {name: min(one[name].wall for one in rounds) for name in variants}
+    for name, (_, archives) in variants.items():
+        cost, wall = best[name], fastest[name]
+        print(f"  {name:<32}{mb(archives) / cost.cpu:6.0f} MB per CPU-second", end="")
+        print(f"{mb(archives) / wall:7.0f} MB/s wall time   {cost.result}")
     print()
     return [
         agree(work, claude[: len(claude) // times]),
@@ -152,10 +149,8 @@ def speed(work: Work, megabytes: int) -> list[bool]:
         at_least(
             "MB per CPU-second, redacted", mb(paths) / best["turnetl, redacted"].cpu, REDACTED
         ),
-        at_least("times a plain loop", ratio(best, *list(ways)[1:3]), RATIO),
-        at_least(
-            "times one job with two", quickest["turnetl"] / quickest["turnetl, two jobs"], TWO_JOBS
-        ),
+        at_least("times the plain loop", ratio(best, *list(variants)[1:3]), RATIO),
+        at_least("times one job", fastest["turnetl"] / fastest["turnetl, two jobs"], TWO_JOBS),
     ]
 
 
@@ -163,18 +158,18 @@ def ratio(best: dict[str, Cost], slow: str, fast: str) -> float:
     return best[slow].cpu / best[fast].cpu
 
 
-def agree(work: Work, paths: Sequence[Path]) -> bool:
-    """Say whether the loop's table and ours hold the same turns."""
-    ours, theirs = work.new(), work.new()
+def agree(work: WorkFolder, paths: Sequence[Path]) -> bool:
+    """Return whether the table of the plain loop holds the same turns."""
+    ours, plain_loop = work.new(), work.new()
     turnetl(paths, ours)
-    loop(paths, theirs)
-    same = told(ours).equals(told(theirs))
-    print(f"  the loop's turns are {'ours' if same else 'OTHERS THAN OURS'}")
+    loop(paths, plain_loop)
+    same = compared_columns(ours).equals(compared_columns(plain_loop))
+    print(f"  the turns of the plain loop are {'the same' if same else 'DIFFERENT'}")
     return same
 
 
-def told(folder: Path) -> pl.DataFrame:
-    """Return what a person would compare, in one order."""
+def compared_columns(folder: Path) -> pl.DataFrame:
+    """Return the main columns in a fixed order."""
     frames = [pl.read_parquet(path) for path in sorted(folder.rglob("*.parquet"))]
     calls = pl.col("tool_calls").list.eval(pl.element().struct.field("name"))
     return (
@@ -184,8 +179,8 @@ def told(folder: Path) -> pl.DataFrame:
     )
 
 
-def many(work: Work, archives: int) -> list[bool]:
-    """Memory of one archive and of many, and what it costs to find that many did not change."""
+def many(work: WorkFolder, archives: int) -> list[bool]:
+    """Measure memory for one archive and for many, and the time for many unchanged archives."""
     once = known(parse.expand([real.ARCHIVES_OR_SAMPLES]).archives)
     largest = max(once, key=lambda path: path.stat().st_size)
     small = [path for path in once if path.stat().st_size <= SMALL]
@@ -195,12 +190,12 @@ def many(work: Work, archives: int) -> list[bool]:
     all_ = work.cost_at(turnetl, [*work.copies([largest], 1), *paths], lake)
     unchanged = work.cost_at(again, paths, lake)
     print(f"\n  one archive of {mb([largest]):.1f} MB: {one.peak:.0f} MB of memory")
-    print(f"  that and {len(paths)} others: {all_.peak:.0f} MB")
-    print(f"  {len(paths)} again: {unchanged.said}, {unchanged.cpu:.2f} s of CPU\n")
+    print(f"  that and {len(paths)} small ones: {all_.peak:.0f} MB")
+    print(f"  {len(paths)} again: {unchanged.result}, {unchanged.cpu:.2f} s of CPU\n")
     return [
         at_most("MB of memory", all_.peak, MEMORY + 3 * mb([largest])),
-        at_most("MB more than for one", all_.peak - one.peak, FLAT),
-        at_most("seconds for all of them again", unchanged.wall, AGAIN),
+        at_most("MB in addition to one archive", all_.peak - one.peak, FLAT),
+        at_most("seconds for all of them unchanged", unchanged.wall, AGAIN),
     ]
 
 
@@ -208,10 +203,10 @@ def known(paths: Sequence[Path]) -> list[Path]:
     return [path for path in paths if formats.sniff(path.read_bytes()) is not None]
 
 
-def formats_of(paths: Sequence[Path]) -> list[bool]:
-    """Say of each archive whether it is one of Claude Code's."""
-    found = [formats.sniff(path.read_bytes()) for path in paths]
-    return [of is not None and of.name == "claude_code" for of in found]
+def are_claude_code(paths: Sequence[Path]) -> list[bool]:
+    """Return for each archive whether Claude Code wrote it."""
+    detected = [formats.sniff(path.read_bytes()) for path in paths]
+    return [one is not None and one.name == "claude_code" for one in detected]
 
 
 def size(paths: Sequence[Path]) -> int:
@@ -223,8 +218,8 @@ def mb(paths: Sequence[Path]) -> float:
 
 
 if __name__ == "__main__":
-    told_ = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    told_.add_argument("--megabytes", type=int, default=1000)
-    told_.add_argument("--archives", type=int, default=10_000)
-    given = told_.parse_args()
-    sys.exit(not main(given.megabytes, given.archives))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--archives", type=int, default=10_000)
+    arguments = parser.parse_args()
+    sys.exit(not main(arguments.megabytes, arguments.archives))

@@ -1,12 +1,11 @@
-"""What the redactor cuts out of real archives, for a person to judge, and how fast it is.
+"""Redactions in real archives, for review, and the speed of the redactor.
 
-Reads the archives of tests/real.py. Prints how many hits there are by rule; then each kind of hit:
-what stands before it, and the shape of what was cut out, never the value itself; then how much text
-a CPU-second redacts, without reading and writing.
+Reads the archives of tests/real.py. Prints the number of redactions by rule; then each kind of
+redaction with the text before it and the shape of the value, never the value itself; then how much
+text a CPU-second redacts, without reading and writing.
 
     python -m benchmarks.redaction [--pii] [--rounds N] [FOLDER]
-    python -m benchmarks.redaction --long 50    one text of 50 MB instead, with some secrets, of
-                                                which no two are equal
+    python -m benchmarks.redaction --long 50    one text of 50 MB instead, with distinct secrets
 """
 
 import argparse
@@ -22,18 +21,18 @@ from secrets import token_hex, token_urlsafe
 from benchmarks.cost import peak
 from tests import real
 from turnetl import formats, parse
-from turnetl.parse import table
+from turnetl.parse.redaction import archive_texts
 from turnetl.redact import SecretRedactor
 
 _PLACEHOLDER = re.compile(r"\[REDACTED:([a-z0-9-]+):[0-9a-f]{4}\]")
 _BEFORE = 40
-"""Characters shown before a hit."""
-_LONGEST = 60
+"""Characters shown before a redaction."""
+_SHAPE_CHARS = 60
 """Characters of a shape."""
 
 
 @dataclass(frozen=True, order=True)
-class Hit:
+class Redaction:
     rule: str
     shape: str
     before: str
@@ -47,14 +46,17 @@ def main(folder: Path, *, pii: bool, rounds: int) -> None:
     size = sum(
         len(text.encode("utf-8", "replace")) for texts in archives.values() for text in texts
     )
-    best, hits = min(_round(archives, redactor) for _ in range(rounds))
-    _show(hits)
-    print(f"\n  {len(archives)} archives, {size / 1e6:.1f} million characters, {len(hits)} hits")
+    best, redactions = min(_round(archives, redactor) for _ in range(rounds))
+    _show(redactions)
+    print(
+        f"\n  {len(archives)} archives, {size / 1e6:.1f} million characters, "
+        f"{len(redactions)} redactions"
+    )
     print(f"  {size / 1e6 / best:.0f} million characters per CPU-second, all archives at once")
 
 
 def long(size: int, *, pii: bool) -> None:
-    """Tell how long a text of `size` million characters takes: ordinary, and one that is hostile.
+    """Print the time for a text of `size` million characters: an ordinary and an adversarial one.
 
     Args:
         size: of each text.
@@ -63,74 +65,79 @@ def long(size: int, *, pii: bool) -> None:
     redactor = SecretRedactor(pii=pii)
     redactor.redact(["a text"])
     line = "what was done in this turn, with the token of the shop\n"
-    for name, words in (("a secret in 250 kB", line * 4500), ("a secret a line", "")):
-        key = f"{words}API_KEY={token_hex(20)}\n"
+    for name, filler in (("one secret per 250 kB", line * 4500), ("one secret per line", "")):
+        key = f"{filler}API_KEY={token_hex(20)}\n"
         text = "".join(
-            f"{words}API_KEY={token_urlsafe(30)}\n" for _ in range(size * 1_000_000 // len(key))
+            f"{filler}API_KEY={token_urlsafe(30)}\n" for _ in range(size * 1_000_000 // len(key))
         )
         start = time.process_time()
         _, (count,) = redactor.redact([text])
-        spent = time.process_time() - start
-        print(f"  {name}: {len(text) / 1e6:.1f} million characters, {count} cut, {spent:.1f} s CPU")
+        seconds = time.process_time() - start
+        size_text = f"{len(text) / 1e6:.1f} million characters"
+        print(f"  {name}: {size_text}, {count} redacted, {seconds:.1f} s CPU")
     print(f"  {peak():.0f} MB at most")
 
 
 def _texts(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield each archive that is read, with all its texts."""
+    """Yield each archive in a known format, with all its texts."""
     for path in parse.expand([folder]).archives:
         data = path.read_bytes()
-        known = formats.sniff(data)
-        if known is not None:
-            yield str(path.relative_to(folder)), table.texts(known.read(data))
+        format_ = formats.sniff(data)
+        if format_ is not None:
+            yield str(path.relative_to(folder)), archive_texts(format_.read(data))
 
 
-def _round(archives: dict[str, list[str]], redactor: SecretRedactor) -> tuple[float, list[Hit]]:
-    """Return CPU-seconds, of all threads, and the hits."""
+def _round(
+    archives: dict[str, list[str]], redactor: SecretRedactor
+) -> tuple[float, list[Redaction]]:
+    """Return the CPU-seconds of all threads, and the redactions."""
     start = time.process_time()
-    redacted = redactor.redact_each(list(archives.values()))
-    spent = time.process_time() - start
-    hits: list[Hit] = []
+    redacted = redactor.redact_many(list(archives.values()))
+    seconds = time.process_time() - start
+    redactions: list[Redaction] = []
     for (archive, texts), (clean, counts) in zip(archives.items(), redacted, strict=True):
-        for text, cut, count in zip(texts, clean, counts, strict=True):
-            hits += _hits(text, cut, archive) if count else ()
-    return spent, hits
+        for text, redacted_text, count in zip(texts, clean, counts, strict=True):
+            redactions += _redactions(text, redacted_text, archive) if count else ()
+    return seconds, redactions
 
 
-def _hits(text: str, clean: str, archive: str) -> Iterator[Hit]:
-    """Yield what was cut out of a text, by laying what is left beside it."""
+def _redactions(text: str, clean: str, archive: str) -> Iterator[Redaction]:
+    """Yield the redactions of a text, found by comparing it with the redacted text."""
     pieces = _PLACEHOLDER.split(clean)
     kept, rules = pieces[::2], pieces[1::2]
     values = re.fullmatch("(.*?)".join(map(re.escape, kept)), text, re.DOTALL)
     for at, rule in enumerate(rules):
         shape = _shape(values.group(at + 1)) if values is not None else "?"
-        yield Hit(rule, shape, kept[at][-_BEFORE:], archive)
+        yield Redaction(rule, shape, kept[at][-_BEFORE:], archive)
 
 
 def _shape(value: str) -> str:
-    """Return what a value looks like: `aA0-aaaa (12)`."""
-    letters = re.sub(r"[^\W\d_]", lambda of: "A" if of[0].isupper() else "a", value)
-    return f"{re.sub(r'[0-9]', '0', letters)[:_LONGEST]} ({len(value)})"
+    """Return the shape of a value: `aA0-aaaa (12)`."""
+    letters = re.sub(r"[^\W\d_]", lambda letter: "A" if letter[0].isupper() else "a", value)
+    return f"{re.sub(r'[0-9]', '0', letters)[:_SHAPE_CHARS]} ({len(value)})"
 
 
-def _show(hits: Sequence[Hit]) -> None:
-    for rule, count in Counter(hit.rule for hit in hits).most_common():
+def _show(redactions: Sequence[Redaction]) -> None:
+    for rule, count in Counter(one.rule for one in redactions).most_common():
         print(f"{count:6}  {rule}")
     print()
-    for (rule, before, shape), same in groupby(
-        sorted(hits), key=lambda hit: (hit.rule, hit.before, hit.shape)
-    ):
-        of = [*same]
-        print(f"{len(of):4} x {rule:<24}{before!r} {shape}   {of[0].archive}")
+    for (rule, before, shape), equal in groupby(sorted(redactions, key=_by_kind), _by_kind):
+        same = [*equal]
+        print(f"{len(same):4} x {rule:<24}{before!r} {shape}   {same[0].archive}")
+
+
+def _by_kind(redaction: Redaction) -> tuple[str, str, str]:
+    return redaction.rule, redaction.before, redaction.shape
 
 
 if __name__ == "__main__":
-    told = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    told.add_argument("folder", nargs="?", type=Path, default=real.ARCHIVES_OR_SAMPLES)
-    told.add_argument("--pii", action="store_true")
-    told.add_argument("--rounds", type=int, default=2)
-    told.add_argument("--long", type=int, metavar="MB")
-    given = told.parse_args()
-    if given.long:
-        long(given.long, pii=given.pii)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("folder", nargs="?", type=Path, default=real.ARCHIVES_OR_SAMPLES)
+    parser.add_argument("--pii", action="store_true")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--long", type=int, metavar="MB")
+    arguments = parser.parse_args()
+    if arguments.long:
+        long(arguments.long, pii=arguments.pii)
     else:
-        main(given.folder, pii=given.pii, rounds=given.rounds)
+        main(arguments.folder, pii=arguments.pii, rounds=arguments.rounds)

@@ -1,13 +1,13 @@
-"""The clock that command line and flows hand down; nothing below them reads one."""
+"""The clock that the command line and the flows pass down. No code below them reads a clock."""
 
 from datetime import UTC, datetime
 
 
 def now() -> datetime:
-    """Return the time, aware and UTC."""
-    return datetime.now(UTC)  # noqa: TID251 - the one place
+    """Return the current time, aware and in UTC."""
+    return datetime.now(UTC)  # noqa: TID251 - the only place that reads the clock
 
 
 def as_utc(time: datetime | None) -> datetime | None:
-    """Return a time that a person gave; without a zone it is taken as UTC."""
+    """Return a time that the user gave. A time without a zone is taken as UTC."""
     return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time

@@ -1,44 +1,45 @@
-"""Errors, by what a person or a run can do about them.
+"""Errors, classified by what the user or a run can do about them.
 
     TurnetlError
-    ├── Skip        this one thing is passed over and counted; everything else goes on
+    ├── Skip        skip and count one item; the run continues
     │   ├── BadArchive      an archive that cannot be read
-    │   └── BadTurn         a turn that cannot be ingested: quarantined
-    │       └── TooLong     it did not fit: what is cut in two may
-    ├── Later       the same thing may work in a moment: back off and try again
-    │   ├── GraphBusy       the graph did not answer, or another writer holds the group
-    │   └── ModelBusy       the provider asked for patience
-    └── Stop        nothing will get better by itself: a person must act
-        ├── BadUsage        arguments or settings that make no sense (exit code 2)
-        ├── GraphRefused    the graph cannot be used as it is
-        ├── ModelRefused    the provider cannot be used as it is
-        ├── JournalRefused  the journal of model calls cannot be read or written
-        └── Exhausted       budget or breaker: stopped cleanly, resumable (exit code 4)
+    │   └── BadTurn         a turn that cannot be ingested: it is quarantined
+    │       └── TooLong     a request or its response does not fit: smaller chunks may
+    ├── Retryable   the same operation may succeed later: back off and try again
+    │   ├── GraphBusy       the graph did not respond, or another writer holds the group
+    │   └── ModelBusy       the provider is overloaded, limits the rate or did not respond in time
+    └── Fatal       a retry cannot succeed: the user must act
+        ├── BadUsage        invalid arguments or settings (exit code 2)
+        ├── GraphRefused    the graph cannot be used in its current state
+        ├── ModelRefused    the provider cannot be used as it is configured
+        ├── JournalRefused  the journal of model responses cannot be read or written
+        └── Exhausted       stopped by the budget or the circuit breaker, resumable (exit code 4)
 
-Messages say what, where, and what to do, in one sentence that is fit for a terminal.
+A message is one sentence for a terminal: what happened, to what, and what to do.
 """
 
 from turnetl.exit_code import ExitCode
 from turnetl.model import Usage
+from turnetl.skip_reasons import SkipReason
 
 
 class TurnetlError(Exception):
-    """The root: everything that turnetl raises on purpose."""
+    """Base class of all errors that turnetl raises on purpose."""
 
     exit_code = ExitCode.FAILED
 
 
 class Skip(TurnetlError):
-    """Pass over this one thing."""
+    """Skip this item."""
 
 
 class BadArchive(Skip):
     """An archive that cannot be read."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: SkipReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-        """One word to count under, from `turnetl.parse`."""
+        """The reason under which reports count the archive."""
 
 
 class BadTurn(Skip):
@@ -49,59 +50,59 @@ class BadTurn(Skip):
     ) -> None:
         super().__init__(message)
         self.usage = usage or Usage()
-        """What the answers cost that were of no use."""
+        """Usage of the responses that were of no use."""
         self.provider_message = provider_message
-        """The provider's own, where it refused a question."""
+        """The provider's own message, if it refused a request."""
 
 
 class TooLong(BadTurn):
-    """A question or its answer did not fit: what is cut in two may."""
+    """A request or its response does not fit into the context window: smaller chunks may."""
 
 
 class Retryable(TurnetlError):
-    """Try again in a moment."""
+    """Try again later."""
 
 
 class GraphBusy(Retryable):
-    """The graph did not answer, or another writer holds it."""
+    """The graph did not respond, or another writer holds the group."""
 
 
 class ModelBusy(Retryable):
-    """The provider asked for patience."""
+    """The provider is overloaded, limits the rate or did not respond in time."""
 
     def __init__(
         self, message: str, retry_after: float | None = None, *, timed_out: bool = False
     ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-        """Seconds, if the provider said so."""
+        """Seconds, if the provider sent them."""
         self.timed_out = timed_out
-        """It took the question and did not answer in all the time that it had."""
+        """Whether the provider accepted the request and sent no response before the timeout."""
 
 
 class Fatal(TurnetlError):
-    """A person must act."""
+    """The user must act."""
 
 
 class BadUsage(Fatal):
-    """Arguments or settings that make no sense."""
+    """Invalid arguments or settings."""
 
     exit_code = ExitCode.USAGE
 
 
 class GraphRefused(Fatal):
-    """The graph cannot be used as it is."""
+    """The graph cannot be used in its current state."""
 
 
 class ModelRefused(Fatal):
-    """The provider cannot be used as it is."""
+    """The provider cannot be used as it is configured."""
 
 
 class JournalRefused(Fatal):
-    """The journal of model calls cannot be read or written as it is."""
+    """The journal of model responses cannot be read or written in its current state."""
 
 
 class Exhausted(Fatal):
-    """Stopped by budget or breaker; the next run goes on from here."""
+    """Stopped by the budget or the circuit breaker. The next run continues from here."""
 
     exit_code = ExitCode.STOPPED

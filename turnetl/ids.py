@@ -1,6 +1,6 @@
-"""Digests and keys. The same things always get the same key, on every machine.
+"""Digests and deterministic ids: the same input gives the same id on every machine.
 
-Keys are joined with their lengths, so that ("ab", "c") and ("a", "bc") differ.
+The parts of an id are length-prefixed, so that ("ab", "c") and ("a", "bc") differ.
 """
 
 import hashlib
@@ -15,11 +15,11 @@ _NAMESPACE = UUID("5d0a1c7e-6f0f-5f8e-9c1b-7b1f3a0c2d4e").bytes
 
 
 def digest(*parts: str | bytes) -> str:
-    """Return 32 hex digits of BLAKE2b over the parts, each preceded by its length."""
-    return hashlib.blake2b(_joined(*parts), digest_size=16).hexdigest()
+    """Return 32 hex digits of BLAKE2b over the length-prefixed parts."""
+    return hashlib.blake2b(_length_prefixed(*parts), digest_size=16).hexdigest()
 
 
-def _joined(*parts: str | bytes) -> bytes:
+def _length_prefixed(*parts: str | bytes) -> bytes:
     pieces: list[bytes] = []
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -27,75 +27,78 @@ def _joined(*parts: str | bytes) -> bytes:
     return b"".join(pieces)
 
 
-def _key(kind: str, *parts: str) -> str:
+def _id(kind: str, *parts: str) -> str:
     return _uuid5(digest(kind, *parts))
 
 
 def _uuid5(name: str) -> str:
-    """Return what `uuid.uuid5` would, in a third of its time: every turn has one."""
+    """Return the same as `uuid.uuid5` in a third of its time: every turn has one."""
     return _uuid(hashlib.sha1(_NAMESPACE + name.encode(), usedforsecurity=False).hexdigest())
 
 
 def _uuid(digits: str) -> str:
-    """Return a digest's first digits as a uuid of version 5 and of the usual variant."""
+    """Return the first digits of a digest as a uuid of version 5 and of the RFC 9562 variant."""
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
 def turn_id(group: GroupId, format_name: str, native: str) -> TurnId:
-    """The key of the turn whose prompt the archive calls `native`."""
-    return TurnId(_key("turn", group, format_name, native))
+    """Return the id of the turn whose prompt has the id `native` in the archive."""
+    return TurnId(_id("turn", group, format_name, native))
 
 
 def part_id(turn: TurnId, number: int) -> str:
-    """The key of a part of a long turn, counted from 0: the first one has the turn's own."""
-    return _key("part", turn, str(number)) if number else turn
+    """Return the id of a part of a long turn, counted from 0. The first part has the turn's id."""
+    return _id("part", turn, str(number)) if number else turn
 
 
 def turn_ids(group: GroupId, format_name: str, natives: Iterable[str]) -> list[TurnId]:
-    """Return `turn_id` of each, in half of the time: an archive may hold thousands."""
-    named = hashlib.blake2b(_joined("turn", group, format_name), digest_size=16)
-    spaced = hashlib.sha1(_NAMESPACE, usedforsecurity=False)
-    found = []
+    """Return `turn_id` of each, in half of the time: an archive may hold thousands of turns."""
+    prefix = hashlib.blake2b(_length_prefixed("turn", group, format_name), digest_size=16)
+    namespace = hashlib.sha1(_NAMESPACE, usedforsecurity=False)
+    turn_ids = []
     for native in natives:
-        name, key = named.copy(), spaced.copy()
-        name.update(_joined(native))
-        key.update(name.hexdigest().encode())
-        found.append(TurnId(_uuid(key.hexdigest())))
-    return found
+        name, uuid5 = prefix.copy(), namespace.copy()
+        name.update(_length_prefixed(native))
+        uuid5.update(name.hexdigest().encode())
+        turn_ids.append(TurnId(_uuid(uuid5.hexdigest())))
+    return turn_ids
 
 
 def entity_id(group: GroupId, label: str, name: str) -> str:
-    """The key of the thing called `name`: one node for the same file in fifty turns."""
-    return _key("entity", group, label, name)
+    """Return the id of an entity: the same file in fifty turns is one node."""
+    return _id("entity", group, label, name)
 
 
 def mention_id(turn: TurnId, name: str) -> str:
-    """The key of a thing as one turn names it, before it is known whether the group has it."""
-    return _key("named", turn, name)
+    """Return the id of an entity that one turn names, before it is resolved in the group."""
+    return _id("named", turn, name)
 
 
 def fact_id(turn: TurnId, source: str, name: str, target: str, text: str) -> str:
-    """The key of a fact as stated in one turn: what happened twice are two facts."""
-    return _key("fact", turn, source, name, target, text)
+    """Return the id of a fact of one turn: the same statement in two turns is two facts."""
+    return _id("fact", turn, source, name, target, text)
 
 
 def saga_id(group: GroupId, session: SessionId) -> str:
-    return _key("saga", group, session)
+    """Return the id of the Saga node of a session."""
+    return _id("saga", group, session)
 
 
 def edge_id(kind: str, source: str, target: str) -> str:
-    """The key of a link without content (MENTIONS, HAS_EPISODE, NEXT_EPISODE)."""
-    return _key(kind, source, target)
+    """Return the id of an edge without content (MENTIONS, HAS_EPISODE, NEXT_EPISODE)."""
+    return _id(kind, source, target)
 
 
 def group_id(name: str) -> GroupId:
-    """Return a project's name as a group: lower-case letters, digits and single underscores.
+    """Return a project's name as a group id: lower-case letters, digits and single underscores.
 
-    Accents go. A name with letters of another script ends in a digest, lest two of them be one.
+    Accents are removed. A name with letters of another script ends in a digest, so that two such
+    names do not collide.
     """
-    parts = unicodedata.normalize("NFKD", name)
-    words = "_".join(re.findall(r"[a-z0-9]+", parts.encode("ascii", "ignore").decode().lower()))
-    if words and not any(sign.isalnum() and not sign.isascii() for sign in parts):
-        return GroupId(words)
-    return GroupId(f"{words or 'project'}_{digest(name)[:8]}")
+    decomposed = unicodedata.normalize("NFKD", name)
+    ascii_text = decomposed.encode("ascii", "ignore").decode().lower()
+    token = "_".join(re.findall(r"[a-z0-9]+", ascii_text))
+    if token and not any(char.isalnum() and not char.isascii() for char in decomposed):
+        return GroupId(token)
+    return GroupId(f"{token or 'project'}_{digest(name)[:8]}")

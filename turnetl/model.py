@@ -1,7 +1,7 @@
-"""The values that travel between stages: frozen, compared by content, importing nothing of ours.
+"""The values that travel between stages: frozen, compared by content, with no imports from turnetl.
 
-All times are aware and UTC, with microseconds. All texts are redacted already: nothing in this
-module ever holds a secret.
+All times are aware and UTC, with microseconds. All texts are redacted: no value in this module
+holds a secret.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ GroupId = NewType("GroupId", str)
 """Graphiti's `group_id`: lower-case letters, digits and underscores, one token."""
 SessionId = NewType("SessionId", str)
 TurnId = NewType("TurnId", str)
-"""The uuid of a turn, of its first Episodic node and of its TurnCommit: one and the same."""
+"""The uuid of a turn, of its first Episodic node and of its TurnCommit: all three are the same."""
 Vector = NewType("Vector", bytes)
-"""An embedding: float32, little-endian, of unit length. Bytes, so that values stay comparable."""
+"""An embedding: float32, little-endian, of unit length. Bytes, so that values are comparable."""
 
 Attribute = str | int | float | bool
 
@@ -32,20 +32,20 @@ class ClosedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call of a tool, in one line, with what came of it."""
+    """One tool call with its result."""
 
     name: str
     input: str
-    """The call as one line: the command, the path, or compact JSON."""
+    """The call on one line: the command, the path, or compact JSON."""
     result: str
-    """Head and tail of what the tool gave back, and from between them lines about failures."""
+    """Head and tail of the tool result, and lines about failures from the text between them."""
     is_error: bool
     ended_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A human prompt and all that the agent did until the next one. Columns: `schema.TURNS`."""
+    """A user prompt and everything the agent did until the next one. Columns: `schema.TURNS`."""
 
     turn_id: TurnId
     group_id: GroupId
@@ -83,24 +83,25 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A turn, marked and rendered. Columns: `schema.EPISODES`."""
+    """A turn with its noise mark and its rendered text. Columns: `schema.EPISODES`."""
 
     turn: Turn
     noise: str | None
-    """The name of the rule that speaks against the turn, or None if it is kept."""
+    """The name of the rule that marks the turn as noise, or None if the turn is kept."""
     copies: int
-    """How many other archives hold this very turn too."""
+    """Number of other archives that hold the same turn."""
     text: str
-    """The episode body as it will be sent."""
+    """The episode body, as it is sent."""
     parts: tuple[str, ...]
-    """`text` in pieces that fit one prompt each, one for almost every turn: its Episodic nodes."""
+    """`text` in chunks that fit into one prompt each; almost every turn has one. Each chunk becomes
+    an Episodic node."""
     chars_before: int
     chars_after: int
     tokens: int
     text_hash: str
-    """Digest of what will be sent: another one makes a committed turn stale."""
+    """Digest of `parts`. A committed turn is stale if it changes."""
     kind: str
-    """What the turn is mostly made of: a word of `episodes.classify.KINDS`."""
+    """The main content of the turn: one of `episodes.classify.KINDS`."""
 
     @property
     def turn_id(self) -> TurnId:

@@ -1,4 +1,4 @@
-"""How far a stage is, told to whoever shows it."""
+"""Progress updates of a stage, sent to a callback that displays them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ProgressUpdate:
-    """So much of a stage is done, of so much."""
+    """`done` of `total` units of a stage are finished."""
 
     stage: str
     name: str
+    """What the units are, or the group that they belong to."""
     done: int
     total: int
 
@@ -18,4 +19,4 @@ Progress = Callable[[ProgressUpdate], None]
 
 
 def ignore_progress(_: ProgressUpdate) -> None:
-    """Show nothing."""
+    """Display nothing."""

@@ -1,6 +1,6 @@
-"""The columns of every table, with a line on each; checked when written and when read.
+"""The columns of every table, each with a description. Writers and readers check them.
 
-Times are UTC with microseconds. Nothing here is nullable unless the line says so.
+Times are UTC with microseconds. A column is not nullable unless its description says so.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import polars as pl
 
 TIME = pl.Datetime("us", "UTC")
 TEXTS = pl.List(pl.String)
-TOOL = pl.Struct(
+TOOL_CALL = pl.Struct(
     {
         "name": pl.String,
         "input": pl.String,
@@ -25,12 +25,12 @@ TOOL = pl.Struct(
 class Column:
     name: str
     dtype: pl.DataType | type[pl.DataType]
-    line: str
+    description: str
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table's name, the version of its form, and its columns in order."""
+    """A table's name, the version of its schema, and its columns in order."""
 
     name: str
     version: int
@@ -43,67 +43,67 @@ class Table:
 
 TURNS = Table(
     "turns",
-    1,
+    2,
     (
         Column("turn_id", pl.String, "uuid5 of group, format and the prompt's native id"),
-        Column("group_id", pl.String, "Graphiti's group: one project"),
-        Column("format", pl.String, "which module read it: claude_code, codex, ..."),
-        Column("session_id", pl.String, "the conversation"),
-        Column("ordinal", pl.Int32, "place within the session in this archive, from 0"),
+        Column("group_id", pl.String, "Graphiti's `group_id`, one for each project by default"),
+        Column("format", pl.String, "archive format: `claude_code`, `codex`, ..."),
+        Column("session_id", pl.String, "native id of the session"),
+        Column("ordinal", pl.Int32, "position in the session within this archive, from 0"),
         Column("prompt_id", pl.String, "native id of the prompt; null if the format has none"),
-        Column("parent_session_id", pl.String, "the session this one goes on from; null if none"),
-        Column("agent_id", pl.String, "native id of the agent; null for the main one"),
-        Column("started_at", TIME, "time of the prompt; null where the archive has no time"),
-        Column("ended_at", TIME, "time of the turn's last row; null where there is none"),
+        Column("parent_session_id", pl.String, "session that this one continues; null if none"),
+        Column("agent_id", pl.String, "native id of the subagent; null for the main agent"),
+        Column("started_at", TIME, "time of the prompt; null if the archive has no times"),
+        Column("ended_at", TIME, "time of the turn's last row; null if there is none"),
         Column("user_text", pl.String, "the prompt, redacted"),
-        Column("assistant_text", pl.String, "the answers, joined by blank lines, redacted"),
-        Column("steering", TEXTS, "what the person said while the agent worked, in order"),
-        Column("user_answers", TEXTS, "what the person said inside tool results, in order"),
-        Column(
-            "tool_calls", pl.List(TOOL), "calls in order; of long outcomes head, tail and failures"
-        ),
+        Column("assistant_text", pl.String, "the agent's texts joined by blank lines, redacted"),
+        Column("steering", TEXTS, "messages that the user typed while the agent worked, in order"),
+        Column("user_answers", TEXTS, "texts of the user inside tool results, in order"),
+        Column("tool_calls", pl.List(TOOL_CALL), "tool calls in order; long results as excerpts"),
         Column("subagent_prompts", TEXTS, "prompts given to subagents, in order"),
-        Column("model", pl.String, "last seen in the turn; null if none"),
-        Column("cwd", pl.String, "last seen in the turn, redacted; null if none"),
-        Column("git_branch", pl.String, "last seen in the turn, redacted; null if none"),
-        Column("app_version", pl.String, "last seen in the turn; null if none"),
-        Column("input_tokens", pl.Int64, "as recorded, once per API message"),
-        Column("output_tokens", pl.Int64, "as recorded, once per API message"),
-        Column("closed", pl.Boolean, "whether the archives show that the turn is over"),
+        Column("model", pl.String, "last model in the turn; null if none"),
+        Column("cwd", pl.String, "last working folder in the turn, redacted; null if none"),
+        Column("git_branch", pl.String, "last git branch in the turn, redacted; null if none"),
+        Column("app_version", pl.String, "last version of the agent in the turn; null if none"),
+        Column("input_tokens", pl.Int64, "as recorded, once for each API message"),
+        Column("output_tokens", pl.Int64, "as recorded, once for each API message"),
+        Column("closed", pl.Boolean, "whether the archive shows that the turn is over"),
         Column("closed_by", pl.String, "next_prompt, session_end or interrupted; null if open"),
-        Column("archive", pl.String, "path of the archive, from the root"),
+        Column("archive", pl.String, "absolute path of the archive"),
         Column("first_line", pl.Int64, "line of the prompt, from 1"),
-        Column("last_line", pl.Int64, "last line that belongs to the turn"),
+        Column("last_line", pl.Int64, "last line of the turn"),
         Column("first_byte", pl.Int64, "offset of the first line's first byte"),
-        Column("last_byte", pl.Int64, "offset just behind the last line's last byte"),
-        Column("chars", pl.Int64, "prompt, answers, tool inputs and uncut outcomes; no thinking"),
-        Column("redactions", pl.Int32, "secrets cut out"),
+        Column("last_byte", pl.Int64, "offset after the last line's last byte"),
+        Column("chars", pl.Int64, "characters of all texts, tool inputs and full results"),
+        Column("redactions", pl.Int32, "number of redacted secrets"),
         Column("content_hash", pl.String, "digest of the redacted content"),
     ),
 )
-"""Lines and bytes are those of what the archive says: unpacked, and of a session in OpenCode's
-store its files one behind another, in the order of `parse.stores.members`. Silence (`quiet`, or
-that an agent crashed) depends on the clock: `ingest.candidates` judges it; no table has it."""
+"""Lines and bytes refer to the uncompressed archive. For a session in an OpenCode store they refer
+to its files concatenated in the order of `parse.opencode_store.session_files`.
+
+Whether an open turn is over because its session is quiet, or because the agent crashed, depends on
+the clock. `ingest.candidates` decides it; no table records it."""
 
 EPISODES = Table(
     "episodes",
-    3,
+    4,
     (
         *TURNS.columns,
-        Column("noise", pl.String, "the rule that speaks against the turn; null if kept"),
-        Column("copies", pl.Int32, "other archives that hold the very same turn"),
-        Column("text", pl.String, "the episode body as it will be sent"),
-        Column("parts", TEXTS, "text in pieces that fit one prompt each"),
-        Column("chars_before", pl.Int64, "chars of the turn"),
-        Column("chars_after", pl.Int64, "chars of text"),
-        Column("tokens", pl.Int64, "estimate for text"),
-        Column("text_hash", pl.String, "digest of parts"),
-        Column("kind", pl.String, "what the turn is mostly made of: error_heavy, code_heavy, ..."),
+        Column("noise", pl.String, "rule that marks the turn as noise; null if it is kept"),
+        Column("copies", pl.Int32, "number of other archives that hold the same turn"),
+        Column("text", pl.String, "episode body, as it is sent"),
+        Column("parts", TEXTS, "`text` in chunks that fit into one prompt each"),
+        Column("chars_before", pl.Int64, "`chars` of the turn"),
+        Column("chars_after", pl.Int64, "characters of `text`"),
+        Column("tokens", pl.Int64, "estimated tokens of `text`"),
+        Column("text_hash", pl.String, "digest of `parts`"),
+        Column("kind", pl.String, "main content of the turn: `error_heavy`, `code_heavy`, ..."),
     ),
 )
-"""One row a turn of the group, in the order of (started_at, session_id, ordinal). `ordinal` counts
-within the session here, whatever number of archives it lies in; a turn that is open in its archive
-is closed by `next_prompt` if its session goes on in another."""
+"""One row for each turn of the group, sorted by (started_at, session_id, ordinal). `ordinal` counts
+within the session over all of its archives. A turn that is open in its archive is closed by
+`next_prompt` if another archive continues its session."""
 
 RECEIPTS = Table(
     "receipts",

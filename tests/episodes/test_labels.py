@@ -9,20 +9,12 @@ import pytest
 
 from benchmarks.labels import KINDS, LABELS, OTHER, Label, Text, labels
 from tests import real
+from tests.fakes.redactors import NoRedactor
 from turnetl import parse
 from turnetl.lake import Lake
 
 LISTS = [pytest.param(path, id=path.name) for path in (LABELS, OTHER)]
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
-
-
-class NullRedactor:
-    """Redacts nothing."""
-
-    version = "1"
-
-    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
-        return texts, [0] * len(texts)
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -48,7 +40,7 @@ def turns_of(path: Path, lake: Path) -> Mapping[tuple[str, int], Text]:
     """Return the text of each line's turn, as the archive contains it, by archive and line."""
     names = {one.archive for one in labels(path)}
     archives = [real.ARCHIVES / name for name in sorted(names)]
-    parse.parse_archives(archives, Lake(lake), redactor=NullRedactor())
+    parse.parse_archives(archives, Lake(lake), redactor=NoRedactor())
     columns = ("archive", "first_line", "last_line")
     found = {}
     for group in Lake(lake).groups():

@@ -1,4 +1,4 @@
-"""Files in batches: every row once, in the order of the files, whatever a batch may hold."""
+"""Files in batches: every row once, in the order of the files, for every batch size."""
 
 from pathlib import Path
 
@@ -14,23 +14,23 @@ from turnetl.lake.encoding import encode_with_pyarrow
 
 
 def files(folder: Path, *counts: int) -> list[Path]:
-    """Files of so many turns each."""
-    made = []
+    """Write files with the given numbers of turns."""
+    paths = []
     for number, count in enumerate(counts):
-        turns = [builders.turn(f"{number}-{at}") for at in range(count)]
+        turns = [builders.turn(f"{number}-{index}") for index in range(count)]
         rows = frames.turns(*turns).collect().to_arrow().cast(arrow_schema(schema.TURNS))
         path = folder / f"{number}.parquet"
         path.write_bytes(encode_with_pyarrow(rows, ""))
-        made.append(path)
-    return made
+        paths.append(path)
+    return paths
 
 
 @pytest.mark.parametrize("size", [1, 9_000, 12_000, 1 << 30])
-def test_every_row_stands_in_one_batch_in_the_order_of_the_files(tmp_path: Path, size: int) -> None:
+def test_every_row_is_in_one_batch_in_the_order_of_the_files(tmp_path: Path, size: int) -> None:
     paths = files(tmp_path, 3, 0, 40, 1, 1)
-    found = [batch.read(pl.col("prompt_id")) for batch in batches(paths, schema.TURNS, size=size)]
+    rows = [batch.read(pl.col("prompt_id")) for batch in batches(paths, schema.TURNS, size=size)]
     expected = pl.scan_parquet(paths, glob=False).select("prompt_id").collect()
-    assert pl.concat(found).equals(expected)
+    assert pl.concat(rows).equals(expected)
 
 
 def test_small_files_share_a_batch_and_a_large_one_has_several(tmp_path: Path) -> None:
@@ -42,11 +42,11 @@ def test_small_files_share_a_batch_and_a_large_one_has_several(tmp_path: Path) -
     assert max(heights) <= 150
 
 
-def test_no_files_are_no_batches() -> None:
+def test_no_files_give_no_batches() -> None:
     assert batches([], schema.TURNS) == []
 
 
-def test_a_file_that_went_since_is_named(tmp_path: Path) -> None:
+def test_a_file_deleted_in_the_meantime_is_named(tmp_path: Path) -> None:
     paths = files(tmp_path, 2, 2, 2)
     (batch,) = batches(paths, schema.TURNS)
     paths[1].unlink()
@@ -64,7 +64,7 @@ def test_a_file_with_other_columns_is_named(tmp_path: Path) -> None:
     assert str(paths[2]) in str(caught.value)
 
 
-def test_a_file_that_was_replaced_is_not_read_as_the_one_before(tmp_path: Path) -> None:
+def test_a_replaced_file_is_not_taken_for_the_previous_one(tmp_path: Path) -> None:
     paths = files(tmp_path, 2, 2)
     (batch,) = batches(paths, schema.TURNS)
     assert batch.reread().height == 4

@@ -1,4 +1,4 @@
-"""Two writers of Parquet: which of them wrote cannot be told from the table."""
+"""Two Parquet writers whose files hold the same table."""
 
 from collections.abc import Callable
 from io import BytesIO
@@ -20,12 +20,12 @@ TURN = builders.turn(
     tool_calls=(builders.tool("Bash", "pytest -q", "1 failed"),),
 )
 BARE = builders.turn("bare", started_at=None, ended_at=None, closed_by=None, model=None)
-SAID = '{"archive":"/home/dev/café.jsonl"}'
+METADATA = '{"archive":"/home/dev/café.jsonl"}'
 
-NOT_HERE = pytest.mark.skipif(not HAS_ARRO3, reason="no wheel of arro3 for this machine")
+WITHOUT_ARRO3 = pytest.mark.skipif(not HAS_ARRO3, reason="no wheel of arro3 for this machine")
 
 writers = pytest.mark.parametrize(
-    "write", [pytest.param(encode_with_arro3, marks=NOT_HERE), encode_with_pyarrow]
+    "write", [pytest.param(encode_with_arro3, marks=WITHOUT_ARRO3), encode_with_pyarrow]
 )
 sizes = pytest.mark.parametrize("times", [0, 1, 600], ids=["empty", "small", "large"])
 
@@ -37,30 +37,30 @@ def table(times: int) -> pa.Table:
 @writers
 @sizes
 def test_polars_reads_what_was_written(write: Writer, times: int) -> None:
-    data = BytesIO(write(table(times), SAID))
+    data = BytesIO(write(table(times), METADATA))
     assert pl.read_parquet(data).equals(frames.turns(*(TURN, BARE) * times).collect())
 
 
 @writers
 @sizes
 def test_pyarrow_reads_what_was_written(write: Writer, times: int) -> None:
-    found = pq.read_table(BytesIO(write(table(times), SAID)))
-    assert found.to_pylist() == table(times).to_pylist()
+    rows = pq.read_table(BytesIO(write(table(times), METADATA)))
+    assert rows.to_pylist() == table(times).to_pylist()
 
 
 @writers
-def test_a_file_says_what_it_was_given_and_nothing_else(write: Writer) -> None:
-    assert pl.read_parquet_metadata(BytesIO(write(table(1), SAID))) == {KEY: SAID}
+def test_a_file_holds_the_given_metadata_and_nothing_else(write: Writer) -> None:
+    assert pl.read_parquet_metadata(BytesIO(write(table(1), METADATA))) == {KEY: METADATA}
 
 
 @sizes
 def test_the_same_table_gives_the_same_bytes(times: int) -> None:
-    assert encode(table(times), SAID) == encode(table(times), SAID)
+    assert encode(table(times), METADATA) == encode(table(times), METADATA)
 
 
 @writers
-def test_lists_are_named_as_parquet_wants_it(write: Writer) -> None:
-    columns = pq.ParquetFile(BytesIO(write(table(1), SAID))).schema
-    paths = [columns.column(at).path for at in range(len(columns))]
+def test_list_elements_have_the_name_that_parquet_requires(write: Writer) -> None:
+    columns = pq.ParquetFile(BytesIO(write(table(1), METADATA))).schema
+    paths = [columns.column(index).path for index in range(len(columns))]
     assert "steering.list.element" in paths
     assert "tool_calls.list.element.result" in paths

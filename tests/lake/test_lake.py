@@ -1,4 +1,4 @@
-"""Parquet in and out: whole or not at all, and never with other columns than the schema's."""
+"""The lake: atomic writes, and only tables with the columns of the schema."""
 
 import os
 from dataclasses import asdict
@@ -35,7 +35,7 @@ def episodes_frame(*episodes: Episode) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema.EPISODES.polars)
 
 
-def origin(archive: str = "s1.jsonl", group: GroupId = SHOP) -> ArchiveMetadata:
+def metadata(archive: str = "s1.jsonl", group: GroupId = SHOP) -> ArchiveMetadata:
     return ArchiveMetadata(
         archive=archive,
         size=900,
@@ -62,53 +62,53 @@ BARE = builders.turn(
 )
 
 
-def test_turns_come_back_as_they_went_in(lake: Lake) -> None:
-    lake.write_turns(turns_frame(FULL, BARE), origin())
+def test_turns_are_read_as_they_were_written(lake: Lake) -> None:
+    lake.write_turns(turns_frame(FULL, BARE), metadata())
     assert list(lake.turns(SHOP)) == [FULL, BARE]
 
 
-def test_a_turns_file_says_which_archive_it_was_read_from(lake: Lake) -> None:
-    path = lake.write_turns(turns_frame(FULL), origin())
+def test_a_turns_file_records_its_archive(lake: Lake) -> None:
+    path = lake.write_turns(turns_frame(FULL), metadata())
     (file,) = lake.turn_files()
     assert file.path == path
-    assert file.metadata == origin()
+    assert file.metadata == metadata()
 
 
 def test_an_empty_archive_has_a_turns_file_too(lake: Lake) -> None:
-    lake.write_turns(turns_frame(), origin())
+    lake.write_turns(turns_frame(), metadata())
     assert len(lake.turn_files()) == 1
     assert list(lake.turns(SHOP)) == []
 
 
-def test_the_same_archive_is_replaced_however_its_path_is_written(lake: Lake) -> None:
-    lake.write_turns(turns_frame(FULL), origin("s1.jsonl"))
-    lake.write_turns(turns_frame(BARE), origin("./x/../s1.jsonl"))
+def test_an_archive_is_replaced_for_every_form_of_its_path(lake: Lake) -> None:
+    lake.write_turns(turns_frame(FULL), metadata("s1.jsonl"))
+    lake.write_turns(turns_frame(BARE), metadata("./x/../s1.jsonl"))
     assert list(lake.turns(SHOP)) == [BARE]
 
 
-def test_a_file_that_moves_to_another_group_leaves_no_trace(lake: Lake) -> None:
-    lake.write_turns(turns_frame(FULL), origin())
-    lake.write_turns(turns_frame(FULL), origin(group=GroupId("till")))
+def test_an_archive_that_changes_its_group_leaves_no_file(lake: Lake) -> None:
+    lake.write_turns(turns_frame(FULL), metadata())
+    lake.write_turns(turns_frame(FULL), metadata(group=GroupId("till")))
     assert lake.groups() == ["till"]
     assert lake.turn_paths(SHOP) == []
 
 
-def test_a_caller_may_say_where_else_an_archive_has_turns(lake: Lake) -> None:
-    before = lake.write_turns(turns_frame(FULL), origin())
+def test_a_caller_may_name_the_previous_files_of_an_archive(lake: Lake) -> None:
+    before = lake.write_turns(turns_frame(FULL), metadata())
     digest = lakes.archive_digest(Path("s1.jsonl"))
-    till = origin(group=GroupId("till"))
+    till = metadata(group=GroupId("till"))
     lake.write_turns(turns_frame(FULL), till, digest=digest, previous_files=[])
     assert lake.groups() == ["shop", "till"]
     after = lake.write_turns(turns_frame(FULL), till, digest=digest, previous_files=[before])
     assert lake.turn_paths() == [after]
 
 
-def test_names_can_be_made_to_last_in_a_lake_that_is_not_there(lake: Lake) -> None:
+def test_a_missing_lake_can_be_synced(lake: Lake) -> None:
     lake.sync_turns()
     assert not lake.root.exists()
 
 
-def test_files_that_turnetl_did_not_write_have_no_origin(lake: Lake) -> None:
+def test_files_that_turnetl_did_not_write_have_no_metadata(lake: Lake) -> None:
     folder = lake.root / "turns" / "shop"
     folder.mkdir(parents=True)
     turns_frame(FULL).write_parquet(folder / "foreign.parquet")
@@ -117,74 +117,77 @@ def test_files_that_turnetl_did_not_write_have_no_origin(lake: Lake) -> None:
 
 
 def test_the_same_table_gives_the_same_bytes(lake: Lake) -> None:
-    path = lake.write_turns(turns_frame(FULL, BARE), origin())
+    path = lake.write_turns(turns_frame(FULL, BARE), metadata())
     before = path.read_bytes()
-    lake.write_turns(turns_frame(FULL, BARE), origin())
+    lake.write_turns(turns_frame(FULL, BARE), metadata())
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
-    ("crooked", "what"),
+    ("invalid", "message"),
     [
         (turns_frame(FULL).drop("chars"), "lacks the column `chars`"),
         (turns_frame(FULL).cast({"chars": pl.String}), "has `chars` as String instead of Int64"),
-        (turns_frame(FULL).with_columns(extra=1), "has a column `extra` that `turns`"),
+        (
+            turns_frame(FULL).with_columns(extra=1),
+            "has a column `extra` that the table `turns` lacks",
+        ),
         (
             turns_frame(FULL).select(pl.all().reverse()).select("chars", pl.exclude("chars")),
             "order",
         ),
     ],
 )
-def test_a_crooked_table_is_neither_written_nor_read(
-    lake: Lake, crooked: pl.DataFrame, what: str
+def test_a_table_with_other_columns_is_neither_written_nor_read(
+    lake: Lake, invalid: pl.DataFrame, message: str
 ) -> None:
-    path = lake.write_turns(turns_frame(FULL), origin())
-    with pytest.raises(Fatal, match=what):
-        lake.write_turns(crooked, origin())
+    path = lake.write_turns(turns_frame(FULL), metadata())
+    with pytest.raises(Fatal, match=message):
+        lake.write_turns(invalid, metadata())
     assert list(lake.turns(SHOP)) == [FULL]
-    crooked.write_parquet(path)
-    with pytest.raises(Fatal, match=what) as caught:
+    invalid.write_parquet(path)
+    with pytest.raises(Fatal, match=message) as caught:
         lake.scan_turns(SHOP)
     assert str(path) in str(caught.value)
 
 
-def test_a_torn_file_is_named(lake: Lake) -> None:
-    path = lake.write_turns(turns_frame(FULL), origin())
+def test_a_truncated_file_is_named(lake: Lake) -> None:
+    path = lake.write_turns(turns_frame(FULL), metadata())
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(Fatal, match="cannot be read") as caught:
         lake.scan_turns(SHOP)
     assert str(path) in str(caught.value)
 
 
-def test_a_lake_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_lake_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "lake").write_text("a file where the lake should be")
     with pytest.raises(Fatal, match="cannot be written"):
-        Lake(tmp_path / "lake").write_turns(turns_frame(FULL), origin())
+        Lake(tmp_path / "lake").write_turns(turns_frame(FULL), metadata())
 
 
 def test_a_refused_write_leaves_no_temporary_file(lake: Lake) -> None:
-    path = lake.write_turns(turns_frame(FULL), origin())
+    path = lake.write_turns(turns_frame(FULL), metadata())
     with pytest.raises(Fatal):
-        lake.write_turns(turns_frame(FULL).drop("chars"), origin())
+        lake.write_turns(turns_frame(FULL).drop("chars"), metadata())
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_what_a_killed_run_left_is_swept_out_and_what_is_being_written_is_not(lake: Lake) -> None:
-    path = lake.write_turns(turns_frame(FULL), origin())
+def test_temporary_files_are_removed_unless_they_are_recent(lake: Lake) -> None:
+    path = lake.write_turns(turns_frame(FULL), metadata())
     left, fresh = (path.with_name(f".{name}.parquet.1.tmp") for name in ("left", "fresh"))
     for unfinished in (left, fresh):
         unfinished.write_bytes(b"PAR1")
-    waiting = path.with_name(".slices.1.tmp")
-    waiting.mkdir()
-    (waiting / "0-0").write_bytes(b"ARROW1")
+    folder = path.with_name(".slices.1.tmp")
+    folder.mkdir()
+    (folder / "0-0").write_bytes(b"ARROW1")
     an_hour_ago = path.stat().st_mtime - 3601
-    for unfinished in (left, waiting):
+    for unfinished in (left, folder):
         os.utime(unfinished, (an_hour_ago, an_hour_ago))
     lake.sync_turns()
     assert sorted(path.parent.iterdir()) == sorted([fresh, path])
 
 
-def test_episodes_come_back_in_table_order(lake: Lake) -> None:
+def test_episodes_are_read_in_table_order(lake: Lake) -> None:
     late, early = builders.episode("late"), builders.episode("early", noise="too_short")
     lake.write_episodes(SHOP, [episodes_frame(late, early)], lambda: {"rules": "1"})
     assert list(lake.episodes(SHOP)) == [late, early]
@@ -193,34 +196,35 @@ def test_episodes_come_back_in_table_order(lake: Lake) -> None:
     assert lake.episodes_metadata(SHOP) == {"rules": "1"}
 
 
-def test_a_table_that_is_written_in_slices_is_the_same_table(lake: Lake) -> None:
-    rows = episodes_frame(*(builders.episode(str(at)) for at in range(50)))
+def test_a_table_written_in_slices_is_the_same_table(lake: Lake) -> None:
+    rows = episodes_frame(*(builders.episode(str(number)) for number in range(50)))
     lake.write_episodes(SHOP, [rows], lambda: {"rules": "1"})
     whole = lake.scan_episodes(SHOP).collect()
-    asked: list[int] = []
+    calls: list[int] = []
 
-    def said() -> dict[str, str]:
-        asked.append(1)
+    def stored_metadata() -> dict[str, str]:
+        calls.append(1)
         return {"rules": "2"}
 
-    slices = (rows[at : at + 20] for at in (0, 20, 40))
-    lake.write_episodes(SHOP, slices, said)
+    slices = (rows[start : start + 20] for start in (0, 20, 40))
+    lake.write_episodes(SHOP, slices, stored_metadata)
     assert lake.scan_episodes(SHOP).collect().equals(whole)
     assert lake.episodes_metadata(SHOP) == {"rules": "2"}
-    assert asked == [1]
+    assert calls == [1]
 
 
 def test_a_single_slice_gives_the_bytes_of_the_whole_table(lake: Lake) -> None:
-    rows = episodes_frame(*(builders.episode(str(at)) for at in range(50)))
+    rows = episodes_frame(*(builders.episode(str(number)) for number in range(50)))
     path = lake.episodes_folder / f"{SHOP}.parquet"
-    write_table(path, rows, schema.EPISODES, '{"rules":"1"}')
+    version = schema.EPISODES.version
+    write_table(path, rows, schema.EPISODES, f'{{"rules":"1","schema":"{version}"}}')
     before = path.read_bytes()
     lake.write_episodes(SHOP, iter([rows]), lambda: {"rules": "1"})
     assert path.read_bytes() == before
 
 
-def test_a_crooked_slice_leaves_the_table_as_it_was(lake: Lake) -> None:
-    rows = episodes_frame(*(builders.episode(str(at)) for at in range(9)))
+def test_an_invalid_slice_leaves_the_table_unchanged(lake: Lake) -> None:
+    rows = episodes_frame(*(builders.episode(str(number)) for number in range(9)))
     lake.write_episodes(SHOP, [rows], lambda: {"rules": "1"})
     slices = iter([rows[:3], rows[3:6], rows[6:].drop("chars")])
     with pytest.raises(Fatal, match="lacks the column `chars`"):
@@ -238,32 +242,32 @@ def test_a_group_without_a_table_has_no_episodes(lake: Lake) -> None:
 
 
 def test_groups_are_those_with_turns_and_those_with_episodes(lake: Lake) -> None:
-    lake.write_turns(turns_frame(FULL), origin())
+    lake.write_turns(turns_frame(FULL), metadata())
     lake.write_episodes(GroupId("till"), [episodes_frame()], dict)
     assert lake.groups() == ["shop", "till"]
 
 
-def test_a_file_of_another_hand_in_place_of_the_episodes_says_nothing(lake: Lake) -> None:
+def test_an_episodes_file_that_turnetl_did_not_write_has_no_metadata(lake: Lake) -> None:
     lake.write_episodes(SHOP, [episodes_frame()], lambda: {"rules": "1"})
     episodes_frame().write_parquet(lake.root / "episodes" / "shop.parquet")
     assert lake.episodes_metadata(SHOP) == {}
 
 
-def test_an_archive_has_one_name_whatever_leads_to_it(tmp_path: Path) -> None:
+def test_an_archive_has_one_digest_for_every_path_to_it(tmp_path: Path) -> None:
     real = tmp_path / "real" / "s.jsonl"
     real.parent.mkdir()
     real.touch()
     (tmp_path / "folder").symlink_to(real.parent)
     (tmp_path / "link.jsonl").symlink_to(real)
-    ways = [
+    paths = [
         real,
         tmp_path / "folder" / "s.jsonl",
         tmp_path / "link.jsonl",
         tmp_path / "folder" / ".." / "real" / "s.jsonl",
     ]
-    assert lakes.archive_digests(ways) == [lakes.archive_digest(real)] * 4
+    assert lakes.archive_digests(paths) == [lakes.archive_digest(real)] * 4
 
 
-def test_a_name_of_an_archive_does_not_depend_on_where_we_stand(tmp_path: Path) -> None:
+def test_a_digest_does_not_depend_on_the_form_of_the_path(tmp_path: Path) -> None:
     assert lakes.archive_digest(tmp_path / "a") == lakes.archive_digest(tmp_path / "b" / ".." / "a")
     assert lakes.archive_digest(tmp_path / "a") != lakes.archive_digest(tmp_path / "b")

@@ -1,6 +1,6 @@
-"""Which group an archive goes to: by its project, by a name, by a template, by a map file."""
+"""The group of an archive: by its project, a name, a template or a group map."""
 
-# ruff: noqa: S108 - folders that archives name; none is opened
+# ruff: noqa: S108 - working folders in archives; none is opened
 
 import json
 import re
@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import real
+from tests.fakes.redactors import NoRedactor
 from turnetl import formats, ids, parse
 from turnetl.errors import BadUsage
 from turnetl.lake import Lake
@@ -59,7 +60,7 @@ WORKTREES = {
     "/var/tmp/vibe-kanban/worktrees/ab58-fix/shop": "shop",
     "/home/dev/.superset/worktrees/0d5f7d3e-1c11-4a55-9f0d-0123456789ab/shop/x": "shop",
 }
-NAMELESS = {
+WITHOUT_PROJECT = {
     None: "no_project",
     "": "no_project",
     " ": "no_project",
@@ -87,7 +88,7 @@ NAMELESS = {
 
 
 @pytest.mark.parametrize(("cwd", "name"), PROJECTS.items())
-def test_a_project_is_called_like_its_folder_on_every_system(cwd: str, name: str) -> None:
+def test_a_project_is_named_after_its_folder_on_every_system(cwd: str, name: str) -> None:
     assert project(cwd) == name
 
 
@@ -96,15 +97,16 @@ def test_a_worktree_belongs_to_its_repository(cwd: str, name: str) -> None:
     assert project(cwd) == name
 
 
-@pytest.mark.parametrize(("cwd", "name"), NAMELESS.items())
-def test_no_project_is_called_like_a_person_or_by_chance(cwd: str | None, name: str) -> None:
+@pytest.mark.parametrize(("cwd", "name"), WITHOUT_PROJECT.items())
+def test_no_project_has_the_name_of_a_user_or_a_random_name(cwd: str | None, name: str) -> None:
     assert project(cwd) == name
 
 
-def test_a_name_that_is_cut_out_of_the_path_changes_no_group() -> None:
-    by = Grouping("{user}_{project}", user="dev")
-    whole, cut = "/Users/dev/work/shop", "/Users/[REDACTED]/work/shop"
-    assert by.group(whole, "codex", ARCHIVE) == by.group(cut, "codex", ARCHIVE) == "dev_shop"
+def test_a_redacted_user_name_in_the_path_changes_no_group() -> None:
+    grouping = Grouping("{user}_{project}", user="dev")
+    path, redacted = "/Users/dev/work/shop", "/Users/[REDACTED]/work/shop"
+    groups = {grouping.group(cwd, "codex", ARCHIVE) for cwd in (path, redacted)}
+    assert groups == {"dev_shop"}
 
 
 @pytest.mark.parametrize(
@@ -121,27 +123,27 @@ def test_a_name_that_is_cut_out_of_the_path_changes_no_group() -> None:
         (None, None),
     ],
 )
-def test_a_user_is_told_by_the_home_folder(cwd: str | None, name: str | None) -> None:
+def test_the_home_folder_names_the_user(cwd: str | None, name: str | None) -> None:
     assert user(cwd) == name
 
 
 @given(
     st.one_of(st.none(), st.text(), st.from_regex(r"([/\\](\.worktrees|\.\.|~|home|tmp|c:|x))*"))
 )
-def test_every_folder_has_a_group_of_one_token(cwd: str | None) -> None:
+def test_the_group_of_every_folder_is_one_token(cwd: str | None) -> None:
     assert re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", Grouping().group(cwd, "codex", ARCHIVE))
     find_name_collisions([(cwd, "codex", ARCHIVE)])
 
 
-def test_a_group_is_never_longer_than_a_file_name_may_be() -> None:
+def test_a_group_is_never_longer_than_a_file_name() -> None:
     one, other = (Grouping().group(f"/srv/{'a' * 300}{end}", "codex", ARCHIVE) for end in "xy")
     assert len(one) == len(other) < 130
     assert one != other
 
 
-def test_projects_in_another_script_are_told_apart_in_a_template() -> None:
-    by = load_grouping("{user}_{project}", None, user="ann", host="desk")
-    names = {by.group(f"/srv/{name}", "codex", ARCHIVE) for name in ("лавка", "книги")}
+def test_projects_in_another_script_stay_different_in_a_template() -> None:
+    grouping = load_grouping("{user}_{project}", None, user="ann", host="desk")
+    names = {grouping.group(f"/srv/{name}", "codex", ARCHIVE) for name in ("лавка", "книги")}
     assert len(names) == 2
 
 
@@ -156,36 +158,39 @@ def test_projects_in_another_script_are_told_apart_in_a_template() -> None:
     ],
 )
 def test_a_name_or_a_template_decides_the_group(template: str, group: str) -> None:
-    by = load_grouping(template, None, user="me", host="desk-7")
-    assert by.group("/home/ann/shop", "codex", ARCHIVE) == group
-    assert by.explicit == template
+    grouping = load_grouping(template, None, user="me", host="desk-7")
+    assert grouping.group("/home/ann/shop", "codex", ARCHIVE) == group
+    assert grouping.template == template
 
 
-def test_who_runs_it_stands_in_where_no_folder_names_anybody() -> None:
-    by = load_grouping("{user}_{project}", None, user="me", host="desk")
-    assert by.group("/srv/shop", "codex", ARCHIVE) == "me_shop"
-    assert by.group(None, "sharegpt", ARCHIVE) == "me_no_project"
+def test_the_current_user_is_used_if_no_folder_names_one() -> None:
+    grouping = load_grouping("{user}_{project}", None, user="me", host="desk")
+    assert grouping.group("/srv/shop", "codex", ARCHIVE) == "me_shop"
+    assert grouping.group(None, "sharegpt", ARCHIVE) == "me_no_project"
 
 
 @pytest.mark.parametrize(
-    ("template", "says"),
+    ("template", "message"),
     [
-        ("{projekt}", "`{projekt}` is no placeholder; there are {project}, {format}, {user}"),
-        ("{}", "`{}` is no placeholder"),
-        ("{0}", "`{0}` is no placeholder"),
-        ("{project!r}", "is no placeholder"),
-        ("{project:>9}", "is no placeholder"),
-        ("{project.__class__}", "is no placeholder"),
-        ("{project", "brace without its other half"),
-        ("project}", "brace without its other half"),
+        (
+            "{projekt}",
+            "`{projekt}` is not a placeholder; the placeholders are {project}, {format}, {user}",
+        ),
+        ("{}", "`{}` is not a placeholder"),
+        ("{0}", "`{0}` is not a placeholder"),
+        ("{project!r}", "is not a placeholder"),
+        ("{project:>9}", "is not a placeholder"),
+        ("{project.__class__}", "is not a placeholder"),
+        ("{project", "has an unmatched brace"),
+        ("project}", "has an unmatched brace"),
         ("", "has no name"),
         ("  ", "has no name"),
         ("-_-", "has no name"),
         ("{{}}", "has no name"),
     ],
 )
-def test_a_template_that_makes_no_sense_is_refused(template: str, says: str) -> None:
-    with pytest.raises(BadUsage, match=re.escape(says)):
+def test_an_invalid_template_is_refused(template: str, message: str) -> None:
+    with pytest.raises(BadUsage, match=re.escape(message)):
         load_grouping(template, None, user="me", host="desk")
 
 
@@ -200,23 +205,27 @@ def entry(name: str, **patterns: str) -> str:
     return f"[[group]]\nname = '{name}'\n{lists}\n"
 
 
-def test_the_first_entry_that_fits_wins_and_all_else_is_as_before(tmp_path: Path) -> None:
-    by = mapped(tmp_path, entry("first", folders="~/work/*") + entry("second", folders="~/work/b"))
-    assert by.group("/home/ann/work/b", "codex", ARCHIVE) == "first"
-    assert by.group("/home/ann/play/b", "codex", ARCHIVE) == "b"
+def test_the_first_matching_entry_wins_and_others_get_the_default(tmp_path: Path) -> None:
+    grouping = mapped(
+        tmp_path, entry("first", folders="~/work/*") + entry("second", folders="~/work/b")
+    )
+    assert grouping.group("/home/ann/work/b", "codex", ARCHIVE) == "first"
+    assert grouping.group("/home/ann/play/b", "codex", ARCHIVE) == "b"
 
 
-def test_all_that_stands_in_an_entry_must_hold(tmp_path: Path) -> None:
-    by = mapped(tmp_path, entry("old", folders="/srv", archives="/backup", formats="claude_code"))
-    assert by.group("/srv/shop", "claude_code", "/backup/a.jsonl") == "old"
-    assert by.group("/srv/shop", "claude_web", "/backup/a.jsonl") == "shop"
-    assert by.group("/srv/shop", "claude_code", "/desk/a.jsonl") == "shop"
-    assert by.group("/opt/shop", "claude_code", "/backup/a.jsonl") == "shop"
-    assert by.group(None, "claude_code", "/backup/a.jsonl") == "no_project"
+def test_all_conditions_of_an_entry_must_hold(tmp_path: Path) -> None:
+    grouping = mapped(
+        tmp_path, entry("old", folders="/srv", archives="/backup", formats="claude_code")
+    )
+    assert grouping.group("/srv/shop", "claude_code", "/backup/a.jsonl") == "old"
+    assert grouping.group("/srv/shop", "claude_web", "/backup/a.jsonl") == "shop"
+    assert grouping.group("/srv/shop", "claude_code", "/desk/a.jsonl") == "shop"
+    assert grouping.group("/opt/shop", "claude_code", "/backup/a.jsonl") == "shop"
+    assert grouping.group(None, "claude_code", "/backup/a.jsonl") == "no_project"
 
 
 @pytest.mark.parametrize(
-    ("pattern", "cwd", "fits"),
+    ("pattern", "cwd", "matches"),
     [
         ("~/work/shop*", "/home/ann/work/shop-fix", True),
         ("~/work/shop*", "C:\\Users\\Ann\\Work\\Shop", True),
@@ -238,19 +247,19 @@ def test_all_that_stands_in_an_entry_must_hold(tmp_path: Path) -> None:
         ("/srv/a.b", "/srv/axb", False),
     ],
 )
-def test_a_pattern_is_a_folder_and_all_below_it(
-    pattern: str, cwd: str, fits: bool, tmp_path: Path
+def test_a_pattern_matches_a_folder_and_everything_below_it(
+    pattern: str, cwd: str, matches: bool, tmp_path: Path
 ) -> None:
-    by = mapped(tmp_path, entry("mapped", folders=pattern))
-    assert (by.group(cwd, "codex", ARCHIVE) == "mapped") is fits
+    grouping = mapped(tmp_path, entry("mapped", folders=pattern))
+    assert (grouping.group(cwd, "codex", ARCHIVE) == "mapped") is matches
 
 
 def test_an_entry_may_name_a_template(tmp_path: Path) -> None:
-    by = mapped(tmp_path, entry("{user}_{project}", archives="old-laptop/*.jsonl"))
-    assert by.group("/home/ann/shop", "codex", "/mnt/old-laptop/a.jsonl") == "ann_shop"
+    grouping = mapped(tmp_path, entry("{user}_{project}", archives="old-laptop/*.jsonl"))
+    assert grouping.group("/home/ann/shop", "codex", "/mnt/old-laptop/a.jsonl") == "ann_shop"
 
 
-def test_a_fixed_name_wins_over_the_map_and_the_map_over_a_template(tmp_path: Path) -> None:
+def test_a_fixed_name_precedes_the_map_and_the_map_precedes_a_template(tmp_path: Path) -> None:
     text = entry("mapped", folders="/srv/shop")
     fixed, template = mapped(tmp_path, text, "fixed"), mapped(tmp_path, text, "my {project}")
     assert fixed.group("/srv/shop", "codex", ARCHIVE) == "fixed"
@@ -258,32 +267,32 @@ def test_a_fixed_name_wins_over_the_map_and_the_map_over_a_template(tmp_path: Pa
     assert template.group("/srv/blog", "codex", ARCHIVE) == "my_blog"
 
 
-def test_what_a_person_named_is_told_from_what_comes_by_itself(tmp_path: Path) -> None:
-    by = mapped(tmp_path, entry("mapped", folders="/srv/shop"))
-    assert by.named("/srv/shop", "codex", ARCHIVE) == "mapped"
-    assert by.named("/srv/blog", "codex", ARCHIVE) is None
-    assert Grouping("all").named("/srv/blog", "codex", ARCHIVE) == "all"
+def test_an_explicit_group_differs_from_a_default_one(tmp_path: Path) -> None:
+    grouping = mapped(tmp_path, entry("mapped", folders="/srv/shop"))
+    assert grouping.explicit_group("/srv/shop", "codex", ARCHIVE) == "mapped"
+    assert grouping.explicit_group("/srv/blog", "codex", ARCHIVE) is None
+    assert Grouping("all").explicit_group("/srv/blog", "codex", ARCHIVE) == "all"
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
-        ("[[group]\n", "is no TOML"),
-        ("group = 3\n", "entries begin with [[group]]"),
+        ("[[group]\n", "is not valid TOML"),
+        ("group = 3\n", "entries start with [[group]]"),
         ("[[groups]]\nname = 'a'\n", "groups"),
         ("[[group]]\nfolders = ['a']\n", "entry 1: Object missing required field `name`"),
         (entry("a", folders="x") + "[[group]]\nname = 'b'\nfolder = ['x']\n", "entry 2: "),
         ("[[group]]\nname = 'a'\nfolders = 'x'\n", "entry 1: Expected `array`"),
-        ("[[group]]\nname = 'a'\n", "entry 1 (`a`) fits every archive"),
-        (entry("a", formats="codecs"), "there is no format `codecs`; there are claude_code"),
-        (entry("{who}", folders="x"), "entry 1 (`{who}`): `{who}` is no placeholder"),
-        (entry("a", folders=" "), "an empty pattern"),
+        ("[[group]]\nname = 'a'\n", "entry 1 (`a`) matches every archive"),
+        (entry("a", formats="codecs"), "`codecs` is not a format; the formats are claude_code"),
+        (entry("{who}", folders="x"), "entry 1 (`{who}`): `{who}` is not a placeholder"),
+        (entry("a", folders=" "), "a pattern is empty"),
     ],
 )
-def test_a_map_that_makes_no_sense_is_refused_with_file_and_entry(
-    text: str, says: str, tmp_path: Path
+def test_an_invalid_map_is_refused_with_file_and_entry(
+    text: str, message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(BadUsage, match=re.escape(says)) as refused:
+    with pytest.raises(BadUsage, match=re.escape(message)) as refused:
         mapped(tmp_path, text)
     assert "groups.toml" in str(refused.value)
 
@@ -292,80 +301,75 @@ def test_a_map_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadUsage, match=r"nowhere\.toml` cannot be read"):
         load_grouping(None, tmp_path / "nowhere.toml", user="me", host="desk")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadUsage, match="is no TOML"):
+    with pytest.raises(BadUsage, match="is not valid TOML"):
         load_grouping(None, tmp_path / "bytes.toml", user="me", host="desk")
 
 
-def test_the_example_of_a_map_does_what_its_comments_say() -> None:
-    by = load_grouping(None, EXAMPLE, user="me", host="desk")
-    assert by.group("/home/ann/work/shop/packages/api", "claude_code", ARCHIVE) == "shop"
-    assert by.group("/Users/ann/work/shop-fix", "claude_code", ARCHIVE) == "shop"
-    assert by.group("/srv/checkouts/acme/api/src", "claude_code", ARCHIVE) == "acme_api"
-    assert by.group("/srv/api", "claude_code", ARCHIVE) == "api"
-    assert by.group("/home/ann/blog", "claude_code", "/mnt/old-laptop/x.jsonl") == "ann_blog"
-    assert by.group(None, "claude_web", "/home/ann/exports/2026/chat.json") == "chats"
+def test_the_example_map_does_what_its_comments_describe() -> None:
+    grouping = load_grouping(None, EXAMPLE, user="me", host="desk")
+    assert grouping.group("/home/ann/work/shop/packages/api", "claude_code", ARCHIVE) == "shop"
+    assert grouping.group("/Users/ann/work/shop-fix", "claude_code", ARCHIVE) == "shop"
+    assert grouping.group("/srv/checkouts/acme/api/src", "claude_code", ARCHIVE) == "acme_api"
+    assert grouping.group("/srv/api", "claude_code", ARCHIVE) == "api"
+    assert grouping.group("/home/ann/blog", "claude_code", "/mnt/old-laptop/x.jsonl") == "ann_blog"
+    assert grouping.group(None, "claude_web", "/home/ann/exports/2026/chat.json") == "chats"
 
 
-def sightings(*folders: str | None) -> list[tuple[str | None, str, str]]:
+def archives_in(*folders: str | None) -> list[tuple[str | None, str, str]]:
     return [(folder, "codex", f"/backup/{n}.jsonl") for n, folder in enumerate(folders)]
 
 
-def test_folders_that_meet_in_one_group_by_their_names_are_shown() -> None:
+def test_folders_in_one_group_because_of_their_names_are_reported() -> None:
     found = find_name_collisions(
-        sightings("/a/api", "/b/api", "/b/api/", "/srv/a-b", "/srv/a_b", "/srv/c", None)
+        archives_in("/a/api", "/b/api", "/b/api/", "/srv/a-b", "/srv/a_b", "/srv/c", None)
     )
-    assert [(of.group, of.folders) for of in found] == [
+    assert [(one.group, one.folders) for one in found] == [
         ("a_b", ("/srv/a-b", "/srv/a_b")),
         ("api", ("/a/api", "/b/api")),
     ]
     assert found[1].message == (
         "group `api` joins 2 folders: `/a/api`, `/b/api`; "
-        "if they are not one project, part them with --group-map."
+        "if they are not one project, separate them with --group-map."
     )
 
 
-def test_what_is_one_project_in_several_places_is_not_shown() -> None:
+def test_one_project_in_several_places_is_not_reported() -> None:
     worktrees = "/home/dev/shop/.worktrees/x", "/home/dev/.codex/worktrees/44be/shop"
     elsewhere = "/Users/ann/shop", "C:\\Users\\Ann\\Shop", "/home/dev/shop"
-    assert find_name_collisions(sightings(*worktrees, *elsewhere)) == ()
+    assert find_name_collisions(archives_in(*worktrees, *elsewhere)) == ()
     assert (
-        find_name_collisions(sightings("/home/a", "/home/b", "/tmp", "/tmp/tmp12345678", None))
+        find_name_collisions(archives_in("/home/a", "/home/b", "/tmp", "/tmp/tmp12345678", None))
         == ()
     )
 
 
-def test_what_somebody_joined_on_purpose_is_not_shown(tmp_path: Path) -> None:
-    found = sightings("/a/api", "/b/api")
+def test_folders_joined_intentionally_are_not_reported(tmp_path: Path) -> None:
+    found = archives_in("/a/api", "/b/api")
     assert find_name_collisions(found, Grouping("all")) == ()
     assert find_name_collisions(found, mapped(tmp_path, entry("api", folders="/a/api"))) == ()
     assert len(find_name_collisions(found, Grouping("my_{project}"))) == 1
 
 
-class Plain:
-    version = "1"
-
-    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
-        return texts, [0] * len(texts)
-
-
 def test_a_group_that_the_map_named_stays_in_a_run_without_the_map(tmp_path: Path) -> None:
     archive, lake = tmp_path / "a.jsonl", Lake(tmp_path / "lake")
-    said = {"role": "user", "content": "Mend the cart."}
-    row = {"type": "user", "uuid": "p0", "sessionId": "s", "cwd": "/srv/shop", "message": said}
+    message = {"role": "user", "content": "Mend the cart."}
+    row = {"type": "user", "uuid": "p0", "sessionId": "s", "cwd": "/srv/shop", "message": message}
     archive.write_text(json.dumps(row) + "\n")
-    by = mapped(tmp_path, entry("mapped", folders="/srv/shop"))
+    grouping = mapped(tmp_path, entry("mapped", folders="/srv/shop"))
 
-    def groups(way: Grouping) -> tuple[str, ...]:
-        return parse.parse_archives([archive], lake, redactor=Plain(), grouping=way).groups
+    def groups(grouping: Grouping) -> tuple[str, ...]:
+        return parse.parse_archives(
+            [archive], lake, redactor=NoRedactor(), grouping=grouping
+        ).groups
 
-    assert groups(by) == groups(Grouping()) == ("mapped",)
+    assert groups(grouping) == groups(Grouping()) == ("mapped",)
     assert groups(Grouping("{format}")) == groups(Grouping()) == ("claude_code",)
     assert lake.groups() == ["claude_code"]
 
 
 @pytest.mark.archives
 @real.NEEDED
-def test_real_archives_fall_into_the_groups_of_their_repositories() -> None:
+def test_real_archives_belong_to_the_groups_of_their_repositories() -> None:
     groups = set()
     for path in sorted(real.ARCHIVES.glob("entireio__cli/**/*.jsonl")):
         data = path.read_bytes()
@@ -376,7 +380,7 @@ def test_real_archives_fall_into_the_groups_of_their_repositories() -> None:
     assert "cli" in groups
 
 
-def test_names_that_differ_in_another_script_are_groups_apart() -> None:
+def test_names_that_differ_in_another_script_are_different_groups() -> None:
     first, second = ids.group_id("магазин-2"), ids.group_id("книги-2")
     assert first != second
     assert first.startswith("2_")

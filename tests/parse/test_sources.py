@@ -1,4 +1,4 @@
-"""Where bytes come from: packed or not, cut off, damaged, growing, in many files."""
+"""An archive's bytes: compressed or not, truncated, corrupt, growing, in many files."""
 
 import gzip
 import os
@@ -10,24 +10,25 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.parse.readers import accounted, outcomes, run, talk
+from tests.parse.parse_runs import counts_every_line, one_turn, outcomes, run
 from turnetl import parse
 from turnetl.errors import BadArchive
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.parse import sources
-from turnetl.parse.compression import Ending, unpacked
+from turnetl.parse.compression import DecompressionStatus, decompress
+from turnetl.skip_reasons import SkipReason
 
 SHOP = GroupId("shop")
-Pack = Callable[[bytes], bytes]
+Compress = Callable[[bytes], bytes]
 
 
 def zstd(data: bytes) -> bytes:
-    packed: bytes = pa.compress(data, "zstd", asbytes=True)
-    return packed
+    compressed: bytes = pa.compress(data, "zstd", asbytes=True)
+    return compressed
 
 
-PACKERS = pytest.mark.parametrize("pack", [gzip.compress, zstd], ids=["gzip", "zstd"])
+both_codecs = pytest.mark.parametrize("compress", [gzip.compress, zstd], ids=["gzip", "zstd"])
 LARGE = random.Random(4).randbytes(700_000)  # noqa: S311 - the same in every run
 
 
@@ -40,133 +41,136 @@ def prompts(lake: Lake) -> list[str]:
     return [turn.user_text for turn in lake.turns(SHOP)]
 
 
-@PACKERS
-def test_a_packed_archive_is_read_whatever_it_is_called(
-    pack: Pack, lake: Lake, tmp_path: Path
+@both_codecs
+def test_a_compressed_archive_is_read_whatever_its_suffix_is(
+    compress: Compress, lake: Lake, tmp_path: Path
 ) -> None:
     path = tmp_path / "s1.jsonl"
-    path.write_bytes(pack(talk().encode()))
+    path.write_bytes(compress(one_turn().encode()))
     report = run(lake, path)
     assert (outcomes(report), report.problems, report.read.lines) == (["new"], (), 2)
     assert prompts(lake) == ["Mend the cart."]
     assert outcomes(run(lake, path)) == ["unchanged"]
 
 
-@PACKERS
-def test_members_and_frames_behind_each_other_are_one_text(pack: Pack) -> None:
-    whole = unpacked(pack(LARGE) + pack(b"") + pack(b"end"), 1 << 30)
-    assert whole.ending is Ending.WHOLE
-    assert whole.data == LARGE + b"end"
+@both_codecs
+def test_consecutive_members_or_frames_are_one_text(compress: Compress) -> None:
+    result = decompress(compress(LARGE) + compress(b"") + compress(b"end"), 1 << 30)
+    assert result.status is DecompressionStatus.COMPLETE
+    assert result.data == LARGE + b"end"
 
 
-@PACKERS
-def test_what_is_cut_off_gives_what_stands_before_the_cut(pack: Pack) -> None:
-    packed = pack(LARGE) + pack(LARGE)
-    for cut in (1, 9, len(packed) // 3, len(packed) // 2 + 3):
-        made = unpacked(packed[:-cut], 1 << 30)
-        assert made.ending is Ending.UNFINISHED
-        assert (LARGE + LARGE).startswith(made.data)
-        assert len(made.data) > len(LARGE + LARGE) - cut - (1 << 18)
+@both_codecs
+def test_truncated_data_gives_what_precedes_the_end(compress: Compress) -> None:
+    compressed = compress(LARGE) + compress(LARGE)
+    for cut in (1, 9, len(compressed) // 3, len(compressed) // 2 + 3):
+        result = decompress(compressed[:-cut], 1 << 30)
+        assert result.status is DecompressionStatus.TRUNCATED
+        assert (LARGE + LARGE).startswith(result.data)
+        assert len(result.data) > len(LARGE + LARGE) - cut - (1 << 18)
 
 
-def test_a_frame_that_was_flushed_is_read_to_its_last_byte() -> None:
+def test_a_flushed_frame_is_read_to_its_last_byte() -> None:
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, "zstd") as stream:
         for line in (b"one\n", b"two\n", b"three\n"):
             stream.write(line)
             stream.flush()
-    made = unpacked(sink.getvalue().to_pybytes()[:-3], 1 << 30)
-    assert (made.ending, made.data) == (Ending.UNFINISHED, b"one\ntwo\nthree\n")
+    result = decompress(sink.getvalue().to_pybytes()[:-3], 1 << 30)
+    assert (result.status, result.data) == (DecompressionStatus.TRUNCATED, b"one\ntwo\nthree\n")
 
 
-@PACKERS
-def test_what_is_damaged_gives_what_stands_before_it(pack: Pack) -> None:
+@both_codecs
+def test_corrupt_data_gives_what_precedes_the_damage(compress: Compress) -> None:
     for more in (b"no member", b"\xff" * 2000):
-        made = unpacked(pack(LARGE) + more, 1 << 30)
-        assert (made.ending, made.data == LARGE) == (Ending.BROKEN, True)
+        result = decompress(compress(LARGE) + more, 1 << 30)
+        assert (result.status, result.data == LARGE) == (DecompressionStatus.CORRUPT, True)
 
 
-def test_zeros_behind_the_last_member_are_padding() -> None:
-    made = unpacked(gzip.compress(b"one") + b"\0" * 512, 1 << 30)
-    assert (made.ending, made.data) == (Ending.WHOLE, b"one")
+def test_zeros_after_the_last_member_are_padding() -> None:
+    result = decompress(gzip.compress(b"one") + b"\0" * 512, 1 << 30)
+    assert (result.status, result.data) == (DecompressionStatus.COMPLETE, b"one")
 
 
-@PACKERS
-def test_damage_is_said_and_what_came_before_is_in_the_lake(
-    pack: Pack, lake: Lake, tmp_path: Path
+@both_codecs
+def test_damage_is_reported_and_what_precedes_it_is_in_the_lake(
+    compress: Compress, lake: Lake, tmp_path: Path
 ) -> None:
     paths = [tmp_path / "cut.gz", tmp_path / "damaged.gz"]
-    packed = pack(talk().encode())
-    paths[0].write_bytes(packed + pack(LARGE)[:-90_000])
-    paths[1].write_bytes(packed + b"damage")
+    compressed = compress(one_turn().encode())
+    paths[0].write_bytes(compressed + compress(LARGE)[:-90_000])
+    paths[1].write_bytes(compressed + b"damage")
     report = run(lake, *paths)
     assert outcomes(report) == ["new", "new"]
-    assert [problem.reason for problem in report.problems] == ["unfinished", "broken"]
-    assert accounted(report)
+    assert [problem.reason for problem in report.problems] == [
+        SkipReason.TRUNCATED,
+        SkipReason.CORRUPT,
+    ]
+    assert counts_every_line(report)
     assert set(prompts(lake)) == {"Mend the cart."}
 
 
-@PACKERS
-def test_a_packed_archive_of_which_nothing_is_left_is_unreadable(
-    pack: Pack, lake: Lake, tmp_path: Path
+@both_codecs
+def test_a_compressed_archive_without_any_content_is_unreadable(
+    compress: Compress, lake: Lake, tmp_path: Path
 ) -> None:
     path = tmp_path / "s1.gz"
-    path.write_bytes(pack(talk().encode())[:12])
+    path.write_bytes(compress(one_turn().encode())[:12])
     report = run(lake, path)
     assert outcomes(report) == ["unreadable"]
-    assert report.problems[0].reason == "unfinished"
+    assert report.problems[0].reason is SkipReason.TRUNCATED
 
 
-@PACKERS
-def test_a_bomb_is_left_alone_as_soon_as_it_is_known_for_one(
-    pack: Pack, lake: Lake, tmp_path: Path
+@both_codecs
+def test_a_decompression_bomb_is_skipped_at_the_limit(
+    compress: Compress, lake: Lake, tmp_path: Path
 ) -> None:
     path = tmp_path / "bomb.gz"
-    path.write_bytes(pack(talk().encode() * 3 + b"\0" * (8 << 20)))
-    report = run(lake, path, limits=parse.ParseLimits(unpacked=1 << 20))
+    path.write_bytes(compress(one_turn().encode() * 3 + b"\0" * (8 << 20)))
+    report = run(lake, path, limits=parse.ParseLimits(decompressed_bytes=1 << 20))
     assert outcomes(report) == ["unreadable"]
     (problem,) = report.problems
-    assert problem.reason == "too_large"
-    assert "unpacks to more than 1 MiB" in problem.message
-    assert len(unpacked(path.read_bytes(), 1 << 20).data) < 2 << 20
+    assert problem.reason is SkipReason.TOO_LARGE
+    assert "decompresses to more than 1 MiB" in problem.message
+    assert len(decompress(path.read_bytes(), 1 << 20).data) < 2 << 20
 
 
-def test_a_large_archive_that_nobody_knows_is_told_by_its_beginning(
+def test_a_large_file_of_an_unknown_format_is_recognized_by_its_head(
     lake: Lake, tmp_path: Path
 ) -> None:
     path = tmp_path / "unknown.jsonl"
-    path.write_bytes(b'{"event":"boot"}\n' * (sources.HEAD // 17 + 2))
-    seen = sources.look(path)
-    assert len(sources.head(seen)) == sources.HEAD < seen.size
-    path.write_bytes(path.read_bytes() + talk().encode())
+    path.write_bytes(b'{"event":"boot"}\n' * (sources.HEAD_BYTES // 17 + 2))
+    archive = sources.stat_archive(path)
+    assert len(sources.read_head(archive)) == sources.HEAD_BYTES < archive.size
+    path.write_bytes(path.read_bytes() + one_turn().encode())
     assert outcomes(run(lake, path)) == ["unknown"]
 
 
 def test_a_large_archive_of_few_long_lines_is_read(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
-    path.write_text(talk("x" * (sources.HEAD + 9)))
+    path.write_text(one_turn("x" * (sources.HEAD_BYTES + 9)))
     assert outcomes(run(lake, path)) == ["new"]
-    assert [len(prompt) for prompt in prompts(lake)] == [sources.HEAD + 9]
+    assert [len(prompt) for prompt in prompts(lake)] == [sources.HEAD_BYTES + 9]
 
 
-def test_nothing_is_read_that_was_not_there_when_we_looked(tmp_path: Path) -> None:
+def test_a_read_does_not_go_beyond_the_size_at_the_stat(tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_text("one\n")
-    seen = sources.look(path)
+    archive = sources.stat_archive(path)
     with path.open("a") as file:
         file.write("two\n")
-    assert sources.stored(seen) == b"one\n"
+    assert sources.read_stored(archive) == b"one\n"
     path.write_text("")
-    assert sources.stored(seen) == b""
+    assert sources.read_stored(archive) == b""
 
 
-def test_a_half_written_last_line_is_unfinished_and_read_once_it_is_whole(
+def test_an_incomplete_last_line_is_reported_and_read_once_it_is_complete(
     lake: Lake, tmp_path: Path
 ) -> None:
-    path, more = tmp_path / "s1.jsonl", talk("Push it.", "p1")
-    path.write_text(talk() + more[:70])
+    path, more = tmp_path / "s1.jsonl", one_turn("Push it.", "p1")
+    path.write_text(one_turn() + more[:70])
     report = run(lake, path)
-    assert [problem.reason for problem in report.problems] == ["unfinished"]
+    assert [problem.reason for problem in report.problems] == [SkipReason.TRUNCATED]
     assert prompts(lake) == ["Mend the cart."]
     with path.open("a") as file:
         file.write(more[70:])
@@ -174,30 +178,30 @@ def test_a_half_written_last_line_is_unfinished_and_read_once_it_is_whole(
     assert prompts(lake) == ["Mend the cart.", "Push it."]
 
 
-def test_a_pipe_is_never_waited_for(lake: Lake, tmp_path: Path) -> None:
+def test_a_pipe_does_not_block(lake: Lake, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.jsonl"
     path = tmp_path / "s1.jsonl"
     os.mkfifo(pipe)
-    path.write_text(talk())
-    seen = sources.look(path)
+    path.write_text(one_turn())
+    archive = sources.stat_archive(path)
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(BadArchive, match="neither a file nor a folder"):
-        sources.stored(seen)
+        sources.read_stored(archive)
     report = run(lake, pipe, Path(os.devnull))
     assert outcomes(report) == ["unreadable", "unreadable"]
 
 
-def test_an_archive_that_vanishes_after_we_looked_is_said(tmp_path: Path) -> None:
+def test_an_archive_deleted_after_the_stat_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
-    path.write_text(talk())
-    seen = sources.look(path)
+    path.write_text(one_turn())
+    archive = sources.stat_archive(path)
     path.unlink()
     with pytest.raises(BadArchive, match="does not exist"):
-        sources.stored(seen)
+        sources.read_stored(archive)
 
 
-def test_a_link_that_leads_to_itself_is_said(lake: Lake, tmp_path: Path) -> None:
+def test_a_link_to_itself_is_reported(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     path.symlink_to(path)
     assert outcomes(run(lake, path)) == ["unreadable"]
@@ -213,32 +217,32 @@ def session(tmp_path: Path) -> Path:
     return tmp_path / "session" / "p" / "ses_1.json"
 
 
-def test_a_session_of_a_store_is_its_files_behind_each_other(session: Path) -> None:
-    seen = sources.look(session)
+def test_a_session_of_a_store_is_its_concatenated_files(session: Path) -> None:
+    archive = sources.stat_archive(session)
     names = ["session/p/ses_1", "message/ses_1/msg_1", "part/msg_1/prt_1", "part/msg_1/prt_2"]
-    assert sources.stored(seen) == "".join(f"{name}\n" for name in names).encode()
-    assert seen.size == sum(map(len, names))
+    assert sources.read_stored(archive) == "".join(f"{name}\n" for name in names).encode()
+    assert archive.size == sum(map(len, names))
 
 
 def test_a_session_changes_when_any_of_its_files_does(session: Path, tmp_path: Path) -> None:
     part = tmp_path / "part" / "msg_1" / "prt_2.json"
     os.utime(part, ns=(1, 1))
-    before = sources.look(session)
+    before = sources.stat_archive(session)
     os.utime(part, ns=(1, before.mtime_ns + 1))
-    assert sources.look(session).mtime_ns == before.mtime_ns + 1
+    assert sources.stat_archive(session).mtime_ns == before.mtime_ns + 1
     (tmp_path / "part" / "msg_1" / "prt_3.json").write_text("more")
-    assert sources.look(session).size == before.size + 4
+    assert sources.stat_archive(session).size == before.size + 4
 
 
-def test_a_part_that_vanishes_takes_nothing_else_with_it(session: Path, tmp_path: Path) -> None:
-    seen = sources.look(session)
+def test_a_deleted_part_does_not_affect_the_other_files(session: Path, tmp_path: Path) -> None:
+    archive = sources.stat_archive(session)
     (tmp_path / "part" / "msg_1" / "prt_1.json").unlink()
-    assert b"prt_2\n" in sources.stored(seen)
+    assert b"prt_2\n" in sources.read_stored(archive)
 
 
-def test_packed_bytes_are_unpacked_step_by_step() -> None:
-    """Of 64 MiB packed into 64 kB, no more than a step is unpacked beyond what was asked for."""
+def test_data_is_decompressed_step_by_step() -> None:
+    """Of 64 MiB in 64 kB, at most one step is decompressed beyond the limit."""
     bomb = zlib.compress(b"\0" * (64 << 20), wbits=31)
-    made = unpacked(bomb, 1000)
-    assert made.ending is Ending.MORE
-    assert len(made.data) <= 1000 + (1 << 17)
+    result = decompress(bomb, 1000)
+    assert result.status is DecompressionStatus.LIMIT_EXCEEDED
+    assert len(result.data) <= 1000 + (1 << 17)

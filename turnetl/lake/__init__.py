@@ -1,4 +1,4 @@
-"""Parquet in and out: atomic, self-describing, checked against the schema both ways."""
+"""The lake: Parquet tables, written atomically, self-describing and checked on every access."""
 
 from turnetl.lake.batches import Batch
 from turnetl.lake.lake import (

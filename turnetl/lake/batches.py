@@ -1,4 +1,4 @@
-"""Many files, or a large one, in batches that fit into memory."""
+"""Batches of rows that fit into memory: many small files at once, or a large file in pieces."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -10,42 +10,42 @@ from turnetl import schema
 from turnetl.errors import Retryable
 from turnetl.lake.parquet import check_columns, read_error
 
-_SIZE = 16 << 20
-"""Bytes of the files of a batch; in memory they are up to ten times as many."""
+_BATCH_BYTES = 16 << 20
+"""File size of a batch. Its rows take up to ten times as much memory."""
 
-_Stamp = tuple[int, int, int]
-"""A file's number, its time and its bytes."""
+_FileStamp = tuple[int, int, int]
+"""Inode, modification time and size of a file."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of a table; they can be read again and again."""
+    """Some rows of a table, which can be read several times."""
 
     rows: pl.LazyFrame
     paths: tuple[Path, ...] = ()
     table: schema.Table = schema.TURNS
-    stamps: tuple[_Stamp, ...] = ()
-    """Of each path, when the batch was made."""
+    stamps: tuple[_FileStamp, ...] = ()
+    """Of each path, at the time when the batch was created."""
 
     def read(self, *columns: pl.Expr) -> pl.DataFrame:
-        """Return the columns, all if none is named.
+        """Return the columns, or all columns if none is named.
 
         Raises:
-            Stop: a file cannot be read; says which.
+            Fatal: a file cannot be read; the message names it.
         """
         try:
             return (self.rows.select(columns) if columns else self.rows).collect()
         except (OSError, pl.exceptions.PolarsError):
             for path in self.paths:
-                _read(path, self.table)
+                _read_file(path, self.table)
             raise
 
     def reread(self) -> pl.DataFrame:
-        """Return all rows as they were before.
+        """Return all rows, and verify that the files are those of the first read.
 
         Raises:
-            Stop: as of `read`.
-            Later: another process has replaced a file meanwhile; says which.
+            Fatal: as for `read`.
+            Retryable: another process replaced a file in the meantime; the message names it.
         """
         rows = self.read()
         for path, stamp in zip(self.paths, self.stamps, strict=True):
@@ -54,41 +54,41 @@ class Batch:
         return rows
 
 
-def batches(paths: Iterable[Path], table: schema.Table, *, size: int = _SIZE) -> list[Batch]:
-    """Return the rows of the files, in the order given; opens small ones when they are read."""
+def batches(paths: Iterable[Path], table: schema.Table, *, size: int = _BATCH_BYTES) -> list[Batch]:
+    """Return the rows of the files in the order given. Small files are opened on read only."""
     return [
         batch
-        for some in _some(paths, size)
-        for batch in ([_batch(some, table)] if len(some) > 1 else _pieces(some[0], table, size))
+        for group in _groups(paths, size)
+        for batch in ([_batch(group, table)] if len(group) > 1 else _pieces(group[0], table, size))
     ]
 
 
-def _some(paths: Iterable[Path], size: int) -> Iterator[tuple[Path, ...]]:
-    """Yield so many files at once that they have that many bytes; a large one alone."""
-    some: list[Path] = []
-    held = 0
+def _groups(paths: Iterable[Path], size: int) -> Iterator[tuple[Path, ...]]:
+    """Yield the files in groups of at most `size` bytes; a larger file is a group of its own."""
+    group: list[Path] = []
+    group_bytes = 0
     for path in paths:
-        here = _bytes(path)
-        if some and held + here > size:
-            yield tuple(some)
-            some, held = [], 0
-        some.append(path)
-        held += here
-    if some:
-        yield tuple(some)
+        file_bytes = _file_bytes(path)
+        if group and group_bytes + file_bytes > size:
+            yield tuple(group)
+            group, group_bytes = [], 0
+        group.append(path)
+        group_bytes += file_bytes
+    if group:
+        yield tuple(group)
 
 
 def _pieces(path: Path, table: schema.Table, size: int) -> Iterator[Batch]:
-    """Yield the rows of one file, some at once if it is large."""
-    number = -(-_bytes(path) // size)
+    """Yield the rows of one file, in several batches if the file is large."""
+    number = -(-_file_bytes(path) // size)
     if number <= 1:
         yield _batch((path,), table)
         return
-    whole = _batch((path,), table)
-    rows = whole.read(pl.len()).item()
-    step = max(1, -(-rows // number))
-    for first in range(0, rows, step):
-        yield replace(whole, rows=whole.rows.slice(first, step))
+    file = _batch((path,), table)
+    height = file.read(pl.len()).item()
+    step = max(1, -(-height // number))
+    for first in range(0, height, step):
+        yield replace(file, rows=file.rows.slice(first, step))
 
 
 def _batch(paths: tuple[Path, ...], table: schema.Table) -> Batch:
@@ -96,19 +96,19 @@ def _batch(paths: tuple[Path, ...], table: schema.Table) -> Batch:
     return Batch(rows, paths, table, tuple(_stamp(path) for path in paths))
 
 
-def _bytes(path: Path) -> int:
+def _file_bytes(path: Path) -> int:
     return _stamp(path)[-1]
 
 
-def _stamp(path: Path) -> _Stamp:
+def _stamp(path: Path) -> _FileStamp:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise read_error(path, "cannot be read") from error
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _read(path: Path, table: schema.Table) -> None:
+def _read_file(path: Path, table: schema.Table) -> None:
     check_columns(path, table)
     try:
         pl.read_parquet(path)

@@ -1,8 +1,8 @@
-"""A table as the bytes of one Parquet file, with what the file says of itself.
+"""Encoding of a table as the bytes of one Parquet file, with the file's metadata.
 
-Almost every table is that of one archive: five rows of 36 columns, where what a writer does for
-each column costs more than reading the archive did. Arrow's Rust writer takes a third of the time
-that its C++ writer takes for it; where there is no wheel of the first, the second writes.
+Almost every table is that of one archive: five rows of 36 columns. There the writer's work for each
+column costs more than parsing the archive. Arrow's Rust writer (arro3) takes a third of the time of
+its C++ writer (pyarrow); where no arro3 wheel exists, pyarrow writes.
 """
 
 import io
@@ -19,23 +19,23 @@ except ImportError:
 
 HAS_ARRO3 = write_parquet is not None
 KEY = "turnetl"
-"""The one key under which a file says something: of several the order would be left to chance."""
+"""The only metadata key of a file: the order of several keys would not be deterministic."""
 _SMALL = 1000
-"""Rows. A dictionary and zstd for every column of less than that would not pay."""
+"""Rows. Dictionaries and zstd for every column do not pay for fewer rows."""
 _LARGE = 32 << 20
-"""Bytes of a table for which the Rust writer's five copies are too many; the other makes two."""
+"""Bytes of a table. The Rust writer makes five copies of a table, the C++ writer makes two."""
 _GROUP = 16 << 20
-"""Bytes of the row groups of such a table: what reads a part of it needs to unpack no more."""
+"""Bytes of a row group of a large table: a partial read decompresses no more than that."""
 
 
-def encode(rows: pa.Table, said: str) -> memoryview:
-    """Return the file: the same bytes for the same rows and text."""
+def encode(rows: pa.Table, metadata: str) -> memoryview:
+    """Return the file. The same rows and metadata give the same bytes."""
     if not HAS_ARRO3 or rows.get_total_buffer_size() > _LARGE:
-        return encode_with_pyarrow(rows, said)
-    return encode_with_arro3(rows, said)
+        return encode_with_pyarrow(rows, metadata)
+    return encode_with_arro3(rows, metadata)
 
 
-def encode_with_arro3(rows: pa.Table, said: str) -> memoryview:
+def encode_with_arro3(rows: pa.Table, metadata: str) -> memoryview:
     small = rows.num_rows < _SMALL
     file = io.BytesIO()
     write_parquet(
@@ -44,12 +44,12 @@ def encode_with_arro3(rows: pa.Table, said: str) -> memoryview:
         compression="lz4_raw" if small else "zstd(3)",
         dictionary_enabled=not small,
         skip_arrow_metadata=True,
-        key_value_metadata={KEY: said},
+        key_value_metadata={KEY: metadata},
     )
     return file.getbuffer()
 
 
-def encode_with_pyarrow(rows: pa.Table, said: str) -> memoryview:
+def encode_with_pyarrow(rows: pa.Table, metadata: str) -> memoryview:
     small = rows.num_rows < _SMALL
     file = pa.BufferOutputStream()
     with pq.ParquetWriter(
@@ -60,31 +60,33 @@ def encode_with_pyarrow(rows: pa.Table, said: str) -> memoryview:
         write_statistics=not small,
         store_schema=False,
     ) as writer:
-        writer.write_table(rows, row_group_size=_rows_of_a_group(rows))
-        writer.add_key_value_metadata({KEY: said})
+        writer.write_table(rows, row_group_size=_rows_per_group(rows))
+        writer.add_key_value_metadata({KEY: metadata})
     return memoryview(file.getvalue())
 
 
 def write_row_groups(
-    rows: Iterable[pa.Table], columns: pa.Schema, said: Callable[[], str], file: IO[bytes]
+    tables: Iterable[pa.Table], columns: pa.Schema, metadata: Callable[[], str], file: IO[bytes]
 ) -> None:
-    """Write a file whose rows come in groups: the same bytes for the same groups and text.
+    """Write a file from tables that arrive one by one.
+
+    The same tables and metadata give the same bytes.
 
     Args:
-        rows: each becomes a row group.
-        columns: what all of them have.
-        said: what the file shall say of itself; asked when all rows are written.
-        file: where to.
+        tables: each becomes a row group.
+        columns: the schema of all tables.
+        metadata: called after all rows are written.
+        file: the output.
     """
     with pq.ParquetWriter(
         file, columns, compression="zstd", use_dictionary=True, store_schema=False
     ) as writer:
-        for group in rows:
-            writer.write_table(group, row_group_size=max(1, group.num_rows))
-        writer.add_key_value_metadata({KEY: said()})
+        for table in tables:
+            writer.write_table(table, row_group_size=max(1, table.num_rows))
+        writer.add_key_value_metadata({KEY: metadata()})
 
 
-def _rows_of_a_group(rows: pa.Table) -> int:
+def _rows_per_group(rows: pa.Table) -> int:
     groups: int = 1 + rows.get_total_buffer_size() // _GROUP
-    count: int = rows.num_rows
-    return max(1, -(-count // groups))
+    height: int = rows.num_rows
+    return max(1, -(-height // groups))

@@ -1,9 +1,10 @@
-"""The tables of a folder, and where they lie.
+"""The tables of a lake and their paths.
 
-    <root>/turns/<group>/<digest of the archive's path>.parquet     one file an archive
-    <root>/episodes/<group>.parquet                                 one file a group
+    <root>/turns/<group>/<digest of the archive's path>.parquet     one file for each archive
+    <root>/episodes/<group>.parquet                                 one file for each group
 
-A turns file says in its own metadata which archive it was read from: it is its own watermark.
+The metadata of a turns file records the archive that it was parsed from: the file is its own
+watermark.
 """
 
 import os
@@ -18,13 +19,14 @@ import pyarrow as pa
 
 from turnetl import ids, schema
 from turnetl.errors import Fatal
+from turnetl.lake import versions
 from turnetl.lake.batches import Batch, batches
 from turnetl.lake.parquet import (
     read_metadata,
     scan,
     scan_snapshot,
     sync_folder,
-    write_slices_as_row_groups,
+    write_slices,
     write_table,
 )
 from turnetl.lake.values import episode_from_row, turn_from_row
@@ -33,10 +35,10 @@ from turnetl.model import Episode, GroupId, Turn, TurnId
 
 @dataclass(frozen=True, slots=True)
 class ArchiveMetadata:
-    """Which archive a turns file was read from, as it was then."""
+    """The archive that a turns file was parsed from, in its state at that time."""
 
     archive: str
-    """Path, from the root."""
+    """Absolute path."""
     size: int
     mtime_ns: int
     sha256: str
@@ -44,29 +46,28 @@ class ArchiveMetadata:
     reader_version: int
     """Version of the format's reader."""
     redactor_version: str
-    """Version of what cut the secrets out."""
     group: GroupId
     group_is_explicit: bool
-    """Whether a person named the group."""
+    """Whether the user named the group."""
     counts: Mapping[str, Any]
-    """Lines, turns and the rest, by name; `skipped` by reason."""
+    """The archive's `ParseCounts` by name; `skipped` by reason."""
     schema: int = schema.TURNS.version
     cwd: str | None = None
-    """The first folder that the archive names, redacted: what its group is named after."""
+    """The first working folder that the archive names, redacted: the default group's source."""
     format_is_explicit: bool = False
-    """Whether a person named the format."""
+    """Whether the user named the format."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFile:
-    """One turns file and what it says of itself."""
+    """A turns file and its metadata."""
 
     path: Path
     metadata: ArchiveMetadata
 
 
 class Lake:
-    """The tables under one folder. Nothing is created before the first write."""
+    """The tables under one folder. The first write creates the folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -78,73 +79,102 @@ class Lake:
         return [GroupId(name) for name in sorted(turns | episodes)]
 
     def groups_without_turns(self) -> list[GroupId]:
-        """Return the groups whose archives went to other groups, and whose episodes are left."""
+        """Return the groups that have an episodes table only: their archives changed groups."""
         return [group for group in self.groups() if not self.turn_paths(group)]
 
     def turn_paths(self, group: GroupId | None = None) -> list[Path]:
-        """Return the turns files of a group or of all, sorted; opens none."""
-        groups = [group] if group is not None else _names(self._turns)
+        """Return the turns files of a group or of all groups, sorted. Opens no file."""
+        groups = [group] if group is not None else _names(self._turns_folder)
         return [
-            self._turns / of / name
-            for of in groups
-            for name in _names(self._turns / of)
+            self._turns_folder / group_name / name
+            for group_name in groups
+            for name in _names(self._turns_folder / group_name)
             if name.endswith(".parquet")
         ]
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:
-        """Return what each turns file says of itself, by path; reads no row.
+        """Return the turns files with their metadata, sorted by path. Reads no row.
 
-        Files of an older schema, and such as turnetl did not write, are left out.
+        Files that turnetl did not write are omitted.
+
+        Raises:
+            Fatal: a file has another schema version.
         """
-        found = ((path, self.archive_metadata(path)) for path in self.turn_paths(group))
-        return [TurnFile(path, origin) for path, origin in found if origin is not None]
+        files = ((path, self.archive_metadata(path)) for path in self.turn_paths(group))
+        return [TurnFile(path, metadata) for path, metadata in files if metadata is not None]
 
     def archive_metadata(self, path: Path) -> ArchiveMetadata | None:
-        """Return what a turns file says of itself, or None if it says nothing we know."""
+        """Return the metadata of a turns file, or None if turnetl did not write the file.
+
+        Raises:
+            Fatal: the file has another schema version.
+        """
         try:
-            origin = msgspec.json.decode(read_metadata(path), type=ArchiveMetadata)
-        except (Fatal, msgspec.DecodeError):
+            metadata = read_metadata(path)
+        except Fatal:
             return None
-        return origin if origin.schema == schema.TURNS.version else None
+        versions.check_version(path, metadata, schema.TURNS)
+        try:
+            return msgspec.json.decode(metadata, type=ArchiveMetadata)
+        except msgspec.DecodeError:
+            return None
+
+    def check_version(self) -> None:
+        """Refuse a lake of another schema version. Reads the metadata of one turns file only.
+
+        One file is enough, because all turns files of a lake have the same version.
+
+        Raises:
+            Fatal: the lake has another schema version.
+        """
+        for path in self.turn_paths()[:1]:
+            self.archive_metadata(path)
 
     def write_turns(
         self,
         turns: pl.DataFrame | pa.Table,
-        origin: ArchiveMetadata,
+        metadata: ArchiveMetadata,
         *,
         digest: str | None = None,
         previous_files: Iterable[Path] | None = None,
     ) -> Path:
-        """Write an archive's turns in place of what it gave before, also in another group.
+        """Write an archive's turns; they replace its previous turns files, also of other groups.
 
-        A power cut may take a new file back until `sync_turns` is called, never a part of it.
+        A power failure may undo the write until `sync_turns` is called; it never leaves a partial
+        file.
 
         Args:
             turns: rows of `schema.TURNS`.
-            origin: the archive.
-            digest: its `archive_digest`, if that is known.
-            previous_files: its turns files in other groups; None: they are looked up.
+            metadata: the archive.
+            digest: its `archive_digest`, if it is known.
+            previous_files: the archive's turns files; None: they are looked up.
         """
-        name = f"{digest or archive_digest(Path(origin.archive))}.parquet"
-        path = self._turns / origin.group / name
-        write_table(path, turns, schema.TURNS, msgspec.json.encode(origin, order="sorted").decode())
-        others = _with_name(self._turns, name) if previous_files is None else previous_files
-        for other in others:
-            if other != path:
-                self.delete_turns_file(other)
+        name = f"{digest or archive_digest(Path(metadata.archive))}.parquet"
+        path = self._turns_folder / metadata.group / name
+        text = msgspec.json.encode(metadata, order="sorted").decode()
+        write_table(path, turns, schema.TURNS, text)
+        if previous_files is None:
+            previous_files = _files_named(name, self._turns_folder)
+        for previous in previous_files:
+            if previous != path:
+                self.delete_turns_file(previous)
         return path
 
     def sync_turns(self) -> None:
-        """Make what `write_turns` wrote last: for many files once is enough."""
-        for group in _names(self._turns):
-            sync_folder(self._turns / group)
+        """Make the files of `write_turns` durable. One call is enough for many files."""
+        for group in _names(self._turns_folder):
+            sync_folder(self._turns_folder / group)
 
-    def delete_turns_file(self, turns_file: Path) -> None:
-        """Remove a turns file, if it is there."""
-        turns_file.unlink(missing_ok=True)
+    def delete_turns_file(self, path: Path) -> None:
+        """Delete a turns file, if it exists."""
+        path.unlink(missing_ok=True)
 
     def scan_turns(self, group: GroupId) -> pl.LazyFrame:
-        """Return the turns of a group: files by name, rows in the archive's order."""
+        """Return the turns of a group: files sorted by name, rows in archive order.
+
+        Raises:
+            Fatal: a file cannot be read, or has another schema version or other columns.
+        """
         return scan(self.turn_paths(group), schema.TURNS)
 
     def turn_batches(self, group: GroupId) -> list[Batch]:
@@ -153,9 +183,8 @@ class Lake:
 
     def turns(self, group: GroupId) -> Iterator[Turn]:
         """Yield the turns of `scan_turns` as values."""
-        return (
-            turn_from_row(row) for row in self.scan_turns(group).collect().iter_rows(named=True)
-        )
+        rows = self.scan_turns(group).collect()
+        return (turn_from_row(row) for row in rows.iter_rows(named=True))
 
     def write_episodes(
         self,
@@ -163,54 +192,67 @@ class Lake:
         slices: Iterable[pl.DataFrame],
         metadata: Callable[[], Mapping[str, str]],
     ) -> None:
-        """Write a group's episodes in place of those before, while they are being made.
+        """Write a group's episodes table slice by slice; it replaces the previous one.
 
         Args:
-            group: whose they are.
+            group: the group of the episodes.
             slices: rows of `schema.EPISODES`, in table order.
-            metadata: what the table shall say of itself; asked when all rows are known.
+            metadata: the metadata to store; called after the last slice.
         """
 
-        def said() -> str:
-            return msgspec.json.encode(metadata(), order="sorted").decode()
+        def encoded_metadata() -> str:
+            versioned = {versions.KEY: str(schema.EPISODES.version), **metadata()}
+            return msgspec.json.encode(versioned, order="sorted").decode()
 
-        write_slices_as_row_groups(self._episodes_path(group), slices, schema.EPISODES, said)
+        write_slices(self._episodes_path(group), slices, schema.EPISODES, encoded_metadata)
         sync_folder(self.episodes_folder)
 
     def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:
-        """Return what `write_episodes` was given, or None if the group has no such table."""
+        """Return the metadata that `write_episodes` stored; None: the group has no table.
+
+        Raises:
+            Fatal: the table cannot be read or has another schema version.
+        """
         path = self._episodes_path(group)
         if not path.exists():
             return None
+        text = read_metadata(path)
+        versions.check_version(path, text, schema.EPISODES)
         try:
-            return msgspec.json.decode(read_metadata(path), type=dict[str, str])
+            metadata = msgspec.json.decode(text, type=dict[str, str])
         except msgspec.DecodeError:
             return {}
+        return {key: value for key, value in metadata.items() if key != versions.KEY}
 
     def scan_episodes(self, group: GroupId) -> pl.LazyFrame:
         """Return the episodes of a group in table order; no rows if there is no table.
 
-        They stay the same while they are in use, also if the table is made anew meanwhile.
+        The rows stay the same while they are in use, even if a new table replaces them.
+
+        Raises:
+            Fatal: the table cannot be read, or has another schema version or other columns.
         """
         path = self._episodes_path(group)
-        return scan_snapshot(path, schema.EPISODES) if path.exists() else scan([], schema.EPISODES)
+        if not path.exists():
+            return scan([], schema.EPISODES)
+        return scan_snapshot(path, schema.EPISODES)
 
     def episodes(
         self, group: GroupId, turn_ids: Collection[TurnId] | None = None
     ) -> Iterator[Episode]:
-        """Yield a group's episodes as values, in table order; only those named, if any are."""
+        """Yield a group's episodes as values, in table order; None: all of them."""
         rows = self.scan_episodes(group)
         if turn_ids is not None:
             rows = rows.filter(pl.col("turn_id").is_in(sorted(turn_ids)))
         return (episode_from_row(row) for row in rows.collect().iter_rows(named=True))
 
     @property
-    def _turns(self) -> Path:
+    def _turns_folder(self) -> Path:
         return self.root / "turns"
 
     @property
     def episodes_folder(self) -> Path:
-        """Where the episodes tables are, and what waits to get into one; it may not be there."""
+        """The folder of the episodes tables and of their temporary files. It may not exist."""
         return self.root / "episodes"
 
     def _episodes_path(self, group: GroupId) -> Path:
@@ -218,19 +260,19 @@ class Lake:
 
 
 def archive_digest(archive: Path) -> str:
-    """Return the name of an archive's turns file: the same however the path is written."""
+    """Return the name of an archive's turns file: the same for every path to the archive."""
     return archive_digests([archive])[0]
 
 
 def archive_digests(archives: Iterable[Path]) -> list[str]:
-    """Return `archive_digest` of many, following the links in their folders' names but once."""
+    """Return `archive_digest` of many archives. The links of each folder are resolved once."""
     folders: dict[Path, Path] = {}
     return [ids.digest(path_text(_resolved(path, folders))) for path in archives]
 
 
 def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
-    """Return where a path leads to; `folders` is what is known of folders."""
-    # Not `resolve`: it raises for a link that leads to itself.
+    """Return the real path; `folders` caches the real paths of folders."""
+    # Not `resolve`, which raises for a link that leads to itself.
     if path.name in ("", "..") or os.path.islink(path):  # noqa: PTH114 - as above
         return Path(os.path.realpath(path))
     folder = path.parent
@@ -240,24 +282,24 @@ def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
 
 
 def path_text(path: Path) -> str:
-    """Return a path as text that any table can hold, also if its bytes are no UTF-8."""
+    """Return a path as text that every table can store, even if its bytes are not valid UTF-8."""
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
 def absolute_path_text(path: Path) -> str:
-    """Return a path from the root: it leads to the file from wherever it is read."""
-    return path_text(Path(os.path.abspath(path)))  # noqa: PTH100 - takes `..` out, follows no link
+    """Return an absolute path as text, so that it leads to the file from every working folder."""
+    return path_text(Path(os.path.abspath(path)))  # noqa: PTH100 - removes `..`, follows no link
 
 
 def _names(folder: Path) -> list[str]:
-    """Return what lies in a folder, sorted; nothing if it is none."""
+    """Return the names in a folder, sorted; none if it is not a folder."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208  ten thousand names, no paths
     except (FileNotFoundError, NotADirectoryError):
         return []
 
 
-def _with_name(folder: Path, name: str) -> list[Path]:
-    """Return the files of that name that lie in the folders of a folder."""
-    found = [folder / group / name for group in _names(folder)]
-    return [path for path in found if path.exists()]
+def _files_named(name: str, folder: Path) -> list[Path]:
+    """Return the files of that name in the folders of a folder."""
+    paths = [folder / group / name for group in _names(folder)]
+    return [path for path in paths if path.exists()]

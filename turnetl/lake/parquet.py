@@ -1,4 +1,4 @@
-"""One Parquet file: written whole or not at all, and checked against its table both ways."""
+"""One Parquet file: written atomically and checked against its table on every access."""
 
 import os
 import shutil
@@ -15,67 +15,70 @@ import pyarrow as pa
 from turnetl import schema
 from turnetl.errors import Fatal
 from turnetl.lake.encoding import KEY, encode, write_row_groups
+from turnetl.lake.versions import check_version
 
-_UNFINISHED = ".tmp"
+_TEMPORARY_SUFFIX = ".tmp"
 _HOUR = 3600.0
 
 
-def write_table(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, said: str) -> None:
-    """Write a table under a temporary name, sync it, rename it: whole or not at all.
+def write_table(
+    path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, metadata: str
+) -> None:
+    """Write a table atomically: to a temporary name, synced, then renamed.
 
-    Until `sync_folder` is called for its folder, a power cut may take the new name back.
+    A power failure may undo the rename until `sync_folder` is called for the folder.
 
     Args:
-        path: where to.
+        path: the file to write.
         rows: the table's columns in their order.
-        table: what they must be.
-        said: what the file shall say of itself.
+        table: the schema that the rows must have.
+        metadata: the text to store in the file.
 
     Raises:
-        Stop: a column is missing, superfluous or of another type; or the disk does not take it.
+        Fatal: a column is missing, unknown or of another type, or the file cannot be written.
     """
-    data = encode(_checked(path, rows, table), said)
+    data = encode(_checked(path, rows, table), metadata)
     _replace(path, lambda file: file.write(data))
 
 
-def write_slices_as_row_groups(
-    path: Path, slices: Iterable[pl.DataFrame], table: schema.Table, said: Callable[[], str]
+def write_slices(
+    path: Path, slices: Iterable[pl.DataFrame], table: schema.Table, metadata: Callable[[], str]
 ) -> None:
-    """Write a table whose rows come in slices, as `write_table` does; no more than two are held.
+    """Write a table from slices of its rows, as `write_table` does; at most two are in memory.
 
     Args:
-        path: where to.
-        slices: the table's rows in their order; the bytes hang on where they are parted, too.
-        table: what their columns must be.
-        said: what the file shall say of itself; asked when all rows are known.
+        path: the file to write.
+        slices: the table's rows in their order. The bytes also depend on the slice boundaries.
+        table: the schema that the rows must have.
+        metadata: the text to store in the file; called after the last slice.
 
     Raises:
-        Stop: as of `write_table`.
+        Fatal: as for `write_table`.
     """
-    left = iter(slices)
-    first = list(islice(left, 1)) or [pl.DataFrame(schema=table.polars)]
-    second = list(islice(left, 1))
+    remaining = iter(slices)
+    first = list(islice(remaining, 1)) or [pl.DataFrame(schema=table.polars)]
+    second = list(islice(remaining, 1))
     if not second:
-        write_table(path, first[0], table, said())
+        write_table(path, first[0], table, metadata())
         return
-    all_ = chain(_emptied(first), _emptied(second), left)
-    tables = (_checked(path, rows, table) for rows in all_)
-    _replace(path, lambda file: write_row_groups(tables, arrow_schema(table), said, file))
+    all_slices = chain(_drain(first), _drain(second), remaining)
+    tables = (_checked(path, rows, table) for rows in all_slices)
+    _replace(path, lambda file: write_row_groups(tables, arrow_schema(table), metadata, file))
 
 
-def _emptied(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Yield what is in the list, and keep it no longer."""
+def _drain(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Yield the elements of the list and release each from memory."""
     while rows:
         yield rows.pop()
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder last, and sweep out what runs left that were killed in mid-write.
+    """Make renames in a folder durable, and remove temporary files of runs that were killed.
 
-    Not every system can open a folder; there names last without.
+    Some systems cannot open a folder; there renames are durable anyway.
     """
     with suppress(OSError):
-        _sweep(folder)
+        _remove_abandoned(folder)
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -85,10 +88,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_metadata(path: Path) -> str:
-    """Return what the file says of itself, or nothing if it is not ours; reads no row.
+    """Return the metadata of a file, or an empty text if turnetl did not write it. Reads no row.
 
     Raises:
-        Stop: the file cannot be read.
+        Fatal: the file cannot be read.
     """
     try:
         return pl.read_parquet_metadata(path).get(KEY, "")
@@ -100,7 +103,7 @@ def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
     """Return the rows of the files, in the order given.
 
     Raises:
-        Stop: a file cannot be read or has not the table's columns.
+        Fatal: a file cannot be read, or has another schema version or other columns.
     """
     paths = list(paths)
     for path in paths:
@@ -111,12 +114,12 @@ def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
 
 
 def scan_snapshot(path: Path, table: schema.Table) -> pl.LazyFrame:
-    """Return the rows of a file as it is now, however often they are read.
+    """Return the rows of a file in its current version, however often they are read.
 
-    Also while a new file takes its name; but on Windows none can, as long as the rows are in use.
+    A new file may replace it in the meantime, except on Windows while the rows are in use.
 
     Raises:
-        Stop: as of `scan`.
+        Fatal: as for `scan`.
     """
     check_columns(path, table)
     try:
@@ -127,35 +130,37 @@ def scan_snapshot(path: Path, table: schema.Table) -> pl.LazyFrame:
 
 
 def check_columns(path: Path, table: schema.Table) -> None:
-    """Raise `Fatal` if the file cannot be read or has not the table's columns. Reads no row."""
-    _check(path, _columns(path), table)
+    """Raise `Fatal` unless the file has the table's schema version and columns. Reads no row."""
+    columns = _columns(path)
+    check_version(path, read_metadata(path), table)
+    _check(path, columns, table)
 
 
-def read_error(path: Path, what: str) -> Fatal:
-    """Return the error for a file that is not as it must be."""
-    return Fatal(f"`{path}` {what}; delete it, and the next run makes it anew.")
+def read_error(path: Path, problem: str) -> Fatal:
+    """Return the error for a file that cannot be used."""
+    return Fatal(f"`{path}` {problem}; delete it, and the next run creates it again.")
 
 
 def write_error(path: Path, error: OSError) -> Fatal:
-    """Return the error for what the disk does not take."""
-    why = error.strerror or str(error)
-    return Fatal(f"`{path}` cannot be written ({why}); make room or name another lake.")
+    """Return the error for a file that the operating system did not write."""
+    cause = error.strerror or str(error)
+    return Fatal(f"`{path}` cannot be written ({cause}); free disk space or name another lake.")
 
 
 @cache
 def arrow_schema(table: schema.Table) -> pa.Schema:
     """Return the columns as they are written."""
     columns = pl.DataFrame(schema=table.polars).to_arrow().schema
-    return pa.schema([pa.field(column.name, _named(column.type)) for column in columns])
+    return pa.schema([pa.field(column.name, _parquet_type(column.type)) for column in columns])
 
 
-def _named(kind: pa.DataType) -> pa.DataType:
-    """Return a type with the things in its lists named as Parquet wants it."""
-    if pa.types.is_large_list(kind):
-        return pa.large_list(pa.field("element", _named(kind.value_type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([pa.field(field.name, _named(field.type)) for field in kind])
-    return kind
+def _parquet_type(dtype: pa.DataType) -> pa.DataType:
+    """Return a type whose list elements have the name that the Parquet format requires."""
+    if pa.types.is_large_list(dtype):
+        return pa.large_list(pa.field("element", _parquet_type(dtype.value_type)))
+    if pa.types.is_struct(dtype):
+        return pa.struct([pa.field(field.name, _parquet_type(field.type)) for field in dtype])
+    return dtype
 
 
 def _checked(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table) -> pa.Table:
@@ -167,29 +172,31 @@ def _checked(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table) -> 
     return rows
 
 
-def _replace(path: Path, put: Callable[[IO[bytes]], object]) -> None:
-    # Of two machines on one disk both may have a process of this number.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{_UNFINISHED}")
+def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    # On a shared disk, processes of two machines may have the same process id.
+    temporary = path.with_name(
+        f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{_TEMPORARY_SUFFIX}"
+    )
     try:
-        with _opened(temporary) as file:
-            put(file)
+        with _create(temporary) as file:
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        _forget(temporary)
+        _delete(temporary)
         raise write_error(path, error) from error
     except BaseException:
-        _forget(temporary)
+        _delete(temporary)
         raise
 
 
-def _forget(temporary: Path) -> None:
+def _delete(temporary: Path) -> None:
     with suppress(OSError):
         temporary.unlink(missing_ok=True)
 
 
-def _opened(temporary: Path) -> IO[bytes]:
+def _create(temporary: Path) -> IO[bytes]:
     try:
         return temporary.open("wb")
     except FileNotFoundError:
@@ -197,16 +204,16 @@ def _opened(temporary: Path) -> IO[bytes]:
         return temporary.open("wb")
 
 
-def _sweep(folder: Path) -> None:
-    """Remove unfinished files and folders that are an hour older than the newest file beside them.
+def _remove_abandoned(folder: Path) -> None:
+    """Remove temporary files and folders that are an hour older than the newest file beside them.
 
-    The disk's own times are compared: it may be a network's, with a clock of its own.
+    The comparison uses the disk's own times, because a network disk has a clock of its own.
     """
     names = os.listdir(folder)  # noqa: PTH208  ten thousand names, no paths
-    unfinished = [folder / name for name in names if name.endswith(_UNFINISHED)]
-    if unfinished:
+    temporary = [folder / name for name in names if name.endswith(_TEMPORARY_SUFFIX)]
+    if temporary:
         newest = max((folder / name).stat().st_mtime for name in names)
-        for path in unfinished:
+        for path in temporary:
             if path.stat().st_mtime < newest - _HOUR:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -218,16 +225,16 @@ def _columns(path: Path) -> Mapping[str, pl.DataType]:
         raise read_error(path, "cannot be read") from error
 
 
-def _check(path: Path, found: Mapping[str, Any], table: schema.Table) -> None:
-    """Compare columns by name, type and order; say which one is wrong."""
-    wanted = table.polars
-    for name, dtype in wanted.items():
-        if name not in found:
+def _check(path: Path, columns: Mapping[str, Any], table: schema.Table) -> None:
+    """Compare columns by name, type and order; the error names the first difference."""
+    expected = table.polars
+    for name, dtype in expected.items():
+        if name not in columns:
             raise read_error(path, f"lacks the column `{name}`")
-        if found[name] != dtype:
-            raise read_error(path, f"has `{name}` as {found[name]} instead of {dtype}")
-    for name in found:
-        if name not in wanted:
-            raise read_error(path, f"has a column `{name}` that `{table.name}` does not know")
-    if list(found) != list(wanted):
-        raise read_error(path, f"has the columns of `{table.name}` in another order")
+        if columns[name] != dtype:
+            raise read_error(path, f"has `{name}` as {columns[name]} instead of {dtype}")
+    for name in columns:
+        if name not in expected:
+            raise read_error(path, f"has a column `{name}` that the table `{table.name}` lacks")
+    if list(columns) != list(expected):
+        raise read_error(path, f"has the columns of the table `{table.name}` in another order")

@@ -19,7 +19,7 @@ def turn_from_row(row: Mapping[str, Any]) -> Turn:
         "steering": tuple(row["steering"]),
         "user_answers": tuple(row["user_answers"]),
         "subagent_prompts": tuple(row["subagent_prompts"]),
-        "tool_calls": tuple(_as_call(tool) for tool in row["tool_calls"]),
+        "tool_calls": tuple(_tool_call(call) for call in row["tool_calls"]),
         "closed_by": ClosedBy(closed_by) if closed_by else None,
     }
     return Turn(**fields)
@@ -35,8 +35,8 @@ _TURN_FIELDS = schema.TURNS.polars.names()
 _EPISODE_FIELDS = [name for name in schema.EPISODES.polars.names() if name not in _TURN_FIELDS]
 
 
-def _as_call(tool: Mapping[str, Any]) -> ToolCall:
-    return ToolCall(**{**tool, "ended_at": _utc(tool["ended_at"])})
+def _tool_call(row: Mapping[str, Any]) -> ToolCall:
+    return ToolCall(**{**row, "ended_at": _utc(row["ended_at"])})
 
 
 def _utc(time: datetime | None) -> datetime | None:

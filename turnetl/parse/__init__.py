@@ -1,11 +1,10 @@
-"""Archives to turn tables: found, read if changed, redacted, written."""
+"""Stage 1, parse: archives are found, read if they changed, redacted and written as turns files."""
 
 from turnetl.parse.archives import parse_archives
 from turnetl.parse.expand import ExpandedPaths, expand
 from turnetl.parse.grouping import Grouping
 from turnetl.parse.report import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.parse.sources import ParseLimits
-from turnetl.parse.table import Redactor
 
 __all__ = [
     "ArchiveReport",
@@ -15,7 +14,6 @@ __all__ = [
     "ParseLimits",
     "ParseReport",
     "Problem",
-    "Redactor",
     "expand",
     "parse_archives",
 ]

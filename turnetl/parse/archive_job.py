@@ -1,6 +1,6 @@
-"""One archive to one turns file, in four steps: heard, cleaned, made into rows, kept.
+"""One archive to one turns file, in four steps: read, redact, build, write.
 
-The file is written as a whole or not at all. The steps are taken in `turnetl.parse.batches`.
+Only `read` reads from disk and only `write` writes to it. `turnetl.parse.batches` runs the steps.
 """
 
 import hashlib
@@ -15,280 +15,238 @@ from turnetl import formats
 from turnetl.formats.base import Format, ParseCounts, ParsedArchive
 from turnetl.formats.kit.documents import is_document
 from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text, path_text
-from turnetl.model import GroupId
 from turnetl.parse import problems, sources
-from turnetl.parse.grouping import Grouping
+from turnetl.parse.options import ParseOptions
+from turnetl.parse.redaction import RedactedTurns, archive_texts, redacted_turns
 from turnetl.parse.report import ArchiveReport, Outcome, Problem
-from turnetl.parse.sources import ParseLimits, Seen
-from turnetl.parse.table import Redacted, Redactor, redact_each, redacted, rows, texts
+from turnetl.parse.sources import ArchiveStat
+from turnetl.parse.table import build_rows
+from turnetl.redact import Redactor
 
-_EACH = 1 << 19
-"""Bytes that are read while one turns file is written and synced."""
-_TELLING = 64
-"""Lines that a format is told by, if the archive is one of lines."""
-
-
-@dataclass(frozen=True, slots=True)
-class ParseOptions:
-    """What all archives of a run are read with. Goes to other processes whole."""
-
-    lake: Lake
-    redactor: Redactor
-    redactor_version: str
-    grouping: Grouping
-    format_is_explicit: str | None
-    """The name of the format that a person named for all of them."""
-    limits: ParseLimits
-    dry_run: bool
-
-    def stands(self, origin: ArchiveMetadata) -> bool:
-        """Say whether the same bytes would give the turns that they gave then."""
-        return self._reads_alike(origin) and self._placed_again(origin)[0] == origin.group
-
-    def agrees(self, origin: ArchiveMetadata) -> bool:
-        """Say whether it `stands` and a person has not said anything new about it either."""
-        return (
-            self._reads_alike(origin)
-            and self._placed_again(origin) == (origin.group, origin.group_is_explicit)
-            and (self.tells(origin) is not None) == origin.format_is_explicit
-        )
-
-    def group_for(
-        self, before: ArchiveMetadata | None, cwd: str | None, name: str, archive: str
-    ) -> tuple[GroupId, bool]:
-        """Return an archive's group and whether a person named it: what they named once stays."""
-        named = self.grouping.named(cwd, name, archive)
-        if named is None and before is not None and before.group_is_explicit:
-            return before.group, True
-        return named or self.grouping.group(cwd, name, archive), named is not None
-
-    def tells(self, before: ArchiveMetadata | None) -> str | None:
-        """Return the format that a person named for an archive, now or in an earlier run."""
-        return self.format_is_explicit or (
-            before.format if before is not None and before.format_is_explicit else None
-        )
-
-    def format(self, data: bytes, before: ArchiveMetadata | None) -> Format | None:
-        """Return how an archive is read: as a person said, else as it looks."""
-        told = self.tells(before)
-        known = formats.by_name(told) if told is not None and data.strip() else None
-        return known or formats.sniff(data)
-
-    def _reads_alike(self, origin: ArchiveMetadata) -> bool:
-        now = (_version(origin), self.redactor_version)
-        return (
-            self.format_is_explicit in (None, origin.format)
-            and (origin.reader_version, origin.redactor_version) == now
-        )
-
-    def _placed_again(self, origin: ArchiveMetadata) -> tuple[GroupId, bool]:
-        return self.group_for(origin, origin.cwd, origin.format, origin.archive)
+_ARCHIVE_COST = 1 << 19
+"""Bytes that are parsed in the time that one turns file takes to be written and synced."""
+_DETECTION_LINES = 64
+"""Lines that are enough to detect the format of an archive of lines."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What the lake holds of an archive."""
+class StoredArchive:
+    """The turns files of an archive in the lake."""
 
     digest: str
     """The name of its turns file."""
     files: tuple[Path, ...] = ()
-    """Its turns files, the newest last: there is one at most, but for a dry run."""
+    """Its turns files, the newest last. Only a dry run leaves more than one."""
     metadata: ArchiveMetadata | None = None
-    """What the newest says; None also if it says nothing that we know."""
+    """Of the newest file; None: there is no file, or turnetl did not write it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ArchiveJob:
     """An archive that must be opened."""
 
-    seen: Seen
-    held: Held
+    stat: ArchiveStat
+    stored: StoredArchive
 
     @property
-    def effort(self) -> int:
-        """Bytes to read; what an archive costs besides, as if it were bytes."""
-        return self.seen.size + _EACH
-
-
-def unchanged(seen: Seen, origin: ArchiveMetadata) -> ArchiveReport:
-    """Return what is known of an archive without reading it."""
-    counts = ParseCounts.from_mapping(origin.counts)
-    return ArchiveReport(
-        path_text(seen.path), Outcome.UNCHANGED, origin.format, origin.group, counts, cwd=origin.cwd
-    )
+    def cost(self) -> int:
+        """The cost of the job in bytes: bytes to read, and a constant for each archive."""
+        return self.stat.size + _ARCHIVE_COST
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What an archive says, and what is to be said of it."""
+class ArchiveContent:
+    """A parsed archive. Its texts may hold secrets."""
 
-    known: Format
-    reading: ParsedArchive
+    format: Format
+    parsed: ParsedArchive
     sha256: str
-    """Of the bytes as they lie on disk."""
+    """Of the bytes on disk."""
     problem: Problem | None
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
-    """What an archive says, without secrets."""
+class StoredTurns:
+    """The rows in the lake of an archive with a new modification time and the same content."""
 
-    heard: Heard
-    redacted: Redacted
+    rows: pl.DataFrame
+    metadata: ArchiveMetadata
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What is to be written of an archive."""
+class RedactedArchive:
+    """A parsed archive without secrets."""
 
-    table: pa.Table
+    format: Format
+    turns: RedactedTurns
+    counts: ParseCounts
+    sha256: str
+    problem: Problem | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsTable:
+    """A turns file that is ready to be written, and the report on its archive."""
+
+    rows: pl.DataFrame | pa.Table
     metadata: ArchiveMetadata
     report: ArchiveReport
 
 
-def hear(work: Work, _: None, run: ParseOptions) -> Heard | ArchiveReport:
-    """Read an archive. One that says what it said before is but noted, and done with.
-
-    Raises:
-        BadArchive: it cannot be read.
-        Stop: the lake cannot be written.
-    """
-    _glance(work.seen, work.held.metadata, run)
-    heard = _heard(work, run)
-    return _touched(work, heard, run) if isinstance(heard, ArchiveMetadata) else heard
-
-
-def clean(_: Work, heard: Heard, run: ParseOptions) -> Cleaned:
-    """Cut the secrets out of what an archive says."""
-    return clean_all([heard], run)[0]
-
-
-def clean_all(heard: Sequence[Heard], run: ParseOptions) -> list[Cleaned]:
-    """Cut the secrets out of what several archives say, all at once."""
-    clean = redact_each(run.redactor, [texts(one.reading) for one in heard])
-    both = zip(heard, clean, strict=True)
-    return [Cleaned(one, redacted(one.reading, *of)) for one, of in both]
-
-
-def make(work: Work, cleaned: Cleaned, run: ParseOptions) -> Made:
-    """Turn what is without secrets into rows."""
-    heard = cleaned.heard
-    table, origin = _table(work, cleaned, run)
-    report = ArchiveReport(
-        archive=path_text(work.seen.path),
-        outcome=Outcome.NEW if work.held.metadata is None else Outcome.CHANGED,
-        format=origin.format,
-        group=origin.group,
-        counts=heard.reading.counts,
-        problem=heard.problem,
-        cwd=origin.cwd,
+def unchanged_report(stat: ArchiveStat, metadata: ArchiveMetadata) -> ArchiveReport:
+    """Return the report on an archive with the same content as its turns file."""
+    return ArchiveReport(
+        archive=path_text(stat.path),
+        outcome=Outcome.UNCHANGED,
+        format=metadata.format,
+        group=metadata.group,
+        counts=ParseCounts.from_mapping(metadata.counts),
+        cwd=metadata.cwd,
     )
-    return Made(table, origin, report)
 
 
-def keep(work: Work, made: Made, run: ParseOptions) -> ArchiveReport:
-    """Write the turns file, unless nothing shall be written.
-
-    Raises:
-        Stop: the lake cannot be written.
-    """
-    if not run.dry_run:
-        _write(work, made.table, made.metadata, run)
-    return made.report
-
-
-def _glance(seen: Seen, before: ArchiveMetadata | None, run: ParseOptions) -> None:
-    """Refuse a large archive that can be seen at once to be none.
+def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns:
+    """Step 1: read and parse an archive, or its stored rows if its content is unchanged.
 
     Raises:
-        BadArchive: it can be.
+        BadArchive: the archive cannot be read.
     """
-    if seen.size <= sources.HEAD or seen.is_store:
-        return
-    head = sources.head(seen)
-    if run.format(head, before) is None and not _more_could_tell(head):
-        raise problems.unknown(seen.path, head)
-
-
-def _more_could_tell(head: bytes) -> bool:
-    """Say whether a format could know the archive by what stands behind its beginning.
-
-    Of lines the first few decide. A document is told by its keys, and they may come last.
-    """
-    return head.count(b"\n") < _TELLING or is_document(head)
-
-
-def _heard(work: Work, run: ParseOptions) -> Heard | ArchiveMetadata:
-    """Read an archive; return what is known of it if it says the same, and the rest stands, too.
-
-    Raises:
-        BadArchive: it cannot be read.
-    """
-    path, before = work.seen.path, work.held.metadata
-    data = sources.stored(work.seen)
+    path, previous = job.stat.path, job.stored.metadata
+    _check_head(job.stat, previous, options)
+    data = sources.read_stored(job.stat)
     sha256 = hashlib.sha256(data).hexdigest()
-    if before is not None and before.sha256 == sha256 and run.stands(before):
-        return before
-    content = sources.content(path, data, run.limits)
+    if previous is not None and previous.sha256 == sha256 and options.gives_same_turns(previous):
+        del data
+        return StoredTurns(pl.read_parquet(job.stored.files[-1]), previous)
+    archive = sources.decompress_archive(path, data, options.limits)
     del data
-    known = run.format(content.data, before)
-    if known is None:
-        raise problems.unknown(path, content.data)
-    reading, whole = known.read(content.data), content.data.endswith(b"\n")
-    if not reading.counts.used and (other := formats.sniff(content.data)) is not known:
-        raise problems.not_that(path, known, other)
-    problem = content.problem or problems.invalid_lines(path, reading.counts, whole=whole)
-    return Heard(known, reading, sha256, problem)
+    return _parse(path, archive, sha256, previous, options)
 
 
-def _touched(work: Work, origin: ArchiveMetadata, run: ParseOptions) -> ArchiveReport:
-    """Note that the same bytes have another time, so that the next run need not look again."""
-    seen = work.seen
-    _, fixed = run.group_for(origin, origin.cwd, origin.format, origin.archive)
-    told = run.tells(origin) is not None
-    now = replace(
-        origin,
-        size=seen.size,
-        mtime_ns=seen.mtime_ns,
-        group_is_explicit=fixed,
-        format_is_explicit=told,
+def redact(contents: Sequence[ArchiveContent], redactor: Redactor) -> list[RedactedArchive]:
+    """Step 2: redact the texts of several archives in one call."""
+    redacted = redactor.redact_many([archive_texts(content.parsed) for content in contents])
+    return [
+        RedactedArchive(
+            format=content.format,
+            turns=redacted_turns(content.parsed, *texts),
+            counts=content.parsed.counts,
+            sha256=content.sha256,
+            problem=content.problem,
+        )
+        for content, texts in zip(contents, redacted, strict=True)
+    ]
+
+
+def build(
+    job: ArchiveJob, archive: RedactedArchive | StoredTurns, options: ParseOptions
+) -> TurnsTable:
+    """Step 3: build the rows and the metadata of the turns file."""
+    if isinstance(archive, StoredTurns):
+        return _build_unchanged(job, archive, options)
+    metadata = _metadata(job, archive, options)
+    rows = build_rows(archive.turns, metadata.format, metadata.group, metadata.archive)
+    report = ArchiveReport(
+        archive=path_text(job.stat.path),
+        outcome=Outcome.NEW if job.stored.metadata is None else Outcome.CHANGED,
+        format=metadata.format,
+        group=metadata.group,
+        counts=archive.counts,
+        problem=archive.problem,
+        cwd=metadata.cwd,
     )
-    if not run.dry_run:
-        _write(work, pl.read_parquet(work.held.files[-1]), now, run)
-    return unchanged(seen, origin)
+    return TurnsTable(rows, metadata, report)
 
 
-def _table(work: Work, cleaned: Cleaned, run: ParseOptions) -> tuple[pa.Table, ArchiveMetadata]:
-    """Return an archive's turns, and what their file says of itself."""
-    heard, said = cleaned.heard, cleaned.redacted
-    seen, before, known = work.seen, work.held.metadata, heard.known
-    archive = absolute_path_text(seen.path)
-    group, fixed = run.group_for(before, said.cwd, known.name, archive)
-    origin = ArchiveMetadata(
-        archive=archive,
-        size=seen.size,
-        mtime_ns=seen.mtime_ns,
-        sha256=heard.sha256,
-        format=known.name,
-        reader_version=known.version,
-        redactor_version=run.redactor_version,
+def write(job: ArchiveJob, table: TurnsTable, lake: Lake) -> ArchiveReport:
+    """Step 4: write the turns file; it replaces the archive's previous files.
+
+    Raises:
+        Fatal: the lake cannot be written.
+    """
+    lake.write_turns(
+        table.rows,
+        table.metadata,
+        digest=job.stored.digest,
+        previous_files=job.stored.files,
+    )
+    return table.report
+
+
+def _check_head(stat: ArchiveStat, previous: ArchiveMetadata | None, options: ParseOptions) -> None:
+    """Refuse a large file without reading all of it, if its head shows that it is no archive.
+
+    Raises:
+        BadArchive: no format can have such a head.
+    """
+    if stat.size <= sources.HEAD_BYTES or stat.is_store_session:
+        return
+    head = sources.read_head(stat)
+    if options.detect_format(head, previous) is None and not _rest_may_decide(head):
+        raise problems.unknown_format(stat.path, head)
+
+
+def _rest_may_decide(head: bytes) -> bool:
+    """Return whether the format may depend on what follows the head.
+
+    The first lines decide the format of an archive of lines. The keys of a document decide its
+    format, and they may come last.
+    """
+    return head.count(b"\n") < _DETECTION_LINES or is_document(head)
+
+
+def _parse(
+    path: Path,
+    archive: sources.DecompressedArchive,
+    sha256: str,
+    previous: ArchiveMetadata | None,
+    options: ParseOptions,
+) -> ArchiveContent:
+    data = archive.data
+    format_ = options.detect_format(data, previous)
+    if format_ is None:
+        raise problems.unknown_format(path, data)
+    parsed = format_.read(data)
+    if not parsed.counts.used and (detected := formats.sniff(data)) is not format_:
+        raise problems.wrong_format(path, format_, detected)
+    problem = archive.problem or problems.line_problem(
+        path, parsed.counts, ends_with_newline=data.endswith(b"\n")
+    )
+    return ArchiveContent(format_, parsed, sha256, problem)
+
+
+def _build_unchanged(job: ArchiveJob, stored: StoredTurns, options: ParseOptions) -> TurnsTable:
+    """Return the same rows with the new modification time, for which the next run checks."""
+    previous = stored.metadata
+    _, group_is_explicit = options.group_for(
+        previous, previous.cwd, previous.format, previous.archive
+    )
+    metadata = replace(
+        previous,
+        size=job.stat.size,
+        mtime_ns=job.stat.mtime_ns,
+        group_is_explicit=group_is_explicit,
+        format_is_explicit=options.explicit_format_for(previous) is not None,
+    )
+    return TurnsTable(stored.rows, metadata, unchanged_report(job.stat, previous))
+
+
+def _metadata(job: ArchiveJob, archive: RedactedArchive, options: ParseOptions) -> ArchiveMetadata:
+    path, previous = absolute_path_text(job.stat.path), job.stored.metadata
+    group, group_is_explicit = options.group_for(
+        previous, archive.turns.cwd, archive.format.name, path
+    )
+    return ArchiveMetadata(
+        archive=path,
+        size=job.stat.size,
+        mtime_ns=job.stat.mtime_ns,
+        sha256=archive.sha256,
+        format=archive.format.name,
+        reader_version=archive.format.version,
+        redactor_version=options.redactor_version,
         group=group,
-        group_is_explicit=fixed,
-        counts=heard.reading.counts.as_mapping(),
-        cwd=said.cwd,
-        format_is_explicit=run.tells(before) is not None,
+        group_is_explicit=group_is_explicit,
+        counts=archive.counts.as_mapping(),
+        cwd=archive.turns.cwd,
+        format_is_explicit=options.explicit_format_for(previous) is not None,
     )
-    return rows(said, known.name, group, archive), origin
-
-
-def _write(
-    work: Work, table: pl.DataFrame | pa.Table, origin: ArchiveMetadata, run: ParseOptions
-) -> None:
-    held = work.held
-    run.lake.write_turns(table, origin, digest=held.digest, previous_files=held.files)
-
-
-def _version(origin: ArchiveMetadata) -> int | None:
-    """Return the version of the format's reader as it is now."""
-    known = formats.by_name(origin.format)
-    return known.version if known is not None else None

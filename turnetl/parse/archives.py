@@ -1,7 +1,8 @@
-"""Archives to turn tables: found, read if changed, redacted, written. One bad archive stops none.
+"""Archives to turns files: each is read if it changed, redacted and written.
 
-An archive whose size and time of change are those of its turns file is not opened; one whose
-content is the same is not read. What has no turns file (unknown formats) is looked at every time.
+An archive with the size and modification time of its turns file is not opened; one with the same
+content is not parsed. An archive without a turns file (unknown format) is opened in every run. An
+archive that cannot be read does not affect the others.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -12,13 +13,14 @@ from turnetl.errors import BadArchive
 from turnetl.formats.base import Format
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
 from turnetl.parse import problems, sources
-from turnetl.parse.archive_job import Held, ParseOptions, Work, unchanged
-from turnetl.parse.batches import Placed, batches, read
+from turnetl.parse.archive_job import ArchiveJob, StoredArchive, unchanged_report
+from turnetl.parse.batches import NumberedJob, batches, parse_batch
 from turnetl.parse.grouping import Grouping
+from turnetl.parse.options import ParseOptions
 from turnetl.parse.report import ArchiveReport, ParseReport
-from turnetl.parse.sources import ParseLimits, Seen
-from turnetl.parse.table import Redactor
-from turnetl.parse.workers import side_by_side
+from turnetl.parse.sources import ArchiveStat, ParseLimits
+from turnetl.parse.workers import parse_in_processes
+from turnetl.redact import Redactor
 
 
 def parse_archives(
@@ -36,87 +38,100 @@ def parse_archives(
     """Bring the turns files of these archives up to date.
 
     Args:
-        paths: archives, as `expand` finds them. One that is named twice is reported once.
-        lake: where the turns files are.
-        redactor: what cuts the secrets out of all texts before any is written.
-        grouping: which group the turns of an archive go to; one that a person named once stays
-            until a person names another.
-        explicit_format: the format of all archives; None: detected from the content of each.
-        jobs: processes that read side by side; the result is the same however many they are.
-        dry_run: write nothing, and say what would become of each archive.
-        limits: how much is taken on.
-        progress: told after each archive how many are done, of how many.
+        paths: archives, as `expand` returns them. Two paths to one archive give one report.
+        lake: the lake of the turns files.
+        redactor: removes the secrets from all texts before any is written.
+        grouping: the group of an archive's turns. A group that the user named stays until the user
+            names another.
+        explicit_format: the format of all archives, also when they are parsed again; None: the
+            format of each is detected from its content. One of `formats.FORMATS`.
+        jobs: number of parallel processes. The result does not depend on it.
+        dry_run: write nothing, and report the outcome that each archive would have.
+        limits: limits of the run.
+        progress: called after each archive with the number of finished archives and of all.
 
     Raises:
-        Stop: the lake cannot be written.
+        Fatal: the lake cannot be written, or has another schema version.
     """
-    told = explicit_format.name if explicit_format is not None else None
-    run = ParseOptions(lake, redactor, redactor.version, grouping, told, limits, dry_run)
-    archive_of = {digest: path for path, digest in zip(paths, archive_digests(paths), strict=True)}
-    held = _held(tuple(archive_of), lake, dry_run=dry_run)
-    found = [_decided(archive_of[of.digest], of, run) for of in held]
+    lake.check_version()
+    options = ParseOptions(
+        lake=lake,
+        redactor=redactor,
+        redactor_version=redactor.version,
+        grouping=grouping,
+        explicit_format=explicit_format.name if explicit_format is not None else None,
+        limits=limits,
+        dry_run=dry_run,
+    )
+    path_by_digest = dict(zip(archive_digests(paths), paths, strict=True))
+    stored = _stored_archives(tuple(path_by_digest), lake, dry_run=dry_run)
+    plan = [_report_or_job(path_by_digest[one.digest], one, options) for one in stored]
     reports: dict[int, ArchiveReport] = {}
     try:
-        # Closed at once, so that no process goes on when we are stopped here.
-        with closing(_reports(found, run, jobs)) as done:
-            for at, report in done:
-                reports[at] = report
+        # `closing`, so that an exception here stops the worker processes immediately.
+        with closing(_reports(plan, options, jobs)) as results:
+            for position, report in results:
+                reports[position] = report
                 if progress is not None:
-                    progress(len(reports), len(found))
+                    progress(len(reports), len(plan))
     finally:
         if not dry_run:
             lake.sync_turns()
-    return ParseReport(tuple(reports[at] for at in sorted(reports)), dry_run=dry_run)
+    return ParseReport(tuple(reports[position] for position in sorted(reports)), dry_run=dry_run)
 
 
-def _held(digests: Sequence[str], lake: Lake, *, dry_run: bool) -> list[Held]:
-    """Return what the lake holds of each archive; opens no other file.
+def _stored_archives(digests: Sequence[str], lake: Lake, *, dry_run: bool) -> list[StoredArchive]:
+    """Return the turns files of each archive. Opens no other file.
 
-    A run that died while an archive changed groups left two: the older one goes.
+    A run that was killed while an archive changed groups left two files: the older one is deleted.
     """
-    found: dict[str, list[Path]] = {digest: [] for digest in digests}
+    files_by_digest: dict[str, list[Path]] = {digest: [] for digest in digests}
     for path in lake.turn_paths():
-        if path.stem in found:
-            found[path.stem].append(path)
-    for files in [files for files in found.values() if len(files) > 1]:
+        if path.stem in files_by_digest:
+            files_by_digest[path.stem].append(path)
+    for files in [files for files in files_by_digest.values() if len(files) > 1]:
         files.sort(key=lambda path: path.stat().st_mtime_ns)
         while len(files) > 1 and not dry_run:
             lake.delete_turns_file(files.pop(0))
-    return [_said(digest, found[digest], lake) for digest in digests]
+    return [_stored_archive(digest, files_by_digest[digest], lake) for digest in digests]
 
 
-def _said(digest: str, files: Sequence[Path], lake: Lake) -> Held:
-    return Held(digest, tuple(files), lake.archive_metadata(files[-1]) if files else None)
+def _stored_archive(digest: str, files: Sequence[Path], lake: Lake) -> StoredArchive:
+    metadata = lake.archive_metadata(files[-1]) if files else None
+    return StoredArchive(digest, tuple(files), metadata)
 
 
-def _decided(path: Path, held: Held, run: ParseOptions) -> ArchiveReport | Work:
-    """Return what can be said of an archive without opening it, or the work it makes."""
+def _report_or_job(
+    path: Path, stored: StoredArchive, options: ParseOptions
+) -> ArchiveReport | ArchiveJob:
+    """Return the report on an archive that need not be opened, else its job."""
     try:
-        seen = sources.look(path)
+        stat = sources.stat_archive(path)
     except BadArchive as error:
-        return problems.refused(path, error)
-    if held.metadata is not None and _is_same(held.metadata, seen, run):
-        return unchanged(seen, held.metadata)
-    return Work(seen, held)
+        return problems.skipped_report(path, error)
+    if stored.metadata is not None and _is_unchanged(stored.metadata, stat, options):
+        return unchanged_report(stat, stored.metadata)
+    return ArchiveJob(stat, stored)
 
 
-def _is_same(origin: ArchiveMetadata, seen: Seen, run: ParseOptions) -> bool:
-    return (seen.size, seen.mtime_ns) == (origin.size, origin.mtime_ns) and run.agrees(origin)
+def _is_unchanged(metadata: ArchiveMetadata, stat: ArchiveStat, options: ParseOptions) -> bool:
+    same_file = (stat.size, stat.mtime_ns) == (metadata.size, metadata.mtime_ns)
+    return same_file and options.gives_same_metadata(metadata)
 
 
 def _reports(
-    found: Sequence[ArchiveReport | Work], run: ParseOptions, jobs: int
+    plan: Sequence[ArchiveReport | ArchiveJob], options: ParseOptions, jobs: int
 ) -> Generator[tuple[int, ArchiveReport], None, None]:
-    """Yield what became of each archive, with its place."""
-    works: list[Placed] = []
-    for at, one in enumerate(found):
-        if isinstance(one, Work):
-            works.append((at, one))
+    """Yield the report on each archive with its position."""
+    to_parse: list[NumberedJob] = []
+    for position, item in enumerate(plan):
+        if isinstance(item, ArchiveJob):
+            to_parse.append((position, item))
         else:
-            yield at, one
-    if jobs > 1 and sum(work.effort for _, work in works) > run.limits.alone:
-        yield from side_by_side(works, run, jobs)
+            yield position, item
+    if jobs > 1 and sum(job.cost for _, job in to_parse) > options.limits.serial_bytes:
+        yield from parse_in_processes(to_parse, options, jobs)
     else:
-        for batch in batches(works):
-            reports = read([work for _, work in batch], run)
-            yield from zip((at for at, _ in batch), reports, strict=True)
+        for batch in batches(to_parse):
+            reports = parse_batch([job for _, job in batch], options)
+            yield from zip((position for position, _ in batch), reports, strict=True)

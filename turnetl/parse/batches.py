@@ -1,7 +1,7 @@
-"""Archives in batches: all of one are heard, then all made into rows, then all kept.
+"""Batches of archive jobs. Each of the four steps runs for all archives before the next one starts.
 
-Step by step and not archive by archive, because each step finds its code in the processor's caches:
-that takes a quarter of the time away (benchmarks/parse.py).
+Step by step is a quarter faster than archive by archive, because the code of a step stays in the
+processor's caches (benchmarks/parse.py).
 """
 
 import gc
@@ -9,95 +9,155 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import TypeVar
 
 from turnetl.errors import BadArchive, Fatal
-from turnetl.lake import path_text
+from turnetl.lake import Lake, path_text
 from turnetl.parse import problems
-from turnetl.parse.archive_job import Heard, ParseOptions, Work, clean, clean_all, hear, keep, make
+from turnetl.parse.archive_job import (
+    ArchiveContent,
+    ArchiveJob,
+    RedactedArchive,
+    StoredTurns,
+    TurnsTable,
+    build,
+    read,
+    redact,
+    write,
+)
+from turnetl.parse.options import ParseOptions
 from turnetl.parse.report import ArchiveReport
+from turnetl.redact import Redactor
 
 log = logging.getLogger(__name__)
 
-Placed = tuple[int, Work]
-"""An archive and its place in the report."""
+NumberedJob = tuple[int, ArchiveJob]
+"""An archive's position in the report, and its job."""
+_Out = TypeVar("_Out")
 
-_ENOUGH = 16 << 20
-"""Effort, in bytes, of a batch: some 120 ms, so that processes side by side end together. Half of
-it would get the search for secrets ready twice as often, a sixth of all time."""
-_SELDOM = (20_000, 20, 50)
-"""Python's own are 700, 10, 10: with them a fifth of the time goes into looking."""
-_STEPS: tuple[Callable[[Work, Any, ParseOptions], Any], ...] = (hear, clean, make, keep)
-
-
-def batches(works: Iterable[Placed]) -> Iterator[tuple[Placed, ...]]:
-    """Yield the archives in their order: one that is large, or many that are small."""
-    left = deque(works)
-    while left:
-        yield tuple(_some(left))
+_BATCH_COST = 16 << 20
+"""Cost of a batch in bytes: about 120 ms, so that parallel processes finish at nearly the same
+time. With half of it, the setup of the secret search would take a sixth of all time."""
+_GC_THRESHOLDS = (20_000, 20, 50)
+"""Python's defaults are 700, 10, 10; with them the garbage collector takes a fifth of the time."""
 
 
-def read(works: Sequence[Work], run: ParseOptions) -> list[ArchiveReport]:
-    """Bring turns files up to date. Nothing in an archive can make it raise, or stop the others.
+def batches(jobs: Iterable[NumberedJob]) -> Iterator[tuple[NumberedJob, ...]]:
+    """Yield the jobs in their order: one large archive, or many small ones at once."""
+    remaining = deque(jobs)
+    while remaining:
+        yield tuple(_next_batch(remaining))
+
+
+def parse_batch(jobs: Sequence[ArchiveJob], options: ParseOptions) -> list[ArchiveReport]:
+    """Bring the turns files of some archives up to date.
+
+    No content of an archive makes this function raise or affects the other archives.
 
     Raises:
-        Stop: the lake cannot be written.
+        Fatal: the lake cannot be written.
     """
-    so_far: list[Any] = [None] * len(works)
-    with _seldom_collected():
-        for step in _STEPS:
-            if step is clean and _all_cleaned(so_far, run):
-                continue
-            for at, work in enumerate(works):
-                if not isinstance(so_far[at], ArchiveReport):
-                    so_far[at] = _taken(step, work, so_far[at], run)
-    return so_far
+    with _rare_garbage_collection():
+        contents = [_attempt(job, partial(read, job, options)) for job in jobs]
+        archives = _redact_batch(jobs, contents, options.redactor)
+        tables = _build_batch(jobs, archives, options)
+        if options.dry_run:
+            return [one if isinstance(one, ArchiveReport) else one.report for one in tables]
+        return _write_batch(jobs, tables, options.lake)
 
 
-def _all_cleaned(so_far: list[Any], run: ParseOptions) -> bool:
-    """Clean all that was heard at once; return False if that fails, and clean none."""
-    places = [at for at, one in enumerate(so_far) if isinstance(one, Heard)]
+def _redact_batch(
+    jobs: Sequence[ArchiveJob],
+    contents: list[ArchiveContent | StoredTurns | ArchiveReport],
+    redactor: Redactor,
+) -> list[RedactedArchive | StoredTurns | ArchiveReport]:
+    """Redact all archives in one call; if that fails, one by one, to find the cause.
+
+    Empties `contents`: no later step needs texts with secrets.
+    """
+    parsed = [content for content in contents if isinstance(content, ArchiveContent)]
     try:
-        cleaned = clean_all([so_far[at] for at in places], run)
-    except Exception:  # noqa: BLE001 - whatever it is, it shall be said of the archive it is about
-        return False
-    for at, one in zip(places, cleaned, strict=True):
-        so_far[at] = one
-    return True
+        redacted = iter(redact(parsed, redactor))
+    except Exception:  # noqa: BLE001 - the error is raised again for the archive that causes it
+        redacted = None
+    archives: list[RedactedArchive | StoredTurns | ArchiveReport] = []
+    for job, content in zip(jobs, contents, strict=True):
+        if not isinstance(content, ArchiveContent):
+            archives.append(content)
+        elif redacted is not None:
+            archives.append(next(redacted))
+        else:
+            archives += [_attempt(job, partial(_redact_one, content, redactor))]
+    contents.clear()
+    return archives
 
 
-@contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Have the collector look for cycles seldom: turns are many, and make none."""
-    before = gc.get_threshold()
-    gc.set_threshold(*_SELDOM)
+def _redact_one(content: ArchiveContent, redactor: Redactor) -> RedactedArchive:
+    return redact([content], redactor)[0]
+
+
+def _build_batch(
+    jobs: Sequence[ArchiveJob],
+    archives: list[RedactedArchive | StoredTurns | ArchiveReport],
+    options: ParseOptions,
+) -> list[TurnsTable | ArchiveReport]:
+    """Build the tables. Empties `archives` one by one, to release their memory."""
+    tables: list[TurnsTable | ArchiveReport] = []
+    archives.reverse()
+    for job in jobs:
+        archive = archives.pop()
+        if isinstance(archive, ArchiveReport):
+            tables.append(archive)
+        else:
+            tables += [_attempt(job, partial(build, job, archive, options))]
+    return tables
+
+
+def _write_batch(
+    jobs: Sequence[ArchiveJob], tables: list[TurnsTable | ArchiveReport], lake: Lake
+) -> list[ArchiveReport]:
+    """Write the tables. Empties `tables` one by one, to release their memory."""
+    reports = []
+    tables.reverse()
+    for job in jobs:
+        table = tables.pop()
+        if not isinstance(table, ArchiveReport):
+            table = _attempt(job, partial(write, job, table, lake))
+        reports.append(table)
+    return reports
+
+
+def _attempt(job: ArchiveJob, step: Callable[[], _Out]) -> _Out | ArchiveReport:
+    """Run a step, or return the report on the archive for which it failed."""
+    path = job.stat.path
     try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
-def _some(left: deque[Placed]) -> Iterator[Placed]:
-    effort = 0
-    while left and (not effort or effort + left[0][1].effort <= _ENOUGH):
-        effort += left[0][1].effort
-        yield left.popleft()
-
-
-def _taken(
-    step: Callable[[Work, Any, ParseOptions], Any], work: Work, before: Any, run: ParseOptions
-) -> Any:
-    """Take a step, or return the report of an archive that cannot take it."""
-    path = work.seen.path
-    try:
-        return step(work, before, run)
+        return step()
     except BadArchive as error:
-        return problems.refused(path, error)
+        return problems.skipped_report(path, error)
     except Fatal:
         raise
     except MemoryError:
-        return problems.refused(path, problems.too_much(path))
+        return problems.skipped_report(path, problems.out_of_memory(path))
     except Exception as error:
         # One archive must not stop ten thousand others.
         log.debug("archive not read", exc_info=True, extra={"archive": path_text(path)})
-        return problems.refused(path, problems.not_foreseen(path, error))
+        return problems.skipped_report(path, problems.unexpected_error(path, error))
+
+
+@contextmanager
+def _rare_garbage_collection() -> Iterator[None]:
+    """Collect garbage rarely: turns are many objects and form no reference cycles."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(*_GC_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+def _next_batch(remaining: deque[NumberedJob]) -> Iterator[NumberedJob]:
+    cost = 0
+    while remaining and (not cost or cost + remaining[0][1].cost <= _BATCH_COST):
+        cost += remaining[0][1].cost
+        yield remaining.popleft()

@@ -1,6 +1,6 @@
-"""gzip and zstd, told by their first bytes: several members or frames count as one text.
+"""gzip and zstd decompression, detected by the first bytes. Several members or frames are one text.
 
-What is cut off or damaged gives what can be had of it, and a word for how it ended.
+For data that is truncated or corrupt, the result holds what precedes the damage, and a status.
 """
 
 import io
@@ -14,102 +14,106 @@ import pyarrow as pa
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _STEP = 1 << 17
-"""Bytes unpacked at a time: the largest block of zstd, so that a cut rarely falls inside a step."""
+"""Bytes decompressed at a time: the largest zstd block, so that data is rarely truncated within a
+step."""
 
 
-class Ending(StrEnum):
-    """How what was unpacked ended."""
+class DecompressionStatus(StrEnum):
+    """How a decompression ended."""
 
-    WHOLE = "whole"
-    UNFINISHED = "unfinished"
-    """Cut off: more may come."""
-    BROKEN = "broken"
-    """Something that is neither gzip nor zstd, or does not fit its checksum."""
-    MORE = "more"
-    """There is more than was asked for."""
+    COMPLETE = "complete"
+    TRUNCATED = "truncated"
+    """The data ends too early; more may be written later."""
+    CORRUPT = "corrupt"
+    """The data is neither gzip nor zstd from some place on, or does not match its checksum."""
+    LIMIT_EXCEEDED = "limit_exceeded"
+    """There is more data than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unpacked:
+class Decompressed:
     data: bytes
-    ending: Ending
+    status: DecompressionStatus
 
 
-class _CutOff(Exception):
-    """The packed bytes ended too early."""
+class _TruncatedError(Exception):
+    """The compressed data ends too early."""
 
 
-class _Damaged(Exception):
-    """The packed bytes make no sense from here on."""
+class _CorruptError(Exception):
+    """The compressed data is invalid from here on."""
 
 
-def is_packed(data: bytes) -> bool:
-    """Say whether something that begins like this is packed."""
-    return _unpacker(data) is not None
+def is_compressed(data: bytes) -> bool:
+    """Return whether data that starts like this is compressed."""
+    return _decompressor(data) is not None
 
 
-def unpacked(data: bytes, most: int) -> Unpacked:
-    """Unpack; what is not packed is returned as it is. Stops soon after `most` bytes."""
-    unpacker = _unpacker(data)
-    if unpacker is None:
-        return Unpacked(data, Ending.WHOLE)
-    made = io.BytesIO()
+def decompress(data: bytes, max_bytes: int) -> Decompressed:
+    """Decompress data; data that is not compressed is returned unchanged.
+
+    Stops soon after `max_bytes` bytes of output.
+    """
+    decompressor = _decompressor(data)
+    if decompressor is None:
+        return Decompressed(data, DecompressionStatus.COMPLETE)
+    output = io.BytesIO()
     try:
-        for step in unpacker(data):
-            made.write(step)
-            if made.tell() > most:
-                return Unpacked(made.getvalue(), Ending.MORE)
-    except _CutOff:
-        return Unpacked(made.getvalue(), Ending.UNFINISHED)
-    except _Damaged:
-        return Unpacked(made.getvalue(), Ending.BROKEN)
-    return Unpacked(made.getvalue(), Ending.WHOLE)
+        for step in decompressor(data):
+            output.write(step)
+            if output.tell() > max_bytes:
+                return Decompressed(output.getvalue(), DecompressionStatus.LIMIT_EXCEEDED)
+    except _TruncatedError:
+        return Decompressed(output.getvalue(), DecompressionStatus.TRUNCATED)
+    except _CorruptError:
+        return Decompressed(output.getvalue(), DecompressionStatus.CORRUPT)
+    return Decompressed(output.getvalue(), DecompressionStatus.COMPLETE)
 
 
-def _unpacker(data: bytes) -> Callable[[bytes], Iterator[bytes]] | None:
+def _decompressor(data: bytes) -> Callable[[bytes], Iterator[bytes]] | None:
     if data.startswith(_GZIP):
-        return _gzip
-    return _zstd if data.startswith(_ZSTD) else None
+        return _gunzip
+    return _unzstd if data.startswith(_ZSTD) else None
 
 
-def _gzip(data: bytes) -> Iterator[bytes]:
-    """Yield the members' bytes; zeros behind the last one are padding."""
-    view, at = memoryview(data), 0
-    while at < len(view):
+def _gunzip(data: bytes) -> Iterator[bytes]:
+    """Yield the bytes of all members; zeros after the last one are padding."""
+    view, offset = memoryview(data), 0
+    while offset < len(view):
         member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
         while not member.eof:
-            packed = member.unconsumed_tail or view[at : at + _STEP]
-            if not packed:
-                raise _CutOff
-            at += 0 if member.unconsumed_tail else len(packed)
+            compressed = member.unconsumed_tail or view[offset : offset + _STEP]
+            if not compressed:
+                raise _TruncatedError
+            offset += 0 if member.unconsumed_tail else len(compressed)
             try:
-                yield member.decompress(packed, _STEP)
+                yield member.decompress(compressed, _STEP)
             except zlib.error as error:
-                raise _Damaged from error
-        at -= len(member.unused_data)
-        if not data[at:].strip(b"\0"):
+                raise _CorruptError from error
+        offset -= len(member.unused_data)
+        if not data[offset:].strip(b"\0"):
             return
 
 
-def _zstd(data: bytes) -> Iterator[bytes]:
-    """Yield the frames' bytes; frames that hold none are stepped over.
+def _unzstd(data: bytes) -> Iterator[bytes]:
+    """Yield the bytes of all frames; skippable frames are skipped.
 
-    Arrow gives nothing of a step that it cannot finish: the last one is taken byte by byte.
+    Arrow returns nothing for a step that it cannot finish: that step is read byte by byte.
     """
-    given = 0
+    done = 0
     try:
         for step in _steps(data, _STEP):
-            given += len(step)
+            done += len(step)
             yield step
     except OSError:
-        yield from _last_step(data, given)
+        yield from _last_step(data, done)
 
 
-def _last_step(data: bytes, given: int) -> Iterator[bytes]:
+def _last_step(data: bytes, done: int) -> Iterator[bytes]:
     try:
-        yield from _steps(data, 1, skipped=given)
+        yield from _steps(data, 1, skipped=done)
     except OSError as error:
-        raise (_CutOff if "Truncated" in str(error) else _Damaged) from error
+        raise (_TruncatedError if "Truncated" in str(error) else _CorruptError) from error
 
 
 def _steps(data: bytes, size: int, *, skipped: int = 0) -> Iterator[bytes]:

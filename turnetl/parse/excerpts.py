@@ -1,6 +1,6 @@
-"""What is kept of a tool's outcome: head, tail, and from between them what tells of a failure.
+"""Excerpts of tool results: head, tail, and the lines between them that report a failure.
 
-Long outcomes are mostly what commands wrote, and what went wrong may stand anywhere in it.
+A long result is mostly the output of a command, and an error may be anywhere in it.
 """
 
 from collections.abc import Iterator
@@ -8,58 +8,58 @@ from collections.abc import Iterator
 from turnetl.formats.base import RawToolCall
 
 HEAD, TAIL = 1200, 800
-"""Characters of an outcome that are kept: errors stand at the end more often than not."""
+"""Characters kept at the start and at the end. An error is most often at the end."""
 
 _BETWEEN = 1200
-"""Characters of lines that are kept from between, at most."""
+"""Maximum characters of the lines kept from between head and tail."""
 _LINE = 240
-"""Characters of such a line."""
-_SIGNS = ("FAIL", "rror:", "ERROR", "\nE   ", "panic", "xception")
-_OFTEN = 4
-"""Lines with the same sign that are looked at: the first tell most."""
-_READS = ("read", "grep", "glob", "ls", "list_directory", "read_file", "read_many_files")
-"""Tools that show files: what fails there is code."""
+"""Maximum characters of such a line."""
+_FAILURE_MARKERS = ("FAIL", "rror:", "ERROR", "\nE   ", "panic", "xception")
+_LINES_PER_MARKER = 4
+"""Only the first lines with a marker are kept: they are the most informative."""
+_READERS = ("read", "grep", "glob", "ls", "list_directory", "read_file", "read_many_files")
+"""Tools that show files: a failure marker in their results is code."""
 
 
-def result(tool: RawToolCall) -> str:
-    """Return what is kept, and how many characters were left out."""
-    text = tool.result
+def result_excerpt(call: RawToolCall) -> str:
+    """Return the excerpt of a result, with the number of omitted characters."""
+    text = call.result
     between = len(text) - HEAD - TAIL
     if between <= 0:
         return text
-    kept = "" if tool.name.lower() in _READS else _failures(text[HEAD:-TAIL])
-    told = f" [... {between - len(kept)} characters left out ...] "
-    return f"{text[:HEAD]}{told}{kept}{text[-TAIL:]}"
+    failures = "" if call.name.lower() in _READERS else _failure_lines(text[HEAD:-TAIL])
+    omitted = f" [... {between - len(failures)} characters left out ...] "
+    return f"{text[:HEAD]}{omitted}{failures}{text[-TAIL:]}"
 
 
-def _failures(text: str) -> str:
-    """Return the lines that tell of failures, in their order, each on a line of its own."""
-    starts = sorted({at for sign in _SIGNS for at in _starts(text, sign)})
-    lines = dict.fromkeys(line for at in starts for line in _lines(text, at))
-    kept, room = [], _BETWEEN
+def _failure_lines(text: str) -> str:
+    """Return the lines that report a failure, in their order, each on a line of its own."""
+    starts = sorted({at for marker in _FAILURE_MARKERS for at in _line_starts(text, marker)})
+    lines = dict.fromkeys(line for start in starts for line in _lines(text, start))
+    selected, remaining = [], _BETWEEN
     for line in lines:
-        room -= len(line) + 1
-        if room < 0:
+        remaining -= len(line) + 1
+        if remaining < 0:
             break
-        kept.append(line)
-    return "\n" + "\n".join(kept) + "\n" if kept else ""
+        selected.append(line)
+    return "\n" + "\n".join(selected) + "\n" if selected else ""
 
 
-def _starts(text: str, sign: str) -> Iterator[int]:
-    """Yield where the first lines with a sign begin."""
-    at = text.find(sign)
-    for _ in range(_OFTEN):
+def _line_starts(text: str, marker: str) -> Iterator[int]:
+    """Yield the start of each of the first lines with a marker."""
+    at = text.find(marker)
+    for _ in range(_LINES_PER_MARKER):
         if at < 0:
             return
         yield text.rfind("\n", 0, at + 1) + 1
         end = text.find("\n", at + 1)
-        at = text.find(sign, end) if end >= 0 else -1
+        at = text.find(marker, end) if end >= 0 else -1
 
 
-def _lines(text: str, at: int) -> Iterator[str]:
-    """Yield a line, and the next one if it is indented: then it goes on about the same."""
-    end = text.find("\n", at)
-    yield text[at:end][:_LINE] if end >= 0 else text[at : at + _LINE]
+def _lines(text: str, start: int) -> Iterator[str]:
+    """Yield a line, and the next one if it is indented and so continues the first."""
+    end = text.find("\n", start)
+    yield text[start:end][:_LINE] if end >= 0 else text[start : start + _LINE]
     if end >= 0 and text[end + 1 : end + 2] in {" ", "\t"}:
-        after = text.find("\n", end + 1)
-        yield text[end + 1 : after if after >= 0 else None][:_LINE]
+        next_end = text.find("\n", end + 1)
+        yield text[end + 1 : next_end if next_end >= 0 else None][:_LINE]

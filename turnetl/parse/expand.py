@@ -1,4 +1,4 @@
-"""Paths as a person gives them (files, folders, globs) to archives."""
+"""Expansion of the paths that the user gives (files, folders, globs) into archives."""
 
 import glob
 import os
@@ -8,123 +8,131 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from turnetl.lake import path_text
-from turnetl.parse import stores
+from turnetl.parse import opencode_store
 from turnetl.parse.report import Problem
-from turnetl.parse.walk import Found, files, is_called_archive
+from turnetl.parse.walk import FoundFile, has_archive_suffix, walk_files
+from turnetl.skip_reasons import SkipReason
 
 _ANY_DEPTH = "**"
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandedPaths:
-    """What the paths stand for."""
+    """The archives that paths lead to."""
 
     archives: tuple[Path, ...]
     """Each once, sorted."""
     problems: tuple[Problem, ...]
-    """One for each path that gave nothing, and for each thing in a folder that was passed over."""
+    """One for each path without an archive, and for each skipped entry of a folder."""
 
 
 def expand(paths: Iterable[str | os.PathLike[str]]) -> ExpandedPaths:
-    """Find the archives. Opens none of them; never raises for a path.
+    """Find the archives. Opens none of them, and raises for no path.
 
-    Folders are searched for what is called `.jsonl` or `.json`, also with `.gz` or `.zst` behind.
-    The messages and parts of a store belong to its sessions. A file that is named is taken
-    whatever it is called.
+    Folders are searched for the suffixes `.jsonl` and `.json`, also followed by `.gz` or `.zst`.
+    Messages and parts of an OpenCode store belong to its sessions. A file that the user names is
+    taken whatever its name is.
     """
-    found: dict[str, Path] = {}
+    archives: dict[str, Path] = {}
     problems: dict[str, Problem] = {}
-    for given in paths:
-        for thing in _expand(os.path.expanduser(given)):  # noqa: PTH111  Path() forgets a final /
-            if isinstance(thing, Problem):
-                problems.setdefault(thing.message, thing)
+    for path in paths:
+        for item in _expand(os.path.expanduser(path)):  # noqa: PTH111  Path() drops a final /
+            if isinstance(item, Problem):
+                problems.setdefault(item.message, item)
             else:
-                found.setdefault(thing.real, Path(thing.path))
-    archives = sorted(found.values(), key=lambda path: path.parts)
-    return ExpandedPaths(tuple(archives), tuple(problems.values()))
+                archives.setdefault(item.real_path, Path(item.path))
+    ordered = sorted(archives.values(), key=lambda path: path.parts)
+    return ExpandedPaths(tuple(ordered), tuple(problems.values()))
 
 
-def _expand(given: str) -> Iterable[Found | Problem]:
-    if os.path.lexists(given):
-        return _existing(given)
-    if not glob.has_magic(given):
-        return [_problem(given, "missing", "does not exist; check the path")]
-    found = [thing for match in _matches(given) for thing in match]
-    return found or [
-        _problem(given, "missing", "matches nothing that could be an archive; check the pattern")
+def _expand(path: str) -> Iterable[FoundFile | Problem]:
+    if os.path.lexists(path):
+        return _existing(path)
+    if not glob.has_magic(path):
+        return [_problem(path, SkipReason.MISSING, "does not exist; check the path")]
+    items = [item for match in _matches(path) for item in match]
+    return items or [
+        _problem(path, SkipReason.MISSING, "matches no file with an archive suffix; check the glob")
     ]
 
 
-def _existing(given: str) -> Iterable[Found | Problem]:
+def _existing(given: str) -> Iterable[FoundFile | Problem]:
     path = Path(given)
     if path.is_dir():
-        what = "holds no .jsonl or .json file, packed or not; name another"
-        return list(_searched(given)) or [_problem(path, "empty", what)]
+        what = "holds no .jsonl or .json file, compressed or not; name another folder"
+        return list(_search(given)) or [_problem(path, SkipReason.EMPTY, what)]
     if path.is_file():
-        return [_named(given)]
-    return [_problem(path, "unreadable", "is neither a file nor a folder; name an archive")]
+        return [_named_file(given)]
+    what = "is neither a file nor a folder; name an archive"
+    return [_problem(path, SkipReason.UNREADABLE, what)]
 
 
-def _searched(folder: str) -> Iterator[Found | Problem]:
-    """Yield the archives in a folder, and then what could not be looked into."""
+def _search(folder: str) -> Iterator[FoundFile | Problem]:
+    """Yield the archives in a folder, and then what could not be searched."""
     problems: list[Problem] = []
 
-    def note(path: str, reason: str, what: str) -> None:
+    def on_problem(path: str, reason: SkipReason, what: str) -> None:
         problems.append(_problem(path, reason, what))
 
-    belonging = []
-    for file in files(folder, note):
-        if file.path.endswith(".json") and stores.belongs(Path(file.path)):
-            belonging.append(Path(file.path))
+    store_members = []
+    for file in walk_files(folder, on_problem):
+        if file.path.endswith(".json") and opencode_store.is_store_member(Path(file.path)):
+            store_members.append(Path(file.path))
         else:
             yield file
-    for parts, number in stores.without_message(belonging):
-        note(str(parts), "no_message", f"holds {number:,} parts of a message that is gone")
+    for parts, number in opencode_store.orphan_parts(store_members):
+        on_problem(str(parts), SkipReason.ORPHAN, f"holds {number:,} parts of a missing message")
     yield from problems
 
 
-def _matches(pattern: str) -> Iterator[Iterable[Found | Problem]]:
-    """Yield the archives among what a glob matches, and those in the folders that it matches."""
+def _matches(pattern: str) -> Iterator[Iterable[FoundFile | Problem]]:
+    """Yield the archives that a glob matches, and those in the folders that it matches."""
     parts = Path(pattern).parts
     if _ANY_DEPTH not in parts:
         for match in sorted(glob.glob(pattern)):  # noqa: PTH207  takes absolute patterns
-            if os.path.isdir(match):  # noqa: PTH112 - as glob gives it
-                yield _searched(match)
-            elif is_called_archive(match):
-                yield [_named(match)]
+            if os.path.isdir(match):  # noqa: PTH112 - as glob returns it
+                yield _search(match)
+            elif has_archive_suffix(match):
+                yield [_named_file(match)]
         return
-    # Not left to `glob`: it walks in circles where links do.
+    # Not left to `glob`, which does not terminate where links form a cycle.
     depth = parts.index(_ANY_DEPTH)
     for top in sorted(glob.glob(str(Path(*parts[:depth])))):  # noqa: PTH207 - as above
-        yield _below(top, parts[depth:])
+        yield _matches_below(top, parts[depth:])
 
 
-def _below(top: str, wanted: Sequence[str]) -> Iterator[Found | Problem]:
-    for thing in _searched(top):
-        if isinstance(thing, Problem) or _fits(wanted, Path(thing.path).relative_to(top).parts):
-            yield thing
+def _matches_below(top: str, pattern: Sequence[str]) -> Iterator[FoundFile | Problem]:
+    for item in _search(top):
+        if isinstance(item, Problem) or _matches_parts(
+            pattern, Path(item.path).relative_to(top).parts
+        ):
+            yield item
 
 
-def _fits(wanted: Sequence[str], parts: Sequence[str]) -> bool:
-    """Say whether a pattern matches a path, or a folder that it lies in."""
-    if not wanted:
+def _matches_parts(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """Return whether a pattern matches a path or one of its parent folders."""
+    if not pattern:
         return True
-    if wanted[0] != _ANY_DEPTH:
-        return bool(parts) and _is_like(parts[0], wanted[0]) and _fits(wanted[1:], parts[1:])
-    hidden = (at for at, part in enumerate(parts) if part.startswith("."))
+    if pattern[0] != _ANY_DEPTH:
+        return (
+            bool(parts)
+            and _matches_name(parts[0], pattern[0])
+            and _matches_parts(pattern[1:], parts[1:])
+        )
+    hidden = (depth for depth, part in enumerate(parts) if part.startswith("."))
     deepest = next(hidden, len(parts))
-    return any(_fits(wanted[1:], parts[at:]) for at in range(deepest + 1))
+    return any(_matches_parts(pattern[1:], parts[depth:]) for depth in range(deepest + 1))
 
 
-def _is_like(name: str, pattern: str) -> bool:
-    """Compare as a shell does: what is hidden must be asked for."""
+def _matches_name(name: str, pattern: str) -> bool:
+    """Match as a shell does: a pattern must start with a dot to match a hidden name."""
     return fnmatchcase(name, pattern) and name.startswith(".") <= pattern.startswith(".")
 
 
-def _named(path: str) -> Found:
-    return Found(path, os.path.realpath(path))
+def _named_file(path: str) -> FoundFile:
+    return FoundFile(path, os.path.realpath(path))
 
 
-def _problem(path: str | Path, reason: str, what: str) -> Problem:
+def _problem(path: str | Path, reason: SkipReason, what: str) -> Problem:
     name = path_text(Path(path))
     return Problem(name, None, reason, f"`{name}` {what}.")

@@ -1,11 +1,11 @@
-"""The map file: which archives go to another group than they would by themselves.
+"""The group map file: archives that go to another group than their default one.
 
     [[group]]
     name = "shop"
     folders = ["~/work/shop*"]
 
-Entries stand in order and the first that fits wins; all that stands in an entry must hold, of each
-list one pattern.
+The first matching entry wins. All conditions of an entry must hold; of each list, one pattern must
+match.
 """
 
 import re
@@ -20,122 +20,130 @@ import msgspec
 from turnetl import formats
 from turnetl.errors import BadUsage
 from turnetl.parse import group_names
-from turnetl.parse.projects import at_home, path_folders
+from turnetl.parse.projects import home_relative, path_folders
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One exception: a name, and what an archive must be like to get it."""
+class GroupMapEntry:
+    """One entry: a name, and the conditions for an archive to get it."""
 
     name: str
     """A name or a template."""
     folders: tuple[re.Pattern[str], ...]
-    """Of the working folder; empty for any."""
+    """Patterns of the working folder; empty: any."""
     archives: tuple[re.Pattern[str], ...]
-    """Of the archive's path; empty for any."""
+    """Patterns of the archive's path; empty: any."""
     formats: tuple[str, ...]
 
-    def fits(self, cwd: Sequence[str], format_name: str, archive: Sequence[str]) -> bool:
-        """Say whether an archive is like this; working folder and path as `names_of` gives them."""
+    def matches(self, cwd: Sequence[str], format_name: str, archive: Sequence[str]) -> bool:
+        """Return whether an archive meets the conditions.
+
+        Args:
+            cwd: the working folder, as `path_forms` returns it.
+            format_name: the archive's format.
+            archive: the archive's path, as `path_forms` returns it.
+        """
         return (
-            _one_fits(self.folders, cwd)
-            and _one_fits(self.archives, archive)
+            _any_matches(self.folders, cwd)
+            and _any_matches(self.archives, archive)
             and (not self.formats or format_name in self.formats)
         )
 
 
-def read_map(path: Path) -> tuple[Entry, ...]:
-    """Return the entries of a map file, in order.
+def load_group_map(path: Path) -> tuple[GroupMapEntry, ...]:
+    """Return the entries of a group map file, in order.
 
     Raises:
-        BadUsage: the file cannot be read or an entry makes no sense; says which.
+        BadUsage: the file cannot be read, or an entry is invalid; the message names the entry.
     """
-    rows = _file(path).group
+    rows = _read_file(path).group
     return tuple(_entry(row, f"`{path}`, entry {number}") for number, row in enumerate(rows, 1))
 
 
-def names_of(path: str | None) -> tuple[str, ...]:
-    """Return how a pattern may name a path: from the root, and from the home folder it is in."""
+def path_forms(path: str | None) -> tuple[str, ...]:
+    """Return the forms of a path that a pattern may match: absolute, and relative to the home."""
     if path is None:
         return ()
     folders = path_folders(path)
-    whole, home = "/".join(["", *folders]), at_home(folders)
-    return (whole, home) if home else (whole,)
+    absolute, relative = "/".join(["", *folders]), home_relative(folders)
+    return (absolute, relative) if relative else (absolute,)
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _GroupMapFile(msgspec.Struct, forbid_unknown_fields=True):
     group: list[dict[str, Any]] = []
 
 
-class _Row(msgspec.Struct, forbid_unknown_fields=True):
+class _GroupMapRow(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     folders: list[str] = []
     archives: list[str] = []
     formats: list[str] = []
 
 
-def _file(path: Path) -> _File:
+def _read_file(path: Path) -> _GroupMapFile:
     try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8-sig")), _File)
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8-sig")), _GroupMapFile)
     except OSError as error:
-        why = error.strerror or str(error)
-        raise BadUsage(f"the map file `{path}` cannot be read ({why}); name another") from error
+        cause = error.strerror or str(error)
+        raise BadUsage(f"the group map `{path}` cannot be read ({cause}); name another") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadUsage(f"`{path}` is no TOML: {error}; mend it") from error
+        raise BadUsage(f"`{path}` is not valid TOML: {error}; correct it") from error
     except msgspec.ValidationError as error:
-        raise BadUsage(f"`{path}`: {error}; entries begin with [[group]]") from error
+        raise BadUsage(f"`{path}`: {error}; entries start with [[group]]") from error
 
 
-def _entry(row: dict[str, Any], where: str) -> Entry:
+def _entry(row: dict[str, Any], where: str) -> GroupMapEntry:
     try:
-        said = msgspec.convert(row, _Row)
+        entry = msgspec.convert(row, _GroupMapRow)
     except msgspec.ValidationError as error:
         raise BadUsage(
             f"{where}: {error}; an entry has a name, and folders, archives or formats"
         ) from error
-    where = f"{where} (`{said.name}`)"
-    group_names.check(said.name, where)
-    if not (said.folders or said.archives or said.formats):
-        raise BadUsage(f"{where} fits every archive; give it folders, archives or formats")
-    _check_formats(said.formats, where)
-    return Entry(
-        said.name,
-        tuple(_pattern(pattern, where) for pattern in said.folders),
-        tuple(_pattern(pattern, where) for pattern in said.archives),
-        tuple(said.formats),
+    where = f"{where} (`{entry.name}`)"
+    group_names.check_template(entry.name, where)
+    if not (entry.folders or entry.archives or entry.formats):
+        raise BadUsage(f"{where} matches every archive; add folders, archives or formats")
+    _check_formats(entry.formats, where)
+    return GroupMapEntry(
+        entry.name,
+        tuple(_compile(pattern, where) for pattern in entry.folders),
+        tuple(_compile(pattern, where) for pattern in entry.archives),
+        tuple(entry.formats),
     )
 
 
-def _check_formats(named: list[str], where: str) -> None:
+def _check_formats(names: list[str], where: str) -> None:
     known = [format_.name for format_ in formats.FORMATS]
-    unknown = [name for name in named if name not in known]
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise BadUsage(f"{where}: there is no format `{unknown[0]}`; there are {', '.join(known)}")
+        raise BadUsage(
+            f"{where}: `{unknown[0]}` is not a format; the formats are {', '.join(known)}"
+        )
 
 
-def _one_fits(patterns: Sequence[re.Pattern[str]], names: Sequence[str]) -> bool:
-    return not patterns or any(one.fullmatch(name) for one in patterns for name in names)
+def _any_matches(patterns: Sequence[re.Pattern[str]], forms: Sequence[str]) -> bool:
+    return not patterns or any(pattern.fullmatch(form) for pattern in patterns for form in forms)
 
 
-def _pattern(text: str, where: str) -> re.Pattern[str]:
-    """Return what matches the path, and all below it; upper and lower case are the same.
+def _compile(text: str, where: str) -> re.Pattern[str]:
+    """Return a pattern that matches the path and everything below it, in upper and lower case.
 
-    `*` and `?` stay in a folder, `**` is any number of them; `~` is anybody's home folder. A
-    pattern that does not begin at the root may begin anywhere.
+    `*` and `?` stay within a folder, `**` is any number of folders, and `~` is any home folder. A
+    pattern that does not start at the root may match from any folder on.
     """
     if not text.strip():
-        raise BadUsage(f"{where}: an empty pattern; say what it shall match")
+        raise BadUsage(f"{where}: a pattern is empty; write a path")
     folders = path_folders(text)
-    begins = folders[:1] == ["~"] or folders[:1] == ["**"]
+    has_anchor = folders[:1] == ["~"] or folders[:1] == ["**"]
     is_rooted = text.lstrip().startswith(("/", "\\")) or (folders and folders[0].endswith(":"))
-    if not begins and not is_rooted:
+    if not has_anchor and not is_rooted:
         folders = ["**", *folders]
-    parts = "".join(map(_part, folders)).removeprefix("/" if folders[:1] == ["~"] else "")
-    return re.compile(f"{parts}(?:/.*)?", re.IGNORECASE | re.DOTALL)
+    regex = "".join(map(_folder_regex, folders)).removeprefix("/" if folders[:1] == ["~"] else "")
+    return re.compile(f"{regex}(?:/.*)?", re.IGNORECASE | re.DOTALL)
 
 
-def _part(folder: str) -> str:
+def _folder_regex(folder: str) -> str:
     if folder == "**":
         return "(?:/[^/]+)*"
-    signs = {"*": "[^/]*", "?": "[^/]"}
-    return "/" + "".join(signs.get(sign, re.escape(sign)) for sign in folder)
+    wildcards = {"*": "[^/]*", "?": "[^/]"}
+    return "/" + "".join(wildcards.get(char, re.escape(char)) for char in folder)

@@ -1,4 +1,4 @@
-"""Names of groups as a person gives them: fixed, or with placeholders that archives fill."""
+"""Group names that the user gives: fixed names, or templates whose placeholders archives fill."""
 
 import string
 from collections.abc import Mapping
@@ -8,54 +8,55 @@ from turnetl.errors import BadUsage
 from turnetl.model import GroupId
 
 PLACEHOLDERS = ("project", "format", "user", "host")
-_THERE_ARE = "there are " + ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-_LONGEST = 120
-"""Characters of a group's id: it is the name of a folder and of a file."""
+_VALID = "the placeholders are " + ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+_MAX_CHARS = 120
+"""Characters of a group id: it is the name of a folder and of a file."""
 
 
-def check(template: str, where: str) -> None:
-    """Refuse a name that could not be filled; `where` begins the sentence: `--group`.
+def check_template(template: str, where: str) -> None:
+    """Refuse an invalid template.
+
+    Args:
+        template: a name, or a name with placeholders.
+        where: the start of the error message, such as `--group`.
 
     Raises:
-        BadUsage: says what is wrong and which placeholders there are.
+        BadUsage: the template is invalid; the message names the valid placeholders.
     """
     try:
-        parts = [(text, field, spec, how) for text, field, spec, how in _FORMATTER.parse(template)]
+        parts = list(_FORMATTER.parse(template))
     except ValueError:
+        raise BadUsage(f"{where}: `{template}` has an unmatched brace; {_VALID}") from None
+    for _, field, spec, conversion in parts:
+        if field is not None and (field not in PLACEHOLDERS or spec or conversion):
+            invalid = f"{field}{'!' + conversion if conversion else ''}{':' + spec if spec else ''}"
+            raise BadUsage(f"{where}: `{{{invalid}}}` is not a placeholder; {_VALID}")
+    if not any(field or any(map(str.isalnum, text)) for text, field, _, _ in parts):
         raise BadUsage(
-            f"{where}: `{template}` has a brace without its other half; {_THERE_ARE}"
-        ) from None
-    for _, field, spec, how in parts:
-        if field is not None and (field not in PLACEHOLDERS or spec or how):
-            wrong = f"{field}{'!' + how if how else ''}{':' + spec if spec else ''}"
-            raise BadUsage(f"{where}: `{{{wrong}}}` is no placeholder; {_THERE_ARE}")
-    says = any(field or any(map(str.isalnum, text)) for text, field, _, _ in parts)
-    if not says:
-        raise BadUsage(
-            f"{where}: the group has no name: `{template}` has neither letters nor digits; "
-            f"give it some, or a placeholder ({_THERE_ARE})"
+            f"{where}: the group has no name, because `{template}` has neither letters nor digits; "
+            f"add some, or a placeholder ({_VALID})"
         )
 
 
 def is_fixed(template: str) -> bool:
-    """Say whether all archives get the same name."""
+    """Return whether all archives get the same name."""
     return all(field is None for _, field, _, _ in _FORMATTER.parse(template))
 
 
-def fill(template: str, values: Mapping[str, str]) -> GroupId:
-    """Return the group that a checked template names.
+def expand_template(template: str, values: Mapping[str, str]) -> GroupId:
+    """Return the group id that a valid template gives.
 
-    Each value becomes one token by itself, so that two projects in another script stay two.
+    Each value becomes one token by itself, so that two projects in another script stay two groups.
     """
     tokens = {name: ids.group_id(value) for name, value in values.items()}
-    return bounded(ids.group_id(template.format_map(tokens)))
+    return bounded_group_id(ids.group_id(template.format_map(tokens)))
 
 
-def bounded(group: GroupId) -> GroupId:
-    """Return a group's id as it is, or, if it is too long for a folder, its head and a digest."""
-    if len(group) <= _LONGEST:
+def bounded_group_id(group: GroupId) -> GroupId:
+    """Return a group id, or its head and a digest if it is too long for a folder name."""
+    if len(group) <= _MAX_CHARS:
         return group
-    return GroupId(f"{group[: _LONGEST - 9]}_{ids.digest(group)[:8]}")
+    return GroupId(f"{group[: _MAX_CHARS - 9]}_{ids.digest(group)[:8]}")
 
 
 _FORMATTER = string.Formatter()

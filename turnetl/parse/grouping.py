@@ -1,7 +1,7 @@
-"""Which group the turns of an archive go to: by default one for each project.
+"""The group of an archive's turns: by default one group for each project.
 
-What a person says of this run wins over what they wrote down: a fixed name with --group, then the
-first entry of the map file that fits, then a template with --group, then the default.
+The user's choices take precedence in this order: a fixed name with --group, the first matching
+entry of the group map file, a template with --group, the default.
 """
 
 from collections.abc import Iterable
@@ -11,44 +11,49 @@ from pathlib import Path
 from turnetl import ids
 from turnetl.model import GroupId
 from turnetl.parse import group_names
-from turnetl.parse.group_map import Entry, names_of, read_map
-from turnetl.parse.projects import project, root, user
+from turnetl.parse.group_map import GroupMapEntry, load_group_map, path_forms
+from turnetl.parse.projects import project, project_root, user
 
-_SHOWN = 4
+_SHOWN_FOLDERS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """How groups are found; without a word of the person's: one for each project."""
+    """The user's choices about groups; without any, one group for each project."""
 
-    explicit: str | None = None
-    """The text given with --group: a name or a template; None for the default."""
+    template: str | None = None
+    """The value of --group, a name or a template; None for the default."""
     user: str = ""
-    """Stands in where a working folder is in nobody's home folder."""
+    """Value of {user} for a working folder that is in no home folder."""
     host: str = ""
-    exceptions: tuple[Entry, ...] = ()
-    """Of the map file, in order."""
+    map_entries: tuple[GroupMapEntry, ...] = ()
+    """Of the group map file, in order."""
 
     @property
     def is_fixed(self) -> bool:
-        """Say whether all archives go to one group that the person named."""
-        return self.explicit is not None and group_names.is_fixed(self.explicit)
+        """Return whether all archives go to one group that the user named."""
+        return self.template is not None and group_names.is_fixed(self.template)
 
     def group(self, cwd: str | None, format: str, archive: str) -> GroupId:  # noqa: A002  {format}
-        """Return the group of an archive. Touches no disk; the same in, the same out.
+        """Return the group of an archive. Deterministic, without access to the disk.
 
         Args:
-            cwd: the working folder that the archive names first, redacted; None if it names none.
-            format: the name of the format that reads it.
-            archive: its path, from the root.
+            cwd: the first working folder in the archive, redacted; None if it names none.
+            format: the name of the archive's format.
+            archive: its absolute path.
         """
-        named = self.named(cwd, format, archive)
-        return named or group_names.bounded(ids.group_id(project(cwd)))
+        explicit = self.explicit_group(cwd, format, archive)
+        return explicit or group_names.bounded_group_id(ids.group_id(project(cwd)))
 
-    def named(self, cwd: str | None, format: str, archive: str) -> GroupId | None:  # noqa: A002
-        """Return the group that a person named for an archive like this, or None by default."""
-        said = self._exception(cwd, format, archive) or self.explicit
-        if said is None:
+    def explicit_group(
+        self,
+        cwd: str | None,
+        format: str,  # noqa: A002  {format}
+        archive: str,
+    ) -> GroupId | None:
+        """Return the group that the user named for such an archive; None: the default applies."""
+        template = self._mapped_name(cwd, format, archive) or self.template
+        if template is None:
             return None
         values = {
             "project": project(cwd),
@@ -56,74 +61,78 @@ class Grouping:
             "user": user(cwd) or self.user,
             "host": self.host,
         }
-        return group_names.fill(said, values)
+        return group_names.expand_template(template, values)
 
-    def joins_on_purpose(self, cwd: str | None, format: str, archive: str) -> bool:  # noqa: A002
-        """Say whether a fixed name or the map file leads an archive like this to its group."""
-        return self.is_fixed or self._exception(cwd, format, archive) is not None
+    def is_intentional(self, cwd: str | None, format: str, archive: str) -> bool:  # noqa: A002
+        """Return whether a fixed name or the group map file decides the archive's group."""
+        return self.is_fixed or self._mapped_name(cwd, format, archive) is not None
 
-    def _exception(self, cwd: str | None, format_name: str, archive: str) -> str | None:
-        if not self.exceptions or self.is_fixed:
+    def _mapped_name(self, cwd: str | None, format_name: str, archive: str) -> str | None:
+        if not self.map_entries or self.is_fixed:
             return None
-        place, path = names_of(cwd), names_of(archive)
-        fitting = (of.name for of in self.exceptions if of.fits(place, format_name, path))
-        return next(fitting, None)
+        folders, paths = path_forms(cwd), path_forms(archive)
+        names = (
+            entry.name for entry in self.map_entries if entry.matches(folders, format_name, paths)
+        )
+        return next(names, None)
 
 
 @dataclass(frozen=True, slots=True)
 class NameCollision:
-    """A group to which the folders of several projects lead, though nobody said so."""
+    """A group that joins the folders of several projects although the user did not ask for it."""
 
     group: GroupId
     folders: tuple[str, ...]
-    """Sorted; `~` is anybody's home folder."""
+    """Sorted; `~` is any home folder."""
 
     @property
     def message(self) -> str:
-        shown = ", ".join(f"`{folder}`" for folder in self.folders[:_SHOWN])
-        more = len(self.folders) - _SHOWN
-        others = f" and {more:,} more" if more > 0 else ""
+        shown = ", ".join(f"`{folder}`" for folder in self.folders[:_SHOWN_FOLDERS])
+        omitted = len(self.folders) - _SHOWN_FOLDERS
+        more = f" and {omitted:,} more" if omitted > 0 else ""
         return (
-            f"group `{self.group}` joins {len(self.folders):,} folders: {shown}{others}; "
-            "if they are not one project, part them with --group-map."
+            f"group `{self.group}` joins {len(self.folders):,} folders: {shown}{more}; "
+            "if they are not one project, separate them with --group-map."
         )
 
 
 def load_grouping(template: str | None, map_file: Path | None, *, user: str, host: str) -> Grouping:
-    """Put together what a person said about groups.
+    """Return the grouping for the user's choices.
 
     Args:
-        template: of --group: a name, or one with {project}, {format}, {user}, {host} in it.
-        map_file: of --group-map: a TOML file of exceptions.
-        user: who runs this; stands in where a working folder names nobody.
-        host: the machine this runs on.
+        template: the value of --group: a name, or a template with {project}, {format}, {user},
+            {host}.
+        map_file: the value of --group-map: a TOML file.
+        user: the user who runs turnetl; used for a working folder that names no user.
+        host: the machine that runs turnetl.
 
     Raises:
-        BadUsage: an unknown placeholder, or a file that makes no sense; says where and what to do.
+        BadUsage: an unknown placeholder or an invalid file; the message says where and what to do.
     """
     if template is not None:
-        group_names.check(template, "--group")
-    exceptions = read_map(map_file) if map_file is not None else ()
-    return Grouping(template, user, host, exceptions)
+        group_names.check_template(template, "--group")
+    entries = load_group_map(map_file) if map_file is not None else ()
+    return Grouping(template, user, host, entries)
 
 
 def find_name_collisions(
-    archives: Iterable[tuple[str | None, str, str]], by: Grouping | None = None
+    archives: Iterable[tuple[str | None, str, str]], grouping: Grouping | None = None
 ) -> tuple[NameCollision, ...]:
-    """Return the groups that several projects' folders fall into by their names alone, sorted.
+    """Return the groups that join folders of several projects by their names alone, sorted.
 
     Args:
         archives: working folder, format and path of each, as `Grouping.group` takes them.
-        by: how they were grouped; what a fixed name or a map file joins, somebody meant to join.
+        grouping: how they were grouped. A fixed name or a map file joins folders intentionally.
     """
-    by = by or Grouping()
-    found: dict[GroupId, dict[str, str]] = {}
+    grouping = grouping or Grouping()
+    folders_by_group: dict[GroupId, dict[str, str]] = {}
     for archive in archives:
-        folder = root(archive[0])
-        if folder is not None and not by.joins_on_purpose(*archive):
-            found.setdefault(by.group(*archive), {}).setdefault(folder.lower(), folder)
+        folder = project_root(archive[0])
+        if folder is not None and not grouping.is_intentional(*archive):
+            folders = folders_by_group.setdefault(grouping.group(*archive), {})
+            folders.setdefault(folder.lower(), folder)
     return tuple(
         NameCollision(group, tuple(sorted(folders.values())))
-        for group, folders in sorted(found.items())
+        for group, folders in sorted(folders_by_group.items())
         if len(folders) > 1
     )

@@ -1,4 +1,4 @@
-"""Which groups are joined of several projects, though nobody said so."""
+"""Name collisions of a run: groups that join several projects although the user did not ask."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,17 +8,19 @@ from turnetl.parse.grouping import Grouping, find_name_collisions
 from turnetl.parse.report import Outcome, ParseReport
 
 
-def with_name_collisions(report: ParseReport, by: Grouping) -> ParseReport:
-    """Add the joined groups among those that got an archive, or would: nobody is told each night.
+def with_name_collisions(report: ParseReport, grouping: Grouping) -> ParseReport:
+    """Add the name collisions of the groups that received a new archive, or would in a dry run.
+
+    Other groups are omitted, so that a nightly run does not repeat the message.
 
     Args:
-        report: of a whole run; two batches may meet in one group.
-        by: how the archives were grouped.
+        report: of a whole run, because archives of two batches may belong to one group.
+        grouping: how the archives were grouped.
     """
-    told = {of.group for of in report.archives if report.dry_run or of.outcome is Outcome.NEW}
-    places = (
-        (of.cwd, str(of.format), absolute_path_text(Path(of.archive)))
-        for of in report.archives
-        if of.group is not None and of.group in told
+    groups = {one.group for one in report.archives if report.dry_run or one.outcome is Outcome.NEW}
+    archives = (
+        (one.cwd, str(one.format), absolute_path_text(Path(one.archive)))
+        for one in report.archives
+        if one.group is not None and one.group in groups
     )
-    return replace(report, name_collisions=find_name_collisions(places, by))
+    return replace(report, name_collisions=find_name_collisions(archives, grouping))

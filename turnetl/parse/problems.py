@@ -1,20 +1,21 @@
-"""Why an archive, or a part of it, was passed over: one word to count under, and one sentence."""
+"""Problems with archives: a `SkipReason` to count under, and a sentence for the user."""
 
 from pathlib import Path
 
 from turnetl.errors import BadArchive
 from turnetl.formats.base import Format, ParseCounts
 from turnetl.lake import path_text
-from turnetl.parse.compression import Ending
+from turnetl.parse.compression import DecompressionStatus
 from turnetl.parse.report import ArchiveReport, Outcome, Problem
+from turnetl.skip_reasons import SkipReason
 
-_LEFT_ALONE = ("unknown", "empty", "format")
-"""Reasons for which no turn is lost: agents leave empty files, and a run need not fail for them."""
+_UNKNOWN = (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.WRONG_FORMAT)
+"""Reasons that lose no turn: agents leave empty files, and these must not fail a run."""
 
 
-def refused(path: Path, error: BadArchive) -> ArchiveReport:
-    """Return what to say of an archive that gave nothing; what it gave before is kept."""
-    outcome = Outcome.UNKNOWN if error.reason in _LEFT_ALONE else Outcome.UNREADABLE
+def skipped_report(path: Path, error: BadArchive) -> ArchiveReport:
+    """Return the report on an archive that yields no turn; its previous turns file is kept."""
+    outcome = Outcome.UNKNOWN if error.reason in _UNKNOWN else Outcome.UNREADABLE
     problem = Problem(path_text(path), None, error.reason, str(error))
     return ArchiveReport(path_text(path), outcome, problem=problem)
 
@@ -22,96 +23,106 @@ def refused(path: Path, error: BadArchive) -> ArchiveReport:
 def unreadable(path: Path, error: OSError) -> BadArchive:
     name = path_text(path)
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return BadArchive("missing", f"`{name}` does not exist; check the path.")
+        return BadArchive(SkipReason.MISSING, f"`{name}` does not exist; check the path.")
     if isinstance(error, IsADirectoryError):
-        return BadArchive("folder", f"`{name}` is a folder; name the archives in it.")
-    why = error.strerror or str(error)
-    remedy = "check its permissions" if isinstance(error, PermissionError) else "check its disk"
-    return BadArchive("unreadable", f"`{name}` cannot be read ({why}); {remedy}.")
+        return BadArchive(SkipReason.FOLDER, f"`{name}` is a folder; name the archives in it.")
+    cause = error.strerror or str(error)
+    remedy = "check its permissions" if isinstance(error, PermissionError) else "check the disk"
+    return BadArchive(SkipReason.UNREADABLE, f"`{name}` cannot be read ({cause}); {remedy}.")
 
 
-def no_file(path: Path) -> BadArchive:
-    said = f"`{path_text(path)}` is neither a file nor a folder; name an archive."
-    return BadArchive("unreadable", said)
+def not_a_file(path: Path) -> BadArchive:
+    message = f"`{path_text(path)}` is neither a file nor a folder; name an archive."
+    return BadArchive(SkipReason.UNREADABLE, message)
 
 
-def unknown(path: Path, data: bytes) -> BadArchive:
+def unknown_format(path: Path, data: bytes) -> BadArchive:
     name = path_text(path)
     if not data.strip():
-        return BadArchive("empty", f"`{name}` is empty; there is nothing to read.")
+        return BadArchive(SkipReason.EMPTY, f"`{name}` is empty; it holds no turns.")
     return BadArchive(
-        "unknown",
-        f"`{name}` is in no format that turnetl knows and was left alone; "
-        "name only coding-agent archives to be rid of this line.",
+        SkipReason.UNKNOWN_FORMAT,
+        f"`{name}` is in no format that turnetl knows and was skipped; "
+        "name only archives of coding agents to avoid this message.",
     )
 
 
-def not_that(path: Path, named: Format, looks_like: Format | None) -> BadArchive:
-    """Return why a named format is not taken: what was read before would be lost for nothing."""
-    remedy = "leave it out, or name another with --format"
-    if looks_like is not None:
-        remedy = f"it looks like `{looks_like.name}`: name that with --format"
-    said = (
-        f"`{path_text(path)}` holds nothing that `{named.name}` reads and was left alone; {remedy}."
-    )
-    return BadArchive("format", said)
-
-
-def too_large(path: Path, most: int) -> BadArchive:
-    said = (
-        f"`{path_text(path)}` unpacks to more than {most / (1 << 20):,.0f} MiB and was left alone; "
-        "if you trust it, unpack it and name what comes out."
-    )
-    return BadArchive("too_large", said)
-
-
-def too_much(path: Path) -> BadArchive:
+def wrong_format(path: Path, explicit: Format, detected: Format | None) -> BadArchive:
+    """Return why the format that the user named is not used: the turns parsed before stay."""
+    remedy = "omit the archive, or name another format with --format"
+    if detected is not None:
+        remedy = f"it looks like `{detected.name}`: name that with --format"
     name = path_text(path)
-    said = f"`{name}` needs more memory than there is; run again with --jobs 1 or with more."
-    return BadArchive("no_memory", said)
+    message = f"`{name}` holds nothing in the format `{explicit.name}` and was skipped; {remedy}."
+    return BadArchive(SkipReason.WRONG_FORMAT, message)
 
 
-def killed(path: Path) -> BadArchive:
-    name = path_text(path)
-    said = (
-        f"`{name}` was not read: the process that read it was killed, as a rule for want of "
-        "memory; run again with --jobs 1 or with more."
+def too_large(path: Path, max_bytes: int) -> BadArchive:
+    message = (
+        f"`{path_text(path)}` decompresses to more than {max_bytes / (1 << 20):,.0f} MiB and was "
+        "skipped; if you trust it, decompress it and name the result."
     )
-    return BadArchive("killed", said)
+    return BadArchive(SkipReason.TOO_LARGE, message)
 
 
-def not_foreseen(path: Path, error: Exception) -> BadArchive:
-    said = (
-        f"`{path_text(path)}` was not read ({type(error).__name__}, not foreseen); "
+def out_of_memory(path: Path) -> BadArchive:
+    message = (
+        f"`{path_text(path)}` needs more memory than is available; run again with --jobs 1 or with "
+        "more memory."
+    )
+    return BadArchive(SkipReason.OUT_OF_MEMORY, message)
+
+
+def worker_killed(path: Path) -> BadArchive:
+    message = (
+        f"`{path_text(path)}` was not read: the process that read it was killed, most likely for "
+        "lack of memory; run again with --jobs 1 or with more memory."
+    )
+    return BadArchive(SkipReason.WORKER_KILLED, message)
+
+
+def unexpected_error(path: Path, error: Exception) -> BadArchive:
+    message = (
+        f"`{path_text(path)}` was not read (unexpected {type(error).__name__}); "
         "please report it, the other archives were read."
     )
-    return BadArchive("failed", said)
+    return BadArchive(SkipReason.UNEXPECTED_ERROR, message)
 
 
-def incomplete(path: Path, ending: Ending, size: int) -> Problem | None:
-    """Return what to say of an archive of which `size` bytes could be unpacked."""
+def decompression_problem(path: Path, status: DecompressionStatus, size: int) -> Problem | None:
+    """Return the problem of an archive of which `size` bytes were decompressed, if any."""
     name = path_text(path)
-    if ending is Ending.UNFINISHED:
-        said = f"`{name}` is cut off behind {size:,} unpacked bytes; what is missing is read later."
-    elif ending is Ending.BROKEN:
-        said = f"`{name}` is damaged behind {size:,} unpacked bytes; copy it anew to read the rest."
-    else:
-        return None
-    return Problem(name, None, ending.value, said)
+    if status is DecompressionStatus.TRUNCATED:
+        return Problem(
+            name,
+            None,
+            SkipReason.TRUNCATED,
+            f"`{name}` is truncated after {size:,} decompressed bytes; "
+            "a later run reads the rest once it is written.",
+        )
+    if status is DecompressionStatus.CORRUPT:
+        return Problem(
+            name,
+            None,
+            SkipReason.CORRUPT,
+            f"`{name}` is corrupt after {size:,} decompressed bytes; "
+            "copy it again to read the rest.",
+        )
+    return None
 
 
-def invalid_lines(path: Path, counts: ParseCounts, *, whole: bool) -> Problem | None:
-    """Return what to say of lines that are no JSON; `whole`: the last one has its newline."""
-    broken = counts.invalid_lines - counts.concatenated_lines
-    if not broken:
+def line_problem(path: Path, counts: ParseCounts, *, ends_with_newline: bool) -> Problem | None:
+    """Return the problem of an archive with lines that are not valid JSON, if any."""
+    invalid = counts.invalid_lines - counts.concatenated_lines
+    if not invalid:
         return None
     name, line = path_text(path), counts.first_invalid_line
-    if line == counts.lines and not whole:
-        message = f"`{name}` line {line} is unfinished; it is read once it is whole."
-        return Problem(name, line, "unfinished", message)
-    more = f" and {broken - 1} more" if broken > 1 else ""
+    if line == counts.lines and not ends_with_newline:
+        message = f"`{name}` line {line} is incomplete; a later run reads it once it is complete."
+        return Problem(name, line, SkipReason.TRUNCATED, message)
+    more = f" and {invalid - 1} more" if invalid > 1 else ""
     message = (
-        f"`{name}` line {line}{more}: not JSON and passed over; the other lines were read. "
-        "Mend the line and run again if you need what it held."
+        f"`{name}` line {line}{more}: skipped, because it is not valid JSON; the other lines were "
+        "read. Repair the line and run again if you need its content."
     )
-    return Problem(name, line, "broken", message)
+    return Problem(name, line, SkipReason.INVALID_JSON, message)

@@ -1,4 +1,4 @@
-"""What became of every archive and of every line."""
+"""Reports on parsed archives: the outcome of each archive and the counts of its lines."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -7,9 +7,12 @@ from enum import StrEnum
 from turnetl.formats.base import ParseCounts
 from turnetl.model import GroupId
 from turnetl.parse.grouping import NameCollision
+from turnetl.skip_reasons import SkipReason
 
 
 class Outcome(StrEnum):
+    """The outcome of parsing one archive."""
+
     NEW = "new"
     CHANGED = "changed"
     UNCHANGED = "unchanged"
@@ -19,17 +22,17 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that was passed over, in one sentence that says what to do."""
+    """A skipped path or part of an archive, with a sentence that says what to do."""
 
     path: str
     line: int | None
-    reason: str
+    reason: SkipReason
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReport:
-    """One archive. The counts of an unchanged one are those of when it was read."""
+    """The report on one archive. The counts of an unchanged one are those of its last parse."""
 
     archive: str
     outcome: Outcome
@@ -38,7 +41,7 @@ class ArchiveReport:
     counts: ParseCounts = field(default_factory=ParseCounts)
     problem: Problem | None = None
     cwd: str | None = None
-    """The first folder that the archive names, redacted; None if it names none."""
+    """The first working folder that the archive names, redacted; None if it names none."""
 
     @property
     def was_read(self) -> bool:
@@ -47,15 +50,15 @@ class ArchiveReport:
 
 @dataclass(frozen=True, slots=True)
 class ParseReport:
-    """One run over some archives, in the order they were given. Reports of batches add up."""
+    """The report on one run over archives, in the order given. Reports of batches can be added."""
 
     archives: tuple[ArchiveReport, ...] = ()
     path_problems: tuple[Problem, ...] = ()
-    """One for each path given that led to no archive."""
+    """One for each given path that led to no archive."""
     dry_run: bool = False
-    """Nothing was written: the outcomes are what would have become of the archives."""
+    """Nothing was written: the outcomes are those that a run would have."""
     name_collisions: tuple[NameCollision, ...] = ()
-    """Groups to which several projects' folders lead; of a sum those of its parts."""
+    """Groups that join the folders of several projects. A sum has those of its parts."""
 
     def __add__(self, other: "ParseReport") -> "ParseReport":
         return ParseReport(
@@ -67,29 +70,28 @@ class ParseReport:
 
     @property
     def outcomes(self) -> Counter[Outcome]:
-        """How many archives were new, changed, unchanged, unknown, unreadable."""
+        """The number of archives with each outcome."""
         return Counter(archive.outcome for archive in self.archives)
 
     @property
     def read(self) -> ParseCounts:
-        """Sums over the archives that were read in this run."""
-        return sum((of.counts for of in self.archives if of.was_read), ParseCounts())
+        """The sum of the counts of the archives that this run read."""
+        return sum((archive.counts for archive in self.archives if archive.was_read), ParseCounts())
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        return self.path_problems + tuple(
-            of.problem for of in self.archives if of.problem is not None
-        )
+        archive_problems = (archive.problem for archive in self.archives)
+        return (*self.path_problems, *(one for one in archive_problems if one is not None))
 
     @property
     def groups(self) -> tuple[GroupId, ...]:
         """The groups of all these archives, sorted."""
-        return tuple(sorted({of.group for of in self.archives if of.group is not None}))
+        return tuple(sorted({one.group for one in self.archives if one.group is not None}))
 
     @property
     def folders(self) -> dict[GroupId, tuple[str, ...]]:
-        """The folders that the archives of each group name first, sorted; of some groups none."""
+        """For each group, the first working folders of its archives, sorted; possibly none."""
         return {group: tuple(sorted(self._folders(group))) for group in self.groups}
 
     def _folders(self, group: GroupId) -> set[str]:
-        return {of.cwd for of in self.archives if of.group == group and of.cwd is not None}
+        return {one.cwd for one in self.archives if one.group == group and one.cwd is not None}

@@ -1,7 +1,7 @@
-"""Where the bytes of an archive come from: a file, packed or not, or a session of a store.
+"""Access to an archive's bytes: a file, compressed or not, or a session of an OpenCode store.
 
-Nothing is read that was not there when we looked, and nothing but files is opened: a pipe without a
-writer would hold us for ever.
+A read never goes beyond the size at the time of `stat_archive`, and opens regular files only: a
+pipe without a writer would block for ever.
 """
 
 import os
@@ -11,118 +11,121 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl.errors import BadArchive
-from turnetl.parse import problems, stores
-from turnetl.parse.compression import Ending, is_packed, unpacked
+from turnetl.parse import opencode_store, problems
+from turnetl.parse.compression import DecompressionStatus, decompress, is_compressed
 from turnetl.parse.report import Problem
 
-HEAD = 2 << 20
-"""Bytes by which most archives can be told."""
-_NEVER_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+HEAD_BYTES = 2 << 20
+"""Bytes from the start of an archive; they are enough to detect the format of most archives."""
+_NONBLOCKING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class ParseLimits:
-    """How much is taken on."""
+    """Limits of a run."""
 
-    unpacked: int = 1 << 30
-    """Bytes that a packed archive may unpack to."""
-    alone: int = 30 << 20
-    """Effort, in bytes, for which no other processes are started: that takes half a second."""
+    decompressed_bytes: int = 1 << 30
+    """Maximum size of a decompressed archive."""
+    serial_bytes: int = 30 << 20
+    """Total cost of the archives, in bytes, up to which no worker processes are started: to start
+    them takes half a second."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """An archive as it was when we looked."""
+class ArchiveStat:
+    """An archive's size and modification time at one point in time."""
 
     path: Path
     size: int
-    """Bytes, of all its files together."""
+    """Bytes of all its files together."""
     mtime_ns: int
     """Of the file that changed last."""
     files: tuple[tuple[Path, int], ...]
-    """The files it is made of and their sizes; a store's session has many, all others one."""
+    """Its files with their sizes: several for a session of a store, one for any other archive."""
 
     @property
-    def is_store(self) -> bool:
+    def is_store_session(self) -> bool:
         return self.files != ((self.path, self.size),)
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """What an archive says, unpacked."""
+class DecompressedArchive:
+    """An archive's bytes, decompressed."""
 
     data: bytes
     problem: Problem | None
-    """If it could be unpacked in part only."""
+    """Set if only a part could be decompressed."""
 
 
-def look(path: Path) -> Seen:
-    """Look at an archive without opening it.
+def stat_archive(path: Path) -> ArchiveStat:
+    """Return an archive's size and modification time without opening it.
 
     Raises:
-        BadArchive: it is not there, or no file.
+        BadArchive: it does not exist or is not a file.
     """
     try:
         status = path.stat()
     except OSError as error:
         raise problems.unreadable(path, error) from error
-    _check(path, status.st_mode)
-    members = stores.members(path)
-    if members is None:
-        return Seen(path, status.st_size, status.st_mtime_ns, ((path, status.st_size),))
-    found = [(member, of) for member in members if (of := _status(member)) is not None]
-    sizes = tuple((member, of.st_size) for member, of in found)
-    changed = max((of.st_mtime_ns for _, of in found), default=status.st_mtime_ns)
-    return Seen(path, sum(size for _, size in sizes), changed, sizes)
+    _check_is_file(path, status.st_mode)
+    files = opencode_store.session_files(path)
+    if files is None:
+        return ArchiveStat(path, status.st_size, status.st_mtime_ns, ((path, status.st_size),))
+    stats = [(file, file_stat) for file in files if (file_stat := _file_stat(file)) is not None]
+    sizes = tuple((file, file_stat.st_size) for file, file_stat in stats)
+    mtime_ns = max((file_stat.st_mtime_ns for _, file_stat in stats), default=status.st_mtime_ns)
+    return ArchiveStat(path, sum(size for _, size in sizes), mtime_ns, sizes)
 
 
-def stored(seen: Seen) -> bytes:
-    """Return the bytes as they lie on disk; those of several files end with a newline each.
+def read_stored(archive: ArchiveStat) -> bytes:
+    """Return the bytes on disk. Of several files, each ends with a newline.
 
     Raises:
         BadArchive: they cannot be read.
     """
-    if not seen.is_store:
-        return _read(seen.path, seen.size)
-    return b"".join(_ended(_read(path, size)) for path, size in _still_there(seen.files))
+    if not archive.is_store_session:
+        return _read(archive.path, archive.size)
+    files = _existing(archive.files)
+    return b"".join(_with_final_newline(_read(path, size)) for path, size in files)
 
 
-def head(seen: Seen) -> bytes:
-    """Return how the archive begins, unpacked: all of it, or a bit more than `HEAD` bytes.
+def read_head(archive: ArchiveStat) -> bytes:
+    """Return the start of the archive, decompressed: slightly more than `HEAD_BYTES`, or all of it.
 
     Raises:
         BadArchive: it cannot be read.
     """
-    path, size = seen.files[0] if seen.files else (seen.path, 0)
-    return unpacked(_read(path, min(size, HEAD)), HEAD).data
+    path, size = archive.files[0] if archive.files else (archive.path, 0)
+    return decompress(_read(path, min(size, HEAD_BYTES)), HEAD_BYTES).data
 
 
-def content(path: Path, data: bytes, bounds: ParseLimits) -> Content:
-    """Return what the bytes of an archive say.
+def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> DecompressedArchive:
+    """Return the decompressed bytes of an archive.
 
     Raises:
-        BadArchive: they unpack to too much, or to nothing because they are cut off or damaged.
+        BadArchive: they exceed the limit, or nothing precedes the place where they are truncated or
+            corrupt.
     """
-    if not is_packed(data):
-        return Content(data, None)
-    made = unpacked(data, bounds.unpacked)
-    if made.ending is Ending.MORE:
-        raise problems.too_large(path, bounds.unpacked)
-    problem = problems.incomplete(path, made.ending, len(made.data))
-    if problem is not None and not made.data:
+    if not is_compressed(data):
+        return DecompressedArchive(data, None)
+    result = decompress(data, limits.decompressed_bytes)
+    if result.status is DecompressionStatus.LIMIT_EXCEEDED:
+        raise problems.too_large(path, limits.decompressed_bytes)
+    problem = problems.decompression_problem(path, result.status, len(result.data))
+    if problem is not None and not result.data:
         raise BadArchive(problem.reason, problem.message)
-    return Content(made.data, problem)
+    return DecompressedArchive(result.data, problem)
 
 
-def _check(path: Path, mode: int) -> None:
+def _check_is_file(path: Path, mode: int) -> None:
     if stat.S_ISDIR(mode):
         raise problems.unreadable(path, IsADirectoryError())
     if not stat.S_ISREG(mode):
-        raise problems.no_file(path)
+        raise problems.not_a_file(path)
 
 
-def _status(path: Path) -> os.stat_result | None:
-    """Return how a member is; None if it has gone or is no file."""
+def _file_stat(path: Path) -> os.stat_result | None:
+    """Return the stat of a regular file; None if it is missing or of another kind."""
     try:
         status = path.stat()
     except OSError:
@@ -131,18 +134,18 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _read(path: Path, size: int) -> bytes:
-    """Return what was there when we looked: what is appended meanwhile, the next run reads."""
+    """Return the first `size` bytes. A later run reads what is appended in the meantime."""
     try:
-        with open(os.open(path, os.O_RDONLY | _NEVER_WAIT), "rb") as file:  # noqa: PTH123 - a number
-            _check(path, os.fstat(file.fileno()).st_mode)
+        with open(os.open(path, os.O_RDONLY | _NONBLOCKING), "rb") as file:  # noqa: PTH123 - fd
+            _check_is_file(path, os.fstat(file.fileno()).st_mode)
             return file.read(size)
     except OSError as error:
         raise problems.unreadable(path, error) from error
 
 
-def _still_there(files: Iterable[tuple[Path, int]]) -> Iterable[tuple[Path, int]]:
+def _existing(files: Iterable[tuple[Path, int]]) -> Iterable[tuple[Path, int]]:
     return ((path, size) for path, size in files if path.exists())
 
 
-def _ended(data: bytes) -> bytes:
+def _with_final_newline(data: bytes) -> bytes:
     return data if not data or data.endswith(b"\n") else data + b"\n"

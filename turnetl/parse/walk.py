@@ -1,92 +1,97 @@
 # ruff: noqa: PTH116, PTH118 - thousands of names, and no Path is needed
-"""Folders searched for archives: links are followed, and every real folder is searched once."""
+"""Recursive folder search for archives: it follows links and searches every real folder once."""
 
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-_ENDINGS = tuple(
-    ending + packed for ending in (".jsonl", ".json") for packed in ("", ".gz", ".zst")
+from turnetl.skip_reasons import SkipReason
+
+_SUFFIXES = tuple(
+    suffix + compression for suffix in (".jsonl", ".json") for compression in ("", ".gz", ".zst")
 )
-"""What an archive in a folder is called."""
+"""Suffixes of archives in a folder."""
+
+OnProblem = Callable[[str, SkipReason, str], None]
+"""Receives a path, the reason why it is skipped, and the end of a sentence about it."""
 
 
-def is_called_archive(name: str) -> bool:
-    return name.lower().endswith(_ENDINGS)
+def has_archive_suffix(name: str) -> bool:
+    return name.lower().endswith(_SUFFIXES)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A file that is called like an archive."""
+class FoundFile:
+    """A file with the suffix of an archive, or one that the user named."""
 
     path: str
-    real: str
-    """The same however many links lead to it."""
+    real_path: str
+    """The same for every link that leads to the file."""
 
 
-def files(folder: str, note: Callable[[str, str, str], None]) -> Iterator[Found]:
-    """Yield the files in and below a folder, those that only links lead to last.
+def walk_files(folder: str, on_problem: OnProblem) -> Iterator[FoundFile]:
+    """Yield the files in a folder and below it; files that only links lead to come last.
 
     Args:
-        folder: where to begin.
-        note: told a path that cannot be searched or is no file, in a word and in a sentence.
+        folder: the folder to search.
+        on_problem: called for a path that cannot be searched or is not a file.
     """
-    search = _Search(note)
-    yield from search.through([(folder, os.path.realpath(folder))])
+    walk = _FolderWalk(on_problem)
+    yield from walk.files([(folder, os.path.realpath(folder))])
 
 
 @dataclass(slots=True)
-class _Search:
-    note: Callable[[str, str, str], None]
+class _FolderWalk:
+    on_problem: OnProblem
     searched: set[tuple[int, int]] = field(default_factory=set)
     linked_folders: list[str] = field(default_factory=list)
     linked_files: list[str] = field(default_factory=list)
 
-    def through(self, left: list[tuple[str, str]]) -> Iterator[Found]:
-        """Search folders, each given as it is called and as it really is."""
-        # What a link leads to may lie here as itself as well, and is to be known by that name.
-        while left or self.linked_folders:
-            at, real = left.pop() if left else _followed(self.linked_folders.pop(0))
-            for entry in self._entries(at):
+    def files(self, folders: list[tuple[str, str]]) -> Iterator[FoundFile]:
+        """Search folders, each given with its real path."""
+        # A link's target may also be in a searched folder; its own path then takes precedence.
+        while folders or self.linked_folders:
+            folder, real = folders.pop() if folders else _resolved(self.linked_folders.pop(0))
+            for entry in self._entries(folder):
                 if not _is(entry.is_dir):
-                    if is_called_archive(entry.name):
+                    if has_archive_suffix(entry.name):
                         yield from self._file(entry, real)
                 elif entry.is_symlink():
                     self.linked_folders.append(entry.path)
                 else:
-                    left.append((entry.path, os.path.join(real, entry.name)))
-        yield from (Found(*_followed(path)) for path in self.linked_files)
+                    folders.append((entry.path, os.path.join(real, entry.name)))
+        yield from (FoundFile(*_resolved(path)) for path in self.linked_files)
 
-    def _file(self, entry: os.DirEntry[str], folder: str) -> Iterator[Found]:
+    def _file(self, entry: os.DirEntry[str], real_folder: str) -> Iterator[FoundFile]:
         if not _is(entry.is_file):
-            what = "leads nowhere" if entry.is_symlink() else "is neither a file nor a folder"
-            self.note(entry.path, "no_file", f"{what}; it was passed over")
+            what = "is a broken link" if entry.is_symlink() else "is neither a file nor a folder"
+            self.on_problem(entry.path, SkipReason.NOT_A_FILE, f"{what}; it was skipped")
         elif entry.is_symlink():
             self.linked_files.append(entry.path)
         else:
-            yield Found(entry.path, os.path.join(folder, entry.name))
+            yield FoundFile(entry.path, os.path.join(real_folder, entry.name))
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
-        """Return what lies in a folder, by name; nothing if it was searched already."""
+        """Return the entries of a folder by name; none if it was searched before."""
         try:
             status = os.stat(folder)
-            if (place := (status.st_dev, status.st_ino)) in self.searched:
+            if (identity := (status.st_dev, status.st_ino)) in self.searched:
                 return []
-            self.searched.add(place)
+            self.searched.add(identity)
             with os.scandir(folder) as entries:
                 return sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             what = f"cannot be read ({error.strerror}); check its permissions"
-            self.note(folder, "unreadable", what)
+            self.on_problem(folder, SkipReason.UNREADABLE, what)
             return []
 
 
-def _is(kind: Callable[[], bool]) -> bool:
+def _is(check: Callable[[], bool]) -> bool:
     try:
-        return kind()
+        return check()
     except OSError:  # a link that leads to itself
         return False
 
 
-def _followed(link: str) -> tuple[str, str]:
+def _resolved(link: str) -> tuple[str, str]:
     return link, os.path.realpath(link)

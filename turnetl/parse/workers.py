@@ -1,8 +1,8 @@
-"""Archives read side by side by processes, largest first.
+"""Worker processes that parse archives in parallel, the largest first.
 
-The processes are started anew (`spawn`): polars and pyarrow have threads of their own, which do not
-outlive a fork. They are our own and not a pool's: of a pool one cannot learn which archive killed a
-process, it gives up all others with it, and it cannot be stopped at once.
+The processes are spawned: polars and pyarrow have threads that do not survive a fork. This module
+does not use a process pool, because a pool does not report which archive killed a process, abandons
+all other archives with it, and cannot be stopped immediately.
 """
 
 import gc
@@ -17,116 +17,116 @@ from typing import NoReturn
 
 from turnetl.errors import Fatal
 from turnetl.parse import problems
-from turnetl.parse.archive_job import ParseOptions, Work
-from turnetl.parse.batches import Placed, batches, read
+from turnetl.parse.archive_job import ArchiveJob
+from turnetl.parse.batches import NumberedJob, batches, parse_batch
+from turnetl.parse.options import ParseOptions
 from turnetl.parse.report import ArchiveReport
 
-_PATIENCE = 2.0
-"""Seconds for a process to take its unfinished file away when it is stopped."""
+_STOP_TIMEOUT = 2.0
+"""Seconds in which a stopped process can delete its temporary file."""
 
-Batches = deque[tuple[Placed, ...]]
+_BatchQueue = deque[tuple[NumberedJob, ...]]
 
 
-def side_by_side(
-    works: Sequence[Placed], run: ParseOptions, jobs: int
+def parse_in_processes(
+    jobs: Sequence[NumberedJob], options: ParseOptions, processes: int
 ) -> Iterator[tuple[int, ArchiveReport]]:
-    """Yield what became of each archive, in the order in which they are done.
+    """Yield the report on each archive with its position, in the order of completion.
 
     Raises:
-        Stop: the lake cannot be written, or no process can be started.
+        Fatal: the lake cannot be written, or no process can be started.
     """
-    largest_first = sorted(works, key=lambda placed: (-placed[1].seen.size, placed[0]))
-    left = deque(batches(largest_first))
-    with _workers(run, min(jobs, len(left))) as workers:
+    largest_first = sorted(jobs, key=lambda numbered: (-numbered[1].stat.size, numbered[0]))
+    queue = deque(batches(largest_first))
+    with _workers(options, min(processes, len(queue))) as workers:
         while workers:
             ready = wait([worker.pipe for worker in workers])
             for worker in [worker for worker in workers if worker.pipe in ready]:
-                yield from worker.heard(left)
+                yield from worker.receive(queue)
                 if worker.is_done:
                     workers.remove(worker)
-                    worker.leave()
-                    if worker.died and left:
-                        workers.append(_Worker(run))
+                    worker.close()
+                    if worker.was_killed and queue:
+                        workers.append(_Worker(options))
 
 
 class _Worker:
-    """A process that reads what it is handed."""
+    """A process that parses the batches it receives."""
 
-    def __init__(self, run: ParseOptions) -> None:
+    def __init__(self, options: ParseOptions) -> None:
         context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, run), daemon=True)
-        with _deaf():
+        self.pipe, child_pipe = context.Pipe()
+        self.process = context.Process(target=_serve, args=(child_pipe, options), daemon=True)
+        with _sigint_blocked():
             self.process.start()
-        # Ours must be the only other end: then the pipe ends when the process does.
-        theirs.close()
+        # The parent closes its copy, so that the pipe ends when the process does.
+        child_pipe.close()
         self.is_done = False
-        self.died = False
-        self._started = False
-        self._batch: tuple[Placed, ...] = ()
+        self.was_killed = False
+        self._has_started = False
+        self._batch: tuple[NumberedJob, ...] = ()
 
-    def heard(self, left: Batches) -> Iterator[tuple[int, ArchiveReport]]:
-        """Take one message; hand over more of what is left if nothing is in hand.
+    def receive(self, queue: _BatchQueue) -> Iterator[tuple[int, ArchiveReport]]:
+        """Receive the reports on the current batch, and send the next batch.
 
         Raises:
-            Stop: the process says so, or it never came to work.
+            Fatal: the process reported it, or ended before its first message.
         """
         try:
-            said = self.pipe.recv()
+            message = self.pipe.recv()
         except (EOFError, OSError):
-            yield from self._death(left)
+            yield from self._handle_death(queue)
             return
-        if isinstance(said, Fatal):
-            raise said
-        self._started = True
-        yield from zip((at for at, _ in self._batch), said, strict=True)
-        self._hand_over(left)
+        if isinstance(message, Fatal):
+            raise message
+        self._has_started = True
+        yield from zip((position for position, _ in self._batch), message, strict=True)
+        self._send_next(queue)
 
-    def leave(self) -> None:
-        """Let the process end by itself: it has nothing to do."""
+    def close(self) -> None:
+        """Let the process end by itself: it has no batch."""
         self.pipe.close()
-        self.process.join(_PATIENCE)
+        self.process.join(_STOP_TIMEOUT)
 
     def stop(self) -> None:
-        """End the process at once; an unfinished file is taken away."""
+        """End the process immediately; it deletes its temporary file."""
         self.process.terminate()
-        self.process.join(_PATIENCE)
+        self.process.join(_STOP_TIMEOUT)
         self.process.kill()
         self.pipe.close()
 
-    def _hand_over(self, left: Batches) -> None:
-        self._batch = left.popleft() if left else ()
+    def _send_next(self, queue: _BatchQueue) -> None:
+        self._batch = queue.popleft() if queue else ()
         self.is_done = not self._batch
         if self._batch:
-            # A process that is gone by now is heard of when its pipe ends.
+            # If the process has died by now, the end of its pipe reports it.
             with suppress(OSError):
-                self.pipe.send([work for _, work in self._batch])
+                self.pipe.send([job for _, job in self._batch])
 
-    def _death(self, left: Batches) -> Iterator[tuple[int, ArchiveReport]]:
-        """Give the archives back one by one, if the process had several in hand; else give it up.
+    def _handle_death(self, queue: _BatchQueue) -> Iterator[tuple[int, ArchiveReport]]:
+        """Return the archives of a batch to the queue one by one; report a batch of one archive.
 
-        Which of several it died of cannot be known before it happens again.
+        Which archive of a batch killed the process is only known when it happens again.
         """
-        if not self._started:
-            raise Fatal(
-                "no process could be started to read archives side by side; run with --jobs 1"
-            )
-        self.is_done = self.died = True
+        if not self._has_started:
+            raise Fatal("no process could be started to parse archives; run with --jobs 1")
+        self.is_done = self.was_killed = True
         if len(self._batch) > 1:
-            left.extendleft((placed,) for placed in reversed(self._batch))
+            queue.extendleft((numbered,) for numbered in reversed(self._batch))
             return
-        for at, work in self._batch:
-            yield at, problems.refused(work.seen.path, problems.killed(work.seen.path))
+        for position, job in self._batch:
+            path = job.stat.path
+            yield position, problems.skipped_report(path, problems.worker_killed(path))
 
 
 @contextmanager
-def _workers(run: ParseOptions, number: int) -> Iterator[list[_Worker]]:
-    """Start processes; whatever happens, none of them is left."""
+def _workers(options: ParseOptions, number: int) -> Iterator[list[_Worker]]:
+    """Start processes, and end all of them in any case."""
     workers: list[_Worker] = []
     try:
         for _ in range(number):
-            # One by one: of a list that is never finished none could be stopped.
-            workers.append(_Worker(run))  # noqa: PERF401
+            # One by one: processes of an unfinished comprehension could not be stopped.
+            workers.append(_Worker(options))  # noqa: PERF401
         yield workers
     finally:
         for worker in workers:
@@ -136,38 +136,40 @@ def _workers(run: ParseOptions, number: int) -> Iterator[list[_Worker]]:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Start a process that does not hear Ctrl-C: it is for us to stop it, quietly."""
+def _sigint_blocked() -> Iterator[None]:
+    """Start a process that ignores Ctrl-C: the parent stops it, without a traceback."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _serve(pipe: Connection, run: ParseOptions) -> None:
-    """Read what comes, until nothing can come any more."""
+def _serve(pipe: Connection, options: ParseOptions) -> None:
+    """Parse the batches that arrive until the parent closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _leave)
-    # What is there by now stays: the collector need not look through it again and again.
+    signal.signal(signal.SIGTERM, _exit)
+    # Objects that exist by now stay: the garbage collector need not visit them again.
     gc.freeze()
     with suppress(EOFError, OSError):
         pipe.send(())
         while True:
-            pipe.send(_said(pipe.recv(), run))
+            pipe.send(_reports_or_error(pipe.recv(), options))
 
 
-def _said(works: Sequence[Work], run: ParseOptions) -> Sequence[ArchiveReport] | Fatal:
+def _reports_or_error(
+    jobs: Sequence[ArchiveJob], options: ParseOptions
+) -> Sequence[ArchiveReport] | Fatal:
     try:
-        return read(works, run)
+        return parse_batch(jobs, options)
     except Fatal as error:
         return error
 
 
-def _leave(number: int, _frame: FrameType | None) -> NoReturn:
-    # Told twice, by whoever stops all of us and by the run: the second shall not end the ending.
+def _exit(number: int, _frame: FrameType | None) -> NoReturn:
+    # A second signal, from the parent after one to the process group, must not interrupt the exit.
     signal.signal(number, signal.SIG_IGN)
     raise SystemExit(1)

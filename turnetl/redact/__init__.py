@@ -1,5 +1,6 @@
-"""Secrets out of texts, before anything is written."""
+"""Redaction: secrets are removed from texts before anything is written."""
 
+from turnetl.redact.port import RedactedTexts, Redactor
 from turnetl.redact.redactor import SecretRedactor
 
-__all__ = ["SecretRedactor"]
+__all__ = ["RedactedTexts", "Redactor", "SecretRedactor"]

@@ -1,166 +1,170 @@
-"""Secrets by the names that stand before them: in settings, code, commands and sentences."""
+"""Keyword rules: secrets after a keyword, in settings, code, commands and sentences."""
 
 import re
 
 from turnetl.redact import plausible
 from turnetl.redact.rule import SecretRule
 
-# Names of what a person chose, and of what a machine drew.
-_CHOSEN = r"(?:passw(?:or)?d|pwd|passphrase)"
-_ELSEWHERE = (
+# Keywords of passwords, which people choose, and of tokens, which machines generate.
+_CHOSEN_NAMES = r"(?:passw(?:or)?d|pwd|passphrase)"
+_FOREIGN_NAMES = (
     r"(?:passwort|kennwort|requirepass|identified by|mot de passe|contrase(?:ñ|n)a|wachtwoord|senha"
     r"|hasło|clave|api[ -]schlüssel|пароль|Пароль|密码|密钥|パスワード|비밀번호)"
 )
-_DRAWN = (
+_GENERATED_NAMES = (
     r"(?:secret|token|api[ _-]?key|access[ _-]?key(?:[_-]id)?|private[_-]?key|account[_-]?key"
     r"|auth[_-]?key|master[_-]?key|app[_-]?key|encryption[_-]?key|signing[_-]?key|preshared[_-]?key"
     r"|credentials?)"
 )
-_OF = r"(?:_(?:prod|production|dev|staging|test|live|value|key|base|[0-9]+)){0,2}"
-# JSON inside JSON: quotes come with any number of backslashes.
-# A new line, also in JSON, behind a line number or in a diff.
-LINE = r"(?:\\+[nr]|[\r\n]){1,4}[^A-Za-z0-9\\\r\n]{0,40}(?:[0-9]{1,6}[^A-Za-z0-9\\\r\n]{1,40})?"
-# YAML may put a value under its name.
-_IS = rf"\\*[\"'`]?\]?[ \t]*(?::=|=>|=|:|：)[ \t]*(?:[>|][+-]?{LINE})?"  # noqa: RUF001  wide
-_NEAR = (
+_NAME_SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|key|base|[0-9]+)){0,2}"
+# In nested JSON, any number of backslashes precedes a quote.
+# A newline, also escaped in JSON, after a line number or in a diff.
+LINE_BREAK = (
+    r"(?:\\+[nr]|[\r\n]){1,4}[^A-Za-z0-9\\\r\n]{0,40}(?:[0-9]{1,6}[^A-Za-z0-9\\\r\n]{1,40})?"
+)
+# YAML may put a value on the line after its name.
+_ASSIGNED = rf"\\*[\"'`]?\]?[ \t]*(?::=|=>|=|:|：)[ \t]*(?:[>|][+-]?{LINE_BREAK})?"  # noqa: RUF001  wide
+_NEARBY = (
     r"(?:\\*[\"'`]?[ \t]*(?:,|\|\|?|\?\?)[ \t]*|(?:[ \t]{1,8}[A-Za-zè]{1,12}){0,2}:?[ \t]{1,8}"
     r"|是|>|</key>[^<>]{0,40}<string>|\\*[\"'][ \t]+value=)"
 )
-_NO_VALUE = r" \t\r\n\"'`\\,;<>{}()\[\]"
-_ENDS = r"(?:[ \t\r\n\"'`\\,;&<|]|$)"
+_NOT_VALUE = r" \t\r\n\"'`\\,;<>{}()\[\]"
+_VALUE_END = r"(?:[ \t\r\n\"'`\\,;&<|]|$)"
 _QUOTED = r"\\*[\"'`]([^\"'`\\\r\n]{4,})\\*[\"'`]"
-_BARE = rf"([^$|{_NO_VALUE}][^{_NO_VALUE}]{{5,}}){_ENDS}"
-# A token has a digit soon: most words that stand near a name have none, and are no suspects.
-_QUOTED_DRAWN = (
+_UNQUOTED = rf"([^$|{_NOT_VALUE}][^{_NOT_VALUE}]{{5,}}){_VALUE_END}"
+# A token has a digit near its start: most words near a keyword have none and are no candidates.
+_QUOTED_GENERATED = (
     r"\\*[\"'`]((?:[^0-9\"'`\\\r\n]{5,39}[0-9]|[^0-9\"'`\\\r\n]{0,4}[0-9][^\"'`\\\r\n]{5})"
     r"[^\"'`\\\r\n]*)\\*[\"'`]"
 )
-_BARE_DRAWN = (
-    rf"((?:[^0-9$|{_NO_VALUE}]{{5,39}}[0-9]|[^0-9$|{_NO_VALUE}]{{0,4}}[0-9][^{_NO_VALUE}]{{5}})"
-    rf"[^{_NO_VALUE}]*){_ENDS}"
+_UNQUOTED_GENERATED = (
+    rf"((?:[^0-9$|{_NOT_VALUE}]{{5,39}}[0-9]|[^0-9$|{_NOT_VALUE}]{{0,4}}[0-9][^{_NOT_VALUE}]{{5}})"
+    rf"[^{_NOT_VALUE}]*){_VALUE_END}"
 )
-_LONG = rf"[^{_NO_VALUE}]{{200,}}"
-# What markup, colours, escapes and types put between a name and its value: one sign or word at a
-# time, so that there is one way only to read it.
-_SIGNS = (
+_LONG_VALUE = rf"[^{_NOT_VALUE}]{{200,}}"
+# Markup, colours, escapes and types between a name and its value: one character or word at a time,
+# so that there is only one way to match them.
+_MARKUP = (
     r"(?:\\{0,8}(?:\x1b|u001b|x1b|033)?\[[0-9;]{0,8}m|[^A-Za-z0-9\\%&\r\n]|\\{1,8}[\"'`t]"
     r"|\\{1,8}u00[0-9a-f]{2}|%[0-9A-Fa-f]{2}|&(?:(?:quot|amp|nbsp|#[0-9]{2});)?"
     r"|[bfru]\\{0,8}[\"'`]|(?:t[dh]|d[dt]|code|strong|span|None|str(?:ing)?|name|pw|value|type|est?"
     r"|ist|lautet|di|root|s)[^A-Za-z0-9\\\r\n])"
 )
-_BELOW = (
-    rf"(?:[ \t\"'`*]{{0,6}}[:=][ \t\"'`*]{{0,6}}{LINE}(?:{LINE}|(?:bash|env|sh|text|txt){LINE})?"
-    rf"|[\"'`, \t\\]{{0,8}}{LINE}[\"'`\\]{{0,4}}value[\"'`\\]{{0,4}}[ \t]*[:=]"
-    rf"|[\"'\\]{{0,4}}[ \t]*\{{(?:{LINE}[a-z]{{1,12}}[ \t]*=[^\r\n\\]{{1,40}}){{0,3}}"
-    rf"{LINE}default[ \t]*=)[ \t]*\\*[\"'`]?"
+_NEXT_LINE = (
+    rf"(?:[ \t\"'`*]{{0,6}}[:=][ \t\"'`*]{{0,6}}{LINE_BREAK}"
+    rf"(?:{LINE_BREAK}|(?:bash|env|sh|text|txt){LINE_BREAK})?"
+    rf"|[\"'`, \t\\]{{0,8}}{LINE_BREAK}[\"'`\\]{{0,4}}value[\"'`\\]{{0,4}}[ \t]*[:=]"
+    rf"|[\"'\\]{{0,4}}[ \t]*\{{(?:{LINE_BREAK}[a-z]{{1,12}}[ \t]*=[^\r\n\\]{{1,40}}){{0,3}}"
+    rf"{LINE_BREAK}default[ \t]*=)[ \t]*\\*[\"'`]?"
 )
-_DRAWN_VALUE = r"([!#$*+./0-9:=?@A-Z^_a-z~-]{8,})"
-NAMED = (
+_GENERATED_VALUE = r"([!#$*+./0-9:=?@A-Z^_a-z~-]{8,})"
+KEYWORD_RULES = (
     SecretRule(
         "password",
-        rf"(?i){_CHOSEN}{_OF}{_IS}{_QUOTED}",
-        "A quoted value given to a password, chosen by a person or drawn.",
-        plausible.password,
+        rf"(?i){_CHOSEN_NAMES}{_NAME_SUFFIX}{_ASSIGNED}{_QUOTED}",
+        "A quoted value of a password, chosen or generated.",
+        plausible.is_password,
     ),
     SecretRule(
         "password",
-        rf"(?i){_CHOSEN}{_OF}(?:{_IS}|[ \t]+is:?[ \t]+){_BARE}",
-        "The same without quotes: .env, YAML, a sentence.",
-        plausible.mixed,
-        over=rf"{_CHOSEN}{_OF}{_IS}{_LONG}",
+        rf"(?i){_CHOSEN_NAMES}{_NAME_SUFFIX}(?:{_ASSIGNED}|[ \t]+is:?[ \t]+){_UNQUOTED}",
+        "A password without quotes: .env, YAML, a sentence.",
+        plausible.is_unquoted_password,
+        skip=rf"{_CHOSEN_NAMES}{_NAME_SUFFIX}{_ASSIGNED}{_LONG_VALUE}",
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:password|passphrase){_OF}"
-        rf"(?:{_NEAR}(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})|\({_QUOTED_DRAWN})",
-        "The same with other words between: netrc, SQL, XML, tables, defaults in code.",
-        plausible.token,
-        over=rf"(?:password|passphrase){_OF}{_NEAR}{_LONG}",
+        rf"(?i)(?:password|passphrase){_NAME_SUFFIX}"
+        rf"(?:{_NEARBY}(?:{_QUOTED_GENERATED}|{_UNQUOTED_GENERATED})|\({_QUOTED_GENERATED})",
+        "A password after other words: netrc, SQL, XML, tables, defaults in code.",
+        plausible.is_token,
+        skip=rf"(?:password|passphrase){_NAME_SUFFIX}{_NEARBY}{_LONG_VALUE}",
     ),
     SecretRule(
         "password",
-        rf"(?i){_ELSEWHERE}(?:{_IS}|{_NEAR})(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})",
-        "Its names in other languages, and in Redis and SQL.",
-        plausible.token,
-        over=rf"{_ELSEWHERE}(?:{_IS}|{_NEAR}){_LONG}",
+        rf"(?i){_FOREIGN_NAMES}(?:{_ASSIGNED}|{_NEARBY})(?:{_QUOTED_GENERATED}|{_UNQUOTED_GENERATED})",
+        "Keywords in other languages, in Redis and in SQL.",
+        plausible.is_token,
+        skip=rf"{_FOREIGN_NAMES}(?:{_ASSIGNED}|{_NEARBY}){_LONG_VALUE}",
     ),
     SecretRule(
         "password",
-        rf"(?:_PASS|_PW|_pass){_OF}=(?:{_QUOTED}|{_BARE})",
-        "The same by a short name, as settings in the environment have.",
-        plausible.mixed,
-        over=rf"(?:_PASS|_PW|_pass){_OF}={_LONG}",
+        rf"(?:_PASS|_PW|_pass){_NAME_SUFFIX}=(?:{_QUOTED}|{_UNQUOTED})",
+        "A password with a short keyword, as environment variables have.",
+        plausible.is_unquoted_password,
+        skip=rf"(?:_PASS|_PW|_pass){_NAME_SUFFIX}={_LONG_VALUE}",
     ),
     SecretRule(
         "password",
-        rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_IS}(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})",
-        "The same by names so short that only what is drawn can be told from words.",
-        plausible.token,
-        over=rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_IS}{_LONG}",
+        rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_ASSIGNED}(?:{_QUOTED_GENERATED}|{_UNQUOTED_GENERATED})",
+        "A keyword so short that only a generated value differs from ordinary words.",
+        plausible.is_token,
+        skip=rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_ASSIGNED}{_LONG_VALUE}",
     ),
     SecretRule(
         "secret-value",
-        rf"(?i){_DRAWN}{_OF}(?:{_IS}(?:{_QUOTED}|{_BARE})|[ \t]+is:?[ \t]+{_BARE})",
-        "A value given to a token, a secret, a key: code, .env, YAML, a sentence.",
-        plausible.token,
-        over=rf"{_DRAWN}{_OF}{_IS}{_LONG}",
+        rf"(?i){_GENERATED_NAMES}{_NAME_SUFFIX}"
+        rf"(?:{_ASSIGNED}(?:{_QUOTED}|{_UNQUOTED})|[ \t]+is:?[ \t]+{_UNQUOTED})",
+        "The value of a token, a secret or a key: code, .env, YAML, a sentence.",
+        plausible.is_token,
+        skip=rf"{_GENERATED_NAMES}{_NAME_SUFFIX}{_ASSIGNED}{_LONG_VALUE}",
     ),
     SecretRule(
         "secret-value",
-        rf"(?i){_DRAWN}{_OF}"
-        rf"(?:{_NEAR}(?:{_QUOTED_DRAWN}|{_BARE_DRAWN})|\({_QUOTED_DRAWN})",
-        "The same with other words between: Dockerfiles, shells, XML, defaults in code.",
-        plausible.drawn,
-        over=rf"{_DRAWN}{_OF}{_NEAR}{_LONG}",
+        rf"(?i){_GENERATED_NAMES}{_NAME_SUFFIX}"
+        rf"(?:{_NEARBY}(?:{_QUOTED_GENERATED}|{_UNQUOTED_GENERATED})|\({_QUOTED_GENERATED})",
+        "A token after other words: Dockerfiles, shells, XML, defaults in code.",
+        plausible.is_generated,
+        skip=rf"{_GENERATED_NAMES}{_NAME_SUFFIX}{_NEARBY}{_LONG_VALUE}",
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:passw(?:or)?d|passphrase|{_ELSEWHERE}){_OF}(?:{_SIGNS}{{1,60}}|{_BELOW}){_DRAWN_VALUE}",
-        "The same in tables, HTML, colours and escapes, with a type, or on a line of its own.",
-        plausible.drawn_password,
+        rf"(?i)(?:passw(?:or)?d|passphrase|{_FOREIGN_NAMES}){_NAME_SUFFIX}(?:{_MARKUP}{{1,60}}|{_NEXT_LINE}){_GENERATED_VALUE}",
+        "A password in tables, HTML, colours and escapes, with a type, or on the next line.",
+        plausible.is_generated_password,
     ),
     SecretRule(
         "secret-value",
-        rf"(?i){_DRAWN}{_OF}(?:{_SIGNS}{{1,60}}|{_BELOW}){_DRAWN_VALUE}",
-        "The same of what machines draw.",
-        plausible.drawn_value,
+        rf"(?i){_GENERATED_NAMES}{_NAME_SUFFIX}(?:{_MARKUP}{{1,60}}|{_NEXT_LINE}){_GENERATED_VALUE}",
+        "A generated token in the same places.",
+        plausible.is_generated_value,
     ),
     SecretRule(
         "password",
         r"()[ \t]as[ \t](?:(?:the|my|your|a|its|root|admin|db)[ \t]){0,2}"
         r"(?:password|passphrase|secret|token|api key)",
-        "A sentence that tells the password before it says that it is one.",
-        plausible.drawn_password,
-        before=re.compile(rb"[!#$*+./0-9:=?@A-Z^_a-z~-]{8,128}+"),
+        "A sentence with the password before the keyword.",
+        plausible.is_generated_password,
+        reversed_prefix=re.compile(rb"[!#$*+./0-9:=?@A-Z^_a-z~-]{8,128}+"),
     ),
     SecretRule(
         "password",
         r"(?i)(?:credentials|creds|login)(?:[ \t]+(?:are|is|with|as))?[ \t]*:?[ \t]+"
-        rf"[a-z0-9_.@-]{{2,40}}[ \t]*[:/][ \t]*{_BARE_DRAWN}",
-        "A sentence that tells a name and a password.",
-        plausible.token,
+        rf"[a-z0-9_.@-]{{2,40}}[ \t]*[:/][ \t]*{_UNQUOTED_GENERATED}",
+        "A sentence with a user name and a password.",
+        plausible.is_token,
     ),
     SecretRule(
         "flag",
         r"(?i)--?(?:[a-z]{1,12}-){0,2}(?:password|passwd|passphrase|storepass|keypass|token|api-?key"
-        rf"|secret|secret-string|authtoken)[ =]\\*[\"']?{_BARE}",
-        "A secret given to a command.",
-        plausible.mixed,
+        rf"|secret|secret-string|authtoken)[ =]\\*[\"']?{_UNQUOTED}",
+        "A secret in an option of a command.",
+        plausible.is_unquoted_password,
     ),
     SecretRule(
         "flag",
         r"(?:(?:--from-literal[ =]\\*[\"']?|vault kv put [^ \t\r\n]{1,100} )[A-Za-z0-9._-]{1,60}="
         r"|SecureString[^\r\n]{1,100}--value[ =]|gh secret set [^\r\n]{1,100}(?:--body|-b)[ =]"
-        rf"|htpasswd -[a-zA-Z]{{1,4}} [^ ]{{1,100}} [^ ]{{1,60}} )\\*[\"']?{_BARE}",
-        "Commands that put a secret away, under any name.",
-        plausible.mixed,
+        rf"|htpasswd -[a-zA-Z]{{1,4}} [^ ]{{1,100}} [^ ]{{1,60}} )\\*[\"']?{_UNQUOTED}",
+        "Commands that store a secret under any name.",
+        plausible.is_unquoted_password,
     ),
     SecretRule(
         "flag",
         r"(?:sshpass|mysql[a-z]{0,8}|mariadb[a-z-]{0,8}|(?:docker|podman|buildah|az|registry) login"
         r"|mongo[a-z]{0,8}|redis-cli|ldap(?:search|add|modify|passwd)|g?zip|7z|unrar)"
-        rf"[^\r\n|;&]{{0,150}}?[ \t]-[pPaw][ \t]*\\*[\"']?{_BARE_DRAWN}",
-        "Commands that take a password behind a single letter.",
-        plausible.token,
+        rf"[^\r\n|;&]{{0,150}}?[ \t]-[pPaw][ \t]*\\*[\"']?{_UNQUOTED_GENERATED}",
+        "Commands with a single-letter option for the password.",
+        plausible.is_token,
     ),
 )

@@ -1,6 +1,6 @@
-"""Which of many texts are worth a closer look: two passes over all of them, none over each.
+"""The prefilter: two passes over all texts select the few that need a closer look.
 
-Texts that are equal are looked at once: every turn says anew which folder it is in.
+Equal texts are scanned once: every turn repeats the name of its working folder.
 """
 
 from bisect import bisect_right
@@ -9,134 +9,144 @@ from itertools import chain
 
 import polars as pl
 
-from turnetl.redact.columns import column
-from turnetl.redact.exact_match import Known
+from turnetl.redact.exact_match import ExactMatcher
 from turnetl.redact.rules import RULES, SecretRule
-from turnetl.redact.scanner import Scanner
-from turnetl.redact.search import Search, Sought, search_for
+from turnetl.redact.scanner import SecretScanner
+from turnetl.redact.search import LiteralGroup, LiteralSearch, literal_search
+from turnetl.redact.text_column import text_column
 
-BETWEEN = b"\n\x1e\n"
-"""Between two texts that are looked at as one: no secret has it inside."""
-_AT_ONCE = 16 << 20
-"""Characters looked at in one scan, and a text more."""
-_SEEN = 8192
-"""Bytes behind a place that a pattern is tried on: what reaches farther is a suspect as well, and a
-text that is one long run must not be read to its end from each of its places."""
+SEPARATOR = b"\n\x1e\n"
+"""Separates texts that are scanned as one: no secret contains it."""
+_CHUNK_CHARS = 16 << 20
+"""Characters scanned at once, in addition to those of one text."""
+_MATCH_BYTES = 8192
+"""Bytes after a position on which a pattern is tried. A longer match makes the text a candidate as
+well; without the limit, a text of one long run would be read to its end from every position."""
 
 
-def suspects(
+def candidates(
     texts: Sequence[str],
-    scanner: Scanner,
+    scanner: SecretScanner,
     rules: Sequence[SecretRule] = RULES,
-    shapes: Sequence[str] = (),
+    patterns: Sequence[str] = (),
 ) -> dict[int, list[SecretRule]]:
-    """Return the places of the texts worth a closer look, with the rules of ours that say so.
+    """Return the indexes of the texts that need a closer look, with the rules that match them.
 
-    One scan over the texts for the native rules, one over the column for what ours need; of a large
-    archive piece by piece, or it would stand in memory five times.
+    One scan over the texts covers the native rules, and one over the column covers the required
+    literals of `rules`. A large archive is scanned in chunks, because it is in memory five times.
 
     Args:
-        texts: any.
-        scanner: what knows the native rules.
-        rules: ours.
-        shapes: patterns that begin with no text to search for; what one fits is worth a look, too.
+        texts: any texts.
+        scanner: the scanner with the native rules.
+        rules: turnetl's own rules.
+        patterns: patterns without a literal to search for; a text that matches one is a candidate.
     """
-    found: dict[str, list[SecretRule]] = {}
-    for piece in _pieces(list(dict.fromkeys(texts))):
-        made = column(piece)
-        found |= _by_rules(piece, made, tuple(rules))
-        for text in chain(_by_scanner(piece, made, scanner), _by_shapes(piece, made, shapes)):
-            found.setdefault(text, [])
-    if not found:
+    rules_by_text: dict[str, list[SecretRule]] = {}
+    for chunk in _chunks(list(dict.fromkeys(texts))):
+        column = text_column(chunk)
+        rules_by_text |= _by_rules(chunk, column, tuple(rules))
+        for text in chain(
+            _by_scanner(chunk, column, scanner), _by_patterns(chunk, column, patterns)
+        ):
+            rules_by_text.setdefault(text, [])
+    if not rules_by_text:
         return {}
-    return {at: [*found[text]] for at, text in enumerate(texts) if text in found}
+    return {
+        index: [*rules_by_text[text]] for index, text in enumerate(texts) if text in rules_by_text
+    }
 
 
-def holding(texts: Sequence[str], known: Known) -> list[int]:
-    """Return the places of the texts that hold a known secret, in order."""
-    spans = list(known.spans(_together(texts)))
-    ends = _ends(column(texts)) if spans else []
-    return sorted({place for span in spans for place in _touched(ends, span.start, span.end)})
+def texts_with_secrets(texts: Sequence[str], secrets: ExactMatcher) -> list[int]:
+    """Return the indexes of the texts that hold a known secret, in order."""
+    spans = list(secrets.spans(_joined(texts)))
+    ends = _ends(text_column(texts)) if spans else []
+    return sorted({index for span in spans for index in _overlapping(ends, span.start, span.end)})
 
 
-def _pieces(texts: list[str]) -> Iterator[list[str]]:
-    """Yield runs of texts that are not much together."""
+def _chunks(texts: list[str]) -> Iterator[list[str]]:
+    """Yield consecutive texts that are together not much larger than a chunk."""
     first = size = 0
     for last, text in enumerate(texts, 1):
         size += len(text)
-        if size > _AT_ONCE:
+        if size > _CHUNK_CHARS:
             yield texts[first:last]
             first, size = last, 0
     yield texts[first:]
 
 
-def _by_shapes(texts: list[str], made: pl.Series, shapes: Sequence[str]) -> Iterator[str]:
-    for shape in shapes:
-        for at in made.str.contains(shape).arg_true():
-            yield texts[at]
+def _by_patterns(texts: list[str], column: pl.Series, patterns: Sequence[str]) -> Iterator[str]:
+    for pattern in patterns:
+        for index in column.str.contains(pattern).arg_true():
+            yield texts[index]
 
 
-def _by_scanner(texts: list[str], made: pl.Series, scanner: Scanner) -> Iterator[str]:
-    """Yield the texts in which the native scanner finds something."""
-    found = [*scanner.scan(_together(texts))]
-    ends = _ends(made) if found else []
-    for at in {at for one in found for at in _touched(ends, one.start, one.end)}:
-        yield texts[at]
+def _by_scanner(texts: list[str], column: pl.Series, scanner: SecretScanner) -> Iterator[str]:
+    """Yield the texts in which the native scanner finds a secret."""
+    findings = [*scanner.scan(_joined(texts))]
+    ends = _ends(column) if findings else []
+    indexes = {
+        index for finding in findings for index in _overlapping(ends, finding.start, finding.end)
+    }
+    for index in indexes:
+        yield texts[index]
 
 
-def _together(texts: Sequence[str]) -> bytes:
-    return _bytes(BETWEEN.decode().join(texts))
+def _joined(texts: Sequence[str]) -> bytes:
+    return _encode(SEPARATOR.decode().join(texts))
 
 
 def _ends(texts: pl.Series) -> list[int]:
-    """Return where each of the texts, and what stands behind it, ends in the whole of them."""
+    """Return the end of each text in the joined texts, with the separator after it."""
     sizes = texts.str.len_bytes().cast(pl.UInt64)
-    return (sizes + len(BETWEEN)).cum_sum().to_list()
+    return (sizes + len(SEPARATOR)).cum_sum().to_list()
 
 
-def _touched(ends: list[int], start: int, end: int) -> range:
-    """Return the places of the texts that the bytes from `start` to `end` of the whole lie in."""
+def _overlapping(ends: list[int], start: int, end: int) -> range:
+    """Return the indexes of the texts that overlap these bytes of the joined texts."""
     first = bisect_right(ends, start)
     return range(first, min(bisect_right(ends, max(start, end - 1)), len(ends) - 1) + 1)
 
 
 def _by_rules(
-    texts: list[str], made: pl.Series, rules: tuple[SecretRule, ...]
+    texts: list[str], column: pl.Series, rules: tuple[SecretRule, ...]
 ) -> dict[str, list[SecretRule]]:
-    """Return the texts that rules fit, with these rules in their order.
+    """Return the texts that rules match, each with these rules in their order.
 
-    A pattern is tried only where something stands that it needs: that is nowhere in most texts.
+    A pattern is tried only near its required literals, which most texts do not hold.
     """
-    search = search_for(rules)
-    found: dict[str, set[str]] = {}
-    for at, places in search.hits(made):
-        fitting = set(_fitting(_bytes(texts[at]), places, search))
-        if fitting:
-            found[texts[at]] = fitting
-    for rule in search.blind:
-        for at in made.str.contains(rule.pattern).arg_true():
-            found.setdefault(texts[at], set()).add(rule.pattern)
-    return {text: [rule for rule in rules if rule.pattern in found[text]] for text in found}
+    search = literal_search(rules)
+    patterns_by_text: dict[str, set[str]] = {}
+    for index, offsets in search.hits(column):
+        matching = set(_matching_patterns(_encode(texts[index]), offsets, search))
+        if matching:
+            patterns_by_text[texts[index]] = matching
+    for rule in search.rules_without_literals:
+        for index in column.str.contains(rule.pattern).arg_true():
+            patterns_by_text.setdefault(texts[index], set()).add(rule.pattern)
+    return {
+        text: [rule for rule in rules if rule.pattern in patterns]
+        for text, patterns in patterns_by_text.items()
+    }
 
 
-def _fitting(data: bytes, places: Iterable[int], search: Search) -> Iterator[str]:
-    """Yield the patterns that fit where something stands that they need."""
-    fitted = set()
-    for place, sought in search.at(data.lower(), places):
-        pattern = sought.rule.pattern
-        if pattern not in fitted and _fits(sought, data, place):
-            fitted.add(pattern)
+def _matching_patterns(data: bytes, offsets: Iterable[int], search: LiteralSearch) -> Iterator[str]:
+    """Yield the patterns that match near one of their literals."""
+    matched = set()
+    for offset, group in search.groups_at(data.lower(), offsets):
+        pattern = group.rule.pattern
+        if pattern not in matched and _matches(group, data, offset):
+            matched.add(pattern)
             yield pattern
 
 
-def _fits(sought: Sought, data: bytes, place: int) -> bool:
-    match = sought.rule.compiled.match
-    end = place + _SEEN
-    if not sought.reach:
-        return match(data, place, end) is not None
-    starts = range(place, max(place - sought.reach, 0) - 1, -1)
+def _matches(group: LiteralGroup, data: bytes, offset: int) -> bool:
+    match = group.rule.compiled.match
+    end = offset + _MATCH_BYTES
+    if not group.max_offset:
+        return match(data, offset, end) is not None
+    starts = range(offset, max(offset - group.max_offset, 0) - 1, -1)
     return any(match(data, start, end) for start in starts)
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")

@@ -1,155 +1,156 @@
-"""What a pattern cannot match without: every match begins with one of a few texts.
+"""The required literals of a pattern: every match starts with one of a few texts.
 
-They are taken out of the pattern itself, so that whoever writes a rule need not say it twice.
+They are derived from the pattern itself, so that a rule need not repeat them.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from re import _parser  # type: ignore[attr-defined]  # nothing else takes a pattern apart
+from re import _parser  # type: ignore[attr-defined]  # nothing else parses a pattern
 from typing import Any
 
-SIGHT = 2
-"""Bytes of a text by which it is looked up."""
-_RARE = 3
-"""Bytes that a text needs to be worth a search; one less if it is more than letters."""
+PREFIX_BYTES = 2
+"""Bytes of a literal by which it is looked up."""
+_MIN_BYTES = 3
+"""Bytes that a literal needs to be rare; one less if it has other characters than letters."""
 _LENGTHS = (4, 3)
-"""Bytes after which a text is long enough where it could go on in several ways: less if there would
-be too many otherwise."""
-_LONG = 8
-"""Bytes after which it is long enough where it goes on in one way."""
-_MOST = 96
-"""Texts that a pattern may begin with."""
-_FARTHEST = 64
-"""Bytes that may stand before them in a match."""
-_FEW = 8
-"""Signs of a class that are tried one by one."""
+"""Bytes after which a literal with several continuations ends; the shorter length if there would
+otherwise be too many literals."""
+_MAX_BYTES = 8
+"""Bytes after which a literal with a single continuation ends."""
+_MAX_LITERALS = 96
+_MAX_OFFSET = 64
+"""Bytes of a match that may precede the literal."""
+_MAX_CLASS_SIZE = 8
+"""Characters of a class that are expanded one by one."""
 
-_Begun = set[tuple[bytes, bool]]
-"""How something can begin, in small letters, and whether that is the whole of it."""
-_NOTHING: _Begun = {(b"", True)}
-_ANYTHING: _Begun = {(b"", False)}
+_Prefixes = set[tuple[bytes, bool]]
+"""Possible prefixes of the matches of a pattern part, in lower case, each with whether it is the
+complete match."""
+_EMPTY_MATCH: _Prefixes = {(b"", True)}
+_ANYTHING: _Prefixes = {(b"", False)}
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """What stands in a match, and how far from its beginning."""
+class RequiredLiterals:
+    """Texts of which every match of a pattern holds one, near its start."""
 
-    texts: frozenset[str]
-    """One of these, in any case: of ASCII's letters those are small here."""
-    reach: int
-    """Bytes that may stand before it."""
+    literals: frozenset[str]
+    """ASCII letters are in lower case and match in both cases."""
+    max_offset: int
+    """Maximum number of bytes of the match that precede the literal."""
 
 
 @lru_cache(maxsize=256)
-def needs(pattern: bytes) -> Needs | None:
-    """Return what a text needs in which a pattern matches; None if that is nothing to search for.
+def required_literals(pattern: bytes) -> RequiredLiterals | None:
+    """Return the required literals of a pattern; None if there is nothing to search for.
 
-    A repeat that a pattern begins with and that may be left out is left out: what matches with it
-    matches without it, a little later.
+    An optional repeat at the start of a pattern is ignored: a match with it contains a match
+    without it, which starts a little later.
     """
-    items = list(_flat(_parser.parse(pattern)))
-    reach = 0
-    for at, item in enumerate(items):
-        texts = _texts(items[at:], is_first=at == 0)
-        if texts is not None:
-            return Needs(texts, reach)
-        reach += _widest(item)
-        if reach > _FARTHEST:
+    items = list(_flatten(_parser.parse(pattern)))
+    max_offset = 0
+    for index, item in enumerate(items):
+        literals = _literals(items[index:], is_first=index == 0)
+        if literals is not None:
+            return RequiredLiterals(literals, max_offset)
+        max_offset += _max_width(item)
+        if max_offset > _MAX_OFFSET:
             break
     return None
 
 
-def _flat(items: Any) -> Iterator[Any]:
-    """Yield the parts of a sequence, those of groups in the place of groups."""
+def _flatten(items: Any) -> Iterator[Any]:
+    """Yield the parts of a sequence, with the parts of groups in the place of the groups."""
     for item in items:
         if str(item[0]) == "SUBPATTERN":
-            yield from _flat(item[1][-1])
+            yield from _flatten(item[1][-1])
         else:
             yield item
 
 
-def _widest(item: Any) -> int:
+def _max_width(item: Any) -> int:
     return int(_parser.SubPattern(_parser.State(), [item]).getwidth()[1])
 
 
-def _texts(items: Sequence[Any], *, is_first: bool) -> frozenset[str] | None:
-    """Return the texts that a sequence begins with, if all are long enough and not too many."""
+def _literals(items: Sequence[Any], *, is_first: bool) -> frozenset[str] | None:
+    """Return the literals at the start of a sequence, if all are rare and not too many."""
     for length in _LENGTHS:
-        begun = _begun(_without_repeat(items) if is_first else items, length)
-        found = {_whole_characters(text) for text, _ in begun}
-        if len(found) <= _MOST and all(map(_is_rare, found)):
-            return frozenset(found)
+        prefixes = _prefixes(_without_optional_repeat(items) if is_first else items, length)
+        literals = {_whole_characters(prefix) for prefix, _ in prefixes}
+        if len(literals) <= _MAX_LITERALS and all(map(_is_rare, literals)):
+            return frozenset(literals)
     return None
 
 
 def _is_rare(text: str) -> bool:
-    return len(text.encode()) >= _RARE - (text.isascii() and not text.isalpha())
+    return len(text.encode()) >= _MIN_BYTES - (text.isascii() and not text.isalpha())
 
 
-def _without_repeat(items: Sequence[Any]) -> Sequence[Any]:
-    """Return a pattern without a repeat at its beginning, or at that of its options."""
+def _without_optional_repeat(items: Sequence[Any]) -> Sequence[Any]:
+    """Return a pattern without an optional repeat at its start or at the start of its branches."""
     if not items:
         return items
     kind, value = items[0]
     if str(kind) in _REPEATS and value[0] == 0:
         return items[1:]
     if str(kind) == "BRANCH":
-        options = [list(_without_repeat(list(_flat(option)))) for option in value[1]]
-        return [(kind, (None, options)), *items[1:]]
+        branches = [list(_without_optional_repeat(list(_flatten(branch)))) for branch in value[1]]
+        return [(kind, (None, branches)), *items[1:]]
     return items
 
 
-def _begun(items: Sequence[Any], length: int) -> _Begun:
-    """Return how a sequence can begin, each just long enough."""
-    going, ended = {b""}, set[bytes]()
+def _prefixes(items: Sequence[Any], length: int) -> _Prefixes:
+    """Return the prefixes of a sequence, each just long enough."""
+    growing, finished = {b""}, set[bytes]()
     for item in items:
-        options = _of(item, length)
+        options = _item_prefixes(item, length)
         if len(options) > 1:
-            ended |= {text for text in going if len(text) >= length}
-            going -= ended
-        longer = {(head + text, whole) for head in going for text, whole in options}
-        going = {text for text, whole in longer if whole and len(text) < _LONG}
-        ended |= {text for text, whole in longer if not whole or len(text) >= _LONG}
-        if not going or len(going) + len(ended) > _MOST:
-            return {(text, False) for text in ended | going}
-    return {(text, False) for text in ended} | {(text, True) for text in going}
+            finished |= {text for text in growing if len(text) >= length}
+            growing -= finished
+        longer = {(head + text, complete) for head in growing for text, complete in options}
+        growing = {text for text, complete in longer if complete and len(text) < _MAX_BYTES}
+        finished |= {text for text, complete in longer if not complete or len(text) >= _MAX_BYTES}
+        if not growing or len(growing) + len(finished) > _MAX_LITERALS:
+            return {(text, False) for text in finished | growing}
+    return {(text, False) for text in finished} | {(text, True) for text in growing}
 
 
-def _of(item: tuple[object, Any], length: int) -> _Begun:
-    """Return how one part of a pattern can begin."""
+def _item_prefixes(item: tuple[object, Any], length: int) -> _Prefixes:
+    """Return the prefixes of one part of a pattern."""
     kind, value = item
     match str(kind):
         case "LITERAL":
             return {(bytes([value]).lower(), True)}
         case "IN":
-            return _of_class(value)
+            return _class_prefixes(value)
         case "BRANCH":
-            return set().union(*(_begun(list(_flat(option)), length) for option in value[1]))
+            branches = (_prefixes(list(_flatten(branch)), length) for branch in value[1])
+            return set().union(*branches)
         case "ATOMIC_GROUP":
-            return _begun(list(_flat(value)), length)
+            return _prefixes(list(_flatten(value)), length)
         case "AT" | "ASSERT" | "ASSERT_NOT":
-            return _NOTHING
-    return _of_repeat(value, length) if str(kind) in _REPEATS else _ANYTHING
+            return _EMPTY_MATCH
+    return _repeat_prefixes(value, length) if str(kind) in _REPEATS else _ANYTHING
 
 
-def _of_class(signs: Any) -> _Begun:
-    if len(signs) > _FEW or any(str(kind) != "LITERAL" for kind, _ in signs):
+def _class_prefixes(characters: Any) -> _Prefixes:
+    if len(characters) > _MAX_CLASS_SIZE or any(str(kind) != "LITERAL" for kind, _ in characters):
         return _ANYTHING
-    return {(bytes([value]).lower(), True) for _, value in signs}
+    return {(bytes([value]).lower(), True) for _, value in characters}
 
 
-def _of_repeat(repeat: tuple[int, int, Any], length: int) -> _Begun:
-    least, most, item = repeat
-    once = _begun(list(_flat(item)), length)
-    if most != 1:
+def _repeat_prefixes(repeat: tuple[int, int, Any], length: int) -> _Prefixes:
+    minimum, maximum, item = repeat
+    once = _prefixes(list(_flatten(item)), length)
+    if maximum != 1:
         once = {(text, False) for text, _ in once}
-    return once if least else once | _NOTHING
+    return once if minimum else once | _EMPTY_MATCH
 
 
 def _whole_characters(text: bytes) -> str:
-    """Return the text up to where a character is cut in two."""
+    """Return the text up to the place where a character is incomplete."""
     try:
         return text.decode()
     except UnicodeDecodeError as error:

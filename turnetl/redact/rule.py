@@ -1,4 +1,4 @@
-"""A kind of secret that the native scanner lets pass, and why a rule of ours is needed for it."""
+"""A secret rule: a kind of secret that the native scanner does not find."""
 
 import re
 from collections.abc import Callable
@@ -8,39 +8,40 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class SecretRule:
-    """A secret by the words around it or by its own form. The last group that matched is it.
+    """Detects a secret by its context or by its own form. The last matching group is the secret.
 
-    Patterns keep to what both regex engines know: no look-around, no back-reference.
+    Patterns use only what both regex engines support: no look-around, no back-reference.
     """
 
     name: str
     pattern: str
     why: str
     plausible: Callable[[str], bool]
-    """Says of what was found whether it can be a secret: values stand in code, too."""
-    starts_a_word: bool = False
-    """A letter or digit before it (other than of an escaped line end) makes it something else.
+    """Returns whether a matched value can be a secret: code has other values in such places."""
+    starts_word: bool = False
+    """Whether a letter or digit before the secret (other than of an escaped newline) rules it out.
 
-    Not part of the pattern: a pattern that begins with a fixed text is many times faster.
+    It is not a part of the pattern, because a pattern that starts with a literal is many times
+    faster.
     """
 
-    over: str = ""
-    """Stepped over where the pattern fails: else it would be tried at every place in between."""
+    skip: str = ""
+    """Text to skip where the pattern fails. Without it, each position in that text is tried."""
 
-    before: re.Pattern[bytes] | None = None
-    """Read backwards from where the secret starts: what it matches there is of the secret, too.
+    reversed_prefix: re.Pattern[bytes] | None = None
+    """Matched backwards from the start of the secret; the matched text belongs to the secret.
 
-    For what must be long before its end shows what it is: a pattern would try every beginning.
+    For a secret that only its end identifies: a forward pattern would try every start.
     """
 
     @property
     def recipe(self) -> tuple[str | bytes, ...]:
-        """All that decides what the rule cuts; of `plausible` only the name can be told."""
-        before = self.before.pattern if self.before is not None else b""
-        starts = "starts a word" if self.starts_a_word else ""
-        return self.name, self.pattern, self.over, self.plausible.__qualname__, starts, before
+        """All that decides what the rule redacts; of `plausible`, the name stands for the code."""
+        prefix = self.reversed_prefix.pattern if self.reversed_prefix is not None else b""
+        starts = "starts word" if self.starts_word else ""
+        return self.name, self.pattern, self.skip, self.plausible.__qualname__, starts, prefix
 
     @cached_property
     def compiled(self) -> re.Pattern[bytes]:
-        pattern = f"{self.pattern}|{self.over}" if self.over else self.pattern
+        pattern = f"{self.pattern}|{self.skip}" if self.skip else self.pattern
         return re.compile(pattern.encode())

@@ -1,4 +1,4 @@
-"""The native scanner with its maintained rules: what it finds, and where."""
+"""The native secret scanner with its maintained rules."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -6,66 +6,67 @@ from typing import NamedTuple
 import kingfisher_sdk
 
 _WINDOW = 256 << 10
-"""Bytes of one scan. Its time grows with the square where much is found, and a window costs little:
-8 MB in one scan take 0.044 seconds, in windows 0.05."""
+"""Bytes of one scan. The time of a scan grows with the square of its findings, and a window costs
+little: 8 MB take 0.044 seconds in one scan and 0.05 in windows."""
 _OVERLAP = 16 << 10
-"""Bytes that two windows have in common: no secret is longer, but PEM keys, for which we have rules
-of our own."""
+"""Bytes that two windows have in common. No secret is longer, except PEM keys, for which turnetl
+has its own rules."""
 _LINE = 4 << 10
-"""Bytes before the border of a window in which the end of a line is looked for."""
+"""Bytes before the border of a window that are searched for the end of a line."""
 
 
-class Found(NamedTuple):
-    """What the scanner calls a secret, by its own rule."""
+class ScannerFinding(NamedTuple):
+    """A secret that the scanner found, with the scanner's own rule."""
 
     start: int
     end: int
-    """Offsets of the scanner's own decoding: they may be wrong."""
+    """Offsets in the scanner's own decoding: they may be wrong."""
     rule: str
     secret: bytes
-    is_half: bool
-    """One half of a pair, or a name beside it: the scanner keeps it to itself."""
+    is_partial: bool
+    """One half of a pair, or a name next to it, which the scanner does not report by default."""
     is_base64: bool
-    """The secret is not in the text as such: the place is right, what stands there encodes it."""
+    """The text holds the secret encoded: the offsets are right, and the secret is the decoded
+    value."""
 
 
-class Scanner:
-    """The native scanner; its rules are loaded at the first text."""
+class SecretScanner:
+    """The native scanner. It loads its rules on the first text."""
 
     def __init__(self) -> None:
         self._native: kingfisher_sdk.Scanner | None = None
 
-    def scan(self, data: bytes) -> Iterator[Found]:
-        """Yield what it finds; of a long text window by window, some of it twice."""
+    def scan(self, data: bytes) -> Iterator[ScannerFinding]:
+        """Yield the findings. A long text is scanned in windows, and may yield a finding twice."""
         for start, end in windows(data):
-            for finding in self._of(data[start:end]):
-                yield _found(finding, start)
+            for finding in self._scan_window(data[start:end]):
+                yield _to_finding(finding, start)
 
-    def _of(self, data: bytes) -> list[kingfisher_sdk.Finding]:
+    def _scan_window(self, data: bytes) -> list[kingfisher_sdk.Finding]:
         if self._native is None:
             self._native = kingfisher_sdk.Scanner(kingfisher_sdk.Rules())
         return self._native.scan(data)
 
 
 def windows(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where the windows begin and end: at the ends of lines, where those are near."""
+    """Yield start and end of the windows, at the ends of lines where these are near."""
     start = 0
     while len(data) - start > _WINDOW + _OVERLAP:
         end = start + _WINDOW
-        yield start, _border(data, end + _OVERLAP)
-        start = _border(data, end)
+        yield start, _line_border(data, end + _OVERLAP)
+        start = _line_border(data, end)
     if data:
         yield start, len(data)
 
 
-def _border(data: bytes, at: int) -> int:
+def _line_border(data: bytes, at: int) -> int:
     return data.rfind(b"\n", at - _LINE, at) + 1 or at
 
 
-def _found(finding: kingfisher_sdk.Finding, before: int) -> Found:
-    return Found(
-        before + finding.location["start_offset"],
-        before + finding.location["end_offset"],
+def _to_finding(finding: kingfisher_sdk.Finding, window_start: int) -> ScannerFinding:
+    return ScannerFinding(
+        window_start + finding.location["start_offset"],
+        window_start + finding.location["end_offset"],
         finding.rule_id,
         finding.secret.encode("utf-8", "surrogatepass"),
         not finding.visible,

@@ -1,4 +1,4 @@
-"""The search for what rules need: one pass over many texts, or a long one, for all rules."""
+"""The literal search: one pass over texts for the required literals of all rules."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -7,61 +7,66 @@ from itertools import groupby
 
 import polars as pl
 
-from turnetl.redact.required_literals import SIGHT, needs
+from turnetl.redact.required_literals import PREFIX_BYTES, required_literals
 from turnetl.redact.rule import SecretRule
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
-    """A rule, and what it needs that begins in one way."""
+class LiteralGroup:
+    """The required literals of one rule that have the same prefix."""
 
     rule: SecretRule
-    texts: tuple[bytes, ...]
-    reach: int
-    """Bytes that may stand before it in a match."""
+    literals: tuple[bytes, ...]
+    max_offset: int
+    """Maximum number of bytes that precede the literal in a match."""
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """How texts are searched for what any of some rules needs."""
+class LiteralSearch:
+    """A search for the required literals of some rules."""
 
-    needs: list[str]
-    """What some rules need; no other text of these begins with one of them."""
-    by_sight: Mapping[bytes, list[Sought]]
-    """These rules, by how what they need begins."""
-    blind: list[SecretRule]
-    """The other rules, for which nothing can be searched."""
+    literals: list[str]
+    """Required literals of all rules, without those that start with another one."""
+    groups_by_prefix: Mapping[bytes, list[LiteralGroup]]
+    rules_without_literals: list[SecretRule]
+    """Rules whose matches have no literal to search for."""
 
     def hits(self, texts: pl.Series) -> Iterator[tuple[int, list[int]]]:
-        """Yield which texts hold something that is needed, and at which of their bytes."""
-        if not self.needs:
+        """Yield the index of each text that holds a literal, and the byte offsets of literals."""
+        if not self.literals:
             return
-        found = texts.str.find_many(self.needs, ascii_case_insensitive=True, overlapping=True)
-        few = (found.list.len() > 0).arg_true()
-        yield from zip(few, found.gather(few).to_list(), strict=True)
+        offsets = texts.str.find_many(self.literals, ascii_case_insensitive=True, overlapping=True)
+        indexes = (offsets.list.len() > 0).arg_true()
+        yield from zip(indexes, offsets.gather(indexes).to_list(), strict=True)
 
-    def at(self, small: bytes, places: Iterable[int]) -> Iterator[tuple[int, Sought]]:
-        """Yield what is needed at each of the places of a text in small letters."""
-        for place in places:
-            for sought in self.by_sight[small[place : place + SIGHT]]:
-                if small.startswith(sought.texts, place):
-                    yield place, sought
+    def groups_at(self, lower: bytes, offsets: Iterable[int]) -> Iterator[tuple[int, LiteralGroup]]:
+        """Yield the literal groups at each offset of a lower-case text."""
+        for offset in offsets:
+            for group in self.groups_by_prefix[lower[offset : offset + PREFIX_BYTES]]:
+                if lower.startswith(group.literals, offset):
+                    yield offset, group
 
 
 @lru_cache(maxsize=64)
-def search_for(rules: tuple[SecretRule, ...]) -> Search:
+def literal_search(rules: tuple[SecretRule, ...]) -> LiteralSearch:
     """Return the search for these rules."""
-    by_sight: dict[bytes, list[Sought]] = {}
-    texts: set[str] = set()
-    blind = []
+    by_prefix: dict[bytes, list[LiteralGroup]] = {}
+    literals: set[str] = set()
+    without_literals = []
     for rule in rules:
-        need = needs(rule.pattern.encode())
-        if need is None:
-            blind.append(rule)
+        required = required_literals(rule.pattern.encode())
+        if required is None:
+            without_literals.append(rule)
             continue
-        texts |= need.texts
-        wanted = sorted(text.encode() for text in need.texts)
-        for sight, of in groupby(wanted, lambda text: text[:SIGHT]):
-            by_sight.setdefault(sight, []).append(Sought(rule, tuple(of), need.reach))
-    first = [text for text in texts if not any(text[:end] in texts for end in range(len(text)))]
-    return Search(sorted(first), by_sight, blind)
+        literals |= required.literals
+        encoded = sorted(literal.encode() for literal in required.literals)
+        for prefix, group in groupby(encoded, lambda literal: literal[:PREFIX_BYTES]):
+            by_prefix.setdefault(prefix, []).append(
+                LiteralGroup(rule, tuple(group), required.max_offset)
+            )
+    shortest = [
+        literal
+        for literal in literals
+        if not any(literal[:end] in literals for end in range(len(literal)))
+    ]
+    return LiteralSearch(sorted(shortest), by_prefix, without_literals)

@@ -1,19 +1,19 @@
-"""Places in one text: bytes that are a secret."""
+"""Spans of secrets in one text."""
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-_KEPT = re.compile(rb"\[REDACTED:[a-z0-9-]+:[0-9a-f]{4}\]")
-_WORTH_CUTTING = 8
-"""Bytes left beside a placeholder: fewer are the name or the quotes around a secret that is
-cut out already, and no drawn token is shorter (see `plausible`)."""
-_INSIDE_CHARACTER = 0x80
+_PLACEHOLDER = re.compile(rb"\[REDACTED:[a-z0-9-]+:[0-9a-f]{4}\]")
+_MIN_REST = 8
+"""Bytes next to a placeholder that are redacted. Fewer are the name or the quotes around a secret
+that is redacted already; no generated token is shorter (see `plausible`)."""
+_CONTINUATION_BYTE = 0x80
 
 
 class Span(NamedTuple):
-    """Bytes of one text that are a secret, and the rule that says so."""
+    """The bytes of one text that are a secret, and the rule that found it."""
 
     start: int
     end: int
@@ -21,6 +21,7 @@ class Span(NamedTuple):
 
 
 def occurrences(data: bytes, secrets: Mapping[bytes, str]) -> Iterator[Span]:
+    """Yield all places of the secrets; `secrets` maps each to its rule."""
     for secret, rule in secrets.items():
         at = data.find(secret)
         while secret and at >= 0:
@@ -28,47 +29,47 @@ def occurrences(data: bytes, secrets: Mapping[bytes, str]) -> Iterator[Span]:
             at = data.find(secret, at + len(secret))
 
 
-def merged(data: bytes, spans: Iterable[Span]) -> list[Span]:
-    """Return the spans in order, overlapping ones as one, without what is cut out already."""
-    kept = _Kept(data)
-    whole: list[Span] = []
+def merge_spans(data: bytes, spans: Iterable[Span]) -> list[Span]:
+    """Return the spans in order, overlapping ones merged, without what is redacted already."""
+    placeholders = _Placeholders(data)
+    merged: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end, span.rule)):
-        if _cut_already(data, span, kept):
+        if _is_redacted(data, span, placeholders):
             continue
-        if whole and span.start < whole[-1].end:
-            whole[-1] = whole[-1]._replace(end=max(span.end, whole[-1].end))
+        if merged and span.start < merged[-1].end:
+            merged[-1] = merged[-1]._replace(end=max(span.end, merged[-1].end))
         else:
-            whole.append(_whole_characters(data, span))
-    return whole
+            merged.append(_whole_characters(data, span))
+    return merged
 
 
-class _Kept:
+class _Placeholders:
     """The placeholders in a text."""
 
     def __init__(self, data: bytes) -> None:
-        places = [match.span() for match in _KEPT.finditer(data)]
+        places = [match.span() for match in _PLACEHOLDER.finditer(data)]
         self._starts = [start for start, _ in places]
         self._ends = [end for _, end in places]
 
-    def over(self, span: Span) -> list[tuple[int, int]]:
+    def overlapping(self, span: Span) -> list[tuple[int, int]]:
         """Return those that have bytes in common with the span."""
         these = slice(bisect_right(self._ends, span.start), bisect_left(self._starts, span.end))
         return [*zip(self._starts[these], self._ends[these], strict=True)]
 
 
-def _cut_already(data: bytes, span: Span, kept: _Kept) -> bool:
-    """Say whether nothing worth cutting is left of the span beside placeholders."""
-    over = kept.over(span)
-    if any(start < span.start or span.end < end for start, end in over):
+def _is_redacted(data: bytes, span: Span, placeholders: _Placeholders) -> bool:
+    """Return whether the span holds nothing to redact besides placeholders."""
+    overlapping = placeholders.overlapping(span)
+    if any(start < span.start or span.end < end for start, end in overlapping):
         return True
-    left = _KEPT.sub(b"", data[span.start : span.end])
-    return not left.strip() or (bool(over) and len(left.strip()) < _WORTH_CUTTING)
+    rest = _PLACEHOLDER.sub(b"", data[span.start : span.end]).strip()
+    return not rest or (bool(overlapping) and len(rest) < _MIN_REST)
 
 
 def _whole_characters(data: bytes, span: Span) -> Span:
     start, end = span.start, span.end
-    while start > 0 and data[start] & 0xC0 == _INSIDE_CHARACTER:
+    while start > 0 and data[start] & 0xC0 == _CONTINUATION_BYTE:
         start -= 1
-    while end < len(data) and data[end] & 0xC0 == _INSIDE_CHARACTER:
+    while end < len(data) and data[end] & 0xC0 == _CONTINUATION_BYTE:
         end += 1
     return Span(start, end, span.rule)

@@ -1,7 +1,7 @@
-"""Secrets that are cut in two: texts that came in blocks were joined by one or two line ends.
+"""Secrets that are split in two: the content blocks of a text were joined by one or two newlines.
 
-A seam is a place where both sides look like halves of a token. What stands around it is looked at
-once more with the line ends taken out; what is then found and lies over the seam is a secret.
+A split is a place where both sides look like halves of a token. The text around it is scanned again
+without the newlines; a secret found there that spans the split is a split secret.
 """
 
 import re
@@ -11,92 +11,98 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 
 from turnetl.redact import plausible
-from turnetl.redact.prefilter import BETWEEN
+from turnetl.redact.prefilter import SEPARATOR
 from turnetl.redact.rules import SecretRule
 from turnetl.redact.spans import Span
 
-_SIGN = r"[A-Za-z0-9_+/=-]"
-_HALF = 8
-"""Signs of a token on either side: fewer tell nothing to whoever reads them."""
-# Begins with a line end itself: what begins with a look behind is tried at every place.
-_SEAM = re.compile(rf"\n(?<={_SIGN}{{{_HALF}}}\n)\n?(?={_SIGN}{{{_HALF}}})".encode())
-SHAPE = rf"{_SIGN}{{{_HALF}}}\n\n?{_SIGN}{{{_HALF}}}"
-"""What a text with a seam has."""
-_BEFORE, _BEHIND = 120, 240
-"""Bytes that are looked at: the words before a secret stand near, and few tokens are longer."""
-_MOST = 5_000
-"""Seams of one text: one with more is a list, and no blocks."""
-_WRAPPED = 40
-"""Signs of a line: two such of one length are two of a list, or of base64 that was wrapped."""
-_FIRST = re.compile(rf"{_SIGN}{{1,{_BEHIND}}}".encode())
-_NAMES = re.compile(r"[A-Za-z0-9_-]*=[^=]")
-_NAMED = (b":", b"(", b"[")
-"""What begins like this, or goes on like that, is another line of settings or code."""
+_CHAR = r"[A-Za-z0-9_+/=-]"
+_MIN_HALF = 8
+"""Characters of a token on either side: fewer reveal nothing."""
+# The pattern starts with the newline: one that starts with a look-behind is tried at each position.
+_SPLIT = re.compile(rf"\n(?<={_CHAR}{{{_MIN_HALF}}}\n)\n?(?={_CHAR}{{{_MIN_HALF}}})".encode())
+SPLIT_PATTERN = rf"{_CHAR}{{{_MIN_HALF}}}\n\n?{_CHAR}{{{_MIN_HALF}}}"
+"""Matches every text with a split."""
+_BEFORE, _AFTER = 120, 240
+"""Bytes of context: the keyword of a secret is near it, and few tokens are longer."""
+_MAX_SPLITS = 5_000
+"""Splits of one text: one with more is a list and not joined blocks."""
+_WRAPPED_LINE = 40
+"""Characters of a line. Two such lines of equal length are entries of a list, or wrapped base64."""
+_HALF = re.compile(rf"{_CHAR}{{1,{_AFTER}}}".encode())
+_ASSIGNMENT = re.compile(r"[A-Za-z0-9_-]*=[^=]")
+_AFTER_NAME = (b":", b"(", b"[")
+"""If one of these follows a half, the half is a name on another line of settings or code."""
 _WORD = re.compile(r"[A-Z]?[a-z_/=+-]+|[A-Z_/=+-]+|[0-9_/=+-]+")
-"""Such halves can be words or numbers: then only a token that tells its maker is believed."""
+"""Halves that may be words or numbers. Only a token with a vendor prefix is accepted there."""
 
-Finder = Callable[[bytes, Iterable[SecretRule]], Iterable[Span]]
+FindSpans = Callable[[bytes, Iterable[SecretRule]], Iterable[Span]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Seam:
-    """The line ends between two halves, and whether a half can be a word."""
+class _Split:
+    """The newlines between two halves, and whether one half may be a word."""
 
     start: int
     end: int
-    wordy: bool
+    may_be_word: bool
 
 
-def over_seams(data: bytes, rules: Iterable[SecretRule], find: Finder) -> Iterator[Span]:
-    """Yield what is a secret once the line ends of a seam are taken out, with these line ends.
+def split_secret_spans(
+    data: bytes, rules: Iterable[SecretRule], find_spans: FindSpans
+) -> Iterator[Span]:
+    """Yield the spans of split secrets, including the newlines.
 
     Args:
         data: one text.
-        rules: ours, all of them.
-        find: says what is secret in bytes by some of the rules.
+        rules: all rules of turnetl.
+        find_spans: returns the secrets in bytes according to some of the rules.
     """
-    telling = [rule for rule in rules if rule.starts_a_word]
-    seams = list(islice(_seams(data), _MOST))
-    for wordy, believed in ((True, telling), (False, rules)):
-        yield from _found(data, [seam for seam in seams if seam.wordy is wordy], believed, find)
+    prefix_rules = [rule for rule in rules if rule.starts_word]
+    splits = list(islice(_splits(data), _MAX_SPLITS))
+    for may_be_word, accepted in ((True, prefix_rules), (False, rules)):
+        selected = [split for split in splits if split.may_be_word is may_be_word]
+        yield from _spans(data, selected, accepted, find_spans)
 
 
-def _found(
-    data: bytes, seams: Sequence[_Seam], rules: Iterable[SecretRule], find: Finder
+def _spans(
+    data: bytes, splits: Sequence[_Split], rules: Iterable[SecretRule], find_spans: FindSpans
 ) -> Iterator[Span]:
-    """Look at what stands around all seams at once; yield what lies over one."""
-    around = [data[max(0, of.start - _BEFORE) : of.start] for of in seams]
-    closed = [
-        before + data[of.end : of.end + _BEHIND] for of, before in zip(seams, around, strict=True)
+    """Scan the context of all splits in one call; yield the secrets that span a split."""
+    before = [data[max(0, split.start - _BEFORE) : split.start] for split in splits]
+    contexts = [
+        head + data[split.end : split.end + _AFTER]
+        for split, head in zip(splits, before, strict=True)
     ]
-    ends = list(accumulate(len(text) + len(BETWEEN) for text in closed))
-    for start, end, rule in find(BETWEEN.join(closed), rules) if seams else ():
-        at = bisect_right(ends, start)
-        seam, here = seams[at], ends[at] - len(closed[at]) - len(BETWEEN)
-        first = seam.start - len(around[at])
-        if start - here < len(around[at]) < end - here <= len(closed[at]):
-            yield Span(first + start - here, first + end - here + seam.end - seam.start, rule)
+    ends = list(accumulate(len(context) + len(SEPARATOR) for context in contexts))
+    for start, end, rule in find_spans(SEPARATOR.join(contexts), rules) if splits else ():
+        index = bisect_right(ends, start)
+        split, context_start = splits[index], ends[index] - len(contexts[index]) - len(SEPARATOR)
+        first = split.start - len(before[index])
+        relative_start, relative_end = start - context_start, end - context_start
+        if relative_start < len(before[index]) < relative_end <= len(contexts[index]):
+            newlines = split.end - split.start
+            yield Span(first + relative_start, first + relative_end + newlines, rule)
 
 
-def _seams(data: bytes) -> Iterator[_Seam]:
-    for found in _SEAM.finditer(data):
-        start, end = found.span()
-        before = _FIRST.match(data[max(0, start - _BEFORE) : start][::-1])
-        behind = _FIRST.match(data, end)
-        if before is None or behind is None or len(before[0]) == len(behind[0]) >= _WRAPPED:
+def _splits(data: bytes) -> Iterator[_Split]:
+    for match in _SPLIT.finditer(data):
+        start, end = match.span()
+        before = _HALF.match(data[max(0, start - _BEFORE) : start][::-1])
+        after = _HALF.match(data, end)
+        if before is None or after is None or len(before[0]) == len(after[0]) >= _WRAPPED_LINE:
             continue
-        left, right = _value(before[0][::-1].decode()), behind[0].decode()
+        left, right = _value(before[0][::-1].decode()), after[0].decode()
         if (
-            len(left) < _HALF
-            or _NAMES.match(right)
-            or data[behind.end() : behind.end() + 1] in _NAMED
+            len(left) < _MIN_HALF
+            or _ASSIGNMENT.match(right)
+            or data[after.end() : after.end() + 1] in _AFTER_NAME
         ):
             continue
-        if plausible.random(left + right):
-            yield _Seam(start, end, any(_WORD.fullmatch(half) for half in (left, right)))
+        if plausible.looks_random(left + right):
+            yield _Split(start, end, any(_WORD.fullmatch(half) for half in (left, right)))
 
 
 def _value(half: str) -> str:
-    """Return what stands behind a name and its `=`, if there is one."""
+    """Return the value after a name and its `=`, if there is one."""
     name, _, value = half.partition("=")
     return value if value.strip("=") else name

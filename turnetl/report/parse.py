@@ -12,12 +12,13 @@ from turnetl.exit_code import ExitCode
 from turnetl.model import GroupId
 from turnetl.parse import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.report.layout import add_group_column, caption, plural
+from turnetl.skip_reasons import SkipReason
 
 _LISTED = 3
 """Messages of one reason that are printed: a folder may hold thousands of other files."""
 _FOLDERS = 5
 """Folders with files of unknown formats that are printed."""
-_HARMLESS = ("no_file", "no_message")
+_HARMLESS = (SkipReason.NOT_A_FILE, SkipReason.ORPHAN)
 """Reasons for which a run does not fail."""
 _UNKNOWN_FORMAT = (
     "{:,} files have an unknown format and were skipped; "
@@ -57,7 +58,7 @@ def messages(report: ParseReport) -> list[str]:
     """Return sentences about what was skipped: the first of each reason, and how many more."""
     sentences = [collision.message for collision in report.name_collisions]
     for reason, problems in _by_reason(report.problems).items():
-        if reason == "unknown" and len(problems) > _LISTED:
+        if reason is SkipReason.UNKNOWN_FORMAT and len(problems) > _LISTED:
             sentences += _unknown_formats(problems)
             continue
         sentences += [problem.message for problem in problems[:_LISTED]]
@@ -125,8 +126,8 @@ def _first_folders(folders: Sequence[str]) -> str:
     return "\n".join([*folders[:_LISTED], *more]) or "-"
 
 
-def _by_reason(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
-    reasons: dict[str, list[Problem]] = {}
+def _by_reason(problems: Iterable[Problem]) -> dict[SkipReason, list[Problem]]:
+    reasons: dict[SkipReason, list[Problem]] = {}
     for problem in problems:
         reasons.setdefault(problem.reason, []).append(problem)
     return reasons

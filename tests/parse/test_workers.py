@@ -1,4 +1,4 @@
-"""Archives read side by side: the same lake and the same report, whatever happens to a process."""
+"""Archives parsed in parallel: the same lake and the same report, whatever happens to a process."""
 
 import os
 import signal
@@ -9,20 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.parse.readers import Dies, Plain, outcomes, row, run, talk
+from tests.fakes.redactors import DyingRedactor, NoRedactor
+from tests.parse.parse_runs import one_turn, outcomes, row, run
 from turnetl import errors, formats, parse
 from turnetl.lake import Lake
 from turnetl.model import GroupId
-from turnetl.redact import SecretRedactor
+from turnetl.redact import Redactor, SecretRedactor
+from turnetl.skip_reasons import SkipReason
 
-ALWAYS = parse.ParseLimits(alone=0)
-"""Processes are started however little there is to do."""
+PARALLEL = parse.ParseLimits(serial_bytes=0)
+"""Processes are started for any amount of work."""
 SMALL = Path(__file__).parents[1] / "archives"
 
 
 @pytest.fixture
 def archives(tmp_path: Path) -> list[Path]:
-    """Forty small archives of four projects, and all that the tests of formats have."""
+    """Forty small archives of four projects, and all archives of the format tests."""
     made = tmp_path / "archives"
     made.mkdir()
     for number in range(40):
@@ -33,53 +35,53 @@ def archives(tmp_path: Path) -> list[Path]:
 
 
 def written(lake: Lake) -> dict[str, bytes]:
-    """All files of a lake, by their paths in it."""
+    """Return all files of a lake by their relative paths."""
     files = (path for path in lake.root.rglob("*") if path.is_file())
     return {str(path.relative_to(lake.root)): path.read_bytes() for path in files}
 
 
 @pytest.mark.parametrize(
-    "redactor", [Plain(), SecretRedactor(b"of a person's own")], ids=["plain", "real"]
+    "redactor", [NoRedactor(), SecretRedactor(b"another key")], ids=["plain", "real"]
 )
-def test_many_processes_give_the_lake_and_the_report_of_one(
-    archives: list[Path], tmp_path: Path, redactor: parse.Redactor
+def test_several_processes_give_the_lake_and_the_report_of_one(
+    archives: list[Path], tmp_path: Path, redactor: Redactor
 ) -> None:
     lakes = [Lake(tmp_path / name) for name in ("one", "many")]
     one = run(lakes[0], *archives, redactor=redactor)
-    told: list[tuple[int, int]] = []
+    updates: list[tuple[int, int]] = []
     many = run(
         lakes[1],
         *archives,
         redactor=redactor,
         jobs=3,
-        limits=ALWAYS,
-        progress=lambda done, total: told.append((done, total)),
+        limits=PARALLEL,
+        progress=lambda done, total: updates.append((done, total)),
     )
     assert many == one
     assert written(lakes[1]) == written(lakes[0])
-    assert told == [(done, len(archives)) for done in range(1, len(archives) + 1)]
+    assert updates == [(done, len(archives)) for done in range(1, len(archives) + 1)]
 
 
-def test_a_second_run_of_many_processes_starts_none_and_changes_nothing(
+def test_a_second_run_starts_no_process_and_changes_nothing(
     archives: list[Path], tmp_path: Path
 ) -> None:
     lake = Lake(tmp_path / "lake")
     known = [path for path in archives if formats.sniff(path.read_bytes()) is not None]
-    run(lake, *known, jobs=2, limits=ALWAYS)
+    run(lake, *known, jobs=2, limits=PARALLEL)
     before = written(lake)
-    assert set(outcomes(run(lake, *known, jobs=2, limits=ALWAYS))) == {"unchanged"}
+    assert set(outcomes(run(lake, *known, jobs=2, limits=PARALLEL))) == {"unchanged"}
     assert written(lake) == before
 
 
-def test_of_a_process_that_is_killed_one_archive_is_lost_and_named(
+def test_a_killed_process_loses_one_archive_which_is_named(
     archives: list[Path], tmp_path: Path
 ) -> None:
     lake = Lake(tmp_path / "lake")
-    archives[7].write_text(talk("deadly"))
-    report = run(lake, *archives[:40], redactor=Dies("deadly"), jobs=2, limits=ALWAYS)
+    archives[7].write_text(one_turn("deadly"))
+    report = run(lake, *archives[:40], redactor=DyingRedactor("deadly"), jobs=2, limits=PARALLEL)
     assert outcomes(report) == ["new"] * 7 + ["unreadable"] + ["new"] * 32
     (problem,) = report.problems
-    assert (problem.path, problem.reason) == (str(archives[7]), "killed")
+    assert (problem.path, problem.reason) == (str(archives[7]), SkipReason.WORKER_KILLED)
     assert "run again with --jobs 1" in problem.message
     assert len(lake.turn_paths()) == 39
 
@@ -90,27 +92,28 @@ def test_a_lake_that_cannot_be_written_stops_all_processes(
     blocked = tmp_path / "lake"
     blocked.write_text("a file")
     with pytest.raises(errors.Fatal, match="cannot be written"):
-        run(Lake(blocked), *archives, jobs=2, limits=ALWAYS)
+        run(Lake(blocked), *archives, jobs=2, limits=PARALLEL)
 
 
-def test_the_same_archive_named_twice_is_read_once(archives: list[Path], tmp_path: Path) -> None:
+def test_an_archive_named_twice_is_parsed_once(archives: list[Path], tmp_path: Path) -> None:
     link = tmp_path / "link.jsonl"
     link.symlink_to(archives[0])
-    report = run(Lake(tmp_path / "lake"), archives[0], link, archives[0], jobs=2, limits=ALWAYS)
+    report = run(Lake(tmp_path / "lake"), archives[0], link, archives[0], jobs=2, limits=PARALLEL)
     assert outcomes(report) == ["new"]
 
 
-READS = """
+PARSE_SCRIPT = """
 import sys
 from pathlib import Path
-from tests.parse.readers import run
+from tests.parse.parse_runs import run
 from turnetl import console, parse
 from turnetl.lake import Lake
 
 def main(arguments, **_):
-    said = lambda done, total: print(done, flush=True)
+    progress = lambda done, total: print(done, flush=True)
     paths = sorted(Path(arguments[0]).iterdir())
-    run(Lake(Path(arguments[1])), *paths, jobs=2, limits=parse.ParseLimits(alone=0), progress=said)
+    limits = parse.ParseLimits(serial_bytes=0)
+    run(Lake(Path(arguments[1])), *paths, jobs=2, limits=limits, progress=progress)
 
 if __name__ == "__main__":
     sys.exit(console.run(main, sys.argv[1:]))
@@ -118,27 +121,27 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("everyone", [False, True], ids=["one", "group"])
-def test_a_run_that_is_stopped_ends_soon_in_a_sentence_and_leaves_whole_files_only(
-    tmp_path: Path, stop: signal.Signals, everyone: bool
+@pytest.mark.parametrize("whole_group", [False, True], ids=["one", "group"])
+def test_a_stopped_run_ends_soon_with_one_sentence_and_leaves_complete_files_only(
+    tmp_path: Path, stop: signal.Signals, whole_group: bool
 ) -> None:
     (tmp_path / "archives").mkdir()
     for number in range(3_000):
-        (tmp_path / "archives" / f"{number}.jsonl").write_text(talk("x" * 20_000, f"p{number}"))
-    (tmp_path / "reads.py").write_text(READS)
+        (tmp_path / "archives" / f"{number}.jsonl").write_text(one_turn("x" * 20_000, f"p{number}"))
+    (tmp_path / "reads.py").write_text(PARSE_SCRIPT)
     lake = Lake(tmp_path / "lake")
     with subprocess.Popen(
         [sys.executable, tmp_path / "reads.py", tmp_path / "archives", lake.root],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: TID251 - a child's
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: TID251 - for the child
         start_new_session=True,
         text=True,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == "1\n"
-        (os.killpg if everyone else os.kill)(process.pid, stop)
+        (os.killpg if whole_group else os.kill)(process.pid, stop)
         assert process.wait(timeout=20) == 130
         assert process.stderr.read() == (
             "turnetl: stopped; finished work is kept, and the same command continues from there\n"
@@ -147,17 +150,17 @@ def test_a_run_that_is_stopped_ends_soon_in_a_sentence_and_leaves_whole_files_on
     assert 0 < len(left) < 3_000
     assert not [name for name in left if not name.endswith(".parquet")]
     assert len(list(lake.turns(GroupId("shop")))) == len(left)
-    assert not alive(process.pid)
+    assert not living_processes(process.pid)
 
 
-def alive(session: int) -> list[str]:
-    """Return the processes of a session that are still there, but for those that just end."""
+def living_processes(session: int) -> list[str]:
+    """Return the processes of a session that still run after five seconds, without zombies."""
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
-        asked = ["ps", "-o", "pid=,stat=", "-g", str(session)]
-        found = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
-        there = [line for line in found.splitlines() if "Z" not in line]
-        if not there:
+        command = ["ps", "-o", "pid=,stat=", "-g", str(session)]
+        output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        processes = [line for line in output.splitlines() if "Z" not in line]
+        if not processes:
             return []
         time.sleep(0.05)
-    return there
+    return processes

@@ -1,4 +1,4 @@
-"""What names a person: cut out only when asked for, and the folders around it stay."""
+"""Personal data: redacted on request only, and the folders around it stay."""
 
 import json
 import pickle
@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from turnetl.parse import Grouping
 from turnetl.redact import SecretRedactor
 
-PERSONAL = SecretRedactor(pii=True)
+PII_REDACTOR = SecretRedactor(pii=True)
 MAIL, HOME, IP = (rf"\[REDACTED:{name}:[0-9a-f]{{4}}\]" for name in ("email", "home", "ip"))
 
 
 @pytest.mark.parametrize(
-    ("text", "shape"),
+    ("text", "expected"),
     [
         ("mail kim.lee+ci@shop.co.uk.", rf"mail {MAIL}\."),
         ("<kim@mail.shop.de>, lee_k@shop.io", rf"<{MAIL}>, {MAIL}"),
@@ -51,11 +51,11 @@ MAIL, HOME, IP = (rf"\[REDACTED:{name}:[0-9a-f]{{4}}\]" for name in ("email", "h
         ("2600:1f18:24e6:b901:7f51:9c2e:8f11:93ab ok", rf"{IP} ok"),
     ],
 )
-def test_what_names_a_person_is_cut_and_its_surroundings_stay(text: str, shape: str) -> None:
-    (clean,), (count,) = PERSONAL.redact([text])
-    assert re.fullmatch(shape, clean), clean
+def test_personal_data_is_redacted_and_its_context_stays(text: str, expected: str) -> None:
+    (clean,), (count,) = PII_REDACTOR.redact([text])
+    assert re.fullmatch(expected, clean), clean
     assert count == clean.count("[REDACTED:")
-    assert PERSONAL.redact([clean]) == ([clean], [0])
+    assert PII_REDACTOR.redact([clean]) == ([clean], [0])
 
 
 @pytest.mark.parametrize(
@@ -76,32 +76,32 @@ def test_what_names_a_person_is_cut_and_its_surroundings_stay(text: str, shape: 
         "file.py:2024:12: error",
     ],
 )
-def test_what_names_nobody_stays(text: str) -> None:
-    assert PERSONAL.redact([text]) == ([text], [0])
+def test_values_that_identify_nobody_stay(text: str) -> None:
+    assert PII_REDACTOR.redact([text]) == ([text], [0])
 
 
-def test_nobody_asked_for_it_so_it_stays() -> None:
+def test_without_a_request_personal_data_stays() -> None:
     texts = ["/home/kim/shop kim@shop.de 10.0.0.17"]
     assert SecretRedactor().redact(texts) == (texts, [0])
 
 
-def test_a_name_is_cut_where_it_names_a_folder_and_not_out_of_every_word() -> None:
-    clean, _ = PERSONAL.redact(["/home/kimlee2024/shop", "kimlee2024 is a word here"])
+def test_a_user_name_is_redacted_in_paths_only() -> None:
+    clean, _ = PII_REDACTOR.redact(["/home/kimlee2024/shop", "kimlee2024 is a word here"])
     assert clean[1] == "kimlee2024 is a word here"
 
 
-def test_secrets_beside_it_are_cut_as_well() -> None:
-    (clean,), (count,) = PERSONAL.redact(["postgres://kim:8fj2Kd93Lq@10.0.0.17/home/kim/x"])
+def test_secrets_next_to_personal_data_are_redacted_too() -> None:
+    (clean,), (count,) = PII_REDACTOR.redact(["postgres://kim:8fj2Kd93Lq@10.0.0.17/home/kim/x"])
     assert "8fj2Kd93Lq" not in clean
     assert "10.0.0.17" not in clean
     assert count >= 2
 
 
-def test_the_version_shows_it_and_another_process_gets_it() -> None:
-    assert PERSONAL.version != SecretRedactor().version
-    there = pickle.loads(pickle.dumps(SecretRedactor(b"key", pii=True)))  # noqa: S301 - our own
-    assert there.version == SecretRedactor(b"key", pii=True).version
-    assert there.redact(["/home/kim/x"])[0] != PERSONAL.redact(["/home/kim/x"])[0]
+def test_the_version_depends_on_pii_and_another_process_receives_it() -> None:
+    assert PII_REDACTOR.version != SecretRedactor().version
+    copy = pickle.loads(pickle.dumps(SecretRedactor(b"key", pii=True)))  # noqa: S301 - our own
+    assert copy.version == SecretRedactor(b"key", pii=True).version
+    assert copy.redact(["/home/kim/x"])[0] != PII_REDACTOR.redact(["/home/kim/x"])[0]
     assert pickle.loads(pickle.dumps(SecretRedactor())).version == SecretRedactor().version  # noqa: S301
 
 
@@ -119,17 +119,18 @@ def test_the_version_shows_it_and_another_process_gets_it() -> None:
         *("\\\\wsl$\\Ubuntu\\home\\kim\\shop", "C:\\Users\\kim\\AppData\\Local\\Temp\\tmpa1b2c3d4"),
     ],
 )
-def test_groups_stay_the_same(cwd: str) -> None:
-    (clean,), _ = PERSONAL.redact([cwd])
+def test_redaction_changes_no_group(cwd: str) -> None:
+    (clean,), _ = PII_REDACTOR.redact([cwd])
     assert "kim" not in clean.lower()
-    by = Grouping(user="somebody")
-    assert by.group(clean, "claude_code", "a") == by.group(cwd, "claude_code", "a")
+    grouping = Grouping(user="somebody")
+    redacted, original = (grouping.group(path, "claude_code", "a") for path in (clean, cwd))
+    assert redacted == original
 
 
 ALPHABET = st.sampled_from([*"ab12./\\:@-% ", "/home/", "C:\\Users\\", "fe80::", "10.0.0.", "\\n"])
 
 
 @given(st.lists(ALPHABET, max_size=30).map("".join))
-def test_once_is_enough(text: str) -> None:
-    once, _ = PERSONAL.redact([text])
-    assert PERSONAL.redact(once) == (once, [0])
+def test_redacting_twice_changes_nothing(text: str) -> None:
+    once, _ = PII_REDACTOR.redact([text])
+    assert PII_REDACTOR.redact(once) == (once, [0])

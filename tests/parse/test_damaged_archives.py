@@ -1,4 +1,4 @@
-"""Archives that are broken in every way: never a traceback, never a line without a count."""
+"""Damaged archives: never a traceback, never a line without a count."""
 
 import json
 import os
@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import real
-from tests.parse.readers import Plain, accounted, outcomes, row, run, talk
+from tests.fakes.redactors import NoRedactor
+from tests.parse.parse_runs import counts_every_line, one_turn, outcomes, row, run
 from tests.scale import scaled
 from turnetl import formats, parse
 from turnetl.formats.base import Format
@@ -32,12 +33,12 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def read(lake: Lake, folder: Path, data: str | bytes) -> tuple[parse.ParseReport, list[Turn]]:
-    """Parse an archive that says this; return the report and all turns of the lake."""
+    """Parse an archive with this content; return the report and all turns of the lake."""
     path = folder / "s1.jsonl"
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     report = run(lake, path, redactor=SecretRedactor())
-    assert accounted(report)
-    assert "failed" not in [problem.reason for problem in report.problems]
+    assert counts_every_line(report)
+    assert SkipReason.UNEXPECTED_ERROR not in [problem.reason for problem in report.problems]
     return report, [turn for group in lake.groups() for turn in lake.turns(group)]
 
 
@@ -47,76 +48,91 @@ def only_prompt(lake: Lake, folder: Path, data: str | bytes) -> str:
     return turn.user_text
 
 
-def test_a_broken_line_costs_itself_and_is_counted(lake: Lake, tmp_path: Path) -> None:
-    report, turns = read(lake, tmp_path, talk() + '{"type": "user", oh}\n' + talk("Push.", "p1"))
+def test_an_invalid_line_affects_no_other_line_and_is_counted(lake: Lake, tmp_path: Path) -> None:
+    report, turns = read(
+        lake, tmp_path, one_turn() + '{"type": "user", oh}\n' + one_turn("Push.", "p1")
+    )
     assert [turn.user_text for turn in turns] == ["Mend the cart.", "Push."]
     assert report.read.skipped[SkipReason.INVALID_JSON] == 1
     assert report.problems[0].line == 3
 
 
-def test_a_truncated_line_in_the_middle_is_broken(lake: Lake, tmp_path: Path) -> None:
-    report, turns = read(lake, tmp_path, talk()[:-9] + "\n" + talk("Push.", "p1"))
+def test_a_truncated_line_in_the_middle_is_invalid(lake: Lake, tmp_path: Path) -> None:
+    report, turns = read(lake, tmp_path, one_turn()[:-9] + "\n" + one_turn("Push.", "p1"))
     assert [turn.user_text for turn in turns] == ["Mend the cart.", "Push."]
     assert report.read.skipped[SkipReason.INVALID_JSON] == 1
 
 
-def test_glued_lines_are_read_and_counted(lake: Lake, tmp_path: Path) -> None:
-    glued = talk().replace("}\n", "}") + "\n" + talk("Push.", "p1")
-    report, turns = read(lake, tmp_path, glued)
+def test_concatenated_lines_are_read_and_counted(lake: Lake, tmp_path: Path) -> None:
+    concatenated = one_turn().replace("}\n", "}") + "\n" + one_turn("Push.", "p1")
+    report, turns = read(lake, tmp_path, concatenated)
     assert len(turns) == 2
     assert (report.read.lines, report.read.concatenated_lines, report.problems) == (3, 1, ())
 
 
-def test_bytes_that_are_no_text_become_marks(lake: Lake, tmp_path: Path) -> None:
-    data = talk("Mend @ cart.").encode().replace(b"@", b"\xff\xc3(")
+def test_invalid_utf8_becomes_replacement_characters(lake: Lake, tmp_path: Path) -> None:
+    data = one_turn("Mend @ cart.").encode().replace(b"@", b"\xff\xc3(")
     assert only_prompt(lake, tmp_path, data) == "Mend \ufffd\ufffd( cart."
 
 
-def test_half_a_character_becomes_a_mark_wherever_it_stands(lake: Lake, tmp_path: Path) -> None:
-    half = "\ud83d"
-    result = [{"type": "tool_result", "tool_use_id": f"t{half}", "content": f"out {half}"}]
-    call = {"type": "tool_use", "id": f"t{half}", "name": f"B{half}", "input": {"command": half}}
-    place = {"cwd": f"/home/dev/shop{half}", "gitBranch": half, "version": half}
+def test_a_lone_surrogate_becomes_a_replacement_character_everywhere(
+    lake: Lake, tmp_path: Path
+) -> None:
+    surrogate = "\ud83d"
+    result = [
+        {"type": "tool_result", "tool_use_id": f"t{surrogate}", "content": f"out {surrogate}"}
+    ]
+    call = {
+        "type": "tool_use",
+        "id": f"t{surrogate}",
+        "name": f"B{surrogate}",
+        "input": {"command": surrogate},
+    }
+    place = {"cwd": f"/home/dev/shop{surrogate}", "gitBranch": surrogate, "version": surrogate}
     lines = (
-        row("user", f"Mend {half}.", f"p{half}", sessionId=f"s{half}", **place)
-        + row("assistant", [{"type": "text", "text": half}, call], "a0", **place)
+        row("user", f"Mend {surrogate}.", f"p{surrogate}", sessionId=f"s{surrogate}", **place)
+        + row("assistant", [{"type": "text", "text": surrogate}, call], "a0", **place)
         + row("user", result, "r0", **place)
     )
     report, (turn,) = read(lake, tmp_path, lines)
     assert outcomes(report) == ["new"]
     assert turn.user_text.startswith("Mend ")
-    assert half not in repr(turn)
+    assert surrogate not in repr(turn)
 
 
-def test_line_separators_of_unicode_do_not_end_a_line(lake: Lake, tmp_path: Path) -> None:
+def test_unicode_line_separators_do_not_end_a_line(lake: Lake, tmp_path: Path) -> None:
     text = "one\u2028two\u2029three\x85four\x0bfive\x0csix"
     line = row("user", text, "p0")
     raw = json.dumps(json.loads(line), ensure_ascii=False) + "\n"
     assert only_prompt(lake, tmp_path, raw) == text
 
 
-def test_lines_that_end_as_on_windows_are_lines(lake: Lake, tmp_path: Path) -> None:
-    report, turns = read(lake, tmp_path, (talk() + talk("Push.", "p1")).replace("\n", "\r\n"))
+def test_windows_line_endings_are_line_endings(lake: Lake, tmp_path: Path) -> None:
+    report, turns = read(
+        lake, tmp_path, (one_turn() + one_turn("Push.", "p1")).replace("\n", "\r\n")
+    )
     assert [turn.assistant_text for turn in turns] == ["Mended.", "Mended."]
     assert (report.read.lines, report.read.invalid_lines, report.problems) == (4, 0, ())
 
 
-def test_a_byte_order_mark_is_stepped_over(lake: Lake, tmp_path: Path) -> None:
-    assert only_prompt(lake, tmp_path, b"\xef\xbb\xbf" + talk().encode()) == "Mend the cart."
+def test_a_byte_order_mark_is_skipped(lake: Lake, tmp_path: Path) -> None:
+    assert only_prompt(lake, tmp_path, b"\xef\xbb\xbf" + one_turn().encode()) == "Mend the cart."
 
 
-def test_zeros_in_a_text_and_between_lines_hurt_nothing(lake: Lake, tmp_path: Path) -> None:
-    report, turns = read(lake, tmp_path, talk("Mend\0 it.") + "\0\0\0\n" + talk("Push.", "p1"))
+def test_zeros_in_a_text_and_between_lines_do_no_harm(lake: Lake, tmp_path: Path) -> None:
+    report, turns = read(
+        lake, tmp_path, one_turn("Mend\0 it.") + "\0\0\0\n" + one_turn("Push.", "p1")
+    )
     assert [turn.user_text for turn in turns] == ["Mend\0 it.", "Push."]
     assert report.read.lines == 5
 
 
-def test_of_a_key_that_stands_twice_the_last_counts(lake: Lake, tmp_path: Path) -> None:
-    data = talk().replace('"type": "user"', '"type": "x", "type": "user"')
+def test_the_last_of_two_equal_keys_counts(lake: Lake, tmp_path: Path) -> None:
+    data = one_turn().replace('"type": "user"', '"type": "x", "type": "user"')
     assert only_prompt(lake, tmp_path, data) == "Mend the cart."
 
 
-def test_numbers_as_texts_and_texts_as_numbers_cost_no_turn(lake: Lake, tmp_path: Path) -> None:
+def test_numbers_as_strings_and_strings_as_numbers_lose_no_turn(lake: Lake, tmp_path: Path) -> None:
     usage = {"id": 7, "usage": {"input_tokens": "12", "output_tokens": 10**30}}
     answer = json.loads(row("assistant", "Mended.", "a0", version=2, gitBranch=None, timestamp=1))
     answer["message"] |= usage
@@ -125,10 +141,10 @@ def test_numbers_as_texts_and_texts_as_numbers_cost_no_turn(lake: Lake, tmp_path
     assert outcomes(report) == ["new"]
 
 
-def test_json_that_nests_beyond_all_measure_is_a_broken_line(lake: Lake, tmp_path: Path) -> None:
+def test_json_with_excessive_nesting_is_an_invalid_line(lake: Lake, tmp_path: Path) -> None:
     deep = "[" * DEEP + "]" * DEEP
-    inside = talk("Push.", "p1").replace('"Push."', deep, 1)
-    report, turns = read(lake, tmp_path, talk() + deep + "\n" + '{"a":' * DEEP + "\n" + inside)
+    inside = one_turn("Push.", "p1").replace('"Push."', deep, 1)
+    report, turns = read(lake, tmp_path, one_turn() + deep + "\n" + '{"a":' * DEEP + "\n" + inside)
     assert turns[0].user_text == "Mend the cart."
     assert report.read.lines == 6
 
@@ -136,7 +152,7 @@ def test_json_that_nests_beyond_all_measure_is_a_broken_line(lake: Lake, tmp_pat
 @pytest.mark.parametrize(
     "data", ["", "\n\n  \n", "{", "[", "{}", "[]", "null", '"text"', "\0", "\ufeff", "{" * DEEP]
 )
-def test_next_to_nothing_is_no_archive(lake: Lake, tmp_path: Path, data: str) -> None:
+def test_almost_empty_content_is_no_archive(lake: Lake, tmp_path: Path, data: str) -> None:
     report, turns = read(lake, tmp_path, data)
     assert outcomes(report)[0] in ("unknown", "unreadable")
     assert turns == []
@@ -145,31 +161,34 @@ def test_next_to_nothing_is_no_archive(lake: Lake, tmp_path: Path, data: str) ->
 
 @pytest.mark.parametrize("known", formats.FORMATS, ids=lambda known: known.name)
 @pytest.mark.parametrize("data", ["{", "[[[", "null\n", '"text"', "\0", "{" * DEEP])
-def test_next_to_nothing_is_no_archive_whatever_format_a_person_names(
+def test_almost_empty_content_is_no_archive_in_any_explicit_format(
     lake: Lake, tmp_path: Path, known: Format, data: str
 ) -> None:
     path = tmp_path / "s1.json"
     path.write_text(data)
-    report = run(lake, path, known=known)
-    assert (outcomes(report), [one.reason for one in report.problems]) == (["unknown"], ["format"])
+    report = run(lake, path, explicit_format=known)
+    assert (outcomes(report), [one.reason for one in report.problems]) == (
+        ["unknown"],
+        [SkipReason.WRONG_FORMAT],
+    )
     assert not lake.root.exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
-def test_a_closed_archive_is_said_and_stops_no_other(lake: Lake, tmp_path: Path) -> None:
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_an_unreadable_archive_is_reported_and_affects_no_other(lake: Lake, tmp_path: Path) -> None:
     closed = tmp_path / "closed.jsonl"
-    closed.write_text(talk())
+    closed.write_text(one_turn())
     closed.chmod(0)
-    _, turns = read(lake, tmp_path, talk())
+    _, turns = read(lake, tmp_path, one_turn())
     assert "check its permissions" in run(lake, closed).problems[0].message
     assert len(turns) == 1
 
 
-# A process's own peak: what `getrusage` says begins with the peak of the process that started it.
+# The peak of the process itself: `getrusage` starts with the peak of its parent process.
 LARGE = """
 import sys
 from pathlib import Path
-from tests.parse.readers import run, talk
+from tests.parse.parse_runs import one_turn, run
 from turnetl.lake import Lake
 from turnetl.redact import SecretRedactor
 
@@ -177,7 +196,7 @@ path, turns = Path(sys.argv[1], "s1.jsonl"), int(sys.argv[2])
 text = "Mend the cart; its key is in src/cart.py. " * (2_500_000 // turns)
 with path.open("w") as file:
     for number in range(turns):
-        before, after = talk(native=f"p{number}").split("Mend the cart.")
+        before, after = one_turn(native=f"p{number}").split("Mend the cart.")
         file.writelines((before, text, after))
 del text
 report = run(Lake(path.parent / "lake"), path, redactor=SecretRedactor())
@@ -187,29 +206,29 @@ print(int(peak.split()[1]) // 1024)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured as Linux counts it")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
 @pytest.mark.parametrize("turns", [1, 10_000])
-def test_a_hundred_megabytes_take_bounded_memory_on_one_line_or_on_many(
+def test_a_hundred_megabytes_take_bounded_memory_in_one_line_or_in_many(
     tmp_path: Path, turns: int
 ) -> None:
-    """At most 300 MB and three times the archive."""
-    made = subprocess.run(
+    """At most 300 MB plus three times the archive."""
+    process = subprocess.run(
         [sys.executable, "-c", LARGE, tmp_path, str(turns)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: TID251 - a child's
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: TID251 - for the child
         capture_output=True,
         text=True,
         check=False,
     )
-    assert made.returncode == 0, made.stderr
-    assert int(made.stdout) < 300 + 3 * 105
+    assert process.returncode == 0, process.stderr
+    assert int(process.stdout) < 300 + 3 * 105
 
 
 @pytest.mark.archives
 @real.NEEDED
-def test_every_line_of_every_real_archive_is_accounted_for(lake: Lake) -> None:
+def test_every_line_of_every_real_archive_is_counted(lake: Lake) -> None:
     paths = parse.expand([real.ARCHIVES]).archives
-    report = run(lake, *paths, redactor=Plain())
-    assert accounted(report)
+    report = run(lake, *paths, redactor=NoRedactor())
+    assert counts_every_line(report)
     assert report.outcomes[parse.Outcome.UNREADABLE] == 0
     for path, archive in zip(paths, report.archives, strict=True):
         if archive.was_read:
@@ -217,7 +236,7 @@ def test_every_line_of_every_real_archive_is_accounted_for(lake: Lake) -> None:
             assert archive.counts.lines == data.count(b"\n") + (not data.endswith(b"\n"))
 
 
-NASTY = (
+DAMAGING_BYTES = (
     b"\xff",
     b"\0",
     b"\\ud800",
@@ -250,14 +269,16 @@ SAMPLES = {
 
 @st.composite
 def damaged(draw: st.DrawFn, name: str) -> bytes:
-    """A sample of the format with pieces cut out, doubled, moved, or replaced by nasty ones."""
+    """Draw a sample of the format with pieces removed, doubled, moved or replaced."""
     data = bytearray(draw(st.sampled_from(SAMPLES[name])).read_bytes())
     for _ in range(draw(st.integers(1, 8))):
         at = draw(st.integers(0, max(0, len(data) - 1)))
         end = draw(st.integers(at, min(at + 60, len(data))))
-        put = st.one_of(st.sampled_from(NASTY), st.binary(max_size=8), st.just(bytes(data[at:end])))
+        put = st.one_of(
+            st.sampled_from(DAMAGING_BYTES), st.binary(max_size=8), st.just(bytes(data[at:end]))
+        )
         if draw(st.booleans()):
-            # A whole value: from one quote or colon to the next.
+            # A whole value: from a colon to the next comma.
             at, end = data.find(b":", at) + 1, data.find(b",", at)
         data[at : max(at, end)] = draw(put)
     return bytes(data)
@@ -270,13 +291,13 @@ def test_no_damage_raises_or_loses_a_line_on_the_way_into_the_lake(
     known: Format, data: st.DataObject
 ) -> None:
     archive = data.draw(damaged(known.name))
-    told = data.draw(st.booleans())
+    is_explicit = data.draw(st.booleans())
     with tempfile.TemporaryDirectory() as folder:
         path, lake = Path(folder, "damaged.jsonl"), Lake(Path(folder, "lake"))
         path.write_bytes(archive)
-        report = run(lake, path, known=known if told else None)
-        assert accounted(report)
-        assert "failed" not in [problem.reason for problem in report.problems]
+        report = run(lake, path, explicit_format=known if is_explicit else None)
+        assert counts_every_line(report)
+        assert SkipReason.UNEXPECTED_ERROR not in [problem.reason for problem in report.problems]
         assert report.read.turns == sum(len(list(lake.turns(of))) for of in lake.groups())
         if report.archives[0].was_read:
             assert outcomes(run(lake, path)) == ["unchanged"]

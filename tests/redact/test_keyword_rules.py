@@ -1,4 +1,4 @@
-"""What stands between a name and its secret: markup, colours, escapes, types, other languages."""
+"""Keyword rules: markup, colours, escapes, types and languages between keyword and secret."""
 
 import base64
 import re
@@ -6,12 +6,12 @@ from string import ascii_lowercase, ascii_uppercase, digits
 
 import pytest
 
-from tests.redact.canaries import drawn
+from tests.redact.canaries import fresh
 from turnetl.redact import SecretRedactor
 
 REDACTOR = SecretRedactor()
 
-AROUND = [
+CONTEXTS = [
     "| name | value |\n|---|---|\n| API_KEY | {} |",
     "**API key:** {}",
     "- **Password**: `{}`",
@@ -62,16 +62,16 @@ AROUND = [
 ]
 
 
-@pytest.mark.parametrize("words", AROUND)
+@pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("before", ["", "é\n" * 40_000])
-def test_a_secret_is_cut_out_whole_and_what_stands_around_it_stays(words: str, before: str) -> None:
+def test_a_secret_is_redacted_completely_and_its_context_stays(context: str, before: str) -> None:
     secret = "Kb" + "".join(
-        drawn(1, kind) for kind in [ascii_uppercase, digits, ascii_lowercase] * 8
+        fresh(1, kind) for kind in [ascii_uppercase, digits, ascii_lowercase] * 8
     )
-    (clean,), _ = REDACTOR.redact([before + words.format(secret)])
-    left, right = words.format("\0").split("\0")
-    cut = clean.removeprefix(before + left).removesuffix(right)
-    assert re.fullmatch(r"\[REDACTED:[a-z-]+:[0-9a-f]{4}\]", cut)
+    (clean,), _ = REDACTOR.redact([before + context.format(secret)])
+    left, right = context.format("\0").split("\0")
+    placeholder = clean.removeprefix(before + left).removesuffix(right)
+    assert re.fullmatch(r"\[REDACTED:[a-z-]+:[0-9a-f]{4}\]", placeholder)
     assert REDACTOR.redact([clean]) == ([clean], [0])
 
 
@@ -94,10 +94,10 @@ def test_a_secret_is_cut_out_whole_and_what_stands_around_it_stays(words: str, b
         "a.jpg?next=https%3A%2F%2Fshop.com%2Fa",
     ],
 )
-def test_names_and_words_in_such_places_stay(text: str) -> None:
+def test_names_and_words_in_the_same_contexts_stay(text: str) -> None:
     assert REDACTOR.redact([text]) == ([text], [0])
 
 
-def test_an_equals_sign_within_base64_is_no_name_with_a_value() -> None:
-    text = f"data:image/png;base64,a+Pw=={base64.b64encode(drawn(40).encode()).decode()}"
+def test_an_equals_sign_in_base64_is_no_assignment() -> None:
+    text = f"data:image/png;base64,a+Pw=={base64.b64encode(fresh(40).encode()).decode()}"
     assert REDACTOR.redact([text]) == ([text], [0])

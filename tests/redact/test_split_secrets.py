@@ -1,44 +1,46 @@
-"""A secret that is cut in two by the end of a content block."""
+"""Secrets that are split in two by the end of a content block."""
 
 import re
 
 import pytest
 
-from tests.redact.canaries import CAPITALS, drawn
+from tests.redact.canaries import CAPITALS, fresh
 from turnetl.redact import SecretRedactor
 
 REDACTOR = SecretRedactor()
 
 
-@pytest.mark.parametrize("joint", ["\n\n", "\n"])
-@pytest.mark.parametrize("cut", [12, 16, 20, 28])
+@pytest.mark.parametrize("newlines", ["\n\n", "\n"])
+@pytest.mark.parametrize("length", [12, 16, 20, 28])
 @pytest.mark.parametrize(
     ("before", "secret"),
     [
-        ("use ", "ghp_" + drawn(36)),
-        ("", "sk-proj-" + drawn(48)),
-        ("API_KEY=", drawn(40)),
-        ("Authorization: Bearer ", drawn(40)),
-        ('{"password": "', drawn(40)),
-        ("?key=", "AIza" + drawn(35)),
-        ("git push https://x:", drawn(40)),
+        ("use ", "ghp_" + fresh(36)),
+        ("", "sk-proj-" + fresh(48)),
+        ("API_KEY=", fresh(40)),
+        ("Authorization: Bearer ", fresh(40)),
+        ('{"password": "', fresh(40)),
+        ("?key=", "AIza" + fresh(35)),
+        ("git push https://x:", fresh(40)),
     ],
     # Not the random secrets: every process must collect the same ids.
     ids=["GitHub", "OpenAI", "environment", "bearer", "JSON", "Google", "address"],
 )
-def test_both_halves_are_cut_out(before: str, secret: str, cut: int, joint: str) -> None:
+def test_both_halves_are_redacted(before: str, secret: str, length: int, newlines: str) -> None:
     end = "@github.com/a" if "://" in before else '" for it'
-    text = f"First.{joint}{before}{secret[:cut]}{joint}{secret[cut:]}{end}{joint}Last words."
+    first, second = secret[:length], secret[length:]
+    blocks = ["First.", f"{before}{first}", f"{second}{end}", "Last words."]
+    text = newlines.join(blocks)
     (clean,), _ = REDACTOR.redact([text])
-    for half in (secret[:cut], secret[cut:]):
-        assert not any(half[at : at + 8] in clean for at in range(len(half) - 7))
+    for half in (first, second):
+        assert not any(half[i : i + 8] in clean for i in range(len(half) - 7))
     assert clean.startswith("First.")
     assert clean.endswith("Last words.")
     assert REDACTOR.redact([clean]) == ([clean], [0])
 
 
-def test_a_short_token_is_cut_out_as_well() -> None:
-    secret = "AKIA" + drawn(16, CAPITALS)
+def test_a_short_token_is_redacted_too() -> None:
+    secret = "AKIA" + fresh(16, CAPITALS)
     (clean,), (count,) = REDACTOR.redact([f"id\n\n{secret[:10]}\n\n{secret[10:]}\n\nend"])
     assert re.fullmatch(r"id\n\n\[REDACTED:aws-access-key-id:[0-9a-f]{4}\]\n\nend", clean)
     assert count == 1
@@ -56,11 +58,11 @@ def test_a_short_token_is_cut_out_as_well() -> None:
         "toolu_01A2b3C4d5E6f7G8h9I0j1K2\n\ntoolu_01Z9y8X7w6V5u4T3s2R1q0P9",
     ],
 )
-def test_lines_that_only_stand_below_each_other_stay(text: str) -> None:
+def test_consecutive_lines_that_are_no_halves_stay(text: str) -> None:
     assert REDACTOR.redact([text]) == ([text], [0])
 
 
-def test_many_seams_take_no_long_time() -> None:
+def test_many_splits_do_not_take_long() -> None:
     text = "a1B2c3D4e5F6\n\n" * 20_000
     assert REDACTOR.redact([text]) == ([text], [0])
 
@@ -68,7 +70,7 @@ def test_many_seams_take_no_long_time() -> None:
 def test_each_line_of_settings_keeps_its_name() -> None:
     names = ["API_KEY", "DB_PASSWORD", "JWT_SECRET", "GITHUB_TOKEN"]
     for line in ("{}={}", "{}: {}", 'export {}="{}"'):
-        text = "\n".join(line.format(name, drawn(24)) for name in names)
+        text = "\n".join(line.format(name, fresh(24)) for name in names)
         (clean,), (count,) = REDACTOR.redact([text])
         assert count == len(names)
         assert all(name in clean for name in names)

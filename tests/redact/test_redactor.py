@@ -1,3 +1,5 @@
+"""The secret redactor: secrets are removed in any context, and other texts stay."""
+
 import base64
 import json
 from collections.abc import Callable
@@ -8,20 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.redact.canaries import CANARIES, drawn, nested
+from tests.redact.canaries import CANARIES, fresh, nested
 from turnetl.redact import SecretRedactor
 from turnetl.redact.rules import RULES, SecretRule
 
-PLACES: dict[str, Callable[[str], str]] = {
-    "alone": lambda words: words,
-    "in prose": lambda words: (
-        f"Bitte nimm das hier (and so on) {words} (and so on) und sag nichts."
-    ),
-    "in JSON": lambda words: json.dumps({"command": words}, ensure_ascii=False),
-    "in JSON in JSON": lambda words: nested({"command": words}),
-    "behind a line number": lambda words: "     1→" + words.replace("\n", "\n     2→"),
-    "in a diff": lambda words: "+" + words.replace("\n", "\n+"),
-    "among much else": lambda words: "é line\n" * 500 + words + "\nü line" * 500,
+CONTEXTS: dict[str, Callable[[str], str]] = {
+    "alone": lambda text: text,
+    "in prose": lambda text: f"Bitte nimm das hier (and so on) {text} (and so on) und sag nichts.",
+    "in JSON": lambda text: json.dumps({"command": text}, ensure_ascii=False),
+    "in JSON in JSON": lambda text: nested({"command": text}),
+    "after a line number": lambda text: "     1→" + text.replace("\n", "\n     2→"),
+    "in a diff": lambda text: "+" + text.replace("\n", "\n+"),
+    "in a long text": lambda text: "é line\n" * 500 + text + "\nü line" * 500,
 }
 
 
@@ -30,11 +30,11 @@ def redactor() -> SecretRedactor:
     return SecretRedactor()
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("kind", CANARIES)
-def test_no_canary_is_left(redactor: SecretRedactor, kind: str, place: str) -> None:
-    secret, words = CANARIES[kind]()
-    clean, counts = redactor.redact(["before", PLACES[place](words), "after"])
+def test_no_canary_is_left(redactor: SecretRedactor, kind: str, context: str) -> None:
+    secret, text = CANARIES[kind]()
+    clean, counts = redactor.redact(["before", CONTEXTS[context](text), "after"])
     assert secret not in clean[1]
     assert "[REDACTED:" in clean[1]
     assert counts[0] == counts[2] == 0 < counts[1]
@@ -44,56 +44,62 @@ def test_no_canary_is_left(redactor: SecretRedactor, kind: str, place: str) -> N
 
 @pytest.mark.parametrize("kind", CANARIES)
 def test_redacting_twice_changes_nothing(redactor: SecretRedactor, kind: str) -> None:
-    texts = [place(CANARIES[kind]()[1]) for place in PLACES.values()]
+    texts = [context(CANARIES[kind]()[1]) for context in CONTEXTS.values()]
     once, _ = redactor.redact(texts)
     again, counts = redactor.redact(once)
     assert again == once
     assert counts == [0] * len(texts)
 
 
-def test_the_same_secret_has_the_same_name_everywhere(redactor: SecretRedactor) -> None:
-    token = "hf_" + drawn(34)
+def test_a_secret_has_the_same_placeholder_everywhere(redactor: SecretRedactor) -> None:
+    token = "hf_" + fresh(34)
     first, _ = redactor.redact([f"HF_TOKEN {token}"])
     second, _ = SecretRedactor().redact(["other", f"login {token} twice: {token}"])
     name = first[0].removeprefix("HF_TOKEN ")
     assert second[1] == f"login {name} twice: {name}"
 
 
-def test_another_key_gives_the_same_secret_another_name() -> None:
-    tokens = ["hf_" + drawn(34) for _ in range(4)]
+def test_another_key_gives_a_secret_another_placeholder() -> None:
+    tokens = ["hf_" + fresh(34) for _ in range(4)]
     assert SecretRedactor(b"a").redact(tokens)[0] != SecretRedactor(b"b").redact(tokens)[0]
 
 
-def test_what_one_text_shows_to_be_a_secret_is_cut_out_of_the_others(
+def test_a_secret_that_one_text_reveals_is_redacted_in_the_others(
     redactor: SecretRedactor,
 ) -> None:
-    secret = drawn(20)
+    secret = fresh(20)
     clean, counts = redactor.redact([f"I typed {secret} here", f'api_key = "{secret}"'])
     assert secret not in "".join(clean)
     assert counts == [1, 1]
 
 
-def test_no_secret_is_made_of_two_texts(redactor: SecretRedactor) -> None:
-    token = "ghp_" + drawn(36)
-    texts = ["password =", f'"{drawn(14)}"', token[:20], token[20:], "-----BEGIN PRIVATE KEY-----"]
+def test_no_secret_is_composed_of_two_texts(redactor: SecretRedactor) -> None:
+    token = "ghp_" + fresh(36)
+    texts = [
+        "password =",
+        f'"{fresh(14)}"',
+        token[:20],
+        token[20:],
+        "-----BEGIN PRIVATE KEY-----",
+    ]
     assert redactor.redact(texts) == (texts, [0] * len(texts))
 
 
-def test_a_key_that_begins_in_one_text_and_ends_in_another_leaves_those_between_alone(
+def test_a_key_split_over_two_texts_does_not_affect_the_text_between(
     redactor: SecretRedactor,
 ) -> None:
     texts = [
-        "-----BEGIN PRIVATE KEY-----\n" + drawn(64),
+        "-----BEGIN PRIVATE KEY-----\n" + fresh(64),
         "quite another text",
-        drawn(64) + "\n-----END PRIVATE KEY-----",
+        fresh(64) + "\n-----END PRIVATE KEY-----",
     ]
     clean, counts = redactor.redact(texts)
     assert clean[1] == texts[1]
     assert counts[0] == counts[2] == 1
 
 
-def test_a_secret_in_base64_is_cut_out(redactor: SecretRedactor) -> None:
-    inside = base64.b64encode(f"token ghp_{drawn(36)} end".encode()).decode()
+def test_a_secret_in_base64_is_redacted(redactor: SecretRedactor) -> None:
+    inside = base64.b64encode(f"token ghp_{fresh(36)} end".encode()).decode()
     clean, _ = redactor.redact([f"echo {inside} | base64 -d"])
     assert inside not in clean[0]
 
@@ -122,12 +128,12 @@ def test_a_secret_in_base64_is_cut_out(redactor: SecretRedactor) -> None:
         "",
     ],
 )
-def test_what_is_no_secret_stays(redactor: SecretRedactor, text: str) -> None:
+def test_values_that_are_no_secrets_stay(redactor: SecretRedactor, text: str) -> None:
     assert redactor.redact([text, text]) == ([text, text], [0, 0])
 
 
 @given(st.lists(st.text(st.characters(categories=["L", "Z", "Cs", "Mn"]), max_size=60), max_size=8))
-def test_texts_without_secrets_come_back_as_they_were(texts: list[str]) -> None:
+def test_texts_without_secrets_stay_unchanged(texts: list[str]) -> None:
     assert SHARED.redact(texts) == (texts, [0] * len(texts))
 
 
@@ -137,14 +143,14 @@ FRAGMENTS = st.sampled_from([*MARKS, *WORDS])
 
 
 @given(st.lists(st.lists(FRAGMENTS, max_size=14).map("".join), max_size=4))
-def test_it_never_fails_and_once_is_enough(texts: list[str]) -> None:
+def test_redaction_never_fails_and_twice_changes_nothing(texts: list[str]) -> None:
     once, counts = SHARED.redact(texts)
     assert len(once) == len(counts) == len(texts)
     assert SHARED.redact(once) == (once, [0] * len(texts))
 
 
 @pytest.mark.parametrize("run", ["x", "a1B2", "a:", "/", "=", " ", "eyJ", "password=", "1\n"])
-def test_long_runs_of_one_thing_come_back(redactor: SecretRedactor, run: str) -> None:
+def test_long_runs_of_one_fragment_are_redacted_once(redactor: SecretRedactor, run: str) -> None:
     ends = f"-----BEGIN PRIVATE KEY-----\n token: authorization: bearer{run * 4000}"
     texts = [f"{ends} -----END PRIVATE KEY----- ://", f"://{run * 4000}@", f"eyJ{run * 4000}.eyJ"]
     once, _ = redactor.redact(texts)
@@ -152,20 +158,20 @@ def test_long_runs_of_one_thing_come_back(redactor: SecretRedactor, run: str) ->
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rule_says_why_it_is_there(rule: SecretRule) -> None:
+def test_a_rule_has_a_reason(rule: SecretRule) -> None:
     assert rule.why.endswith(".")
 
 
-def test_nothing_in_nothing_out() -> None:
+def test_no_texts_give_no_texts() -> None:
     assert SecretRedactor().redact([]) == ([], [])
 
 
 SHARED = SecretRedactor()
 
 
-def test_letters_that_only_look_like_a_blank_to_fill_in_hide_no_secret(
+def test_letters_that_resemble_a_placeholder_hide_no_secret(
     redactor: SecretRedactor,
 ) -> None:
-    secret = f"{drawn(12)}xXxX{drawn(12)}"
+    secret = f"{fresh(12)}xXxX{fresh(12)}"
     (clean,), _ = redactor.redact([f"API_KEY={secret}"])
     assert secret not in clean

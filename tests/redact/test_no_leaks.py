@@ -1,4 +1,4 @@
-"""From archives to the graph: no secret is in anything that is written, logged, sent or shown."""
+"""From archives to the graph: no secret is written, logged, sent or displayed."""
 
 import json
 import logging
@@ -11,60 +11,58 @@ import polars as pl
 import pytest
 
 from tests.cli import command
-from tests.redact.places import ARCHIVES, Planter
+from tests.redact.secret_archives import ARCHIVES, SecretSource
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import KEY, FakeProvider
 
 
-class EveryField(logging.Formatter):
-    """Formats a record with all that its handlers could write."""
+class CompleteFormatter(logging.Formatter):
+    """Formats a record with every field that a handler can write."""
 
     def format(self, record: logging.LogRecord) -> str:
         return super().format(record) + repr(record.__dict__)
 
 
 @pytest.fixture
-def planter(tmp_path: Path) -> Planter:
-    """What is in the archives of `tmp_path / "archives"`."""
+def source(tmp_path: Path) -> SecretSource:
+    """The source of the secrets in the archives of `tmp_path / "archives"`."""
     folder = tmp_path / "archives"
     folder.mkdir()
-    planter = Planter()
-    for name, made in ARCHIVES.items():
-        (folder / name).write_text(made(planter), encoding="utf-8")
-    unknown = [{"note": planter.words(), planter.line(): 1}, {"odd": planter.words()}]
+    source = SecretSource()
+    for name, archive in ARCHIVES.items():
+        (folder / name).write_text(archive(source), encoding="utf-8")
+    unknown = [{"note": source.text(), source.token(): 1}, {"odd": source.text()}]
     (folder / "unknown.jsonl").write_text("\n".join(map(json.dumps, unknown)))
-    (folder / "torn.json").write_text(
-        '{"messages": [{"role": "user", "content": ' + planter.words()
-    )
+    (folder / "torn.json").write_text('{"messages": [{"role": "user", "content": ' + source.text())
     named: dict[str, Any] = {
         "type": "user",
         "sessionId": "s9",
         "uuid": "u",
         "timestamp": "2026-03-02T09:00:00Z",
     }
-    named |= {"cwd": f"/home/dev/{planter.line()}", "message": {"role": "user", "content": "Hello"}}
+    named |= {"cwd": f"/home/dev/{source.token()}", "message": {"role": "user", "content": "Hello"}}
     (folder / "named.jsonl").write_text(json.dumps(named))
-    return planter
+    return source
 
 
-def test_no_secret_is_in_what_is_written_logged_or_shown(planter: Planter, tmp_path: Path) -> None:
-    found = [*run(tmp_path, f"ladybug://{tmp_path / 'graph.lbug'}")]
-    found += written(tmp_path / "data") + written(tmp_path, "graph.lbug*")
-    found += dumped(tmp_path / "graph.lbug")
-    assert "[REDACTED:" in found[-1]
-    assert_none(planter.secrets, found)
+def test_no_secret_is_written_logged_or_displayed(source: SecretSource, tmp_path: Path) -> None:
+    texts = [*run(tmp_path, f"ladybug://{tmp_path / 'graph.lbug'}")]
+    texts += written(tmp_path / "data") + written(tmp_path, "graph.lbug*")
+    texts += dumped(tmp_path / "graph.lbug")
+    assert "[REDACTED:" in texts[-1]
+    assert_none(source.secrets, texts)
 
 
 @pytest.mark.neo4j
-def test_no_secret_is_in_neo4j(planter: Planter, tmp_path: Path, neo4j: Neo4jServer) -> None:
-    said = [*run(tmp_path, neo4j.url)]
+def test_no_secret_is_in_neo4j(source: SecretSource, tmp_path: Path, neo4j: Neo4jServer) -> None:
+    texts = [*run(tmp_path, neo4j.url)]
     graph = [*properties(neo4j)]
     assert any("[REDACTED:" in text for text in graph)
-    assert_none(planter.secrets, said + graph)
+    assert_none(source.secrets, texts + graph)
 
 
 def test_no_secret_is_sent_to_a_model(
-    planter: Planter, provider: FakeProvider, tmp_path: Path
+    source: SecretSource, provider: FakeProvider, tmp_path: Path
 ) -> None:
     model = {
         "TURNETL_LLM__PROVIDER": "openai-compatible",
@@ -78,12 +76,12 @@ def test_no_secret_is_sent_to_a_model(
     assert ran.exit_code == 0
     assert any("[REDACTED:" in body for body in asked)
     assert_none(
-        planter.secrets, [*asked, *(text for one in provider.requests for _, text in one.messages)]
+        source.secrets, [*asked, *(text for one in provider.requests for _, text in one.messages)]
     )
 
 
 def run(folder: Path, graph: str) -> Iterator[str]:
-    """Run the main job and what tells of it; yield all that was said, and the log."""
+    """Run the main job and the commands that report on it; yield all output, and the log."""
     archives = ("archives", "--assume-time", "2026-03-01T00:00:00Z", "--graph", graph)
     ran = logged("backfill", *archives, "--json", folder=folder)
     assert ran.json["committed"] > len(ARCHIVES) * 8
@@ -101,9 +99,9 @@ def run(folder: Path, graph: str) -> Iterator[str]:
 
 
 def logged(*arguments: str, folder: Path) -> command.CommandResult:
-    """Run the command, with all that it logs written to `log.txt`."""
+    """Run the command, and write every log record to `log.txt`."""
     handler = logging.FileHandler(folder / "log.txt", encoding="utf-8")
-    handler.setFormatter(EveryField())
+    handler.setFormatter(CompleteFormatter())
     root = logging.getLogger()
     level = root.level
     root.addHandler(handler)
@@ -118,42 +116,45 @@ def logged(*arguments: str, folder: Path) -> command.CommandResult:
 
 def written(folder: Path, pattern: str = "*") -> list[str]:
     """Return the names and bytes of all files, and the rows of tables."""
-    said = []
+    texts = []
     for path in sorted(path for path in folder.rglob(pattern) if path.is_file()):
         data = path.read_bytes()
-        said += [str(path), data.decode("latin-1"), data.decode("utf-8", "replace")]
+        texts += [str(path), data.decode("latin-1"), data.decode("utf-8", "replace")]
         if path.suffix == ".parquet":
-            said += [shown(pl.read_parquet(path).to_dicts()), shown(pl.read_parquet_metadata(path))]
-    assert said
-    return said
+            texts += [
+                as_text(pl.read_parquet(path).to_dicts()),
+                as_text(pl.read_parquet_metadata(path)),
+            ]
+    assert texts
+    return texts
 
 
 def dumped(path: Path) -> list[str]:
     """Return all nodes and edges of an embedded graph."""
     connection = ladybug.Connection(ladybug.Database(str(path), read_only=True))
-    found = []
+    rows = []
     for query in ("MATCH (n) RETURN n", "MATCH ()-[r]->() RETURN r"):
-        answer = connection.execute(query)
-        assert not isinstance(answer, list)
-        while answer.has_next():
-            found.append(shown(answer.get_next()))
-    return ["\n".join(found)]
+        result = connection.execute(query)
+        assert not isinstance(result, list)
+        while result.has_next():
+            rows.append(as_text(result.get_next()))
+    return ["\n".join(rows)]
 
 
 def properties(server: Neo4jServer) -> Iterator[str]:
-    """Yield all that the nodes and edges of a Neo4j say."""
+    """Yield the properties of all nodes and edges of a Neo4j."""
     with server.driver() as driver, driver.session() as session:
         for query in ("MATCH (n) RETURN properties(n)", "MATCH ()-[r]->() RETURN properties(r)"):
-            yield from (shown(row.values()) for row in session.run(query))
+            yield from (as_text(row.values()) for row in session.run(query))
 
 
-def shown(value: Any) -> str:
-    """Return it in full; line breaks as such, as their letter would look like one of a secret."""
+def as_text(value: Any) -> str:
+    """Return the value completely, with real newlines: an escaped one ends in a letter."""
     return repr(value).replace(r"\n", "\n")
 
 
 def assert_none(secrets: list[str], texts: Sequence[str]) -> None:
-    """One pass over all texts for all secrets: they are thousands."""
-    whole = pl.Series(["\n".join(texts)])
-    places = whole.str.extract_many(secrets).explode().drop_nulls().unique().to_list()
-    assert places == [], f"{len(places)} of {len(secrets)}"
+    """Search all texts for all secrets in one pass: there are thousands of secrets."""
+    joined = pl.Series(["\n".join(texts)])
+    leaked = joined.str.extract_many(secrets).explode().drop_nulls().unique().to_list()
+    assert leaked == [], f"{len(leaked)} of {len(secrets)}"

@@ -1,4 +1,4 @@
-"""A session that several archives repeat yields each turn once, whichever is read first."""
+"""A session in several archives gives each turn once, whichever archive is parsed first."""
 
 import csv
 import json
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import real
+from tests.fakes.redactors import NoRedactor
 from tests.scale import scaled
 from turnetl import parse
 from turnetl.episodes import build, episode_table
@@ -25,18 +26,8 @@ SHOP = GroupId("shop")
 PROMPTS = ("Mend the cart.", "Now the till.", "And the sign.")
 
 
-class Plain:
-    """Cuts nothing."""
-
-    version = "1"
-
-    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
-        return texts, [0] * len(texts)
-
-
 def parsed(lake: Lake, *paths: Path, grouping: Grouping | None = None) -> parse.ParseReport:
-    by = grouping or Grouping()
-    return parse.parse_archives(paths, lake, redactor=Plain(), grouping=by)
+    return parse.parse_archives(paths, lake, redactor=NoRedactor(), grouping=grouping or Grouping())
 
 
 def row(kind: str, content: object, native: str, second: int) -> dict[str, object]:
@@ -51,7 +42,7 @@ def row(kind: str, content: object, native: str, second: int) -> dict[str, objec
 
 
 def turn_rows(number: int) -> list[dict[str, object]]:
-    """A prompt, a call, its outcome with a word of the person's in it, an answer."""
+    """A prompt, a tool call, its result with steering, and the agent's text."""
     call = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": "make"}}
     result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": f"made {number}"}
     steering = {"type": "text", "text": f"and test {number}"}
@@ -72,21 +63,21 @@ def written(path: Path, rows: list[dict[str, object]]) -> Path:
     return path
 
 
-def told(lake: Lake) -> list[tuple[str, str, int, int]]:
-    """Prompt, answer, words of steering and calls of each episode."""
+def episodes_in(lake: Lake) -> list[tuple[str, str, int, int]]:
+    """Prompt, agent's text, number of steering messages and of tool calls of each episode."""
     build(lake, [SHOP])
     return [
         (
-            said.turn.user_text,
-            said.turn.assistant_text,
-            len(said.turn.steering),
-            len(said.turn.tool_calls),
+            episode.turn.user_text,
+            episode.turn.assistant_text,
+            len(episode.turn.steering),
+            len(episode.turn.tool_calls),
         )
-        for said in lake.episodes(SHOP)
+        for episode in lake.episodes(SHOP)
     ]
 
 
-WHOLE = [(prompt, f"Done with {number}.", 1, 1) for number, prompt in enumerate(PROMPTS)]
+ALL_TURNS = [(prompt, f"Done with {number}.", 1, 1) for number, prompt in enumerate(PROMPTS)]
 
 
 ENDS = st.lists(st.integers(1, len(ROWS)), max_size=4)
@@ -94,48 +85,48 @@ ENDS = st.lists(st.integers(1, len(ROWS)), max_size=4)
 
 @settings(max_examples=scaled(25), deadline=None)
 @given(ENDS.map(lambda ends: [*ends, len(ROWS)]).flatmap(st.permutations))
-def test_snapshots_of_a_growing_session_yield_each_turn_whole(
+def test_snapshots_of_a_growing_session_give_each_turn_completely(
     tmp_path_factory: pytest.TempPathFactory, ends: list[int]
 ) -> None:
     folder = tmp_path_factory.mktemp("family")
     lake = Lake(folder / "lake")
     for number, end in enumerate(ends):
         parsed(lake, written(folder / f"{number}.jsonl", ROWS[:end]))
-    assert told(lake) == WHOLE
+    assert episodes_in(lake) == ALL_TURNS
 
 
-def test_slices_cut_between_turns_yield_the_session_in_order(tmp_path: Path) -> None:
-    lake, cuts = Lake(tmp_path / "lake"), (0, 4, 8, 12)
-    for at, end in reversed(list(pairwise(cuts))):
-        parsed(lake, written(tmp_path / f"{99 - at}.jsonl", ROWS[at:end]))
-    assert told(lake) == WHOLE
-    placed = [(said.turn.ordinal, said.turn.closed) for said in lake.episodes(SHOP)]
-    assert placed == [(0, True), (1, True), (2, False)]
+def test_archives_split_between_turns_give_the_session_in_order(tmp_path: Path) -> None:
+    lake, borders = Lake(tmp_path / "lake"), (0, 4, 8, 12)
+    for start, end in reversed(list(pairwise(borders))):
+        parsed(lake, written(tmp_path / f"{99 - start}.jsonl", ROWS[start:end]))
+    assert episodes_in(lake) == ALL_TURNS
+    turns = [(episode.turn.ordinal, episode.turn.closed) for episode in lake.episodes(SHOP)]
+    assert turns == [(0, True), (1, True), (2, False)]
 
 
-def test_a_slice_that_ends_within_a_turn_loses_to_one_that_has_it_whole(tmp_path: Path) -> None:
+def test_an_archive_with_the_complete_turn_replaces_one_with_a_part_of_it(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     parsed(lake, written(tmp_path / "1.jsonl", ROWS[:6]))
-    assert told(lake)[1] == ("Now the till.", "", 0, 1)
+    assert episodes_in(lake)[1] == ("Now the till.", "", 0, 1)
     parsed(lake, written(tmp_path / "2.jsonl", ROWS[4:]))
-    assert told(lake) == WHOLE
+    assert episodes_in(lake) == ALL_TURNS
 
 
-def test_rows_before_a_slices_first_prompt_are_counted_and_in_no_turn(tmp_path: Path) -> None:
+def test_rows_before_the_first_prompt_are_counted_and_belong_to_no_turn(tmp_path: Path) -> None:
     report = parsed(Lake(tmp_path / "lake"), written(tmp_path / "1.jsonl", ROWS[5:]))
     assert report.read.skipped[SkipReason.PREAMBLE] == 3
     assert (report.read.turns, report.read.steering) == (1, 2)
 
 
-def test_an_archive_that_grew_replaces_what_it_gave_before(tmp_path: Path) -> None:
+def test_a_grown_archive_replaces_its_previous_turns(tmp_path: Path) -> None:
     lake, path = Lake(tmp_path / "lake"), tmp_path / "1.jsonl"
     for end in (2, 6, 12):
         parsed(lake, written(path, ROWS[:end]))
-    assert told(lake) == WHOLE
-    assert [said.copies for said in lake.episodes(SHOP)] == [0, 0, 0]
+    assert episodes_in(lake) == ALL_TURNS
+    assert [episode.copies for episode in lake.episodes(SHOP)] == [0, 0, 0]
 
 
-def test_a_fork_knows_its_parent_and_repeats_none_of_its_turns(tmp_path: Path) -> None:
+def test_a_fork_has_its_parent_and_repeats_none_of_its_turns(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     origin: dict[str, object] = {"forkedFrom": {"sessionId": "s1"}}
     mode: dict[str, object] = {
@@ -147,81 +138,85 @@ def test_a_fork_knows_its_parent_and_repeats_none_of_its_turns(tmp_path: Path) -
     own = [line | {"sessionId": "a-fork"} for line in turn_rows(2)]
     parsed(lake, written(tmp_path / "0.jsonl", [mode, *copied, *own]))
     parsed(lake, written(tmp_path / "1.jsonl", ROWS[:8]))
-    assert told(lake) == WHOLE
-    links = [(said.turn.session_id, said.turn.parent_session_id) for said in lake.episodes(SHOP)]
+    assert episodes_in(lake) == ALL_TURNS
+    links = [
+        (episode.turn.session_id, episode.turn.parent_session_id) for episode in lake.episodes(SHOP)
+    ]
     assert links == [("s1", None), ("s1", None), ("a-fork", "s1")]
 
 
-def test_a_session_that_another_goes_on_with_in_its_file_is_its_parent(tmp_path: Path) -> None:
+def test_a_session_continued_by_another_in_its_file_is_the_parent(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     later = [line | {"sessionId": "s2"} for line in turn_rows(1)]
     back = turn_rows(2)
     parsed(lake, written(tmp_path / "0.jsonl", [*turn_rows(0), *later, *back]))
-    assert told(lake) == WHOLE
-    links = [(said.turn.session_id, said.turn.parent_session_id) for said in lake.episodes(SHOP)]
+    assert episodes_in(lake) == ALL_TURNS
+    links = [
+        (episode.turn.session_id, episode.turn.parent_session_id) for episode in lake.episodes(SHOP)
+    ]
     assert links == [("s1", None), ("s2", "s1"), ("s1", None)]
 
 
-def turns_of(tmp_path: Path, *archives: str) -> pl.DataFrame:
-    """The episodes of small archives under tests/archives, whatever is read first."""
+def episode_rows(tmp_path: Path, *archives: str) -> pl.DataFrame:
+    """Return the episodes of archives under tests/archives; their order must not matter."""
     paths = [SMALL / archive for archive in archives]
-    found = []
+    tables = []
     for number, order in enumerate(permutations(paths)):
         lake = Lake(tmp_path / str(number))
         for path in order:
             (group,) = parsed(lake, path).groups
         build(lake, [group])
-        found.append(lake.scan_episodes(group).collect())
-    assert all(other.equals(found[0]) for other in found)
-    return found[0]
+        tables.append(lake.scan_episodes(group).collect())
+    assert all(table.equals(tables[0]) for table in tables)
+    return tables[0]
 
 
-def test_a_codex_fork_that_repeats_its_parent_yields_each_turn_once(tmp_path: Path) -> None:
-    parent = turns_of(tmp_path / "parent", "codex/twice.jsonl")
-    both = turns_of(tmp_path / "both", "codex/twice.jsonl", "codex/fork.jsonl")
+def test_a_codex_fork_that_repeats_its_parent_gives_each_turn_once(tmp_path: Path) -> None:
+    parent = episode_rows(tmp_path / "parent", "codex/twice.jsonl")
+    both = episode_rows(tmp_path / "both", "codex/twice.jsonl", "codex/fork.jsonl")
     assert both.height == both["turn_id"].n_unique() == parent.height + 1
     assert both["copies"].to_list() == [1, 1, 0]
     assert both["session_id"].to_list()[:2] == parent["session_id"].to_list()
     assert both["parent_session_id"].to_list() == [None, None, parent["session_id"][0]]
 
 
-def test_snapshots_of_a_gemini_session_yield_each_turn_once(tmp_path: Path) -> None:
-    whole = turns_of(tmp_path / "whole", "gemini_json/session.json")
-    both = turns_of(tmp_path / "both", "gemini_json/snapshot.json", "gemini_json/session.json")
+def test_snapshots_of_a_gemini_session_give_each_turn_once(tmp_path: Path) -> None:
+    whole = episode_rows(tmp_path / "whole", "gemini_json/session.json")
+    both = episode_rows(tmp_path / "both", "gemini_json/snapshot.json", "gemini_json/session.json")
     assert both.drop("copies").equals(whole.drop("copies"))
     assert both["copies"].to_list() == [1, 0]
 
 
-def test_an_opencode_session_exported_and_in_its_store_yields_each_turn_once(
+def test_an_opencode_session_in_an_export_and_a_store_gives_each_turn_once(
     tmp_path: Path,
 ) -> None:
-    store = turns_of(tmp_path / "store", "opencode/store.json")
-    both = turns_of(tmp_path / "both", "opencode/export.json", "opencode/store.json")
+    store = episode_rows(tmp_path / "store", "opencode/store.json")
+    both = episode_rows(tmp_path / "both", "opencode/export.json", "opencode/store.json")
     assert both["turn_id"].to_list() == store["turn_id"].to_list()
     assert both["content_hash"].to_list() == store["content_hash"].to_list()
     assert set(both["copies"]) == {1}
 
 
-def test_a_session_on_the_disk_and_exported_from_the_web_is_one(tmp_path: Path) -> None:
+def test_a_session_on_disk_and_in_a_web_export_is_one_session(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     export = tmp_path / "export.json"
     export.write_text(json.dumps({"loglines": ROWS[:6]}, indent=2))
     report = parsed(lake, export, written(tmp_path / "1.jsonl", ROWS))
-    assert [of.format for of in report.archives] == ["claude_web", "claude_code"]
-    assert told(lake) == WHOLE
-    assert [said.copies for said in lake.episodes(SHOP)] == [1, 1, 0]
+    assert [one.format for one in report.archives] == ["claude_web", "claude_code"]
+    assert episodes_in(lake) == ALL_TURNS
+    assert [episode.copies for episode in lake.episodes(SHOP)] == [1, 1, 0]
 
 
 def expected() -> list[tuple[str, int, int, list[Path]]]:
-    """Session, turns summed and different ones, and the archives of each real family."""
+    """Session, sum of turns, number of distinct turns, and archives of each repeated session."""
     if not real.HERE:
         return []
-    files = defaultdict(list)
+    files = defaultdict[str, list[Path]](list)
     for line in table("expected.tsv"):
         files[line["session"]].append(real.ARCHIVES / line["path"])
     return [
-        (of["session"], int(of["turns_summed"]), int(of["turns_unique"]), files[of["session"]])
-        for of in table("expected_families.tsv")
+        (row["session"], int(row["turns_summed"]), int(row["turns_unique"]), files[row["session"]])
+        for row in table("expected_families.tsv")
     ]
 
 
@@ -232,21 +227,21 @@ def table(name: str) -> list[dict[str, str]]:
 
 @pytest.mark.archives
 @pytest.mark.parametrize(
-    ("session", "summed", "different", "paths"), expected(), ids=lambda of: str(of)[:8]
+    ("session", "total", "distinct", "paths"), expected(), ids=lambda value: str(value)[:8]
 )
-def test_a_real_family_yields_each_turn_once(
-    session: str, summed: int, different: int, paths: list[Path], tmp_path: Path
+def test_a_real_session_in_several_archives_gives_each_turn_once(
+    session: str, total: int, distinct: int, paths: list[Path], tmp_path: Path
 ) -> None:
     lake = Lake(tmp_path)
     report = parsed(lake, *paths)
     (group,) = report.groups
     turns = [lake.scan_turns(group).filter(archive=str(path.resolve())).collect() for path in paths]
     found = episode_table(pl.concat(turns).lazy())
-    assert report.read.turns == summed
-    assert found.height == found["turn_id"].n_unique() == different
+    assert report.read.turns == total
+    assert found.height == found["turn_id"].n_unique() == distinct
     assert set(found["session_id"]) == {session}
-    assert found["copies"].sum() == summed - different
-    assert found["closed"].to_list()[:-1] == [True] * (different - 1)
+    assert found["copies"].sum() == total - distinct
+    assert found["closed"].to_list()[:-1] == [True] * (distinct - 1)
     whole = pl.concat(turns).group_by("turn_id").agg(pl.col("chars").max()).sort("turn_id")
     assert found.select("turn_id", "chars").sort("turn_id").equals(whole)
     for order in permutations(turns):
@@ -254,16 +249,18 @@ def test_a_real_family_yields_each_turn_once(
 
 
 @pytest.mark.archives
-@pytest.mark.parametrize(("session", "paths"), [(of[0], of[3]) for of in expected()], ids=str)
-def test_the_tables_of_a_real_family_do_not_depend_on_what_is_read_first(
+@pytest.mark.parametrize(
+    ("session", "paths"), [(session, paths) for session, _, _, paths in expected()], ids=str
+)
+def test_the_tables_of_a_real_session_do_not_depend_on_the_order_of_its_archives(
     session: str, paths: list[Path], tmp_path: Path
 ) -> None:
-    there, back = Lake(tmp_path / "there"), Lake(tmp_path / "back")
-    (group,) = parsed(there, *paths).groups
+    forward, backward = Lake(tmp_path / "forward"), Lake(tmp_path / "backward")
+    (group,) = parsed(forward, *paths).groups
     for path in reversed(paths):
-        parsed(back, path)
-    for lake in (there, back):
+        parsed(backward, path)
+    for lake in (forward, backward):
         build(lake, [group])
-    first, second = (lake.scan_episodes(group).collect() for lake in (there, back))
+    first, second = (lake.scan_episodes(group).collect() for lake in (forward, backward))
     assert set(first["session_id"]) == {session}
     assert first.equals(second)

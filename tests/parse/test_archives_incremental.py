@@ -1,15 +1,17 @@
-"""A second run: what is unchanged is not opened, what a person says anew is done."""
+"""A second run: unchanged archives are not opened, and new choices of the user take effect."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from tests.parse.readers import Untouched, outcomes, row, run, talk
+from tests.fakes.redactors import FailingRedactor
+from tests.parse.parse_runs import one_turn, outcomes, row, run
 from turnetl import formats, parse
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.redact import SecretRedactor
+from turnetl.skip_reasons import SkipReason
 
 SHOP, TILL = GroupId("shop"), GroupId("till")
 
@@ -17,7 +19,7 @@ SHOP, TILL = GroupId("shop"), GroupId("till")
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
     path = tmp_path / "s1.jsonl"
-    path.write_text(talk())
+    path.write_text(one_turn())
     return path
 
 
@@ -30,29 +32,29 @@ def prompts(lake: Lake, group: GroupId = SHOP) -> list[str]:
     return [turn.user_text for turn in lake.turns(group)]
 
 
-def shut(path: Path) -> None:
-    """Replace what an archive says, so that nobody would know it, and hide that it changed."""
+def make_unreadable_unnoticed(path: Path) -> None:
+    """Replace the content by an unknown format, with the same size and modification time."""
     before = path.stat()
     path.write_bytes(b"x" * before.st_size)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def test_an_archive_that_shrank_is_replaced(archive: Path, lake: Lake) -> None:
-    archive.write_text(talk() + talk("Push it.", "p1"))
+    archive.write_text(one_turn() + one_turn("Push it.", "p1"))
     run(lake, archive)
-    archive.write_text(talk("Push it.", "p1"))
+    archive.write_text(one_turn("Push it.", "p1"))
     assert outcomes(run(lake, archive)) == ["changed"]
     assert prompts(lake) == ["Push it."]
 
 
-def test_an_archive_that_gives_another_project_moves(archive: Path, lake: Lake) -> None:
+def test_an_archive_of_another_project_changes_its_group(archive: Path, lake: Lake) -> None:
     run(lake, archive)
     archive.write_text(row("user", "Count it.", "p9", cwd="/home/dev/till"))
     assert outcomes(run(lake, archive)) == ["changed"]
     assert lake.groups() == [TILL]
 
 
-def test_an_archive_that_vanished_keeps_its_turns(archive: Path, lake: Lake) -> None:
+def test_a_deleted_archive_keeps_its_turns(archive: Path, lake: Lake) -> None:
     run(lake, archive)
     archive.unlink()
     assert outcomes(run(lake, archive)) == ["unreadable"]
@@ -60,7 +62,7 @@ def test_an_archive_that_vanished_keeps_its_turns(archive: Path, lake: Lake) -> 
 
 
 @pytest.mark.parametrize("data", ["", "{}\n", '{"other":"tool"}\n' * 9])
-def test_an_archive_that_says_nothing_any_more_keeps_its_turns(
+def test_an_archive_that_lost_its_content_keeps_its_turns(
     archive: Path, lake: Lake, data: str
 ) -> None:
     run(lake, archive)
@@ -69,51 +71,51 @@ def test_an_archive_that_says_nothing_any_more_keeps_its_turns(
     assert prompts(lake) == ["Mend the cart."]
 
 
-def test_another_grouping_moves_an_archive_that_did_not_change(archive: Path, lake: Lake) -> None:
+def test_another_grouping_moves_an_unchanged_archive(archive: Path, lake: Lake) -> None:
     run(lake, archive)
-    by = parse.Grouping("{format}_{project}")
-    assert outcomes(run(lake, archive, grouping=by)) == ["changed"]
+    grouping = parse.Grouping("{format}_{project}")
+    assert outcomes(run(lake, archive, grouping=grouping)) == ["changed"]
     assert lake.groups() == ["claude_code_shop"]
-    shut(archive)
-    assert outcomes(run(lake, archive, grouping=by)) == ["unchanged"]
+    make_unreadable_unnoticed(archive)
+    assert outcomes(run(lake, archive, grouping=grouping)) == ["unchanged"]
 
 
-def test_a_group_that_was_named_once_needs_no_look_at_the_archive(
-    archive: Path, lake: Lake
-) -> None:
+def test_an_explicit_group_stays_without_opening_the_archive(archive: Path, lake: Lake) -> None:
     run(lake, archive, grouping=parse.Grouping("till"))
-    shut(archive)
+    make_unreadable_unnoticed(archive)
     assert outcomes(run(lake, archive)) == ["unchanged"]
     assert lake.groups() == [TILL]
 
 
-def test_naming_the_group_that_an_archive_is_in_fixes_it_there(archive: Path, lake: Lake) -> None:
+def test_naming_the_current_group_makes_it_explicit(archive: Path, lake: Lake) -> None:
     run(lake, archive)
-    same = parse.Grouping("shop")
-    assert outcomes(run(lake, archive, grouping=same, redactor=Untouched())) == ["unchanged"]
+    same_group = parse.Grouping("shop")
+    assert outcomes(run(lake, archive, grouping=same_group, redactor=FailingRedactor())) == [
+        "unchanged"
+    ]
     archive.write_text(row("user", "Count it.", "p9", cwd="/home/dev/till"))
     run(lake, archive)
     assert lake.groups() == [SHOP]
 
 
-def test_a_group_named_anew_wins_over_one_named_before(archive: Path, lake: Lake) -> None:
+def test_a_newly_named_group_replaces_one_named_before(archive: Path, lake: Lake) -> None:
     run(lake, archive, grouping=parse.Grouping("till"))
     assert outcomes(run(lake, archive, grouping=parse.Grouping("{project}"))) == ["changed"]
     assert lake.groups() == [SHOP]
 
 
-def test_the_format_that_a_person_named_stays_too(lake: Lake, tmp_path: Path) -> None:
-    known = formats.by_name("claude_code")
+def test_an_explicit_format_stays_as_well(lake: Lake, tmp_path: Path) -> None:
+    claude_code = formats.by_name("claude_code")
     path = tmp_path / "odd.txt"
-    path.write_text(said := '{"type":"user","message":{"content":"Mend it."}}\n')
+    path.write_text(line := '{"type":"user","message":{"content":"Mend it."}}\n')
     assert outcomes(run(lake, path)) == ["unknown"]
-    assert outcomes(run(lake, path, explicit_format=known)) == ["new"]
+    assert outcomes(run(lake, path, explicit_format=claude_code)) == ["new"]
     assert outcomes(run(lake, path)) == ["unchanged"]
-    path.write_text(said + said)
+    path.write_text(line + line)
     assert outcomes(run(lake, path)) == ["changed"]
 
 
-def test_another_format_reads_an_archive_that_did_not_change_anew(
+def test_another_explicit_format_parses_an_unchanged_archive_again(
     lake: Lake, tmp_path: Path
 ) -> None:
     path = tmp_path / "chat.jsonl"
@@ -124,7 +126,7 @@ def test_another_format_reads_an_archive_that_did_not_change_anew(
     assert len(lake.turn_paths()) == 1
 
 
-def test_a_named_format_that_reads_nothing_costs_no_turn_that_was_read_before(
+def test_an_explicit_format_without_matching_content_loses_no_stored_turn(
     archive: Path, lake: Lake
 ) -> None:
     run(lake, archive)
@@ -132,19 +134,19 @@ def test_a_named_format_that_reads_nothing_costs_no_turn_that_was_read_before(
     report = run(lake, archive, explicit_format=formats.by_name("codex"))
     assert outcomes(report) == ["unknown"]
     (problem,) = report.problems
-    assert problem.reason == "format"
+    assert problem.reason is SkipReason.WRONG_FORMAT
     assert "looks like `claude_code`" in problem.message
     assert prompts(lake) == before
     assert outcomes(run(lake, archive)) == ["unchanged"]
 
 
-def test_another_redactor_reads_everything_anew(archive: Path, lake: Lake) -> None:
+def test_another_redactor_parses_everything_again(archive: Path, lake: Lake) -> None:
     run(lake, archive)
     assert outcomes(run(lake, archive, redactor=SecretRedactor())) == ["changed"]
     assert outcomes(run(lake, archive, redactor=SecretRedactor())) == ["unchanged"]
 
 
-def test_a_dry_run_says_what_would_be_and_writes_nothing(
+def test_a_dry_run_reports_the_outcomes_and_writes_nothing(
     archive: Path, lake: Lake, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.json"
@@ -159,28 +161,28 @@ def test_a_dry_run_says_what_would_be_and_writes_nothing(
     assert run(lake, archive, other, missing).archives == report.archives
 
 
-def test_a_dry_run_changes_nothing_that_is_there(archive: Path, lake: Lake) -> None:
+def test_a_dry_run_changes_no_stored_file(archive: Path, lake: Lake) -> None:
     run(lake, archive)
-    (held,) = lake.turn_paths()
-    before = held.read_bytes()
+    (stored,) = lake.turn_paths()
+    before = stored.read_bytes()
     os.utime(archive, ns=(1, 1))
     assert outcomes(run(lake, archive, dry_run=True)) == ["unchanged"]
-    archive.write_text(talk() + talk("Push it.", "p1"))
+    archive.write_text(one_turn() + one_turn("Push it.", "p1"))
     assert outcomes(run(lake, archive, dry_run=True)) == ["changed"]
-    by = parse.Grouping("till")
-    report = run(lake, archive, dry_run=True, grouping=by)
+    till = parse.Grouping("till")
+    report = run(lake, archive, dry_run=True, grouping=till)
     assert (outcomes(report), report.groups) == (["changed"], (TILL,))
     assert [path.read_bytes() for path in lake.turn_paths()] == [before]
 
 
-def test_of_two_files_that_a_dead_run_left_a_dry_run_drops_none(archive: Path, lake: Lake) -> None:
+def test_a_dry_run_keeps_both_files_that_a_killed_run_left(archive: Path, lake: Lake) -> None:
     run(lake, archive)
-    (held,) = lake.turn_paths()
-    left = lake.root / "turns" / "old" / held.name
+    (stored,) = lake.turn_paths()
+    left = lake.root / "turns" / "old" / stored.name
     left.parent.mkdir()
-    left.write_bytes(held.read_bytes())
+    left.write_bytes(stored.read_bytes())
     os.utime(left, ns=(1, 1))
     assert outcomes(run(lake, archive, dry_run=True)) == ["unchanged"]
     assert len(lake.turn_paths()) == 2
     run(lake, archive)
-    assert lake.turn_paths() == [held]
+    assert lake.turn_paths() == [stored]

@@ -1,63 +1,25 @@
-"""Archives to turns files: what changed is read, everything is redacted, nothing stops the rest."""
+"""Archives to turns files: changed ones are parsed, all are redacted, no failure stops the rest."""
 
 import json
 import os
 import secrets
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fakes.redactors import CallbackRedactor, FailingRedactor, NoRedactor, WordRedactor
+from tests.parse.parse_runs import counts_every_line, outcomes, row, run
 from tests.scale import scaled
 from turnetl import parse
 from turnetl.lake import Lake
 from turnetl.model import GroupId, Turn
+from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives" / "claude_code"
 SHOP = GroupId("shop")
-
-
-class Plain:
-    """Cuts nothing."""
-
-    version = "1"
-
-    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
-        return texts, [0] * len(texts)
-
-
-class Cuts:
-    """Cuts one word, wherever it stands."""
-
-    version = "1"
-
-    def __init__(self, secret: str) -> None:
-        self.secret = secret
-
-    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
-        counts = [text.count(self.secret) for text in texts]
-        return [text.replace(self.secret, "[cut]") for text in texts], counts
-
-
-class Meanwhile(Plain):
-    """Does something while an archive is being read."""
-
-    def __init__(self, happens: Callable[[], object]) -> None:
-        self.happens = happens
-
-    def redact(self, texts: list[str]) -> tuple[list[str], list[int]]:
-        self.happens()
-        return super().redact(texts)
-
-
-def row(kind: str, content: object, native: str, **fields: object) -> str:
-    message = {"role": kind, "content": content}
-    base = {"type": kind, "sessionId": "s1", "cwd": "/home/dev/shop", "uuid": native}
-    time = {"timestamp": "2026-03-02T09:00:00Z"}
-    return json.dumps(base | time | {"message": message} | fields) + "\n"
 
 
 @pytest.fixture
@@ -70,17 +32,6 @@ def archive(tmp_path: Path) -> Path:
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path / "lake")
-
-
-def run(
-    lake: Lake, *paths: Path, redactor: parse.Redactor | None = None, group: GroupId | None = None
-) -> parse.ParseReport:
-    by = parse.Grouping(group)
-    return parse.parse_archives(paths, lake, redactor=redactor or Plain(), grouping=by)
-
-
-def outcomes(report: parse.ParseReport) -> list[str]:
-    return [archive.outcome.value for archive in report.archives]
 
 
 def prompts(lake: Lake, group: GroupId = SHOP) -> list[str]:
@@ -103,7 +54,7 @@ def test_an_archive_becomes_a_turns_file_of_its_project(archive: Path, lake: Lak
     assert (turn.closed, turn.closed_by) == (False, None)
 
 
-def test_an_archive_of_the_same_size_and_time_is_not_opened(archive: Path, lake: Lake) -> None:
+def test_an_archive_with_the_same_size_and_time_is_not_opened(archive: Path, lake: Lake) -> None:
     run(lake, archive)
     before = archive.stat()
     archive.write_text(archive.read_text().replace("Mend the cart.", "Tear it apart."))
@@ -115,17 +66,15 @@ def test_an_archive_of_the_same_size_and_time_is_not_opened(archive: Path, lake:
     assert prompts(lake) == ["Mend the cart."]
 
 
-def test_an_archive_with_the_same_content_is_not_read_again(archive: Path, lake: Lake) -> None:
+def test_an_archive_with_the_same_content_is_not_parsed_again(archive: Path, lake: Lake) -> None:
     run(lake, archive)
     before = only_turn(lake)
     os.utime(archive, ns=(1, 1))
-    assert outcomes(run(lake, archive, redactor=Meanwhile(pytest.fail))) == ["unchanged"]
+    assert outcomes(run(lake, archive, redactor=FailingRedactor())) == ["unchanged"]
     assert only_turn(lake) == before
 
 
-def test_an_archive_that_was_only_touched_is_looked_into_but_once(
-    archive: Path, lake: Lake
-) -> None:
+def test_a_touched_archive_is_opened_only_once(archive: Path, lake: Lake) -> None:
     run(lake, archive)
     os.utime(archive, ns=(1, 1))
     run(lake, archive)
@@ -134,7 +83,7 @@ def test_an_archive_that_was_only_touched_is_looked_into_but_once(
     assert outcomes(run(lake, archive)) == ["unchanged"]
 
 
-def test_an_archive_that_grew_is_read_whole_and_replaced(archive: Path, lake: Lake) -> None:
+def test_a_grown_archive_is_parsed_completely_and_replaced(archive: Path, lake: Lake) -> None:
     run(lake, archive)
     first = only_turn(lake)
     with archive.open("a") as file:
@@ -148,26 +97,26 @@ def test_an_archive_that_grew_is_read_whole_and_replaced(archive: Path, lake: La
     assert [turn.closed for turn in turns] == [True, False]
 
 
-def test_what_is_appended_while_we_read_is_read_the_next_time(archive: Path, lake: Lake) -> None:
+def test_lines_appended_during_a_run_are_read_by_the_next_run(archive: Path, lake: Lake) -> None:
     def append() -> None:
         with archive.open("a") as file:
             file.write(row("user", "Push it.", "p1"))
 
-    run(lake, archive, redactor=Meanwhile(append))
+    run(lake, archive, redactor=CallbackRedactor(append))
     assert prompts(lake) == ["Mend the cart."]
     assert outcomes(run(lake, archive)) == ["changed"]
     assert prompts(lake) == ["Mend the cart.", "Push it."]
 
 
-def test_another_group_takes_the_archive_and_leaves_no_old_file(archive: Path, lake: Lake) -> None:
+def test_an_archive_in_another_group_leaves_no_old_file(archive: Path, lake: Lake) -> None:
     run(lake, archive)
-    assert outcomes(run(lake, archive, group=GroupId("till"))) == ["changed"]
+    assert outcomes(run(lake, archive, grouping=parse.Grouping("till"))) == ["changed"]
     assert lake.groups() == ["till"]
     assert prompts(lake, GroupId("till")) == ["Mend the cart."]
 
 
-def test_a_group_that_was_named_stays_when_it_is_not_named_again(archive: Path, lake: Lake) -> None:
-    run(lake, archive, group=GroupId("till"))
+def test_an_explicit_group_stays_when_it_is_not_named_again(archive: Path, lake: Lake) -> None:
+    run(lake, archive, grouping=parse.Grouping("till"))
     assert outcomes(run(lake, archive)) == ["unchanged"]
     with archive.open("a") as file:
         file.write(row("user", "Push it.", "p1"))
@@ -175,18 +124,20 @@ def test_a_group_that_was_named_stays_when_it_is_not_named_again(archive: Path, 
     assert lake.groups() == ["till"]
 
 
-def test_of_two_files_that_a_dead_run_left_the_older_one_goes(archive: Path, lake: Lake) -> None:
+def test_the_older_of_two_files_that_a_killed_run_left_is_deleted(
+    archive: Path, lake: Lake
+) -> None:
     run(lake, archive)
     (old,) = lake.turn_paths()
     left = old.read_bytes()
-    run(lake, archive, group=GroupId("till"))
+    run(lake, archive, grouping=parse.Grouping("till"))
     old.write_bytes(left)
     os.utime(old, ns=(1, 1))
     assert outcomes(run(lake, archive)) == ["unchanged"]
     assert lake.groups() == ["till"]
 
 
-def test_one_bad_archive_stops_none_of_the_others(
+def test_a_bad_archive_does_not_affect_the_others(
     archive: Path, lake: Lake, tmp_path: Path
 ) -> None:
     (tmp_path / "empty.jsonl").write_text("")
@@ -196,10 +147,10 @@ def test_one_bad_archive_stops_none_of_the_others(
     report = run(lake, *paths, archive)
     assert outcomes(report) == ["unreadable", "unknown", "unknown", "unreadable", "new"]
     assert [problem.reason for problem in report.problems] == [
-        "missing",
-        "empty",
-        "unknown",
-        "folder",
+        SkipReason.MISSING,
+        SkipReason.EMPTY,
+        SkipReason.UNKNOWN_FORMAT,
+        SkipReason.FOLDER,
     ]
     for problem, path in zip(report.problems, paths, strict=True):
         assert f"`{path}`" in problem.message
@@ -207,31 +158,31 @@ def test_one_bad_archive_stops_none_of_the_others(
     assert prompts(lake) == ["Mend the cart."]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
-def test_an_archive_that_is_closed_to_us_is_said(archive: Path, lake: Lake) -> None:
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_an_archive_without_read_permission_is_reported(archive: Path, lake: Lake) -> None:
     archive.chmod(0)
     (problem,) = run(lake, archive).problems
     assert "check its permissions" in problem.message
 
 
-def test_a_broken_line_is_named_and_costs_only_itself(lake: Lake) -> None:
+def test_an_invalid_line_is_reported_and_affects_no_other_line(lake: Lake) -> None:
     report = run(lake, SMALL / "lines.jsonl")
     (problem,) = report.problems
-    assert (problem.line, problem.reason) == (5, "broken")
+    assert (problem.line, problem.reason) == (5, SkipReason.INVALID_JSON)
     assert "lines.jsonl` line 5 and 1 more" in problem.message
     assert report.read.turns == 3
 
 
-def test_a_report_counts_every_line_and_batches_add_up(lake: Lake) -> None:
+def test_a_report_counts_every_line_and_reports_of_batches_add_up(lake: Lake) -> None:
     paths = sorted(SMALL.glob("*.jsonl"))
     whole = run(lake, *paths[:3]) + run(lake, *paths[3:])
     assert whole.outcomes == {parse.Outcome.NEW: len(paths)}
-    assert whole.read.lines == whole.read.used + sum(whole.read.skipped.values())
+    assert counts_every_line(whole)
     assert whole.read.lines == sum(path.read_bytes().count(b"\n") for path in paths) + 1
     assert whole.read.turns == sum(1 for group in lake.groups() for _ in lake.turns(group))
 
 
-def test_an_archive_whose_name_is_no_text_is_read_once(lake: Lake, tmp_path: Path) -> None:
+def test_an_archive_whose_name_is_not_valid_utf8_is_parsed_once(lake: Lake, tmp_path: Path) -> None:
     odd = tmp_path / os.fsdecode(b"odd\xff.jsonl")
     odd.write_text(row("user", "Mend the cart.", "p0"))
     found = parse.expand([tmp_path]).archives
@@ -240,15 +191,15 @@ def test_an_archive_whose_name_is_no_text_is_read_once(lake: Lake, tmp_path: Pat
     assert only_turn(lake).archive.endswith("odd\\udcff.jsonl")
 
 
-def test_progress_is_told_after_each_archive(archive: Path, lake: Lake) -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_is_reported_after_each_archive(archive: Path, lake: Lake) -> None:
+    updates: list[tuple[int, int]] = []
     parse.parse_archives(
         [archive, SMALL / "answers.jsonl"],
         lake,
-        redactor=Plain(),
-        progress=lambda done, total: told.append((done, total)),
+        redactor=NoRedactor(),
+        progress=lambda done, total: updates.append((done, total)),
     )
-    assert told == [(1, 2), (2, 2)]
+    assert updates == [(1, 2), (2, 2)]
 
 
 def test_the_same_archive_gives_the_same_bytes(archive: Path, tmp_path: Path) -> None:
@@ -265,7 +216,7 @@ WHOLE = b"".join(path.read_bytes() for path in sorted(SMALL.glob("*.jsonl")))
 
 @settings(max_examples=scaled(30))
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.binary(max_size=9)), max_size=20))
-def test_a_damaged_archive_is_written_or_said_to_be_unknown(
+def test_a_damaged_archive_is_written_or_reported_as_unknown(
     damages: list[tuple[int, bytes]],
 ) -> None:
     damaged = bytearray(WHOLE)
@@ -276,11 +227,11 @@ def test_a_damaged_archive_is_written_or_said_to_be_unknown(
         path.write_bytes(damaged)
         report = run(Lake(Path(folder, "lake")), path)
     assert outcomes(report) in (["new"], ["unknown"])
-    assert report.read.lines == report.read.used + sum(report.read.skipped.values())
+    assert counts_every_line(report)
 
 
 def secretive(secret: str) -> str:
-    """An archive with a secret in every place that is written."""
+    """Return an archive with a secret in every place that is written."""
     place = {"cwd": f"/srv/{secret}", "gitBranch": f"fix-{secret}"}
     edit = {"file_path": f"/{secret}.py", "old_string": "a", "new_string": f"key = {secret}"}
     uses = [
@@ -295,28 +246,28 @@ def secretive(secret: str) -> str:
         {"type": "tool_result", "tool_use_id": "t2", "content": refusal, "is_error": True},
         {"type": "text", "text": f"and {secret} too"},
     ]
-    said = [{"type": "text", "text": f"I see {secret}."}, *uses]
+    blocks = [{"type": "text", "text": f"I see {secret}."}, *uses]
     return (
         row("user", f"My key is {secret}", "p0", **place)
-        + row("assistant", said, "a0", **place)
+        + row("assistant", blocks, "a0", **place)
         + row("user", results, "r0", **place)
     )
 
 
-def test_no_secret_reaches_the_table_even_where_an_outcome_is_cut(
+def test_no_secret_reaches_the_table_even_where_a_result_is_truncated(
     lake: Lake, tmp_path: Path
 ) -> None:
     secret = secrets.token_hex(20)
     path = tmp_path / "s1.jsonl"
     path.write_text(secretive(secret))
-    run(lake, path, redactor=Cuts(secret), group=SHOP)
+    run(lake, path, redactor=WordRedactor(secret), grouping=parse.Grouping("shop"))
     turn = only_turn(lake)
     assert secret[:6] not in repr(turn)
     assert turn.steering == ("and [cut] too",)
     assert turn.user_answers == ("not [cut]",)
     assert turn.subagent_prompts == ("Use [cut]",)
     assert (turn.cwd, turn.git_branch) == ("/srv/[cut]", "fix-[cut]")
-    assert [tool.input for tool in turn.tool_calls][::2] == [
+    assert [call.input for call in turn.tool_calls][::2] == [
         "echo [cut]",
         "/[cut].py :: - a + key = [cut]",
     ]
@@ -328,28 +279,28 @@ def test_a_group_is_never_named_after_a_secret(lake: Lake, tmp_path: Path) -> No
     secret = secrets.token_hex(20)
     path = tmp_path / "s1.jsonl"
     path.write_text(secretive(secret))
-    assert run(lake, path, redactor=Cuts(secret)).groups == ("cut",)
+    assert run(lake, path, redactor=WordRedactor(secret)).groups == ("cut",)
 
 
-def test_long_texts_are_cut_to_head_and_tail_and_say_how_much_is_gone(
+def test_long_texts_keep_head_and_tail_and_the_number_of_omitted_characters(
     lake: Lake, tmp_path: Path
 ) -> None:
     command = "echo start\n" + "echo x; " * 200 + "\necho end"
-    outcome = "A" * 5000 + "the error stands here"
+    result_text = "A" * 5000 + "the error is here"
     use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command}}
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": outcome}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": result_text}
     path = tmp_path / "s1.jsonl"
     rows = row("user", "Go.", "p0"), row("assistant", [use], "a0"), row("user", [result], "r0")
     path.write_text("".join(rows))
     run(lake, path)
     turn = only_turn(lake)
-    (tool,) = turn.tool_calls
-    assert tool.input.startswith("echo start echo x;")
-    assert tool.input.endswith("echo end")
-    assert "\n" not in tool.input
-    assert tool.result.endswith("the error stands here")
-    assert f"[... {len(outcome) - 2000} characters left out ...]" in tool.result
-    assert turn.chars == len("Go.") + len(json.dumps({"command": command})) - 1 + len(outcome)
+    (call,) = turn.tool_calls
+    assert call.input.startswith("echo start echo x;")
+    assert call.input.endswith("echo end")
+    assert "\n" not in call.input
+    assert call.result.endswith("the error is here")
+    assert f"[... {len(result_text) - 2000} characters left out ...]" in call.result
+    assert turn.chars == len("Go.") + len(json.dumps({"command": command})) - 1 + len(result_text)
 
 
 @pytest.mark.parametrize(
@@ -366,7 +317,7 @@ def test_long_texts_are_cut_to_head_and_tail_and_say_how_much_is_gone(
         (None, "no_project"),
     ],
 )
-def test_a_group_is_the_project_that_the_first_folder_belongs_to(
+def test_the_group_is_the_project_of_the_first_working_folder(
     cwd: str | None, group: str, lake: Lake, tmp_path: Path
 ) -> None:
     path = tmp_path / "s1.jsonl"
@@ -375,7 +326,7 @@ def test_a_group_is_the_project_that_the_first_folder_belongs_to(
     assert run(lake, path).groups == (group,)
 
 
-def test_projects_in_another_script_do_not_fall_together(lake: Lake, tmp_path: Path) -> None:
+def test_projects_in_another_script_are_different_groups(lake: Lake, tmp_path: Path) -> None:
     for name in ("магазин", "касса"):
         (tmp_path / f"{name}.jsonl").write_text(row("user", "Hi.", name, cwd=f"/srv/{name}"))
     report = run(lake, *sorted(tmp_path.glob("*.jsonl")))
@@ -383,24 +334,24 @@ def test_projects_in_another_script_do_not_fall_together(lake: Lake, tmp_path: P
     assert all(group.startswith("project_") for group in report.groups)
 
 
-def test_archives_are_read_again_when_secrets_are_cut_by_other_rules(tmp_path: Path) -> None:
+def test_archives_are_parsed_again_when_the_redactor_changes(tmp_path: Path) -> None:
     archive = tmp_path / "s1.jsonl"
     archive.write_text(row("user", "the word is sesame", "p0"))
     lake = Lake(tmp_path / "lake")
-    run(lake, archive, redactor=Plain())
-    cuts = Cuts("sesame")
-    cuts.version = "2"
-    assert run(lake, archive, redactor=cuts).outcomes == {parse.Outcome.CHANGED: 1}
+    run(lake, archive, redactor=NoRedactor())
+    assert run(lake, archive, redactor=WordRedactor("sesame", version="2")).outcomes == {
+        parse.Outcome.CHANGED: 1
+    }
     assert [turn.user_text for turn in lake.turns(GroupId("shop"))] == ["the word is [cut]"]
 
 
-def test_a_last_line_that_is_still_being_written_is_read_once_it_is_whole(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_read_once_it_is_complete(tmp_path: Path) -> None:
     archive = tmp_path / "s1.jsonl"
     whole = row("user", "first", "p0") + row("user", "second", "p1")
     archive.write_text(whole[:-30])
     lake = Lake(tmp_path / "lake")
     (problem,) = run(lake, archive).problems
-    assert (problem.line, problem.reason) == (2, "unfinished")
+    assert (problem.line, problem.reason) == (2, SkipReason.TRUNCATED)
     archive.write_text(whole)
     assert run(lake, archive).problems == ()
     assert [turn.user_text for turn in lake.turns(SHOP)] == ["first", "second"]

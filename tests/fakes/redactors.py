@@ -1,0 +1,72 @@
+"""Small redactors for tests. Worker processes can import them."""
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from turnetl.redact import RedactedTexts
+
+
+@dataclass(frozen=True)
+class NoRedactor:
+    """Redacts nothing."""
+
+    version: str = "1"
+
+    def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
+        return [RedactedTexts(texts, [0] * len(texts)) for texts in archives]
+
+
+@dataclass(frozen=True)
+class WordRedactor:
+    """Replaces one word by `[cut]`."""
+
+    word: str
+    version: str = "1"
+
+    def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
+        return [
+            RedactedTexts(
+                [text.replace(self.word, "[cut]") for text in texts],
+                [text.count(self.word) for text in texts],
+            )
+            for texts in archives
+        ]
+
+
+@dataclass(frozen=True)
+class CallbackRedactor:
+    """Redacts nothing, and calls a function between reading and writing an archive."""
+
+    callback: Callable[[], object]
+    version: str = "1"
+
+    def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
+        self.callback()
+        return NoRedactor().redact_many(archives)
+
+
+@dataclass(frozen=True)
+class FailingRedactor:
+    """Fails for every archive."""
+
+    version: str = "1"
+
+    def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
+        if archives:
+            raise AssertionError(archives)
+        return []
+
+
+@dataclass(frozen=True)
+class DyingRedactor:
+    """Redacts nothing; an archive with a certain word kills the process, as lack of memory does."""
+
+    word: str
+    version: str = "1"
+
+    def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
+        if any(self.word in text for texts in archives for text in texts):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return NoRedactor().redact_many(archives)

@@ -1,0 +1,80 @@
+"""Tables of another schema version are refused in one sentence that says what to do."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests import builders, frames
+from tests.fakes.redactors import NoRedactor
+from tests.lake.test_lake import metadata
+from turnetl import parse, schema
+from turnetl.errors import Fatal
+from turnetl.lake import Lake
+from turnetl.lake.encoding import KEY
+
+SHOP = builders.GROUP
+OTHER_VERSIONS = [schema.TURNS.version - 1, schema.TURNS.version + 1]
+SENTENCE = (
+    "has version {} of the `{}` table, but this turnetl reads version {}: delete the lake or name "
+    "a new one with --lake, then run `turnetl parse` again."
+)
+
+
+def lake_of_version(root: Path, version: int) -> Lake:
+    lake = Lake(root)
+    rows = frames.turns(builders.turn()).collect()
+    lake.write_turns(rows, replace(metadata(), schema=version))
+    return lake
+
+
+@pytest.mark.parametrize("version", OTHER_VERSIONS)
+def test_a_turns_file_of_another_version_is_refused(tmp_path: Path, version: int) -> None:
+    lake = lake_of_version(tmp_path / "lake", version)
+    sentence = SENTENCE.format(version, "turns", schema.TURNS.version)
+    for read in (lake.turn_files, lake.check_version, lambda: lake.scan_turns(SHOP)):
+        with pytest.raises(Fatal) as refused:
+            read()
+        assert str(refused.value) == f"`{lake.turn_paths()[0]}` {sentence}"
+
+
+def test_a_turns_file_with_the_columns_and_metadata_of_an_older_version_is_refused(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "lake" / "turns" / "shop" / "0.parquet"
+    path.parent.mkdir(parents=True)
+    pl.DataFrame({"tools": [[]]}).write_parquet(path, metadata={KEY: '{"schema": 1}'})
+    with pytest.raises(Fatal, match="has version 1 of the `turns` table"):
+        Lake(tmp_path / "lake").turn_files()
+    with pytest.raises(Fatal, match="has version 1 of the `turns` table"):
+        Lake(tmp_path / "lake").scan_turns(SHOP)
+
+
+def test_archives_are_not_parsed_into_a_lake_of_another_version(tmp_path: Path) -> None:
+    lake = lake_of_version(tmp_path / "lake", 1)
+    archive = tmp_path / "new.jsonl"
+    archive.write_text("{}")
+    before = [path.read_bytes() for path in lake.turn_paths()]
+    for dry_run in (False, True):
+        with pytest.raises(Fatal, match="delete the lake or name a new one with --lake"):
+            parse.parse_archives([archive], lake, redactor=NoRedactor(), dry_run=dry_run)
+    assert [path.read_bytes() for path in lake.turn_paths()] == before
+
+
+@pytest.mark.parametrize("stored", [{}, {"schema": "3"}], ids=["no version", "version 3"])
+def test_an_episodes_table_of_another_version_is_refused(
+    tmp_path: Path, stored: dict[str, str]
+) -> None:
+    lake = Lake(tmp_path)
+    row = asdict(builders.episode())
+    rows = pl.DataFrame([row.pop("turn") | row], schema=schema.EPISODES.polars)
+    lake.episodes_folder.mkdir()
+    path = lake.episodes_folder / "shop.parquet"
+    rows.write_parquet(path, metadata={KEY: json.dumps(stored | {"rules": "1"})})
+    sentence = SENTENCE.format(stored.get("schema", "0"), "episodes", schema.EPISODES.version)
+    for read in (lake.episodes_metadata, lake.scan_episodes, lake.episodes):
+        with pytest.raises(Fatal) as refused:
+            read(SHOP)
+        assert str(refused.value) == f"`{path}` {sentence}"

@@ -1,0 +1,111 @@
+"""Long texts and many secrets: the same results, with each byte read a few times only."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.redact.canaries import CANARIES, fresh
+from tests.redact.test_prefilter import TEXTS
+from turnetl.redact import SecretRedactor
+from turnetl.redact.exact_match import ExactMatcher
+from turnetl.redact.pii import PII_RULES
+from turnetl.redact.rule_matcher import rule_matcher
+from turnetl.redact.rules import RULES
+from turnetl.redact.scanner import windows
+from turnetl.redact.spans import Span, merge_spans, occurrences
+
+REDACTOR = SecretRedactor()
+LINE = "what was done in this turn, in plain words\n"
+
+
+@given(TEXTS)
+def test_one_search_for_all_rules_gives_the_matches_of_each_rule(texts: list[str]) -> None:
+    data = "\n".join(texts).encode("utf-8", "surrogatepass")
+    rules = (*RULES, *PII_RULES)
+    long = rule_matcher(data, rules, long_text_bytes=0)
+    short = rule_matcher(data, rules, long_text_bytes=len(data) + 1)
+    for rule in rules:
+        position = 0
+        while match := rule.compiled.search(data, position):
+            for found in (long.first(rule, position), short.first(rule, position)):
+                assert found is not None
+                assert found.span(found.lastindex or 0) == match.span(match.lastindex or 0)
+            position = max(match.end(), position + 1)
+        assert rule not in long.rules or long.first(rule, position) is None
+
+
+@given(
+    st.lists(st.text("ab1é", min_size=1, max_size=12), min_size=1, max_size=60, unique=True),
+    st.lists(st.text("ab1é", max_size=30), max_size=20),
+)
+def test_many_known_secrets_are_found_like_each_alone(secrets: list[str], texts: list[str]) -> None:
+    known = {secret.encode(): "a" for secret in secrets}
+    data = " ".join([*texts, *secrets[::2]]).encode()
+    assert covered_bytes(ExactMatcher(known).spans(data)) >= covered_bytes(occurrences(data, known))
+    assert all(data[start:end] in known for start, end, _ in ExactMatcher(known).spans(data))
+
+
+def covered_bytes(spans: Iterable[Span]) -> set[int]:
+    return {offset for start, end, _ in spans for offset in range(start, end)}
+
+
+def test_known_secrets_are_found_across_the_borders_of_chunks() -> None:
+    secrets = {fresh(24).encode(): "a" for _ in range(25)}
+    step = 4 << 20
+    for back, secret in enumerate(secrets):
+        data = b"." * (step - back) + secret + b"."
+        assert [*ExactMatcher(secrets).spans(data)] == [Span(step - back, step - back + 24, "a")]
+
+
+@pytest.mark.parametrize("size", [0, 1, 300_000, 3_000_000])
+@pytest.mark.parametrize("line", ["x", "a line\n", "é" * 5000 + "\n"])
+def test_windows_cover_the_text_and_overlap_by_little(size: int, line: str) -> None:
+    data = (line.encode() * (size // len(line.encode()) + 1))[:size]
+    found = [*windows(data)]
+    assert [start for start, _ in found[:1]] == [0][:size]
+    assert [end for _, end in found[-1:]] == [size][:size]
+    assert all(later[0] < one[1] for one, later in pairwise(found))
+    assert sum(end - start for start, end in found) <= size * 1.1
+
+
+@pytest.mark.parametrize("kind", CANARIES)
+def test_no_canary_is_left_in_a_long_text(kind: str) -> None:
+    canaries = [CANARIES[kind]() for _ in range(3)]
+    text = (LINE * 3000).join(["", *(f"{words}\n" for _, words in canaries), ""])
+    (clean,), (count,) = REDACTOR.redact([text])
+    assert not any(secret in clean for secret, _ in canaries)
+    assert count >= len(canaries)
+    assert REDACTOR.redact([clean]) == ([clean], [0])
+
+
+def test_a_secret_at_the_border_of_two_windows_is_redacted() -> None:
+    border = (256 << 10) - len(LINE) * 6000
+    for offset in range(border - 30, border + 30, 7):
+        token = "ghp_" + fresh(36)
+        (clean,), (count,) = REDACTOR.redact([f"{LINE * 6000}{'.' * offset} {token} {LINE * 3000}"])
+        assert (token[-20:] in clean, count) == (False, 1)
+
+
+def test_as_many_secrets_as_lines_are_redacted_in_all_texts() -> None:
+    secrets = [fresh(24) for _ in range(5000)]
+    texts = ["".join(f"API_KEY={secret}\n" for secret in secrets), " ".join(secrets), "no"]
+    (settings, list_, last), counts = REDACTOR.redact(texts)
+    assert settings.count("API_KEY=[REDACTED:") == list_.count("[REDACTED:") == len(secrets)
+    assert (last, counts[2]) == ("no", 0)
+    assert not any(secret in settings + list_ for secret in secrets)
+
+
+def test_a_long_text_with_many_placeholders_is_redacted() -> None:
+    text = "[REDACTED:password:1234] and\n" * 20_000
+    (clean,), (count,) = REDACTOR.redact([f"{text}API_KEY={fresh(32)}"])
+    assert (clean.startswith(text), count) == (True, 1)
+
+
+def test_spans_next_to_many_placeholders() -> None:
+    data = b"[REDACTED:a:0f0f]secret" * 3
+    spans = [Span(17, 23, "a"), Span(20, 30, "b"), Span(0, 23, "c")]
+    assert merge_spans(data, spans[:1]) == spans[:1]
+    assert merge_spans(data, spans[1:]) == []

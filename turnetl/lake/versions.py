@@ -1,0 +1,36 @@
+"""The schema version that a file stores. A file of another version is refused, never migrated."""
+
+from pathlib import Path
+
+import msgspec
+
+from turnetl import schema
+from turnetl.errors import Fatal
+
+KEY = "schema"
+"""The key of the version in the JSON object that a file stores as its metadata."""
+
+
+class _StoredVersion(msgspec.Struct, rename={"version": KEY}):
+    version: int | str = "0"
+    """0: written before tables stored their version."""
+
+
+def check_version(path: Path, metadata: str, table: schema.Table) -> None:
+    """Raise `Fatal` if a file stores another schema version than the table's.
+
+    Args:
+        path: the file, for the message.
+        metadata: its metadata. Text that is no JSON object passes: turnetl did not write the file.
+        table: the table that the file belongs to.
+    """
+    try:
+        version = msgspec.json.decode(metadata, type=_StoredVersion).version
+    except msgspec.DecodeError:
+        return
+    if str(version) != str(table.version):
+        raise Fatal(
+            f"`{path}` has version {version} of the `{table.name}` table, but this turnetl reads "
+            f"version {table.version}: delete the lake or name a new one with --lake, then run "
+            "`turnetl parse` again."
+        )

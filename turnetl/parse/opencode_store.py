@@ -1,0 +1,201 @@
+"""OpenCode's store on disk: one JSON file for each session, message and part, in separate folders.
+
+    session/<project>/<session>.json   message/<session>/<message>.json   part/<message>/<part>.json
+
+and in the older layout `session/info/<session>.json`, `session/message/<session>/<message>.json`
+and `session/part/<session>/<message>/<part>.json`. A session's archive is its file. Its content is
+that file followed by the files of its messages and their parts. No function raises for a file.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_SUFFIX = ".json"
+_OTHER_FOLDERS = ("project", "todo", "session_diff", "session_share", "share", "permission")
+"""Folders of a store with files that hold no conversation."""
+_READ_BYTES = 1 << 20
+"""Bytes read of a file whose name does not show its kind. Such files are much smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """The folders of one store."""
+
+    sessions: Path
+    """Holds a folder for each project; in the older layout the session files themselves."""
+    messages: Path
+    parts: Path
+    is_older: bool
+
+    def parts_folder(self, session: str, message: str) -> Path:
+        return self.parts / session / message if self.is_older else self.parts / message
+
+
+def session_files(path: Path) -> Sequence[Path] | None:
+    """Return the files of the session that an archive stands for; None: it is not in a store.
+
+    The session file is first, then each message followed by its parts, sorted by name, which is
+    chronological. The first message of a session without a session file is its archive. Files are
+    opened only if their names do not show their kind.
+    """
+    path = path.absolute()
+    store = _store_of_session(path)
+    if store is not None and (session := _session_id(path, store)) is not None:
+        return [path, *_message_files(store, session)]
+    store = _store_of_message(path)
+    if store is not None and _is_first_without_session(path, store):
+        return list(_message_files(store, path.parent.name))
+    return None
+
+
+def is_store_member(path: Path) -> bool:
+    """Return whether a file is part of a store and not an archive of its own.
+
+    That is a message, a part of one, or another file of OpenCode that holds no conversation.
+    """
+    path = path.absolute()
+    if (store := _store_of_message(path)) is not None:
+        return not _is_first_without_session(path, store)
+    return _is_part(path) or _is_other_file(path)
+
+
+def orphan_parts(files: Iterable[Path]) -> list[tuple[Path, int]]:
+    """Return the folders of parts whose message is missing, sorted, with the number of parts.
+
+    Args:
+        files: files for which `is_store_member` holds.
+    """
+    counts = Counter(path.absolute().parent for path in files)
+    by_messages: dict[Path, dict[str, Path]] = {}
+    for folder in counts:
+        if (messages := _messages_folder(folder)) is not None:
+            by_messages.setdefault(messages, {})[folder.name] = folder
+    orphans = (
+        folder for messages, parts in by_messages.items() for folder in _orphans(parts, messages)
+    )
+    return [(folder, counts[folder]) for folder in sorted(orphans)]
+
+
+def _messages_folder(parts: Path) -> Path | None:
+    """Return the folder that holds the message of these parts; None if it holds no parts."""
+    for folder, session in ((parts.parent, ""), (parts.parent.parent, parts.parent.name)):
+        if folder.name == "part" and (folder.parent / "message").is_dir():
+            return folder.parent / "message" / session
+    return None
+
+
+def _orphans(parts: Mapping[str, Path], messages: Path) -> list[Path]:
+    files = [*messages.glob(f"*{_SUFFIX}"), *messages.glob(f"*/*{_SUFFIX}")]
+    # An id counts only if no parts have the name of the file: see `_message_files`.
+    ids = {_file_name(_read_object(file).get("id")) for file in files if file.stem not in parts}
+    names = ids | {file.stem for file in files}
+    return [folder for name, folder in parts.items() if name not in names]
+
+
+def _store_of_session(path: Path) -> _Store | None:
+    folder = path.parent.parent
+    if path.suffix != _SUFFIX or folder.name != "session":
+        return None
+    return _older_store(folder) if path.parent.name == "info" else _newer_store(folder.parent)
+
+
+def _store_of_message(path: Path) -> _Store | None:
+    folder = path.parent.parent
+    if folder.name != "message" or not _is_kind(path, "msg_", "sessionID", "metadata"):
+        return None
+    if folder.parent.name == "session":
+        return _older_store(folder.parent)
+    return _newer_store(folder.parent)
+
+
+def _is_part(path: Path) -> bool:
+    folder = path.parent.parent
+    candidates = (parent for parent in (folder, folder.parent) if parent.name == "part")
+    in_store = any((parent.parent / "message").is_dir() for parent in candidates)
+    return in_store and _is_kind(path, "prt_", "messageID")
+
+
+def _is_other_file(path: Path) -> bool:
+    root = path.parent.parent
+    other = path.suffix == _SUFFIX and path.parent.name in _OTHER_FOLDERS
+    return other and all((root / name).is_dir() for name in ("session", "message", "part"))
+
+
+def _newer_store(root: Path) -> _Store:
+    return _Store(root / "session", root / "message", root / "part", is_older=False)
+
+
+def _older_store(root: Path) -> _Store:
+    return _Store(root / "info", root / "message", root / "part", is_older=True)
+
+
+def _is_kind(path: Path, prefix: str, *fields: str) -> bool:
+    """Return whether a file is of a kind, by its name's prefix or else by one of these fields."""
+    if path.suffix != _SUFFIX:
+        return False
+    return path.name.startswith(prefix) or not _read_object(path).keys().isdisjoint(fields)
+
+
+def _session_id(path: Path, store: _Store) -> str | None:
+    """Return the session's id, or None if the file is not a session's."""
+    if (store.messages / path.stem).is_dir():
+        return path.stem
+    row = _read_object(path)
+    is_session = isinstance(row.get("time"), dict) and "role" not in row and "type" not in row
+    return _file_name(row.get("id")) if is_session else None
+
+
+def _message_files(store: _Store, session: str) -> Iterator[Path]:
+    """Yield the messages of a session, each followed by its parts."""
+    for message in _json_files(store.messages / session):
+        yield message
+        parts = store.parts_folder(session, message.stem)
+        if not parts.is_dir():
+            message_id = _file_name(_read_object(message).get("id"))
+            parts = store.parts_folder(session, message_id) if message_id is not None else parts
+        yield from _json_files(parts)
+
+
+def _is_first_without_session(path: Path, store: _Store) -> bool:
+    if _has_session(path.parent.name, store):
+        return False
+    return path == next(iter(_json_files(path.parent)), None)
+
+
+def _has_session(session: str, store: _Store) -> bool:
+    folders = [store.sessions] if store.is_older else _entries(store.sessions)
+    if any((folder / f"{session}{_SUFFIX}").is_file() for folder in folders):
+        return True
+    # Handmade stores name the file `ses_x` for the session `x`.
+    return any(file.stem.endswith(session) for folder in folders for file in _json_files(folder))
+
+
+def _file_name(value: object) -> str | None:
+    """Return a value that can be a file name; an id that leads to another folder cannot."""
+    return value if isinstance(value, str) and Path(value).name == value else None
+
+
+def _json_files(folder: Path) -> list[Path]:
+    """Return the JSON files in a folder, by name; none if the folder does not exist."""
+    return [path for path in _entries(folder) if path.suffix == _SUFFIX]
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except (OSError, ValueError):
+        return []
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a small file; an empty one if there is none."""
+    try:
+        with path.open("rb") as file:
+            value = json.loads(file.read(_READ_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

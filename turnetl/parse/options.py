@@ -1,0 +1,81 @@
+"""The options of a run, and the decisions that follow from them: format, group, parse again."""
+
+from dataclasses import dataclass
+
+from turnetl import formats
+from turnetl.formats.base import Format
+from turnetl.lake import ArchiveMetadata, Lake
+from turnetl.model import GroupId
+from turnetl.parse.grouping import Grouping
+from turnetl.parse.sources import ParseLimits
+from turnetl.redact import Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """The options for all archives of a run. Worker processes receive a copy."""
+
+    lake: Lake
+    redactor: Redactor
+    redactor_version: str
+    grouping: Grouping
+    explicit_format: str | None
+    """The name of the format that the user named for all archives."""
+    limits: ParseLimits
+    dry_run: bool
+
+    def gives_same_turns(self, metadata: ArchiveMetadata) -> bool:
+        """Return whether the same bytes give the turns of the stored file, in the same group."""
+        return self._reads_the_same(metadata) and self._group_again(metadata)[0] == metadata.group
+
+    def gives_same_metadata(self, metadata: ArchiveMetadata) -> bool:
+        """Return whether `gives_same_turns` holds and the user's explicit choices are the same."""
+        group = (metadata.group, metadata.group_is_explicit)
+        format_is_explicit = self.explicit_format_for(metadata) is not None
+        return (
+            self._reads_the_same(metadata)
+            and self._group_again(metadata) == group
+            and format_is_explicit == metadata.format_is_explicit
+        )
+
+    def group_for(
+        self, previous: ArchiveMetadata | None, cwd: str | None, format_name: str, archive: str
+    ) -> tuple[GroupId, bool]:
+        """Return an archive's group, and whether the user named it.
+
+        A group that the user named in an earlier run stays until the user names another.
+
+        Args:
+            previous: the metadata of the archive's turns file, if there is one.
+            cwd: the first working folder in the archive, redacted.
+            format_name: the archive's format.
+            archive: its absolute path.
+        """
+        explicit = self.grouping.explicit_group(cwd, format_name, archive)
+        if explicit is None and previous is not None and previous.group_is_explicit:
+            return previous.group, True
+        group = explicit or self.grouping.group(cwd, format_name, archive)
+        return group, explicit is not None
+
+    def explicit_format_for(self, previous: ArchiveMetadata | None) -> str | None:
+        """Return the format that the user named for an archive, in this or an earlier run."""
+        if self.explicit_format is not None:
+            return self.explicit_format
+        return previous.format if previous is not None and previous.format_is_explicit else None
+
+    def detect_format(self, data: bytes, previous: ArchiveMetadata | None) -> Format | None:
+        """Return the format that the user named, else the one that the data has."""
+        name = self.explicit_format_for(previous)
+        explicit = formats.by_name(name) if name is not None and data.strip() else None
+        return explicit or formats.sniff(data)
+
+    def _reads_the_same(self, metadata: ArchiveMetadata) -> bool:
+        known = formats.by_name(metadata.format)
+        versions = (known.version if known is not None else None, self.redactor_version)
+        return (
+            self.explicit_format in (None, metadata.format)
+            and (metadata.reader_version, metadata.redactor_version) == versions
+        )
+
+    def _group_again(self, metadata: ArchiveMetadata) -> tuple[GroupId, bool]:
+        return self.group_for(metadata, metadata.cwd, metadata.format, metadata.archive)

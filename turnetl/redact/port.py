@@ -1,0 +1,31 @@
+"""The redactor seam: texts in, the same texts without secrets out."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+
+class RedactedTexts(NamedTuple):
+    """The texts of one archive without secrets, in the order given."""
+
+    texts: list[str]
+    counts: list[int]
+    """Number of redactions in each text."""
+
+
+class Redactor(Protocol):
+    """Removes secrets from texts."""
+
+    @property
+    def version(self) -> str:
+        """A digest that changes when the same text may be redacted differently.
+
+        Archives are then parsed again.
+        """
+        ...
+
+    def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
+        """Return the texts of each archive, redacted.
+
+        An archive's result depends on its own texts only, and redacting a result changes nothing.
+        """
+        ...
