@@ -102,7 +102,7 @@ def test_a_named_format_overrides_detection(tmp_path: Path) -> None:
 def test_a_named_format_that_reads_nothing_fails_and_nothing_is_written(tmp_path: Path) -> None:
     result = run_in_process("parse", SHOEBOX, "--format", "codex", "--json", folder=tmp_path)
     assert (result.exit_code, result.json["groups"]) == (1, [])
-    assert {problem["reason"] for problem in result.json["problems"]} == {"format"}
+    assert {problem["reason"] for problem in result.json["problems"]} == {"wrong_format"}
     assert not list(tmp_path.rglob("*.parquet"))
 
 
@@ -128,7 +128,7 @@ def test_files_without_turns_fail_a_run_only_if_there_is_nothing_else(tmp_path: 
     (tmp_path / "all" / "link.jsonl").symlink_to(tmp_path / "nowhere")
     result = run_in_process("parse", tmp_path / "all", "--json", folder=tmp_path)
     assert (result.exit_code, len(result.messages)) == (0, 2)
-    assert [problem["reason"] for problem in result.json["problems"]] == ["no_file", "empty"]
+    assert [problem["reason"] for problem in result.json["problems"]] == ["not_a_file", "empty"]
     (tmp_path / "all" / "talk.jsonl").unlink()
     assert (
         run_in_process("parse", tmp_path / "all", "--lake", "other", folder=tmp_path).exit_code == 1
