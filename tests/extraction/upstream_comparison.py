@@ -11,7 +11,7 @@ Deliberate differences between `add_episode` and our pipeline, which the compari
 - A turn that confirms a fact and invalidates it too: `add_episode` writes two copies of the fact,
   and the last one, invalidated, does not name the turn; ours does. `confirmed_differently` ignores
   that.
-- Names on the stop list: ours discards them. The turns and responses here contain none, and the
+- Names on the stoplist: ours discards them. The turns and responses here contain none, and the
   tests check it.
 """
 

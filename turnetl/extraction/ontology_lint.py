@@ -54,7 +54,7 @@ def lint(text: str) -> ParsedOntology:
         for table in _TABLES
     )
     definitions = {**types["entities"], **types["relations"]}
-    fields = {name: found for name, one in definitions.items() if (found := _fields(one))}
+    fields = {name: own for name, one in definitions.items() if (own := _fields(one))}
     return ParsedOntology(entities, relations, fields, tuple(_diagnostics(tables, types)))
 
 

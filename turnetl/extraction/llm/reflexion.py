@@ -21,8 +21,9 @@ _MAX_HINT_LENGTH = 300
 """Characters of a hint."""
 
 
+# The docstrings and descriptions of the response models are part of the schemas that are sent.
 class MissedEntities(BaseModel):
-    """Response schema: names of missed entities."""
+    """What else a part speaks of."""
 
     missed_entities: list[str] = Field(
         description="Names of things that the text speaks of and the list lacks; empty if none."
@@ -30,7 +31,7 @@ class MissedEntities(BaseModel):
 
 
 class MissedFacts(BaseModel):
-    """Response schema: missed facts."""
+    """What else a part says."""
 
     missed_facts: list[str] = Field(
         description="Facts that the text states and the list lacks, a sentence each; empty if none."

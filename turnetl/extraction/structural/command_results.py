@@ -89,10 +89,10 @@ def _runs(turn: TurnContext) -> Iterator[_CommandRun]:
         failed_command = _failed_command(parsed, call)
         for command in parsed:
             is_suspect = command is failed_command
-            found = _failures(command, call) if is_suspect else ()
-            failed = is_suspect and (call.call.is_error or bool(found))
+            errors = _failures(command, call) if is_suspect else ()
+            failed = is_suspect and (call.call.is_error or bool(errors))
             # Commands after the failed one did not run; those before it succeeded.
-            yield _CommandRun(index, command, turn.at(call), failed, found)
+            yield _CommandRun(index, command, turn.at(call), failed, errors)
             if failed:
                 break
 

@@ -107,11 +107,11 @@ def branch(name: str | None) -> str | None:
 
 def _identifiers(text: str, *, unquoted: bool) -> list[str]:
     """Return identifiers in backticks; with `unquoted` also words that look like code."""
-    found = [_normalized(word.strip()) for word in _BACKTICKED.findall(text)]
+    identifiers = [_normalized(word.strip()) for word in _BACKTICKED.findall(text)]
     if unquoted:
         rest = _BACKTICKED.sub(" ", text)
-        found += [_normalized(word) for word in _CODE_WORD.findall(rest)]
-    return [name for name in found if name]
+        identifiers += [_normalized(word) for word in _CODE_WORD.findall(rest)]
+    return [name for name in identifiers if name]
 
 
 def _normalized(word: str) -> str:

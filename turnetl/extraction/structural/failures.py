@@ -131,27 +131,27 @@ def failures(output: str, *, is_error: bool) -> list[CommandFailure]:
         is_error: the call failed, so a line that only looks like an error counts as one.
     """
     text = _ANSI.sub("", _clip(output))
-    found: dict[str, CommandFailure] = {}
+    by_name: dict[str, CommandFailure] = {}
     for finder in _FINDERS:
         for failure in finder(text):
             named = CommandFailure(stable_name(failure.name), failure.where, failure.is_test)
             if _is_name(named.name):
-                found.setdefault(named.name, named)
-            if len(found) >= _MAX_FAILURES:
-                return list(found.values())
-    if not found and is_error:
-        found.update((failure.name, failure) for failure in _fallback(text))
-    return list(found.values())
+                by_name.setdefault(named.name, named)
+            if len(by_name) >= _MAX_FAILURES:
+                return list(by_name.values())
+    if not by_name and is_error:
+        by_name.update((failure.name, failure) for failure in _fallback(text))
+    return list(by_name.values())
 
 
 def reported(prompt: str) -> list[CommandFailure]:
     """Return the errors that a prompt contains, at most three."""
-    found: dict[str, CommandFailure] = {}
+    by_name: dict[str, CommandFailure] = {}
     for kind, message, panic, fatal in _PASTED_ERROR.findall(prompt):
         name = f"{kind.rpartition('.')[2]}: {message}" if kind else ""
         name = stable_name(name or (f"panic: {panic}" if panic else f"fatal: {fatal}"))
-        found.setdefault(name, CommandFailure(name, ""))
-    return list(found.values())[:3]
+        by_name.setdefault(name, CommandFailure(name, ""))
+    return list(by_name.values())[:3]
 
 
 def stable_name(message: str) -> str:

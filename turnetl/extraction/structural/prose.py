@@ -113,12 +113,12 @@ def conclusion(response: str) -> list[str]:
     It starts after the last announcement of a step, such as `Now let me run the tests:`.
     """
     paragraphs = plain(clip(response, 0, 8000)).split("\n\n")
-    found = [sentence for part in _last_message(paragraphs) for sentence in sentences(part)]
-    informative = [sentence for sentence in found if is_informative(sentence)]
+    candidates = [sentence for part in _last_message(paragraphs) for sentence in sentences(part)]
+    informative = [sentence for sentence in candidates if is_informative(sentence)]
     if not informative:
-        found = [sentence for part in paragraphs for sentence in sentences(part)]
-        informative = [sentence for sentence in found if is_informative(sentence)]
-    return join_sentences(informative or found)
+        candidates = [sentence for part in paragraphs for sentence in sentences(part)]
+        informative = [sentence for sentence in candidates if is_informative(sentence)]
+    return join_sentences(informative or candidates)
 
 
 def join_sentences(items: Iterable[str]) -> list[str]:
@@ -144,8 +144,8 @@ def is_informative(sentence: str) -> bool:
 
 def last_question(response: str) -> str:
     """Return the question that ends a response, which a bare `yes` answers, or an empty string."""
-    found = sentences(plain(clip(response, 0, 1500)))
-    questions = [sentence for sentence in found[-3:] if sentence.endswith("?")]
+    last_sentences = sentences(plain(clip(response, 0, 1500)))[-3:]
+    questions = [sentence for sentence in last_sentences if sentence.endswith("?")]
     return questions[-1] if questions else ""
 
 
