@@ -18,7 +18,7 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, request_key
 from turnetl.llm.routing import PromptRouter
 from turnetl.llm.vectors import pack
-from turnetl.model import Episode, Vector
+from turnetl.model import Episode, TurnId, Vector
 
 PLACEHOLDER = "(entities of the first response)"
 """Stands for entities that only a response could name."""
@@ -59,20 +59,30 @@ async def preview_requests(
     extracted = await extractor.extract(episode, context)
     for part in extracted.parts:
         await part.facts
-    return tuple(
-        RequestPreview(
-            turn_id=episode.turn_id,
-            prompt=request.prompt_name,
-            model=_model_for(model, request).name,
-            messages=request.messages,
-            schema=request.schema.name if request.schema else "",
-            tokens=estimate("\n".join(message.text for message in request.messages)),
-            max_tokens=request.max_tokens,
-            body=_body(_model_for(model, request), request),
-            is_cached=is_cached,
-            has_placeholder=any(PLACEHOLDER in message.text for message in request.messages),
+    previews = []
+    for request, is_cached in recording.requests:
+        text = "\n".join(message.text for message in request.messages)
+        request_model = _model_for(model, request)
+        previews.append(
+            _preview(episode.turn_id, request, request_model, is_cached, estimate(text))
         )
-        for request, is_cached in recording.requests
+    return tuple(previews)
+
+
+def _preview(
+    turn_id: TurnId, request: ChatRequest, model: ChatModel, is_cached: bool, tokens: int
+) -> RequestPreview:
+    return RequestPreview(
+        turn_id=turn_id,
+        prompt=request.prompt_name,
+        model=model.name,
+        messages=request.messages,
+        schema=request.schema.name if request.schema else "",
+        tokens=tokens,
+        max_tokens=request.max_tokens,
+        body=_body(model, request),
+        is_cached=is_cached,
+        has_placeholder=any(PLACEHOLDER in message.text for message in request.messages),
     )
 
 

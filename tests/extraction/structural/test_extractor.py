@@ -13,7 +13,7 @@ from tests.builders import tool
 from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.extraction.structural.extractor import extract_findings
+from turnetl.extraction.structural.extractor import extract_findings, recipe_digest
 from turnetl.extraction.structural.findings import TurnFindings
 from turnetl.model import ToolCall
 
@@ -30,6 +30,19 @@ CALLS = (
 def test_the_recipe_is_constant() -> None:
     extractor: Extractor[TurnFindings] = StructuralExtractor()
     assert extractor.recipe(builders.GROUP) == StructuralExtractor().recipe(builders.GROUP)
+
+
+def test_a_changed_word_list_changes_the_recipe() -> None:
+    recipes = {
+        recipe_digest(lists)
+        for lists in (
+            {"A": frozenset({"x", "y"})},
+            {"A": frozenset({"x"})},
+            {"B": frozenset({"x"})},
+            {"A": frozenset({"x"}), "B": frozenset({"y"})},
+        )
+    }
+    assert len(recipes) == 4
 
 
 async def test_a_repeated_turn_gives_the_same_result(shop: ShopGroup) -> None:

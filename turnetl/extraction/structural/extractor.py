@@ -66,8 +66,12 @@ class StructuralExtractor:
 
 @cache
 def _recipe() -> str:
-    lists = [name for name in sorted(vars(lexicon)) if name.isupper()]
-    words = (word for name in lists for word in (name, *sorted(getattr(lexicon, name))))
+    return recipe_digest({name: words for name, words in vars(lexicon).items() if name.isupper()})
+
+
+def recipe_digest(word_lists: Mapping[str, frozenset[str]]) -> str:
+    """Return the digest of the rules with these word lists."""
+    words = (word for name in sorted(word_lists) for word in (name, *sorted(word_lists[name])))
     return ids.digest(_VERSION, str(_MAX_ENTITIES), str(_MAX_FACTS), *words)
 
 
