@@ -46,13 +46,11 @@ def openai_says(message: dict[str, Any], ended: str = "stop", **usage: Any) -> d
         ("a-name-nobody-knows", None),
     ],
 )
-def test_openais_models_are_told_to_think_as_little_as_they_can(
-    model: str, effort: str | None
-) -> None:
+def test_openai_models_get_their_lowest_effort(model: str, effort: str | None) -> None:
     assert OpenAiAdapter(model).request_body(request()).get("reasoning_effort") == effort
 
 
-def test_an_effort_that_a_person_chose_is_sent_as_it_is() -> None:
+def test_a_configured_effort_is_sent_unchanged() -> None:
     assert (
         OpenAiAdapter("gpt-6-luna", effort="high").request_body(request())["reasoning_effort"]
         == "high"
@@ -69,34 +67,34 @@ def test_an_effort_that_a_person_chose_is_sent_as_it_is() -> None:
 @pytest.mark.parametrize(
     "model", ["gpt-5", "openai/gpt-5.1-mini", "o3", "anthropic/claude-opus-4.8", "claude-sonnet-5"]
 )
-def test_models_that_refuse_a_temperature_are_given_none(model: str) -> None:
+def test_models_that_reject_a_temperature_get_none(model: str) -> None:
     assert "temperature" not in compatible(model).request_body(request())
 
 
 @pytest.mark.parametrize("model", ["qwen3:8b", "gpt-oss-120b", "gpt-4.1", "olmo-2"])
-def test_other_models_are_asked_for_their_likeliest_answer(model: str) -> None:
+def test_other_models_get_temperature_zero(model: str) -> None:
     assert compatible(model).request_body(request())["temperature"] == 0
 
 
-def test_the_limit_of_tokens_has_the_name_that_the_model_knows() -> None:
+def test_the_token_limit_has_the_name_that_the_model_supports() -> None:
     assert OpenAiAdapter("gpt-4.1").request_body(request())["max_completion_tokens"] == 16384
     assert compatible("openai/gpt-5-mini").request_body(request())["max_completion_tokens"] == 16384
     assert compatible("qwen3:8b").request_body(request())["max_tokens"] == 16384
     assert "max_tokens" not in OpenAiAdapter("gpt-4.1").request_body(request())
 
 
-def test_openai_holds_answers_to_the_schema() -> None:
+def test_openai_gets_a_strict_schema() -> None:
     form = OpenAiAdapter("gpt-4.1").request_body(request())["response_format"]["json_schema"]
     assert form["strict"] is True
     assert form["schema"]["additionalProperties"] is False
 
 
-def test_other_servers_get_the_schema_as_it_was_written() -> None:
+def test_other_servers_get_the_schema_of_pydantic() -> None:
     form = compatible("m").request_body(request())["response_format"]["json_schema"]
     assert form == {"name": "ExtractedEdges", "schema": ExtractedEdges.model_json_schema()}
 
 
-def test_openais_newest_models_keep_nothing_but_long_instructions() -> None:
+def test_openais_newest_models_cache_only_long_instructions() -> None:
     short, long = (
         OpenAiAdapter("gpt-6-luna").request_body(request(system)) for system in (SHORT, LONG)
     )
@@ -121,25 +119,27 @@ def test_openais_newest_models_keep_nothing_but_long_instructions() -> None:
         ("another-model", False),
     ],
 )
-def test_newer_claudes_get_a_form_and_older_ones_a_tool(model: str, takes_a_form: bool) -> None:
+def test_newer_claude_models_get_a_schema_and_older_ones_a_tool(
+    model: str, takes_a_form: bool
+) -> None:
     body = AnthropicAdapter(model).request_body(request())
     assert ("format" in body.get("output_config", {})) is takes_a_form
     assert ("tool_choice" in body) is not takes_a_form
 
 
 @pytest.mark.parametrize("model", ["claude-haiku-4-5", "claude-sonnet-4-6"])
-def test_claudes_that_do_not_think_unasked_are_told_nothing_about_it(model: str) -> None:
+def test_claude_models_without_default_reasoning_get_no_effort(model: str) -> None:
     assert "effort" not in AnthropicAdapter(model).request_body(request())["output_config"]
 
 
-def test_claudes_that_think_unasked_are_told_to_think_little() -> None:
+def test_claude_models_with_default_reasoning_get_low_effort() -> None:
     assert (
         AnthropicAdapter("claude-opus-5-5").request_body(request())["output_config"]["effort"]
         == "low"
     )
 
 
-def test_claude_keeps_long_instructions() -> None:
+def test_claude_caches_long_instructions() -> None:
     assert AnthropicAdapter("claude-sonnet-5").request_body(request())["system"] == SHORT
     [part] = AnthropicAdapter("claude-sonnet-5").request_body(request(LONG))["system"]
     assert part["cache_control"] == {"type": "ephemeral"}
@@ -161,7 +161,7 @@ def test_a_base_url_for_anthropic_may_end_with_its_version() -> None:
         ("gemma-3", None, None),
     ],
 )
-def test_geminis_are_told_to_think_as_little_as_they_can(
+def test_gemini_models_get_their_lowest_effort(
     model: str, thinking: object, temperature: object
 ) -> None:
     settings = GeminiAdapter(model).request_body(request())["generationConfig"]
@@ -169,7 +169,7 @@ def test_geminis_are_told_to_think_as_little_as_they_can(
     assert settings.get("temperature") == temperature
 
 
-def test_geminis_name_may_have_its_folder_before_it() -> None:
+def test_a_gemini_model_name_may_start_with_models() -> None:
     assert GeminiAdapter("models/gemini-3-flash", "http://x").url() == (
         "http://x/models/gemini-3-flash:generateContent"
     )
@@ -186,14 +186,14 @@ def test_geminis_name_may_have_its_folder_before_it() -> None:
         {"content": "", "reasoning": f"\n{SAID}"},
     ],
 )
-def test_an_answer_is_found_wherever_servers_put_it(message: dict[str, Any]) -> None:
+def test_a_response_is_found_in_every_known_field(message: dict[str, Any]) -> None:
     assert compatible("m").parse_response(openai_says(message)).text == SAID
 
 
 @pytest.mark.parametrize(
     "message", [{"content": None}, {"reasoning_content": "Let me see."}, {"content": 3}, {}]
 )
-def test_thoughts_are_no_answer(message: dict[str, Any]) -> None:
+def test_reasoning_is_not_a_response(message: dict[str, Any]) -> None:
     assert compatible("m").parse_response(openai_says(message)).text == ""
 
 
@@ -201,7 +201,7 @@ def test_thoughts_are_no_answer(message: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "wire", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m"), compatible("m")]
 )
-def test_an_answer_with_nothing_in_it_is_empty(wire: ProviderAdapter, body: dict[str, Any]) -> None:
+def test_a_response_without_content_is_empty(wire: ProviderAdapter, body: dict[str, Any]) -> None:
     answer = wire.parse_response(body)
     assert (answer.text, answer.prompt_tokens, answer.truncated, answer.refused) == (
         "",
@@ -236,7 +236,7 @@ BODIES = st.fixed_dictionaries(
 
 @pytest.mark.parametrize("wire", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m")])
 @given(body=BODIES)
-def test_whatever_is_answered_is_read_as_an_answer(
+def test_any_body_is_parsed_without_an_exception(
     wire: ProviderAdapter, body: dict[str, Any]
 ) -> None:
     answer = wire.parse_response(body)
@@ -245,14 +245,14 @@ def test_whatever_is_answered_is_read_as_an_answer(
 
 
 @pytest.mark.parametrize("tokens", [-7, "7", True, 10**30, float("nan"), float("inf"), None, [7]])
-def test_what_cannot_be_a_number_of_tokens_is_none(tokens: object) -> None:
+def test_an_impossible_token_count_is_zero(tokens: object) -> None:
     answer = compatible("m").parse_response(
         openai_says({}, prompt_tokens=tokens, completion_tokens=tokens, total_tokens=tokens)
     )
     assert (answer.prompt_tokens, answer.completion_tokens) == (0, 0)
 
 
-def test_tokens_may_be_counted_with_a_point() -> None:
+def test_token_counts_may_be_floats() -> None:
     answer = compatible("m").parse_response(
         openai_says({}, prompt_tokens=7.0, completion_tokens=3.0)
     )
@@ -270,13 +270,11 @@ def test_tokens_may_be_counted_with_a_point() -> None:
         (AnthropicAdapter("m", "https://x.test/v1/?api-version=1"), "/v1/messages"),
     ],
 )
-def test_what_follows_a_question_mark_in_a_base_url_stays_at_the_end(
-    wire: ProviderAdapter, path: str
-) -> None:
+def test_the_query_of_a_base_url_stays_at_the_end(wire: ProviderAdapter, path: str) -> None:
     assert wire.url() == f"https://x.test{path}?api-version=1"
 
 
-def test_all_that_was_generated_is_counted() -> None:
+def test_reasoning_tokens_are_counted() -> None:
     wire = compatible("m")
     within = openai_says({}, prompt_tokens=100, completion_tokens=30, total_tokens=130)
     beside = openai_says({}, prompt_tokens=100, completion_tokens=10, total_tokens=130)
@@ -290,7 +288,7 @@ def test_all_that_was_generated_is_counted() -> None:
 
 
 @pytest.mark.parametrize("wire", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m")])
-def test_where_nothing_is_said_of_a_cache_nothing_was_cached(wire: ProviderAdapter) -> None:
+def test_missing_cache_counts_are_zero(wire: ProviderAdapter) -> None:
     usage = {"prompt_tokens": 9, "input_tokens": 9, "promptTokenCount": 9}
     answer = wire.parse_response({"usage": usage, "usageMetadata": usage})
     assert (answer.prompt_tokens, answer.cached_tokens) == (9, 0)
@@ -320,9 +318,7 @@ def test_where_nothing_is_said_of_a_cache_nothing_was_cached(wire: ProviderAdapt
         ),
     ],
 )
-def test_what_was_read_before_is_part_of_the_prompt(
-    wire: ProviderAdapter, usage: dict[str, Any]
-) -> None:
+def test_cached_tokens_are_part_of_the_prompt(wire: ProviderAdapter, usage: dict[str, Any]) -> None:
     answer = wire.parse_response(usage)
     assert (answer.prompt_tokens, answer.cached_tokens) == (100, 40)
 
@@ -339,7 +335,7 @@ def test_what_was_read_before_is_part_of_the_prompt(
         (GeminiAdapter("m"), {"candidates": [{"finishReason": "RECITATION"}]}),
     ],
 )
-def test_a_refusal_is_told_from_an_answer(wire: ProviderAdapter, body: dict[str, Any]) -> None:
+def test_a_refusal_is_detected(wire: ProviderAdapter, body: dict[str, Any]) -> None:
     assert wire.parse_response(body).refused
 
 
@@ -352,22 +348,22 @@ def test_a_refusal_is_told_from_an_answer(wire: ProviderAdapter, body: dict[str,
         (GeminiAdapter("m"), {"candidates": [{"finishReason": "MAX_TOKENS"}]}),
     ],
 )
-def test_a_cut_answer_is_told_from_a_whole_one(wire: ProviderAdapter, body: dict[str, Any]) -> None:
+def test_a_truncated_response_is_detected(wire: ProviderAdapter, body: dict[str, Any]) -> None:
     assert wire.parse_response(body).truncated
 
 
-def test_claudes_thoughts_are_passed_over() -> None:
+def test_thinking_blocks_of_claude_are_skipped() -> None:
     content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": SAID}]
     assert AnthropicAdapter("m").parse_response({"content": content}).text == SAID
 
 
 @pytest.mark.parametrize("given", [{"edges": []}, SAID])
-def test_what_a_tool_is_called_with_is_the_answer(given: object) -> None:
+def test_the_input_of_a_tool_call_is_the_response(given: object) -> None:
     content = [{"type": "text", "text": "Here."}, {"type": "tool_use", "input": given}]
     assert AnthropicAdapter("m").parse_response({"content": content}).text == SAID
 
 
-def test_a_question_without_a_form_is_asked_too() -> None:
+def test_a_request_without_a_schema_is_valid() -> None:
     plain = ChatRequest("p", (ChatMessage("user", "hello"),), None, 100)
     assert compatible("m").request_body(plain)["response_format"] == {"type": "json_object"}
     assert "tools" not in AnthropicAdapter("m").request_body(plain)
@@ -376,7 +372,7 @@ def test_a_question_without_a_form_is_asked_too() -> None:
     assert "responseSchema" not in GeminiAdapter("m").request_body(plain)["generationConfig"]
 
 
-def test_every_form_of_graphitis_stays_under_anthropics_limits() -> None:
+def test_graphitis_schemas_are_within_anthropics_limits() -> None:
     """24 optional values and 16 values of several types in one schema; all are required here."""
     for form in (ExtractedEdges, EdgeTimestamps):
         schema = schemas.anthropic(response_schema(form).json)

@@ -28,14 +28,14 @@ PASSWORD = "pa55-for-the-test-server"
         "http://host\n/v1",
     ],
 )
-def test_what_is_no_url_is_refused_without_being_said(provider: str, url: str) -> None:
+def test_an_invalid_url_is_refused_without_being_printed(provider: str, url: str) -> None:
     with pytest.raises(BadUsage, match="TURNETL_LLM__BASE_URL is not a valid URL") as refused:
         open_model(provider, model="m", base_url=url, api_key=KEY)
     assert PASSWORD not in str(refused.value)
     assert "host" not in str(refused.value)
 
 
-def test_an_embedders_url_is_checked_too() -> None:
+def test_the_url_of_an_embedder_is_checked_too() -> None:
     with pytest.raises(BadUsage, match="TURNETL_EMBEDDER__BASE_URL"):
         open_embedder("openai-compatible", model="m", base_url="http://host:port/v1")
 
@@ -44,7 +44,7 @@ def url_with_password(provider: FakeProvider, wire: str) -> str:
     return provider.base_url(wire).replace("http://", f"http://bob:{PASSWORD}@")
 
 
-async def test_user_and_password_of_a_url_are_sent_and_never_said(
+async def test_user_and_password_of_a_url_are_sent_and_never_printed(
     provider: FakeProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -64,7 +64,7 @@ async def test_user_and_password_of_a_url_are_sent_and_never_said(
     assert "127.0.0.1" in caplog.text
 
 
-async def test_a_key_is_sent_whatever_stands_in_the_url(provider: FakeProvider) -> None:
+async def test_a_key_wins_over_user_and_password_of_the_url(provider: FakeProvider) -> None:
     url = url_with_password(provider, "openai")
     model = open_model("openai", model="m", base_url=url, api_key=KEY)
     await model.complete(ASKED)

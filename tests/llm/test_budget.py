@@ -128,7 +128,7 @@ CALLS = st.lists(
 
 
 @given(CALLS, st.integers(1, 60_000), st.integers(1, 10))
-async def test_no_more_tokens_are_used_than_the_budget_has(
+async def test_tokens_never_exceed_the_budget(
     calls: list[Call], tokens: int, concurrency: int
 ) -> None:
     done = await run(calls, tokens=tokens, concurrency=concurrency)
@@ -139,7 +139,7 @@ async def test_no_more_tokens_are_used_than_the_budget_has(
 
 
 @given(CALLS, st.floats(0.0001, 0.1), st.integers(1, 10))
-async def test_no_more_money_is_spent_than_the_budget_has(
+async def test_cost_never_exceeds_the_budget(
     calls: list[Call], money: float, concurrency: int
 ) -> None:
     done = await run(calls, money=money, concurrency=concurrency)
@@ -148,7 +148,7 @@ async def test_no_more_money_is_spent_than_the_budget_has(
 
 
 @given(CALLS, st.integers(1, 60_000), st.integers(1, 10))
-async def test_nothing_is_under_way_when_the_run_is_stopped_and_nothing_is_asked_after(
+async def test_when_the_budget_stops_a_run_no_request_is_in_flight_and_none_is_sent_later(
     calls: list[Call], tokens: int, concurrency: int
 ) -> None:
     done = await run(calls, tokens=tokens, concurrency=concurrency)
@@ -161,14 +161,14 @@ async def test_nothing_is_under_way_when_the_run_is_stopped_and_nothing_is_asked
         assert used.prompt_tokens + used.completion_tokens + max(reserves) > tokens
 
 
-async def test_a_call_that_does_not_fit_yet_waits_for_those_under_way() -> None:
+async def test_a_request_that_does_not_fit_waits_for_those_in_flight() -> None:
     calls = [Call(share=0.1, pauses=3) for _ in range(10)]
     done = await run(calls, tokens=2 * reserve(request(0, calls[0])))
     assert len(done.answered) == 10
     assert done.model.most == 2
 
 
-async def test_towards_the_end_answers_may_be_shorter() -> None:
+async def test_near_the_end_the_response_limit_shrinks() -> None:
     long, short = Call(max_tokens=16_000), Call(max_tokens=4_000)
     done = await run([long, long], tokens=reserve(request(0, short)) + 100)
     assert done.answered == [0, 1]
@@ -184,7 +184,7 @@ async def test_towards_the_end_answers_may_be_shorter() -> None:
         ("x", 200_000, BadTurn),
     ],
 )
-async def test_no_turn_is_to_blame_for_an_answer_that_the_budget_cut_short(
+async def test_a_response_truncated_by_the_budget_is_no_fault_of_its_turn(
     said: str, tokens: int, error: type[Exception]
 ) -> None:
     long = request(0, Call(max_tokens=16_000))
@@ -198,13 +198,13 @@ async def test_no_turn_is_to_blame_for_an_answer_that_the_budget_cut_short(
     assert ("larger budget" in str(stopped.value)) == (error is Exhausted)
 
 
-async def test_a_call_that_failed_gives_back_what_was_set_aside() -> None:
+async def test_a_failed_request_releases_its_reservation() -> None:
     calls = [Call(fails=True)] * 5 + [Call()]
     done = await run(calls, tokens=reserve(request(0, Call())))
     assert done.answered == [5]
 
 
-async def test_a_call_that_is_given_up_gives_back_what_was_set_aside() -> None:
+async def test_a_cancelled_request_releases_its_reservation() -> None:
     calls = [Call(pauses=1000), Call()]
     canned, meter = Canned(calls), Meter(PRICES)
     budget = Budget(reserve(request(0, calls[0])), None, meter, PRICES)
@@ -220,12 +220,12 @@ async def test_a_call_that_is_given_up_gives_back_what_was_set_aside() -> None:
     assert (await waits).text == "{}"
 
 
-async def test_a_budget_of_hardly_anything_is_not_said_to_be_nothing() -> None:
+async def test_a_tiny_budget_is_not_printed_as_zero() -> None:
     done = await run([Call(1, 0)], money=0.000_001)
     assert "$0.0000 of $0.000001 are" in done.exhausted[0]
 
 
-async def test_what_is_spent_and_what_the_next_call_may_take_stand_in_the_sentence() -> None:
+async def test_the_message_has_the_usage_and_the_size_of_the_next_request() -> None:
     calls = [Call(share=0.5)] * 4
     done = await run(calls, tokens=10_000, money=0.02, concurrency=1)
     (said,) = set(done.exhausted)
@@ -236,18 +236,18 @@ async def test_what_is_spent_and_what_the_next_call_may_take_stand_in_the_senten
     assert "the same command resumes there" in said
 
 
-async def test_where_no_call_fits_the_whole_budget_a_larger_one_is_asked_for() -> None:
+async def test_the_message_asks_for_a_larger_budget_if_no_request_fits_into_it() -> None:
     done = await run([Call()], tokens=100)
     assert "0 of 100 tokens are used" in done.exhausted[0]
     assert "the command with a larger budget resumes there" in done.exhausted[0]
 
 
-def test_running_out_ends_a_command_with_four() -> None:
+def test_an_exhausted_budget_has_exit_code_4() -> None:
     assert Exhausted.exit_code == 4
 
 
 @pytest.mark.parametrize("prices", [Prices(), PRICES])
-async def test_a_budget_of_money_refuses_a_model_without_a_price_before_any_call(
+async def test_a_budget_in_dollars_refuses_a_model_without_a_price_before_any_request(
     prices: Prices,
 ) -> None:
     canned, meter = Canned([Call()], name="canned/new"), Meter(prices)
@@ -258,14 +258,14 @@ async def test_a_budget_of_money_refuses_a_model_without_a_price_before_any_call
     assert canned.asked == []
 
 
-async def test_a_budget_of_tokens_needs_no_price() -> None:
+async def test_a_budget_in_tokens_needs_no_price() -> None:
     meter = Meter(Prices())
     canned = Canned([Call()], name="canned/new")
     model = BudgetedModel(MeteredModel(canned, meter), Budget(100_000, None, meter, Prices()))
     assert (await model.complete(request(0, Call()))).cost is None
 
 
-async def test_a_model_that_costs_nothing_is_asked_whatever_the_budget_of_money() -> None:
+async def test_a_free_model_fits_into_any_budget_in_dollars() -> None:
     prices = Prices(({NAME: Price(0, 0, 0)},))
     meter = Meter(prices)
     model = BudgetedModel(
@@ -276,7 +276,7 @@ async def test_a_model_that_costs_nothing_is_asked_whatever_the_budget_of_money(
     assert meter.total.cost == 0
 
 
-async def test_one_budget_holds_for_all_models_of_a_run() -> None:
+async def test_one_budget_applies_to_all_models_of_a_run() -> None:
     prices = Prices(({NAME: PRICE, "canned/dear": Price(100, 100, 100)},))
     meter = Meter(prices)
     budget = Budget(None, 0.8, meter, prices)
@@ -335,13 +335,13 @@ def _tokenizer() -> Tokenizer:
 
 
 @given(TEXTS)
-def test_a_prompt_has_never_more_tokens_than_are_set_aside_for_it(texts: list[str]) -> None:
+def test_a_prompt_never_has_more_tokens_than_are_reserved(texts: list[str]) -> None:
     asked = ChatRequest("p", tuple(ChatMessage("user", text) for text in texts), None, 1)
     counted = sum(len(_tokenizer().encode(text).ids) for text in texts)
     assert counted <= (reserve(asked) - 700) // 2
 
 
-def test_the_schema_and_both_answers_are_set_aside() -> None:
+def test_the_reservation_includes_the_schema_and_two_responses() -> None:
     bare = ChatRequest("p", (ChatMessage("user", "Who?"),), None, 1000)
     form = ChatRequest(
         "p", bare.messages, ResponseSchema("Form", {"type": "object", "x": "y" * 500}), 1000
@@ -358,7 +358,7 @@ def test_the_schema_and_both_answers_are_set_aside() -> None:
     st.integers(1, 6),
     st.integers(50, 400),
 )
-async def test_what_is_set_aside_is_enough_however_often_a_question_is_asked(
+async def test_the_reservation_covers_any_number_of_retries(
     texts: list[str], asks: int, longest: int
 ) -> None:
     asked = ChatRequest("p", (ChatMessage("user", "Who?"),), SCHEMA, longest)

@@ -66,7 +66,7 @@ def problems(found: Sequence[CheckResult]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("wire", PROVIDERS)
-async def test_a_model_that_can_do_all_of_it_passes(provider: FakeProvider, wire: str) -> None:
+async def test_a_capable_model_passes_all_checks(provider: FakeProvider, wire: str) -> None:
     bare = open_model(wire, model="m", base_url=provider.base_url(wire), api_key=KEY)
     found = await check(bare)
     await bare.close()
@@ -87,7 +87,7 @@ async def test_a_model_that_can_do_all_of_it_passes(provider: FakeProvider, wire
         ("openai-compatible", "openai/gpt-5-mini"),
     ],
 )
-async def test_models_of_every_age_are_asked_in_a_way_they_know(
+async def test_models_of_every_generation_get_parameters_they_support(
     provider: FakeProvider, wire: str, name: str
 ) -> None:
     bare = open_model(wire, model=name, base_url=provider.base_url(wire), api_key=KEY)
@@ -96,7 +96,7 @@ async def test_models_of_every_age_are_asked_in_a_way_they_know(
     assert problems(found) == {}
 
 
-async def test_tokens_seconds_and_cost_of_each_call_are_told(
+async def test_each_result_has_tokens_seconds_and_cost(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     first, *_ = await check(model)
@@ -107,7 +107,7 @@ async def test_tokens_seconds_and_cost_of_each_call_are_told(
     assert provider.requests
 
 
-async def test_kinds_with_fields_have_a_call_of_their_own(
+async def test_types_with_fields_have_a_request_of_their_own(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     provider.responders = {**RESPONDERS, "language": lambda _: {"language": "Python"}}
@@ -117,7 +117,7 @@ async def test_kinds_with_fields_have_a_call_of_their_own(
     assert "A file." in provider.requests[0].messages[1][1]
 
 
-async def test_a_pass_of_reflexion_is_tried_too(model: ChatModel, provider: FakeProvider) -> None:
+async def test_a_reflexion_pass_is_checked_too(model: ChatModel, provider: FakeProvider) -> None:
     provider.responders = {
         **RESPONDERS,
         "missed_entities": lambda _: {"missed_entities": ["sqlite"]},
@@ -130,7 +130,9 @@ async def test_a_pass_of_reflexion_is_tried_too(model: ChatModel, provider: Fake
     }
 
 
-async def test_instructions_are_those_of_the_run(model: ChatModel, provider: FakeProvider) -> None:
+async def test_the_requests_contain_the_instructions_of_the_run(
+    model: ChatModel, provider: FakeProvider
+) -> None:
     await check(model, instructions="Look for whales.")
     assert ["Look for whales." in asked.messages[1][1] for asked in provider.requests[:3]] == [
         True,
@@ -230,7 +232,7 @@ WRONG: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("field", "answer", "says"), WRONG)
-async def test_what_a_model_gets_wrong_is_said(
+async def test_each_wrong_response_has_a_description(
     model: ChatModel, provider: FakeProvider, field: str, answer: Any, says: str
 ) -> None:
     provider.responders = {**RESPONDERS, field: lambda _: answer}
@@ -240,7 +242,7 @@ async def test_what_a_model_gets_wrong_is_said(
     assert all(says in problem for problem in found.values())
 
 
-async def test_a_server_that_leaves_out_the_beginning_of_a_long_text_is_found_out(
+async def test_a_server_that_drops_the_start_of_a_long_prompt_is_detected(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     able = RESPONDERS["extracted_entities"]
@@ -254,7 +256,7 @@ async def test_a_server_that_leaves_out_the_beginning_of_a_long_text_is_found_ou
 
 
 @pytest.mark.parametrize("said", ["Sure, here you are: cart.py.", "", "[]", "{"])
-async def test_a_model_that_cannot_answer_in_the_form_fails_everywhere(
+async def test_a_model_without_structured_output_fails_every_check(
     model: ChatModel, provider: FakeProvider, said: str
 ) -> None:
     provider.responses = [said] * 50
@@ -264,7 +266,7 @@ async def test_a_model_that_cannot_answer_in_the_form_fails_everywhere(
     assert all(one.usage.calls == 2 for one in found)
 
 
-async def test_without_a_stack_what_does_not_keep_to_the_schema_is_said_too(
+async def test_a_schema_violation_is_reported_without_a_stack_too(
     provider: FakeProvider,
 ) -> None:
     url = provider.base_url("anthropic")
@@ -276,7 +278,7 @@ async def test_without_a_stack_what_does_not_keep_to_the_schema_is_said_too(
     assert "not JSON" in second.problem
 
 
-async def test_a_question_that_is_not_taken_is_a_problem_of_its_kind_alone(
+async def test_a_rejected_request_fails_only_its_own_check(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     provider.faults = [Fault(400, '{"error": {"message": "no such thing"}}')]
@@ -285,7 +287,7 @@ async def test_a_question_that_is_not_taken_is_a_problem_of_its_kind_alone(
     assert "no such thing" in found[KINDS[0]]
 
 
-async def test_a_wrong_key_stops_at_the_first_call(
+async def test_a_wrong_key_stops_at_the_first_request(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     provider.faults = [Fault(401)]
@@ -294,7 +296,7 @@ async def test_a_wrong_key_stops_at_the_first_call(
     assert len(provider.requests) == 1
 
 
-async def test_each_call_is_made_of_the_model_that_a_run_would_ask(provider: FakeProvider) -> None:
+async def test_each_request_goes_to_the_model_of_its_prompt(provider: FakeProvider) -> None:
     opened = open_models(
         "openai",
         model="big",
@@ -324,7 +326,7 @@ def shown(found: Sequence[CheckResult]) -> str:
     return capture.get()
 
 
-def test_the_report_says_who_can_do_what_for_how_much() -> None:
+def test_the_report_shows_models_problems_and_cost() -> None:
     assert "`openai/m` can complete every prompt of a run; the check cost $0.0012" in shown([ABLE])
     both = shown([ABLE, UNABLE])
     assert "can complete 1 of 2" in both
@@ -342,6 +344,6 @@ def test_the_json_adds_up() -> None:
     assert told["models"] == ["openai/m"]
 
 
-def test_what_cannot_be_done_is_a_failure() -> None:
+def test_a_failed_check_sets_the_exit_code() -> None:
     assert (report.exit_code([ABLE]), report.exit_code([ABLE, UNABLE])) == (0, 1)
     assert report.messages([ABLE, UNABLE]) == ["`dedupe_nodes.nodes`: is [wrong]"]

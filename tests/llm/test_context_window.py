@@ -47,7 +47,7 @@ OF_BOTH = [
 
 
 @pytest.mark.parametrize(("words", "most"), OF_ANY_ANSWER)
-def test_the_longest_answer_of_a_model_is_learnt(words: str, most: int) -> None:
+def test_the_output_limit_of_a_model_is_learned(words: str, most: int) -> None:
     room = ContextWindow()
     assert room.learn(words, LONG)
     assert room.limited(LONG).max_tokens == most
@@ -55,7 +55,7 @@ def test_the_longest_answer_of_a_model_is_learnt(words: str, most: int) -> None:
 
 
 @pytest.mark.parametrize("words", OF_BOTH)
-def test_an_answer_is_as_long_as_the_context_leaves_room_for(words: str) -> None:
+def test_a_response_is_limited_to_the_rest_of_the_context_window(words: str) -> None:
     room = ContextWindow()
     assert room.learn(words, LONG)
     assert 6_500 < room.limited(LONG).max_tokens < 7_192
@@ -65,7 +65,7 @@ def test_an_answer_is_as_long_as_the_context_leaves_room_for(words: str) -> None
     assert room.limited(few) == few
 
 
-def test_a_question_that_leaves_no_room_is_too_long_before_it_is_sent() -> None:
+def test_a_prompt_that_leaves_no_room_is_too_long_before_it_is_sent() -> None:
     room = ContextWindow()
     room.learn(OF_BOTH[0], LONG)
     with pytest.raises(TooLong, match="8,192"):
@@ -73,14 +73,14 @@ def test_a_question_that_leaves_no_room_is_too_long_before_it_is_sent() -> None:
 
 
 @pytest.mark.parametrize("words", ["", "the prompt is too long", "context length exceeded"])
-def test_words_without_numbers_teach_nothing(words: str) -> None:
+def test_a_message_without_numbers_teaches_nothing(words: str) -> None:
     room = ContextWindow()
     assert not room.learn(words, LONG)
     assert room.limited(LONG) == LONG
 
 
 @pytest.mark.parametrize("words", [words for words, _ in OF_ANY_ANSWER] + OF_BOTH)
-async def test_a_server_with_less_room_is_asked_for_less_from_then_on(
+async def test_a_server_with_a_smaller_context_window_gets_smaller_limits(
     provider: FakeProvider, opens: Opens, words: str
 ) -> None:
     model = RetryingModel(opens(Timeouts()), RetryPolicy(attempts=2, first_wait=0))
@@ -100,7 +100,7 @@ async def test_a_server_with_less_room_is_asked_for_less_from_then_on(
     assert max(most[3:]) <= 8_192
 
 
-async def test_a_question_that_no_answer_has_room_beside_is_too_long(
+async def test_a_prompt_that_fills_the_context_window_is_too_long(
     provider: FakeProvider, opens: Opens
 ) -> None:
     words = OF_BOTH[0].replace("1000 in", "8100 in")

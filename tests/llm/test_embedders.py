@@ -37,7 +37,7 @@ def embedder(provider: FakeProvider, **how: Any) -> OpenAiEmbedder:
     return OpenAiEmbedder(given.pop("model", "m"), url, KEY, **given)
 
 
-async def test_vectors_come_in_the_order_of_the_texts_with_length_one(
+async def test_vectors_are_sorted_by_index_and_normalized(
     provider: FakeProvider,
 ) -> None:
     provider.faults = [vectors([3, 4], [0, 2], order=[1, 0])]
@@ -51,7 +51,7 @@ async def test_vectors_come_in_the_order_of_the_texts_with_length_one(
     assert KEY in asked.headers["Authorization"]
 
 
-async def test_many_texts_are_asked_for_in_several_goes(provider: FakeProvider) -> None:
+async def test_many_texts_are_sent_in_batches(provider: FakeProvider) -> None:
     provider.faults = [vectors(*[[1.0, at] for at in range(256)]), vectors([0.0, 1.0])]
     used = embedder(provider)
     found = stack(await used.embed([str(at) for at in range(257)]))
@@ -61,14 +61,14 @@ async def test_many_texts_are_asked_for_in_several_goes(provider: FakeProvider) 
     assert [len(asked.body["input"]) for asked in provider.requests] == [256, 1]
 
 
-async def test_no_texts_ask_nobody(provider: FakeProvider) -> None:
+async def test_no_texts_send_no_request(provider: FakeProvider) -> None:
     used = embedder(provider)
     assert await used.embed([]) == []
     await used.close()
     assert provider.requests == []
 
 
-async def test_texts_that_providers_refuse_are_sent_otherwise(provider: FakeProvider) -> None:
+async def test_texts_that_providers_reject_are_replaced(provider: FakeProvider) -> None:
     provider.faults = [vectors([1, 0], [1, 0], [1, 0], [1, 0])]
     used = embedder(provider)
     await used.embed(["", " \n", "x" * 9_000, "\ud83d"])
@@ -77,7 +77,7 @@ async def test_texts_that_providers_refuse_are_sent_otherwise(provider: FakeProv
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-async def test_a_busy_server_is_asked_again(provider: FakeProvider, status: int) -> None:
+async def test_a_busy_server_is_retried(provider: FakeProvider, status: int) -> None:
     provider.faults = [Fault(status), Fault(status), vectors([1, 0])]
     used = embedder(provider)
     assert len(await used.embed(["a"])) == 1
@@ -85,7 +85,7 @@ async def test_a_busy_server_is_asked_again(provider: FakeProvider, status: int)
     assert len(provider.requests) == 3
 
 
-async def test_patience_ends(provider: FakeProvider) -> None:
+async def test_the_number_of_attempts_is_limited(provider: FakeProvider) -> None:
     provider.faults = [Fault(503)] * 3
     used = embedder(provider)
     with pytest.raises(ModelBusy, match="embedder `openai-compatible/m`"):
@@ -94,7 +94,7 @@ async def test_patience_ends(provider: FakeProvider) -> None:
     assert len(provider.requests) == 3
 
 
-async def test_a_server_that_hangs_is_asked_three_times(provider: FakeProvider) -> None:
+async def test_a_hanging_server_gets_three_timeouts(provider: FakeProvider) -> None:
     provider.faults = [Fault(delivery="hangs")] * 7
     used = embedder(provider, timeouts=Timeouts(total=0.4), retry_policy=RetryPolicy(attempts=7))
     with pytest.raises(ModelBusy, match="3 attempts failed"):
@@ -103,7 +103,7 @@ async def test_a_server_that_hangs_is_asked_three_times(provider: FakeProvider) 
     assert len(provider.requests) == 3
 
 
-async def test_a_wait_beyond_patience_is_not_waited(provider: FakeProvider) -> None:
+async def test_a_requested_wait_above_the_maximum_ends_the_call(provider: FakeProvider) -> None:
     provider.faults = [Fault(429, headers={"Retry-After": "3600"})]
     used = embedder(provider)
     with pytest.raises(ModelBusy):
@@ -112,7 +112,7 @@ async def test_a_wait_beyond_patience_is_not_waited(provider: FakeProvider) -> N
     assert len(provider.requests) == 1
 
 
-async def test_a_wrong_key_stops_at_once_and_names_its_setting(provider: FakeProvider) -> None:
+async def test_a_wrong_key_is_not_retried_and_names_its_setting(provider: FakeProvider) -> None:
     provider.faults = [Fault(401)]
     used = embedder(provider)
     with pytest.raises(ModelRefused, match="TURNETL_EMBEDDER__API_KEY"):
@@ -121,7 +121,7 @@ async def test_a_wrong_key_stops_at_once_and_names_its_setting(provider: FakePro
     assert len(provider.requests) == 1
 
 
-async def test_a_text_that_is_not_taken_is_bad_for_its_turn_alone(provider: FakeProvider) -> None:
+async def test_a_rejected_text_is_a_bad_turn(provider: FakeProvider) -> None:
     provider.faults = [Fault(400, '{"error": {"message": "no such text"}}')]
     used = embedder(provider)
     with pytest.raises(BadTurn, match="no such text"):
@@ -137,7 +137,9 @@ async def test_a_text_that_is_not_taken_is_bad_for_its_turn_alone(provider: Fake
         (vectors([1, 0], [0, 0]), "of length zero or infinity"),
     ],
 )
-async def test_a_slip_is_asked_for_again(provider: FakeProvider, answer: Fault, says: str) -> None:
+async def test_an_invalid_response_is_retried(
+    provider: FakeProvider, answer: Fault, says: str
+) -> None:
     provider.faults = [answer, vectors([1, 0], [0, 1])]
     used = embedder(provider)
     assert len(await used.embed(["a", "b"])) == 2
@@ -148,7 +150,7 @@ async def test_a_slip_is_asked_for_again(provider: FakeProvider, answer: Fault, 
 
 
 @pytest.mark.parametrize("answer", [vectors([1, 0], [1]), vectors([1], None)])
-async def test_what_are_no_vectors_says_check_the_model(
+async def test_a_response_without_vectors_names_the_settings_to_check(
     provider: FakeProvider, answer: Fault
 ) -> None:
     provider.faults = [answer]
@@ -158,7 +160,7 @@ async def test_what_are_no_vectors_says_check_the_model(
     await used.close()
 
 
-async def test_another_length_than_was_said_is_refused_with_what_to_set(
+async def test_unexpected_dimensions_are_refused_with_the_value_to_set(
     provider: FakeProvider,
 ) -> None:
     provider.faults = [vectors([1, 0, 0])]
@@ -168,7 +170,7 @@ async def test_another_length_than_was_said_is_refused_with_what_to_set(
     await used.close()
 
 
-async def test_a_length_is_asked_of_models_that_have_several(provider: FakeProvider) -> None:
+async def test_dimensions_are_sent_only_to_models_that_support_them(provider: FakeProvider) -> None:
     provider.faults = [vectors([1, 0]), vectors([1, 0])]
     for model in ("text-embedding-3-small", "bge-m3"):
         used = embedder(provider, model=model, dimensions=2)
@@ -177,7 +179,7 @@ async def test_a_length_is_asked_of_models_that_have_several(provider: FakeProvi
     assert [asked.body.get("dimensions") for asked in provider.requests] == [2, None]
 
 
-async def test_the_length_is_learned_from_the_model_once(provider: FakeProvider) -> None:
+async def test_dimensions_are_learned_from_the_model_once(provider: FakeProvider) -> None:
     provider.faults = [vectors([1, 0, 0])]
     used = embedder(provider)
     assert (used.dimensions, used.dimensions) == (3, 3)
@@ -185,7 +187,7 @@ async def test_the_length_is_learned_from_the_model_once(provider: FakeProvider)
     assert len(provider.requests) == 1
 
 
-async def test_requests_are_counted_beside_what_a_budget_is_held_against(
+async def test_requests_are_counted_apart_from_the_budget(
     provider: FakeProvider,
 ) -> None:
     priced = Prices(({"openai-compatible/m": Price(1e6, 1e6, 0)},))
@@ -203,7 +205,7 @@ async def test_requests_are_counted_beside_what_a_budget_is_held_against(
     assert meter.total == Usage()
 
 
-async def test_without_a_price_what_embeddings_cost_is_not_known(provider: FakeProvider) -> None:
+async def test_without_a_price_the_cost_of_embeddings_is_unknown(provider: FakeProvider) -> None:
     meter = Meter(Prices())
     provider.faults = [vectors([1, 0])]
     used = embedder(provider, meter=meter)
@@ -212,7 +214,9 @@ async def test_without_a_price_what_embeddings_cost_is_not_known(provider: FakeP
     assert meter.by_prompt()["embeddings"].cost is None
 
 
-async def test_several_groups_that_want_to_know_the_length_ask_once(provider: FakeProvider) -> None:
+async def test_concurrent_groups_learn_the_dimensions_from_one_request(
+    provider: FakeProvider,
+) -> None:
     provider.faults = [Fault(503), vectors([1, 0, 0])]
     used = embedder(provider)
     asked = [asyncio.to_thread(lambda: used.dimensions) for _ in range(4)]
@@ -221,7 +225,7 @@ async def test_several_groups_that_want_to_know_the_length_ask_once(provider: Fa
     assert len(provider.requests) == 2
 
 
-async def test_a_length_that_was_said_or_seen_is_not_asked_for(provider: FakeProvider) -> None:
+async def test_known_dimensions_are_not_requested(provider: FakeProvider) -> None:
     said = embedder(provider, dimensions=512)
     assert said.dimensions == 512
     provider.faults = [vectors([1, 0])]
@@ -274,7 +278,7 @@ async def test_a_text_is_embedded_once() -> None:
     await used.close()
 
 
-async def test_what_is_wanted_together_is_asked_for_together() -> None:
+async def test_concurrent_texts_are_sent_in_one_request() -> None:
     inner = Slow()
     inner.go.set()
     used = CachedEmbedder(inner)
@@ -283,7 +287,7 @@ async def test_what_is_wanted_together_is_asked_for_together() -> None:
     await used.close()
 
 
-async def test_a_text_in_the_air_is_waited_for() -> None:
+async def test_a_text_in_flight_is_not_sent_again() -> None:
     inner = Slow()
     used = CachedEmbedder(inner)
     first = asyncio.create_task(used.embed(["a"]))
@@ -296,7 +300,7 @@ async def test_a_text_in_the_air_is_waited_for() -> None:
     await used.close()
 
 
-async def test_large_heaps_go_out_in_bounded_goes() -> None:
+async def test_large_batches_are_split() -> None:
     inner = Slow()
     inner.go.set()
     used = CachedEmbedder(inner)
@@ -305,7 +309,7 @@ async def test_large_heaps_go_out_in_bounded_goes() -> None:
     await used.close()
 
 
-async def test_no_more_is_remembered_than_was_said_and_what_was_wanted_last_stays() -> None:
+async def test_the_cache_is_bounded_and_keeps_the_most_recently_used_texts() -> None:
     inner = ToyEmbedder()
     used = CachedEmbedder(inner, size=2)
     for text in ("a", "b", "a", "c"):
@@ -317,7 +321,7 @@ async def test_no_more_is_remembered_than_was_said_and_what_was_wanted_last_stay
     await used.close()
 
 
-async def test_a_failure_reaches_all_who_wait_and_is_not_remembered() -> None:
+async def test_a_failure_reaches_all_callers_and_is_not_cached() -> None:
     inner = Slow()
     inner.error = ModelBusy("busy")
     inner.go.set()
@@ -336,7 +340,7 @@ class Short(ToyEmbedder):
         return (await super().embed(texts))[:-1]
 
 
-async def test_an_embedder_that_forgets_a_text_lets_nobody_wait_for_ever() -> None:
+async def test_a_missing_vector_blocks_no_caller() -> None:
     used = CachedEmbedder(Short())
     for _ in range(2):
         with pytest.raises(ValueError, match="shorter"):
@@ -344,7 +348,7 @@ async def test_an_embedder_that_forgets_a_text_lets_nobody_wait_for_ever() -> No
     await used.close()
 
 
-async def test_one_who_stops_waiting_takes_it_from_nobody() -> None:
+async def test_a_cancelled_caller_does_not_affect_the_others() -> None:
     inner = Slow()
     used = CachedEmbedder(inner)
     impatient = asyncio.create_task(used.embed(["a"]))
@@ -358,7 +362,7 @@ async def test_one_who_stops_waiting_takes_it_from_nobody() -> None:
     await used.close()
 
 
-async def test_to_close_stops_what_is_in_the_air() -> None:
+async def test_closing_cancels_open_requests() -> None:
     inner = Slow()
     used = CachedEmbedder(inner)
     waiting = asyncio.create_task(used.embed(["a"]))
@@ -368,7 +372,7 @@ async def test_to_close_stops_what_is_in_the_air() -> None:
         await waiting
 
 
-async def test_a_remembering_embedder_is_the_one_it_remembers_for() -> None:
+async def test_a_cached_embedder_has_the_name_and_dimensions_of_its_embedder() -> None:
     inner = ToyEmbedder()
     used = CachedEmbedder(inner)
     assert (used.name, used.dimensions) == (inner.name, inner.dimensions)

@@ -51,7 +51,7 @@ def said(message: str, **more: object) -> str:
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
-async def test_what_passes_by_itself_is_busy(
+async def test_a_transient_status_is_busy(
     bare: ChatModel, provider: FakeProvider, status: int
 ) -> None:
     error = await fails(bare, provider, Fault(status, said(f"no {KEY}")))
@@ -63,14 +63,14 @@ async def test_what_passes_by_itself_is_busy(
 
 
 @pytest.mark.parametrize("way", ["dropped", "half"])
-async def test_a_connection_that_breaks_is_busy(
+async def test_a_broken_connection_is_busy(
     bare: ChatModel, provider: FakeProvider, way: str
 ) -> None:
     fault = Fault(body="{}" + " " * 4000, delivery="partial" if way == "half" else "dropped")
     assert type(await fails(bare, provider, fault)) is ModelBusy
 
 
-async def test_half_a_body_that_pretends_to_be_whole_is_busy(
+async def test_an_incomplete_body_with_a_matching_length_is_busy(
     bare: ChatModel, provider: FakeProvider
 ) -> None:
     error = await fails(bare, provider, Fault(body='{"choices": [{"mess'))
@@ -78,7 +78,7 @@ async def test_half_a_body_that_pretends_to_be_whole_is_busy(
     assert "middle" in str(error)
 
 
-async def test_a_failure_that_pretends_to_be_an_answer_is_none(
+async def test_an_error_with_status_200_is_an_error(
     bare: ChatModel, provider: FakeProvider
 ) -> None:
     error = await fails(bare, provider, Fault(body=said("upstream timed out", code="timeout")))
@@ -86,23 +86,21 @@ async def test_a_failure_that_pretends_to_be_an_answer_is_none(
     assert "upstream timed out" in str(error)
 
 
-async def test_an_answer_with_a_remark_is_an_answer(provider: FakeProvider, opens: Opens) -> None:
+async def test_a_result_with_a_warning_is_a_result(provider: FakeProvider, opens: Opens) -> None:
     choice = {"message": {"content": "{}"}, "finish_reason": "stop"}
     body = json.dumps({"choices": [choice], "error": {"message": "deprecated"}})
     provider.faults = [Fault(body=body)]
     assert (await opens(Timeouts()).complete(ASKED)).text == "{}"
 
 
-async def test_what_a_server_says_of_one_field_is_told(
-    bare: ChatModel, provider: FakeProvider
-) -> None:
+async def test_the_error_of_a_field_is_quoted(bare: ChatModel, provider: FakeProvider) -> None:
     detail = [{"loc": ["body", "messages"], "msg": "too many"}, "?"]
     error = await fails(bare, provider, Fault(422, json.dumps({"detail": detail})))
     assert type(error) is BadTurn
     assert "body.messages: too many" in str(error)
 
 
-async def test_what_servers_without_keys_are_told_is_not_cut_out_of_words(
+async def test_a_placeholder_key_is_not_redacted_from_messages(
     provider: FakeProvider,
 ) -> None:
     url = provider.base_url("openai")
@@ -113,16 +111,14 @@ async def test_what_servers_without_keys_are_told_is_not_cut_out_of_words(
     await model.close()
 
 
-async def test_nobody_there_is_busy() -> None:
+async def test_a_refused_connection_is_busy() -> None:
     model = open_model("openai-compatible", model="m", base_url="http://127.0.0.1:1/v1")
     with pytest.raises(ModelBusy, match=r"127\.0\.0\.1"):
         await model.complete(ASKED)
     await model.close()
 
 
-async def test_a_provider_that_hangs_is_left_after_the_timeout(
-    provider: FakeProvider, opens: Opens
-) -> None:
+async def test_a_hanging_provider_ends_in_a_timeout(provider: FakeProvider, opens: Opens) -> None:
     error = await fails(opens(Timeouts(total=0.2)), provider, Fault(delivery="hangs"))
     assert type(error) is ModelBusy
     assert error.timed_out
@@ -138,7 +134,7 @@ async def test_a_provider_that_hangs_is_left_after_the_timeout(
         "http://[::1",
     ],
 )
-async def test_a_proxy_that_is_none_stops_the_run_in_plain_words(
+async def test_an_invalid_proxy_stops_the_run_with_a_sentence(
     opens: Opens, monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
@@ -148,7 +144,7 @@ async def test_a_proxy_that_is_none_stops_the_run_in_plain_words(
     assert "pa55" not in str(refused.value)
 
 
-async def test_an_answer_without_an_end_is_cut_off(provider: FakeProvider, opens: Opens) -> None:
+async def test_an_endless_response_is_aborted(provider: FakeProvider, opens: Opens) -> None:
     error = await fails(opens(Timeouts()), provider, Fault(delivery="endless"))
     assert type(error) is BadTurn
     assert "endless response" in str(error)
@@ -188,7 +184,7 @@ STOPS = [
 
 
 @pytest.mark.parametrize(("status", "body", "says"), STOPS)
-async def test_what_a_person_must_mend_stops_the_run(
+async def test_an_error_that_the_user_must_fix_stops_the_run(
     bare: ChatModel, provider: FakeProvider, status: int, body: str, says: str
 ) -> None:
     error = await fails(bare, provider, Fault(status, body))
@@ -208,15 +204,13 @@ async def test_what_a_person_must_mend_stops_the_run(
         (429, said("Request too large for gpt-4 on tokens per min (TPM): Limit 30000")),
     ],
 )
-async def test_a_question_that_does_not_fit_is_too_long(
+async def test_a_request_above_the_context_window_is_too_long(
     bare: ChatModel, provider: FakeProvider, status: int, body: str
 ) -> None:
     assert type(await fails(bare, provider, Fault(status, body))) is TooLong
 
 
-async def test_a_question_that_is_not_taken_is_bad_for_its_turn_alone(
-    bare: ChatModel, provider: FakeProvider
-) -> None:
+async def test_a_rejected_request_is_a_bad_turn(bare: ChatModel, provider: FakeProvider) -> None:
     error = await fails(bare, provider, Fault(400, said("the content filter was triggered")))
     assert type(error) is BadTurn
     assert "content filter" in str(error)
@@ -245,7 +239,7 @@ A_MINUTE = said(
         ({}, A_MINUTE, 26.5),
     ],
 )
-async def test_the_provider_says_how_long_to_wait(
+async def test_the_requested_wait_is_parsed(
     bare: ChatModel,
     provider: FakeProvider,
     headers: dict[str, str],
@@ -257,7 +251,7 @@ async def test_the_provider_says_how_long_to_wait(
     assert error.retry_after == seconds
 
 
-async def test_a_date_to_wait_for_is_read_by_the_providers_own_clock(
+async def test_a_retry_date_is_relative_to_the_providers_clock(
     bare: ChatModel, provider: FakeProvider
 ) -> None:
     provider.date = "Wed, 21 Oct 2015 07:28:00 GMT"
@@ -267,7 +261,7 @@ async def test_a_date_to_wait_for_is_read_by_the_providers_own_clock(
     assert error.retry_after == 42
 
 
-async def test_a_call_that_is_cancelled_leaves_the_model_usable(
+async def test_a_cancelled_request_leaves_the_model_usable(
     provider: FakeProvider, opens: Opens
 ) -> None:
     provider.hold = threading.Event()
@@ -281,9 +275,7 @@ async def test_a_call_that_is_cancelled_leaves_the_model_usable(
     assert (await model.complete(ASKED)).text
 
 
-async def test_a_model_may_be_closed_while_it_is_asked(
-    provider: FakeProvider, opens: Opens
-) -> None:
+async def test_a_model_may_be_closed_during_a_request(provider: FakeProvider, opens: Opens) -> None:
     provider.hold = threading.Event()
     model = opens(Timeouts())
     asking = asyncio.create_task(model.complete(ASKED))
@@ -294,7 +286,7 @@ async def test_a_model_may_be_closed_while_it_is_asked(
 
 
 @pytest.mark.parametrize("key", ["s3cr3t\n", "s3cr\u00e9t", "s3cr3t\x00", "s3cr3t ", "s3cr 3t"])
-def test_a_key_that_no_header_can_carry_is_refused_without_being_said(key: str) -> None:
+def test_a_key_that_no_header_can_carry_is_refused_without_being_printed(key: str) -> None:
     with pytest.raises(BadUsage, match="TURNETL_LLM__API_KEY") as refused:
         open_model("openai", model="m", api_key=key)
     assert "s3cr" not in str(refused.value)

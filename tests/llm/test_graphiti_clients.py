@@ -29,7 +29,7 @@ async def ask(model: GraphitiModel, said: str = "hello") -> dict[str, object]:
 
 
 @pytest.mark.parametrize("said", [GOOD, f"```json\n{GOOD}\n```", f"  {GOOD}\n"])
-async def test_an_answer_that_fits_is_taken(
+async def test_a_valid_response_is_returned(
     model: ChatModel, provider: FakeProvider, said: str
 ) -> None:
     provider.responses = [said]
@@ -39,7 +39,7 @@ async def test_an_answer_that_fits_is_taken(
 @pytest.mark.parametrize(
     "said", ["Sure! Here they are.", "", "[]", '{"extracted_entities": [{"name"', '{"other": 1}']
 )
-async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_the_reason(
+async def test_an_invalid_response_is_retried_with_the_reason(
     model: ChatModel, provider: FakeProvider, said: str
 ) -> None:
     provider.responses = [said, GOOD]
@@ -54,7 +54,7 @@ async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_the_reaso
     assert turn.usage == paid
 
 
-async def test_two_answers_that_do_not_fit_set_the_turn_aside(
+async def test_two_invalid_responses_make_a_bad_turn(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     provider.responses = ["no", "no"]
@@ -64,7 +64,7 @@ async def test_two_answers_that_do_not_fit_set_the_turn_aside(
     assert turn.usage.calls == 2
 
 
-async def test_a_cut_answer_sets_the_turn_aside_without_asking_again(
+async def test_a_truncated_response_makes_a_bad_turn_without_a_retry(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     cut = '{"choices": [{"message": {"content": "{"}, "finish_reason": "length"}]}'
@@ -74,7 +74,7 @@ async def test_a_cut_answer_sets_the_turn_aside_without_asking_again(
     assert len(provider.requests) == 1
 
 
-async def test_a_failure_that_graphiti_swallows_is_raised_by_the_check(
+async def test_a_failure_that_graphiti_swallows_is_raised_by_check(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     provider.faults = [Fault(401)]
@@ -101,7 +101,7 @@ async def test_messages_are_those_of_graphitis_own_client(
     assert ours["max_tokens"] == other["max_tokens"]
 
 
-async def test_a_text_is_embedded_once_a_turn() -> None:
+async def test_a_text_is_embedded_once_per_turn() -> None:
     inner = ToyEmbedder()
     embedder = GraphitiEmbedder(inner)
     first = await embedder.create_batch(["a", "b", "a"])
@@ -110,7 +110,7 @@ async def test_a_text_is_embedded_once_a_turn() -> None:
     assert inner.embedded == ["a", "b"]
 
 
-async def test_a_vector_that_the_group_holds_is_not_made_again() -> None:
+async def test_a_known_vector_is_not_requested_again() -> None:
     inner = ToyEmbedder()
     embedder = GraphitiEmbedder(inner)
     vector: Vector = (await inner.embed(["a"]))[0]
@@ -121,12 +121,12 @@ async def test_a_vector_that_the_group_holds_is_not_made_again() -> None:
     assert embedder.known("a") == vector
 
 
-async def test_nothing_is_reranked() -> None:
+async def test_the_reranker_refuses_to_rank() -> None:
     with pytest.raises(NotImplementedError):
         await NoReranker().rank("q", ["a"])
 
 
-def test_graphiti_asks_about_telemetry_at_each_event_and_hears_no() -> None:
+def test_graphitis_telemetry_is_disabled() -> None:
     asks = (
         "import turnetl.llm.graphiti\n"
         "from graphiti_core.telemetry.telemetry import is_telemetry_enabled\n"
@@ -135,6 +135,6 @@ def test_graphiti_asks_about_telemetry_at_each_event_and_hears_no() -> None:
     assert subprocess.run([sys.executable, "-c", asks], check=False).returncode == 0
 
 
-def test_graphiti_calls_a_client_by_generate_response_alone() -> None:
+def test_graphitis_client_has_one_abstract_method() -> None:
     """The adapter overrides this one method; another abstract one would be a new way in."""
     assert LLMClient.__abstractmethods__ == {"_generate_response"}

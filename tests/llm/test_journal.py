@@ -36,7 +36,7 @@ def keep(journal: Journal, number: int, said: str = "{}", prompt: str = "p", to:
     return key
 
 
-def test_nothing_is_made_before_it_is_needed(path: Path) -> None:
+def test_no_file_is_created_before_it_is_needed(path: Path) -> None:
     journal = Journal(path, clock=clock)
     assert journal.stats().total == JournalTotals()
     assert journal.prune(everything=True) == PruneResult(path, 0, 0, 0, dry_run=False)
@@ -44,13 +44,13 @@ def test_nothing_is_made_before_it_is_needed(path: Path) -> None:
     assert not path.parent.exists()
 
 
-def test_what_was_kept_is_found_with_what_it_cost(journal: Journal) -> None:
+def test_a_stored_response_is_returned_with_its_cost(journal: Journal) -> None:
     assert journal.get(KEY) is None
     journal.put(KEY, request(), NAME, answer('{"a": "ä"}'))
     assert journal.get(KEY) == replace(answer('{"a": "ä"}'), from_journal=True)
 
 
-def test_what_was_kept_is_found_by_the_next_run(journal: Journal, path: Path) -> None:
+def test_a_stored_response_is_returned_in_the_next_run(journal: Journal, path: Path) -> None:
     journal.put(KEY, request(), NAME, answer())
     journal.close()
     with closing(Journal(path, clock=clock)) as again:
@@ -64,7 +64,7 @@ def test_a_closed_journal_is_one_file(journal: Journal, path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["journal.sqlite"]
 
 
-def test_the_first_answer_stays(journal: Journal) -> None:
+def test_the_first_response_stays(journal: Journal) -> None:
     journal.put(KEY, request(), NAME, answer('{"a": 1}'))
     journal.put(KEY, request(), NAME, answer('{"a": 2}'))
     found = journal.get(KEY)
@@ -82,7 +82,7 @@ def test_the_first_answer_stays(journal: Journal) -> None:
         ChatResponse("x" * 5_000_000, 1, 1, truncated=False),
     ],
 )
-def test_whatever_was_answered_is_found_as_it_was(journal: Journal, odd: ChatResponse) -> None:
+def test_any_response_is_returned_unchanged(journal: Journal, odd: ChatResponse) -> None:
     journal.put(KEY, request(), NAME, odd)
     assert journal.get(KEY) == replace(odd, from_journal=True)
 
@@ -94,9 +94,7 @@ def test_whatever_was_answered_is_found_as_it_was(journal: Journal, odd: ChatRes
         ChatResponse("{}", 1, 1, truncated=False, seconds=float("nan"), cost=float("inf")),
     ],
 )
-def test_figures_that_nothing_can_hold_lose_no_answer(
-    journal: Journal, figures: ChatResponse
-) -> None:
+def test_figures_out_of_range_lose_no_response(journal: Journal, figures: ChatResponse) -> None:
     journal.put(KEY, request(), NAME, figures)
     found = journal.get(KEY)
     assert found is not None
@@ -105,7 +103,7 @@ def test_figures_that_nothing_can_hold_lose_no_answer(
     assert found.seconds == 0
 
 
-def test_the_question_itself_is_not_kept(journal: Journal, path: Path) -> None:
+def test_the_request_itself_is_not_stored(journal: Journal, path: Path) -> None:
     secret = "what only the request says"
     asked = request(secret)
     journal.put(request_key(NAME, asked), asked, NAME, answer())
@@ -115,7 +113,7 @@ def test_the_question_itself_is_not_kept(journal: Journal, path: Path) -> None:
         assert seen.execute("SELECT characters FROM responses").fetchone() == (38,)
 
 
-def test_stats_say_what_was_paid_by_prompt_and_by_model(journal: Journal) -> None:
+def test_stats_have_the_cost_by_prompt_and_by_model(journal: Journal) -> None:
     keep(journal, 1, prompt="b")
     keep(journal, 2, prompt="a")
     keep(journal, 3, prompt="a", to="gemini/large")
@@ -127,7 +125,7 @@ def test_stats_say_what_was_paid_by_prompt_and_by_model(journal: Journal) -> Non
     assert stats.oldest == stats.newest == NOON
 
 
-def test_stats_say_what_was_used_again_and_saved(journal: Journal, path: Path) -> None:
+def test_stats_have_hits_and_saved_cost(journal: Journal, path: Path) -> None:
     key = keep(journal, 1)
     keep(journal, 2)
     for _ in range(3):
@@ -139,7 +137,7 @@ def test_stats_say_what_was_used_again_and_saved(journal: Journal, path: Path) -
     assert (total.hits, total.saved_cost) == (3, 0.75)
 
 
-def test_a_cost_that_is_not_known_makes_no_sum(journal: Journal) -> None:
+def test_a_sum_with_an_unknown_cost_is_unknown(journal: Journal) -> None:
     keep(journal, 1)
     journal.put(KEY, request(), NAME, answer(cost=None))
     total = journal.stats().total
@@ -157,7 +155,7 @@ def test_bytes_are_those_on_the_disk(journal: Journal, path: Path) -> None:
     assert journal.stats().bytes == path.stat().st_size  # and looking writes nothing
 
 
-def test_pruning_shrinks_the_file_by_what_it_says(journal: Journal, path: Path) -> None:
+def test_pruning_shrinks_the_file_by_the_reported_bytes(journal: Journal, path: Path) -> None:
     for number in range(20):
         keep(journal, number, "x" * 50_000)
     before = journal.stats().bytes
@@ -167,7 +165,7 @@ def test_pruning_shrinks_the_file_by_what_it_says(journal: Journal, path: Path) 
     assert path.stat().st_size < 50_000
 
 
-def test_a_dry_run_takes_nothing_out_and_says_about_how_much_it_would(journal: Journal) -> None:
+def test_a_dry_run_removes_nothing_and_estimates_the_bytes(journal: Journal) -> None:
     for number in range(20):
         keep(journal, number, "x" * 20_000, to=NAME if number % 2 else "gemini/large")
     would = journal.prune(model=NAME, dry_run=True)
@@ -178,7 +176,7 @@ def test_a_dry_run_takes_nothing_out_and_says_about_how_much_it_would(journal: J
     assert 0.4 < would.bytes / done.bytes < 1.1
 
 
-def test_what_was_kept_before_a_time_is_pruned_and_the_rest_stays(path: Path) -> None:
+def test_responses_older_than_a_time_are_pruned_and_the_rest_stays(path: Path) -> None:
     times = [NOON, NOON + timedelta(days=1), NOON + timedelta(days=2)]
     now = iter(times)
     with closing(Journal(path, clock=lambda: next(now))) as journal:
@@ -190,14 +188,14 @@ def test_what_was_kept_before_a_time_is_pruned_and_the_rest_stays(path: Path) ->
 
 
 @pytest.mark.parametrize("said", [NAME, "small"])
-def test_a_model_is_known_with_and_without_its_provider(journal: Journal, said: str) -> None:
+def test_a_model_matches_with_and_without_its_provider(journal: Journal, said: str) -> None:
     keep(journal, 1)
     keep(journal, 2, to="openai/smaller")
     assert journal.prune(model=said).entries == 1
     assert list(journal.stats().by_model) == ["openai/smaller"]
 
 
-def test_age_and_model_must_both_be_true(journal: Journal) -> None:
+def test_age_and_model_must_both_match(journal: Journal) -> None:
     keep(journal, 1)
     later = NOON + timedelta(seconds=1)
     assert journal.prune(older_than=later, model="large").entries == 0
@@ -205,12 +203,12 @@ def test_age_and_model_must_both_be_true(journal: Journal) -> None:
     assert journal.prune(older_than=later, model="small").entries == 1
 
 
-def test_pruning_asks_what(journal: Journal) -> None:
+def test_pruning_without_a_condition_is_refused(journal: Journal) -> None:
     with pytest.raises(BadUsage, match="by age, by model, or all"):
         journal.prune()
 
 
-def test_what_was_pruned_can_be_kept_again(journal: Journal) -> None:
+def test_a_pruned_response_can_be_stored_again(journal: Journal) -> None:
     key = keep(journal, 1)
     journal.prune(everything=True)
     assert journal.get(key) is None

@@ -82,7 +82,7 @@ def torn(path: Path) -> None:
     path.write_bytes(data)
 
 
-async def test_a_torn_file_stops_the_run_before_anything_is_paid(full: Path) -> None:
+async def test_a_damaged_file_stops_the_run_before_any_cost(full: Path) -> None:
     torn(full)
     before, model = bytes_of(full), Counted()
     journal = Journal(full, clock=clock)
@@ -95,7 +95,7 @@ async def test_a_torn_file_stops_the_run_before_anything_is_paid(full: Path) -> 
     assert bytes_of(full) == before
 
 
-async def test_a_file_that_is_torn_while_it_is_open_stops_the_run(full: Path) -> None:
+async def test_a_file_damaged_while_open_stops_the_run(full: Path) -> None:
     model = Counted()
     with closing(Journal(full, clock=clock)) as journal:
         asks = JournaledModel(model, journal)
@@ -110,7 +110,7 @@ async def test_a_file_that_is_torn_while_it_is_open_stops_the_run(full: Path) ->
 @pytest.mark.parametrize(
     ("word", "told"), [(b"NULL,", "unreadable"), (b"checksum TEXT", "no such column: checksum")]
 )
-def test_a_table_whose_very_words_are_damaged_is_told(full: Path, word: bytes, told: str) -> None:
+def test_a_damaged_table_definition_is_reported(full: Path, word: bytes, told: str) -> None:
     """SQLite quotes them, whatever they are."""
     data = full.read_bytes()
     at = data.index(word)
@@ -122,7 +122,7 @@ def test_a_table_whose_very_words_are_damaged_is_told(full: Path, word: bytes, t
         journal.get(key(1))
 
 
-async def test_a_text_file_in_its_place_stops_the_run_and_stays(path: Path) -> None:
+async def test_a_text_file_instead_of_a_journal_stops_the_run_and_stays(path: Path) -> None:
     before, model = notes(path), Counted()
     with (
         closing(Journal(path, clock=clock)) as journal,
@@ -132,7 +132,7 @@ async def test_a_text_file_in_its_place_stops_the_run_and_stays(path: Path) -> N
     assert (model.asked, bytes_of(path)) == ([], before)
 
 
-async def test_another_programs_database_is_left_alone(path: Path) -> None:
+async def test_a_database_of_another_program_is_not_changed(path: Path) -> None:
     path.parent.mkdir()
     change(path, "CREATE TABLE answers (a)")
     before = bytes_of(path)
@@ -144,7 +144,7 @@ async def test_another_programs_database_is_left_alone(path: Path) -> None:
     assert bytes_of(path) == before
 
 
-async def test_a_journal_of_another_form_is_left_alone(full: Path) -> None:
+async def test_a_journal_of_another_version_is_refused_and_not_changed(full: Path) -> None:
     change(full, "PRAGMA user_version = 7")
     with (
         closing(Journal(full, clock=clock)) as journal,
@@ -153,7 +153,7 @@ async def test_a_journal_of_another_form_is_left_alone(full: Path) -> None:
         await JournaledModel(Counted(), journal).complete(request())
 
 
-def test_a_folder_in_its_place_is_told(path: Path) -> None:
+def test_a_folder_instead_of_a_file_is_reported(path: Path) -> None:
     path.mkdir(parents=True)
     with (
         closing(Journal(path, clock=clock)) as journal,
@@ -162,7 +162,7 @@ def test_a_folder_in_its_place_is_told(path: Path) -> None:
         journal.get(key(1))
 
 
-def test_a_file_in_place_of_its_folder_is_told(path: Path) -> None:
+def test_a_file_instead_of_its_folder_is_reported(path: Path) -> None:
     path.parent.write_text("")
     with (
         closing(Journal(path, clock=clock)) as journal,
@@ -171,7 +171,7 @@ def test_a_file_in_place_of_its_folder_is_told(path: Path) -> None:
         journal.get(key(1))
 
 
-def test_an_empty_file_is_a_journal_without_answers(path: Path) -> None:
+def test_an_empty_file_is_an_empty_journal(path: Path) -> None:
     path.parent.mkdir()
     path.touch()
     with closing(Journal(path, clock=clock)) as journal:
@@ -190,7 +190,7 @@ def test_an_empty_file_is_a_journal_without_answers(path: Path) -> None:
         "SET checksum = ''",
     ],
 )
-async def test_an_answer_that_is_not_as_it_was_kept_is_asked_for_and_replaced(
+async def test_a_damaged_row_is_requested_again_and_replaced(
     full: Path, wrong: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     change(full, f"UPDATE responses {wrong} WHERE key = ?", key(1))
@@ -209,7 +209,7 @@ async def test_an_answer_that_is_not_as_it_was_kept_is_asked_for_and_replaced(
 
 @settings(max_examples=scaled(50))
 @given(st.data())
-def test_whatever_bytes_are_damaged_no_wrong_answer_comes_out(
+def test_whatever_bytes_are_damaged_no_wrong_response_is_returned(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("damaged") / "journal.sqlite"
@@ -228,7 +228,9 @@ def test_whatever_bytes_are_damaged_no_wrong_answer_comes_out(
         unless_told(journal, partial(journal.prune, everything=True))
 
 
-async def test_an_answer_that_could_not_be_kept_is_used_and_no_other_is_paid(full: Path) -> None:
+async def test_a_response_that_cannot_be_stored_is_used_and_no_other_is_paid_for(
+    full: Path,
+) -> None:
     model = Counted()
     with closing(Journal(full, clock=clock, wait=0.05)) as journal:
         asks = JournaledModel(model, journal)
@@ -244,7 +246,7 @@ async def test_an_answer_that_could_not_be_kept_is_used_and_no_other_is_paid(ful
     assert [asked.messages[1].text for asked in model.asked] == ["first", "second"]
 
 
-async def test_an_answer_in_hand_is_written_at_the_end_if_that_is_possible(full: Path) -> None:
+async def test_an_unwritten_response_is_written_on_close_if_possible(full: Path) -> None:
     with closing(Journal(full, clock=clock, wait=0.05)) as journal:
         asks = JournaledModel(Counted(), journal)
         await asks.complete(request("first"))
@@ -256,7 +258,7 @@ async def test_an_answer_in_hand_is_written_at_the_end_if_that_is_possible(full:
     assert model.asked == []
 
 
-async def test_what_is_lost_at_the_end_is_told(
+async def test_responses_lost_on_close_are_reported(
     full: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     journal = Journal(full, clock=clock, wait=0.05)
@@ -271,7 +273,7 @@ async def test_what_is_lost_at_the_end_is_told(
     )
 
 
-async def test_a_journal_locked_from_the_start_stops_the_run_before_it_is_paid(full: Path) -> None:
+async def test_a_journal_locked_from_the_start_stops_the_run_before_any_cost(full: Path) -> None:
     model = Counted()
     with locked(full), closing(Journal(full, clock=clock, wait=0.05)) as journal:
         asks = JournaledModel(model, journal)
@@ -294,7 +296,7 @@ async def test_a_short_lock_is_waited_for(full: Path) -> None:
         assert journal.get(request_key(NAME, request("second"))) is not None
 
 
-async def test_a_disk_that_is_nearly_full_stops_the_run_before_it_is_paid(path: Path) -> None:
+async def test_an_almost_full_disk_stops_the_run_before_any_cost(path: Path) -> None:
     model = Counted()
     with (
         closing(Journal(path, clock=clock, min_free_bytes=1 << 62)) as journal,
@@ -306,13 +308,15 @@ async def test_a_disk_that_is_nearly_full_stops_the_run_before_it_is_paid(path: 
     assert model.asked == []
 
 
-def test_a_journal_that_cannot_grow_stops_the_run_before_it_is_paid(full: Path) -> None:
+def test_a_journal_that_cannot_grow_stops_the_run_before_any_cost(full: Path) -> None:
     run = limited(full, 1_000)
     assert run.stdout == "", "what was paid for is used"
     assert f"JournalRefused: journal `{full}` cannot be written" in run.stderr
 
 
-def test_a_full_disk_uses_the_answer_in_hand_and_stops_before_the_next(full: Path) -> None:
+def test_a_full_disk_uses_the_current_response_and_stops_before_the_next_request(
+    full: Path,
+) -> None:
     """The program dies of the refusal when it asks again; what it had was used."""
     run = limited(full, full.stat().st_size + 30_000)
     used = [int(number) for number in run.stdout.split()]

@@ -36,7 +36,7 @@ class Form(BaseModel):
 
 
 @given(TEXTS, QUESTIONS, TEXTS, QUESTIONS)
-def test_different_questions_have_different_keys(
+def test_different_requests_have_different_keys(
     name: str, one: ChatRequest, other_name: str, other: ChatRequest
 ) -> None:
     assume((name, one.messages, one.max_tokens) != (other_name, other.messages, other.max_tokens))
@@ -44,7 +44,7 @@ def test_different_questions_have_different_keys(
 
 
 @given(QUESTIONS, SCHEMAS, SCHEMAS)
-def test_different_forms_of_an_answer_have_different_keys(
+def test_different_schemas_have_different_keys(
     asked: ChatRequest, one: ResponseSchema, other: ResponseSchema
 ) -> None:
     # In JSON 1 and true differ, in Python they do not.
@@ -68,16 +68,14 @@ def test_the_order_of_a_schemas_keys_does_not_matter(
 
 
 @given(QUESTIONS)
-def test_what_no_provider_sees_does_not_matter(asked: ChatRequest) -> None:
+def test_values_that_providers_do_not_receive_do_not_matter(asked: ChatRequest) -> None:
     schema = asked.schema and ResponseSchema(asked.schema.name, asked.schema.json, Form)
     same = replace(asked, prompt_name="another.name", schema=schema)
     assert request_key(NAME, same) == request_key(NAME, asked)
 
 
 @given(QUESTIONS, st.text(max_size=4), st.text(max_size=4))
-def test_another_word_in_every_call_makes_another_question(
-    asked: ChatRequest, one: str, other: str
-) -> None:
+def test_different_parameters_have_different_keys(asked: ChatRequest, one: str, other: str) -> None:
     assume(one != other)
     assert request_key(NAME, asked, one) != request_key(NAME, asked, other)
 
@@ -93,7 +91,7 @@ def test_the_order_of_a_schemas_lists_matters() -> None:
     )
 
 
-def test_a_word_that_moves_to_the_next_message_makes_another_question() -> None:
+def test_the_boundaries_of_messages_matter() -> None:
     one = (ChatMessage("user", "ab"), ChatMessage("user", "c"))
     other = (ChatMessage("user", "a"), ChatMessage("user", "bc"))
     asked = request()

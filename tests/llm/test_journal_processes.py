@@ -35,7 +35,7 @@ def told(process: "subprocess.Popen[str]") -> list[str]:
     return out.splitlines()
 
 
-def test_several_processes_write_at_once_and_nothing_is_lost(path: Path) -> None:
+def test_several_processes_write_concurrently_without_loss(path: Path) -> None:
     """They make the file together too; half of the requests are asked by two of them."""
     running = [asking(path, first, first + 200) for first in (0, 100, 200, 300)]
     said = [told(process) for process in running]
@@ -47,14 +47,14 @@ def test_several_processes_write_at_once_and_nothing_is_lost(path: Path) -> None
     assert all(len(lines) == 201 for lines in said)
 
 
-def test_what_one_process_kept_the_next_one_finds_while_it_runs(path: Path) -> None:
+def test_a_response_of_a_running_process_is_a_hit_in_another(path: Path) -> None:
     first = asking(path, 0, 20, "wait")
     until(first, "asked 20")
     assert told(asking(path, 0, 20))[-1] == "asked 0"
     assert told(first) == []
 
 
-def test_a_journal_is_pruned_beside_a_run(path: Path) -> None:
+def test_a_journal_can_be_pruned_during_a_run(path: Path) -> None:
     running = asking(path, 0, 300, "wait")
     until(running, "asked 300")
     with closing(Journal(path, clock=clock)) as journal:
@@ -65,7 +65,7 @@ def test_a_journal_is_pruned_beside_a_run(path: Path) -> None:
     assert told(asking(path, 0, 300))[-1] == "asked 300"
 
 
-def test_a_process_that_is_killed_between_keeping_and_use_has_paid_once(path: Path) -> None:
+def test_a_process_killed_before_it_uses_a_response_has_paid_once(path: Path) -> None:
     killed = asking(path, 0, 10, "wait")
     until(killed, "asked 10")
     killed.send_signal(signal.SIGKILL)
@@ -73,7 +73,7 @@ def test_a_process_that_is_killed_between_keeping_and_use_has_paid_once(path: Pa
     assert told(asking(path, 0, 10))[-1] == "asked 0"
 
 
-def test_a_process_that_is_killed_while_it_writes_loses_no_answer_it_used(path: Path) -> None:
+def test_a_process_killed_during_a_write_loses_no_response_it_used(path: Path) -> None:
     killed = asking(path, 0, 100_000)
     assert killed.stdout is not None
     used = [killed.stdout.readline().strip() for _ in range(150)]

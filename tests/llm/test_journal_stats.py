@@ -30,7 +30,7 @@ def shown(what: RenderableType) -> str:
     return captured.get()
 
 
-def test_a_row_a_prompt_a_row_a_model_and_one_for_all() -> None:
+def test_the_table_has_a_row_per_prompt_per_model_and_a_total() -> None:
     said = shown(report.table(STATS))
     first = [line.split()[0] for line in said.splitlines()]
     assert first == [
@@ -41,11 +41,11 @@ def test_a_row_a_prompt_a_row_a_model_and_one_for_all() -> None:
     assert "2.5 MB, 2026-01-02 to 2026-03-04; hits saved $2.00" in said
 
 
-def test_an_empty_journal_says_so() -> None:
+def test_an_empty_journal_has_a_line_instead_of_a_table() -> None:
     assert shown(report.table(JournalStats(PATH))).strip() == "no responses in lake/journal.sqlite"
 
 
-def test_json_says_the_same_with_names() -> None:
+def test_the_json_has_the_same_figures() -> None:
     values = msgspec.to_builtins(journal_stats_output(STATS))
     assert values | {"by_prompt": 0, "by_model": 0} == {
         "journal": "lake/journal.sqlite",
@@ -68,12 +68,12 @@ def test_json_says_the_same_with_names() -> None:
     assert set(values["by_prompt"]) == {"dedupe_nodes.nodes", "extract_nodes.extract_text"}
 
 
-def test_json_of_an_empty_journal_has_no_times() -> None:
+def test_the_json_of_an_empty_journal_has_no_times() -> None:
     values = msgspec.to_builtins(journal_stats_output(JournalStats(PATH)))
     assert (values["oldest"], values["newest"], values["responses"]) == (None, None, 0)
 
 
-def test_what_is_not_known_is_null() -> None:
+def test_an_unknown_cost_is_null() -> None:
     unknown = JournalTotals(1, Usage(1, 1, 1, None), hits=1, saved_cost=None)
     stats = JournalStats(PATH, by_prompt={"p": unknown}, by_model={"m": unknown})
     values = msgspec.to_builtins(journal_stats_output(stats))
@@ -81,7 +81,7 @@ def test_what_is_not_known_is_null() -> None:
     assert "unknown" in shown(report.table(stats))
 
 
-def test_pruning_is_told_in_a_line() -> None:
+def test_pruning_is_reported_in_a_line() -> None:
     done = PruneResult(PATH, 1, 4_096, 1_200, dry_run=False)
     assert shown(report.prune_line(done)).strip() == (
         "1 response removed, 4 kB freed, 1,200 left in lake/journal.sqlite"
@@ -92,7 +92,7 @@ def test_pruning_is_told_in_a_line() -> None:
     )
 
 
-def test_json_of_pruning() -> None:
+def test_the_json_of_pruning() -> None:
     assert msgspec.to_builtins(journal_prune_output(PruneResult(PATH, 2, 3, 4, dry_run=True))) == {
         "journal": "lake/journal.sqlite",
         "responses": 2,

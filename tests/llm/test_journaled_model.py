@@ -26,7 +26,9 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         yield opened
 
 
-async def test_a_question_is_asked_once_and_its_first_cost_is_told_again(journal: Journal) -> None:
+async def test_a_request_is_sent_once_and_its_first_cost_is_returned_again(
+    journal: Journal,
+) -> None:
     model = Counted()
     asks = JournaledModel(model, journal)
     first = await asks.complete(request())
@@ -37,20 +39,20 @@ async def test_a_question_is_asked_once_and_its_first_cost_is_told_again(journal
     assert (len(model.asked), journal.hits) == (1, 1)
 
 
-async def test_an_answer_is_kept_before_it_is_used(journal: Journal) -> None:
+async def test_a_response_is_stored_before_it_is_used(journal: Journal) -> None:
     await JournaledModel(Counted(), journal).complete(request())
     with closing(Journal(journal.path, clock=clock)) as seen:
         assert seen.get(request_key(NAME, request())) is not None
 
 
-async def test_another_model_is_asked_itself(journal: Journal) -> None:
+async def test_another_model_has_its_own_responses(journal: Journal) -> None:
     small, large = Counted(), Counted(name="openai/large")
     await JournaledModel(small, journal).complete(request())
     await JournaledModel(large, journal).complete(request())
     assert (len(small.asked), len(large.asked)) == (1, 1)
 
 
-async def test_a_model_that_thinks_more_is_asked_itself(journal: Journal) -> None:
+async def test_another_effort_has_its_own_responses(journal: Journal) -> None:
     model = Counted()
     for effort in ("low", "high", "low"):
         await JournaledModel(model, journal, parameters=effort).complete(request())
@@ -65,7 +67,7 @@ async def test_it_has_the_models_name_and_closes_it(journal: Journal) -> None:
     assert model.closed
 
 
-async def test_a_question_in_the_air_is_joined(journal: Journal) -> None:
+async def test_equal_concurrent_requests_share_one_call(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal)
     askers = [asyncio.create_task(asks.complete(request())) for _ in range(5)]
@@ -77,7 +79,7 @@ async def test_a_question_in_the_air_is_joined(journal: Journal) -> None:
     assert len({given.text for given in answers}) == 1
 
 
-async def test_different_questions_are_in_the_air_together(journal: Journal) -> None:
+async def test_different_requests_are_in_flight_together(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal)
     askers = [asyncio.create_task(asks.complete(request(str(at)))) for at in range(5)]
@@ -87,7 +89,9 @@ async def test_different_questions_are_in_the_air_together(journal: Journal) -> 
     assert not any(given.from_journal for given in await asyncio.gather(*askers))
 
 
-async def test_whoever_joined_gets_the_answer_when_the_first_is_cancelled(journal: Journal) -> None:
+async def test_the_second_caller_gets_the_response_if_the_first_is_cancelled(
+    journal: Journal,
+) -> None:
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal)
     first = asyncio.create_task(asks.complete(request()))
@@ -102,7 +106,7 @@ async def test_whoever_joined_gets_the_answer_when_the_first_is_cancelled(journa
     assert len(model.asked) == 1
 
 
-async def test_one_who_joined_may_go(journal: Journal) -> None:
+async def test_the_second_caller_may_be_cancelled(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal)
     first = asyncio.create_task(asks.complete(request()))
@@ -114,7 +118,7 @@ async def test_one_who_joined_may_go(journal: Journal) -> None:
     assert not (await first).from_journal
 
 
-async def test_a_call_that_nobody_waits_for_is_kept_when_it_comes(journal: Journal) -> None:
+async def test_the_response_of_a_call_without_callers_is_stored(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal)
     await left_alone(asks, model)
@@ -124,7 +128,7 @@ async def test_a_call_that_nobody_waits_for_is_kept_when_it_comes(journal: Journ
     assert len(model.asked) == 1
 
 
-async def test_a_call_that_nobody_waits_for_is_joined_by_who_asks_next(journal: Journal) -> None:
+async def test_the_next_equal_request_shares_a_call_without_callers(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal)
     await left_alone(asks, model)
@@ -135,7 +139,7 @@ async def test_a_call_that_nobody_waits_for_is_joined_by_who_asks_next(journal: 
     assert len(model.asked) == 1
 
 
-async def test_closing_leaves_no_call_behind(journal: Journal) -> None:
+async def test_closing_leaves_no_open_call(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event())
     asks = JournaledModel(model, journal, grace_period=0.01)
     before = asyncio.all_tasks()
@@ -145,7 +149,7 @@ async def test_closing_leaves_no_call_behind(journal: Journal) -> None:
     assert (model.broken_off, model.closed) == (1, True)
 
 
-async def test_a_closing_that_is_broken_off_closes_and_leaves_no_call_behind(
+async def test_a_cancelled_close_leaves_no_open_call(
     journal: Journal,
 ) -> None:
     model = Counted(gate=asyncio.Event())
@@ -161,7 +165,7 @@ async def test_a_closing_that_is_broken_off_closes_and_leaves_no_call_behind(
     assert (model.broken_off, model.closed) == (1, True)
 
 
-async def test_closing_says_that_it_waits(
+async def test_closing_logs_that_it_waits(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = Counted(gate=asyncio.Event())
@@ -171,7 +175,7 @@ async def test_closing_says_that_it_waits(
     assert "waiting up to 0.01 s for responses that are already paid for: 1" in caplog.text
 
 
-async def test_a_failure_nobody_waits_for_is_no_complaint(journal: Journal) -> None:
+async def test_a_failure_without_callers_raises_no_warning(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event(), fails=[BadTurn("no")])
     asks = JournaledModel(model, journal)
     await left_alone(asks, model)
@@ -179,7 +183,7 @@ async def test_a_failure_nobody_waits_for_is_no_complaint(journal: Journal) -> N
     await asks.close()  # pytest turns asyncio's complaint into a failure
 
 
-async def test_an_error_is_not_kept(journal: Journal) -> None:
+async def test_an_error_is_not_stored(journal: Journal) -> None:
     model = Counted(fails=[ModelBusy("later"), BadTurn("no")])
     asks = JournaledModel(model, journal)
     with pytest.raises(ModelBusy):
@@ -190,7 +194,7 @@ async def test_an_error_is_not_kept(journal: Journal) -> None:
     assert len(model.asked) == 3
 
 
-async def test_all_who_joined_hear_of_the_failure(journal: Journal) -> None:
+async def test_all_callers_of_a_shared_call_get_its_error(journal: Journal) -> None:
     model = Counted(gate=asyncio.Event(), fails=[BadTurn("no")])
     asks = JournaledModel(model, journal)
     askers = [asyncio.create_task(asks.complete(request())) for _ in range(3)]
@@ -202,7 +206,7 @@ async def test_all_who_joined_hear_of_the_failure(journal: Journal) -> None:
 
 
 @pytest.mark.parametrize("lack", [{"truncated": True}, {"refused": True}])
-async def test_what_is_no_whole_answer_is_handed_on_and_not_kept(
+async def test_an_incomplete_response_is_returned_and_not_stored(
     journal: Journal, lack: dict[str, bool]
 ) -> None:
     model = Counted(gives=lambda _: replace(answer(), **lack))  # type: ignore[arg-type]
@@ -212,7 +216,7 @@ async def test_what_is_no_whole_answer_is_handed_on_and_not_kept(
     assert len(model.asked) == 2
 
 
-async def test_an_answer_that_does_not_fit_any_more_is_asked_for_and_replaced(
+async def test_a_stored_response_that_is_no_longer_valid_is_replaced(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked = replace(request(), schema=ResponseSchema("Form", {"type": "object"}, Form))
@@ -229,7 +233,7 @@ async def test_an_answer_that_does_not_fit_any_more_is_asked_for_and_replaced(
     assert found.text == '{"names": []}'
 
 
-async def test_that_an_answer_was_too_long_is_known_to_the_next_run(journal: Journal) -> None:
+async def test_a_truncated_response_is_known_to_the_next_run(journal: Journal) -> None:
     spent = Usage(calls=2, prompt_tokens=100, completion_tokens=16_384, cost=None, seconds=9.5)
     model = Counted(fails=[TooLong("cut", spent)])
     with pytest.raises(TooLong, match="cut"):
@@ -243,7 +247,7 @@ async def test_that_an_answer_was_too_long_is_known_to_the_next_run(journal: Jou
     assert len(model.asked) == 1
 
 
-async def test_a_question_that_did_not_fit_has_cost_nothing_and_is_not_kept(
+async def test_a_rejected_request_costs_nothing_and_is_not_stored(
     journal: Journal,
 ) -> None:
     model = Counted(fails=[TooLong("no room")])
@@ -252,7 +256,7 @@ async def test_a_question_that_did_not_fit_has_cost_nothing_and_is_not_kept(
     assert not (await JournaledModel(model, journal).complete(request())).from_journal
 
 
-async def test_an_answer_is_kept_though_its_call_is_broken_off_while_it_is_written(
+async def test_a_response_is_stored_even_if_its_call_is_cancelled_during_the_write(
     journal: Journal,
 ) -> None:
     model = Counted()

@@ -89,7 +89,7 @@ def sent(provider: Counting, limits: Callable[[], Limiter], calls: list[ChatRequ
 
 @pytest.mark.parametrize("requests", [1, 3, 10, 60, 500, 2000])
 @pytest.mark.parametrize("seed", range(3))
-def test_nearly_all_of_a_minutes_requests_are_used_and_none_is_too_many(
+def test_almost_the_whole_request_limit_is_used_and_never_exceeded(
     requests: int, seed: int
 ) -> None:
     dice = random.Random(seed)  # noqa: S311 - nothing is kept secret by it
@@ -108,7 +108,7 @@ def test_nearly_all_of_a_minutes_requests_are_used_and_none_is_too_many(
         assert used >= 0.95
 
 
-def test_requests_leave_evenly_after_a_first_few() -> None:
+def test_requests_are_spaced_evenly_after_a_first_burst() -> None:
     provider = Counting(600)
     sent(provider, lambda: limiter(600), [request() for _ in range(600)])
     for second in range(58):
@@ -116,7 +116,7 @@ def test_requests_leave_evenly_after_a_first_few() -> None:
         assert within <= (70 if second == 0 else 11)
 
 
-def test_a_lull_is_made_up_for_within_the_limit() -> None:
+def test_requests_catch_up_after_a_pause_within_the_limit() -> None:
     provider = Counting(60)
 
     async def main() -> None:
@@ -131,7 +131,7 @@ def test_a_lull_is_made_up_for_within_the_limit() -> None:
     assert provider.refused == 0
 
 
-def test_nearly_all_of_a_minutes_tokens_are_used_and_none_is_too_many() -> None:
+def test_almost_the_whole_token_limit_is_used_and_never_exceeded() -> None:
     dice = random.Random(1)  # noqa: S311 - as above
     provider = Counting(tokens=100_000, seconds=lambda: dice.uniform(0.1, 3.0))
     calls = [request(characters=dice.randint(400, 12_000)) for _ in range(400)]
@@ -142,7 +142,7 @@ def test_nearly_all_of_a_minutes_tokens_are_used_and_none_is_too_many() -> None:
     assert provider.refused == 0
 
 
-def test_a_question_beyond_a_minutes_tokens_waits_for_all_others_and_is_sent() -> None:
+def test_a_request_above_the_token_limit_waits_for_all_others_and_is_sent() -> None:
     provider = Counting()
     calls = [request("a"), request("big", 100_000), request("b")]
     seconds = sent(provider, lambda: limiter(tokens=10_000), calls)
@@ -150,7 +150,7 @@ def test_a_question_beyond_a_minutes_tokens_waits_for_all_others_and_is_sent() -
     assert seconds < 3 * MINUTE
 
 
-def test_no_more_calls_are_in_flight_than_allowed_and_never_fewer() -> None:
+def test_the_concurrency_is_fully_used_and_never_exceeded() -> None:
     provider = Counting()
     seconds = sent(provider, lambda: limiter(concurrency=4), [request() for _ in range(20)])
     assert provider.max_in_flight == 4
@@ -158,13 +158,13 @@ def test_no_more_calls_are_in_flight_than_allowed_and_never_fewer() -> None:
 
 
 @pytest.mark.parametrize("limits", [{"requests": 30}, {"tokens": 3_000}, {"concurrency": 2}])
-def test_who_comes_first_is_served_first(limits: dict[str, int]) -> None:
+def test_requests_are_admitted_in_order_of_arrival(limits: dict[str, int]) -> None:
     provider = Counting()
     sent(provider, lambda: limiter(**limits), [request(n) for n in range(50)])
     assert [name for _, name in provider.arrived] == [str(n) for n in range(50)]
 
 
-def test_a_wait_that_the_provider_asks_for_holds_all_calls_of_that_model_and_no_others() -> None:
+def test_a_requested_wait_pauses_all_requests_to_that_model_and_no_others() -> None:
     provider, other = Counting(requests=2), Counting(name="canned/small")
 
     async def main() -> None:
@@ -181,7 +181,7 @@ def test_a_wait_that_the_provider_asks_for_holds_all_calls_of_that_model_and_no_
     assert other.arrived[-1][0] < MINUTE < provider.arrived[-1][0]
 
 
-def test_a_longer_wait_than_patience_holds_nobody_and_sends_nothing() -> None:
+def test_during_a_pause_above_the_maximum_requests_fail_without_being_sent() -> None:
     provider = Counting(requests=0, taken=deque([(3600.0, 0)]))
 
     async def main() -> list[Any]:
@@ -195,7 +195,7 @@ def test_a_longer_wait_than_patience_holds_nobody_and_sends_nothing() -> None:
     assert provider.refused == 1
 
 
-def test_a_refused_model_is_not_asked_again_by_others() -> None:
+def test_no_further_request_is_sent_to_a_refused_model() -> None:
     class Refusing(Counting):
         async def _answer(self, request: ChatRequest) -> ChatResponse:
             self.arrived.append((0.0, request.prompt_name))
@@ -214,7 +214,7 @@ def test_a_refused_model_is_not_asked_again_by_others() -> None:
 
 @pytest.mark.parametrize("where", [0, 1, 2, 3, 7])
 @pytest.mark.parametrize("limits", [{"requests": 10}, {"tokens": 1_500}, {"concurrency": 2}])
-def test_a_cancelled_call_leaves_its_place_to_the_next(limits: dict[str, int], where: int) -> None:
+def test_a_cancelled_waiting_request_consumes_nothing(limits: dict[str, int], where: int) -> None:
     def served(cancelled: int | None) -> tuple[list[str], float]:
         provider = Counting()
 
@@ -236,7 +236,7 @@ def test_a_cancelled_call_leaves_its_place_to_the_next(limits: dict[str, int], w
     assert seconds <= all_seconds
 
 
-def test_a_call_that_is_cancelled_in_flight_frees_its_place() -> None:
+def test_a_request_cancelled_in_flight_frees_its_slot() -> None:
     provider = Counting(seconds=lambda: math.inf if len(provider.arrived) == 1 else 1.0)
 
     async def main() -> None:
@@ -251,7 +251,7 @@ def test_a_call_that_is_cancelled_in_flight_frees_its_place() -> None:
     assert len(provider.arrived) == 2
 
 
-def test_estimates_of_tokens_learn_from_answers() -> None:
+def test_token_estimates_adapt_to_reported_counts() -> None:
     """A provider whose tokens are shorter than thought: soon no request is one too many."""
     provider = Counting(tokens=20_000)
     calls = [request(characters=100) for _ in range(600)]

@@ -53,7 +53,7 @@ def request(prompt: str) -> ChatRequest:
     return ChatRequest(prompt, (ChatMessage("user", "Who?"),), schema, 100)
 
 
-async def test_an_answer_knows_its_seconds_and_its_cost() -> None:
+async def test_a_response_has_seconds_and_cost() -> None:
     model, meter = metered(Canned(ANSWER))
     answer = await model.complete(request("extract"))
     assert answer == replace(ANSWER, seconds=0.5, cost=answer.cost)
@@ -61,7 +61,7 @@ async def test_an_answer_knows_its_seconds_and_its_cost() -> None:
     assert meter.total == answer.usage
 
 
-async def test_calls_are_summed_by_prompt_in_the_order_of_names() -> None:
+async def test_usage_is_summed_by_prompt_and_sorted_by_name() -> None:
     model, meter = metered(Canned(*[ANSWER] * 3))
     answers = [
         await model.complete(request(prompt)) for prompt in ("resolve", "extract", "resolve")
@@ -73,7 +73,7 @@ async def test_calls_are_summed_by_prompt_in_the_order_of_names() -> None:
     assert sum(meter.by_prompt().values(), Usage()) == meter.total
 
 
-async def test_attempts_that_fail_are_counted_with_their_seconds() -> None:
+async def test_failed_attempts_are_counted_with_their_seconds() -> None:
     model, meter = metered(Canned(ModelBusy("busy"), BadTurn("no"), ANSWER))
     for _ in range(2):
         with pytest.raises(TurnetlError):
@@ -84,7 +84,7 @@ async def test_attempts_that_fail_are_counted_with_their_seconds() -> None:
     assert meter.total.cost == pytest.approx(COST)
 
 
-async def test_a_call_that_is_given_up_is_counted() -> None:
+async def test_a_cancelled_call_is_counted() -> None:
     model, meter = metered(Canned(ANSWER))
     task = asyncio.create_task(model.complete(request("extract")))
     await asyncio.sleep(0)
@@ -94,7 +94,7 @@ async def test_a_call_that_is_given_up_is_counted() -> None:
     assert meter.total.calls == 1
 
 
-async def test_a_question_asked_again_costs_the_turn_what_both_answers_cost() -> None:
+async def test_a_retried_request_costs_the_sum_of_its_responses() -> None:
     right = ChatResponse(ANSWER.text, 100, 10, truncated=False, cached_tokens=40)
     wrong = replace(right, text="[]")
     model, meter = metered(Canned(wrong, ModelBusy("busy", 0), right))
@@ -105,7 +105,7 @@ async def test_a_question_asked_again_costs_the_turn_what_both_answers_cost() ->
     assert meter.total.calls == 3
 
 
-async def test_without_a_price_tokens_are_counted_and_the_cost_is_not_known() -> None:
+async def test_without_a_price_tokens_are_counted_and_the_cost_is_unknown() -> None:
     model, meter = metered(Canned(ANSWER, ANSWER, name="canned/other"))
     first = await model.complete(request("extract"))
     assert first.cost is None
@@ -115,7 +115,7 @@ async def test_without_a_price_tokens_are_counted_and_the_cost_is_not_known() ->
     assert meter.total.cost is None
 
 
-async def test_a_model_without_a_price_leaves_what_others_cost_known_by_prompt() -> None:
+async def test_a_model_without_a_price_leaves_the_cost_of_other_prompts_known() -> None:
     meter = Meter(PRICES)
     await MeteredModel(Canned(ANSWER), meter).complete(request("extract"))
     await MeteredModel(Canned(ANSWER, name="canned/other"), meter).complete(request("resolve"))
@@ -124,7 +124,7 @@ async def test_a_model_without_a_price_leaves_what_others_cost_known_by_prompt()
 
 
 @pytest.mark.parametrize("said", [(0, 30), (500, 0)])
-async def test_half_of_what_was_used_is_not_taken_for_all(said: tuple[int, int]) -> None:
+async def test_a_missing_half_of_the_token_counts_is_estimated(said: tuple[int, int]) -> None:
     model, meter = metered(Canned(ChatResponse('{"names": []}', *said, truncated=False)))
     await model.complete(request("extract"))
     used = meter.total
@@ -133,7 +133,7 @@ async def test_half_of_what_was_used_is_not_taken_for_all(said: tuple[int, int])
     assert said[1] in (0, used.completion_tokens)
 
 
-async def test_tokens_that_a_provider_says_nothing_of_are_estimated() -> None:
+async def test_missing_token_counts_are_estimated() -> None:
     silent = ChatResponse('{"names": []}', 0, 0, truncated=False)
     model, meter = metered(Canned(silent))
     long = replace(request("extract"), messages=(ChatMessage("user", "word " * 1000),))

@@ -41,22 +41,18 @@ async def model(request: pytest.FixtureRequest, provider: FakeProvider) -> Async
     await opened.close()
 
 
-async def test_an_answer_comes_back_with_its_tokens(model: ChatModel) -> None:
+async def test_a_response_has_its_token_counts(model: ChatModel) -> None:
     answer = await model.complete(ASKED)
     assert ExtractedEdges.model_validate_json(answer.text).edges[0].relation_type == "USES"
     assert (answer.prompt_tokens, answer.completion_tokens, answer.truncated) == (100, 10, False)
 
 
-async def test_instructions_and_words_arrive_as_they_were_given(
-    model: ChatModel, provider: FakeProvider
-) -> None:
+async def test_messages_arrive_unchanged(model: ChatModel, provider: FakeProvider) -> None:
     await model.complete(ASKED)
     assert provider.requests[0].messages == [(said.role, said.text) for said in ASKED.messages]
 
 
-async def test_the_key_travels_in_a_header_and_nowhere_else(
-    model: ChatModel, provider: FakeProvider
-) -> None:
+async def test_the_key_is_sent_in_a_header_only(model: ChatModel, provider: FakeProvider) -> None:
     await model.complete(ASKED)
     asked = provider.requests[0]
     assert [name for name, value in asked.headers.items() if KEY in value]
@@ -64,7 +60,7 @@ async def test_the_key_travels_in_a_header_and_nowhere_else(
     assert KEY not in str(asked.body)
 
 
-async def test_an_earlier_answer_can_be_shown_to_the_model(
+async def test_an_earlier_response_can_be_part_of_the_messages(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     more = (*ASKED.messages, ChatMessage("assistant", "no"), ChatMessage("user", "again"))
@@ -77,7 +73,7 @@ async def test_an_earlier_answer_can_be_shown_to_the_model(
 
 
 @pytest.mark.parametrize("status", [429, 500, 503, 529])
-async def test_a_busy_provider_is_asked_again(
+async def test_a_busy_provider_is_retried(
     model: ChatModel, provider: FakeProvider, status: int
 ) -> None:
     provider.faults = [Fault(status), Fault(status)]
@@ -85,7 +81,7 @@ async def test_a_busy_provider_is_asked_again(
     assert len(provider.requests) == 3
 
 
-async def test_patience_ends(model: ChatModel, provider: FakeProvider) -> None:
+async def test_the_number_of_attempts_is_limited(model: ChatModel, provider: FakeProvider) -> None:
     provider.faults = [Fault(503) for _ in range(9)]
     with pytest.raises(ModelBusy, match="busy"):
         await model.complete(ASKED)
@@ -93,7 +89,7 @@ async def test_patience_ends(model: ChatModel, provider: FakeProvider) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
-async def test_what_a_person_must_mend_stops_at_once(
+async def test_an_error_that_the_user_must_fix_is_not_retried(
     model: ChatModel, provider: FakeProvider, status: int
 ) -> None:
     provider.faults = [Fault(status)]
@@ -102,15 +98,13 @@ async def test_what_a_person_must_mend_stops_at_once(
     assert len(provider.requests) == 1
 
 
-async def test_an_answer_without_content_is_asked_for_again(
-    model: ChatModel, provider: FakeProvider
-) -> None:
+async def test_an_empty_response_is_retried(model: ChatModel, provider: FakeProvider) -> None:
     provider.faults = [Fault(200, '{"choices": [], "content": null, "candidates": 3}')]
     assert (await model.complete(ASKED)).calls == 2
     assert provider.requests[1].messages[2][1] == "(no answer)"
 
 
-async def test_no_more_calls_are_in_flight_than_allowed(provider: FakeProvider) -> None:
+async def test_the_concurrency_is_limited(provider: FakeProvider) -> None:
     provider.hold = threading.Event()
     base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
     model = LimitedModel(base, Limiter(None, None, 2))
@@ -133,12 +127,12 @@ async def test_no_more_calls_are_in_flight_than_allowed(provider: FakeProvider) 
         (("acme", "m"), "unknown provider `acme`"),
     ],
 )
-def test_what_is_missing_is_named(given: tuple[str, str | None], says: str) -> None:
+def test_a_missing_setting_is_named(given: tuple[str, str | None], says: str) -> None:
     with pytest.raises(BadUsage, match=says):
         open_model(given[0], model=given[1])
 
 
-def test_a_model_is_named_with_its_provider() -> None:
+def test_the_name_of_a_model_includes_its_provider() -> None:
     model = open_model("gemini", model="flash", api_key=KEY)
     assert model.name == "gemini/flash"
     assert KEY not in repr(vars(model)["_adapter"])

@@ -59,39 +59,39 @@ def waits(model: Scripted) -> list[float]:
     return [after - before for before, after in zip(model.at, model.at[1:], strict=False)]
 
 
-def test_a_busy_model_is_asked_after_longer_and_longer_waits() -> None:
+def test_waits_for_a_busy_model_double() -> None:
     model = Scripted([*[BUSY] * 5, said(GOOD)])
     assert ask(model).text == GOOD
     assert waits(model) == [1, 2, 4, 8, 16]
 
 
-def test_waits_are_shorter_by_chance_so_that_calls_do_not_come_back_together() -> None:
+def test_jitter_shortens_waits_so_that_calls_do_not_retry_together() -> None:
     model = Scripted([*[BUSY] * 5, said(GOOD)])
     ask(model, chance=0.0)
     assert waits(model) == [0.5, 1, 2, 4, 8]
 
 
-def test_no_wait_is_longer_than_the_longest() -> None:
+def test_no_wait_exceeds_the_maximum() -> None:
     model = Scripted([*[BUSY] * 6, said(GOOD)])
     ask(model, RetryPolicy(attempts=7, max_wait=10))
     assert waits(model) == pytest.approx([1, 2, 4, 8, 10, 10])
 
 
-def test_patience_ends() -> None:
+def test_the_number_of_attempts_is_limited() -> None:
     model = Scripted([BUSY])
     with pytest.raises(ModelBusy, match="3 attempts failed: run the same command again later"):
         ask(model, RetryPolicy(attempts=3))
     assert len(model.asked) == 3
 
 
-def test_a_model_that_hangs_is_asked_three_times() -> None:
+def test_a_hanging_model_gets_three_timeouts() -> None:
     model = Scripted([BUSY, ModelBusy("silence", timed_out=True)])
     with pytest.raises(ModelBusy, match="silence"):
         ask(model)
     assert len(model.asked) == 4
 
 
-def test_a_long_wait_is_told_of_once_and_a_short_one_is_not(
+def test_a_long_wait_is_logged_as_a_warning_and_a_short_one_is_not(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     ask(Scripted([*[BUSY] * 6, said(GOOD)]))
@@ -99,13 +99,13 @@ def test_a_long_wait_is_told_of_once_and_a_short_one_is_not(
     assert warnings == ["busy; retrying after a pause"] * 2
 
 
-def test_the_wait_that_a_provider_asks_for_is_kept_and_never_shortened() -> None:
+def test_a_requested_wait_is_never_shortened() -> None:
     model = Scripted([ModelBusy("busy", 7.0), ModelBusy("busy", 0.0), BUSY, said(GOOD)])
     ask(model, chance=0.0)
     assert waits(model) == [7, 0, 2]
 
 
-def test_a_wait_beyond_patience_is_left_for_later() -> None:
+def test_a_requested_wait_above_the_maximum_ends_the_call() -> None:
     model = Scripted([ModelBusy("busy", 3600.0)])
     with pytest.raises(ModelBusy, match="it asks for a wait of 3,600 s") as busy:
         ask(model)
@@ -114,7 +114,7 @@ def test_a_wait_beyond_patience_is_left_for_later() -> None:
 
 
 @pytest.mark.parametrize("error", [ModelRefused("no key"), BadTurn("not taken"), TooLong("long")])
-def test_what_asking_again_does_not_mend_is_not_asked_again(error: Exception) -> None:
+def test_a_permanent_error_is_not_retried(error: Exception) -> None:
     model = Scripted([error])
     with pytest.raises(type(error)):
         ask(model)
@@ -134,7 +134,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
-def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_reason(wrong: str) -> None:
+def test_an_invalid_response_is_retried_with_the_reason(wrong: str) -> None:
     model = Scripted([said(wrong), said(GOOD)])
     assert ask(model).text == GOOD
     again = model.asked[1]
@@ -145,37 +145,37 @@ def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_reason(wrong: s
     assert replace(again, messages=ASKED.messages) == ASKED
 
 
-def test_a_refusal_is_asked_again_too() -> None:
+def test_a_refusal_is_retried_too() -> None:
     model = Scripted([said("I cannot help.", refused=True), said(GOOD)])
     assert ask(model).text == GOOD
     assert "refusal" in model.asked[1].messages[3].text
 
 
 @pytest.mark.parametrize("fenced", [f"```json\n{GOOD}\n```", f"```\n{GOOD}```", f"  {GOOD}\n"])
-def test_an_answer_in_a_fence_is_taken_out_of_it(fenced: str) -> None:
+def test_a_markdown_fence_is_stripped(fenced: str) -> None:
     model = Scripted([said(fenced)])
     assert ask(model).text == GOOD
 
 
-def test_what_is_asked_again_counts_all_its_answers() -> None:
+def test_the_usage_includes_all_invalid_responses() -> None:
     answer = ask(Scripted([said("no", tokens=7), said("no"), BUSY, said(GOOD, tokens=3)]))
     usage = Usage(3, 300, 20, cost=1.5, cached_tokens=120, seconds=6)
     assert answer.usage == usage
 
 
-def test_only_the_last_wrong_answer_is_shown_again() -> None:
+def test_only_the_last_invalid_response_is_quoted() -> None:
     model = Scripted([said("first"), said("second"), said(GOOD)])
     ask(model)
     assert [one.text for one in model.asked[2].messages if one.role == "assistant"] == ["second"]
 
 
-def test_a_long_wrong_answer_is_shown_by_its_beginning() -> None:
+def test_only_the_start_of_a_long_invalid_response_is_quoted() -> None:
     model = Scripted([said("word " * 9_000), said(GOOD)])
     ask(model)
     assert len(model.asked[1].messages[2].text) <= MAX_QUOTED
 
 
-def test_answers_that_never_fit_are_bad_for_their_turn_alone() -> None:
+def test_only_invalid_responses_make_a_bad_turn() -> None:
     model = Scripted([said("no")])
     with pytest.raises(BadTurn, match="`canned/m` answered `extract_nodes") as bad:
         ask(model)
@@ -183,14 +183,14 @@ def test_answers_that_never_fit_are_bad_for_their_turn_alone() -> None:
     assert bad.value.usage.prompt_tokens == 500
 
 
-def test_long_wrong_answers_are_asked_for_twice_at_most() -> None:
+def test_long_invalid_responses_are_retried_once() -> None:
     model = Scripted([said("no", tokens=12_000)])
     with pytest.raises(BadTurn):
         ask(model)
     assert len(model.asked) == 2
 
 
-def test_a_cut_answer_is_too_long_and_not_asked_for_again() -> None:
+def test_a_truncated_response_is_too_long_and_not_retried() -> None:
     model = Scripted([said('{"extracted', tokens=16_384, cut=True)])
     with pytest.raises(TooLong, match="truncated after 16,384 tokens") as cut:
         ask(model)
@@ -199,7 +199,7 @@ def test_a_cut_answer_is_too_long_and_not_asked_for_again() -> None:
 
 
 @pytest.mark.parametrize("last", [said("{", cut=True), BadTurn("not taken")])
-def test_an_error_after_a_wrong_answer_counts_both(last: ChatResponse | Exception) -> None:
+def test_an_error_after_an_invalid_response_counts_both(last: ChatResponse | Exception) -> None:
     with pytest.raises(BadTurn) as bad:
         ask(Scripted([said("no"), last]))
     assert bad.value.usage.prompt_tokens == (200 if isinstance(last, ChatResponse) else 100)
@@ -212,7 +212,7 @@ def test_an_error_after_a_wrong_answer_counts_both(last: ChatResponse | Exceptio
         ([{"name": "n" * 5_000, "entity_type_id": 0}], "5,000 characters"),
     ],
 )
-def test_more_than_a_turn_can_hold_is_asked_for_again(
+def test_an_implausibly_large_response_is_retried(
     entities: list[dict[str, object]], says: str
 ) -> None:
     model = Scripted([said(str({"extracted_entities": entities}).replace("'", '"')), said(GOOD)])
@@ -221,24 +221,24 @@ def test_more_than_a_turn_can_hold_is_asked_for_again(
 
 
 @pytest.mark.parametrize("depth", [60, 700, 980])
-def test_what_is_nested_deeply_is_no_crash(depth: int) -> None:
+def test_deeply_nested_lists_do_not_crash(depth: int) -> None:
     deep = '{"names": ' + "[" * depth + "]" * depth + "}"
     model = Scripted([said(deep), said(GOOD)])
     assert ask(model).text == GOOD
     assert "nested too deeply" in model.asked[1].messages[-1].text
 
 
-def test_a_fence_with_nothing_but_room_in_it_is_read_at_once() -> None:
+def test_a_fence_full_of_whitespace_is_parsed_quickly() -> None:
     model = Scripted([said("```" + " \n" * 50_000 + "x"), said(GOOD)])
     assert ask(model).text == GOOD
 
 
-def test_deep_nesting_is_no_crash() -> None:
+def test_deeply_nested_objects_do_not_crash() -> None:
     model = Scripted([said('{"a":' * 100_000), said(GOOD)])
     assert ask(model).text == GOOD
 
 
-def test_a_call_that_is_cancelled_while_it_waits_asks_no_more() -> None:
+def test_a_call_cancelled_during_a_wait_sends_no_further_request() -> None:
     model = Scripted([BUSY])
 
     async def cancelled() -> None:

@@ -37,7 +37,7 @@ async def who(model: ChatModel, prompt: str) -> str:
     return (await model.complete(ChatRequest(prompt, (), None, 1))).text
 
 
-async def test_the_longest_beginning_wins() -> None:
+async def test_the_longest_prefix_wins() -> None:
     asked = PromptRouter(
         Named("big"),
         {"extract_edges": Named("a"), "extract_edges.extract_timestamps": Named("b")},
@@ -47,7 +47,7 @@ async def test_the_longest_beginning_wins() -> None:
     assert await who(asked, "extract_edges.extract_timestamps") == "b"
 
 
-async def test_the_name_tells_all_models_in_whatever_order_they_were_told() -> None:
+async def test_the_name_lists_all_models_independent_of_their_order() -> None:
     big, small = Named("p/big"), Named("p/small")
     there = PromptRouter(big, {"dedupe_nodes": small, "dedupe_edges": big})
     back = PromptRouter(big, {"dedupe_edges": big, "dedupe_nodes": small})
@@ -69,7 +69,7 @@ def test_small_stands_for_the_prompts_of_graphitis_small_model() -> None:
     assert "extract_nodes.extract_message" not in spelled
 
 
-def test_a_beginning_of_no_prompt_is_refused_with_those_there_are() -> None:
+def test_a_prefix_of_no_prompt_is_refused_with_a_list_of_prompts() -> None:
     with pytest.raises(BadUsage, match=r"`dedup_nodes`.*dedupe_nodes\.nodes.*small"):
         expand_routes({"dedup_nodes": "m"})
 
@@ -80,7 +80,7 @@ def test_all_prompts_but_ours_are_graphitis() -> None:
 
 
 @pytest.mark.parametrize("module", [node_operations, edge_operations])
-def test_what_graphiti_sends_to_its_small_model_is_small(module: ModuleType) -> None:
+def test_the_small_prompts_include_those_of_graphitis_small_model(module: ModuleType) -> None:
     calls = re.findall(
         r"generate_prompt_response\(\n(.*?)\n +\)", inspect.getsource(module), re.DOTALL
     )
@@ -90,7 +90,7 @@ def test_what_graphiti_sends_to_its_small_model_is_small(module: ModuleType) -> 
     assert named <= set(routing.SMALL_PROMPTS)
 
 
-async def test_a_model_is_opened_once_whatever_it_is_asked() -> None:
+async def test_a_model_of_several_prompts_is_opened_once() -> None:
     wrapped: list[str] = []
 
     def around(model: ChatModel) -> ChatModel:
@@ -112,14 +112,14 @@ async def test_a_model_is_opened_once_whatever_it_is_asked() -> None:
     )
 
 
-async def test_one_model_for_all_prompts_has_its_own_name() -> None:
+async def test_a_single_model_for_all_prompts_keeps_its_name() -> None:
     opened = open_models("gemini", model="flash", models={"small": "flash"}, api_key="k")
     await opened.close()
     assert opened.name == "gemini/flash"
 
 
 @pytest.mark.parametrize("provider", registry.PROVIDERS)
-def test_a_provider_is_imported_when_it_is_named(provider: str) -> None:
+def test_only_the_configured_provider_is_imported(provider: str) -> None:
     asks = (
         "import sys\n"
         "from turnetl.llm.providers import registry\n"

@@ -32,7 +32,7 @@ def served(provider: FakeProvider) -> ChatModel:
         Fault(422, '{"detail": [{"loc": ["body", "response_format"], "msg": "not permitted"}]}'),
     ],
 )
-async def test_a_server_that_takes_no_schema_is_asked_in_words(
+async def test_a_server_that_rejects_schemas_gets_them_in_the_prompt(
     provider: FakeProvider, refusal: Fault
 ) -> None:
     model = served(provider)
@@ -50,7 +50,7 @@ async def test_a_server_that_takes_no_schema_is_asked_in_words(
     assert '"source_entity_name"' in again.messages[1][1]
 
 
-async def test_a_server_that_ignores_the_schema_is_told_it_in_words_too(
+async def test_a_server_that_ignores_schemas_gets_them_in_the_prompt_too(
     provider: FakeProvider,
 ) -> None:
     model = served(provider)
@@ -64,7 +64,9 @@ async def test_a_server_that_ignores_the_schema_is_told_it_in_words_too(
     assert provider.requests[2].body["response_format"]["type"] == "json_schema"
 
 
-async def test_a_first_slip_does_not_make_every_question_longer(provider: FakeProvider) -> None:
+async def test_one_unrelated_response_does_not_lengthen_every_prompt(
+    provider: FakeProvider,
+) -> None:
     model = served(provider)
     provider.responses = ["oops", GOOD, "oops", "oops", GOOD]
     for _ in range(5):
@@ -73,7 +75,7 @@ async def test_a_first_slip_does_not_make_every_question_longer(provider: FakePr
     assert not any("JSON Schema" in asked.messages[1][1] for asked in provider.requests)
 
 
-async def test_a_server_that_knows_schemas_may_slip(provider: FakeProvider) -> None:
+async def test_a_server_that_supports_schemas_may_fail_once(provider: FakeProvider) -> None:
     model = served(provider)
     provider.responses = [f"```json\n{GOOD}\n```", "oops", '{"other": 1}', GOOD]
     for _ in range(4):
@@ -82,7 +84,7 @@ async def test_a_server_that_knows_schemas_may_slip(provider: FakeProvider) -> N
     assert len({asked.messages[1][1] for asked in provider.requests}) == 1
 
 
-async def test_another_refusal_of_the_question_stays_one(provider: FakeProvider) -> None:
+async def test_another_rejection_is_passed_on(provider: FakeProvider) -> None:
     model = served(provider)
     provider.faults = [Fault(400, '{"error": {"message": "no such voice"}}'), NO_SCHEMA, NO_SCHEMA]
     with pytest.raises(BadTurn, match="no such voice"):
@@ -103,16 +105,16 @@ async def test_another_refusal_of_the_question_stays_one(provider: FakeProvider)
         f"Sure! {GOOD}",
     ],
 )
-def test_an_object_is_found_among_words(said: str) -> None:
+def test_an_object_is_extracted_from_prose(said: str) -> None:
     assert validate.strip_wrapping(said) == GOOD
 
 
 @pytest.mark.parametrize("said", ["", "no", "[1]", "} no {", '{"edges": [', "see [1]: {}"])
-def test_what_is_no_object_stays_as_it_is(said: str) -> None:
+def test_text_without_an_object_is_unchanged(said: str) -> None:
     assert validate.strip_wrapping(said) == said
 
 
-async def test_words_change_no_name(provider: FakeProvider) -> None:
+async def test_the_name_does_not_depend_on_the_place_of_the_schema(provider: FakeProvider) -> None:
     model = served(provider)
     assert model.name == "openai-compatible/local"
     await model.close()

@@ -21,7 +21,7 @@ def test_gemini_gets_no_references_and_no_null_type(form: type[BaseModel]) -> No
         assert unknown not in written
 
 
-def test_an_optional_value_is_a_nullable_one() -> None:
+def test_an_optional_value_is_nullable() -> None:
     edge = schemas.gemini(response_schema(ExtractedEdges).json)["properties"]["edges"]["items"]
     assert edge["properties"]["valid_at"]["type"] == "string"
     assert edge["properties"]["valid_at"]["nullable"] is True
@@ -44,7 +44,7 @@ class Nested(BaseModel):
 
 @pytest.mark.parametrize("dialect", [schemas.strict, schemas.anthropic])
 @pytest.mark.parametrize("form", [*FORMS, Nested])
-def test_a_closed_schema_requires_all_and_allows_nothing_else(
+def test_a_strict_schema_requires_all_properties_and_allows_no_others(
     form: type[BaseModel], dialect: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> None:
     def check(part: object) -> None:
@@ -64,7 +64,7 @@ def test_a_closed_schema_requires_all_and_allows_nothing_else(
     check(closed)
 
 
-def test_what_a_dialect_has_no_word_for_is_left_out() -> None:
+def test_unsupported_keywords_are_omitted() -> None:
     strict, anthropic = (
         json.dumps(dialect(response_schema(Nested).json))
         for dialect in (schemas.strict, schemas.anthropic)
@@ -77,13 +77,13 @@ def test_what_a_dialect_has_no_word_for_is_left_out() -> None:
     assert "pattern" in strict
 
 
-def test_what_is_said_beside_a_reference_is_kept() -> None:
+def test_keywords_beside_a_reference_are_merged() -> None:
     one = schemas.strict(response_schema(Nested).json)["properties"]["one"]
     assert one["description"] == "the one"
     assert one["properties"]["size"]["description"] == "of the part"
 
 
-def test_gemini_answers_in_the_order_of_the_form() -> None:
+def test_gemini_gets_the_order_of_the_properties() -> None:
     written = schemas.gemini(response_schema(Nested).json)
     assert written["propertyOrdering"] == ["one", "many", "name", "either"]
     assert written["properties"]["either"] == {
@@ -93,6 +93,6 @@ def test_gemini_answers_in_the_order_of_the_form() -> None:
     assert written["properties"]["one"]["properties"]["state"]["enum"] == ["new", "old"]
 
 
-def test_a_property_called_default_stays() -> None:
+def test_a_property_named_default_stays() -> None:
     schema = {"properties": {"default": {"type": "string", "default": "x"}}}
     assert schemas.strict(schema)["properties"] == {"default": {"type": "string"}}

@@ -54,7 +54,7 @@ async def opened(
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-async def test_every_attempt_is_metered_and_only_what_fits_is_kept(
+async def test_every_attempt_is_metered_and_only_a_valid_response_is_stored(
     provider: FakeProvider, journal: Journal, name: str
 ) -> None:
     provider.faults = [Fault(503), Fault(delivery="dropped")]
@@ -73,7 +73,7 @@ async def test_every_attempt_is_metered_and_only_what_fits_is_kept(
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-async def test_answers_that_do_not_fit_are_never_kept(
+async def test_invalid_responses_are_never_stored(
     provider: FakeProvider, journal: Journal, name: str
 ) -> None:
     provider.responses = ["no", '{"edges": 1}', CannedResponse("I will not.", "refused")]
@@ -85,7 +85,7 @@ async def test_answers_that_do_not_fit_are_never_kept(
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-async def test_a_cut_answer_is_too_long_and_paid_for_once(
+async def test_a_truncated_response_is_too_long_and_paid_for_once(
     provider: FakeProvider, journal: Journal, name: str
 ) -> None:
     provider.responses = [CannedResponse('{"edges": [', "truncated")]
@@ -100,7 +100,7 @@ async def test_a_cut_answer_is_too_long_and_paid_for_once(
     assert again.value.usage == long.value.usage
 
 
-async def test_a_question_that_is_too_long_costs_nothing_and_is_not_kept(
+async def test_a_request_that_is_too_long_costs_nothing_and_is_not_stored(
     provider: FakeProvider, journal: Journal
 ) -> None:
     provider.faults = [Fault(400, '{"error": {"code": "context_length_exceeded"}}')]
@@ -110,7 +110,7 @@ async def test_a_question_that_is_too_long_costs_nothing_and_is_not_kept(
         assert not (await model.complete(ASKED)).from_journal
 
 
-async def test_a_budget_is_asked_for_what_is_not_in_the_journal_only(
+async def test_a_budget_is_reserved_for_cache_misses_only(
     provider: FakeProvider, journal: Journal
 ) -> None:
     async with opened(provider, shared(journal)) as model:
@@ -122,7 +122,7 @@ async def test_a_budget_is_asked_for_what_is_not_in_the_journal_only(
     assert len(provider.requests) == 1
 
 
-async def test_wrong_answers_never_take_more_than_the_budget(
+async def test_invalid_responses_never_exceed_the_budget(
     provider: FakeProvider, journal: Journal
 ) -> None:
     most = worst_case(ASKED, None).tokens
@@ -136,7 +136,7 @@ async def test_wrong_answers_never_take_more_than_the_budget(
     assert used.prompt_tokens + used.completion_tokens <= most
 
 
-async def test_a_patient_model_is_metered_also_where_it_gives_up(
+async def test_retries_are_metered_even_if_all_fail(
     provider: FakeProvider, journal: Journal
 ) -> None:
     provider.faults = [Fault(503)] * 3
@@ -224,7 +224,7 @@ def one_at_a_time(journal: Journal) -> ModelStack:
 
 
 @pytest.mark.parametrize("step", range(40))
-async def test_a_call_that_is_cancelled_at_any_step_holds_nothing_and_is_paid_for_once(
+async def test_a_call_cancelled_at_any_step_holds_no_slot_and_is_paid_for_once(
     journal: Journal, step: int
 ) -> None:
     fickle, around = Fickle(), one_at_a_time(journal)
@@ -246,7 +246,7 @@ async def test_a_call_that_is_cancelled_at_any_step_holds_nothing_and_is_paid_fo
 
 
 @pytest.mark.parametrize("step", range(0, 60, 3))
-async def test_a_run_that_ends_at_any_step_leaves_no_call_behind_and_pays_once(
+async def test_a_run_that_ends_at_any_step_leaves_no_open_call_and_pays_once(
     journal: Journal, step: int
 ) -> None:
     fickle, around = Fickle(), one_at_a_time(journal)
@@ -266,7 +266,7 @@ async def test_a_run_that_ends_at_any_step_leaves_no_call_behind_and_pays_once(
     assert fickle.answered == {"a": 1, "b": 1, "c": 1}
 
 
-async def test_what_waits_for_its_turn_when_a_run_ends_is_never_sent(journal: Journal) -> None:
+async def test_a_queued_request_is_never_sent_after_the_end_of_a_run(journal: Journal) -> None:
     fickle = Fickle(asked=Counter(abc=2), gate=asyncio.Event())
     model = wrap(fickle, one_at_a_time(journal))
     askers = [asyncio.create_task(model.complete(told(name))) for name in ("abc", "b", "c")]
@@ -282,12 +282,12 @@ async def test_what_waits_for_its_turn_when_a_run_ends_is_never_sent(journal: Jo
     assert (await wrap(fickle, one_at_a_time(journal)).complete(told("abc"))).from_journal
 
 
-def test_the_seconds_of_an_answer_leave_out_the_wait_for_a_place() -> None:
+def test_the_seconds_of_a_response_exclude_the_wait_for_a_slot() -> None:
     _, answers = asked(["a", "b", "c"], PATIENT)
     assert [answer.seconds for answer in answers] == [2, 2, 2]
 
 
-def test_who_waits_to_ask_again_holds_no_place_in_flight() -> None:
+def test_a_call_that_waits_for_a_retry_holds_no_slot() -> None:
     slow, _ = asked(["busy", "a", "b"], RetryPolicy(first_wait=30))
     assert [prompt for _, prompt in slow.asked] == ["busy", "a", "b", "busy"]
     assert slow.asked[2][0] == 2

@@ -38,7 +38,7 @@ async def bodies(provider: FakeProvider, wire: str, name: str) -> list[dict[str,
     return [asked.body for asked in provider.requests]
 
 
-async def test_a_deployment_is_told_no_temperature_once_it_refused_one(
+async def test_a_deployment_gets_no_temperature_after_it_rejected_one(
     provider: FakeProvider,
 ) -> None:
     provider.faults = [refusing(NO_TEMPERATURE)]
@@ -48,7 +48,9 @@ async def test_a_deployment_is_told_no_temperature_once_it_refused_one(
     assert others[0] == others[1] == {k: v for k, v in first.items() if k != "temperature"}
 
 
-async def test_the_longest_answer_gets_the_name_that_is_wanted(provider: FakeProvider) -> None:
+async def test_the_token_limit_gets_the_name_that_the_server_supports(
+    provider: FakeProvider,
+) -> None:
     provider.faults = [refusing(NO_MAX_TOKENS), refusing(NO_TEMPERATURE)]
     *_, last = await bodies(provider, "openai-compatible", "our-deployment")
     assert last["max_completion_tokens"] == ASKED.max_tokens
@@ -86,7 +88,7 @@ async def test_the_longest_answer_gets_the_name_that_is_wanted(provider: FakePro
         ),
     ],
 )
-async def test_every_wire_leaves_out_what_was_refused(
+async def test_every_adapter_omits_rejected_parameters(
     provider: FakeProvider, wire: str, name: str, words: str, path: tuple[str, ...]
 ) -> None:
     provider.faults = [refusing(words)]
@@ -108,14 +110,14 @@ async def test_every_wire_leaves_out_what_was_refused(
         "",
     ],
 )
-async def test_other_refusals_are_bad_for_their_turn(provider: FakeProvider, words: str) -> None:
+async def test_other_rejections_are_bad_turns(provider: FakeProvider, words: str) -> None:
     provider.faults = [refusing(words)]
     with pytest.raises(BadTurn):
         await bodies(provider, "openai-compatible", "our-deployment")
     assert len(provider.requests) == 1
 
 
-async def test_a_model_that_takes_no_length_by_any_name_is_not_asked_for_ever(
+async def test_a_model_that_rejects_both_names_of_the_token_limit_is_not_retried_forever(
     provider: FakeProvider,
 ) -> None:
     other = NO_MAX_TOKENS.replace("'max_tokens'", "'max_completion_tokens'")
@@ -125,7 +127,7 @@ async def test_a_model_that_takes_no_length_by_any_name_is_not_asked_for_ever(
     assert len(provider.requests) == 2
 
 
-def test_calls_that_were_under_way_when_it_was_learnt_are_asked_again_too() -> None:
+def test_requests_in_flight_when_a_rejection_is_learned_are_retried_too() -> None:
     unwanted, sent = UnsupportedParams(), {"model": "m", "temperature": 0}
     assert [unwanted.learn(NO_TEMPERATURE, sent) for _ in range(2)] == ["temperature"] * 2
     assert unwanted.removed_from(sent) == {"model": "m"}
