@@ -1,4 +1,4 @@
-"""Models of the local provider, closed whatever becomes of a test."""
+"""Models of the fake provider, closed after each test."""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -9,19 +9,19 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.transport.http import Timeouts
 
-Opens = Callable[[Timeouts], ChatModel]
+OpenModel = Callable[[Timeouts], ChatModel]
 
 
 @pytest.fixture
-async def opens(provider: FakeProvider) -> AsyncIterator[Opens]:
-    """What opens a model with nothing around it."""
-    opened: list[ChatModel] = []
+async def open_with(provider: FakeProvider) -> AsyncIterator[OpenModel]:
+    """A function that opens a model without wrappers."""
+    models: list[ChatModel] = []
 
-    def one(timeouts: Timeouts) -> ChatModel:
+    def open_one(timeouts: Timeouts) -> ChatModel:
         url = provider.base_url("openai")
-        opened.append(open_model("openai-compatible", model="m", base_url=url, timeouts=timeouts))
-        return opened[-1]
+        models.append(open_model("openai-compatible", model="m", base_url=url, timeouts=timeouts))
+        return models[-1]
 
-    yield one
-    for model in opened:
+    yield open_one
+    for model in models:
         await model.close()

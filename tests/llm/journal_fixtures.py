@@ -1,4 +1,4 @@
-"""Requests, a model that counts them, and a program that asks through a journal, to be killed."""
+"""Requests, a model that records them, and a program with a journal that tests may kill."""
 
 import asyncio
 import sqlite3
@@ -20,76 +20,78 @@ def clock() -> datetime:
     return NOON
 
 
-def request(said: str = "Who spoke?", prompt: str = "extract_nodes.extract_text") -> ChatRequest:
+def chat_request(
+    text: str = "Who spoke?", prompt_name: str = "extract_nodes.extract_text"
+) -> ChatRequest:
     return ChatRequest(
-        prompt, (ChatMessage("system", "You extract."), ChatMessage("user", said)), None, 100
+        prompt_name, (ChatMessage("system", "You extract."), ChatMessage("user", text)), None, 100
     )
 
 
-def answer(said: str = "{}", cost: float | None = 0.25) -> ChatResponse:
+def chat_response(text: str = "{}", cost: float | None = 0.25) -> ChatResponse:
     return ChatResponse(
-        said, 100, 10, truncated=False, cached_tokens=40, calls=2, seconds=1.5, cost=cost
+        text, 100, 10, truncated=False, cached_tokens=40, calls=2, seconds=1.5, cost=cost
     )
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[sqlite3.Connection]:
-    """Lock it against writers, until the connection's transaction ends."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield other
+    """Lock the file against writers until the end of the transaction."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
 
 
 @dataclass
-class Counted:
-    """A model that says which request it was asked, once it may."""
+class CountingModel:
+    """A model that records requests and waits for a gate."""
 
     name: str = NAME
     gate: asyncio.Event | None = None
-    """Answers wait for it."""
-    fails: list[Exception] = field(default_factory=list)
-    """Raised first, one a request."""
-    gives: Callable[[ChatRequest], ChatResponse] = lambda asked: answer(
-        f'{{"to": {len(asked.messages)}}}'
+    """Responses wait for it."""
+    errors: list[Exception] = field(default_factory=list)
+    """Raised first, one per request."""
+    respond: Callable[[ChatRequest], ChatResponse] = lambda requests: chat_response(
+        f'{{"to": {len(requests.messages)}}}'
     )
-    asked: list[ChatRequest] = field(default_factory=list)
+    requests: list[ChatRequest] = field(default_factory=list)
     arrived: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     """Released with every request."""
-    broken_off: int = 0
+    cancelled: int = 0
     closed: bool = False
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        self.asked.append(request)
+        self.requests.append(request)
         self.arrived.release()
         try:
             await (self.gate.wait() if self.gate else asyncio.sleep(0))
         except asyncio.CancelledError:
-            self.broken_off += 1
+            self.cancelled += 1
             raise
-        if self.fails:
-            raise self.fails.pop(0)
-        return self.gives(request)
+        if self.errors:
+            raise self.errors.pop(0)
+        return self.respond(request)
 
     async def close(self) -> None:
         self.closed = True
 
 
 async def main(path: str, first: str, last: str, end: str) -> None:
-    """Ask the requests `first` to `last`, say each when its answer is here, and wait or end."""
+    """Send the requests from `first` to `last`, print each number after its response; then wait."""
     journal = Journal(Path(path), clock=clock)
-    model = Counted()
-    asks = JournaledModel(model, journal)
+    model = CountingModel()
+    journaled = JournaledModel(model, journal)
     for number in range(int(first), int(last)):
-        await asks.complete(request(f"number {number}"))
-        _say(str(number))
-    _say(f"asked {len(model.asked)}")
+        await journaled.complete(chat_request(f"number {number}"))
+        _print(str(number))
+    _print(f"sent {len(model.requests)}")
     if end == "wait":
         sys.stdin.read()
-    await asks.close()
+    await journaled.close()
     journal.close()
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

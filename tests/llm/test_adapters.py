@@ -1,4 +1,4 @@
-"""What is sent to each provider and read from it, where they differ: pure, without a server."""
+"""Request bodies and parsed responses where providers differ; without a server."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from turnetl.llm.providers.gemini import GeminiAdapter
 from turnetl.llm.providers.openai import OpenAiAdapter, OpenAiCompatibleAdapter
 
 SHORT, LONG = "You extract facts.", "You extract facts. " * 300
-SAID = '{"edges": []}'
+TEXT = '{"edges": []}'
 
 
 def request(system: str = SHORT) -> ChatRequest:
@@ -26,8 +26,10 @@ def compatible(model: str) -> OpenAiCompatibleAdapter:
     return OpenAiCompatibleAdapter(model, "http://localhost:8080/v1")
 
 
-def openai_says(message: dict[str, Any], ended: str = "stop", **usage: Any) -> dict[str, Any]:
-    return {"choices": [{"message": message, "finish_reason": ended}], "usage": usage}
+def openai_body(
+    message: dict[str, Any], finish_reason: str = "stop", **usage: Any
+) -> dict[str, Any]:
+    return {"choices": [{"message": message, "finish_reason": finish_reason}], "usage": usage}
 
 
 @pytest.mark.parametrize(
@@ -58,10 +60,10 @@ def test_a_configured_effort_is_sent_unchanged() -> None:
     assert AnthropicAdapter("claude-sonnet-5", effort="max").request_body(request())[
         "output_config"
     ]["effort"] == ("max")
-    thinking = GeminiAdapter("gemini-3-flash", effort="high").request_body(request())[
+    reasoning = GeminiAdapter("gemini-3-flash", effort="high").request_body(request())[
         "generationConfig"
     ]
-    assert thinking["thinkingConfig"] == {"thinkingLevel": "high"}
+    assert reasoning["thinkingConfig"] == {"thinkingLevel": "high"}
 
 
 @pytest.mark.parametrize(
@@ -84,14 +86,14 @@ def test_the_token_limit_has_the_name_that_the_model_supports() -> None:
 
 
 def test_openai_gets_a_strict_schema() -> None:
-    form = OpenAiAdapter("gpt-4.1").request_body(request())["response_format"]["json_schema"]
-    assert form["strict"] is True
-    assert form["schema"]["additionalProperties"] is False
+    schema = OpenAiAdapter("gpt-4.1").request_body(request())["response_format"]["json_schema"]
+    assert schema["strict"] is True
+    assert schema["schema"]["additionalProperties"] is False
 
 
 def test_other_servers_get_the_schema_of_pydantic() -> None:
-    form = compatible("m").request_body(request())["response_format"]["json_schema"]
-    assert form == {"name": "ExtractedEdges", "schema": ExtractedEdges.model_json_schema()}
+    schema = compatible("m").request_body(request())["response_format"]["json_schema"]
+    assert schema == {"name": "ExtractedEdges", "schema": ExtractedEdges.model_json_schema()}
 
 
 def test_openais_newest_models_cache_only_long_instructions() -> None:
@@ -106,7 +108,7 @@ def test_openais_newest_models_cache_only_long_instructions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "takes_a_form"),
+    ("model", "has_schema"),
     [
         ("claude-3-5-haiku-latest", False),
         ("claude-sonnet-4-20250514", False),
@@ -120,11 +122,11 @@ def test_openais_newest_models_cache_only_long_instructions() -> None:
     ],
 )
 def test_newer_claude_models_get_a_schema_and_older_ones_a_tool(
-    model: str, takes_a_form: bool
+    model: str, has_schema: bool
 ) -> None:
     body = AnthropicAdapter(model).request_body(request())
-    assert ("format" in body.get("output_config", {})) is takes_a_form
-    assert ("tool_choice" in body) is not takes_a_form
+    assert ("format" in body.get("output_config", {})) is has_schema
+    assert ("tool_choice" in body) is not has_schema
 
 
 @pytest.mark.parametrize("model", ["claude-haiku-4-5", "claude-sonnet-4-6"])
@@ -151,7 +153,7 @@ def test_a_base_url_for_anthropic_may_end_with_its_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "thinking", "temperature"),
+    ("model", "reasoning", "temperature"),
     [
         ("gemini-2.0-flash", None, 0),
         ("gemini-2.5-flash", {"thinkingBudget": 0}, 0),
@@ -162,11 +164,11 @@ def test_a_base_url_for_anthropic_may_end_with_its_version() -> None:
     ],
 )
 def test_gemini_models_get_their_lowest_effort(
-    model: str, thinking: object, temperature: object
+    model: str, reasoning: object, temperature: object
 ) -> None:
-    settings = GeminiAdapter(model).request_body(request())["generationConfig"]
-    assert settings.get("thinkingConfig") == thinking
-    assert settings.get("temperature") == temperature
+    config = GeminiAdapter(model).request_body(request())["generationConfig"]
+    assert config.get("thinkingConfig") == reasoning
+    assert config.get("temperature") == temperature
 
 
 def test_a_gemini_model_name_may_start_with_models() -> None:
@@ -178,32 +180,34 @@ def test_a_gemini_model_name_may_start_with_models() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        {"content": SAID},
-        {"content": [{"type": "text", "text": SAID[:5]}, {"type": "text", "text": SAID[5:]}]},
-        {"content": f"<think>\nWhat do I see? {{}}\n</think>\n\n{SAID}"},
-        {"content": f"<thinking>hm</thinking>{SAID}"},
-        {"content": None, "reasoning_content": SAID},
-        {"content": "", "reasoning": f"\n{SAID}"},
+        {"content": TEXT},
+        {"content": [{"type": "text", "text": TEXT[:5]}, {"type": "text", "text": TEXT[5:]}]},
+        {"content": f"<think>\nWhat do I see? {{}}\n</think>\n\n{TEXT}"},
+        {"content": f"<thinking>hm</thinking>{TEXT}"},
+        {"content": None, "reasoning_content": TEXT},
+        {"content": "", "reasoning": f"\n{TEXT}"},
     ],
 )
 def test_a_response_is_found_in_every_known_field(message: dict[str, Any]) -> None:
-    assert compatible("m").parse_response(openai_says(message)).text == SAID
+    assert compatible("m").parse_response(openai_body(message)).text == TEXT
 
 
 @pytest.mark.parametrize(
     "message", [{"content": None}, {"reasoning_content": "Let me see."}, {"content": 3}, {}]
 )
 def test_reasoning_is_not_a_response(message: dict[str, Any]) -> None:
-    assert compatible("m").parse_response(openai_says(message)).text == ""
+    assert compatible("m").parse_response(openai_body(message)).text == ""
 
 
 @pytest.mark.parametrize("body", [{}, {"choices": []}, {"content": 1}, {"candidates": [{}]}])
 @pytest.mark.parametrize(
-    "wire", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m"), compatible("m")]
+    "adapter", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m"), compatible("m")]
 )
-def test_a_response_without_content_is_empty(wire: ProviderAdapter, body: dict[str, Any]) -> None:
-    answer = wire.parse_response(body)
-    assert (answer.text, answer.prompt_tokens, answer.truncated, answer.refused) == (
+def test_a_response_without_content_is_empty(
+    adapter: ProviderAdapter, body: dict[str, Any]
+) -> None:
+    response = adapter.parse_response(body)
+    assert (response.text, response.prompt_tokens, response.truncated, response.refused) == (
         "",
         0,
         False,
@@ -211,56 +215,58 @@ def test_a_response_without_content_is_empty(wire: ProviderAdapter, body: dict[s
     )
 
 
-ANYTHING = st.recursive(
+ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
-    lambda below: st.lists(below, max_size=2) | st.dictionaries(st.just("text"), below),
+    lambda children: st.lists(children, max_size=2) | st.dictionaries(st.just("text"), children),
     max_leaves=4,
 )
-"""In every place that is read."""
-MESSAGE = dict.fromkeys(("content", "refusal", "reasoning_content"), ANYTHING)
-CHOICE = {"message": ANYTHING | st.fixed_dictionaries(MESSAGE), "finish_reason": ANYTHING}
-PARTS = ANYTHING | st.fixed_dictionaries({"parts": ANYTHING})
-CANDIDATE = {"content": PARTS, "finishReason": ANYTHING}
+"""A value for every field that an adapter reads."""
+MESSAGE = dict.fromkeys(("content", "refusal", "reasoning_content"), ANY_JSON)
+CHOICE = {"message": ANY_JSON | st.fixed_dictionaries(MESSAGE), "finish_reason": ANY_JSON}
+PARTS = ANY_JSON | st.fixed_dictionaries({"parts": ANY_JSON})
+CANDIDATE = {"content": PARTS, "finishReason": ANY_JSON}
 BODIES = st.fixed_dictionaries(
     {
-        "choices": ANYTHING | st.lists(st.fixed_dictionaries(CHOICE), max_size=2),
-        "candidates": ANYTHING | st.lists(st.fixed_dictionaries(CANDIDATE), max_size=2),
-        "content": ANYTHING,
-        "stop_reason": ANYTHING,
-        "promptFeedback": ANYTHING,
-        "usage": st.fixed_dictionaries({"prompt_tokens": ANYTHING, "total_tokens": ANYTHING}),
-        "usageMetadata": st.fixed_dictionaries({"thoughtsTokenCount": ANYTHING}),
+        "choices": ANY_JSON | st.lists(st.fixed_dictionaries(CHOICE), max_size=2),
+        "candidates": ANY_JSON | st.lists(st.fixed_dictionaries(CANDIDATE), max_size=2),
+        "content": ANY_JSON,
+        "stop_reason": ANY_JSON,
+        "promptFeedback": ANY_JSON,
+        "usage": st.fixed_dictionaries({"prompt_tokens": ANY_JSON, "total_tokens": ANY_JSON}),
+        "usageMetadata": st.fixed_dictionaries({"thoughtsTokenCount": ANY_JSON}),
     }
 )
 
 
-@pytest.mark.parametrize("wire", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m")])
+@pytest.mark.parametrize("adapter", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m")])
 @given(body=BODIES)
 def test_any_body_is_parsed_without_an_exception(
-    wire: ProviderAdapter, body: dict[str, Any]
+    adapter: ProviderAdapter, body: dict[str, Any]
 ) -> None:
-    answer = wire.parse_response(body)
-    assert isinstance(answer.text, str)
-    assert isinstance(answer.prompt_tokens + answer.completion_tokens + answer.cached_tokens, int)
+    response = adapter.parse_response(body)
+    assert isinstance(response.text, str)
+    assert isinstance(
+        response.prompt_tokens + response.completion_tokens + response.cached_tokens, int
+    )
 
 
 @pytest.mark.parametrize("tokens", [-7, "7", True, 10**30, float("nan"), float("inf"), None, [7]])
 def test_an_impossible_token_count_is_zero(tokens: object) -> None:
-    answer = compatible("m").parse_response(
-        openai_says({}, prompt_tokens=tokens, completion_tokens=tokens, total_tokens=tokens)
+    response = compatible("m").parse_response(
+        openai_body({}, prompt_tokens=tokens, completion_tokens=tokens, total_tokens=tokens)
     )
-    assert (answer.prompt_tokens, answer.completion_tokens) == (0, 0)
+    assert (response.prompt_tokens, response.completion_tokens) == (0, 0)
 
 
 def test_token_counts_may_be_floats() -> None:
-    answer = compatible("m").parse_response(
-        openai_says({}, prompt_tokens=7.0, completion_tokens=3.0)
+    response = compatible("m").parse_response(
+        openai_body({}, prompt_tokens=7.0, completion_tokens=3.0)
     )
-    assert (answer.prompt_tokens, answer.completion_tokens) == (7, 3)
+    assert (response.prompt_tokens, response.completion_tokens) == (7, 3)
 
 
 @pytest.mark.parametrize(
-    ("wire", "path"),
+    ("adapter", "path"),
     [
         (OpenAiCompatibleAdapter("m", "https://x.test/v1/?api-version=1"), "/v1/chat/completions"),
         (
@@ -270,32 +276,32 @@ def test_token_counts_may_be_floats() -> None:
         (AnthropicAdapter("m", "https://x.test/v1/?api-version=1"), "/v1/messages"),
     ],
 )
-def test_the_query_of_a_base_url_stays_at_the_end(wire: ProviderAdapter, path: str) -> None:
-    assert wire.url() == f"https://x.test{path}?api-version=1"
+def test_the_query_of_a_base_url_stays_at_the_end(adapter: ProviderAdapter, path: str) -> None:
+    assert adapter.url() == f"https://x.test{path}?api-version=1"
 
 
 def test_reasoning_tokens_are_counted() -> None:
-    wire = compatible("m")
-    within = openai_says({}, prompt_tokens=100, completion_tokens=30, total_tokens=130)
-    beside = openai_says({}, prompt_tokens=100, completion_tokens=10, total_tokens=130)
+    adapter = compatible("m")
+    included = openai_body({}, prompt_tokens=100, completion_tokens=30, total_tokens=130)
+    added = openai_body({}, prompt_tokens=100, completion_tokens=10, total_tokens=130)
     assert (
-        wire.parse_response(within).completion_tokens
-        == wire.parse_response(beside).completion_tokens
+        adapter.parse_response(included).completion_tokens
+        == adapter.parse_response(added).completion_tokens
         == 30
     )
-    thought = {"usageMetadata": {"candidatesTokenCount": 7, "thoughtsTokenCount": 3}}
-    assert GeminiAdapter("m").parse_response(thought).completion_tokens == 10
+    reasoning_body = {"usageMetadata": {"candidatesTokenCount": 7, "thoughtsTokenCount": 3}}
+    assert GeminiAdapter("m").parse_response(reasoning_body).completion_tokens == 10
 
 
-@pytest.mark.parametrize("wire", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m")])
-def test_missing_cache_counts_are_zero(wire: ProviderAdapter) -> None:
+@pytest.mark.parametrize("adapter", [OpenAiAdapter("m"), AnthropicAdapter("m"), GeminiAdapter("m")])
+def test_missing_cache_counts_are_zero(adapter: ProviderAdapter) -> None:
     usage = {"prompt_tokens": 9, "input_tokens": 9, "promptTokenCount": 9}
-    answer = wire.parse_response({"usage": usage, "usageMetadata": usage})
-    assert (answer.prompt_tokens, answer.cached_tokens) == (9, 0)
+    response = adapter.parse_response({"usage": usage, "usageMetadata": usage})
+    assert (response.prompt_tokens, response.cached_tokens) == (9, 0)
 
 
 @pytest.mark.parametrize(
-    ("wire", "usage"),
+    ("adapter", "usage"),
     [
         (
             OpenAiAdapter("m"),
@@ -318,49 +324,51 @@ def test_missing_cache_counts_are_zero(wire: ProviderAdapter) -> None:
         ),
     ],
 )
-def test_cached_tokens_are_part_of_the_prompt(wire: ProviderAdapter, usage: dict[str, Any]) -> None:
-    answer = wire.parse_response(usage)
-    assert (answer.prompt_tokens, answer.cached_tokens) == (100, 40)
+def test_cached_tokens_are_part_of_the_prompt(
+    adapter: ProviderAdapter, usage: dict[str, Any]
+) -> None:
+    response = adapter.parse_response(usage)
+    assert (response.prompt_tokens, response.cached_tokens) == (100, 40)
 
 
 @pytest.mark.parametrize(
-    ("wire", "body"),
+    ("adapter", "body"),
     [
-        (OpenAiAdapter("m"), openai_says({"content": None, "refusal": "I cannot."})),
-        (OpenAiAdapter("m"), openai_says({"content": None}, "content_filter")),
-        (compatible("anthropic/claude"), openai_says({"content": ""}, "refusal")),
+        (OpenAiAdapter("m"), openai_body({"content": None, "refusal": "I cannot."})),
+        (OpenAiAdapter("m"), openai_body({"content": None}, "content_filter")),
+        (compatible("anthropic/claude"), openai_body({"content": ""}, "refusal")),
         (AnthropicAdapter("m"), {"content": [], "stop_reason": "refusal"}),
         (GeminiAdapter("m"), {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}),
         (GeminiAdapter("m"), {"candidates": [{"finishReason": "SAFETY"}]}),
         (GeminiAdapter("m"), {"candidates": [{"finishReason": "RECITATION"}]}),
     ],
 )
-def test_a_refusal_is_detected(wire: ProviderAdapter, body: dict[str, Any]) -> None:
-    assert wire.parse_response(body).refused
+def test_a_refusal_is_detected(adapter: ProviderAdapter, body: dict[str, Any]) -> None:
+    assert adapter.parse_response(body).refused
 
 
 @pytest.mark.parametrize(
-    ("wire", "body"),
+    ("adapter", "body"),
     [
-        (OpenAiAdapter("m"), openai_says({"content": "{"}, "length")),
+        (OpenAiAdapter("m"), openai_body({"content": "{"}, "length")),
         (AnthropicAdapter("m"), {"stop_reason": "max_tokens"}),
         (AnthropicAdapter("m"), {"stop_reason": "model_context_window_exceeded"}),
         (GeminiAdapter("m"), {"candidates": [{"finishReason": "MAX_TOKENS"}]}),
     ],
 )
-def test_a_truncated_response_is_detected(wire: ProviderAdapter, body: dict[str, Any]) -> None:
-    assert wire.parse_response(body).truncated
+def test_a_truncated_response_is_detected(adapter: ProviderAdapter, body: dict[str, Any]) -> None:
+    assert adapter.parse_response(body).truncated
 
 
 def test_thinking_blocks_of_claude_are_skipped() -> None:
-    content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": SAID}]
-    assert AnthropicAdapter("m").parse_response({"content": content}).text == SAID
+    content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": TEXT}]
+    assert AnthropicAdapter("m").parse_response({"content": content}).text == TEXT
 
 
-@pytest.mark.parametrize("given", [{"edges": []}, SAID])
-def test_the_input_of_a_tool_call_is_the_response(given: object) -> None:
-    content = [{"type": "text", "text": "Here."}, {"type": "tool_use", "input": given}]
-    assert AnthropicAdapter("m").parse_response({"content": content}).text == SAID
+@pytest.mark.parametrize("tool_input", [{"edges": []}, TEXT])
+def test_the_input_of_a_tool_call_is_the_response(tool_input: object) -> None:
+    content = [{"type": "text", "text": "Here."}, {"type": "tool_use", "input": tool_input}]
+    assert AnthropicAdapter("m").parse_response({"content": content}).text == TEXT
 
 
 def test_a_request_without_a_schema_is_valid() -> None:
@@ -373,8 +381,8 @@ def test_a_request_without_a_schema_is_valid() -> None:
 
 
 def test_graphitis_schemas_are_within_anthropics_limits() -> None:
-    """24 optional values and 16 values of several types in one schema; all are required here."""
-    for form in (ExtractedEdges, EdgeTimestamps):
-        schema = schemas.anthropic(response_schema(form).json)
+    """The limits per schema: 24 optional and 16 union values. Here all values are required."""
+    for model in (ExtractedEdges, EdgeTimestamps):
+        schema = schemas.anthropic(response_schema(model).json)
         assert str(schema).count("anyOf") <= 16
         assert "'default'" not in str(schema)

@@ -1,11 +1,11 @@
-"""A base URL as a person gives it: checked before the run, and never said with a password in it."""
+"""Base URLs: checked before the run, and never printed with a password."""
 
 import logging
 from base64 import b64encode
 
 import pytest
 
-from tests.llm.test_providers import ASKED
+from tests.llm.test_providers import REQUEST
 from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.errors import BadUsage, ModelBusy
 from turnetl.llm.embedders import open_embedder
@@ -40,8 +40,8 @@ def test_the_url_of_an_embedder_is_checked_too() -> None:
         open_embedder("openai-compatible", model="m", base_url="http://host:port/v1")
 
 
-def url_with_password(provider: FakeProvider, wire: str) -> str:
-    return provider.base_url(wire).replace("http://", f"http://bob:{PASSWORD}@")
+def url_with_password(provider: FakeProvider, provider_name: str) -> str:
+    return provider.base_url(provider_name).replace("http://", f"http://bob:{PASSWORD}@")
 
 
 async def test_user_and_password_of_a_url_are_sent_and_never_printed(
@@ -50,23 +50,23 @@ async def test_user_and_password_of_a_url_are_sent_and_never_printed(
     caplog.set_level(logging.DEBUG)
     url = url_with_password(provider, "openai")
     model = open_model("openai-compatible", model="m", base_url=url)
-    await model.complete(ASKED)
+    await model.complete(REQUEST)
     provider.faults = [Fault(503)]
     with pytest.raises(ModelBusy) as busy:
-        await model.complete(ASKED)
+        await model.complete(REQUEST)
     await model.close()
-    sent = b64encode(f"bob:{PASSWORD}".encode()).decode()
-    assert provider.requests[0].headers["Authorization"] == f"Basic {sent}"
-    for said in (PASSWORD, sent):
-        assert said not in str(busy.value)
-        assert said not in model.name
-        assert said not in caplog.text
+    credentials = b64encode(f"bob:{PASSWORD}".encode()).decode()
+    assert provider.requests[0].headers["Authorization"] == f"Basic {credentials}"
+    for secret in (PASSWORD, credentials):
+        assert secret not in str(busy.value)
+        assert secret not in model.name
+        assert secret not in caplog.text
     assert "127.0.0.1" in caplog.text
 
 
 async def test_a_key_wins_over_user_and_password_of_the_url(provider: FakeProvider) -> None:
     url = url_with_password(provider, "openai")
     model = open_model("openai", model="m", base_url=url, api_key=KEY)
-    await model.complete(ASKED)
+    await model.complete(REQUEST)
     await model.close()
     assert provider.requests[0].headers["Authorization"] == f"Bearer {KEY}"

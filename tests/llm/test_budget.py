@@ -1,4 +1,4 @@
-"""The budget is hard: whatever comes back, and whatever runs side by side, it is never exceeded."""
+"""The budget is hard: no responses and no concurrency exceed it."""
 
 import asyncio
 from contextlib import suppress
@@ -26,8 +26,8 @@ PRICES = Prices(({NAME: PRICE},))
 
 
 @dataclass
-class Call:
-    """What a call really takes, as a share of the worst, and whether it comes to nothing."""
+class PlannedCall:
+    """The usage of a request as a share of its worst case, and whether the request fails."""
 
     share: float = 0.1
     pauses: int = 1
@@ -36,88 +36,88 @@ class Call:
 
 
 @dataclass
-class Canned:
-    """Answers request `n` as call `n` says."""
+class PlannedModel:
+    """Responds to request `n` as planned by call `n`."""
 
-    calls: list[Call]
+    calls: list[PlannedCall]
     name: str = NAME
-    under_way: int = 0
-    most: int = 0
-    asked: list[int] = field(default_factory=list)
-    longest: list[int] = field(default_factory=list)
+    in_flight: int = 0
+    max_in_flight: int = 0
+    request: list[int] = field(default_factory=list)
+    max_tokens: list[int] = field(default_factory=list)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         number = int(request.prompt_name)
         call = self.calls[number]
-        self.asked.append(number)
-        self.longest.append(request.max_tokens)
-        self.under_way += 1
-        self.most = max(self.most, self.under_way)
+        self.request.append(number)
+        self.max_tokens.append(request.max_tokens)
+        self.in_flight += 1
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
             for _ in range(call.pauses):
                 await asyncio.sleep(0)
         finally:
-            self.under_way -= 1
+            self.in_flight -= 1
         if call.fails:
             raise ModelBusy("busy")
-        answer = int(call.share * 2 * request.max_tokens)
-        prompt = int(call.share * (reserve(request) - 2 * request.max_tokens))
-        return ChatResponse("{}", prompt, answer, truncated=False)
+        completion = int(call.share * 2 * request.max_tokens)
+        prompt = int(call.share * (reserved_tokens(request) - 2 * request.max_tokens))
+        return ChatResponse("{}", prompt, completion, truncated=False)
 
     async def close(self) -> None: ...
 
 
-def request(number: int, call: Call) -> ChatRequest:
+def request(number: int, call: PlannedCall) -> ChatRequest:
     return ChatRequest(str(number), (ChatMessage("user", "Who? " * 20),), None, call.max_tokens)
 
 
-def reserve(asked: ChatRequest) -> int:
-    """Return the tokens that are set aside."""
-    return worst_case(asked, None).tokens
+def reserved_tokens(request: ChatRequest) -> int:
+    """Return the tokens that are reserved."""
+    return worst_case(request, None).tokens
 
 
 @dataclass
-class Run:
-    """What came of a run's calls."""
+class BudgetRun:
+    """The outcome of a run."""
 
-    model: Canned
+    model: PlannedModel
     meter: Meter
-    answered: list[int]
+    completed: list[int]
     exhausted: list[str]
-    under_way_when_exhausted: list[int]
+    in_flight_when_exhausted: list[int]
 
 
 async def run(
-    calls: list[Call],
+    calls: list[PlannedCall],
     *,
     tokens: int | None = None,
     money: float | None = None,
     concurrency: int = 8,
-) -> Run:
-    """Make the calls, so many at once, under the budget."""
-    canned, meter = Canned(calls), Meter(PRICES)
-    model = BudgetedModel(MeteredModel(canned, meter), Budget(tokens, money, meter, PRICES))
-    done = Run(canned, meter, [], [], [])
-    free = asyncio.Semaphore(concurrency)
+) -> BudgetRun:
+    """Send the requests under the budget, `concurrency` at a time."""
+    model_double, meter = PlannedModel(calls), Meter(PRICES)
+    model = BudgetedModel(MeteredModel(model_double, meter), Budget(tokens, money, meter, PRICES))
+    outcome = BudgetRun(model_double, meter, [], [], [])
+    slots = asyncio.Semaphore(concurrency)
 
-    async def ask(number: int, call: Call) -> None:
-        async with free:
+    async def send(number: int, call: PlannedCall) -> None:
+        async with slots:
             try:
                 await model.complete(request(number, call))
-                done.answered.append(number)
+                outcome.completed.append(number)
             except Exhausted as error:
-                done.exhausted.append(str(error))
-                done.under_way_when_exhausted.append(canned.under_way)
+                outcome.exhausted.append(str(error))
+                outcome.in_flight_when_exhausted.append(model_double.in_flight)
             except ModelBusy:
                 pass
 
-    await asyncio.gather(*(ask(number, call) for number, call in enumerate(calls)))
-    return done
+    await asyncio.gather(*(send(number, call) for number, call in enumerate(calls)))
+    return outcome
 
 
 CALLS = st.lists(
     st.builds(
-        Call,
+        PlannedCall,
         share=st.floats(0, 1),
         pauses=st.integers(0, 5),
         fails=st.booleans(),
@@ -129,54 +129,56 @@ CALLS = st.lists(
 
 @given(CALLS, st.integers(1, 60_000), st.integers(1, 10))
 async def test_tokens_never_exceed_the_budget(
-    calls: list[Call], tokens: int, concurrency: int
+    calls: list[PlannedCall], tokens: int, concurrency: int
 ) -> None:
-    done = await run(calls, tokens=tokens, concurrency=concurrency)
-    used = done.meter.total
+    outcome = await run(calls, tokens=tokens, concurrency=concurrency)
+    used = outcome.meter.total
     assert used.prompt_tokens + used.completion_tokens <= tokens
-    failed = sum(calls[number].fails for number in done.model.asked)
-    assert len(done.answered) + len(done.exhausted) + failed == len(calls)
+    failed = sum(calls[number].fails for number in outcome.model.request)
+    assert len(outcome.completed) + len(outcome.exhausted) + failed == len(calls)
 
 
 @given(CALLS, st.floats(0.0001, 0.1), st.integers(1, 10))
 async def test_cost_never_exceeds_the_budget(
-    calls: list[Call], money: float, concurrency: int
+    calls: list[PlannedCall], money: float, concurrency: int
 ) -> None:
-    done = await run(calls, money=money, concurrency=concurrency)
-    assert done.meter.total.cost is not None
-    assert done.meter.total.cost <= money + 1e-12
+    outcome = await run(calls, money=money, concurrency=concurrency)
+    assert outcome.meter.total.cost is not None
+    assert outcome.meter.total.cost <= money + 1e-12
 
 
 @given(CALLS, st.integers(1, 60_000), st.integers(1, 10))
 async def test_when_the_budget_stops_a_run_no_request_is_in_flight_and_none_is_sent_later(
-    calls: list[Call], tokens: int, concurrency: int
+    calls: list[PlannedCall], tokens: int, concurrency: int
 ) -> None:
-    done = await run(calls, tokens=tokens, concurrency=concurrency)
-    assert set(done.under_way_when_exhausted) <= {0}
-    assert len(set(done.exhausted)) <= 1
-    if done.exhausted:
-        used = done.meter.total
+    outcome = await run(calls, tokens=tokens, concurrency=concurrency)
+    assert set(outcome.in_flight_when_exhausted) <= {0}
+    assert len(set(outcome.exhausted)) <= 1
+    if outcome.exhausted:
+        used = outcome.meter.total
         shortest = [replace(call, max_tokens=min(call.max_tokens, 2048)) for call in calls]
-        reserves = [reserve(request(number, call)) for number, call in enumerate(shortest)]
-        assert used.prompt_tokens + used.completion_tokens + max(reserves) > tokens
+        reservations = [
+            reserved_tokens(request(number, call)) for number, call in enumerate(shortest)
+        ]
+        assert used.prompt_tokens + used.completion_tokens + max(reservations) > tokens
 
 
 async def test_a_request_that_does_not_fit_waits_for_those_in_flight() -> None:
-    calls = [Call(share=0.1, pauses=3) for _ in range(10)]
-    done = await run(calls, tokens=2 * reserve(request(0, calls[0])))
-    assert len(done.answered) == 10
-    assert done.model.most == 2
+    calls = [PlannedCall(share=0.1, pauses=3) for _ in range(10)]
+    outcome = await run(calls, tokens=2 * reserved_tokens(request(0, calls[0])))
+    assert len(outcome.completed) == 10
+    assert outcome.model.max_in_flight == 2
 
 
 async def test_near_the_end_the_response_limit_shrinks() -> None:
-    long, short = Call(max_tokens=16_000), Call(max_tokens=4_000)
-    done = await run([long, long], tokens=reserve(request(0, short)) + 100)
-    assert done.answered == [0, 1]
-    assert done.model.longest == [4_000, 2_048]
+    long, short = PlannedCall(max_tokens=16_000), PlannedCall(max_tokens=4_000)
+    outcome = await run([long, long], tokens=reserved_tokens(request(0, short)) + 100)
+    assert outcome.completed == [0, 1]
+    assert outcome.model.max_tokens == [4_000, 2_048]
 
 
 @pytest.mark.parametrize(
-    ("said", "tokens", "error"),
+    ("message", "tokens", "error"),
     [
         ("x" * 20_000, 20_000, Exhausted),
         ("x" * 20_000, 200_000, TooLong),
@@ -185,11 +187,11 @@ async def test_near_the_end_the_response_limit_shrinks() -> None:
     ],
 )
 async def test_a_response_truncated_by_the_budget_is_no_fault_of_its_turn(
-    said: str, tokens: int, error: type[Exception]
+    message: str, tokens: int, error: type[Exception]
 ) -> None:
-    long = request(0, Call(max_tokens=16_000))
+    long = request(0, PlannedCall(max_tokens=16_000))
     meter = Meter(PRICES)
-    model = RetryingModel(MeteredModel(Babbling([said]), meter), RetryPolicy())
+    model = RetryingModel(MeteredModel(InvalidResponses([message]), meter), RetryPolicy())
     budgeted = BudgetedModel(model, Budget(tokens, None, meter, PRICES))
     with pytest.raises(error) as stopped:
         await budgeted.complete(long)
@@ -199,47 +201,47 @@ async def test_a_response_truncated_by_the_budget_is_no_fault_of_its_turn(
 
 
 async def test_a_failed_request_releases_its_reservation() -> None:
-    calls = [Call(fails=True)] * 5 + [Call()]
-    done = await run(calls, tokens=reserve(request(0, Call())))
-    assert done.answered == [5]
+    calls = [PlannedCall(fails=True)] * 5 + [PlannedCall()]
+    outcome = await run(calls, tokens=reserved_tokens(request(0, PlannedCall())))
+    assert outcome.completed == [5]
 
 
 async def test_a_cancelled_request_releases_its_reservation() -> None:
-    calls = [Call(pauses=1000), Call()]
-    canned, meter = Canned(calls), Meter(PRICES)
-    budget = Budget(reserve(request(0, calls[0])), None, meter, PRICES)
-    model = BudgetedModel(MeteredModel(canned, meter), budget)
+    calls = [PlannedCall(pauses=1000), PlannedCall()]
+    model_double, meter = PlannedModel(calls), Meter(PRICES)
+    budget = Budget(reserved_tokens(request(0, calls[0])), None, meter, PRICES)
+    model = BudgetedModel(MeteredModel(model_double, meter), budget)
     first = asyncio.create_task(model.complete(request(0, calls[0])))
-    waits = asyncio.create_task(model.complete(request(1, calls[1])))
-    given_up = asyncio.create_task(model.complete(request(1, calls[1])))
+    waiting = asyncio.create_task(model.complete(request(1, calls[1])))
+    cancelled = asyncio.create_task(model.complete(request(1, calls[1])))
     for _ in range(10):
         await asyncio.sleep(0)
-    for task in (given_up, first):
+    for task in (cancelled, first):
         task.cancel()
-    await asyncio.wait([first, given_up])
-    assert (await waits).text == "{}"
+    await asyncio.wait([first, cancelled])
+    assert (await waiting).text == "{}"
 
 
 async def test_a_tiny_budget_is_not_printed_as_zero() -> None:
-    done = await run([Call(1, 0)], money=0.000_001)
-    assert "$0.0000 of $0.000001 are" in done.exhausted[0]
+    outcome = await run([PlannedCall(1, 0)], money=0.000_001)
+    assert "$0.0000 of $0.000001 are" in outcome.exhausted[0]
 
 
 async def test_the_message_has_the_usage_and_the_size_of_the_next_request() -> None:
-    calls = [Call(share=0.5)] * 4
-    done = await run(calls, tokens=10_000, money=0.02, concurrency=1)
-    (said,) = set(done.exhausted)
-    used = done.meter.total
-    assert f"{used.prompt_tokens + used.completion_tokens:,} of 10,000 tokens" in said
-    assert f"${used.cost:,.4f} of $0.0200" in said
-    assert f"up to {reserve(request(0, calls[0])):,} tokens" in said
-    assert "the same command resumes there" in said
+    calls = [PlannedCall(share=0.5)] * 4
+    outcome = await run(calls, tokens=10_000, money=0.02, concurrency=1)
+    (message,) = set(outcome.exhausted)
+    used = outcome.meter.total
+    assert f"{used.prompt_tokens + used.completion_tokens:,} of 10,000 tokens" in message
+    assert f"${used.cost:,.4f} of $0.0200" in message
+    assert f"up to {reserved_tokens(request(0, calls[0])):,} tokens" in message
+    assert "the same command resumes there" in message
 
 
 async def test_the_message_asks_for_a_larger_budget_if_no_request_fits_into_it() -> None:
-    done = await run([Call()], tokens=100)
-    assert "0 of 100 tokens are used" in done.exhausted[0]
-    assert "the command with a larger budget resumes there" in done.exhausted[0]
+    outcome = await run([PlannedCall()], tokens=100)
+    assert "0 of 100 tokens are used" in outcome.exhausted[0]
+    assert "the command with a larger budget resumes there" in outcome.exhausted[0]
 
 
 def test_an_exhausted_budget_has_exit_code_4() -> None:
@@ -250,29 +252,29 @@ def test_an_exhausted_budget_has_exit_code_4() -> None:
 async def test_a_budget_in_dollars_refuses_a_model_without_a_price_before_any_request(
     prices: Prices,
 ) -> None:
-    canned, meter = Canned([Call()], name="canned/new"), Meter(prices)
+    model_double, meter = PlannedModel([PlannedCall()], name="canned/new"), Meter(prices)
     with pytest.raises(BadUsage) as refused:
-        BudgetedModel(canned, Budget(None, 5.0, meter, prices))
+        BudgetedModel(model_double, Budget(None, 5.0, meter, prices))
     assert '"canned/new" = {' in str(refused.value)
     assert str(prices.editable) in str(refused.value)
-    assert canned.asked == []
+    assert model_double.request == []
 
 
 async def test_a_budget_in_tokens_needs_no_price() -> None:
     meter = Meter(Prices())
-    canned = Canned([Call()], name="canned/new")
-    model = BudgetedModel(MeteredModel(canned, meter), Budget(100_000, None, meter, Prices()))
-    assert (await model.complete(request(0, Call()))).cost is None
+    model_double = PlannedModel([PlannedCall()], name="canned/new")
+    model = BudgetedModel(MeteredModel(model_double, meter), Budget(100_000, None, meter, Prices()))
+    assert (await model.complete(request(0, PlannedCall()))).cost is None
 
 
 async def test_a_free_model_fits_into_any_budget_in_dollars() -> None:
     prices = Prices(({NAME: Price(0, 0, 0)},))
     meter = Meter(prices)
     model = BudgetedModel(
-        MeteredModel(Canned([Call()]), meter), Budget(None, 0.000001, meter, prices)
+        MeteredModel(PlannedModel([PlannedCall()]), meter), Budget(None, 0.000001, meter, prices)
     )
     for _ in range(3):
-        await model.complete(request(0, Call()))
+        await model.complete(request(0, PlannedCall()))
     assert meter.total.cost == 0
 
 
@@ -282,39 +284,43 @@ async def test_one_budget_applies_to_all_models_of_a_run() -> None:
     budget = Budget(None, 0.8, meter, prices)
 
     def budgeted(name: str) -> ChatModel:
-        return BudgetedModel(MeteredModel(Canned([Call(share=1.0)] * 9, name=name), meter), budget)
+        return BudgetedModel(
+            MeteredModel(PlannedModel([PlannedCall(share=1.0)] * 9, name=name), meter), budget
+        )
 
-    dear, cheap = budgeted("canned/dear"), budgeted(NAME)
-    await dear.complete(request(0, Call()))
+    expensive, cheap = budgeted("canned/dear"), budgeted(NAME)
+    await expensive.complete(request(0, PlannedCall()))
     with pytest.raises(Exhausted):
-        await dear.complete(request(0, Call()))
+        await expensive.complete(request(0, PlannedCall()))
     with pytest.raises(Exhausted):
-        await cheap.complete(request(0, Call()))
+        await cheap.complete(request(0, PlannedCall()))
 
 
 @dataclass
-class Babbling:
-    """Gives texts that do not fit, one after the other, each sign of them a token."""
+class InvalidResponses:
+    """Returns invalid texts one after the other; each character is a token."""
 
     texts: list[str]
     name: str = NAME
-    said: int = 0
+    message: int = 0
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        text = self.texts[self.said % len(self.texts)]
-        self.said += 1
-        prompt = sum(len(said.text) + 16 for said in request.messages)
-        cut = text[: request.max_tokens]
-        return ChatResponse(cut, prompt + 500, len(cut), truncated=cut != text)
+        text = self.texts[self.message % len(self.texts)]
+        self.message += 1
+        prompt = sum(len(message.text) + 16 for message in request.messages)
+        truncated_text = text[: request.max_tokens]
+        return ChatResponse(
+            truncated_text, prompt + 500, len(truncated_text), truncated=truncated_text != text
+        )
 
     async def close(self) -> None: ...
 
 
-class Form(BaseModel):
+class BudgetResponse(BaseModel):
     names: list[str]
 
 
-SCHEMA = ResponseSchema("Form", Form.model_json_schema(), Form)
+SCHEMA = ResponseSchema("Form", BudgetResponse.model_json_schema(), BudgetResponse)
 
 TEXTS = st.lists(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
@@ -327,27 +333,27 @@ TEXTS = st.lists(
 
 @cache
 def _tokenizer() -> Tokenizer:
-    """One that takes every digit by itself, as many models do."""
-    spec = find_spec("wordllama")
-    assert spec is not None
-    folder = next(iter(spec.submodule_search_locations or ()))
+    """A tokenizer with one token per digit, as many models have."""
+    package = find_spec("wordllama")
+    assert package is not None
+    folder = next(iter(package.submodule_search_locations or ()))
     return Tokenizer.from_file(f"{folder}/tokenizers/l2_supercat_tokenizer_config.json")
 
 
 @given(TEXTS)
 def test_a_prompt_never_has_more_tokens_than_are_reserved(texts: list[str]) -> None:
-    asked = ChatRequest("p", tuple(ChatMessage("user", text) for text in texts), None, 1)
-    counted = sum(len(_tokenizer().encode(text).ids) for text in texts)
-    assert counted <= (reserve(asked) - 700) // 2
+    request = ChatRequest("p", tuple(ChatMessage("user", text) for text in texts), None, 1)
+    token_count = sum(len(_tokenizer().encode(text).ids) for text in texts)
+    assert token_count <= (reserved_tokens(request) - 700) // 2
 
 
 def test_the_reservation_includes_the_schema_and_two_responses() -> None:
-    bare = ChatRequest("p", (ChatMessage("user", "Who?"),), None, 1000)
-    form = ChatRequest(
-        "p", bare.messages, ResponseSchema("Form", {"type": "object", "x": "y" * 500}), 1000
+    plain = ChatRequest("p", (ChatMessage("user", "Who?"),), None, 1000)
+    with_schema = ChatRequest(
+        "p", plain.messages, ResponseSchema("Form", {"type": "object", "x": "y" * 500}), 1000
     )
-    long = ChatRequest("p", bare.messages, None, 2000)
-    tokens = [reserve(one) for one in (bare, form, long)]
+    long = ChatRequest("p", plain.messages, None, 2000)
+    tokens = [reserved_tokens(each) for each in (plain, with_schema, long)]
     assert tokens[1] > tokens[0] + 2000
     assert tokens[2] == tokens[0] + 3000
     assert tokens[0] > 3000
@@ -359,14 +365,14 @@ def test_the_reservation_includes_the_schema_and_two_responses() -> None:
     st.integers(50, 400),
 )
 async def test_the_reservation_covers_any_number_of_retries(
-    texts: list[str], asks: int, longest: int
+    texts: list[str], attempts: int, max_tokens: int
 ) -> None:
-    asked = ChatRequest("p", (ChatMessage("user", "Who?"),), SCHEMA, longest)
+    request = ChatRequest("p", (ChatMessage("user", "Who?"),), SCHEMA, max_tokens)
     meter = Meter(PRICES)
-    babbling = Babbling([text[:longest] for text in texts])
+    invalid = InvalidResponses([text[:max_tokens] for text in texts])
     with suppress(BadTurn):
         await RetryingModel(
-            MeteredModel(babbling, meter), RetryPolicy(max_responses=asks)
-        ).complete(asked)
+            MeteredModel(invalid, meter), RetryPolicy(max_responses=attempts)
+        ).complete(request)
     used = meter.total
-    assert used.prompt_tokens + used.completion_tokens <= reserve(asked)
+    assert used.prompt_tokens + used.completion_tokens <= reserved_tokens(request)

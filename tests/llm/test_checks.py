@@ -1,4 +1,4 @@
-"""A model is tried with one call of each kind before a run."""
+"""Checks of a model: one request of each kind before a run."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ from turnetl.model import Usage
 from turnetl.output.model_check import model_check_output
 from turnetl.report import model_check as report
 
-KINDS = [
+PROMPTS = [
     "extract_nodes.extract_message",
     "dedupe_nodes.nodes",
     "extract_edges.edge",
@@ -35,13 +35,13 @@ KINDS = [
 ]
 
 
-class File(BaseModel):
+class CodeFile(BaseModel):
     """A file."""
 
     language: str | None = Field(default=None, description="that it is written in")
 
 
-def around(model: ChatModel) -> ChatModel:
+def with_stack(model: ChatModel) -> ChatModel:
     meter = Meter(Prices(({"*": Price(input=1, cached_input=1, output=2)},)))
     shared = ModelStack(
         journal=None,
@@ -56,28 +56,32 @@ def around(model: ChatModel) -> ChatModel:
 @pytest.fixture
 async def model(provider: FakeProvider) -> AsyncIterator[ChatModel]:
     url = provider.base_url("openai-compatible")
-    opened = around(open_model("openai-compatible", model="m", base_url=url, api_key=KEY))
+    opened = with_stack(open_model("openai-compatible", model="m", base_url=url, api_key=KEY))
     yield opened
     await opened.close()
 
 
-def problems(found: Sequence[CheckResult]) -> dict[str, str]:
-    return {one.prompt_name: one.problem for one in found if not one.passed}
+def problems(results: Sequence[CheckResult]) -> dict[str, str]:
+    return {result.prompt_name: result.problem for result in results if not result.passed}
 
 
-@pytest.mark.parametrize("wire", PROVIDERS)
-async def test_a_capable_model_passes_all_checks(provider: FakeProvider, wire: str) -> None:
-    bare = open_model(wire, model="m", base_url=provider.base_url(wire), api_key=KEY)
-    found = await check(bare)
-    await bare.close()
-    assert problems(found) == {}
-    assert [one.prompt_name for one in found] == KINDS
-    assert {one.model for one in found} == {f"{wire}/m"}
-    assert len(provider.requests) == len(KINDS)
+@pytest.mark.parametrize("provider_name", PROVIDERS)
+async def test_a_capable_model_passes_all_checks(
+    provider: FakeProvider, provider_name: str
+) -> None:
+    http_model = open_model(
+        provider_name, model="m", base_url=provider.base_url(provider_name), api_key=KEY
+    )
+    results = await check(http_model)
+    await http_model.close()
+    assert problems(results) == {}
+    assert [result.prompt_name for result in results] == PROMPTS
+    assert {result.model for result in results} == {f"{provider_name}/m"}
+    assert len(provider.requests) == len(PROMPTS)
 
 
 @pytest.mark.parametrize(
-    ("wire", "name"),
+    ("provider_name", "name"),
     [
         ("openai", "gpt-6-luna"),
         ("openai", "gpt-4.1-mini"),
@@ -88,12 +92,14 @@ async def test_a_capable_model_passes_all_checks(provider: FakeProvider, wire: s
     ],
 )
 async def test_models_of_every_generation_get_parameters_they_support(
-    provider: FakeProvider, wire: str, name: str
+    provider: FakeProvider, provider_name: str, name: str
 ) -> None:
-    bare = open_model(wire, model=name, base_url=provider.base_url(wire), api_key=KEY)
-    found = await check(bare, instructions="Look for whales. " * 300)
-    await bare.close()
-    assert problems(found) == {}
+    http_model = open_model(
+        provider_name, model=name, base_url=provider.base_url(provider_name), api_key=KEY
+    )
+    results = await check(http_model, instructions="Look for whales. " * 300)
+    await http_model.close()
+    assert problems(results) == {}
 
 
 async def test_each_result_has_tokens_seconds_and_cost(
@@ -111,9 +117,9 @@ async def test_types_with_fields_have_a_request_of_their_own(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     provider.responders = {**RESPONDERS, "language": lambda _: {"language": "Python"}}
-    found = await check(model, entity_types={"File": File})
-    assert problems(found) == {}
-    assert "extract_nodes.extract_attributes" in [one.prompt_name for one in found]
+    results = await check(model, entity_types={"File": CodeFile})
+    assert problems(results) == {}
+    assert "extract_nodes.extract_attributes" in [result.prompt_name for result in results]
     assert "A file." in provider.requests[0].messages[1][1]
 
 
@@ -123,9 +129,12 @@ async def test_a_reflexion_pass_is_checked_too(model: ChatModel, provider: FakeP
         "missed_entities": lambda _: {"missed_entities": ["sqlite"]},
         "missed_facts": lambda _: {"missed_facts": []},
     }
-    found = await check(model, extra_probes=reflexion_probes())
-    assert [one.prompt_name for one in found][-2:] == ["reflexion.entities", "reflexion.facts"]
-    assert problems(found) == {
+    results = await check(model, extra_probes=reflexion_probes())
+    assert [result.prompt_name for result in results][-2:] == [
+        "reflexion.entities",
+        "reflexion.facts",
+    ]
+    assert problems(results) == {
         "reflexion.facts": "finds no fact, although the only one is missing from the list"
     }
 
@@ -134,14 +143,16 @@ async def test_the_requests_contain_the_instructions_of_the_run(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     await check(model, instructions="Look for whales.")
-    assert ["Look for whales." in asked.messages[1][1] for asked in provider.requests[:3]] == [
+    assert [
+        "Look for whales." in received.messages[1][1] for received in provider.requests[:3]
+    ] == [
         True,
         False,
         True,
     ]
 
 
-WRONG: list[tuple[str, Any, str]] = [
+WRONG_RESPONSES: list[tuple[str, Any, str]] = [
     ("extracted_entities", {"extracted_entities": []}, "`cart.py` and `sqlite`"),
     (
         "extracted_entities",
@@ -231,49 +242,49 @@ WRONG: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("field", "answer", "says"), WRONG)
+@pytest.mark.parametrize(("field", "response", "expected"), WRONG_RESPONSES)
 async def test_each_wrong_response_has_a_description(
-    model: ChatModel, provider: FakeProvider, field: str, answer: Any, says: str
+    model: ChatModel, provider: FakeProvider, field: str, response: Any, expected: str
 ) -> None:
-    provider.responders = {**RESPONDERS, field: lambda _: answer}
-    found = problems(await check(model))
-    # A text of two lines and a long one are asked about in the same way.
-    assert len(found) == (2 if field == "extracted_entities" else 1)
-    assert all(says in problem for problem in found.values())
+    provider.responders = {**RESPONDERS, field: lambda _: response}
+    results = problems(await check(model))
+    # Entities are requested for a text of two lines and for a long one.
+    assert len(results) == (2 if field == "extracted_entities" else 1)
+    assert all(expected in problem for problem in results.values())
 
 
 async def test_a_server_that_drops_the_start_of_a_long_prompt_is_detected(
     model: ChatModel, provider: FakeProvider
 ) -> None:
-    able = RESPONDERS["extracted_entities"]
+    respond = RESPONDERS["extracted_entities"]
     provider.responders = {
         **RESPONDERS,
         "extracted_entities": lambda prompt: (
-            able(prompt) if len(prompt) < 16_000 else {"extracted_entities": []}
+            respond(prompt) if len(prompt) < 16_000 else {"extracted_entities": []}
         ),
     }
-    assert list(problems(await check(model))) == [KINDS[-1]]
+    assert list(problems(await check(model))) == [PROMPTS[-1]]
 
 
-@pytest.mark.parametrize("said", ["Sure, here you are: cart.py.", "", "[]", "{"])
+@pytest.mark.parametrize("text", ["Sure, here you are: cart.py.", "", "[]", "{"])
 async def test_a_model_without_structured_output_fails_every_check(
-    model: ChatModel, provider: FakeProvider, said: str
+    model: ChatModel, provider: FakeProvider, text: str
 ) -> None:
-    provider.responses = [said] * 50
-    found = await check(model)
-    assert set(problems(found)) == set(KINDS)
-    assert all(problem.startswith("answered 2 times") for problem in problems(found).values())
-    assert all(one.usage.calls == 2 for one in found)
+    provider.responses = [text] * 50
+    results = await check(model)
+    assert set(problems(results)) == set(PROMPTS)
+    assert all(problem.startswith("answered 2 times") for problem in problems(results).values())
+    assert all(result.usage.calls == 2 for result in results)
 
 
 async def test_a_schema_violation_is_reported_without_a_stack_too(
     provider: FakeProvider,
 ) -> None:
     url = provider.base_url("anthropic")
-    bare = open_model("anthropic", model="m", base_url=url, api_key=KEY)
+    http_model = open_model("anthropic", model="m", base_url=url, api_key=KEY)
     provider.responses = ['{"other": 1}', "prose"]
-    first, second, *_ = await check(bare)
-    await bare.close()
+    first, second, *_ = await check(http_model)
+    await http_model.close()
     assert first.problem.startswith("does not match the schema: extracted_entities")
     assert "not JSON" in second.problem
 
@@ -282,9 +293,9 @@ async def test_a_rejected_request_fails_only_its_own_check(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     provider.faults = [Fault(400, '{"error": {"message": "no such thing"}}')]
-    found = problems(await check(model))
-    assert list(found) == [KINDS[0]]
-    assert "no such thing" in found[KINDS[0]]
+    results = problems(await check(model))
+    assert list(results) == [PROMPTS[0]]
+    assert "no such thing" in results[PROMPTS[0]]
 
 
 async def test_a_wrong_key_stops_at_the_first_request(
@@ -303,47 +314,49 @@ async def test_each_request_goes_to_the_model_of_its_prompt(provider: FakeProvid
         models={"small": "little"},
         base_url=provider.base_url("openai"),
         api_key=KEY,
-        wrapper=around,
+        wrapper=with_stack,
     )
-    found = {one.prompt_name: one.model for one in await check(opened)}
+    results = {result.prompt_name: result.model for result in await check(opened)}
     await opened.close()
-    assert found["extract_nodes.extract_message"] == "openai/big"
-    assert found["dedupe_edges.resolve_edge"] == "openai/little"
-    assert [asked.body["model"] for asked in provider.requests].count("little") == 3
+    assert results["extract_nodes.extract_message"] == "openai/big"
+    assert results["dedupe_edges.resolve_edge"] == "openai/little"
+    assert [received.body["model"] for received in provider.requests].count("little") == 3
 
 
-ABLE = CheckResult("extract_edges.edge", "openai/m", "", Usage(1, 1_200, 30, 0.0012, 0, 1.25))
-UNABLE = CheckResult(
+PASSED = CheckResult("extract_edges.edge", "openai/m", "", Usage(1, 1_200, 30, 0.0012, 0, 1.25))
+FAILED = CheckResult(
     "dedupe_nodes.nodes", "openai/m", "is [wrong]", Usage(2, 2_000, 60, None, 0, 2)
 )
 
 
-def shown(found: Sequence[CheckResult]) -> str:
+def rendered(results: Sequence[CheckResult]) -> str:
     console = Console(width=140, record=True, file=None, quiet=True)
     with console.capture() as capture:
         console.quiet = False
-        console.print(report.table(found))
+        console.print(report.table(results))
     return capture.get()
 
 
 def test_the_report_shows_models_problems_and_cost() -> None:
-    assert "`openai/m` can complete every prompt of a run; the check cost $0.0012" in shown([ABLE])
-    both = shown([ABLE, UNABLE])
-    assert "can complete 1 of 2" in both
-    assert "is [wrong]" in both
-    assert "unknown" in both
-    assert "1,200" in both
+    assert "`openai/m` can complete every prompt of a run; the check cost $0.0012" in rendered(
+        [PASSED]
+    )
+    text = rendered([PASSED, FAILED])
+    assert "can complete 1 of 2" in text
+    assert "is [wrong]" in text
+    assert "unknown" in text
+    assert "1,200" in text
 
 
 def test_the_json_adds_up() -> None:
-    told = msgspec.to_builtins(model_check_output([ABLE, UNABLE]))
-    assert told["passed"] is False
-    assert told["usage"]["prompt_tokens"] == 3_200
-    assert told["usage"]["cost"] is None
-    assert [one["problem"] for one in told["checks"]] == [None, "is [wrong]"]
-    assert told["models"] == ["openai/m"]
+    output = msgspec.to_builtins(model_check_output([PASSED, FAILED]))
+    assert output["passed"] is False
+    assert output["usage"]["prompt_tokens"] == 3_200
+    assert output["usage"]["cost"] is None
+    assert [result["problem"] for result in output["checks"]] == [None, "is [wrong]"]
+    assert output["models"] == ["openai/m"]
 
 
 def test_a_failed_check_sets_the_exit_code() -> None:
-    assert (report.exit_code([ABLE]), report.exit_code([ABLE, UNABLE])) == (0, 1)
-    assert report.messages([ABLE, UNABLE]) == ["`dedupe_nodes.nodes`: is [wrong]"]
+    assert (report.exit_code([PASSED]), report.exit_code([PASSED, FAILED])) == (0, 1)
+    assert report.messages([PASSED, FAILED]) == ["`dedupe_nodes.nodes`: is [wrong]"]

@@ -1,6 +1,6 @@
-"""A journal that is damaged, locked, full or not a journal: told, nothing lost, nothing paid twice.
+"""A damaged, locked or full journal, or another file: reported, nothing lost, nothing paid twice.
 
-Real limits and real locks; what a process may write is limited in a process of its own.
+The limits and locks are real. The size of files is limited in a process of its own.
 """
 
 import sqlite3
@@ -16,7 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.llm.journal_fixtures import NAME, Counted, answer, clock, locked, request
+from tests.llm.journal_fixtures import (
+    NAME,
+    CountingModel,
+    chat_request,
+    chat_response,
+    clock,
+    locked,
+)
 from tests.scale import scaled
 from turnetl.errors import Fatal, JournalRefused
 from turnetl.llm.chat import ChatResponse
@@ -30,7 +37,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 runpy.run_module("tests.llm.journal_fixtures", run_name="__main__")
 """
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @pytest.fixture
@@ -39,118 +46,121 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def full(path: Path) -> Path:
-    """A journal with some answers, closed."""
-    filled(path)
+def filled_path(path: Path) -> Path:
+    """A closed journal with responses."""
+    fill(path)
     return path
 
 
-def filled(path: Path) -> None:
+def fill(path: Path) -> None:
     with closing(Journal(path, clock=clock)) as journal:
         for number in range(ROWS):
-            asked = request(f"number {number}")
-            journal.put(request_key(NAME, asked), asked, NAME, answer(said(number)))
+            asked = chat_request(f"number {number}")
+            journal.put(request_key(NAME, asked), asked, NAME, chat_response(response_text(number)))
 
 
-def said(number: int) -> str:
+def response_text(number: int) -> str:
     return f'{{"said": "{"x" * 300}{number}"}}'
 
 
 def key(number: int) -> str:
-    return request_key(NAME, request(f"number {number}"))
+    return request_key(NAME, chat_request(f"number {number}"))
 
 
 def change(path: Path, statement: str, *values: object) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute(statement, values)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(statement, values)
 
 
-def bytes_of(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def notes(path: Path) -> bytes:
-    """Write what is no journal, and return it."""
+def write_notes(path: Path) -> bytes:
+    """Write a file that is not a journal; return its content."""
     path.parent.mkdir()
-    path.write_text("notes of a person, not to be lost\n" * 100)
+    path.write_text("notes of a user, not to be lost\n" * 100)
     return path.read_bytes()
 
 
-def torn(path: Path) -> None:
+def damage(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[4096:] = b"\x5a" * (len(data) - 4096)
     path.write_bytes(data)
 
 
-async def test_a_damaged_file_stops_the_run_before_any_cost(full: Path) -> None:
-    torn(full)
-    before, model = bytes_of(full), Counted()
-    journal = Journal(full, clock=clock)
+async def test_a_damaged_file_stops_the_run_before_any_cost(filled_path: Path) -> None:
+    damage(filled_path)
+    before, model = content_of(filled_path), CountingModel()
+    journal = Journal(filled_path, clock=clock)
     with pytest.raises(Fatal) as refused:
-        await JournaledModel(model, journal).complete(request("number 1"))
-    assert f"journal `{full}` is damaged" in str(refused.value)
+        await JournaledModel(model, journal).complete(chat_request("number 1"))
+    assert f"journal `{filled_path}` is damaged" in str(refused.value)
     assert "move it and its `-wal` and `-shm` files away" in str(refused.value)
     journal.close()
-    assert model.asked == []
-    assert bytes_of(full) == before
+    assert model.requests == []
+    assert content_of(filled_path) == before
 
 
-async def test_a_file_damaged_while_open_stops_the_run(full: Path) -> None:
-    model = Counted()
-    with closing(Journal(full, clock=clock)) as journal:
-        asks = JournaledModel(model, journal)
-        assert (await asks.complete(request("number 1"))).from_journal
-        torn(full)
+async def test_a_file_damaged_while_open_stops_the_run(filled_path: Path) -> None:
+    model = CountingModel()
+    with closing(Journal(filled_path, clock=clock)) as journal:
+        journaled = JournaledModel(model, journal)
+        assert (await journaled.complete(chat_request("number 1"))).from_journal
+        damage(filled_path)
         for number in (20, 21):
             with pytest.raises(JournalRefused, match="is damaged"):
-                await asks.complete(request(f"number {number}"))
-    assert model.asked == []
+                await journaled.complete(chat_request(f"number {number}"))
+    assert model.requests == []
 
 
 @pytest.mark.parametrize(
-    ("word", "told"), [(b"NULL,", "unreadable"), (b"checksum TEXT", "no such column: checksum")]
+    ("damaged", "reason"),
+    [(b"NULL,", "unreadable"), (b"checksum TEXT", "no such column: checksum")],
 )
-def test_a_damaged_table_definition_is_reported(full: Path, word: bytes, told: str) -> None:
-    """SQLite quotes them, whatever they are."""
-    data = full.read_bytes()
-    at = data.index(word)
-    full.write_bytes(data[:at] + b"\x80" + data[at + 1 :])
+def test_a_damaged_table_definition_is_reported(
+    filled_path: Path, damaged: bytes, reason: str
+) -> None:
+    """SQLite's error quotes the damaged text."""
+    data = filled_path.read_bytes()
+    offset = data.index(damaged)
+    filled_path.write_bytes(data[:offset] + b"\x80" + data[offset + 1 :])
     with (
-        closing(Journal(full, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match=rf"is damaged \({told}\)"),
+        closing(Journal(filled_path, clock=clock)) as journal,
+        pytest.raises(JournalRefused, match=rf"is damaged \({reason}\)"),
     ):
         journal.get(key(1))
 
 
 async def test_a_text_file_instead_of_a_journal_stops_the_run_and_stays(path: Path) -> None:
-    before, model = notes(path), Counted()
+    before, model = write_notes(path), CountingModel()
     with (
         closing(Journal(path, clock=clock)) as journal,
         pytest.raises(JournalRefused, match=r"damaged \(file is not a database\): move it"),
     ):
-        await JournaledModel(model, journal).complete(request())
-    assert (model.asked, bytes_of(path)) == ([], before)
+        await JournaledModel(model, journal).complete(chat_request())
+    assert (model.requests, content_of(path)) == ([], before)
 
 
 async def test_a_database_of_another_program_is_not_changed(path: Path) -> None:
     path.parent.mkdir()
     change(path, "CREATE TABLE answers (a)")
-    before = bytes_of(path)
+    before = content_of(path)
     with (
         closing(Journal(path, clock=clock)) as journal,
         pytest.raises(JournalRefused, match="not a journal of turnetl: move it away"),
     ):
-        await JournaledModel(Counted(), journal).complete(request())
-    assert bytes_of(path) == before
+        await JournaledModel(CountingModel(), journal).complete(chat_request())
+    assert content_of(path) == before
 
 
-async def test_a_journal_of_another_version_is_refused_and_not_changed(full: Path) -> None:
-    change(full, "PRAGMA user_version = 7")
+async def test_a_journal_of_another_version_is_refused_and_not_changed(filled_path: Path) -> None:
+    change(filled_path, "PRAGMA user_version = 7")
     with (
-        closing(Journal(full, clock=clock)) as journal,
+        closing(Journal(filled_path, clock=clock)) as journal,
         pytest.raises(JournalRefused, match="has version 7, and this turnetl supports version 3"),
     ):
-        await JournaledModel(Counted(), journal).complete(request())
+        await JournaledModel(CountingModel(), journal).complete(chat_request())
 
 
 def test_a_folder_instead_of_a_file_is_reported(path: Path) -> None:
@@ -180,7 +190,7 @@ def test_an_empty_file_is_an_empty_journal(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "change_sql",
     [
         "SET response = CAST('{}' AS BLOB)",
         "SET response = '{}'",
@@ -191,20 +201,20 @@ def test_an_empty_file_is_an_empty_journal(path: Path) -> None:
     ],
 )
 async def test_a_damaged_row_is_requested_again_and_replaced(
-    full: Path, wrong: str, caplog: pytest.LogCaptureFixture
+    filled_path: Path, change_sql: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    change(full, f"UPDATE responses {wrong} WHERE key = ?", key(1))
-    model = Counted(gives=lambda _: answer('{"new": 1}'))
-    with closing(Journal(full, clock=clock)) as journal:
-        asks = JournaledModel(model, journal)
+    change(filled_path, f"UPDATE responses {change_sql} WHERE key = ?", key(1))
+    model = CountingModel(respond=lambda _: chat_response('{"new": 1}'))
+    with closing(Journal(filled_path, clock=clock)) as journal:
+        journaled = JournaledModel(model, journal)
         for number in (0, 1, 1):
-            await asks.complete(request(f"number {number}"))
-        assert len(model.asked) == 1
+            await journaled.complete(chat_request(f"number {number}"))
+        assert len(model.requests) == 1
     assert "it is requested again" in caplog.text
-    with closing(Journal(full, clock=clock)) as again:
-        found = again.get(key(1))
-        assert found is not None
-        assert found.text == '{"new": 1}'
+    with closing(Journal(filled_path, clock=clock)) as again:
+        stored = again.get(key(1))
+        assert stored is not None
+        assert stored.text == '{"new": 1}'
 
 
 @settings(max_examples=scaled(50))
@@ -213,124 +223,124 @@ def test_whatever_bytes_are_damaged_no_wrong_response_is_returned(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("damaged") / "journal.sqlite"
-    filled(path)
-    held = bytearray(path.read_bytes())
+    fill(path)
+    content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(held) - 1))
-        wrong = data.draw(st.binary(min_size=1, max_size=600))
-        held[at : at + len(wrong)] = wrong[: len(held) - at]
-    path.write_bytes(held)
+        offset = data.draw(st.integers(0, len(content) - 1))
+        damage = data.draw(st.binary(min_size=1, max_size=600))
+        content[offset : offset + len(damage)] = damage[: len(content) - offset]
+    path.write_bytes(content)
     with closing(Journal(path, clock=clock, wait=0.01)) as journal:
         for number in range(ROWS):
-            found = unless_told(journal, partial(journal.get, key(number)))
-            assert found is None or found.text == said(number)
-        unless_told(journal, journal.stats)
-        unless_told(journal, partial(journal.prune, everything=True))
+            stored = unless_refused(journal, partial(journal.get, key(number)))
+            assert stored is None or stored.text == response_text(number)
+        unless_refused(journal, journal.stats)
+        unless_refused(journal, partial(journal.prune, everything=True))
 
 
 async def test_a_response_that_cannot_be_stored_is_used_and_no_other_is_paid_for(
-    full: Path,
+    filled_path: Path,
 ) -> None:
-    model = Counted()
-    with closing(Journal(full, clock=clock, wait=0.05)) as journal:
-        asks = JournaledModel(model, journal)
-        await asks.complete(request("first"))
-        with locked(full):
-            second = await asks.complete(request("second"))
+    model = CountingModel()
+    with closing(Journal(filled_path, clock=clock, wait=0.05)) as journal:
+        journaled = JournaledModel(model, journal)
+        await journaled.complete(chat_request("first"))
+        with locked(filled_path):
+            second = await journaled.complete(chat_request("second"))
             assert not second.from_journal
             with pytest.raises(JournalRefused, match=r"locked by another program for 0\.05 s"):
-                await asks.complete(request("third"))
-            # What is known is still answered, the one in hand too.
-            assert (await asks.complete(request("first"))).from_journal
-            assert (await asks.complete(request("second"))).text == second.text
-    assert [asked.messages[1].text for asked in model.asked] == ["first", "second"]
+                await journaled.complete(chat_request("third"))
+            # Stored and unwritten responses are still returned.
+            assert (await journaled.complete(chat_request("first"))).from_journal
+            assert (await journaled.complete(chat_request("second"))).text == second.text
+    assert [asked.messages[1].text for asked in model.requests] == ["first", "second"]
 
 
-async def test_an_unwritten_response_is_written_on_close_if_possible(full: Path) -> None:
-    with closing(Journal(full, clock=clock, wait=0.05)) as journal:
-        asks = JournaledModel(Counted(), journal)
-        await asks.complete(request("first"))
-        with locked(full):
-            await asks.complete(request("second"))
-    model = Counted()
-    with closing(Journal(full, clock=clock)) as again:
-        assert (await JournaledModel(model, again).complete(request("second"))).from_journal
-    assert model.asked == []
+async def test_an_unwritten_response_is_written_on_close_if_possible(filled_path: Path) -> None:
+    with closing(Journal(filled_path, clock=clock, wait=0.05)) as journal:
+        journaled = JournaledModel(CountingModel(), journal)
+        await journaled.complete(chat_request("first"))
+        with locked(filled_path):
+            await journaled.complete(chat_request("second"))
+    model = CountingModel()
+    with closing(Journal(filled_path, clock=clock)) as again:
+        assert (await JournaledModel(model, again).complete(chat_request("second"))).from_journal
+    assert model.requests == []
 
 
 async def test_responses_lost_on_close_are_reported(
-    full: Path, caplog: pytest.LogCaptureFixture
+    filled_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    journal = Journal(full, clock=clock, wait=0.05)
-    asks = JournaledModel(Counted(), journal)
-    await asks.complete(request("first"))
-    with locked(full):
-        await asks.complete(request("second"))
+    journal = Journal(filled_path, clock=clock, wait=0.05)
+    journaled = JournaledModel(CountingModel(), journal)
+    await journaled.complete(chat_request("first"))
+    with locked(filled_path):
+        await journaled.complete(chat_request("second"))
         journal.close()
-    assert (
-        f"1 response is paid for but not stored, and requested again if needed: journal `{full}`"
-        in (caplog.text)
-    )
+    message = "1 response is paid for but not stored, and requested again if needed"
+    assert f"{message}: journal `{filled_path}`" in caplog.text
 
 
-async def test_a_journal_locked_from_the_start_stops_the_run_before_any_cost(full: Path) -> None:
-    model = Counted()
-    with locked(full), closing(Journal(full, clock=clock, wait=0.05)) as journal:
-        asks = JournaledModel(model, journal)
+async def test_a_journal_locked_from_the_start_stops_the_run_before_any_cost(
+    filled_path: Path,
+) -> None:
+    model = CountingModel()
+    with locked(filled_path), closing(Journal(filled_path, clock=clock, wait=0.05)) as journal:
+        journaled = JournaledModel(model, journal)
         for _ in range(2):
             with pytest.raises(
                 JournalRefused, match="end the program that has it open and run again"
             ):
-                await asks.complete(request())
-    assert model.asked == []
+                await journaled.complete(chat_request())
+    assert model.requests == []
 
 
-async def test_a_short_lock_is_waited_for(full: Path) -> None:
-    model = Counted()
-    with closing(Journal(full, clock=clock, wait=60)) as journal:
-        asks = JournaledModel(model, journal)
-        await asks.complete(request("first"))
-        with locked(full) as other:
-            model.gives = lambda _: unlocked(other)
-            await asks.complete(request("second"))
-        assert journal.get(request_key(NAME, request("second"))) is not None
+async def test_a_short_lock_is_waited_for(filled_path: Path) -> None:
+    model = CountingModel()
+    with closing(Journal(filled_path, clock=clock, wait=60)) as journal:
+        journaled = JournaledModel(model, journal)
+        await journaled.complete(chat_request("first"))
+        with locked(filled_path) as connection:
+            model.respond = lambda _: unlock(connection)
+            await journaled.complete(chat_request("second"))
+        assert journal.get(request_key(NAME, chat_request("second"))) is not None
 
 
 async def test_an_almost_full_disk_stops_the_run_before_any_cost(path: Path) -> None:
-    model = Counted()
+    model = CountingModel()
     with (
         closing(Journal(path, clock=clock, min_free_bytes=1 << 62)) as journal,
         pytest.raises(
             JournalRefused, match="responses could be paid for and not stored; free some space"
         ),
     ):
-        await JournaledModel(model, journal).complete(request())
-    assert model.asked == []
+        await JournaledModel(model, journal).complete(chat_request())
+    assert model.requests == []
 
 
-def test_a_journal_that_cannot_grow_stops_the_run_before_any_cost(full: Path) -> None:
-    run = limited(full, 1_000)
+def test_a_journal_that_cannot_grow_stops_the_run_before_any_cost(filled_path: Path) -> None:
+    run = limited(filled_path, 1_000)
     assert run.stdout == "", "what was paid for is used"
-    assert f"JournalRefused: journal `{full}` cannot be written" in run.stderr
+    assert f"JournalRefused: journal `{filled_path}` cannot be written" in run.stderr
 
 
 def test_a_full_disk_uses_the_current_response_and_stops_before_the_next_request(
-    full: Path,
+    filled_path: Path,
 ) -> None:
-    """The program dies of the refusal when it asks again; what it had was used."""
-    run = limited(full, full.stat().st_size + 30_000)
-    used = [int(number) for number in run.stdout.split()]
+    """The error ends the program at its next request; the current response was used."""
+    run = limited(filled_path, filled_path.stat().st_size + 30_000)
+    responses = [int(number) for number in run.stdout.split()]
     assert run.returncode != 0
-    assert f"JournalRefused: journal `{full}` cannot be written" in run.stderr
+    assert f"JournalRefused: journal `{filled_path}` cannot be written" in run.stderr
     assert "make sure that its disk has free space and is not damaged, then run again" in run.stderr
-    with closing(Journal(full, clock=clock)) as journal:
-        missing = [number for number in used if journal.get(key(number)) is None]
-        assert missing == used[-1:]
-        assert journal.stats().total.entries == ROWS + len(used) - 1
+    with closing(Journal(filled_path, clock=clock)) as journal:
+        missing = [number for number in responses if journal.get(key(number)) is None]
+        assert missing == responses[-1:]
+        assert journal.stats().total.entries == ROWS + len(responses) - 1
 
 
 def limited(path: Path, size: int) -> "subprocess.CompletedProcess[str]":
-    """Ask requests in a process that may write no file longer than that."""
+    """Send requests in a process that may not write a longer file."""
     return subprocess.run(
         [sys.executable, "-c", LIMITED, str(size), str(path), str(ROWS), "1000", "end"],
         capture_output=True,
@@ -339,16 +349,16 @@ def limited(path: Path, size: int) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def unless_told(journal: Journal, does: Callable[[], Found]) -> Found | None:
-    """Return what it does; None if it refuses with a sentence that names the file."""
+def unless_refused(journal: Journal, call: Callable[[], Result]) -> Result | None:
+    """Return the result; None if the journal is refused with a message that names the file."""
     try:
-        return does()
+        return call()
     except JournalRefused as error:
         if str(journal.path) not in str(error):
             raise
         return None
 
 
-def unlocked(other: sqlite3.Connection) -> ChatResponse:
-    other.execute("ROLLBACK")
-    return answer()
+def unlock(connection: sqlite3.Connection) -> ChatResponse:
+    connection.execute("ROLLBACK")
+    return chat_response()

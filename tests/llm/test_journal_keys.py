@@ -1,4 +1,4 @@
-"""When two requests are the same."""
+"""Keys of requests: equal for equal requests only."""
 
 import json
 import random
@@ -9,100 +9,108 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tests.llm.journal_fixtures import NAME, request
+from tests.llm.journal_fixtures import NAME, chat_request
 from turnetl.llm.chat import ChatMessage, ChatRequest, ResponseSchema
 from turnetl.llm.journal import request_key
 
 TEXTS = st.text(st.characters(codec=None), max_size=20)
-"""With lone surrogates: archives have them."""
+"""With lone surrogates, as in some archives."""
 PLAIN = st.text(max_size=8)
 LEAVES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | PLAIN
 TREES = st.recursive(
-    LEAVES, lambda below: st.lists(below, max_size=3) | st.dictionaries(PLAIN, below, max_size=3)
+    LEAVES,
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(PLAIN, children, max_size=3),
 )
 SCHEMAS = st.builds(ResponseSchema, PLAIN, st.dictionaries(PLAIN, TREES, max_size=4))
-SAID = st.builds(ChatMessage, st.sampled_from(["system", "user", "assistant"]), TEXTS)
-QUESTIONS = st.builds(
+MESSAGES = st.builds(ChatMessage, st.sampled_from(["system", "user", "assistant"]), TEXTS)
+REQUESTS = st.builds(
     ChatRequest,
     st.just("a.prompt"),
-    st.lists(SAID, max_size=3).map(tuple),
+    st.lists(MESSAGES, max_size=3).map(tuple),
     st.none() | SCHEMAS,
     st.integers(1, 9),
 )
 
 
-class Form(BaseModel):
+class KeyForm(BaseModel):
     names: list[str]
 
 
-@given(TEXTS, QUESTIONS, TEXTS, QUESTIONS)
+@given(TEXTS, REQUESTS, TEXTS, REQUESTS)
 def test_different_requests_have_different_keys(
-    name: str, one: ChatRequest, other_name: str, other: ChatRequest
+    first_name: str, first: ChatRequest, second_name: str, second: ChatRequest
 ) -> None:
-    assume((name, one.messages, one.max_tokens) != (other_name, other.messages, other.max_tokens))
-    assert request_key(name, one) != request_key(other_name, other)
-
-
-@given(QUESTIONS, SCHEMAS, SCHEMAS)
-def test_different_schemas_have_different_keys(
-    asked: ChatRequest, one: ResponseSchema, other: ResponseSchema
-) -> None:
-    # In JSON 1 and true differ, in Python they do not.
-    assume((one.name, json.dumps(one.json)) != (other.name, json.dumps(other.json)))
-    assume(one != other)
-    with_one, with_other = replace(asked, schema=one), replace(asked, schema=other)
-    assert request_key(NAME, with_one) != request_key(NAME, with_other)
-    assert request_key(NAME, with_one) != request_key(NAME, replace(asked, schema=None))
-
-
-@given(QUESTIONS, st.randoms(use_true_random=False))
-def test_the_order_of_a_schemas_keys_does_not_matter(
-    asked: ChatRequest, chance: random.Random
-) -> None:
-    assume(asked.schema is not None and len(asked.schema.json) > 1)
-    assert asked.schema is not None
-    turned = replace(
-        asked, schema=ResponseSchema(asked.schema.name, _shuffled(asked.schema.json, chance))
+    assume(
+        (first_name, first.messages, first.max_tokens)
+        != (second_name, second.messages, second.max_tokens)
     )
-    assert request_key(NAME, turned) == request_key(NAME, asked)
+    assert request_key(first_name, first) != request_key(second_name, second)
 
 
-@given(QUESTIONS)
-def test_values_that_providers_do_not_receive_do_not_matter(asked: ChatRequest) -> None:
-    schema = asked.schema and ResponseSchema(asked.schema.name, asked.schema.json, Form)
-    same = replace(asked, prompt_name="another.name", schema=schema)
-    assert request_key(NAME, same) == request_key(NAME, asked)
+@given(REQUESTS, SCHEMAS, SCHEMAS)
+def test_different_schemas_have_different_keys(
+    request: ChatRequest, first: ResponseSchema, second: ResponseSchema
+) -> None:
+    # 1 and true differ in JSON, but are equal in Python.
+    assume((first.name, json.dumps(first.json)) != (second.name, json.dumps(second.json)))
+    assume(first != second)
+    with_first, with_second = replace(request, schema=first), replace(request, schema=second)
+    assert request_key(NAME, with_first) != request_key(NAME, with_second)
+    assert request_key(NAME, with_first) != request_key(NAME, replace(request, schema=None))
 
 
-@given(QUESTIONS, st.text(max_size=4), st.text(max_size=4))
-def test_different_parameters_have_different_keys(asked: ChatRequest, one: str, other: str) -> None:
-    assume(one != other)
-    assert request_key(NAME, asked, one) != request_key(NAME, asked, other)
+@given(REQUESTS, st.randoms(use_true_random=False))
+def test_the_order_of_a_schemas_keys_does_not_matter(
+    request: ChatRequest, chance: random.Random
+) -> None:
+    assume(request.schema is not None and len(request.schema.json) > 1)
+    assert request.schema is not None
+    reordered = replace(
+        request, schema=ResponseSchema(request.schema.name, _shuffled(request.schema.json, chance))
+    )
+    assert request_key(NAME, reordered) == request_key(NAME, request)
+
+
+@given(REQUESTS)
+def test_values_that_providers_do_not_receive_do_not_matter(request: ChatRequest) -> None:
+    schema = request.schema and ResponseSchema(request.schema.name, request.schema.json, KeyForm)
+    same = replace(request, prompt_name="another.name", schema=schema)
+    assert request_key(NAME, same) == request_key(NAME, request)
+
+
+@given(REQUESTS, st.text(max_size=4), st.text(max_size=4))
+def test_different_parameters_have_different_keys(
+    request: ChatRequest, first: str, second: str
+) -> None:
+    assume(first != second)
+    assert request_key(NAME, request, first) != request_key(NAME, request, second)
 
 
 def test_the_order_of_a_schemas_lists_matters() -> None:
-    one, other = (
+    first, second = (
         ResponseSchema("F", {"required": ["a", "b"]}),
         ResponseSchema("F", {"required": ["b", "a"]}),
     )
-    asked = request()
-    assert request_key(NAME, replace(asked, schema=one)) != request_key(
-        NAME, replace(asked, schema=other)
+    request = chat_request()
+    assert request_key(NAME, replace(request, schema=first)) != request_key(
+        NAME, replace(request, schema=second)
     )
 
 
 def test_the_boundaries_of_messages_matter() -> None:
-    one = (ChatMessage("user", "ab"), ChatMessage("user", "c"))
-    other = (ChatMessage("user", "a"), ChatMessage("user", "bc"))
-    asked = request()
-    assert request_key(NAME, replace(asked, messages=one)) != request_key(
-        NAME, replace(asked, messages=other)
+    first = (ChatMessage("user", "ab"), ChatMessage("user", "c"))
+    second = (ChatMessage("user", "a"), ChatMessage("user", "bc"))
+    request = chat_request()
+    assert request_key(NAME, replace(request, messages=first)) != request_key(
+        NAME, replace(request, messages=second)
     )
 
 
 def test_a_key_is_the_same_in_every_version_and_on_every_machine() -> None:
-    asked = replace(request(), schema=ResponseSchema("Form", {"type": "object", "required": ["a"]}))
-    assert request_key(NAME, asked) == "9ccd2ace6f029de4f350e2e0caecf52f"
+    request = replace(
+        chat_request(), schema=ResponseSchema("Form", {"type": "object", "required": ["a"]})
+    )
+    assert request_key(NAME, request) == "9ccd2ace6f029de4f350e2e0caecf52f"
 
 
 def _shuffled(value: Any, chance: random.Random) -> Any:

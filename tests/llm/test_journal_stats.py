@@ -12,37 +12,39 @@ from turnetl.output.journal import journal_prune_output, journal_stats_output
 from turnetl.report import journal as report
 
 PATH = Path("lake/journal.sqlite")
-KEPT = JournalTotals(3, Usage(4, 1_000, 200, 1.5, 300, 12.34), hits=2, saved_cost=1.0)
+TOTALS = JournalTotals(3, Usage(4, 1_000, 200, 1.5, 300, 12.34), hits=2, saved_cost=1.0)
 STATS = JournalStats(
     path=PATH,
     bytes=2_500_000,
     oldest=datetime(2026, 1, 2, tzinfo=UTC),
     newest=datetime(2026, 3, 4, tzinfo=UTC),
-    by_prompt={"dedupe_nodes.nodes": KEPT, "extract_nodes.extract_text": KEPT},
-    by_model={"openai/small": KEPT + KEPT},
+    by_prompt={"dedupe_nodes.nodes": TOTALS, "extract_nodes.extract_text": TOTALS},
+    by_model={"openai/small": TOTALS + TOTALS},
 )
 
 
-def shown(what: RenderableType) -> str:
+def rendered(renderable: RenderableType) -> str:
     console = Console(width=80)
     with console.capture() as captured:
-        console.print(what)
+        console.print(renderable)
     return captured.get()
 
 
 def test_the_table_has_a_row_per_prompt_per_model_and_a_total() -> None:
-    said = shown(report.table(STATS))
-    first = [line.split()[0] for line in said.splitlines()]
+    text = rendered(report.table(STATS))
+    first = [line.split()[0] for line in text.splitlines()]
     assert first == [
         *("tokens", "prompt,", "dedupe_nodes.", "nodes", "extract_nodes.", "extract_text"),
         *("openai/small", "all", "2.5", "lake/journal.sqlite"),
     ]
-    assert "$3.00" in said
-    assert "2.5 MB, 2026-01-02 to 2026-03-04; hits saved $2.00" in said
+    assert "$3.00" in text
+    assert "2.5 MB, 2026-01-02 to 2026-03-04; hits saved $2.00" in text
 
 
 def test_an_empty_journal_has_a_line_instead_of_a_table() -> None:
-    assert shown(report.table(JournalStats(PATH))).strip() == "no responses in lake/journal.sqlite"
+    assert (
+        rendered(report.table(JournalStats(PATH))).strip() == "no responses in lake/journal.sqlite"
+    )
 
 
 def test_the_json_has_the_same_figures() -> None:
@@ -78,16 +80,16 @@ def test_an_unknown_cost_is_null() -> None:
     stats = JournalStats(PATH, by_prompt={"p": unknown}, by_model={"m": unknown})
     values = msgspec.to_builtins(journal_stats_output(stats))
     assert (values["cost"], values["saved_cost"]) == (None, None)
-    assert "unknown" in shown(report.table(stats))
+    assert "unknown" in rendered(report.table(stats))
 
 
 def test_pruning_is_reported_in_a_line() -> None:
-    done = PruneResult(PATH, 1, 4_096, 1_200, dry_run=False)
-    assert shown(report.prune_line(done)).strip() == (
+    pruned = PruneResult(PATH, 1, 4_096, 1_200, dry_run=False)
+    assert rendered(report.prune_line(pruned)).strip() == (
         "1 response removed, 4 kB freed, 1,200 left in lake/journal.sqlite"
     )
-    would = PruneResult(PATH, 1_000, 9_400_000, 0, dry_run=True)
-    assert " ".join(shown(report.prune_line(would)).split()) == (
+    estimate = PruneResult(PATH, 1_000, 9_400_000, 0, dry_run=True)
+    assert " ".join(rendered(report.prune_line(estimate)).split()) == (
         "1,000 responses would be removed, about 9.4 MB freed, 0 left in lake/journal.sqlite"
     )
 

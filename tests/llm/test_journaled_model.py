@@ -1,4 +1,4 @@
-"""A model in front of which a journal stands."""
+"""A model with a journal."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,14 +9,21 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from tests.llm.journal_fixtures import NAME, Counted, answer, clock, locked, request
+from tests.llm.journal_fixtures import (
+    NAME,
+    CountingModel,
+    chat_request,
+    chat_response,
+    clock,
+    locked,
+)
 from turnetl.errors import BadTurn, ModelBusy, TooLong
 from turnetl.llm.chat import ChatRequest, ResponseSchema
 from turnetl.llm.journal import Journal, JournaledModel, request_key
 from turnetl.model import Usage
 
 
-class Form(BaseModel):
+class NamesResponse(BaseModel):
     names: list[str]
 
 
@@ -29,89 +36,89 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 async def test_a_request_is_sent_once_and_its_first_cost_is_returned_again(
     journal: Journal,
 ) -> None:
-    model = Counted()
-    asks = JournaledModel(model, journal)
-    first = await asks.complete(request())
-    again = await asks.complete(request())
+    model = CountingModel()
+    journaled = JournaledModel(model, journal)
+    first = await journaled.complete(chat_request())
+    second = await journaled.complete(chat_request())
     assert not first.from_journal
-    assert again == replace(first, from_journal=True)
-    assert again.usage == first.usage
-    assert (len(model.asked), journal.hits) == (1, 1)
+    assert second == replace(first, from_journal=True)
+    assert second.usage == first.usage
+    assert (len(model.requests), journal.hits) == (1, 1)
 
 
 async def test_a_response_is_stored_before_it_is_used(journal: Journal) -> None:
-    await JournaledModel(Counted(), journal).complete(request())
-    with closing(Journal(journal.path, clock=clock)) as seen:
-        assert seen.get(request_key(NAME, request())) is not None
+    await JournaledModel(CountingModel(), journal).complete(chat_request())
+    with closing(Journal(journal.path, clock=clock)) as reopened:
+        assert reopened.get(request_key(NAME, chat_request())) is not None
 
 
 async def test_another_model_has_its_own_responses(journal: Journal) -> None:
-    small, large = Counted(), Counted(name="openai/large")
-    await JournaledModel(small, journal).complete(request())
-    await JournaledModel(large, journal).complete(request())
-    assert (len(small.asked), len(large.asked)) == (1, 1)
+    small, large = CountingModel(), CountingModel(name="openai/large")
+    await JournaledModel(small, journal).complete(chat_request())
+    await JournaledModel(large, journal).complete(chat_request())
+    assert (len(small.requests), len(large.requests)) == (1, 1)
 
 
 async def test_another_effort_has_its_own_responses(journal: Journal) -> None:
-    model = Counted()
+    model = CountingModel()
     for effort in ("low", "high", "low"):
-        await JournaledModel(model, journal, parameters=effort).complete(request())
-    assert len(model.asked) == 2
+        await JournaledModel(model, journal, parameters=effort).complete(chat_request())
+    assert len(model.requests) == 2
 
 
 async def test_it_has_the_models_name_and_closes_it(journal: Journal) -> None:
-    model = Counted()
-    asks = JournaledModel(model, journal)
-    assert asks.name == model.name
-    await asks.close()
+    model = CountingModel()
+    journaled = JournaledModel(model, journal)
+    assert journaled.name == model.name
+    await journaled.close()
     assert model.closed
 
 
 async def test_equal_concurrent_requests_share_one_call(journal: Journal) -> None:
-    model = Counted(gate=asyncio.Event())
-    asks = JournaledModel(model, journal)
-    askers = [asyncio.create_task(asks.complete(request())) for _ in range(5)]
+    model = CountingModel(gate=asyncio.Event())
+    journaled = JournaledModel(model, journal)
+    callers = [asyncio.create_task(journaled.complete(chat_request())) for _ in range(5)]
     await model.arrived.acquire()
     gate(model).set()
-    answers = await asyncio.gather(*askers)
-    assert len(model.asked) == 1
-    assert sorted(given.from_journal for given in answers) == [False, True, True, True, True]
-    assert len({given.text for given in answers}) == 1
+    answers = await asyncio.gather(*callers)
+    assert len(model.requests) == 1
+    assert sorted(response.from_journal for response in answers) == [False, True, True, True, True]
+    assert len({response.text for response in answers}) == 1
 
 
 async def test_different_requests_are_in_flight_together(journal: Journal) -> None:
-    model = Counted(gate=asyncio.Event())
-    asks = JournaledModel(model, journal)
-    askers = [asyncio.create_task(asks.complete(request(str(at)))) for at in range(5)]
-    for _ in askers:
+    model = CountingModel(gate=asyncio.Event())
+    journaled = JournaledModel(model, journal)
+    callers = [asyncio.create_task(journaled.complete(chat_request(str(at)))) for at in range(5)]
+    for _ in callers:
         await model.arrived.acquire()
     gate(model).set()
-    assert not any(given.from_journal for given in await asyncio.gather(*askers))
+    assert not any(response.from_journal for response in await asyncio.gather(*callers))
 
 
 async def test_the_second_caller_gets_the_response_if_the_first_is_cancelled(
     journal: Journal,
 ) -> None:
-    model = Counted(gate=asyncio.Event())
-    asks = JournaledModel(model, journal)
-    first = asyncio.create_task(asks.complete(request()))
+    model = CountingModel(gate=asyncio.Event())
+    journaled = JournaledModel(model, journal)
+    first = asyncio.create_task(journaled.complete(chat_request()))
     await model.arrived.acquire()
-    second = asyncio.create_task(asks.complete(request()))
+    second = asyncio.create_task(journaled.complete(chat_request()))
     await asyncio.sleep(0.01)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
     gate(model).set()
-    assert (await second).text == answer('{"to": 2}').text
-    assert len(model.asked) == 1
+    assert (await second).text == chat_response('{"to": 2}').text
+    assert len(model.requests) == 1
 
 
 async def test_the_second_caller_may_be_cancelled(journal: Journal) -> None:
-    model = Counted(gate=asyncio.Event())
-    asks = JournaledModel(model, journal)
-    first = asyncio.create_task(asks.complete(request()))
+    model = CountingModel(gate=asyncio.Event())
+    journaled = JournaledModel(model, journal)
+    first = asyncio.create_task(journaled.complete(chat_request()))
     await model.arrived.acquire()
-    second = asyncio.create_task(asks.complete(request()))
+    second = asyncio.create_task(journaled.complete(chat_request()))
     await asyncio.sleep(0.01)
     second.cancel()
     gate(model).set()
@@ -119,174 +126,176 @@ async def test_the_second_caller_may_be_cancelled(journal: Journal) -> None:
 
 
 async def test_the_response_of_a_call_without_callers_is_stored(journal: Journal) -> None:
-    model = Counted(gate=asyncio.Event())
-    asks = JournaledModel(model, journal)
-    await left_alone(asks, model)
+    model = CountingModel(gate=asyncio.Event())
+    journaled = JournaledModel(model, journal)
+    await abandon(journaled, model)
     gate(model).set()
-    await asks.close()
-    assert (await asks.complete(request())).from_journal
-    assert len(model.asked) == 1
+    await journaled.close()
+    assert (await journaled.complete(chat_request())).from_journal
+    assert len(model.requests) == 1
 
 
 async def test_the_next_equal_request_shares_a_call_without_callers(journal: Journal) -> None:
-    model = Counted(gate=asyncio.Event())
-    asks = JournaledModel(model, journal)
-    await left_alone(asks, model)
-    again = asyncio.create_task(asks.complete(request()))
+    model = CountingModel(gate=asyncio.Event())
+    journaled = JournaledModel(model, journal)
+    await abandon(journaled, model)
+    second = asyncio.create_task(journaled.complete(chat_request()))
     await asyncio.sleep(0.01)
     gate(model).set()
-    assert (await again).from_journal
-    assert len(model.asked) == 1
+    assert (await second).from_journal
+    assert len(model.requests) == 1
 
 
 async def test_closing_leaves_no_open_call(journal: Journal) -> None:
-    model = Counted(gate=asyncio.Event())
-    asks = JournaledModel(model, journal, grace_period=0.01)
+    model = CountingModel(gate=asyncio.Event())
+    journaled = JournaledModel(model, journal, grace_period=0.01)
     before = asyncio.all_tasks()
-    await left_alone(asks, model)
-    await asks.close()
+    await abandon(journaled, model)
+    await journaled.close()
     assert asyncio.all_tasks() == before
-    assert (model.broken_off, model.closed) == (1, True)
+    assert (model.cancelled, model.closed) == (1, True)
 
 
 async def test_a_cancelled_close_leaves_no_open_call(
     journal: Journal,
 ) -> None:
-    model = Counted(gate=asyncio.Event())
-    asks = JournaledModel(model, journal)
+    model = CountingModel(gate=asyncio.Event())
+    journaled = JournaledModel(model, journal)
     before = asyncio.all_tasks()
-    await left_alone(asks, model)
-    closing_it = asyncio.create_task(asks.close())
+    await abandon(journaled, model)
+    closing_task = asyncio.create_task(journaled.close())
     await asyncio.sleep(0)
-    closing_it.cancel()
+    closing_task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await closing_it
+        await closing_task
     assert asyncio.all_tasks() == before
-    assert (model.broken_off, model.closed) == (1, True)
+    assert (model.cancelled, model.closed) == (1, True)
 
 
 async def test_closing_logs_that_it_waits(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
-    model = Counted(gate=asyncio.Event())
-    asks = JournaledModel(model, journal, grace_period=0.01)
-    await left_alone(asks, model)
-    await asks.close()
+    model = CountingModel(gate=asyncio.Event())
+    journaled = JournaledModel(model, journal, grace_period=0.01)
+    await abandon(journaled, model)
+    await journaled.close()
     assert "waiting up to 0.01 s for responses that are already paid for: 1" in caplog.text
 
 
 async def test_a_failure_without_callers_raises_no_warning(journal: Journal) -> None:
-    model = Counted(gate=asyncio.Event(), fails=[BadTurn("no")])
-    asks = JournaledModel(model, journal)
-    await left_alone(asks, model)
+    model = CountingModel(gate=asyncio.Event(), errors=[BadTurn("no")])
+    journaled = JournaledModel(model, journal)
+    await abandon(journaled, model)
     gate(model).set()
-    await asks.close()  # pytest turns asyncio's complaint into a failure
+    await journaled.close()  # pytest turns asyncio's warning into a failure
 
 
 async def test_an_error_is_not_stored(journal: Journal) -> None:
-    model = Counted(fails=[ModelBusy("later"), BadTurn("no")])
-    asks = JournaledModel(model, journal)
+    model = CountingModel(errors=[ModelBusy("later"), BadTurn("no")])
+    journaled = JournaledModel(model, journal)
     with pytest.raises(ModelBusy):
-        await asks.complete(request())
+        await journaled.complete(chat_request())
     with pytest.raises(BadTurn):
-        await asks.complete(request())
-    assert not (await asks.complete(request())).from_journal
-    assert len(model.asked) == 3
+        await journaled.complete(chat_request())
+    assert not (await journaled.complete(chat_request())).from_journal
+    assert len(model.requests) == 3
 
 
 async def test_all_callers_of_a_shared_call_get_its_error(journal: Journal) -> None:
-    model = Counted(gate=asyncio.Event(), fails=[BadTurn("no")])
-    asks = JournaledModel(model, journal)
-    askers = [asyncio.create_task(asks.complete(request())) for _ in range(3)]
+    model = CountingModel(gate=asyncio.Event(), errors=[BadTurn("no")])
+    journaled = JournaledModel(model, journal)
+    callers = [asyncio.create_task(journaled.complete(chat_request())) for _ in range(3)]
     await model.arrived.acquire()
     gate(model).set()
-    heard = await asyncio.gather(*askers, return_exceptions=True)
-    assert [str(error) for error in heard] == ["no", "no", "no"]
-    assert len(model.asked) == 1
+    errors = await asyncio.gather(*callers, return_exceptions=True)
+    assert [str(error) for error in errors] == ["no", "no", "no"]
+    assert len(model.requests) == 1
 
 
-@pytest.mark.parametrize("lack", [{"truncated": True}, {"refused": True}])
+@pytest.mark.parametrize("defect", [{"truncated": True}, {"refused": True}])
 async def test_an_incomplete_response_is_returned_and_not_stored(
-    journal: Journal, lack: dict[str, bool]
+    journal: Journal, defect: dict[str, bool]
 ) -> None:
-    model = Counted(gives=lambda _: replace(answer(), **lack))  # type: ignore[arg-type]
-    asks = JournaledModel(model, journal)
-    assert await asks.complete(request()) == replace(answer(), **lack)  # type: ignore[arg-type]
-    assert not (await asks.complete(request())).from_journal
-    assert len(model.asked) == 2
+    model = CountingModel(respond=lambda _: replace(chat_response(), **defect))  # type: ignore[arg-type]
+    journaled = JournaledModel(model, journal)
+    assert await journaled.complete(chat_request()) == replace(chat_response(), **defect)  # type: ignore[arg-type]
+    assert not (await journaled.complete(chat_request())).from_journal
+    assert len(model.requests) == 2
 
 
 async def test_a_stored_response_that_is_no_longer_valid_is_replaced(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = replace(request(), schema=ResponseSchema("Form", {"type": "object"}, Form))
-    journal.put(request_key(NAME, asked), asked, NAME, answer('{"names": [1]}'))
-    model = Counted(gives=lambda _: answer('{"names": []}'))
-    asks = JournaledModel(model, journal)
-    assert (await asks.complete(asked)).text == '{"names": []}'
-    assert (await asks.complete(asked)).from_journal
-    assert (len(model.asked), journal.hits) == (1, 1)
+    request = replace(
+        chat_request(), schema=ResponseSchema("Form", {"type": "object"}, NamesResponse)
+    )
+    journal.put(request_key(NAME, request), request, NAME, chat_response('{"names": [1]}'))
+    model = CountingModel(respond=lambda _: chat_response('{"names": []}'))
+    journaled = JournaledModel(model, journal)
+    assert (await journaled.complete(request)).text == '{"names": []}'
+    assert (await journaled.complete(request)).from_journal
+    assert (len(model.requests), journal.hits) == (1, 1)
     assert "it is requested again" in caplog.text
-    with closing(Journal(journal.path, clock=clock)) as seen:
-        found = seen.get(request_key(NAME, asked))
-    assert found is not None
-    assert found.text == '{"names": []}'
+    with closing(Journal(journal.path, clock=clock)) as reopened:
+        stored = reopened.get(request_key(NAME, request))
+    assert stored is not None
+    assert stored.text == '{"names": []}'
 
 
 async def test_a_truncated_response_is_known_to_the_next_run(journal: Journal) -> None:
-    spent = Usage(calls=2, prompt_tokens=100, completion_tokens=16_384, cost=None, seconds=9.5)
-    model = Counted(fails=[TooLong("cut", spent)])
+    usage = Usage(calls=2, prompt_tokens=100, completion_tokens=16_384, cost=None, seconds=9.5)
+    model = CountingModel(errors=[TooLong("cut", usage)])
     with pytest.raises(TooLong, match="cut"):
-        await JournaledModel(model, journal).complete(request())
-    with closing(Journal(journal.path, clock=clock)) as seen:
+        await JournaledModel(model, journal).complete(chat_request())
+    with closing(Journal(journal.path, clock=clock)) as reopened:
         for _ in range(2):
-            with pytest.raises(TooLong, match="according to the journal") as again:
-                await JournaledModel(model, seen).complete(request())
-            assert again.value.usage == spent
-        assert seen.hits == 2
-    assert len(model.asked) == 1
+            with pytest.raises(TooLong, match="according to the journal") as second:
+                await JournaledModel(model, reopened).complete(chat_request())
+            assert second.value.usage == usage
+        assert reopened.hits == 2
+    assert len(model.requests) == 1
 
 
 async def test_a_rejected_request_costs_nothing_and_is_not_stored(
     journal: Journal,
 ) -> None:
-    model = Counted(fails=[TooLong("no room")])
+    model = CountingModel(errors=[TooLong("no room")])
     with pytest.raises(TooLong):
-        await JournaledModel(model, journal).complete(request())
-    assert not (await JournaledModel(model, journal).complete(request())).from_journal
+        await JournaledModel(model, journal).complete(chat_request())
+    assert not (await JournaledModel(model, journal).complete(chat_request())).from_journal
 
 
 async def test_a_response_is_stored_even_if_its_call_is_cancelled_during_the_write(
     journal: Journal,
 ) -> None:
-    model = Counted()
-    asks = JournaledModel(model, journal, grace_period=0)
-    await asks.complete(request("to open it"))
-    with locked(journal.path) as other:
-        slow = asyncio.create_task(asks.complete(request("slow")))
-        last = asyncio.create_task(asks.complete(request("last")))
+    model = CountingModel()
+    journaled = JournaledModel(model, journal, grace_period=0)
+    await journaled.complete(chat_request("to open it"))
+    with locked(journal.path) as connection:
+        slow = asyncio.create_task(journaled.complete(chat_request("slow")))
+        last = asyncio.create_task(journaled.complete(chat_request("last")))
         for _ in range(3):
             await model.arrived.acquire()
         await asyncio.sleep(0.01)
-        await asks.close()
-        other.execute("ROLLBACK")
+        await journaled.close()
+        connection.execute("ROLLBACK")
     await asyncio.gather(slow, last, return_exceptions=True)
     journal.close()
-    with closing(Journal(journal.path, clock=clock)) as seen:
-        assert seen.stats().total.entries == 3
+    with closing(Journal(journal.path, clock=clock)) as reopened:
+        assert reopened.stats().total.entries == 3
 
 
-def gate(model: Counted) -> asyncio.Event:
+def gate(model: CountingModel) -> asyncio.Event:
     assert model.gate is not None
     return model.gate
 
 
-async def left_alone(
-    asks: JournaledModel, model: Counted, asked: ChatRequest | None = None
+async def abandon(
+    journaled: JournaledModel, model: CountingModel, request: ChatRequest | None = None
 ) -> None:
-    """Ask, and go away while the request is in the air."""
-    asker = asyncio.create_task(asks.complete(asked or request()))
+    """Send a request and cancel its caller while it is in flight."""
+    caller = asyncio.create_task(journaled.complete(request or chat_request()))
     await model.arrived.acquire()
-    asker.cancel()
+    caller.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asker
+        await caller

@@ -1,4 +1,4 @@
-"""A provider that fails for a while, or for good: the run stops, and not one turn is set aside."""
+"""An outage of the provider stops the run and quarantines no turn."""
 
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -33,17 +33,17 @@ TURNS = 20
 
 
 class Outage(FaultInjector):
-    """All goes well for some requests, then nothing does."""
+    """No fault for a number of requests, then the same fault for all."""
 
-    def __init__(self, kind: str, after: int) -> None:
+    def __init__(self, fault: str, after: int) -> None:
         super().__init__({})
-        self._kind = kind
-        self._left = after
+        self._fault = fault
+        self._remaining = after
 
     def pick(self, request: bytes) -> str | None:
         super().pick(request)
-        self._left -= 1
-        return None if self._left >= 0 else self._kind
+        self._remaining -= 1
+        return None if self._remaining >= 0 else self._fault
 
 
 @pytest.fixture
@@ -55,30 +55,30 @@ async def graph(tmp_path: Path) -> AsyncIterator[GraphStore]:
 
 
 def turns() -> list[Episode]:
-    return [_turn(at) for at in range(TURNS)]
+    return [_episode(index) for index in range(TURNS)]
 
 
-def _turn(at: int) -> Episode:
-    started = builders.START + timedelta(minutes=at)
-    whole = builders.episode(f"p{at}", ordinal=at, started_at=started)
-    text = f"user: `module_{at}.py` uses `sqlite`."
-    return replace(whole, text=text, parts=(text,))
+def _episode(index: int) -> Episode:
+    started = builders.START + timedelta(minutes=index)
+    episode = builders.episode(f"p{index}", ordinal=index, started_at=started)
+    text = f"user: `module_{index}.py` uses `sqlite`."
+    return replace(episode, text=text, parts=(text,))
 
 
-async def ingested(
+async def ingest(
     provider: FakeProvider, graph: GraphStore, lake: Path
 ) -> IngestProgress | TurnetlError:
-    """Run once, as a command would; return what came of it or what stopped it."""
+    """Run once, as a command does; return the progress or the error."""
     base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
     with closing(Journal(lake / "journal.sqlite", clock=clock.now)) as journal:
-        patience = RetryPolicy(attempts=3, first_wait=0.01)
-        model = wrap(base, ModelStack(journal, None, patience, Limiter(None, None, 4), None))
-        steering = PromptConfigs(ExtractionConfig(preprocessing_prompt=None), TemplateResolver(()))
-        extractor = LlmExtractor(model, ToyEmbedder(), prompts=steering)
+        retry_policy = RetryPolicy(attempts=3, first_wait=0.01)
+        model = wrap(base, ModelStack(journal, None, retry_policy, Limiter(None, None, 4), None))
+        prompts = PromptConfigs(ExtractionConfig(preprocessing_prompt=None), TemplateResolver(()))
+        extractor = LlmExtractor(model, ToyEmbedder(), prompts=prompts)
         run = IngestRun("run", "here:1", lambda: builders.START, timedelta(minutes=1), prefetch=8)
         quarantine = Quarantine(lake, GROUP)
         pipeline = TurnPipeline(graph, extractor, ToyEmbedder(), quarantine, run)
-        context = {one.turn_id: () for one in turns()}
+        context = {episode.turn_id: () for episode in turns()}
         try:
             return await pipeline.ingest(GROUP, turns(), context, lambda _: None)
         except TurnetlError as error:
@@ -88,20 +88,20 @@ async def ingested(
 
 
 @pytest.mark.parametrize(
-    ("kind", "stops"),
+    ("fault", "error"),
     [("500", ModelBusy), ("429", ModelBusy), ("dropped", ModelBusy), ("402", ModelRefused)],
 )
 async def test_an_outage_stops_the_run_and_loses_no_turn(
-    provider: FakeProvider, graph: GraphStore, tmp_path: Path, kind: str, stops: type[TurnetlError]
+    provider: FakeProvider, graph: GraphStore, tmp_path: Path, fault: str, error: type[TurnetlError]
 ) -> None:
-    provider.fault_injector = Outage(kind, after=25)
-    assert type(await ingested(provider, graph, tmp_path)) is stops
+    provider.fault_injector = Outage(fault, after=25)
+    assert type(await ingest(provider, graph, tmp_path)) is error
     before = len((await graph.load(GROUP)).receipts)
     assert 0 < before < TURNS
     assert not Quarantine(tmp_path, GROUP).entries()
-    assert len(provider.requests) < 25 + 60, "nobody hammers a provider that is down"
+    assert len(provider.requests) < 25 + 60, "few requests are sent during an outage"
     provider.fault_injector = None
-    assert await ingested(provider, graph, tmp_path) == IngestProgress(
+    assert await ingest(provider, graph, tmp_path) == IngestProgress(
         TURNS - before, 0, skipped=before
     )
 
@@ -110,9 +110,9 @@ async def test_no_response_is_paid_for_twice_because_of_an_outage(
     provider: FakeProvider, graph: GraphStore, tmp_path: Path
 ) -> None:
     provider.fault_injector = Outage("402", after=25)
-    await ingested(provider, graph, tmp_path)
+    await ingest(provider, graph, tmp_path)
     provider.fault_injector = None
-    await ingested(provider, graph, tmp_path)
-    answered = [str(asked.body) for asked in provider.requests[:25]]
-    later = [str(asked.body) for asked in provider.requests[25:]]
-    assert not set(answered) & set(later)
+    await ingest(provider, graph, tmp_path)
+    before_outage = [str(request.body) for request in provider.requests[:25]]
+    after_outage = [str(request.body) for request in provider.requests[25:]]
+    assert not set(before_outage) & set(after_outage)

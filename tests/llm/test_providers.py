@@ -15,7 +15,7 @@ from turnetl.llm.providers.registry import PROVIDERS, open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 from turnetl.llm.transport.http import Timeouts
 
-ASKED = ChatRequest(
+REQUEST = ChatRequest(
     prompt_name="extract_edges.edge",
     messages=(
         ChatMessage("system", "You extract facts."),
@@ -42,29 +42,35 @@ async def model(request: pytest.FixtureRequest, provider: FakeProvider) -> Async
 
 
 async def test_a_response_has_its_token_counts(model: ChatModel) -> None:
-    answer = await model.complete(ASKED)
-    assert ExtractedEdges.model_validate_json(answer.text).edges[0].relation_type == "USES"
-    assert (answer.prompt_tokens, answer.completion_tokens, answer.truncated) == (100, 10, False)
+    response = await model.complete(REQUEST)
+    assert ExtractedEdges.model_validate_json(response.text).edges[0].relation_type == "USES"
+    assert (response.prompt_tokens, response.completion_tokens, response.truncated) == (
+        100,
+        10,
+        False,
+    )
 
 
 async def test_messages_arrive_unchanged(model: ChatModel, provider: FakeProvider) -> None:
-    await model.complete(ASKED)
-    assert provider.requests[0].messages == [(said.role, said.text) for said in ASKED.messages]
+    await model.complete(REQUEST)
+    assert provider.requests[0].messages == [
+        (message.role, message.text) for message in REQUEST.messages
+    ]
 
 
 async def test_the_key_is_sent_in_a_header_only(model: ChatModel, provider: FakeProvider) -> None:
-    await model.complete(ASKED)
-    asked = provider.requests[0]
-    assert [name for name, value in asked.headers.items() if KEY in value]
-    assert KEY not in asked.path
-    assert KEY not in str(asked.body)
+    await model.complete(REQUEST)
+    received = provider.requests[0]
+    assert [name for name, value in received.headers.items() if KEY in value]
+    assert KEY not in received.path
+    assert KEY not in str(received.body)
 
 
 async def test_an_earlier_response_can_be_part_of_the_messages(
     model: ChatModel, provider: FakeProvider
 ) -> None:
-    more = (*ASKED.messages, ChatMessage("assistant", "no"), ChatMessage("user", "again"))
-    await model.complete(ChatRequest("p", more, ASKED.schema, 1000))
+    messages = (*REQUEST.messages, ChatMessage("assistant", "no"), ChatMessage("user", "again"))
+    await model.complete(ChatRequest("p", messages, REQUEST.schema, 1000))
     roles = [role for role, _ in provider.requests[0].messages]
     assert roles in (
         ["system", "user", "assistant", "user"],
@@ -77,14 +83,14 @@ async def test_a_busy_provider_is_retried(
     model: ChatModel, provider: FakeProvider, status: int
 ) -> None:
     provider.faults = [Fault(status), Fault(status)]
-    await model.complete(ASKED)
+    await model.complete(REQUEST)
     assert len(provider.requests) == 3
 
 
 async def test_the_number_of_attempts_is_limited(model: ChatModel, provider: FakeProvider) -> None:
     provider.faults = [Fault(503) for _ in range(9)]
     with pytest.raises(ModelBusy, match="busy"):
-        await model.complete(ASKED)
+        await model.complete(REQUEST)
     assert len(provider.requests) == 3
 
 
@@ -94,13 +100,13 @@ async def test_an_error_that_the_user_must_fix_is_not_retried(
 ) -> None:
     provider.faults = [Fault(status)]
     with pytest.raises(ModelRefused, match=str(status)):
-        await model.complete(ASKED)
+        await model.complete(REQUEST)
     assert len(provider.requests) == 1
 
 
 async def test_an_empty_response_is_retried(model: ChatModel, provider: FakeProvider) -> None:
     provider.faults = [Fault(200, '{"choices": [], "content": null, "candidates": 3}')]
-    assert (await model.complete(ASKED)).calls == 2
+    assert (await model.complete(REQUEST)).calls == 2
     assert provider.requests[1].messages[2][1] == "(no answer)"
 
 
@@ -108,18 +114,18 @@ async def test_the_concurrency_is_limited(provider: FakeProvider) -> None:
     provider.hold = threading.Event()
     base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
     model = LimitedModel(base, Limiter(None, None, 2))
-    asking = [asyncio.create_task(model.complete(ASKED)) for _ in range(6)]
+    tasks = [asyncio.create_task(model.complete(REQUEST)) for _ in range(6)]
     for _ in range(2):
         await asyncio.to_thread(provider.arrived.acquire)
     provider.hold.set()
-    await asyncio.gather(*asking)
+    await asyncio.gather(*tasks)
     await model.close()
     assert len(provider.requests) == 6
     assert provider.max_in_flight <= 2
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("arguments", "expected"),
     [
         (("openai", None), "TURNETL_LLM__MODEL"),
         (("openai", "m"), "TURNETL_LLM__API_KEY"),
@@ -127,9 +133,9 @@ async def test_the_concurrency_is_limited(provider: FakeProvider) -> None:
         (("acme", "m"), "unknown provider `acme`"),
     ],
 )
-def test_a_missing_setting_is_named(given: tuple[str, str | None], says: str) -> None:
-    with pytest.raises(BadUsage, match=says):
-        open_model(given[0], model=given[1])
+def test_a_missing_setting_is_named(arguments: tuple[str, str | None], expected: str) -> None:
+    with pytest.raises(BadUsage, match=expected):
+        open_model(arguments[0], model=arguments[1])
 
 
 def test_the_name_of_a_model_includes_its_provider() -> None:

@@ -1,4 +1,4 @@
-"""Asking again, by the kind of failure, with a clock of its own."""
+"""Retries by kind of failure, on a virtual clock."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_sc
 from turnetl.llm.retry import MAX_QUOTED, RetryingModel, RetryPolicy
 from turnetl.model import Usage
 
-GOOD = '{"extracted_entities": []}'
-ASKED = ChatRequest(
+VALID = '{"extracted_entities": []}'
+REQUEST = ChatRequest(
     "extract_nodes.extract_message",
     (ChatMessage("system", "You extract."), ChatMessage("user", "hello " * 50)),
     response_schema(ExtractedEntities),
@@ -23,233 +23,243 @@ ASKED = ChatRequest(
 BUSY = ModelBusy("busy")
 
 
-def said(text: str, *, tokens: int = 10, cut: bool = False, refused: bool = False) -> ChatResponse:
+def response(
+    text: str, *, tokens: int = 10, truncated: bool = False, refused: bool = False
+) -> ChatResponse:
     return ChatResponse(
-        text, 100, tokens, cut, cached_tokens=40, refused=refused, seconds=2, cost=0.5
+        text, 100, tokens, truncated, cached_tokens=40, refused=refused, seconds=2, cost=0.5
     )
 
 
 @dataclass
-class Scripted:
-    """Says one thing after the other, the last one for ever, and remembers when it was asked."""
+class ScriptedModel:
+    """Returns or raises the entries of a script, the last one forever; records times."""
 
-    says: Sequence[ChatResponse | Exception]
+    script: Sequence[ChatResponse | Exception]
     name: str = "canned/m"
-    asked: list[ChatRequest] = field(default_factory=list)
-    at: list[float] = field(default_factory=list)
+    requests: list[ChatRequest] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        self.asked.append(request)
-        self.at.append(asyncio.get_running_loop().time())
-        said = self.says[min(len(self.asked), len(self.says)) - 1]
-        if isinstance(said, Exception):
-            raise said
-        return said
+        self.requests.append(request)
+        self.times.append(asyncio.get_running_loop().time())
+        response = self.script[min(len(self.requests), len(self.script)) - 1]
+        if isinstance(response, Exception):
+            raise response
+        return response
 
     async def close(self) -> None:
         pass
 
 
-def ask(model: Scripted, patience: RetryPolicy | None = None, chance: float = 1.0) -> ChatResponse:
-    retried = RetryingModel(model, patience or RetryPolicy(), chance=lambda: chance)
-    return virtual_clock.run(retried.complete(ASKED))
+def complete(
+    model: ScriptedModel, retry_policy: RetryPolicy | None = None, chance: float = 1.0
+) -> ChatResponse:
+    retrying = RetryingModel(model, retry_policy or RetryPolicy(), chance=lambda: chance)
+    return virtual_clock.run(retrying.complete(REQUEST))
 
 
-def waits(model: Scripted) -> list[float]:
-    return [after - before for before, after in zip(model.at, model.at[1:], strict=False)]
+def waits(model: ScriptedModel) -> list[float]:
+    return [after - before for before, after in zip(model.times, model.times[1:], strict=False)]
 
 
 def test_waits_for_a_busy_model_double() -> None:
-    model = Scripted([*[BUSY] * 5, said(GOOD)])
-    assert ask(model).text == GOOD
+    model = ScriptedModel([*[BUSY] * 5, response(VALID)])
+    assert complete(model).text == VALID
     assert waits(model) == [1, 2, 4, 8, 16]
 
 
 def test_jitter_shortens_waits_so_that_calls_do_not_retry_together() -> None:
-    model = Scripted([*[BUSY] * 5, said(GOOD)])
-    ask(model, chance=0.0)
+    model = ScriptedModel([*[BUSY] * 5, response(VALID)])
+    complete(model, chance=0.0)
     assert waits(model) == [0.5, 1, 2, 4, 8]
 
 
 def test_no_wait_exceeds_the_maximum() -> None:
-    model = Scripted([*[BUSY] * 6, said(GOOD)])
-    ask(model, RetryPolicy(attempts=7, max_wait=10))
+    model = ScriptedModel([*[BUSY] * 6, response(VALID)])
+    complete(model, RetryPolicy(attempts=7, max_wait=10))
     assert waits(model) == pytest.approx([1, 2, 4, 8, 10, 10])
 
 
 def test_the_number_of_attempts_is_limited() -> None:
-    model = Scripted([BUSY])
+    model = ScriptedModel([BUSY])
     with pytest.raises(ModelBusy, match="3 attempts failed: run the same command again later"):
-        ask(model, RetryPolicy(attempts=3))
-    assert len(model.asked) == 3
+        complete(model, RetryPolicy(attempts=3))
+    assert len(model.requests) == 3
 
 
 def test_a_hanging_model_gets_three_timeouts() -> None:
-    model = Scripted([BUSY, ModelBusy("silence", timed_out=True)])
+    model = ScriptedModel([BUSY, ModelBusy("silence", timed_out=True)])
     with pytest.raises(ModelBusy, match="silence"):
-        ask(model)
-    assert len(model.asked) == 4
+        complete(model)
+    assert len(model.requests) == 4
 
 
 def test_a_long_wait_is_logged_as_a_warning_and_a_short_one_is_not(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    ask(Scripted([*[BUSY] * 6, said(GOOD)]))
-    warnings = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+    complete(ScriptedModel([*[BUSY] * 6, response(VALID)]))
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert warnings == ["busy; retrying after a pause"] * 2
 
 
 def test_a_requested_wait_is_never_shortened() -> None:
-    model = Scripted([ModelBusy("busy", 7.0), ModelBusy("busy", 0.0), BUSY, said(GOOD)])
-    ask(model, chance=0.0)
+    model = ScriptedModel([ModelBusy("busy", 7.0), ModelBusy("busy", 0.0), BUSY, response(VALID)])
+    complete(model, chance=0.0)
     assert waits(model) == [7, 0, 2]
 
 
 def test_a_requested_wait_above_the_maximum_ends_the_call() -> None:
-    model = Scripted([ModelBusy("busy", 3600.0)])
+    model = ScriptedModel([ModelBusy("busy", 3600.0)])
     with pytest.raises(ModelBusy, match="it asks for a wait of 3,600 s") as busy:
-        ask(model)
+        complete(model)
     assert busy.value.retry_after == 3600
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize("error", [ModelRefused("no key"), BadTurn("not taken"), TooLong("long")])
 def test_a_permanent_error_is_not_retried(error: Exception) -> None:
-    model = Scripted([error])
+    model = ScriptedModel([error])
     with pytest.raises(type(error)):
-        ask(model)
-    assert len(model.asked) == 1
+        complete(model)
+    assert len(model.requests) == 1
 
 
-WRONG = {
+INVALID = {
     "prose": "Sure! Here they are.",
     "nothing": "",
     "spaces": "  \n",
     "a list": "[]",
     "half": '{"extracted_entities": [{"name"',
     "another form": '{"other": 1}',
-    "two objects": f"{GOOD}\n{GOOD}",
+    "two objects": f"{VALID}\n{VALID}",
     "not a number": '{"extracted_entities": [{"name": "a", "entity_type_id": "x"}]}',
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
-def test_an_invalid_response_is_retried_with_the_reason(wrong: str) -> None:
-    model = Scripted([said(wrong), said(GOOD)])
-    assert ask(model).text == GOOD
-    again = model.asked[1]
-    assert again.messages[:2] == ASKED.messages
-    assert again.messages[2] == ChatMessage("assistant", wrong.strip() or "(no answer)")
-    assert again.messages[3].role == "user"
-    assert again.messages[3].text.startswith("That does not fit: ")
-    assert replace(again, messages=ASKED.messages) == ASKED
+@pytest.mark.parametrize("text", INVALID.values(), ids=INVALID.keys())
+def test_an_invalid_response_is_retried_with_the_reason(text: str) -> None:
+    model = ScriptedModel([response(text), response(VALID)])
+    assert complete(model).text == VALID
+    repeated = model.requests[1]
+    assert repeated.messages[:2] == REQUEST.messages
+    assert repeated.messages[2] == ChatMessage("assistant", text.strip() or "(no answer)")
+    assert repeated.messages[3].role == "user"
+    assert repeated.messages[3].text.startswith("That does not fit: ")
+    assert replace(repeated, messages=REQUEST.messages) == REQUEST
 
 
 def test_a_refusal_is_retried_too() -> None:
-    model = Scripted([said("I cannot help.", refused=True), said(GOOD)])
-    assert ask(model).text == GOOD
-    assert "refusal" in model.asked[1].messages[3].text
+    model = ScriptedModel([response("I cannot help.", refused=True), response(VALID)])
+    assert complete(model).text == VALID
+    assert "refusal" in model.requests[1].messages[3].text
 
 
-@pytest.mark.parametrize("fenced", [f"```json\n{GOOD}\n```", f"```\n{GOOD}```", f"  {GOOD}\n"])
+@pytest.mark.parametrize("fenced", [f"```json\n{VALID}\n```", f"```\n{VALID}```", f"  {VALID}\n"])
 def test_a_markdown_fence_is_stripped(fenced: str) -> None:
-    model = Scripted([said(fenced)])
-    assert ask(model).text == GOOD
+    model = ScriptedModel([response(fenced)])
+    assert complete(model).text == VALID
 
 
 def test_the_usage_includes_all_invalid_responses() -> None:
-    answer = ask(Scripted([said("no", tokens=7), said("no"), BUSY, said(GOOD, tokens=3)]))
+    result = complete(
+        ScriptedModel([response("no", tokens=7), response("no"), BUSY, response(VALID, tokens=3)])
+    )
     usage = Usage(3, 300, 20, cost=1.5, cached_tokens=120, seconds=6)
-    assert answer.usage == usage
+    assert result.usage == usage
 
 
 def test_only_the_last_invalid_response_is_quoted() -> None:
-    model = Scripted([said("first"), said("second"), said(GOOD)])
-    ask(model)
-    assert [one.text for one in model.asked[2].messages if one.role == "assistant"] == ["second"]
+    model = ScriptedModel([response("first"), response("second"), response(VALID)])
+    complete(model)
+    assert [record.text for record in model.requests[2].messages if record.role == "assistant"] == [
+        "second"
+    ]
 
 
 def test_only_the_start_of_a_long_invalid_response_is_quoted() -> None:
-    model = Scripted([said("word " * 9_000), said(GOOD)])
-    ask(model)
-    assert len(model.asked[1].messages[2].text) <= MAX_QUOTED
+    model = ScriptedModel([response("word " * 9_000), response(VALID)])
+    complete(model)
+    assert len(model.requests[1].messages[2].text) <= MAX_QUOTED
 
 
 def test_only_invalid_responses_make_a_bad_turn() -> None:
-    model = Scripted([said("no")])
-    with pytest.raises(BadTurn, match="`canned/m` answered `extract_nodes") as bad:
-        ask(model)
-    assert bad.value.usage.calls == len(model.asked) == 5
-    assert bad.value.usage.prompt_tokens == 500
+    model = ScriptedModel([response("no")])
+    with pytest.raises(BadTurn, match="`canned/m` answered `extract_nodes") as raised:
+        complete(model)
+    assert raised.value.usage.calls == len(model.requests) == 5
+    assert raised.value.usage.prompt_tokens == 500
 
 
 def test_long_invalid_responses_are_retried_once() -> None:
-    model = Scripted([said("no", tokens=12_000)])
+    model = ScriptedModel([response("no", tokens=12_000)])
     with pytest.raises(BadTurn):
-        ask(model)
-    assert len(model.asked) == 2
+        complete(model)
+    assert len(model.requests) == 2
 
 
 def test_a_truncated_response_is_too_long_and_not_retried() -> None:
-    model = Scripted([said('{"extracted', tokens=16_384, cut=True)])
-    with pytest.raises(TooLong, match="truncated after 16,384 tokens") as cut:
-        ask(model)
-    assert len(model.asked) == 1
-    assert cut.value.usage.completion_tokens == 16_384
+    model = ScriptedModel([response('{"extracted', tokens=16_384, truncated=True)])
+    with pytest.raises(TooLong, match="truncated after 16,384 tokens") as truncated:
+        complete(model)
+    assert len(model.requests) == 1
+    assert truncated.value.usage.completion_tokens == 16_384
 
 
-@pytest.mark.parametrize("last", [said("{", cut=True), BadTurn("not taken")])
+@pytest.mark.parametrize("last", [response("{", truncated=True), BadTurn("not taken")])
 def test_an_error_after_an_invalid_response_counts_both(last: ChatResponse | Exception) -> None:
-    with pytest.raises(BadTurn) as bad:
-        ask(Scripted([said("no"), last]))
-    assert bad.value.usage.prompt_tokens == (200 if isinstance(last, ChatResponse) else 100)
+    with pytest.raises(BadTurn) as raised:
+        complete(ScriptedModel([response("no"), last]))
+    assert raised.value.usage.prompt_tokens == (200 if isinstance(last, ChatResponse) else 100)
 
 
 @pytest.mark.parametrize(
-    ("entities", "says"),
+    ("entities", "script"),
     [
         ([{"name": f"n{i}", "entity_type_id": 0} for i in range(10_000)], "10,000 entries"),
         ([{"name": "n" * 5_000, "entity_type_id": 0}], "5,000 characters"),
     ],
 )
 def test_an_implausibly_large_response_is_retried(
-    entities: list[dict[str, object]], says: str
+    entities: list[dict[str, object]], script: str
 ) -> None:
-    model = Scripted([said(str({"extracted_entities": entities}).replace("'", '"')), said(GOOD)])
-    assert ask(model).text == GOOD
-    assert says in model.asked[1].messages[3].text
+    model = ScriptedModel(
+        [response(str({"extracted_entities": entities}).replace("'", '"')), response(VALID)]
+    )
+    assert complete(model).text == VALID
+    assert script in model.requests[1].messages[3].text
 
 
 @pytest.mark.parametrize("depth", [60, 700, 980])
 def test_deeply_nested_lists_do_not_crash(depth: int) -> None:
-    deep = '{"names": ' + "[" * depth + "]" * depth + "}"
-    model = Scripted([said(deep), said(GOOD)])
-    assert ask(model).text == GOOD
-    assert "nested too deeply" in model.asked[1].messages[-1].text
+    nested = '{"names": ' + "[" * depth + "]" * depth + "}"
+    model = ScriptedModel([response(nested), response(VALID)])
+    assert complete(model).text == VALID
+    assert "nested too deeply" in model.requests[1].messages[-1].text
 
 
 def test_a_fence_full_of_whitespace_is_parsed_quickly() -> None:
-    model = Scripted([said("```" + " \n" * 50_000 + "x"), said(GOOD)])
-    assert ask(model).text == GOOD
+    model = ScriptedModel([response("```" + " \n" * 50_000 + "x"), response(VALID)])
+    assert complete(model).text == VALID
 
 
 def test_deeply_nested_objects_do_not_crash() -> None:
-    model = Scripted([said('{"a":' * 100_000), said(GOOD)])
-    assert ask(model).text == GOOD
+    model = ScriptedModel([response('{"a":' * 100_000), response(VALID)])
+    assert complete(model).text == VALID
 
 
 def test_a_call_cancelled_during_a_wait_sends_no_further_request() -> None:
-    model = Scripted([BUSY])
+    model = ScriptedModel([BUSY])
 
     async def cancelled() -> None:
-        asking = asyncio.create_task(
-            RetryingModel(model, RetryPolicy(), chance=lambda: 1.0).complete(ASKED)
+        task = asyncio.create_task(
+            RetryingModel(model, RetryPolicy(), chance=lambda: 1.0).complete(REQUEST)
         )
         await asyncio.sleep(2)
-        asking.cancel()
+        task.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asking
+            await task
         await asyncio.sleep(100)
 
     virtual_clock.run(cancelled())
-    assert len(model.asked) == 2
+    assert len(model.requests) == 2

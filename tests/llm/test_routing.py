@@ -1,4 +1,4 @@
-"""Which model is asked what, and what is imported for it."""
+"""Routing of prompts to models, and the import of adapters."""
 
 import inspect
 import re
@@ -19,8 +19,8 @@ from turnetl.llm.providers.registry import open_models
 from turnetl.llm.routing import PromptRouter, expand_routes
 
 
-class Named:
-    """Answers with its name."""
+class NamedModel:
+    """Responds with its name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -33,40 +33,40 @@ class Named:
         self.closed += 1
 
 
-async def who(model: ChatModel, prompt: str) -> str:
+async def model_name_for(model: ChatModel, prompt: str) -> str:
     return (await model.complete(ChatRequest(prompt, (), None, 1))).text
 
 
 async def test_the_longest_prefix_wins() -> None:
-    asked = PromptRouter(
-        Named("big"),
-        {"extract_edges": Named("a"), "extract_edges.extract_timestamps": Named("b")},
+    router = PromptRouter(
+        NamedModel("big"),
+        {"extract_edges": NamedModel("a"), "extract_edges.extract_timestamps": NamedModel("b")},
     )
-    assert await who(asked, "extract_nodes.extract_message") == "big"
-    assert await who(asked, "extract_edges.edge") == "a"
-    assert await who(asked, "extract_edges.extract_timestamps") == "b"
+    assert await model_name_for(router, "extract_nodes.extract_message") == "big"
+    assert await model_name_for(router, "extract_edges.edge") == "a"
+    assert await model_name_for(router, "extract_edges.extract_timestamps") == "b"
 
 
 async def test_the_name_lists_all_models_independent_of_their_order() -> None:
-    big, small = Named("p/big"), Named("p/small")
-    there = PromptRouter(big, {"dedupe_nodes": small, "dedupe_edges": big})
-    back = PromptRouter(big, {"dedupe_edges": big, "dedupe_nodes": small})
-    assert there.name == back.name == "p/big (dedupe_edges=p/big, dedupe_nodes=p/small)"
+    big, small = NamedModel("p/big"), NamedModel("p/small")
+    forward = PromptRouter(big, {"dedupe_nodes": small, "dedupe_edges": big})
+    backward = PromptRouter(big, {"dedupe_edges": big, "dedupe_nodes": small})
+    assert forward.name == backward.name == "p/big (dedupe_edges=p/big, dedupe_nodes=p/small)"
     assert PromptRouter(big, {}).name == "p/big"
 
 
 async def test_every_model_is_closed_once() -> None:
-    big, small = Named("big"), Named("small")
+    big, small = NamedModel("big"), NamedModel("small")
     await PromptRouter(big, {"a": small, "b": small, "c": big}).close()
     assert (big.closed, small.closed) == (1, 1)
 
 
 def test_small_stands_for_the_prompts_of_graphitis_small_model() -> None:
-    spelled = expand_routes({"small": "s", "dedupe_edges": "d"})
-    assert spelled["dedupe_edges"] == "d"
-    assert spelled["extract_edges.extract_timestamps"] == "s"
-    assert "dedupe_edges.resolve_edge" not in spelled
-    assert "extract_nodes.extract_message" not in spelled
+    routes = expand_routes({"small": "s", "dedupe_edges": "d"})
+    assert routes["dedupe_edges"] == "d"
+    assert routes["extract_edges.extract_timestamps"] == "s"
+    assert "dedupe_edges.resolve_edge" not in routes
+    assert "extract_nodes.extract_message" not in routes
 
 
 def test_a_prefix_of_no_prompt_is_refused_with_a_list_of_prompts() -> None:
@@ -75,8 +75,8 @@ def test_a_prefix_of_no_prompt_is_refused_with_a_list_of_prompts() -> None:
 
 
 def test_all_prompts_but_ours_are_graphitis() -> None:
-    ours = {name for name in routing.PROMPTS if name.startswith("reflexion.")}
-    assert set(routing.PROMPTS) - ours <= set(get_args(PromptName))
+    own = {name for name in routing.PROMPTS if name.startswith("reflexion.")}
+    assert set(routing.PROMPTS) - own <= set(get_args(PromptName))
 
 
 @pytest.mark.parametrize("module", [node_operations, edge_operations])
@@ -85,15 +85,15 @@ def test_the_small_prompts_include_those_of_graphitis_small_model(module: Module
         r"generate_prompt_response\(\n(.*?)\n +\)", inspect.getsource(module), re.DOTALL
     )
     small = [call for call in calls if "ModelSize.small" in call]
-    named = {name for call in small for name in re.findall(r"'(\w+\.\w+)'", call)}
-    assert named
-    assert named <= set(routing.SMALL_PROMPTS)
+    names = {name for call in small for name in re.findall(r"'(\w+\.\w+)'", call)}
+    assert names
+    assert names <= set(routing.SMALL_PROMPTS)
 
 
 async def test_a_model_of_several_prompts_is_opened_once() -> None:
     wrapped: list[str] = []
 
-    def around(model: ChatModel) -> ChatModel:
+    def wrapper(model: ChatModel) -> ChatModel:
         wrapped.append(model.name)
         return model
 
@@ -102,7 +102,7 @@ async def test_a_model_of_several_prompts_is_opened_once() -> None:
         model="big",
         models={"dedupe_nodes": "small", "dedupe_edges": "small", "extract_edges": "big"},
         api_key="k",
-        wrapper=around,
+        wrapper=wrapper,
     )
     await opened.close()
     assert sorted(wrapped) == ["openai/big", "openai/small"]
@@ -120,7 +120,7 @@ async def test_a_single_model_for_all_prompts_keeps_its_name() -> None:
 
 @pytest.mark.parametrize("provider", registry.PROVIDERS)
 def test_only_the_configured_provider_is_imported(provider: str) -> None:
-    asks = (
+    program = (
         "import sys\n"
         "from turnetl.llm.providers import registry\n"
         "adapters = ('openai', 'anthropic', 'gemini')\n"
@@ -130,4 +130,4 @@ def test_only_the_configured_provider_is_imported(provider: str) -> None:
         f"assert loaded() == {{{provider.removesuffix('-compatible')!r}}}, loaded()\n"
         "assert not {'openai', 'anthropic', 'google.genai'} & set(sys.modules)\n"
     )
-    subprocess.run([sys.executable, "-c", asks], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True)

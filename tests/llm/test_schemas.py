@@ -11,14 +11,14 @@ from pydantic import BaseModel, Field
 from turnetl.llm.chat import response_schema
 from turnetl.llm.providers import schemas
 
-FORMS = [ExtractedEntities, ExtractedEdges, NodeResolutions, SummarizedEntities]
+RESPONSE_MODELS = [ExtractedEntities, ExtractedEdges, NodeResolutions, SummarizedEntities]
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_gemini_gets_no_references_and_no_null_type(form: type[BaseModel]) -> None:
-    written = json.dumps(schemas.gemini(response_schema(form).json))
-    for unknown in ("$ref", "$defs", "anyOf", '"null"', "title", "default"):
-        assert unknown not in written
+@pytest.mark.parametrize("response_model", RESPONSE_MODELS)
+def test_gemini_gets_no_references_and_no_null_type(response_model: type[BaseModel]) -> None:
+    serialized = json.dumps(schemas.gemini(response_schema(response_model).json))
+    for keyword in ("$ref", "$defs", "anyOf", '"null"', "title", "default"):
+        assert keyword not in serialized
 
 
 def test_an_optional_value_is_nullable() -> None:
@@ -34,7 +34,7 @@ class Part(BaseModel):
 
 
 class Nested(BaseModel):
-    """A kind of thing as a person may write it, with all that dialects differ in."""
+    """A type of an ontology, with every keyword in which dialects differ."""
 
     one: Part = Field(description="the one")
     many: list[Part] = Field(default_factory=list, max_length=3)
@@ -43,9 +43,9 @@ class Nested(BaseModel):
 
 
 @pytest.mark.parametrize("dialect", [schemas.strict, schemas.anthropic])
-@pytest.mark.parametrize("form", [*FORMS, Nested])
+@pytest.mark.parametrize("response_model", [*RESPONSE_MODELS, Nested])
 def test_a_strict_schema_requires_all_properties_and_allows_no_others(
-    form: type[BaseModel], dialect: Callable[[Mapping[str, Any]], dict[str, Any]]
+    response_model: type[BaseModel], dialect: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> None:
     def check(part: object) -> None:
         if isinstance(part, list):
@@ -58,10 +58,10 @@ def test_a_strict_schema_requires_all_properties_and_allows_no_others(
             for value in part.values():
                 check(value)
 
-    closed = dialect(response_schema(form).json)
-    assert "properties" in closed
-    assert "$ref" not in json.dumps(closed)
-    check(closed)
+    schema = dialect(response_schema(response_model).json)
+    assert "properties" in schema
+    assert "$ref" not in json.dumps(schema)
+    check(schema)
 
 
 def test_unsupported_keywords_are_omitted() -> None:
@@ -69,10 +69,10 @@ def test_unsupported_keywords_are_omitted() -> None:
         json.dumps(dialect(response_schema(Nested).json))
         for dialect in (schemas.strict, schemas.anthropic)
     )
-    for unknown in ('"default"', "minLength", "maxLength"):
-        assert unknown not in strict
-    for unknown in ('"default"', "minimum", "maximum", "maxItems", "pattern", "minLength"):
-        assert unknown not in anthropic
+    for keyword in ('"default"', "minLength", "maxLength"):
+        assert keyword not in strict
+    for keyword in ('"default"', "minimum", "maximum", "maxItems", "pattern", "minLength"):
+        assert keyword not in anthropic
     assert "minimum" in strict
     assert "pattern" in strict
 
@@ -84,13 +84,13 @@ def test_keywords_beside_a_reference_are_merged() -> None:
 
 
 def test_gemini_gets_the_order_of_the_properties() -> None:
-    written = schemas.gemini(response_schema(Nested).json)
-    assert written["propertyOrdering"] == ["one", "many", "name", "either"]
-    assert written["properties"]["either"] == {
+    serialized = schemas.gemini(response_schema(Nested).json)
+    assert serialized["propertyOrdering"] == ["one", "many", "name", "either"]
+    assert serialized["properties"]["either"] == {
         "nullable": True,
         "anyOf": [{"type": "string"}, {"type": "integer"}],
     }
-    assert written["properties"]["one"]["properties"]["state"]["enum"] == ["new", "old"]
+    assert serialized["properties"]["one"]["properties"]["state"]["enum"] == ["new", "old"]
 
 
 def test_a_property_named_default_stays() -> None:

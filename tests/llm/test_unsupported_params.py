@@ -1,11 +1,11 @@
-"""What a model does not want beside a request: learnt from its refusal, once."""
+"""Request parameters that a model rejects: learned from its error, once."""
 
 import json
 from typing import Any
 
 import pytest
 
-from tests.llm.test_providers import ASKED
+from tests.llm.test_providers import REQUEST
 from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.errors import BadTurn
 from turnetl.llm.providers.registry import open_model
@@ -22,45 +22,53 @@ NO_MAX_TOKENS = (
 )
 
 
-def refusing(words: str, status: int = 400) -> Fault:
-    return Fault(status, json.dumps({"error": {"message": words}}))
+def rejection(message: str, status: int = 400) -> Fault:
+    return Fault(status, json.dumps({"error": {"message": message}}))
 
 
-async def bodies(provider: FakeProvider, wire: str, name: str) -> list[dict[str, Any]]:
-    """Return what is sent for two requests, and for what is asked again."""
-    base = open_model(wire, model=name, base_url=provider.base_url(wire), api_key=KEY)
+async def sent_bodies(
+    provider: FakeProvider, provider_name: str, name: str
+) -> list[dict[str, Any]]:
+    """Return the bodies of two requests and their retries."""
+    base = open_model(
+        provider_name, model=name, base_url=provider.base_url(provider_name), api_key=KEY
+    )
     model = RetryingModel(base, RetryPolicy(attempts=4, first_wait=0))
     try:
-        await model.complete(ASKED)
-        await model.complete(ASKED)
+        await model.complete(REQUEST)
+        await model.complete(REQUEST)
     finally:
         await model.close()
-    return [asked.body for asked in provider.requests]
+    return [received.body for received in provider.requests]
 
 
 async def test_a_deployment_gets_no_temperature_after_it_rejected_one(
     provider: FakeProvider,
 ) -> None:
-    provider.faults = [refusing(NO_TEMPERATURE)]
-    first, *others = await bodies(provider, "openai-compatible", "our-deployment")
+    provider.faults = [rejection(NO_TEMPERATURE)]
+    first, *others = await sent_bodies(provider, "openai-compatible", "our-deployment")
     assert first["temperature"] == 0
     assert len(others) == 2
-    assert others[0] == others[1] == {k: v for k, v in first.items() if k != "temperature"}
+    assert (
+        others[0]
+        == others[1]
+        == {name: value for name, value in first.items() if name != "temperature"}
+    )
 
 
 async def test_the_token_limit_gets_the_name_that_the_server_supports(
     provider: FakeProvider,
 ) -> None:
-    provider.faults = [refusing(NO_MAX_TOKENS), refusing(NO_TEMPERATURE)]
-    *_, last = await bodies(provider, "openai-compatible", "our-deployment")
-    assert last["max_completion_tokens"] == ASKED.max_tokens
+    provider.faults = [rejection(NO_MAX_TOKENS), rejection(NO_TEMPERATURE)]
+    *_, last = await sent_bodies(provider, "openai-compatible", "our-deployment")
+    assert last["max_completion_tokens"] == REQUEST.max_tokens
     assert "max_tokens" not in last
     assert "temperature" not in last
     assert len(provider.requests) == 4
 
 
 @pytest.mark.parametrize(
-    ("wire", "name", "words", "path"),
+    ("provider_name", "name", "message", "path"),
     [
         (
             "openai",
@@ -89,20 +97,20 @@ async def test_the_token_limit_gets_the_name_that_the_server_supports(
     ],
 )
 async def test_every_adapter_omits_rejected_parameters(
-    provider: FakeProvider, wire: str, name: str, words: str, path: tuple[str, ...]
+    provider: FakeProvider, provider_name: str, name: str, message: str, path: tuple[str, ...]
 ) -> None:
-    provider.faults = [refusing(words)]
-    first, second, third = await bodies(provider, wire, name)
-    *above, last = path
-    for step in above:
-        first, second = first[step], second[step]
+    provider.faults = [rejection(message)]
+    first, second, third = await sent_bodies(provider, provider_name, name)
+    *parents, last = path
+    for key in parents:
+        first, second = first[key], second[key]
     assert last in first
     assert last not in second
     assert provider.requests[1].body == third
 
 
 @pytest.mark.parametrize(
-    "words",
+    "message",
     [
         "the temperature of this text was flagged",
         "unsupported words in the message",
@@ -110,10 +118,10 @@ async def test_every_adapter_omits_rejected_parameters(
         "",
     ],
 )
-async def test_other_rejections_are_bad_turns(provider: FakeProvider, words: str) -> None:
-    provider.faults = [refusing(words)]
+async def test_other_rejections_are_bad_turns(provider: FakeProvider, message: str) -> None:
+    provider.faults = [rejection(message)]
     with pytest.raises(BadTurn):
-        await bodies(provider, "openai-compatible", "our-deployment")
+        await sent_bodies(provider, "openai-compatible", "our-deployment")
     assert len(provider.requests) == 1
 
 
@@ -121,13 +129,13 @@ async def test_a_model_that_rejects_both_names_of_the_token_limit_is_not_retried
     provider: FakeProvider,
 ) -> None:
     other = NO_MAX_TOKENS.replace("'max_tokens'", "'max_completion_tokens'")
-    provider.faults = [refusing(NO_MAX_TOKENS), refusing(other)]
+    provider.faults = [rejection(NO_MAX_TOKENS), rejection(other)]
     with pytest.raises(BadTurn):
-        await bodies(provider, "openai-compatible", "our-deployment")
+        await sent_bodies(provider, "openai-compatible", "our-deployment")
     assert len(provider.requests) == 2
 
 
 def test_requests_in_flight_when_a_rejection_is_learned_are_retried_too() -> None:
-    unwanted, sent = UnsupportedParams(), {"model": "m", "temperature": 0}
-    assert [unwanted.learn(NO_TEMPERATURE, sent) for _ in range(2)] == ["temperature"] * 2
-    assert unwanted.removed_from(sent) == {"model": "m"}
+    unsupported, sent = UnsupportedParams(), {"model": "m", "temperature": 0}
+    assert [unsupported.learn(NO_TEMPERATURE, sent) for _ in range(2)] == ["temperature"] * 2
+    assert unsupported.removed_from(sent) == {"model": "m"}

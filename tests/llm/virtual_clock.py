@@ -1,4 +1,4 @@
-"""An event loop whose time passes only while all wait, and then at once."""
+"""An event loop with a virtual clock: sleeping takes no time."""
 
 import asyncio
 import selectors
@@ -22,19 +22,19 @@ class _Selector(selectors.DefaultSelector):
 
 class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
-        self._passing = _Selector()
-        super().__init__(self._passing)
+        self._virtual_selector = _Selector()
+        super().__init__(self._virtual_selector)
 
     def time(self) -> float:
-        return self._passing.now
+        return self._virtual_selector.now
 
 
 def run(main: Coroutine[Any, Any, Result]) -> Result:
-    """Run to the end in no time, whatever it sleeps."""
+    """Run a coroutine to its end; its sleeps take no time."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main)
 
 
 def now() -> float:
-    """Return the seconds of the running loop, from 0."""
+    """Return the virtual seconds since the start of the loop."""
     return asyncio.get_running_loop().time()
