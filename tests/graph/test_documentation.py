@@ -1,0 +1,68 @@
+"""docs/data-model.md describes every label and property of the graph."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.builders import GROUP, START
+from tests.graph.sample_changes import NOW, PROFILE, history
+from turnetl import schema
+from turnetl.graph import ladybug_cypher, neo4j_rows, schema_version, to_rows
+from turnetl.model import Lease
+
+GRAPH = (
+    (Path(__file__).parents[2] / "docs" / "data-model.md").read_text().split("\n## The graph\n")[1]
+)
+TYPES = {
+    pl.String(): "string",
+    pl.Int64(): "int64",
+    pl.Float64(): "float64",
+    schema.TIME: "timestamp",
+}
+
+
+def section(heading: str) -> str:
+    return GRAPH.split(f"\n### {heading}\n")[1].split("\n### ")[0]
+
+
+def documented_properties(label: str) -> set[str]:
+    """Return the code words in the row of a label."""
+    (row,) = [line for line in GRAPH.splitlines() if line.startswith(f"| `{label}`")]
+    return set(re.findall(r"`(\w+)`", row))
+
+
+def test_every_column_of_a_receipt_is_documented() -> None:
+    rows = [line for line in section("TurnCommit").splitlines() if line.startswith("| `")]
+    assert rows == [
+        f"| `{column.name}` | {TYPES[pl.Schema({'': column.dtype})['']]} | {column.description} |"
+        for column in schema.RECEIPTS.columns
+    ]
+
+
+def test_every_property_of_a_turn_group_is_documented() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", section("TurnGroup"), re.MULTILINE)
+    assert rows == list(neo4j_rows.group_properties(Lease(GROUP, "o", NOW, 1), PROFILE))
+
+
+@pytest.mark.parametrize("label", ["Episodic", "Entity", "RELATES_TO", "Saga"])
+def test_every_property_that_a_turn_writes_is_documented(label: str) -> None:
+    first = history()[0]
+    written = {
+        "Episodic": to_rows.episode_rows(first, START)[0],
+        "Entity": to_rows.entity_row(first.entities[0]),
+        "RELATES_TO": to_rows.fact_row(first.facts[0]),
+        "Saga": to_rows.saga_row(first, START),
+    }
+    assert set(written[label]) <= documented_properties(label)
+
+
+def test_every_table_that_turnetl_fills_is_documented() -> None:
+    tables = re.findall(r"TABLE IF NOT EXISTS (\w+)", "".join(ladybug_cypher.SCHEMA))
+    unused = {"Community", "HAS_MEMBER"}  # Graphiti's own, which turnetl leaves empty
+    assert [name for name in tables if name not in unused and f"`{name}`" not in GRAPH] == []
+
+
+def test_the_version_is_documented() -> None:
+    assert f"| graph | {schema_version.CURRENT} |" in section("Graph schema version")
