@@ -34,7 +34,7 @@ from pathlib import Path
 
 from benchmarks.labels import KINDS, LABELS, OTHER, Label, Text, labels
 from tests import real
-from turnetl import episodes, parse
+from turnetl import episodes, parsing
 from turnetl.lake import Lake
 from turnetl.model import Episode
 from turnetl.redact import SecretRedactor
@@ -63,8 +63,8 @@ class Project:
     def __init__(self, archives: Path, name: str, lake: Lake) -> None:
         self.name = name
         self._root = archives
-        parse.parse_archives(
-            parse.expand([archives / name]).archives, lake, redactor=SecretRedactor()
+        parsing.parse_archives(
+            parsing.expand([archives / name]).archives, lake, redactor=SecretRedactor()
         )
         groups = lake.groups()
         episodes.build(lake, groups)

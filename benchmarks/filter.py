@@ -25,9 +25,9 @@ import polars as pl
 from benchmarks.cost import Cost, at_most, measure_cost
 from tests import real
 from tests.fakes.redactors import NoRedactor
-from turnetl import episodes, noise, parse
+from turnetl import episodes, noise, parsing
 from turnetl.episodes import FilterReport, Filters
-from turnetl.ingest import candidates, plan
+from turnetl.ingestion import candidates, plan
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import GroupId
 
@@ -137,8 +137,8 @@ def real_turns(folder: Path) -> pl.DataFrame:
     """Return the turns of the available archives."""
     lake = Lake(folder / "real")
     if not lake.groups():
-        found = parse.expand([real.ARCHIVES_OR_SAMPLES]).archives
-        parse.parse_archives(found, lake, redactor=NoRedactor())
+        found = parsing.expand([real.ARCHIVES_OR_SAMPLES]).archives
+        parsing.parse_archives(found, lake, redactor=NoRedactor())
     return pl.concat([lake.scan_turns(group) for group in lake.groups()]).collect()
 
 

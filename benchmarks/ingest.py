@@ -23,8 +23,8 @@ from benchmarks.commit import BenchmarkGraph, open_benchmark_graph, server_cpu
 from tests import real
 from turnetl import ids, pipeline
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.ingest.quarantine import Quarantine
-from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupId, SessionId

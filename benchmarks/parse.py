@@ -24,7 +24,7 @@ from benchmarks import plain
 from benchmarks.cost import Cost, at_least, at_most, measure_cost
 from tests import real
 from tests.fakes.redactors import NoRedactor
-from turnetl import formats, parse, schema
+from turnetl import formats, parsing, schema
 from turnetl.lake import Lake, arrow_schema
 from turnetl.redact import SecretRedactor
 
@@ -63,7 +63,7 @@ class WorkFolder:
             (to / f"{copy:05}").mkdir(parents=True)
             for number, path in enumerate(archives):
                 shutil.copyfile(path, to / f"{copy:05}" / f"{number:05}{path.suffix}")
-        return list(parse.expand([to]).archives)
+        return list(parsing.expand([to]).archives)
 
     def cost(self, variant: Callable[[Sequence[Path], Path], str], paths: Sequence[Path]) -> Cost:
         return self.cost_at(variant, paths, self.new())
@@ -75,23 +75,25 @@ class WorkFolder:
 
 
 def turnetl(paths: Sequence[Path], to: Path) -> str:
-    report = parse.parse_archives(paths, Lake(to), redactor=NoRedactor())
+    report = parsing.parse_archives(paths, Lake(to), redactor=NoRedactor())
     return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
 def redacted(paths: Sequence[Path], to: Path) -> str:
-    report = parse.parse_archives(paths, Lake(to), redactor=SecretRedactor())
+    report = parsing.parse_archives(paths, Lake(to), redactor=SecretRedactor())
     return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
 def two_jobs(paths: Sequence[Path], to: Path) -> str:
-    report = parse.parse_archives(paths, Lake(to), redactor=NoRedactor(), jobs=2)
+    report = parsing.parse_archives(paths, Lake(to), redactor=NoRedactor(), jobs=2)
     return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
 def again(paths: Sequence[Path], to: Path) -> str:
     folder = paths[0].parents[1]
-    report = parse.parse_archives(parse.expand([folder]).archives, Lake(to), redactor=NoRedactor())
+    report = parsing.parse_archives(
+        parsing.expand([folder]).archives, Lake(to), redactor=NoRedactor()
+    )
     return ", ".join(f"{count} {outcome}" for outcome, count in sorted(report.outcomes.items()))
 
 
@@ -115,7 +117,7 @@ def loads(paths: Sequence[Path], _: Path) -> str:
 
 
 def speed(work: WorkFolder, megabytes: int) -> list[bool]:
-    once = known(parse.expand([real.ARCHIVES_OR_SAMPLES]).archives)
+    once = known(parsing.expand([real.ARCHIVES_OR_SAMPLES]).archives)
     times = math.ceil(megabytes * 1e6 / size(once))
     paths = work.copies(once, times)
     flags = [*are_claude_code(once)] * times
@@ -181,7 +183,7 @@ def compared_columns(folder: Path) -> pl.DataFrame:
 
 def many(work: WorkFolder, archives: int) -> list[bool]:
     """Measure memory for one archive and for many, and the time for many unchanged archives."""
-    once = known(parse.expand([real.ARCHIVES_OR_SAMPLES]).archives)
+    once = known(parsing.expand([real.ARCHIVES_OR_SAMPLES]).archives)
     largest = max(once, key=lambda path: path.stat().st_size)
     small = [path for path in once if path.stat().st_size <= SMALL]
     paths = work.copies(small, math.ceil(archives / len(small)))[:archives]

@@ -20,8 +20,8 @@ from secrets import token_hex, token_urlsafe
 
 from benchmarks.cost import peak
 from tests import real
-from turnetl import formats, parse
-from turnetl.parse.redaction import archive_texts
+from turnetl import formats, parsing
+from turnetl.parsing.redaction import archive_texts
 from turnetl.redact import SecretRedactor
 
 _PLACEHOLDER = re.compile(r"\[REDACTED:([a-z0-9-]+):[0-9a-f]{4}\]")
@@ -80,7 +80,7 @@ def long(size: int, *, pii: bool) -> None:
 
 def _texts(folder: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield each archive in a known format, with all its texts."""
-    for path in parse.expand([folder]).archives:
+    for path in parsing.expand([folder]).archives:
         data = path.read_bytes()
         format_ = formats.sniff(data)
         if format_ is not None:

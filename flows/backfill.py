@@ -20,11 +20,11 @@ from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
 from turnetl.clock import as_utc, now
 from turnetl.errors import BadUsage, TurnetlError
-from turnetl.ingest import assumed_time as assumed
-from turnetl.ingest.reasons import PendingReason
-from turnetl.ingest.report import IngestReport
+from turnetl.ingestion import assumed_time as assumed
+from turnetl.ingestion.reasons import PendingReason
+from turnetl.ingestion.report import IngestReport
 from turnetl.output.backfill import backfill_output
-from turnetl.parse import Outcome, ParseReport
+from turnetl.parsing import Outcome, ParseReport
 from turnetl.report import backfill as view
 from turnetl.report.ingest import is_failure
 from turnetl.report.status import no_time_message

@@ -14,7 +14,7 @@ from prefect.concurrency.asyncio import ConcurrencySlotAcquisitionError, concurr
 from prefect.tasks import exponential_backoff
 
 from turnetl.errors import BadUsage, Retryable
-from turnetl.ingest.report import GroupReport
+from turnetl.ingestion.report import GroupReport
 from turnetl.model import GroupId
 from turnetl.pipeline import Stage, Unit
 

@@ -1,1 +1,76 @@
-"""Years of coding-agent archives into a temporal knowledge graph."""
+"""Years of coding-agent archives into a temporal knowledge graph.
+
+What `__all__` lists is the public API, described in docs/python-api.md; everything else may change.
+Names are imported on first use, so that `import turnetl` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from turnetl import errors
+    from turnetl.api import backfill, filter, ingest, parse, search, status  # noqa: A004
+    from turnetl.backfill_report import BackfillReport
+    from turnetl.episodes import FilterReport
+    from turnetl.errors import (
+        BadUsage,
+        Fatal,
+        Retryable,
+        Skip,
+        TurnetlError,
+    )
+    from turnetl.ingestion.report import GroupReport, IngestReport
+    from turnetl.parsing import ParseReport
+    from turnetl.retrieval.run import SearchHit
+    from turnetl.run_options import RunOptions
+    from turnetl.settings import Settings, load_settings
+
+__all__ = [
+    "BackfillReport",
+    "BadUsage",
+    "Fatal",
+    "FilterReport",
+    "GroupReport",
+    "IngestReport",
+    "ParseReport",
+    "Retryable",
+    "RunOptions",
+    "SearchHit",
+    "Settings",
+    "Skip",
+    "TurnetlError",
+    "backfill",
+    "errors",
+    "filter",
+    "ingest",
+    "load_settings",
+    "parse",
+    "search",
+    "status",
+]
+
+_MODULES = {
+    "turnetl.api": ("backfill", "filter", "ingest", "parse", "search", "status"),
+    "turnetl.backfill_report": ("BackfillReport",),
+    "turnetl.episodes": ("FilterReport",),
+    "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
+    "turnetl.ingestion.report": ("GroupReport", "IngestReport"),
+    "turnetl.parsing": ("ParseReport",),
+    "turnetl.run_options": ("RunOptions",),
+    "turnetl.retrieval.run": ("SearchHit",),
+    "turnetl.settings": ("Settings", "load_settings"),
+}
+"""Where each public name is defined."""
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return import_module("turnetl.errors")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module `turnetl` has no attribute `{name}`")
+    return getattr(import_module(_MODULE_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

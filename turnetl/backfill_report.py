@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from turnetl.episodes import FilterReport
-from turnetl.ingest.report import IngestReport
-from turnetl.parse import ParseReport
+from turnetl.ingestion.report import IngestReport
+from turnetl.parsing import ParseReport
 
 
 @dataclass(frozen=True, slots=True)

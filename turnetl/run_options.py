@@ -8,11 +8,11 @@ from uuid import uuid4
 from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import NO_PROMPT_VALUES, ExtractionConfig
-from turnetl.ingest import lease_owner
-from turnetl.ingest.assumed_time import AssumedTime
-from turnetl.ingest.plan import Scope
-from turnetl.ingest.report import GroupReport
-from turnetl.ingest.turn_pipeline import IngestRun
+from turnetl.ingestion import lease_owner
+from turnetl.ingestion.assumed_time import AssumedTime
+from turnetl.ingestion.plan import Scope
+from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.model import GroupId
 from turnetl.settings import Settings
 

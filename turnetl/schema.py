@@ -80,10 +80,10 @@ TURNS = Table(
     ),
 )
 """Lines and bytes refer to the uncompressed archive. For a session in an OpenCode store they refer
-to its files concatenated in the order of `parse.opencode_store.session_files`.
+to its files concatenated in the order of `parsing.opencode_store.session_files`.
 
 Whether an open turn is over because its session is quiet, or because the agent crashed, depends on
-the clock. `ingest.candidates` decides it; no table records it."""
+the clock. `ingestion.candidates` decides it; no table records it."""
 
 EPISODES = Table(
     "episodes",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from turnetl import parse
+from turnetl import parsing
 from turnetl.lake import Lake
 from turnetl.model import ClosedBy, GroupId, Turn
 from turnetl.redact import SecretRedactor
@@ -38,8 +38,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 
 @pytest.fixture(scope="module")
-def report(lake: Lake) -> parse.ParseReport:
-    return parse.parse_archives(parse.expand([ARCHIVES]).archives, lake, redactor=SecretRedactor())
+def report(lake: Lake) -> parsing.ParseReport:
+    return parsing.parse_archives(
+        parsing.expand([ARCHIVES]).archives, lake, redactor=SecretRedactor()
+    )
 
 
 def _turns(lake: Lake, group: str) -> list[Turn]:
@@ -50,7 +52,7 @@ def _session(turns: list[Turn], file: str) -> list[Turn]:
     return [turn for turn in turns if turn.archive == str(ARCHIVES / f"{file}.jsonl")]
 
 
-def test_each_file_has_the_expected_turns_and_prompts(report: parse.ParseReport) -> None:
+def test_each_file_has_the_expected_turns_and_prompts(report: parsing.ParseReport) -> None:
     counts = {
         str(Path(archive.archive).relative_to(ARCHIVES).with_suffix("")): (
             archive.counts.turns,
@@ -69,7 +71,7 @@ def test_the_readme_lists_the_same_number_of_turns_for_every_file() -> None:
     assert {file: int(turns) for file, turns in rows} == {f: n[0] for f, n in EXPECTED.items()}
 
 
-def test_no_archive_has_problems(report: parse.ParseReport) -> None:
+def test_no_archive_has_problems(report: parsing.ParseReport) -> None:
     assert report.problems == ()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests import frames, real
 from tests.builders import tool, turn
-from turnetl import parse
+from turnetl import parsing
 from turnetl.episodes import classify, episode_table
 from turnetl.extraction.config import TurnKind
 from turnetl.lake import Lake
@@ -130,7 +130,9 @@ def test_no_kind_has_more_than_half_of_the_turns_of_real_agents(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     lake = Lake(tmp_path_factory.mktemp("lake"))
-    parse.parse_archives(parse.expand([real.ARCHIVES]).archives, lake, redactor=SecretRedactor())
+    parsing.parse_archives(
+        parsing.expand([real.ARCHIVES]).archives, lake, redactor=SecretRedactor()
+    )
     turns = pl.concat([lake.scan_turns(group) for group in lake.groups()]).filter(
         pl.col("format").is_in(["claude_code", "codex"])
     )

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.labels import KINDS, LABELS, OTHER, Label, Text, labels
 from tests import real
 from tests.fakes.redactors import NoRedactor
-from turnetl import parse
+from turnetl import parsing
 from turnetl.lake import Lake
 
 LISTS = [pytest.param(path, id=path.name) for path in (LABELS, OTHER)]
@@ -40,7 +40,7 @@ def turns_of(path: Path, lake: Path) -> Mapping[tuple[str, int], Text]:
     """Return the text of each line's turn, as the archive contains it, by archive and line."""
     names = {one.archive for one in labels(path)}
     archives = [real.ARCHIVES / name for name in sorted(names)]
-    parse.parse_archives(archives, Lake(lake), redactor=NoRedactor())
+    parsing.parse_archives(archives, Lake(lake), redactor=NoRedactor())
     columns = ("archive", "first_line", "last_line")
     found = {}
     for group in Lake(lake).groups():

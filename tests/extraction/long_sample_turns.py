@@ -16,8 +16,8 @@ from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.quarantine import Quarantine
-from turnetl.ingest.turn_pipeline import IngestRun, TurnPipeline
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.turn_pipeline import IngestRun, TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupContents, GroupId, SessionId, TurnId

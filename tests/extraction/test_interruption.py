@@ -15,8 +15,8 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.quarantine import Quarantine
-from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.chat import ChatRequest
 from turnetl.model import GroupContents
 

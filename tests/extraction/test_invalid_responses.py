@@ -20,8 +20,8 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.quarantine import Quarantine
-from turnetl.ingest.turn_pipeline import IngestRun, TurnPipeline
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.turn_pipeline import IngestRun, TurnPipeline
 from turnetl.llm.chat import ChatRequest
 from turnetl.llm.sanitize import sanitized
 from turnetl.model import Episode, GroupId

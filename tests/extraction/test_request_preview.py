@@ -24,7 +24,7 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.preview_builder import PLACEHOLDER, preview_requests
 from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.extraction.request_preview import RequestPreview
-from turnetl.ingest.report import IngestReport
+from turnetl.ingestion.report import IngestReport
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, JournaledModel

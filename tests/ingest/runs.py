@@ -2,7 +2,7 @@
 
 from turnetl.errors import TurnetlError
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.group import (
+from turnetl.ingestion.group import (
     GroupPlan,
     IngestResources,
     group_status,
@@ -10,9 +10,9 @@ from turnetl.ingest.group import (
     plan_group,
     unplanned_report,
 )
-from turnetl.ingest.plan import Scope
-from turnetl.ingest.report import GroupReport
-from turnetl.ingest.turn_pipeline import IngestRun
+from turnetl.ingestion.plan import Scope
+from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 

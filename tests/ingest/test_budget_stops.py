@@ -20,11 +20,11 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.group import IngestResources
-from turnetl.ingest.plan import Scope
-from turnetl.ingest.quarantine import Quarantine
-from turnetl.ingest.report import GroupReport
-from turnetl.ingest.turn_pipeline import IngestRun
+from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.plan import Scope
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse

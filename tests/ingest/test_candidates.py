@@ -13,9 +13,9 @@ from tests.builders import GROUP, START, episode, tool, turn
 from turnetl import schema
 from turnetl.episodes import episode_table as table
 from turnetl.errors import BadUsage
-from turnetl.ingest import assumed_time, candidates
-from turnetl.ingest.assumed_time import AssumedTime
-from turnetl.ingest.plan import Scope
+from turnetl.ingestion import assumed_time, candidates
+from turnetl.ingestion.assumed_time import AssumedTime
+from turnetl.ingestion.plan import Scope
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import ClosedBy, Episode, Turn, TurnId
 

@@ -17,11 +17,11 @@ from turnetl import noise
 from turnetl.episodes import Filters, episode_table
 from turnetl.errors import GraphBusy
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.group import IngestResources
-from turnetl.ingest.plan import Scope
-from turnetl.ingest.quarantine import Quarantine, QuarantineEntry
-from turnetl.ingest.report import GroupReport
-from turnetl.ingest.turn_pipeline import IngestRun
+from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.plan import Scope
+from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
+from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Turn

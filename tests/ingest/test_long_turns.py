@@ -17,15 +17,15 @@ from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural.extractor import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.commit import build_change
-from turnetl.ingest.group import IngestResources
-from turnetl.ingest.plan import Scope
-from turnetl.ingest.report import GroupReport
-from turnetl.ingest.turn_pipeline import IngestRun
+from turnetl.ingestion.commit import build_change
+from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.plan import Scope
+from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupContents
-from turnetl.search.run import search
+from turnetl.retrieval.run import search
 
 NOW = START + timedelta(days=1)
 LAST = "The zeppelin was patched in src/hangar.py."

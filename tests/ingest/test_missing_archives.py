@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from turnetl.ingest.missing_archives import missing_archives
+from turnetl.ingestion.missing_archives import missing_archives
 from turnetl.lake import ArchiveMetadata, absolute_path_text
 from turnetl.model import GroupId
 

@@ -8,8 +8,8 @@ import polars as pl
 
 from tests.builders import GROUP, START, episode
 from turnetl import ids
-from turnetl.ingest.plan import Scope, TurnPlan, plan_turns
-from turnetl.ingest.reasons import PendingReason, StaleReason
+from turnetl.ingestion.plan import Scope, TurnPlan, plan_turns
+from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.model import Episode, Receipt, Usage
 
 NOW = START + timedelta(days=1)

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import START, episode
-from turnetl.ingest.prefetch import MAX_PREFETCHED_CHARS, prefetch_extractions, with_context
+from turnetl.ingestion.prefetch import MAX_PREFETCHED_CHARS, prefetch_extractions, with_context
 from turnetl.model import Episode, SessionId, TurnId
 
 

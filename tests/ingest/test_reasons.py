@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from turnetl.ingest.reasons import PendingReason, StaleReason
+from turnetl.ingestion.reasons import PendingReason, StaleReason
 
 REASONS = [*PendingReason, *StaleReason]
 

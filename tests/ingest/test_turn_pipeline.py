@@ -18,8 +18,8 @@ from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.quarantine import Quarantine
-from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupId, GroupProfile
 

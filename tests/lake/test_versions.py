@@ -10,7 +10,7 @@ import pytest
 from tests import builders, frames
 from tests.fakes.redactors import NoRedactor
 from tests.lake.test_lake import metadata
-from turnetl import parse, schema
+from turnetl import parsing, schema
 from turnetl.errors import Fatal
 from turnetl.lake import Lake
 from turnetl.lake.encoding import KEY
@@ -59,7 +59,7 @@ def test_archives_are_not_parsed_into_a_lake_of_another_version(tmp_path: Path) 
     before = [path.read_bytes() for path in lake.turn_paths()]
     for dry_run in (False, True):
         with pytest.raises(Fatal, match="delete the lake or name a new one with --lake"):
-            parse.parse_archives([archive], lake, redactor=NoRedactor(), dry_run=dry_run)
+            parsing.parse_archives([archive], lake, redactor=NoRedactor(), dry_run=dry_run)
     assert [path.read_bytes() for path in lake.turn_paths()] == before
 
 

@@ -20,8 +20,8 @@ from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.quarantine import Quarantine
-from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.providers.registry import open_model

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.redactors import NoRedactor
-from turnetl import parse
+from turnetl import parsing
 from turnetl.lake import Lake
 
 
@@ -22,16 +22,16 @@ def one_turn(prompt: str = "Mend the cart.", native: str = "p0") -> str:
     return row("user", prompt, native) + row("assistant", "Mended.", f"a-{native}")
 
 
-def run(lake: Lake, *paths: Path, **options: Any) -> parse.ParseReport:
+def run(lake: Lake, *paths: Path, **options: Any) -> parsing.ParseReport:
     """Parse the archives, by default without redaction."""
-    return parse.parse_archives(paths, lake, **({"redactor": NoRedactor()} | options))
+    return parsing.parse_archives(paths, lake, **({"redactor": NoRedactor()} | options))
 
 
-def outcomes(report: parse.ParseReport) -> list[str]:
+def outcomes(report: parsing.ParseReport) -> list[str]:
     return [archive.outcome.value for archive in report.archives]
 
 
-def counts_every_line(report: parse.ParseReport) -> bool:
+def counts_every_line(report: parsing.ParseReport) -> bool:
     """Return whether every line that was read is counted as used or under a skip reason."""
     counts = [archive.counts for archive in report.archives] + [report.read]
     return all(one.lines == one.used + sum(one.skipped.values()) for one in counts)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.fakes.redactors import CallbackRedactor, FailingRedactor, NoRedactor, WordRedactor
 from tests.parse.parse_runs import counts_every_line, outcomes, row, run
 from tests.scale import scaled
-from turnetl import parse
+from turnetl import parsing
 from turnetl.lake import Lake
 from turnetl.model import GroupId, Turn
 from turnetl.skip_reasons import SkipReason
@@ -110,13 +110,13 @@ def test_lines_appended_during_a_run_are_read_by_the_next_run(archive: Path, lak
 
 def test_an_archive_in_another_group_leaves_no_old_file(archive: Path, lake: Lake) -> None:
     run(lake, archive)
-    assert outcomes(run(lake, archive, grouping=parse.Grouping("till"))) == ["changed"]
+    assert outcomes(run(lake, archive, grouping=parsing.Grouping("till"))) == ["changed"]
     assert lake.groups() == ["till"]
     assert prompts(lake, GroupId("till")) == ["Mend the cart."]
 
 
 def test_an_explicit_group_stays_when_it_is_not_named_again(archive: Path, lake: Lake) -> None:
-    run(lake, archive, grouping=parse.Grouping("till"))
+    run(lake, archive, grouping=parsing.Grouping("till"))
     assert outcomes(run(lake, archive)) == ["unchanged"]
     with archive.open("a") as file:
         file.write(row("user", "Push it.", "p1"))
@@ -130,7 +130,7 @@ def test_the_older_of_two_files_that_a_killed_run_left_is_deleted(
     run(lake, archive)
     (old,) = lake.turn_paths()
     left = old.read_bytes()
-    run(lake, archive, grouping=parse.Grouping("till"))
+    run(lake, archive, grouping=parsing.Grouping("till"))
     old.write_bytes(left)
     os.utime(old, ns=(1, 1))
     assert outcomes(run(lake, archive)) == ["unchanged"]
@@ -176,7 +176,7 @@ def test_an_invalid_line_is_reported_and_affects_no_other_line(lake: Lake) -> No
 def test_a_report_counts_every_line_and_reports_of_batches_add_up(lake: Lake) -> None:
     paths = sorted(SMALL.glob("*.jsonl"))
     whole = run(lake, *paths[:3]) + run(lake, *paths[3:])
-    assert whole.outcomes == {parse.Outcome.NEW: len(paths)}
+    assert whole.outcomes == {parsing.Outcome.NEW: len(paths)}
     assert counts_every_line(whole)
     assert whole.read.lines == sum(path.read_bytes().count(b"\n") for path in paths) + 1
     assert whole.read.turns == sum(1 for group in lake.groups() for _ in lake.turns(group))
@@ -185,7 +185,7 @@ def test_a_report_counts_every_line_and_reports_of_batches_add_up(lake: Lake) ->
 def test_an_archive_whose_name_is_not_valid_utf8_is_parsed_once(lake: Lake, tmp_path: Path) -> None:
     odd = tmp_path / os.fsdecode(b"odd\xff.jsonl")
     odd.write_text(row("user", "Mend the cart.", "p0"))
-    found = parse.expand([tmp_path]).archives
+    found = parsing.expand([tmp_path]).archives
     assert outcomes(run(lake, *found)) == ["new"]
     assert outcomes(run(lake, *found)) == ["unchanged"]
     assert only_turn(lake).archive.endswith("odd\\udcff.jsonl")
@@ -193,7 +193,7 @@ def test_an_archive_whose_name_is_not_valid_utf8_is_parsed_once(lake: Lake, tmp_
 
 def test_progress_is_reported_after_each_archive(archive: Path, lake: Lake) -> None:
     updates: list[tuple[int, int]] = []
-    parse.parse_archives(
+    parsing.parse_archives(
         [archive, SMALL / "answers.jsonl"],
         lake,
         redactor=NoRedactor(),
@@ -260,7 +260,7 @@ def test_no_secret_reaches_the_table_even_where_a_result_is_truncated(
     secret = secrets.token_hex(20)
     path = tmp_path / "s1.jsonl"
     path.write_text(secretive(secret))
-    run(lake, path, redactor=WordRedactor(secret), grouping=parse.Grouping("shop"))
+    run(lake, path, redactor=WordRedactor(secret), grouping=parsing.Grouping("shop"))
     turn = only_turn(lake)
     assert secret[:6] not in repr(turn)
     assert turn.steering == ("and [cut] too",)
@@ -340,7 +340,7 @@ def test_archives_are_parsed_again_when_the_redactor_changes(tmp_path: Path) -> 
     lake = Lake(tmp_path / "lake")
     run(lake, archive, redactor=NoRedactor())
     assert run(lake, archive, redactor=WordRedactor("sesame", version="2")).outcomes == {
-        parse.Outcome.CHANGED: 1
+        parsing.Outcome.CHANGED: 1
     }
     assert [turn.user_text for turn in lake.turns(GroupId("shop"))] == ["the word is [cut]"]
 

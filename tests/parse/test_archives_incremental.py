@@ -7,7 +7,7 @@ import pytest
 
 from tests.fakes.redactors import FailingRedactor
 from tests.parse.parse_runs import one_turn, outcomes, row, run
-from turnetl import formats, parse
+from turnetl import formats, parsing
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.redact import SecretRedactor
@@ -73,7 +73,7 @@ def test_an_archive_that_lost_its_content_keeps_its_turns(
 
 def test_another_grouping_moves_an_unchanged_archive(archive: Path, lake: Lake) -> None:
     run(lake, archive)
-    grouping = parse.Grouping("{format}_{project}")
+    grouping = parsing.Grouping("{format}_{project}")
     assert outcomes(run(lake, archive, grouping=grouping)) == ["changed"]
     assert lake.groups() == ["claude_code_shop"]
     make_unreadable_unnoticed(archive)
@@ -81,7 +81,7 @@ def test_another_grouping_moves_an_unchanged_archive(archive: Path, lake: Lake) 
 
 
 def test_an_explicit_group_stays_without_opening_the_archive(archive: Path, lake: Lake) -> None:
-    run(lake, archive, grouping=parse.Grouping("till"))
+    run(lake, archive, grouping=parsing.Grouping("till"))
     make_unreadable_unnoticed(archive)
     assert outcomes(run(lake, archive)) == ["unchanged"]
     assert lake.groups() == [TILL]
@@ -89,7 +89,7 @@ def test_an_explicit_group_stays_without_opening_the_archive(archive: Path, lake
 
 def test_naming_the_current_group_makes_it_explicit(archive: Path, lake: Lake) -> None:
     run(lake, archive)
-    same_group = parse.Grouping("shop")
+    same_group = parsing.Grouping("shop")
     assert outcomes(run(lake, archive, grouping=same_group, redactor=FailingRedactor())) == [
         "unchanged"
     ]
@@ -99,8 +99,8 @@ def test_naming_the_current_group_makes_it_explicit(archive: Path, lake: Lake) -
 
 
 def test_a_newly_named_group_replaces_one_named_before(archive: Path, lake: Lake) -> None:
-    run(lake, archive, grouping=parse.Grouping("till"))
-    assert outcomes(run(lake, archive, grouping=parse.Grouping("{project}"))) == ["changed"]
+    run(lake, archive, grouping=parsing.Grouping("till"))
+    assert outcomes(run(lake, archive, grouping=parsing.Grouping("{project}"))) == ["changed"]
     assert lake.groups() == [SHOP]
 
 
@@ -169,7 +169,7 @@ def test_a_dry_run_changes_no_stored_file(archive: Path, lake: Lake) -> None:
     assert outcomes(run(lake, archive, dry_run=True)) == ["unchanged"]
     archive.write_text(one_turn() + one_turn("Push it.", "p1"))
     assert outcomes(run(lake, archive, dry_run=True)) == ["changed"]
-    till = parse.Grouping("till")
+    till = parsing.Grouping("till")
     report = run(lake, archive, dry_run=True, grouping=till)
     assert (outcomes(report), report.groups) == (["changed"], (TILL,))
     assert [path.read_bytes() for path in lake.turn_paths()] == [before]

@@ -15,7 +15,7 @@ from tests import real
 from tests.fakes.redactors import NoRedactor
 from tests.parse.parse_runs import counts_every_line, one_turn, outcomes, row, run
 from tests.scale import scaled
-from turnetl import formats, parse
+from turnetl import formats, parsing
 from turnetl.formats.base import Format
 from turnetl.lake import Lake
 from turnetl.model import GroupId, Turn
@@ -32,7 +32,7 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path / "lake")
 
 
-def read(lake: Lake, folder: Path, data: str | bytes) -> tuple[parse.ParseReport, list[Turn]]:
+def read(lake: Lake, folder: Path, data: str | bytes) -> tuple[parsing.ParseReport, list[Turn]]:
     """Parse an archive with this content; return the report and all turns of the lake."""
     path = folder / "s1.jsonl"
     path.write_bytes(data.encode() if isinstance(data, str) else data)
@@ -226,10 +226,10 @@ def test_a_hundred_megabytes_take_bounded_memory_in_one_line_or_in_many(
 @pytest.mark.archives
 @real.NEEDED
 def test_every_line_of_every_real_archive_is_counted(lake: Lake) -> None:
-    paths = parse.expand([real.ARCHIVES]).archives
+    paths = parsing.expand([real.ARCHIVES]).archives
     report = run(lake, *paths, redactor=NoRedactor())
     assert counts_every_line(report)
-    assert report.outcomes[parse.Outcome.UNREADABLE] == 0
+    assert report.outcomes[parsing.Outcome.UNREADABLE] == 0
     for path, archive in zip(paths, report.archives, strict=True):
         if archive.was_read:
             data = path.read_bytes()

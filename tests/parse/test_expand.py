@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from turnetl import parse
+from turnetl import parsing
 
 
 @pytest.fixture
@@ -21,75 +21,75 @@ def folder(tmp_path: Path) -> Path:
     return deep.parent
 
 
-def names(expanded: parse.ExpandedPaths) -> list[str]:
+def names(expanded: parsing.ExpandedPaths) -> list[str]:
     return [path.name for path in expanded.archives]
 
 
-def only_message(expanded: parse.ExpandedPaths) -> str:
+def only_message(expanded: parsing.ExpandedPaths) -> str:
     (problem,) = expanded.problems
     return problem.message
 
 
 def test_a_folder_is_searched_and_its_archives_are_sorted(folder: Path) -> None:
-    expanded = parse.expand([folder])
+    expanded = parsing.expand([folder])
     assert names(expanded) == ["a.json", "b.jsonl"]
     assert expanded.problems == ()
 
 
 def test_a_glob_gives_the_archives_that_it_matches(folder: Path) -> None:
-    assert names(parse.expand([f"{folder}/**/*"])) == ["a.json", "b.jsonl"]
-    assert names(parse.expand([f"{folder}/*.json"])) == ["a.json"]
+    assert names(parsing.expand([f"{folder}/**/*"])) == ["a.json", "b.jsonl"]
+    assert names(parsing.expand([f"{folder}/*.json"])) == ["a.json"]
 
 
 def test_a_named_file_is_taken_whatever_its_suffix_is(folder: Path) -> None:
-    assert names(parse.expand([folder / "shop" / "notes.md"])) == ["notes.md"]
+    assert names(parsing.expand([folder / "shop" / "notes.md"])) == ["notes.md"]
 
 
 def test_an_archive_is_returned_once_even_if_it_is_named_twice(folder: Path) -> None:
     again = folder / "shop" / ".." / "a.json"
     link = folder / "link.json"
     link.symlink_to(folder / "a.json")
-    assert names(parse.expand([folder / "a.json", again, link, folder])) == ["a.json", "b.jsonl"]
+    assert names(parsing.expand([folder / "a.json", again, link, folder])) == ["a.json", "b.jsonl"]
 
 
 def test_an_existing_path_with_brackets_is_not_a_glob(tmp_path: Path) -> None:
     odd = tmp_path / "odd[1].jsonl"
     odd.write_text("{}")
-    assert parse.expand([odd]).archives == (odd,)
+    assert parsing.expand([odd]).archives == (odd,)
 
 
 def test_a_missing_path_is_reported_and_the_others_are_found(folder: Path) -> None:
-    expanded = parse.expand([folder / "gone.jsonl", folder / "a.json"])
+    expanded = parsing.expand([folder / "gone.jsonl", folder / "a.json"])
     assert names(expanded) == ["a.json"]
     assert only_message(expanded) == f"`{folder / 'gone.jsonl'}` does not exist; check the path."
 
 
 def test_a_glob_without_matches_is_reported(folder: Path) -> None:
-    assert "matches no file" in only_message(parse.expand([f"{folder}/*.csv"]))
+    assert "matches no file" in only_message(parsing.expand([f"{folder}/*.csv"]))
 
 
 def test_an_empty_folder_is_reported(tmp_path: Path) -> None:
-    assert "holds no .jsonl or .json file" in only_message(parse.expand([tmp_path]))
+    assert "holds no .jsonl or .json file" in only_message(parsing.expand([tmp_path]))
 
 
 def test_a_folder_with_an_archive_suffix_is_a_folder(tmp_path: Path) -> None:
     odd = tmp_path / "x.jsonl"
     odd.mkdir()
-    assert "holds no .jsonl or .json file" in only_message(parse.expand([odd]))
+    assert "holds no .jsonl or .json file" in only_message(parsing.expand([odd]))
     (odd / "in.jsonl").write_text("{}")
-    assert names(parse.expand([tmp_path])) == ["in.jsonl"]
+    assert names(parsing.expand([tmp_path])) == ["in.jsonl"]
 
 
 def test_a_broken_link_is_reported(tmp_path: Path) -> None:
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "nowhere")
-    expanded = parse.expand([tmp_path / "link.jsonl"])
+    expanded = parsing.expand([tmp_path / "link.jsonl"])
     assert "neither a file nor a folder" in only_message(expanded)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
 def test_a_folder_without_read_permission_is_reported(folder: Path) -> None:
     (folder / "shop").chmod(0)
-    expanded = parse.expand([folder])
+    expanded = parsing.expand([folder])
     (folder / "shop").chmod(0o700)
     assert names(expanded) == ["a.json"]
     assert "cannot be read" in only_message(expanded)
@@ -98,8 +98,8 @@ def test_a_folder_without_read_permission_is_reported(folder: Path) -> None:
 def test_compressed_archives_are_found(tmp_path: Path) -> None:
     for name in ("a.jsonl.gz", "b.json.zst", "C.JSONL", "d.gz", "e.jsonl.bz2", "f.zst"):
         (tmp_path / name).write_bytes(b"{}")
-    assert names(parse.expand([tmp_path])) == ["C.JSONL", "a.jsonl.gz", "b.json.zst"]
-    assert names(parse.expand([f"{tmp_path}/*"])) == ["C.JSONL", "a.jsonl.gz", "b.json.zst"]
+    assert names(parsing.expand([tmp_path])) == ["C.JSONL", "a.jsonl.gz", "b.json.zst"]
+    assert names(parsing.expand([f"{tmp_path}/*"])) == ["C.JSONL", "a.jsonl.gz", "b.json.zst"]
 
 
 def test_a_linked_folder_is_searched_once(folder: Path, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_linked_folder_is_searched_once(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere" / "c.jsonl").write_text("{}")
     (folder / "a link").symlink_to(tmp_path / "elsewhere")
     (folder / "another").symlink_to(tmp_path / "elsewhere")
-    expanded = parse.expand([folder])
+    expanded = parsing.expand([folder])
     assert names(expanded) == ["c.jsonl", "a.json", "b.jsonl"]
     assert expanded.archives[0] == folder / "a link" / "c.jsonl"
 
@@ -118,23 +118,23 @@ def test_folders_that_link_to_each_other_are_searched_once(folder: Path) -> None
         (parent / "again").symlink_to(parent)
         (parent / "self.jsonl").symlink_to(parent / "self.jsonl")
     for given in (folder, f"{folder}/**", f"{folder}/**/*.json*"):
-        assert names(parse.expand([given])) == ["a.json", "b.jsonl"]
+        assert names(parsing.expand([given])) == ["a.json", "b.jsonl"]
 
 
 def test_a_file_keeps_its_own_path_even_if_a_link_is_found_first(folder: Path) -> None:
     (folder / "0.jsonl").symlink_to(folder / "shop" / "b.jsonl")
     (folder / "1").symlink_to(folder / "shop")
-    assert parse.expand([folder]).archives == (folder / "a.json", folder / "shop" / "b.jsonl")
+    assert parsing.expand([folder]).archives == (folder / "a.json", folder / "shop" / "b.jsonl")
 
 
 def test_pipes_and_sockets_do_not_block_and_are_reported(folder: Path) -> None:
     os.mkfifo(folder / "pipe.jsonl")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "s.jsonl"))
-        expanded = parse.expand([folder])
+        expanded = parsing.expand([folder])
     assert names(expanded) == ["a.json", "b.jsonl"]
     assert [Path(problem.path).name for problem in expanded.problems] == ["pipe.jsonl", "s.jsonl"]
-    assert "neither a file nor a folder" in only_message(parse.expand([folder / "pipe.jsonl"]))
+    assert "neither a file nor a folder" in only_message(parsing.expand([folder / "pipe.jsonl"]))
 
 
 def test_a_recursive_glob_gives_matching_files_and_the_archives_in_matching_folders(
@@ -143,18 +143,18 @@ def test_a_recursive_glob_gives_matching_files_and_the_archives_in_matching_fold
     hidden = folder / ".old" / "shop"
     hidden.mkdir(parents=True)
     (hidden / "h.jsonl").write_text("{}")
-    assert names(parse.expand([f"{folder}/**/b*"])) == ["b.jsonl"]
-    assert names(parse.expand([f"{folder}/**/shop"])) == ["b.jsonl"]
-    assert names(parse.expand([f"{folder}/**/.old"])) == ["h.jsonl"]
-    assert names(parse.expand([f"{folder.parent}/*/**/shop/*"])) == ["b.jsonl"]
-    assert "matches no file" in only_message(parse.expand([f"{folder}/**/z*"]))
+    assert names(parsing.expand([f"{folder}/**/b*"])) == ["b.jsonl"]
+    assert names(parsing.expand([f"{folder}/**/shop"])) == ["b.jsonl"]
+    assert names(parsing.expand([f"{folder}/**/.old"])) == ["h.jsonl"]
+    assert names(parsing.expand([f"{folder.parent}/*/**/shop/*"])) == ["b.jsonl"]
+    assert "matches no file" in only_message(parsing.expand([f"{folder}/**/z*"]))
 
 
 def test_a_relative_glob_starts_in_the_working_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    assert [str(path) for path in parse.expand(["**/*"]).archives] == ["a.json", "shop/b.jsonl"]
+    assert [str(path) for path in parsing.expand(["**/*"]).archives] == ["a.json", "shop/b.jsonl"]
 
 
 def test_messages_and_parts_of_a_store_belong_to_its_sessions(tmp_path: Path) -> None:
@@ -162,13 +162,13 @@ def test_messages_and_parts_of_a_store_belong_to_its_sessions(tmp_path: Path) ->
         path = tmp_path / f"{name}.json"
         path.parent.mkdir(parents=True)
         path.write_text("{}")
-    assert names(parse.expand([tmp_path])) == ["ses_1.json"]
+    assert names(parsing.expand([tmp_path])) == ["ses_1.json"]
 
 
 def test_ten_thousand_archives_in_one_folder_are_found(tmp_path: Path) -> None:
     for number in range(10_000):
         (tmp_path / f"{number:05}.jsonl").touch()
-    expanded = parse.expand([tmp_path, f"{tmp_path}/*.jsonl"])
+    expanded = parsing.expand([tmp_path, f"{tmp_path}/*.jsonl"])
     assert len(expanded.archives) == 10_000
     assert expanded.problems == ()
 
@@ -179,7 +179,7 @@ def test_folders_deeper_than_the_recursion_limit_are_searched(tmp_path: Path) ->
         deep.append(deep[-1] / "d")
         deep[-1].mkdir()
     (deep[-1] / "deep.jsonl").touch()
-    assert names(parse.expand([tmp_path])) == ["deep.jsonl"]
+    assert names(parsing.expand([tmp_path])) == ["deep.jsonl"]
     (deep[-1] / "deep.jsonl").unlink()
     # The cleanup of pytest does not reach that deep.
     for folder in reversed(deep[1:]):

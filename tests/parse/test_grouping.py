@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tests import real
 from tests.fakes.redactors import NoRedactor
-from turnetl import formats, ids, parse
+from turnetl import formats, ids, parsing
 from turnetl.errors import BadUsage
 from turnetl.lake import Lake
-from turnetl.parse.grouping import Grouping, find_name_collisions, load_grouping
-from turnetl.parse.projects import project, user
+from turnetl.parsing.grouping import Grouping, find_name_collisions, load_grouping
+from turnetl.parsing.projects import project, user
 
 EXAMPLE = Path(__file__).parents[2] / "data" / "groups.toml"
 ARCHIVE = "/backup/s1.jsonl"
@@ -358,7 +358,7 @@ def test_a_group_that_the_map_named_stays_in_a_run_without_the_map(tmp_path: Pat
     grouping = mapped(tmp_path, entry("mapped", folders="/srv/shop"))
 
     def groups(grouping: Grouping) -> tuple[str, ...]:
-        return parse.parse_archives(
+        return parsing.parse_archives(
             [archive], lake, redactor=NoRedactor(), grouping=grouping
         ).groups
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from turnetl import formats, parse
-from turnetl.parse.opencode_store import is_store_member, session_files
+from turnetl import formats, parsing
+from turnetl.parsing.opencode_store import is_store_member, session_files
 from turnetl.skip_reasons import SkipReason
 
 SESSION = {"id": "ses_1", "projectID": "f00d", "directory": "/home/dev/shop", "title": "Cart"}
@@ -83,9 +83,9 @@ def test_parts_whose_message_is_gone_are_messages(
 ) -> None:
     path = session(tmp_path, layout)
     message, *parts = messages(tmp_path, layout)[:3]
-    assert parse.expand([tmp_path]).problems == ()
+    assert parsing.expand([tmp_path]).problems == ()
     message.unlink()
-    expanded = parse.expand([tmp_path])
+    expanded = parsing.expand([tmp_path])
     assert expanded.archives == (path,)
     (problem,) = expanded.problems
     assert (problem.path, problem.reason) == (str(parts[0].parent), SkipReason.ORPHAN)
@@ -95,7 +95,7 @@ def test_parts_whose_message_is_gone_are_messages(
 def test_parts_named_after_the_id_of_a_message_have_a_message(tmp_path: Path) -> None:
     session(tmp_path, HANDMADE, "x1")
     messages(tmp_path, HANDMADE, session_id="x1", prefix="m_")
-    assert parse.expand([tmp_path]).problems == ()
+    assert parsing.expand([tmp_path]).problems == ()
 
 
 def test_ids_decide_where_files_have_other_names(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests import real
 from tests.fakes.redactors import NoRedactor
 from tests.scale import scaled
-from turnetl import parse
+from turnetl import parsing
 from turnetl.episodes import build, episode_table
 from turnetl.lake import Lake
 from turnetl.model import GroupId
-from turnetl.parse.grouping import Grouping
+from turnetl.parsing.grouping import Grouping
 from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives"
@@ -26,8 +26,10 @@ SHOP = GroupId("shop")
 PROMPTS = ("Mend the cart.", "Now the till.", "And the sign.")
 
 
-def parsed(lake: Lake, *paths: Path, grouping: Grouping | None = None) -> parse.ParseReport:
-    return parse.parse_archives(paths, lake, redactor=NoRedactor(), grouping=grouping or Grouping())
+def parsed(lake: Lake, *paths: Path, grouping: Grouping | None = None) -> parsing.ParseReport:
+    return parsing.parse_archives(
+        paths, lake, redactor=NoRedactor(), grouping=grouping or Grouping()
+    )
 
 
 def row(kind: str, content: object, native: str, second: int) -> dict[str, object]:

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 from tests.parse.parse_runs import counts_every_line, one_turn, outcomes, run
-from turnetl import parse
+from turnetl import parsing
 from turnetl.errors import BadArchive
 from turnetl.lake import Lake
 from turnetl.model import GroupId
-from turnetl.parse import sources
-from turnetl.parse.compression import DecompressionStatus, decompress
+from turnetl.parsing import sources
+from turnetl.parsing.compression import DecompressionStatus, decompress
 from turnetl.skip_reasons import SkipReason
 
 SHOP = GroupId("shop")
@@ -127,7 +127,7 @@ def test_a_decompression_bomb_is_skipped_at_the_limit(
 ) -> None:
     path = tmp_path / "bomb.gz"
     path.write_bytes(compress(one_turn().encode() * 3 + b"\0" * (8 << 20)))
-    report = run(lake, path, limits=parse.ParseLimits(decompressed_bytes=1 << 20))
+    report = run(lake, path, limits=parsing.ParseLimits(decompressed_bytes=1 << 20))
     assert outcomes(report) == ["unreadable"]
     (problem,) = report.problems
     assert problem.reason is SkipReason.TOO_LARGE

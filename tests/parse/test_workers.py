@@ -11,13 +11,13 @@ import pytest
 
 from tests.fakes.redactors import DyingRedactor, NoRedactor
 from tests.parse.parse_runs import one_turn, outcomes, row, run
-from turnetl import errors, formats, parse
+from turnetl import errors, formats, parsing
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.redact import Redactor, SecretRedactor
 from turnetl.skip_reasons import SkipReason
 
-PARALLEL = parse.ParseLimits(serial_bytes=0)
+PARALLEL = parsing.ParseLimits(serial_bytes=0)
 """Processes are started for any amount of work."""
 SMALL = Path(__file__).parents[1] / "archives"
 

@@ -4,7 +4,7 @@ import pytest
 
 from flows.executor import PrefectTasks
 from turnetl.errors import BadUsage, Fatal
-from turnetl.ingest.report import GroupReport
+from turnetl.ingestion.report import GroupReport
 from turnetl.model import GroupId
 from turnetl.pipeline import Executor, InProcess, Stage, Unit
 

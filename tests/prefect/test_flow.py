@@ -18,7 +18,7 @@ from tests.cli.provider_setup import model_environment
 from tests.prefect.conftest import ROOT
 from tests.servers.provider import FakeProvider
 from turnetl.errors import BadTurn, GraphBusy, GraphRefused
-from turnetl.ingest.report import GroupReport
+from turnetl.ingestion.report import GroupReport
 from turnetl.model import GroupId
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]

@@ -9,7 +9,7 @@ import pytest
 
 from tests import real
 from tests.redact.canaries import CANARIES, nested
-from turnetl import episodes, parse
+from turnetl import episodes, parsing
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.redact import SecretRedactor
@@ -88,7 +88,7 @@ def test_no_canary_reaches_the_lake(kind: str, tmp_path: Path, redactor: SecretR
     path = tmp_path / "archive.jsonl"
     path.write_text(archive(text))
     lake = Lake(tmp_path / "lake")
-    parse.parse_archives([path], lake, redactor=redactor, grouping=parse.Grouping(GROUP))
+    parsing.parse_archives([path], lake, redactor=redactor, grouping=parsing.Grouping(GROUP))
     episodes.build(lake, [GROUP])
     texts = written(tmp_path / "lake")
     assert secret not in texts
@@ -104,8 +104,10 @@ def test_real_archives_without_secrets_stay_complete(
     tmp_path: Path, redactor: SecretRedactor
 ) -> None:
     lake = Lake(tmp_path)
-    expanded = parse.expand([str(real.ARCHIVES / "entireio__cli")])
-    parse.parse_archives(expanded.archives, lake, redactor=redactor, grouping=parse.Grouping(GROUP))
+    expanded = parsing.expand([str(real.ARCHIVES / "entireio__cli")])
+    parsing.parse_archives(
+        expanded.archives, lake, redactor=redactor, grouping=parsing.Grouping(GROUP)
+    )
     assert lake.scan_turns(GROUP).select(pl.col("redactions").sum()).collect().item() == 0
     (report,) = episodes.build(lake, [GROUP]).groups
     assert report.chars_after <= 0.15 * report.chars_before

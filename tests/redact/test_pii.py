@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.parse import Grouping
+from turnetl.parsing import Grouping
 from turnetl.redact import SecretRedactor
 
 PII_REDACTOR = SecretRedactor(pii=True)

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from rich.console import Console, RenderableType
 
-from turnetl.ingest.reasons import PendingReason
-from turnetl.ingest.report import GroupCounts, GroupReport, IngestReport
+from turnetl.ingestion.reasons import PendingReason
+from turnetl.ingestion.report import GroupCounts, GroupReport, IngestReport
 from turnetl.model import GroupId, TurnId, Usage
 from turnetl.output.ingest import ingest_output
 from turnetl.output.status import status_output

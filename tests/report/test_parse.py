@@ -4,7 +4,7 @@ from rich.console import Console
 
 from turnetl.formats.base import ParseCounts
 from turnetl.model import GroupId
-from turnetl.parse import ArchiveReport, Outcome, ParseReport
+from turnetl.parsing import ArchiveReport, Outcome, ParseReport
 from turnetl.report import parse
 
 

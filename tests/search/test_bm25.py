@@ -8,8 +8,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from turnetl.search.bm25 import query_shares
-from turnetl.search.terms import Tokenizer
+from turnetl.retrieval.bm25 import query_shares
+from turnetl.retrieval.terms import Tokenizer
 
 TEXTS = st.text(max_size=40) | st.sampled_from(
     ["cart total", "the cart test failed", "src/cart_total.py", "CartTotal", ""]

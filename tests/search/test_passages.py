@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
 
-from turnetl.search.passages import select_passages, split_passages
+from turnetl.retrieval.passages import select_passages, split_passages
 
 
 def test_a_short_text_is_one_passage() -> None:

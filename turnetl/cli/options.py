@@ -197,7 +197,7 @@ class SelectionOptions:
         extraction: ExtractionOptions,
         retry: bool = False,
     ) -> "RunOptions":
-        from turnetl.ingest import assumed_time
+        from turnetl.ingestion import assumed_time
         from turnetl.run_options import RunOptions
 
         assumed = self.assume_time

@@ -28,7 +28,7 @@ from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
-    from turnetl.ingest.report import IngestReport
+    from turnetl.ingestion.report import IngestReport
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings
 

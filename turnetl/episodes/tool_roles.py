@@ -1,6 +1,6 @@
 """Roles of tools across agents: the role decides what is kept of a call's result.
 
-Two other modules interpret tool names: `extraction.structural.calls` and `parse.excerpts`. They do
+Two other modules interpret tool names: `structural.calls` and `parsing.excerpts`. They do
 not share this table, because their errors cost different things. Here a pattern also matches
 unknown names, since a wrong role only condenses a result differently; there only known names count,
 since a wrong role would create a false fact, or change what is stored of a turn.

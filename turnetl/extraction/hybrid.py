@@ -17,7 +17,7 @@ from turnetl.extraction.port import Extractor, Resolved
 from turnetl.extraction.structural.findings import FILE
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId
-from turnetl.search.terms import Tokenizer
+from turnetl.retrieval.terms import Tokenizer
 
 _VERSION = "2"
 """Version of the merge rules."""

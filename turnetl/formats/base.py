@@ -2,7 +2,7 @@
 
 A format is a package or a module with one object that has a name, a `sniff` and a `read`. One line
 in `turnetl.formats` registers it. A format knows no path, no group and no table, and redacts
-nothing: `turnetl.parse` does all of that. Texts are therefore complete at this seam.
+nothing: `turnetl.parsing` does all of that. Texts are therefore complete at this seam.
 
 `kit.jsonl` and `kit.documents` split an archive into lines or elements, repair them and count them.
 `kit.probe` holds the start of an archive, which is all that `sniff` receives.

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from turnetl.extraction.request_preview import RequestPreview
-from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.output.base import JsonOutput, described
 from turnetl.output.status import GroupOutput, group_values
 from turnetl.output.usage import UsageOutput, total_usage, usage_output, usage_values

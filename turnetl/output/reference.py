@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from turnetl.ingest.reasons import PendingReason, StaleReason
+from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.output.schemas import OUTPUTS, json_schema
 from turnetl.skip_reasons import SkipReason
 

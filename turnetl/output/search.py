@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from turnetl.output.base import JsonOutput, Timestamp, described, timestamp
-from turnetl.search.run import SearchHit
+from turnetl.retrieval.run import SearchHit
 
 
 class HitOutput(JsonOutput):

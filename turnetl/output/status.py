@@ -2,8 +2,8 @@
 
 from typing import Annotated, Any
 
-from turnetl.ingest.reasons import PendingReason, StaleReason
-from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.ingestion.reasons import PendingReason, StaleReason
+from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.model import Usage
 from turnetl.output.base import JsonOutput, described
 from turnetl.output.usage import UsageOutput, usage_output

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from turnetl import episodes, parse, wiring
+from turnetl import episodes, parsing, wiring
 from turnetl.backfill_report import BackfillReport
-from turnetl.ingest.report import IngestReport
+from turnetl.ingestion.report import IngestReport
 from turnetl.lake import Lake
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
 from turnetl.pipeline.ingest import ingest
@@ -66,7 +66,7 @@ async def backfill(
 
 
 async def _filter(
-    parsed: parse.ParseReport,
+    parsed: parsing.ParseReport,
     settings: Settings,
     options: RunOptions,
     executor: Executor,

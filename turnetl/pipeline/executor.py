@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
-from turnetl.ingest.report import GroupReport
+from turnetl.ingestion.report import GroupReport
 from turnetl.model import GroupId
 
 T = TypeVar("T")

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from turnetl import wiring
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.graph.port import GraphStore
-from turnetl.ingest import group as ingesting
-from turnetl.ingest.group import GroupPlan, IngestResources
-from turnetl.ingest.plan import Scope
-from turnetl.ingest.report import GroupReport, IngestReport
-from turnetl.ingest.turn_pipeline import IngestRun
+from turnetl.ingestion import group as ingesting
+from turnetl.ingestion.group import GroupPlan, IngestResources
+from turnetl.ingestion.plan import Scope
+from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.executor import Executor, InProcess

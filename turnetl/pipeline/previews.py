@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from turnetl import wiring
 from turnetl.errors import BadUsage
 from turnetl.extraction.request_preview import RequestPreview
-from turnetl.ingest import group as ingesting
+from turnetl.ingestion import group as ingesting
 from turnetl.lake import Lake
 from turnetl.model import Episode
 from turnetl.pipeline.tokens import tokens

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from turnetl import wiring
+from turnetl.retrieval.run import SearchHit, search
 from turnetl.run_options import select_groups
-from turnetl.search.run import SearchHit, search
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)

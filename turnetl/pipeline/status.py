@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from turnetl import episodes, wiring
-from turnetl.ingest import group as ingesting
-from turnetl.ingest.group import GroupPlan
-from turnetl.ingest.missing_archives import missing_archives
-from turnetl.ingest.reasons import PendingReason
-from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.ingestion import group as ingesting
+from turnetl.ingestion.group import GroupPlan
+from turnetl.ingestion.missing_archives import missing_archives
+from turnetl.ingestion.reasons import PendingReason
+from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
 from turnetl.run_options import Clock, RunOptions, ingest_scope, select_groups, settings_for_run

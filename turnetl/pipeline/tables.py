@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from turnetl import episodes, parse, wiring
+from turnetl import episodes, parsing, wiring
 from turnetl.episodes import rule_examples
 from turnetl.episodes.rule_examples import RuleExplanation
 from turnetl.formats.base import Format
 from turnetl.lake import Lake
-from turnetl.parse.name_collisions import with_name_collisions
+from turnetl.parsing.name_collisions import with_name_collisions
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.run_options import select_groups
 from turnetl.settings import Settings
@@ -20,33 +20,33 @@ from turnetl.settings import Settings
 class ParsePlan:
     """The archives of one run, and how they are parsed."""
 
-    paths: parse.ExpandedPaths
+    paths: parsing.ExpandedPaths
     settings: Settings
-    grouping: parse.Grouping
+    grouping: parsing.Grouping
     known: Format | None
     """The format of all archives; None: each is detected by its content."""
     dry_run: bool
     progress: Progress
 
-    def batches(self, size: int | None) -> Iterator[Callable[[], parse.ParseReport]]:
+    def batches(self, size: int | None) -> Iterator[Callable[[], parsing.ParseReport]]:
         """Yield the work as units of at most `size` archives; None: one unit."""
         archives = self.paths.archives
         step = size or max(len(archives), 1)
         for start in range(0, max(len(archives), 1), step):
             yield partial(self._parse, archives[start : start + step], start)
 
-    def report(self, batches: Iterable[parse.ParseReport]) -> parse.ParseReport:
+    def report(self, batches: Iterable[parsing.ParseReport]) -> parsing.ParseReport:
         """Return the report on the whole run: the batches, and paths without an archive."""
-        empty = parse.ParseReport(path_problems=self.paths.problems, dry_run=self.dry_run)
+        empty = parsing.ParseReport(path_problems=self.paths.problems, dry_run=self.dry_run)
         return with_name_collisions(sum(batches, empty), self.grouping)
 
-    def _parse(self, archives: Sequence[Path], done_before: int) -> parse.ParseReport:
+    def _parse(self, archives: Sequence[Path], done_before: int) -> parsing.ParseReport:
         total = len(self.paths.archives)
 
         def progress(done: int, _: int) -> None:
             self.progress(ProgressUpdate("parse", "archives", done_before + done, total))
 
-        return parse.parse_archives(
+        return parsing.parse_archives(
             archives,
             Lake(self.settings.lake),
             redactor=wiring.redactor(self.settings),
@@ -79,7 +79,7 @@ def plan_parse(
         BadUsage: an unknown format, or a grouping that is not valid.
     """
     return ParsePlan(
-        paths=parse.expand(paths),
+        paths=parsing.expand(paths),
         settings=settings,
         grouping=wiring.archive_grouping(settings),
         known=wiring.format_named(format_name),
@@ -95,7 +95,7 @@ def parse_archives(
     format_name: str | None = None,
     dry_run: bool = False,
     progress: Progress = ignore_progress,
-) -> parse.ParseReport:
+) -> parsing.ParseReport:
     """Parse archives into turn tables; unchanged archives are not opened. See `plan_parse`.
 
     Raises:

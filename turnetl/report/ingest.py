@@ -5,8 +5,8 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.exit_code import ExitCode
-from turnetl.ingest.reasons import PendingReason
-from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.ingestion.reasons import PendingReason
+from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.report import costs, status
 from turnetl.report.layout import add_group_column, caption
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from turnetl.exit_code import ExitCode
 from turnetl.model import GroupId
-from turnetl.parse import ArchiveReport, Outcome, ParseReport, Problem
+from turnetl.parsing import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.report.layout import add_group_column, caption, plural
 from turnetl.skip_reasons import SkipReason
 

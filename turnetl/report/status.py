@@ -6,8 +6,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.ingest.reasons import PendingReason
-from turnetl.ingest.report import GroupReport, IngestReport
+from turnetl.ingestion.reasons import PendingReason
+from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.model import Usage
 from turnetl.report import costs
 from turnetl.report.layout import add_group_column, caption

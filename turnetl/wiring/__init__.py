@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from turnetl.graph import open as graphs
 from turnetl.graph.port import GraphStore
-from turnetl.ingest.group import IngestResources
+from turnetl.ingestion.group import IngestResources
 from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
 from turnetl.settings import Settings

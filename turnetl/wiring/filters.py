@@ -13,7 +13,7 @@ from turnetl.errors import BadUsage
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.formats.base import Format
 from turnetl.model import GroupId
-from turnetl.parse.grouping import Grouping, load_grouping
+from turnetl.parsing.grouping import Grouping, load_grouping
 from turnetl.redact import SecretRedactor
 from turnetl.settings import Settings
 from turnetl.wiring.extraction import templates

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl.errors import BadArchive
-from turnetl.parse import opencode_store, problems
-from turnetl.parse.compression import DecompressionStatus, decompress, is_compressed
-from turnetl.parse.report import Problem
+from turnetl.parsing import opencode_store, problems
+from turnetl.parsing.compression import DecompressionStatus, decompress, is_compressed
+from turnetl.parsing.report import Problem
 
 HEAD_BYTES = 2 << 20
 """Bytes from the start of an archive; they are enough to detect the format of most archives."""

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from turnetl.lake import absolute_path_text
-from turnetl.parse.grouping import Grouping, find_name_collisions
-from turnetl.parse.report import Outcome, ParseReport
+from turnetl.parsing.grouping import Grouping, find_name_collisions
+from turnetl.parsing.report import Outcome, ParseReport
 
 
 def with_name_collisions(report: ParseReport, grouping: Grouping) -> ParseReport:

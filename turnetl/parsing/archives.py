@@ -12,14 +12,14 @@ from pathlib import Path
 from turnetl.errors import BadArchive
 from turnetl.formats.base import Format
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
-from turnetl.parse import problems, sources
-from turnetl.parse.archive_job import ArchiveJob, StoredArchive, unchanged_report
-from turnetl.parse.batches import NumberedJob, batches, parse_batch
-from turnetl.parse.grouping import Grouping
-from turnetl.parse.options import ParseOptions
-from turnetl.parse.report import ArchiveReport, ParseReport
-from turnetl.parse.sources import ArchiveStat, ParseLimits
-from turnetl.parse.workers import parse_in_processes
+from turnetl.parsing import problems, sources
+from turnetl.parsing.archive_job import ArchiveJob, StoredArchive, unchanged_report
+from turnetl.parsing.batches import NumberedJob, batches, parse_batch
+from turnetl.parsing.grouping import Grouping
+from turnetl.parsing.options import ParseOptions
+from turnetl.parsing.report import ArchiveReport, ParseReport
+from turnetl.parsing.sources import ArchiveStat, ParseLimits
+from turnetl.parsing.workers import parse_in_processes
 from turnetl.redact import Redactor
 
 

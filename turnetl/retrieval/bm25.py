@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from turnetl.search.terms import Tokenizer
+from turnetl.retrieval.terms import Tokenizer
 
 _K1 = 1.2
 _B = 0.75

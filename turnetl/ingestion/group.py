@@ -11,13 +11,13 @@ import polars as pl
 from turnetl.errors import Retryable, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
-from turnetl.ingest import candidates
-from turnetl.ingest.plan import COLUMNS, Scope, TurnPlan, plan_turns
-from turnetl.ingest.prefetch import with_context
-from turnetl.ingest.quarantine import Quarantine
-from turnetl.ingest.reasons import PendingReason
-from turnetl.ingest.report import GroupCounts, GroupReport, group_report
-from turnetl.ingest.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
+from turnetl.ingestion import candidates
+from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
+from turnetl.ingestion.prefetch import with_context
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.reasons import PendingReason
+from turnetl.ingestion.report import GroupCounts, GroupReport, group_report
+from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, Usage

@@ -16,10 +16,10 @@ from turnetl.errors import BadTurn, Exhausted, TurnetlError
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.ingest import lease_owner
-from turnetl.ingest.commit import build_change, build_receipt, commit_turn, invalidated_facts
-from turnetl.ingest.prefetch import prefetch_extractions
-from turnetl.ingest.quarantine import Quarantine, QuarantineEntry
+from turnetl.ingestion import lease_owner
+from turnetl.ingestion.commit import build_change, build_receipt, commit_turn, invalidated_facts
+from turnetl.ingestion.prefetch import prefetch_extractions
+from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Change, Episode, GroupId, GroupProfile, Lease, Receipt, TurnId
 

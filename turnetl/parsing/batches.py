@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from turnetl.errors import BadArchive, Fatal
 from turnetl.lake import Lake, path_text
-from turnetl.parse import problems
-from turnetl.parse.archive_job import (
+from turnetl.parsing import problems
+from turnetl.parsing.archive_job import (
     ArchiveContent,
     ArchiveJob,
     RedactedArchive,
@@ -26,8 +26,8 @@ from turnetl.parse.archive_job import (
     redact,
     write,
 )
-from turnetl.parse.options import ParseOptions
-from turnetl.parse.report import ArchiveReport
+from turnetl.parsing.options import ParseOptions
+from turnetl.parsing.report import ArchiveReport
 from turnetl.redact import Redactor
 
 log = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """One archive to one turns file, in four steps: read, redact, build, write.
 
-Only `read` reads from disk and only `write` writes to it. `turnetl.parse.batches` runs the steps.
+Only `read` reads from disk and only `write` writes to it. `turnetl.parsing.batches` runs the steps.
 """
 
 import hashlib
@@ -15,12 +15,12 @@ from turnetl import formats
 from turnetl.formats.base import Format, ParseCounts, ParsedArchive
 from turnetl.formats.kit.documents import is_document
 from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text, path_text
-from turnetl.parse import problems, sources
-from turnetl.parse.options import ParseOptions
-from turnetl.parse.redaction import RedactedTurns, archive_texts, redacted_turns
-from turnetl.parse.report import ArchiveReport, Outcome, Problem
-from turnetl.parse.sources import ArchiveStat
-from turnetl.parse.table import build_rows
+from turnetl.parsing import problems, sources
+from turnetl.parsing.options import ParseOptions
+from turnetl.parsing.redaction import RedactedTurns, archive_texts, redacted_turns
+from turnetl.parsing.report import ArchiveReport, Outcome, Problem
+from turnetl.parsing.sources import ArchiveStat
+from turnetl.parsing.table import build_rows
 from turnetl.redact import Redactor
 
 _ARCHIVE_COST = 1 << 19

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from turnetl.ingest.plan import TurnPlan
-from turnetl.ingest.quarantine import QuarantineEntry
-from turnetl.ingest.reasons import PendingReason, StaleReason
+from turnetl.ingestion.plan import TurnPlan
+from turnetl.ingestion.quarantine import QuarantineEntry
+from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.model import GroupId, TurnId, Usage
 
 

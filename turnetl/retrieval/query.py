@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.vectors import stack
 from turnetl.model import Vector
-from turnetl.search.bm25 import query_shares
-from turnetl.search.terms import Tokenizer
+from turnetl.retrieval.bm25 import query_shares
+from turnetl.retrieval.terms import Tokenizer
 
 Scores = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from turnetl import ids
 from turnetl.model import GroupId
-from turnetl.parse import group_names
-from turnetl.parse.group_map import GroupMapEntry, load_group_map, path_forms
-from turnetl.parse.projects import project, project_root, user
+from turnetl.parsing import group_names
+from turnetl.parsing.group_map import GroupMapEntry, load_group_map, path_forms
+from turnetl.parsing.projects import project, project_root, user
 
 _SHOWN_FOLDERS = 4
 

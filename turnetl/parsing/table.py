@@ -15,8 +15,8 @@ from turnetl import ids, schema
 from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.lake import arrow_schema
 from turnetl.model import GroupId
-from turnetl.parse.excerpts import result_excerpt
-from turnetl.parse.redaction import RedactedTurns, join_texts
+from turnetl.parsing.excerpts import result_excerpt
+from turnetl.parsing.redaction import RedactedTurns, join_texts
 
 CALL = (600, 200)
 """Characters kept at the head and at the tail of a tool call's input."""

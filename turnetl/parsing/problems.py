@@ -5,8 +5,8 @@ from pathlib import Path
 from turnetl.errors import BadArchive
 from turnetl.formats.base import Format, ParseCounts
 from turnetl.lake import path_text
-from turnetl.parse.compression import DecompressionStatus
-from turnetl.parse.report import ArchiveReport, Outcome, Problem
+from turnetl.parsing.compression import DecompressionStatus
+from turnetl.parsing.report import ArchiveReport, Outcome, Problem
 from turnetl.skip_reasons import SkipReason
 
 _UNKNOWN = (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.WRONG_FORMAT)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Entity, Fact, Receipt
-from turnetl.search.passages import Passage, select_passages, split_passages
-from turnetl.search.query import Query, Scores
+from turnetl.retrieval.passages import Passage, select_passages, split_passages
+from turnetl.retrieval.query import Query, Scores
 
 WEIGHTS: Mapping[str, float] = {
     "text_terms": 0.4,

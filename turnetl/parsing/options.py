@@ -6,8 +6,8 @@ from turnetl import formats
 from turnetl.formats.base import Format
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import GroupId
-from turnetl.parse.grouping import Grouping
-from turnetl.parse.sources import ParseLimits
+from turnetl.parsing.grouping import Grouping
+from turnetl.parsing.sources import ParseLimits
 from turnetl.redact import Redactor
 
 

@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from turnetl.lake import path_text
-from turnetl.parse import opencode_store
-from turnetl.parse.report import Problem
-from turnetl.parse.walk import FoundFile, has_archive_suffix, walk_files
+from turnetl.parsing import opencode_store
+from turnetl.parsing.report import Problem
+from turnetl.parsing.walk import FoundFile, has_archive_suffix, walk_files
 from turnetl.skip_reasons import SkipReason
 
 _ANY_DEPTH = "**"

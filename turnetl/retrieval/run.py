@@ -9,7 +9,7 @@ from datetime import datetime
 
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Entity, Fact, GroupContents, GroupId, Receipt, SessionId, TurnId
-from turnetl.search.ranking import RankedTurn, SearchableFact, SearchableTurn, rank
+from turnetl.retrieval.ranking import RankedTurn, SearchableFact, SearchableTurn, rank
 
 _MORE_FACTS = 4
 """Further facts in a hit."""

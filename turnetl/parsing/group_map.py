@@ -19,8 +19,8 @@ import msgspec
 
 from turnetl import formats
 from turnetl.errors import BadUsage
-from turnetl.parse import group_names
-from turnetl.parse.projects import home_relative, path_folders
+from turnetl.parsing import group_names
+from turnetl.parsing.projects import home_relative, path_folders
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from turnetl.formats.base import ParseCounts
 from turnetl.model import GroupId
-from turnetl.parse.grouping import NameCollision
+from turnetl.parsing.grouping import NameCollision
 from turnetl.skip_reasons import SkipReason
 
 

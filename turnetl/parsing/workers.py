@@ -16,11 +16,11 @@ from types import FrameType
 from typing import NoReturn
 
 from turnetl.errors import Fatal
-from turnetl.parse import problems
-from turnetl.parse.archive_job import ArchiveJob
-from turnetl.parse.batches import NumberedJob, batches, parse_batch
-from turnetl.parse.options import ParseOptions
-from turnetl.parse.report import ArchiveReport
+from turnetl.parsing import problems
+from turnetl.parsing.archive_job import ArchiveJob
+from turnetl.parsing.batches import NumberedJob, batches, parse_batch
+from turnetl.parsing.options import ParseOptions
+from turnetl.parsing.report import ArchiveReport
 
 _STOP_TIMEOUT = 2.0
 """Seconds in which a stopped process can delete its temporary file."""

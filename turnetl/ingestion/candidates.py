@@ -8,8 +8,8 @@ from datetime import datetime
 
 import polars as pl
 
-from turnetl.ingest import assumed_time
-from turnetl.ingest.plan import Scope
+from turnetl.ingestion import assumed_time
+from turnetl.ingestion.plan import Scope
 from turnetl.lake import Lake, episode_from_row
 from turnetl.model import ClosedBy, Episode, GroupId, TurnId
 

@@ -12,8 +12,8 @@ from enum import StrEnum
 
 import polars as pl
 
-from turnetl.ingest.assumed_time import AssumedTime
-from turnetl.ingest.reasons import PendingReason, StaleReason
+from turnetl.ingestion.assumed_time import AssumedTime
+from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.model import GroupId, Receipt, TurnId
 
 COLUMNS = (

@@ -1,0 +1,177 @@
+"""The public Python functions: the commands without a terminal. Imported lazily by `turnetl`.
+
+`settings` are, if not given, those that the command would use: the environment, the config file,
+the defaults. Each function returns a frozen report and raises only subclasses of `TurnetlError`.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from os import PathLike, fspath
+
+from turnetl import pipeline
+from turnetl.backfill_report import BackfillReport
+from turnetl.clock import as_utc, now
+from turnetl.episodes import FilterReport
+from turnetl.ingestion.report import IngestReport
+from turnetl.parsing import ParseReport
+from turnetl.progress import Progress, ignore_progress
+from turnetl.retrieval.run import SearchHit
+from turnetl.run_options import RunOptions
+from turnetl.settings import Settings, load_settings
+
+Path = str | PathLike[str]
+
+
+def parse(
+    archives: Sequence[Path],
+    settings: Settings | None = None,
+    *,
+    format_name: str | None = None,
+    dry_run: bool = False,
+    progress: Progress = ignore_progress,
+) -> ParseReport:
+    """Parse archives into turn tables; unchanged archives are not opened.
+
+    Args:
+        archives: files, folders or globs.
+        settings: everything that is configured; None: as the command line would load it.
+        format_name: the format of all archives; None: each is detected by its content.
+        dry_run: write nothing; report what would be done.
+        progress: called after each archive.
+
+    Raises:
+        BadUsage: settings or arguments that are not valid.
+        Fatal: the lake cannot be written.
+    """
+    return pipeline.parse_archives(
+        [fspath(path) for path in archives],
+        settings or load_settings(),
+        format_name=format_name,
+        dry_run=dry_run,
+        progress=progress,
+    )
+
+
+def filter(  # noqa: A001 - named as the command
+    settings: Settings | None = None,
+    groups: Sequence[str] = (),
+    *,
+    progress: Progress = ignore_progress,
+) -> FilterReport:
+    """Mark noise in the turn tables and render the episodes.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        groups: group ids or project names; all groups if empty.
+        progress: called after each group.
+
+    Raises:
+        BadUsage: an unknown group, or settings that are not valid.
+        Fatal: the lake cannot be written.
+    """
+    return pipeline.filter_turns(settings or load_settings(), groups, progress=progress)
+
+
+async def ingest(
+    settings: Settings | None = None,
+    options: RunOptions | None = None,
+    *,
+    progress: Progress = ignore_progress,
+) -> IngestReport:
+    """Ingest the pending turns into the graph, oldest first, one transaction per turn.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        options: which groups and turns, and how they are extracted in this run.
+        progress: called after each turn.
+
+    Returns:
+        The report, also on groups that could not be finished: `error` says why.
+
+    Raises:
+        BadUsage: settings or options that are not valid.
+    """
+    return await pipeline.ingest(
+        settings or load_settings(), options or RunOptions(), now, progress=progress
+    )
+
+
+async def backfill(
+    archives: Sequence[Path],
+    settings: Settings | None = None,
+    options: RunOptions | None = None,
+    *,
+    format_name: str | None = None,
+    progress: Progress = ignore_progress,
+) -> BackfillReport:
+    """Parse, filter and ingest archives; what an earlier run did is not repeated.
+
+    Args:
+        archives: files, folders or globs.
+        settings: everything that is configured; None: as the command line would load it.
+        options: which turns, and how they are extracted in this run. The groups are those of the
+            archives.
+        format_name: the format of all archives; None: each is detected by its content.
+        progress: called after each archive, group and turn.
+
+    Raises:
+        BadUsage: settings or options that are not valid; raised before any work.
+        Fatal: the lake cannot be written.
+    """
+    return await pipeline.backfill(
+        [fspath(path) for path in archives],
+        settings or load_settings(),
+        options or RunOptions(),
+        now,
+        format_name=format_name,
+        progress=progress,
+    )
+
+
+async def search(
+    query: str,
+    settings: Settings | None = None,
+    *,
+    groups: Sequence[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int = 10,
+) -> Sequence[SearchHit]:
+    """Return the turns that match a query, best first, each with its facts. Writes nothing.
+
+    Args:
+        query: words or a whole question.
+        settings: everything that is configured; None: as the command line would load it.
+        groups: group ids or project names; all groups if empty.
+        since: only turns that started then or later; UTC without a time zone.
+        until: only turns that started before.
+        limit: at most this number of turns.
+
+    Raises:
+        BadUsage: an unknown group, or settings that are not valid.
+        GraphRefused: the graph cannot be opened.
+    """
+    return await pipeline.search_turns(
+        query,
+        settings or load_settings(),
+        groups=groups,
+        since=as_utc(since),
+        until=as_utc(until),
+        limit=limit,
+    )
+
+
+async def status(
+    settings: Settings | None = None, options: RunOptions | None = None
+) -> IngestReport:
+    """Report what the graph holds of each group, what is pending, and why. Writes nothing.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        options: which groups, and how a run would extract their turns.
+
+    Raises:
+        BadUsage: an unknown group, or settings that are not valid.
+        GraphRefused: the graph cannot be opened.
+    """
+    return await pipeline.status(settings or load_settings(), options or RunOptions(), now)

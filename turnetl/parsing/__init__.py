@@ -1,0 +1,19 @@
+"""Stage 1, parse: archives are found, read if they changed, redacted and written as turns files."""
+
+from turnetl.parsing.archives import parse_archives
+from turnetl.parsing.expand import ExpandedPaths, expand
+from turnetl.parsing.grouping import Grouping
+from turnetl.parsing.report import ArchiveReport, Outcome, ParseReport, Problem
+from turnetl.parsing.sources import ParseLimits
+
+__all__ = [
+    "ArchiveReport",
+    "ExpandedPaths",
+    "Grouping",
+    "Outcome",
+    "ParseLimits",
+    "ParseReport",
+    "Problem",
+    "expand",
+    "parse_archives",
+]
