@@ -287,7 +287,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--pace", type=float, default=1.0)
-    default = real.ARCHIVES / PROJECT if real.HERE else real.SAMPLES
+    default = real.ARCHIVES / PROJECT if real.AVAILABLE else real.SAMPLES
     parser.add_argument("--archives", type=Path, default=default)
     arguments = parser.parse_args()
     asyncio.run(main(arguments.turns, arguments.pace, arguments.archives))

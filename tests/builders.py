@@ -27,8 +27,8 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 GROUP = GroupId("shop")
 
 
-def tool(name: str, call: str, outcome: str = "", *, is_error: bool = False) -> ToolCall:
-    return ToolCall(name=name, input=call, result=outcome, is_error=is_error, ended_at=START)
+def tool(name: str, call: str, result: str = "", *, is_error: bool = False) -> ToolCall:
+    return ToolCall(name=name, input=call, result=result, is_error=is_error, ended_at=START)
 
 
 def turn(native: str = "p0", **fields: Any) -> Turn:

@@ -15,11 +15,11 @@ _NAMED = os.environ.get("TURNETL_TEST_ARCHIVES")  # noqa: TID251 - no setting of
 SAMPLES = _ROOT / "data" / "archives"
 """Of invented projects; part of the checkout."""
 ARCHIVES = Path(_NAMED) if _NAMED else _ROOT.parent / "shared" / "archives"
-HERE = ARCHIVES.is_dir()
-if _NAMED and not HERE:
+AVAILABLE = ARCHIVES.is_dir()
+if _NAMED and not AVAILABLE:
     raise FileNotFoundError(f"TURNETL_TEST_ARCHIVES names no folder: `{_NAMED}`")
 
-ARCHIVES_OR_SAMPLES = ARCHIVES if HERE else SAMPLES
-NEEDED = pytest.mark.skipif(
-    not HERE, reason="no archives of real projects: set TURNETL_TEST_ARCHIVES"
+ARCHIVES_OR_SAMPLES = ARCHIVES if AVAILABLE else SAMPLES
+needs_archives = pytest.mark.skipif(
+    not AVAILABLE, reason="no archives of real projects: set TURNETL_TEST_ARCHIVES"
 )

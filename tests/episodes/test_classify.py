@@ -125,7 +125,7 @@ def test_the_table_contains_the_kind_of_every_turn() -> None:
 
 
 @pytest.mark.archives
-@real.NEEDED
+@real.needs_archives
 def test_no_kind_has_more_than_half_of_the_turns_of_real_agents(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

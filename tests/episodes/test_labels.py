@@ -26,7 +26,7 @@ def test_labels_are_short_of_a_known_kind_and_unique(path: Path) -> None:
 
 
 @pytest.mark.archives
-@real.NEEDED
+@real.needs_archives
 @pytest.mark.parametrize("path", LISTS)
 def test_every_word_of_a_label_occurs_in_its_turn_of_the_archive(
     path: Path, tmp_path: Path

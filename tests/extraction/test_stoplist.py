@@ -133,7 +133,7 @@ def test_paths_and_identifiers_made_of_words_are_kept(words: list[str], suffix: 
 
 
 @pytest.mark.archives
-@real.NEEDED
+@real.needs_archives
 def test_names_that_the_structural_extractor_finds_in_real_archives_are_kept(
     tmp_path: Path,
 ) -> None:

@@ -199,7 +199,7 @@ def test_episodes_are_read_in_table_order(lake: Lake) -> None:
 def test_a_table_written_in_slices_is_the_same_table(lake: Lake) -> None:
     rows = episodes_frame(*(builders.episode(str(number)) for number in range(50)))
     lake.write_episodes(SHOP, [rows], lambda: {"rules": "1"})
-    whole = lake.scan_episodes(SHOP).collect()
+    table = lake.scan_episodes(SHOP).collect()
     calls: list[int] = []
 
     def stored_metadata() -> dict[str, str]:
@@ -208,7 +208,7 @@ def test_a_table_written_in_slices_is_the_same_table(lake: Lake) -> None:
 
     slices = (rows[start : start + 20] for start in (0, 20, 40))
     lake.write_episodes(SHOP, slices, stored_metadata)
-    assert lake.scan_episodes(SHOP).collect().equals(whole)
+    assert lake.scan_episodes(SHOP).collect().equals(table)
     assert lake.episodes_metadata(SHOP) == {"rules": "2"}
     assert calls == [1]
 

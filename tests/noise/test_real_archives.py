@@ -38,7 +38,7 @@ def test_exactly_the_noise_of_the_sample_archives_is_marked(
 
 
 @pytest.mark.archives
-@real.NEEDED
+@real.needs_archives
 def test_nothing_worth_keeping_is_marked_in_real_archives(tmp_path: Path) -> None:
     marked = marks(real.ARCHIVES, tmp_path)
     wrong = [

@@ -143,7 +143,7 @@ def test_a_bad_archive_does_not_affect_the_others(
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "other.jsonl").write_text('{"type":"session_meta","payload":{}}\n')
     (tmp_path / "folder.jsonl").mkdir()
-    paths = [tmp_path / name for name in ("gone", "empty.jsonl", "other.jsonl", "folder.jsonl")]
+    paths = [tmp_path / name for name in ("missing", "empty.jsonl", "other.jsonl", "folder.jsonl")]
     report = run(lake, *paths, archive)
     assert outcomes(report) == ["unreadable", "unknown", "unknown", "unreadable", "new"]
     assert [problem.reason for problem in report.problems] == [
@@ -175,19 +175,19 @@ def test_an_invalid_line_is_reported_and_affects_no_other_line(lake: Lake) -> No
 
 def test_a_report_counts_every_line_and_reports_of_batches_add_up(lake: Lake) -> None:
     paths = sorted(SMALL.glob("*.jsonl"))
-    whole = run(lake, *paths[:3]) + run(lake, *paths[3:])
-    assert whole.outcomes == {parsing.Outcome.NEW: len(paths)}
-    assert counts_every_line(whole)
-    assert whole.read.lines == sum(path.read_bytes().count(b"\n") for path in paths) + 1
-    assert whole.read.turns == sum(1 for group in lake.groups() for _ in lake.turns(group))
+    total = run(lake, *paths[:3]) + run(lake, *paths[3:])
+    assert total.outcomes == {parsing.Outcome.NEW: len(paths)}
+    assert counts_every_line(total)
+    assert total.read.lines == sum(path.read_bytes().count(b"\n") for path in paths) + 1
+    assert total.read.turns == sum(1 for group in lake.groups() for _ in lake.turns(group))
 
 
 def test_an_archive_whose_name_is_not_valid_utf8_is_parsed_once(lake: Lake, tmp_path: Path) -> None:
     odd = tmp_path / os.fsdecode(b"odd\xff.jsonl")
     odd.write_text(row("user", "Mend the cart.", "p0"))
-    found = parsing.expand([tmp_path]).archives
-    assert outcomes(run(lake, *found)) == ["new"]
-    assert outcomes(run(lake, *found)) == ["unchanged"]
+    archives = parsing.expand([tmp_path]).archives
+    assert outcomes(run(lake, *archives)) == ["new"]
+    assert outcomes(run(lake, *archives)) == ["unchanged"]
     assert only_turn(lake).archive.endswith("odd\\udcff.jsonl")
 
 
@@ -211,15 +211,15 @@ def test_the_same_archive_gives_the_same_bytes(archive: Path, tmp_path: Path) ->
     assert written[0] == written[1]
 
 
-WHOLE = b"".join(path.read_bytes() for path in sorted(SMALL.glob("*.jsonl")))
+ALL_SAMPLES = b"".join(path.read_bytes() for path in sorted(SMALL.glob("*.jsonl")))
 
 
 @settings(max_examples=scaled(30))
-@given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.binary(max_size=9)), max_size=20))
+@given(st.lists(st.tuples(st.integers(0, len(ALL_SAMPLES)), st.binary(max_size=9)), max_size=20))
 def test_a_damaged_archive_is_written_or_reported_as_unknown(
     damages: list[tuple[int, bytes]],
 ) -> None:
-    damaged = bytearray(WHOLE)
+    damaged = bytearray(ALL_SAMPLES)
     for at, put in damages:
         damaged[at : at + len(put)] = put
     with tempfile.TemporaryDirectory() as folder:
@@ -347,11 +347,11 @@ def test_archives_are_parsed_again_when_the_redactor_changes(tmp_path: Path) -> 
 
 def test_an_incomplete_last_line_is_read_once_it_is_complete(tmp_path: Path) -> None:
     archive = tmp_path / "s1.jsonl"
-    whole = row("user", "first", "p0") + row("user", "second", "p1")
-    archive.write_text(whole[:-30])
+    complete = row("user", "first", "p0") + row("user", "second", "p1")
+    archive.write_text(complete[:-30])
     lake = Lake(tmp_path / "lake")
     (problem,) = run(lake, archive).problems
     assert (problem.line, problem.reason) == (2, SkipReason.TRUNCATED)
-    archive.write_text(whole)
+    archive.write_text(complete)
     assert run(lake, archive).problems == ()
     assert [turn.user_text for turn in lake.turns(SHOP)] == ["first", "second"]

@@ -224,7 +224,7 @@ def test_a_hundred_megabytes_take_bounded_memory_in_one_line_or_in_many(
 
 
 @pytest.mark.archives
-@real.NEEDED
+@real.needs_archives
 def test_every_line_of_every_real_archive_is_counted(lake: Lake) -> None:
     paths = parsing.expand([real.ARCHIVES]).archives
     report = run(lake, *paths, redactor=NoRedactor())

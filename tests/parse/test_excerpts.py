@@ -23,16 +23,16 @@ def test_a_long_result_keeps_head_and_tail_and_the_number_of_omitted_characters(
 
 def test_lines_that_report_failures_are_kept_wherever_they_are() -> None:
     failure = "--- FAIL: TestTotal (0.1s)\n    total_test.go:17: want 3\nE   assert 3 == 4\n"
-    found = excerpt(f"{DOTS}{failure}done\n{DOTS}")
-    assert f" characters left out ...] \n{failure}" in found
-    assert "done" not in found
+    text = excerpt(f"{DOTS}{failure}done\n{DOTS}")
+    assert f" characters left out ...] \n{failure}" in text
+    assert "done" not in text
 
 
 def test_a_repeated_line_is_kept_once_and_a_long_one_is_truncated() -> None:
-    found = excerpt(DOTS + "Error: full\n" * 9 + f"panic: {'x' * 5000}\n" + DOTS)
-    assert found.count("Error: full") == 1
-    assert "panic: xxx" in found
-    assert len(found) < HEAD + TAIL + 400
+    text = excerpt(DOTS + "Error: full\n" * 9 + f"panic: {'x' * 5000}\n" + DOTS)
+    assert text.count("Error: full") == 1
+    assert "panic: xxx" in text
+    assert len(text) < HEAD + TAIL + 400
 
 
 def test_the_number_of_failure_lines_is_limited() -> None:

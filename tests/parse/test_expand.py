@@ -59,9 +59,9 @@ def test_an_existing_path_with_brackets_is_not_a_glob(tmp_path: Path) -> None:
 
 
 def test_a_missing_path_is_reported_and_the_others_are_found(folder: Path) -> None:
-    expanded = parsing.expand([folder / "gone.jsonl", folder / "a.json"])
+    expanded = parsing.expand([folder / "missing.jsonl", folder / "a.json"])
     assert names(expanded) == ["a.json"]
-    assert only_message(expanded) == f"`{folder / 'gone.jsonl'}` does not exist; check the path."
+    assert only_message(expanded) == f"`{folder / 'missing.jsonl'}` does not exist; check the path."
 
 
 def test_a_glob_without_matches_is_reported(folder: Path) -> None:

@@ -320,14 +320,14 @@ def archives_in(*folders: str | None) -> list[tuple[str | None, str, str]]:
 
 
 def test_folders_in_one_group_because_of_their_names_are_reported() -> None:
-    found = find_name_collisions(
+    collisions = find_name_collisions(
         archives_in("/a/api", "/b/api", "/b/api/", "/srv/a-b", "/srv/a_b", "/srv/c", None)
     )
-    assert [(one.group, one.folders) for one in found] == [
+    assert [(one.group, one.folders) for one in collisions] == [
         ("a_b", ("/srv/a-b", "/srv/a_b")),
         ("api", ("/a/api", "/b/api")),
     ]
-    assert found[1].message == (
+    assert collisions[1].message == (
         "group `api` joins 2 folders: `/a/api`, `/b/api`; "
         "if they are not one project, separate them with --group-map."
     )
@@ -344,10 +344,10 @@ def test_one_project_in_several_places_is_not_reported() -> None:
 
 
 def test_folders_joined_intentionally_are_not_reported(tmp_path: Path) -> None:
-    found = archives_in("/a/api", "/b/api")
-    assert find_name_collisions(found, Grouping("all")) == ()
-    assert find_name_collisions(found, mapped(tmp_path, entry("api", folders="/a/api"))) == ()
-    assert len(find_name_collisions(found, Grouping("my_{project}"))) == 1
+    archives = archives_in("/a/api", "/b/api")
+    assert find_name_collisions(archives, Grouping("all")) == ()
+    assert find_name_collisions(archives, mapped(tmp_path, entry("api", folders="/a/api"))) == ()
+    assert len(find_name_collisions(archives, Grouping("my_{project}"))) == 1
 
 
 def test_a_group_that_the_map_named_stays_in_a_run_without_the_map(tmp_path: Path) -> None:
@@ -368,7 +368,7 @@ def test_a_group_that_the_map_named_stays_in_a_run_without_the_map(tmp_path: Pat
 
 
 @pytest.mark.archives
-@real.NEEDED
+@real.needs_archives
 def test_real_archives_belong_to_the_groups_of_their_repositories() -> None:
     groups = set()
     for path in sorted(real.ARCHIVES.glob("entireio__cli/**/*.jsonl")):

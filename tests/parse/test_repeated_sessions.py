@@ -183,9 +183,9 @@ def test_a_codex_fork_that_repeats_its_parent_gives_each_turn_once(tmp_path: Pat
 
 
 def test_snapshots_of_a_gemini_session_give_each_turn_once(tmp_path: Path) -> None:
-    whole = episode_rows(tmp_path / "whole", "gemini_json/session.json")
+    alone = episode_rows(tmp_path / "alone", "gemini_json/session.json")
     both = episode_rows(tmp_path / "both", "gemini_json/snapshot.json", "gemini_json/session.json")
-    assert both.drop("copies").equals(whole.drop("copies"))
+    assert both.drop("copies").equals(alone.drop("copies"))
     assert both["copies"].to_list() == [1, 0]
 
 
@@ -211,7 +211,7 @@ def test_a_session_on_disk_and_in_a_web_export_is_one_session(tmp_path: Path) ->
 
 def expected() -> list[tuple[str, int, int, list[Path]]]:
     """Session, sum of turns, number of distinct turns, and archives of each repeated session."""
-    if not real.HERE:
+    if not real.AVAILABLE:
         return []
     files = defaultdict[str, list[Path]](list)
     for line in table("expected.tsv"):
@@ -238,16 +238,16 @@ def test_a_real_session_in_several_archives_gives_each_turn_once(
     report = parsed(lake, *paths)
     (group,) = report.groups
     turns = [lake.scan_turns(group).filter(archive=str(path.resolve())).collect() for path in paths]
-    found = episode_table(pl.concat(turns).lazy())
+    table = episode_table(pl.concat(turns).lazy())
     assert report.read.turns == total
-    assert found.height == found["turn_id"].n_unique() == distinct
-    assert set(found["session_id"]) == {session}
-    assert found["copies"].sum() == total - distinct
-    assert found["closed"].to_list()[:-1] == [True] * (distinct - 1)
-    whole = pl.concat(turns).group_by("turn_id").agg(pl.col("chars").max()).sort("turn_id")
-    assert found.select("turn_id", "chars").sort("turn_id").equals(whole)
+    assert table.height == table["turn_id"].n_unique() == distinct
+    assert set(table["session_id"]) == {session}
+    assert table["copies"].sum() == total - distinct
+    assert table["closed"].to_list()[:-1] == [True] * (distinct - 1)
+    longest = pl.concat(turns).group_by("turn_id").agg(pl.col("chars").max()).sort("turn_id")
+    assert table.select("turn_id", "chars").sort("turn_id").equals(longest)
     for order in permutations(turns):
-        assert episode_table(pl.concat(order).lazy()).equals(found)
+        assert episode_table(pl.concat(order).lazy()).equals(table)
 
 
 @pytest.mark.archives

@@ -63,11 +63,11 @@ def test_consecutive_members_or_frames_are_one_text(compress: Compress) -> None:
 @both_codecs
 def test_truncated_data_gives_what_precedes_the_end(compress: Compress) -> None:
     compressed = compress(LARGE) + compress(LARGE)
-    for cut in (1, 9, len(compressed) // 3, len(compressed) // 2 + 3):
-        result = decompress(compressed[:-cut], 1 << 30)
+    for missing in (1, 9, len(compressed) // 3, len(compressed) // 2 + 3):
+        result = decompress(compressed[:-missing], 1 << 30)
         assert result.status is DecompressionStatus.TRUNCATED
         assert (LARGE + LARGE).startswith(result.data)
-        assert len(result.data) > len(LARGE + LARGE) - cut - (1 << 18)
+        assert len(result.data) > len(LARGE + LARGE) - missing - (1 << 18)
 
 
 def test_a_flushed_frame_is_read_to_its_last_byte() -> None:
@@ -96,7 +96,7 @@ def test_zeros_after_the_last_member_are_padding() -> None:
 def test_damage_is_reported_and_what_precedes_it_is_in_the_lake(
     compress: Compress, lake: Lake, tmp_path: Path
 ) -> None:
-    paths = [tmp_path / "cut.gz", tmp_path / "damaged.gz"]
+    paths = [tmp_path / "truncated.gz", tmp_path / "damaged.gz"]
     compressed = compress(one_turn().encode())
     paths[0].write_bytes(compressed + compress(LARGE)[:-90_000])
     paths[1].write_bytes(compressed + b"damage")

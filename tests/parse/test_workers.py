@@ -25,13 +25,13 @@ SMALL = Path(__file__).parents[1] / "archives"
 @pytest.fixture
 def archives(tmp_path: Path) -> list[Path]:
     """Forty small archives of four projects, and all archives of the format tests."""
-    made = tmp_path / "archives"
-    made.mkdir()
+    folder = tmp_path / "archives"
+    folder.mkdir()
     for number in range(40):
-        path = made / f"{number:02}.jsonl"
+        path = folder / f"{number:02}.jsonl"
         cwd = f"/home/dev/project{number % 4}"
         path.write_text(row("user", f"prompt {number}", f"p{number}", cwd=cwd))
-    return sorted(made.iterdir()) + sorted(SMALL.glob("*/*"))
+    return sorted(folder.iterdir()) + sorted(SMALL.glob("*/*"))
 
 
 def written(lake: Lake) -> dict[str, bytes]:
@@ -112,7 +112,7 @@ from turnetl.lake import Lake
 def main(arguments, **_):
     progress = lambda done, total: print(done, flush=True)
     paths = sorted(Path(arguments[0]).iterdir())
-    limits = parse.ParseLimits(serial_bytes=0)
+    limits = parsing.ParseLimits(serial_bytes=0)
     run(Lake(Path(arguments[1])), *paths, jobs=2, limits=limits, progress=progress)
 
 if __name__ == "__main__":

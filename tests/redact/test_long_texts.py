@@ -30,9 +30,9 @@ def test_one_search_for_all_rules_gives_the_matches_of_each_rule(texts: list[str
     for rule in rules:
         position = 0
         while match := rule.compiled.search(data, position):
-            for found in (long.first(rule, position), short.first(rule, position)):
-                assert found is not None
-                assert found.span(found.lastindex or 0) == match.span(match.lastindex or 0)
+            for first in (long.first(rule, position), short.first(rule, position)):
+                assert first is not None
+                assert first.span(first.lastindex or 0) == match.span(match.lastindex or 0)
             position = max(match.end(), position + 1)
         assert rule not in long.rules or long.first(rule, position) is None
 
@@ -64,11 +64,11 @@ def test_known_secrets_are_found_across_the_borders_of_chunks() -> None:
 @pytest.mark.parametrize("line", ["x", "a line\n", "é" * 5000 + "\n"])
 def test_windows_cover_the_text_and_overlap_by_little(size: int, line: str) -> None:
     data = (line.encode() * (size // len(line.encode()) + 1))[:size]
-    found = [*windows(data)]
-    assert [start for start, _ in found[:1]] == [0][:size]
-    assert [end for _, end in found[-1:]] == [size][:size]
-    assert all(later[0] < one[1] for one, later in pairwise(found))
-    assert sum(end - start for start, end in found) <= size * 1.1
+    parts = [*windows(data)]
+    assert [start for start, _ in parts[:1]] == [0][:size]
+    assert [end for _, end in parts[-1:]] == [size][:size]
+    assert all(later[0] < one[1] for one, later in pairwise(parts))
+    assert sum(end - start for start, end in parts) <= size * 1.1
 
 
 @pytest.mark.parametrize("kind", CANARIES)

@@ -72,11 +72,11 @@ def test_no_secret_is_sent_to_a_model(
     }
     archive = tmp_path / "archives" / "claude.jsonl"
     ran = command.run_in_process("backfill", archive, "--limit", "3", folder=tmp_path, **model)
-    asked = [json.dumps(one.body, ensure_ascii=False) for one in provider.requests]
+    bodies = [json.dumps(one.body, ensure_ascii=False) for one in provider.requests]
     assert ran.exit_code == 0
-    assert any("[REDACTED:" in body for body in asked)
+    assert any("[REDACTED:" in body for body in bodies)
     assert_none(
-        source.secrets, [*asked, *(text for one in provider.requests for _, text in one.messages)]
+        source.secrets, [*bodies, *(text for one in provider.requests for _, text in one.messages)]
     )
 
 

@@ -99,7 +99,7 @@ def test_no_canary_reaches_the_lake(kind: str, tmp_path: Path, redactor: SecretR
 
 
 @pytest.mark.archives
-@real.NEEDED
+@real.needs_archives
 def test_real_archives_without_secrets_stay_complete(
     tmp_path: Path, redactor: SecretRedactor
 ) -> None:

@@ -86,10 +86,10 @@ class SecretRedactor:
 
     def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
         """Return `redact` of the texts of each archive; one scan over all of them is faster."""
-        found = self._candidates([*chain.from_iterable(archives)])
+        rules_by_position = self._candidates([*chain.from_iterable(archives)])
         starts = list(accumulate(map(len, archives), initial=0))
         by_archive: list[dict[int, list[SecretRule]]] = [{} for _ in archives]
-        for index, rules in found.items():
+        for index, rules in rules_by_position.items():
             archive = bisect_right(starts, index) - 1
             by_archive[archive][index - starts[archive]] = rules
         cache: dict[str, _RedactedText] = {}
@@ -122,10 +122,10 @@ class SecretRedactor:
         return redacted
 
     def _candidates(self, texts: list[str]) -> dict[int, list[SecretRule]]:
-        found = candidates(texts, self._scanner, patterns=[SPLIT_PATTERN])
+        rules_by_index = candidates(texts, self._scanner, patterns=[SPLIT_PATTERN])
         for index, rules in pii_candidates(texts).items() if self._pii else ():
-            found.setdefault(index, []).extend(rules)
-        return found
+            rules_by_index.setdefault(index, []).extend(rules)
+        return rules_by_index
 
     def _redact_text(self, text: str, rules: Iterable[SecretRule]) -> _RedactedText:
         """Redact until nothing is found; `rules` are for the first pass, later passes use all."""

@@ -16,7 +16,7 @@ GENERATED = re.compile(
     r"/Users/|/home/|/tmp/|/var/folders|node_modules|\n|[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{16}"
 )
 
-pytestmark = [pytest.mark.archives, real.NEEDED]
+pytestmark = [pytest.mark.archives, real.needs_archives]
 
 
 @pytest.fixture(scope="module")
