@@ -1,4 +1,4 @@
-"""The report of a whole backfill: one report per stage."""
+"""The report of a backfill: one report per stage."""
 
 from dataclasses import dataclass
 

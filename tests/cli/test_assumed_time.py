@@ -44,7 +44,7 @@ def test_a_run_without_any_dated_turn_fails(tmp_path: Path) -> None:
     archive = write_timeless(tmp_path)
     assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 1
     dated = write_archive(
-        tmp_path / "told.jsonl", conversation("ship the cart", session="s2", at=MARCH)
+        tmp_path / "dated.jsonl", conversation("ship the cart", session="s2", at=MARCH)
     )
     assert run_in_process("backfill", archive, dated, folder=tmp_path).exit_code == 0
 
@@ -76,7 +76,7 @@ def test_the_assumed_time_can_be_that_of_the_file(tmp_path: Path) -> None:
 
 def test_turns_that_have_a_time_keep_it(tmp_path: Path) -> None:
     dated = write_archive(
-        tmp_path / "told.jsonl", conversation("ship the cart", session="s2", at=MARCH)
+        tmp_path / "dated.jsonl", conversation("ship the cart", session="s2", at=MARCH)
     )
     result = run_in_process(
         "backfill", dated, "--assume-time", "2020-01-01", "--json", folder=tmp_path
@@ -185,14 +185,14 @@ def test_a_crashed_agent_leaves_an_interrupted_turn(tmp_path: Path) -> None:
 
 
 def test_the_turns_of_missing_archives_stay_and_status_counts_the_archives(tmp_path: Path) -> None:
-    kept = write_archive(tmp_path / "kept.jsonl", conversation(*PROMPTS, at=MARCH))
-    lost = write_archive(
-        tmp_path / "lost.jsonl", conversation("ship the cart", session="s2", at=MARCH)
+    existing = write_archive(tmp_path / "existing.jsonl", conversation(*PROMPTS, at=MARCH))
+    missing = write_archive(
+        tmp_path / "missing.jsonl", conversation("ship the cart", session="s2", at=MARCH)
     )
-    run_in_process("backfill", kept, lost, folder=tmp_path)
+    run_in_process("backfill", existing, missing, folder=tmp_path)
     assert "missing archives" not in run_in_process("status", folder=tmp_path).stdout
-    lost.unlink()
+    missing.unlink()
     assert "missing archives: 1" in run_in_process("status", folder=tmp_path).stdout
     (group,) = run_in_process("status", "--json", folder=tmp_path).json["groups"]
-    assert (group["committed"], group["missing_archives"]) == (4, [str(lost)])
-    assert run_in_process("backfill", kept, "--json", folder=tmp_path).json["skipped"] == 4
+    assert (group["committed"], group["missing_archives"]) == (4, [str(missing)])
+    assert run_in_process("backfill", existing, "--json", folder=tmp_path).json["skipped"] == 4

@@ -61,12 +61,12 @@ def modification_times(folder: Path) -> dict[Path, int]:
 
 
 def test_an_archive_that_grew_adds_only_its_new_turns(graph_url: str, tmp_path: Path) -> None:
-    whole = one_sample().read_bytes().splitlines(keepends=True)
+    lines = one_sample().read_bytes().splitlines(keepends=True)
     archive = tmp_path / "grows.jsonl"
     command = ("backfill", archive, "--graph", graph_url, "--json")
-    archive.write_bytes(b"".join(whole[: len(whole) // 2]))
+    archive.write_bytes(b"".join(lines[: len(lines) // 2]))
     first = run_in_process(*command, folder=tmp_path).json
-    archive.write_bytes(b"".join(whole))
+    archive.write_bytes(b"".join(lines))
     second = run_in_process(*command, folder=tmp_path).json
     assert first["committed"] > 0
     assert second["committed"] > 0
@@ -323,16 +323,16 @@ def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
 
 
 def test_a_hit_has_the_path_of_its_archive_in_any_folder(tmp_path: Path) -> None:
-    there, elsewhere = tmp_path / "there", tmp_path / "elsewhere"
-    there.mkdir()
+    folder, elsewhere = tmp_path / "folder", tmp_path / "elsewhere"
+    folder.mkdir()
     elsewhere.mkdir()
-    shutil.copy(one_sample(), there / "one.jsonl")
+    shutil.copy(one_sample(), folder / "one.jsonl")
     graph = ("--graph", f"ladybug://{tmp_path / 'g.lbug'}")
-    run_in_process("backfill", "one.jsonl", *graph, folder=there)
+    run_in_process("backfill", "one.jsonl", *graph, folder=folder)
     hits = run_in_process("search", "books", *graph, "--json", folder=elsewhere).json["hits"]
-    assert Path(hits[0]["archive"]) == there / "one.jsonl"
+    assert Path(hits[0]["archive"]) == folder / "one.jsonl"
     assert f" one.jsonl:{hits[0]['first_line']}-" in run_in_process(
-        "search", "books", *graph, folder=there
+        "search", "books", *graph, folder=folder
     ).stdout.replace("  ", " ")
 
 

@@ -36,9 +36,9 @@ def next_request_tokens(result: CommandResult) -> int:
 def test_a_run_stops_at_its_budget_and_the_same_command_continues(
     folder: Path, provider: FakeProvider, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    other = tmp_path_factory.mktemp("at_once")
-    write_session(other / "a.jsonl", TURNS)
-    assert backfill(other, provider).json["committed"] == TURNS
+    unlimited = tmp_path_factory.mktemp("unlimited")
+    write_session(unlimited / "a.jsonl", TURNS)
+    assert backfill(unlimited, provider).json["committed"] == TURNS
     needed, provider.requests = len(provider.requests), []
     runs = [backfill(folder, provider, "--budget", "1 token")]
     assert provider.requests == []

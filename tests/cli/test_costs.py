@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
-from tests.servers.provider import KEY, FakeProvider
+from tests.cli.provider_setup import model_environment
+from tests.servers.provider import FakeProvider
 
-BOTH = (
+ARCHIVES = (
     SAMPLES / "shoebox" / "2026-04-19-heic.jsonl",
     SAMPLES / "bookshop" / "2026-05-05-export.jsonl",
 )
@@ -16,23 +17,16 @@ BOTH = (
 PRICED = '"openai-compatible/canned" = { input = 0.40, cached_input = 0.10, output = 1.60 }\n'
 
 
-def model_settings(provider: FakeProvider) -> dict[str, str]:
-    return {
-        "TURNETL_LLM__PROVIDER": "openai-compatible",
-        "TURNETL_LLM__BASE_URL": f"{provider.url}/v1",
-        "TURNETL_LLM__MODEL": "canned",
-        "TURNETL_LLM__API_KEY": KEY,
-    }
-
-
 def write_prices(folder: Path, prices: str = PRICED) -> None:
     (folder / ".graphiti").mkdir(exist_ok=True)
     (folder / ".graphiti" / "prices.toml").write_text(prices)
 
 
-def backfill(provider: FakeProvider, folder: Path, *more: str) -> CommandResult:
+def backfill(provider: FakeProvider, folder: Path, *options: str) -> CommandResult:
     folder.mkdir(exist_ok=True)
-    return run_in_process("backfill", *BOTH, *more, folder=folder, **model_settings(provider))
+    return run_in_process(
+        "backfill", *ARCHIVES, *options, folder=folder, **model_environment(provider)
+    )
 
 
 def test_a_used_up_budget_exits_with_four_and_the_same_command_pays_nothing_twice(
@@ -52,7 +46,7 @@ def test_a_used_up_budget_exits_with_four_and_the_same_command_pays_nothing_twic
     assert (codes[-1], codes.count(4) > 2) == (0, True)
     assert len(provider.requests) == calls
     status = run_in_process(
-        "status", "--json", folder=tmp_path / "budget", **model_settings(provider)
+        "status", "--json", folder=tmp_path / "budget", **model_environment(provider)
     ).json
     assert status["committed"] == unlimited["committed"]
     assert status["usage"]["calls"] == calls
@@ -86,7 +80,7 @@ def test_without_a_price_the_cost_is_unknown(provider: FakeProvider, tmp_path: P
     assert result.exit_code == 0
     assert "cost: unknown" in result.stdout
     assert "has no price" in result.stderr
-    status = run_in_process("status", "--json", folder=tmp_path, **model_settings(provider)).json
+    status = run_in_process("status", "--json", folder=tmp_path, **model_environment(provider)).json
     assert status["usage"]["cost"] is None
     assert status["usage"]["prompt_tokens"] > 0
 
@@ -101,9 +95,9 @@ def test_requests_to_an_embedder_are_in_the_usage_and_not_in_the_budget(
         "TURNETL_EMBEDDER__BASE_URL": f"{provider.url}/v1",
         "TURNETL_EMBEDDER__MODEL": "e",
     }
-    more = ("--extractor", extractor, "--budget", "$0.30", "--json")
+    options = ("--extractor", extractor, "--budget", "$0.30", "--json")
     result = run_in_process(
-        "backfill", *BOTH, *more, folder=tmp_path, **model_settings(provider), **embedder
+        "backfill", *ARCHIVES, *options, folder=tmp_path, **model_environment(provider), **embedder
     )
     assert result.exit_code == 0
     requests = [request for request in provider.requests if request.path.endswith("/embeddings")]

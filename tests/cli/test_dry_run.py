@@ -19,12 +19,12 @@ def test_a_dry_run_prints_the_very_requests_and_sends_none(
     ).json
     assert (provider.requests, preview["pending"]) == ([], 3)
     assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
-    one = run_in_process(*dry, folder=tmp_path, **model_environment(provider)).json["requests"]
-    assert one == preview["requests"][: len(one)]
-    assert 0 < len(one) < len(preview["requests"])
+    requests = run_in_process(*dry, folder=tmp_path, **model_environment(provider)).json["requests"]
+    assert requests == preview["requests"][: len(requests)]
+    assert 0 < len(requests) < len(preview["requests"])
     run_in_process("ingest", folder=tmp_path, **model_environment(provider))
-    first = [[message["text"] for message in request["messages"]] for request in one]
-    sent = [[text for _, text in asked.messages] for asked in provider.requests]
+    first = [[message["text"] for message in request["messages"]] for request in requests]
+    sent = [[text for _, text in request.messages] for request in provider.requests]
     assert first[0] in sent
 
 

@@ -102,10 +102,10 @@ def test_backfill_takes_the_same_options(tmp_path: Path) -> None:
     archive = write_archive(
         tmp_path / "a.jsonl", conversation("thanks", "why does it round?", at=START)
     )
-    words = ("backfill", archive, "--quiet", "0", "--json")
-    kept = run_in_process(*words, "--keep", "acknowledgement", folder=tmp_path)
-    assert kept.json["committed"] == 2
-    again = run_in_process(*words, folder=tmp_path).json
+    arguments = ("backfill", archive, "--quiet", "0", "--json")
+    result = run_in_process(*arguments, "--keep", "acknowledgement", folder=tmp_path)
+    assert result.json["committed"] == 2
+    again = run_in_process(*arguments, folder=tmp_path).json
     assert again["committed"] == 0
     assert (again["groups"][0]["stale"], again["groups"][0]["stale_reasons"]) == (1, {"noise": 1})
     status = run_in_process("status", folder=tmp_path).stdout
@@ -229,8 +229,8 @@ def test_invalid_options_are_one_message(wrong: tuple[str, ...], parsed_folder: 
 
 
 def test_without_turns_the_command_says_what_to_do(tmp_path: Path) -> None:
-    for words in ((), ("--explain", "copy")):
-        result = run_in_process("filter", *words, "--lake", "none", folder=tmp_path)
+    for arguments in ((), ("--explain", "copy")):
+        result = run_in_process("filter", *arguments, "--lake", "none", folder=tmp_path)
         assert (result.exit_code, result.stderr) == (0, "")
         assert "run `turnetl parse ARCHIVES`" in result.stdout
     assert not (tmp_path / "none").exists()

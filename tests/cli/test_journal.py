@@ -24,7 +24,7 @@ def session(tmp_path: Path) -> Path:
 
 def request_counts(provider: FakeProvider) -> Counter[str]:
     """Return how often each request was sent."""
-    return Counter(str(asked.body) for asked in provider.requests)
+    return Counter(str(request.body) for request in provider.requests)
 
 
 def journal_size(folder: Path) -> int:
@@ -56,14 +56,14 @@ def test_another_graph_is_filled_without_a_request(
     first = run_in_process(
         "backfill", session, "--json", folder=tmp_path, **model_environment(provider)
     )
-    asked = len(provider.requests)
+    sent = len(provider.requests)
     elsewhere = ("--graph", f"ladybug://{tmp_path / 'other.lbug'}")
     again = run_in_process(
         "ingest", *elsewhere, "--json", folder=tmp_path, **model_environment(provider)
     )
     assert (again.exit_code, again.json["committed"]) == (0, TURNS)
-    assert len(provider.requests) == asked
-    assert again.json["usage"]["journal_hits"] == first.json["usage"]["calls"] == asked
+    assert len(provider.requests) == sent
+    assert again.json["usage"]["journal_hits"] == first.json["usage"]["calls"] == sent
     assert again.json["usage"]["calls"] == 0
     counts = [
         (result.json["groups"][0]["entities"], result.json["groups"][0]["facts"])
@@ -77,11 +77,11 @@ def test_without_a_journal_every_request_is_sent_again(
 ) -> None:
     settings = model_environment(provider, JOURNAL="0")
     run_in_process("backfill", session, folder=tmp_path, **settings)
-    asked = len(provider.requests)
+    sent = len(provider.requests)
     run_in_process(
         "ingest", "--graph", f"ladybug://{tmp_path / 'other.lbug'}", folder=tmp_path, **settings
     )
-    assert len(provider.requests) == 2 * asked
+    assert len(provider.requests) == 2 * sent
     assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
 
 
@@ -104,12 +104,12 @@ def test_responses_that_a_killed_run_stored_are_not_paid_for_again(
     running.communicate(timeout=60)
     provider.hold.set()
     provider.hold = None
-    before, asked = journal_size(tmp_path), len(provider.requests)
+    before, sent = journal_size(tmp_path), len(provider.requests)
     finished = turnetl_process(
         "backfill", session, "--json", folder=tmp_path, **model_environment(provider)
     )
     assert (finished.exit_code, finished.json["pending"]) == (0, 0)
-    assert len(provider.requests) - asked == len(request_counts(provider)) - before
+    assert len(provider.requests) - sent == len(request_counts(provider)) - before
     assert before >= TURNS
 
 
@@ -158,17 +158,17 @@ def test_two_concurrent_runs_share_one_journal(provider: FakeProvider, tmp_path:
 
 def test_journal_stats_and_prune(session: Path, provider: FakeProvider, tmp_path: Path) -> None:
     run_in_process("backfill", session, folder=tmp_path, **model_environment(provider))
-    asked = len(provider.requests)
+    sent = len(provider.requests)
     stats = run_in_process("journal", "stats", "--json", folder=tmp_path).json
-    assert (stats["responses"], list(stats["by_model"])) == (asked, ["openai-compatible/canned"])
+    assert (stats["responses"], list(stats["by_model"])) == (sent, ["openai-compatible/canned"])
     for which, removed in (
         (("--model", "other"), 0),
         (("--older-than", "1"), 0),
-        (("--all",), asked),
+        (("--all",), sent),
     ):
         pruned = run_in_process("journal", "prune", *which, "--dry-run", "--json", folder=tmp_path)
         assert (pruned.exit_code, pruned.json["responses"]) == (0, removed)
-    assert run_in_process("journal", "stats", "--json", folder=tmp_path).json["responses"] == asked
+    assert run_in_process("journal", "stats", "--json", folder=tmp_path).json["responses"] == sent
     assert run_in_process("journal", "prune", "--model", "canned", folder=tmp_path).exit_code == 0
     assert run_in_process("journal", "stats", "--json", folder=tmp_path).json["responses"] == 0
 

@@ -5,19 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.provider_setup import model_environment
 from tests.servers.provider import KEY, FakeProvider, Fault
 
 ARCHIVE = SAMPLES / "shoebox" / "2026-04-19-heic.jsonl"
 FIELDS = ("extracted_entities", "edges")
-
-
-def model_settings(provider: FakeProvider) -> dict[str, str]:
-    return {
-        "TURNETL_LLM__PROVIDER": "openai-compatible",
-        "TURNETL_LLM__BASE_URL": f"{provider.url}/v1",
-        "TURNETL_LLM__MODEL": "canned",
-        "TURNETL_LLM__API_KEY": KEY,
-    }
 
 
 @pytest.mark.parametrize("extractor", ["llm", "hybrid"])
@@ -25,14 +17,14 @@ def test_a_second_run_sends_no_request(
     extractor: str, provider: FakeProvider, graph_url: str, tmp_path: Path
 ) -> None:
     command = ("backfill", ARCHIVE, "--extractor", extractor, "--graph", graph_url, "--json")
-    first = run_in_process(*command, folder=tmp_path, **model_settings(provider))
-    asked = len(provider.requests)
+    first = run_in_process(*command, folder=tmp_path, **model_environment(provider))
+    sent = len(provider.requests)
     assert (first.exit_code, first.json["committed"]) == (0, 3)
-    assert asked > 0
+    assert sent > 0
     assert any("Decisions" in text for request in provider.requests for _, text in request.messages)
-    again = run_in_process(*command, folder=tmp_path, **model_settings(provider))
+    again = run_in_process(*command, folder=tmp_path, **model_environment(provider))
     assert (again.json["committed"], again.json["skipped"]) == (0, 3)
-    assert len(provider.requests) == asked
+    assert len(provider.requests) == sent
 
 
 def test_a_refused_key_stops_the_run_and_every_turn_stays_pending(
@@ -40,7 +32,7 @@ def test_a_refused_key_stops_the_run_and_every_turn_stays_pending(
 ) -> None:
     provider.faults += [Fault(401)] * 20
     result = run_in_process(
-        "backfill", ARCHIVE, "--json", folder=tmp_path, **model_settings(provider)
+        "backfill", ARCHIVE, "--json", folder=tmp_path, **model_environment(provider)
     )
     assert result.exit_code == 1
     assert (result.json["committed"], result.json["quarantined"], result.json["pending"]) == (
@@ -65,7 +57,7 @@ def test_prompts_with_another_model_are_in_the_journal_under_that_model(
     settings = {"TURNETL_LLM__MODELS": "extract_edges=tiny"}
     assert (
         run_in_process(
-            "backfill", ARCHIVE, folder=tmp_path, **model_settings(provider), **settings
+            "backfill", ARCHIVE, folder=tmp_path, **model_environment(provider), **settings
         ).exit_code
         == 0
     )

@@ -37,9 +37,9 @@ def test_a_failed_check_is_a_message_and_exit_code_one(
     result = run_in_process("model", "check", folder=tmp_path, **model_environment(provider))
     assert result.exit_code == 1
     assert any("dedupe_edges.resolve_edge" in message for message in result.messages)
-    asked = len(provider.requests)
+    sent = len(provider.requests)
     run_in_process("model", "check", folder=tmp_path, **model_environment(provider))
-    assert len(provider.requests) == 2 * asked
+    assert len(provider.requests) == 2 * sent
 
 
 def test_a_check_retries_less_often_than_a_run(provider: FakeProvider, tmp_path: Path) -> None:

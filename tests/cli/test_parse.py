@@ -136,8 +136,8 @@ def test_files_without_turns_fail_a_run_only_if_there_is_nothing_else(tmp_path: 
 
 
 def test_any_number_of_jobs_gives_the_same_tables(tmp_path: Path) -> None:
-    one, three = tmp_path / "one", tmp_path / "three"
-    for lake, jobs in ((one, "1"), (three, "3")):
+    serial, parallel = tmp_path / "serial", tmp_path / "parallel"
+    for lake, jobs in ((serial, "1"), (parallel, "3")):
         assert (
             run_in_process(
                 "parse", SAMPLES, "--lake", lake, "--jobs", jobs, folder=tmp_path
@@ -148,8 +148,8 @@ def test_any_number_of_jobs_gives_the_same_tables(tmp_path: Path) -> None:
     def tables(lake: Path) -> dict[Path, bytes]:
         return {path.relative_to(lake): path.read_bytes() for path in lake.rglob("*.parquet")}
 
-    assert tables(one) == tables(three)
-    assert len(tables(one)) == 10
+    assert tables(serial) == tables(parallel)
+    assert len(tables(serial)) == 10
 
 
 def test_a_dry_run_reports_what_would_be_read_and_writes_nothing(tmp_path: Path) -> None:

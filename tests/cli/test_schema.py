@@ -7,9 +7,55 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
+from tests.cli.archives import conversation, write_archive
 from tests.cli.command import run_in_process
+from tests.cli.provider_setup import SESSION_START, model_environment, write_session
+from tests.servers.provider import FakeProvider
 from turnetl.output.base import ErrorOutput
 from turnetl.output.schemas import OUTPUTS, json_schema
+
+ARGUMENTS = {
+    "backfill": ("backfill", "a.jsonl"),
+    "parse": ("parse", "a.jsonl"),
+    "filter": ("filter",),
+    "filter --explain": ("filter", "--explain", "acknowledgement"),
+    "ingest": ("ingest",),
+    "ingest --dry-run": ("ingest", "--dry-run"),
+    "retry": ("retry",),
+    "retry --dry-run": ("retry", "--dry-run"),
+    "status": ("status",),
+    "search": ("search", "shop"),
+    "formats": ("formats",),
+    "rules": ("rules",),
+    "schema": ("schema",),
+    "templates list": ("templates", "list"),
+    "templates show": ("templates", "show", "default-session-turn.md"),
+    "templates check": ("templates", "check"),
+    "model check": ("model", "check"),
+    "journal stats": ("journal", "stats"),
+    "journal prune": ("journal", "prune", "--all", "--dry-run"),
+}
+"""Arguments of every command, once for each kind of object that it prints."""
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_the_real_output_of_every_command_is_valid(
+    name: str, provider: FakeProvider, tmp_path: Path
+) -> None:
+    environment = model_environment(provider)
+    write_session(tmp_path / "a.jsonl", 2)
+    write_archive(tmp_path / "b.jsonl", conversation("thanks", "and the shop?", at=SESSION_START))
+    run_in_process("parse", "a.jsonl", "b.jsonl", folder=tmp_path)
+    run_in_process("filter", folder=tmp_path)
+    if name not in ("ingest", "ingest --dry-run"):
+        run_in_process("ingest", "--limit", "1", folder=tmp_path, **environment)
+    result = run_in_process(*ARGUMENTS[name], "--json", folder=tmp_path, **environment)
+    assert result.exit_code == 0, result.stderr
+    assert "error" not in result.json or result.json["error"] is None
+
+
+def test_the_output_of_every_command_is_tested() -> None:
+    assert {name.partition(" --")[0] for name in ARGUMENTS} == set(OUTPUTS)
 
 
 def schema_of(command: str, folder: Path) -> dict[str, Any]:

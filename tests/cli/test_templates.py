@@ -11,18 +11,22 @@ from tests.servers.provider import FakeProvider
 
 
 def test_templates_are_listed_with_the_file_that_is_used(tmp_path: Path) -> None:
-    mine = tmp_path / ".graphiti" / "templates" / "default-session-turn.md"
-    mine.parent.mkdir(parents=True)
-    mine.write_text("Look for each Decision.")
+    template = tmp_path / ".graphiti" / "templates" / "default-session-turn.md"
+    template.parent.mkdir(parents=True)
+    template.write_text("Look for each Decision.")
     home = str(tmp_path / "home")
     entries = run_in_process("templates", "list", "--json", folder=tmp_path, HOME=home).json[
         "templates"
     ]
-    (ours,) = (entry for entry in entries if entry["name"] == mine.name)
-    assert (ours["path"], ours["source"], ours["used_for"]) == (str(mine), "project", ["all turns"])
-    assert [Path(path).name for path in ours["overrides"]] == [mine.name]
+    (used,) = (entry for entry in entries if entry["name"] == template.name)
+    assert (used["path"], used["source"], used["used_for"]) == (
+        str(template),
+        "project",
+        ["all turns"],
+    )
+    assert [Path(path).name for path in used["overrides"]] == [template.name]
     assert (
-        run_in_process("templates", "show", mine.name, folder=tmp_path).stdout
+        run_in_process("templates", "show", template.name, folder=tmp_path).stdout
         == "Look for each Decision.\n"
     )
 
@@ -66,5 +70,5 @@ def test_another_ontology_reaches_the_model_and_makes_turns_stale(
     provider.requests = []
     elsewhere = f"ladybug://{tmp_path / 'other.lbug'}"
     run_in_process("ingest", "--graph", elsewhere, folder=tmp_path, **model_environment(provider))
-    texts = [text for asked in provider.requests for _, text in asked.messages]
+    texts = [text for request in provider.requests for _, text in request.messages]
     assert any("What grows in a bed." in text for text in texts)

@@ -55,10 +55,12 @@ def journal_stats_output(stats: JournalStats) -> JournalStatsOutput:
         oldest=timestamp(stats.oldest),
         newest=timestamp(stats.newest),
         by_prompt={
-            prompt: JournalCountsOutput(**_counts(kept)) for prompt, kept in stats.by_prompt.items()
+            prompt: JournalCountsOutput(**_counts(totals))
+            for prompt, totals in stats.by_prompt.items()
         },
         by_model={
-            model: JournalCountsOutput(**_counts(kept)) for model, kept in stats.by_model.items()
+            model: JournalCountsOutput(**_counts(totals))
+            for model, totals in stats.by_model.items()
         },
     )
 
@@ -73,10 +75,10 @@ def journal_prune_output(pruned: PruneResult) -> JournalPruneOutput:
     )
 
 
-def _counts(kept: JournalTotals) -> dict[str, Any]:
+def _counts(totals: JournalTotals) -> dict[str, Any]:
     return {
-        **usage_values(kept.usage),
-        "responses": kept.entries,
-        "hits": kept.hits,
-        "saved_cost": None if kept.saved_cost is None else round(kept.saved_cost, 6),
+        **usage_values(totals.usage),
+        "responses": totals.entries,
+        "hits": totals.hits,
+        "saved_cost": None if totals.saved_cost is None else round(totals.saved_cost, 6),
     }

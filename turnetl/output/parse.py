@@ -60,7 +60,7 @@ class ProblemOutput(JsonOutput):
     """An archive, or a part of it, that was skipped."""
 
     path: Annotated[str, described("Path of the file.")]
-    line: Annotated[int | None, described("Line number, from 1; null if the whole file is meant.")]
+    line: Annotated[int | None, described("Line number, from 1; null for the file.")]
     reason: Annotated[str, described("The reason as one word.")]
     message: Annotated[str, described("What happened and what to do, in one sentence.")]
 

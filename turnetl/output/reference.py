@@ -14,7 +14,7 @@ _HEAD = (
     "messages and the log go to standard error.\n"
     "`turnetl schema COMMAND` prints the JSON Schema (draft 2020-12) of a command. All keys are "
     "always present, and there are no others.\n"
-    "Times are ISO 8601 in UTC and sort as text. A command that fails as a whole prints an "
+    "Times are ISO 8601 in UTC and sort as text. A failed command prints an "
     "[ErrorOutput](#erroroutput) instead.\n\n"
     "This page is generated from the schemas: `python -m turnetl.output > docs/json.md`.\n"
 )

@@ -59,7 +59,9 @@ class Neo4jEnvironmentSource(InitSettingsSource):
 
     def __init__(self, settings_cls: type[BaseSettings], environment: Mapping[str, str]) -> None:
         names = {"graph_user": "NEO4J_USER", "graph_password": "NEO4J_PASSWORD"}
-        values = {ours: environment[name] for ours, name in names.items() if environment.get(name)}
+        values = {
+            setting: environment[name] for setting, name in names.items() if environment.get(name)
+        }
         super().__init__(settings_cls, values)
 
 
