@@ -332,6 +332,23 @@ def test_cached_tokens_are_part_of_the_prompt(
 
 
 @pytest.mark.parametrize(
+    ("adapter", "usage"),
+    [
+        (
+            OpenAiAdapter("m"),
+            {"prompt_tokens": 100, "prompt_tokens_details": {"cache_write_tokens": 30}},
+        ),
+        (AnthropicAdapter("m"), {"input_tokens": 70, "cache_creation_input_tokens": 30}),
+    ],
+)
+def test_tokens_written_to_a_cache_are_part_of_the_prompt(
+    adapter: ProviderAdapter, usage: dict[str, Any]
+) -> None:
+    response = adapter.parse_response({"usage": usage})
+    assert (response.prompt_tokens, response.cache_write_tokens) == (100, 30)
+
+
+@pytest.mark.parametrize(
     ("adapter", "body"),
     [
         (OpenAiAdapter("m"), openai_body({"content": None, "refusal": "I cannot."})),

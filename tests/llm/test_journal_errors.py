@@ -154,13 +154,23 @@ async def test_a_database_of_another_program_is_not_changed(path: Path) -> None:
     assert content_of(path) == before
 
 
-async def test_a_journal_of_another_version_is_refused_and_not_changed(filled_path: Path) -> None:
-    change(filled_path, "PRAGMA user_version = 7")
+@pytest.mark.parametrize("version", [1, 2, 7])
+async def test_a_journal_of_another_version_is_refused_with_a_sentence_and_not_changed(
+    filled_path: Path, version: int
+) -> None:
+    change(filled_path, f"PRAGMA user_version = {version}")
+    before, model = content_of(filled_path), CountingModel()
     with (
         closing(Journal(filled_path, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match="has version 7, and this turnetl supports version 3"),
+        pytest.raises(JournalRefused) as refused,
     ):
-        await JournaledModel(CountingModel(), journal).complete(chat_request())
+        await JournaledModel(model, journal).complete(chat_request())
+    assert str(refused.value) == (
+        f"journal `{filled_path}` has version {version}, and this turnetl supports version 3: use "
+        "the turnetl that wrote it, or move it away and run again; turns in the graph are not "
+        "requested again"
+    )
+    assert (model.requests, content_of(filled_path)) == ([], before)
 
 
 def test_a_folder_instead_of_a_file_is_reported(path: Path) -> None:

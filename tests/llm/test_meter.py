@@ -31,7 +31,7 @@ class ScriptedResponses:
         self.name = name
         self._responses: Iterator[ChatResponse | TurnetlError] = iter(responses)
 
-    async def complete(self, chat_request: ChatRequest) -> ChatResponse:  # noqa: ARG002 - a model's
+    async def complete(self, request: ChatRequest) -> ChatResponse:  # noqa: ARG002 - a model's
         response = next(self._responses)
         await asyncio.sleep(0)
         if isinstance(response, TurnetlError):
@@ -59,6 +59,14 @@ async def test_a_response_has_seconds_and_cost() -> None:
     assert response == replace(RESPONSE, seconds=0.5, cost=response.cost)
     assert response.cost == pytest.approx(COST)
     assert meter.total == response.usage
+
+
+async def test_tokens_written_to_a_cache_have_their_own_price() -> None:
+    prices = Prices(({"canned/model": Price(1.0, 0.5, 10.0, cache_write=1.25)},))
+    written = replace(RESPONSE, cache_write_tokens=200_000)
+    model, _ = metered(ScriptedResponses(written), prices)
+    response = await model.complete(chat_request("extract"))
+    assert response.cost == pytest.approx(0.4 * 1.0 + 0.2 * 1.25 + 0.4 * 0.5 + 0.1 * 10.0)
 
 
 async def test_usage_is_summed_by_prompt_and_sorted_by_name() -> None:

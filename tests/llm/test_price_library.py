@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import genai_prices
 import pytest
@@ -19,6 +20,8 @@ from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, PriceTier
 from turnetl.llm.prices.library import find_price
 from turnetl.model import Usage
+from turnetl.settings import Settings
+from turnetl.wiring.models import model_stack
 
 MILLION = 1_000_000
 LIBRARY_PROVIDERS = {"openai": "openai", "anthropic": "anthropic", "gemini": "google"}
@@ -195,3 +198,18 @@ def test_a_lookup_opens_no_socket_and_starts_no_thread() -> None:
 def test_the_librarys_data_are_those_of_its_release() -> None:
     find_price("openai/gpt-4.1", NOW)
     assert not data_snapshot.get_snapshot().from_auto_update
+
+
+@pytest.mark.parametrize(("year", "dollars"), [(2025, 10.0), (2026, 2.0)])
+def test_a_run_takes_the_prices_of_its_own_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, year: int, dollars: float
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    llm = {"provider": "openai", "model": "o3", "api_key": "k"}
+    settings = Settings.model_validate({"llm": llm, "lake": tmp_path, "journal": False})
+    with model_stack(settings, lambda: datetime(year, 1, 1, tzinfo=UTC)) as stack:
+        assert stack.meter is not None
+        price = stack.meter.prices.find("openai/o3")
+    assert price is not None
+    assert price.input == dollars

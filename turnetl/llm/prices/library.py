@@ -16,7 +16,7 @@ from turnetl.llm.prices.price import Price, PriceTier
 _PROVIDERS: Mapping[str, str] = {"openai": "openai", "anthropic": "anthropic", "gemini": "google"}
 """The library's names. Which provider runs an `openai-compatible` server is unknown."""
 _OPENAI_EMBEDDINGS = "openai-compatible/text-embedding-"
-"""The embedder of OpenAI's own models bears the name of the compatible ones."""
+"""The embedder of OpenAI's own models has the name of the compatible ones."""
 
 
 def find_price(model: str, at: datetime) -> Price | None:

@@ -25,7 +25,7 @@ class Prices:
     editable: Path = Path(NAME)
     """The file to which the user adds a missing price."""
     library: Callable[[str], Price | None] = _unknown
-    """Asked for a model that no file knows."""
+    """The lookup for models that no file has."""
 
     def find(self, model: str) -> Price | None:
         """Return the price of `provider/model`; None if it is unknown."""

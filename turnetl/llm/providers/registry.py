@@ -5,6 +5,7 @@ its provider is configured.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from turnetl.errors import BadUsage
 from turnetl.llm.chat import ChatModel, ProviderAdapter
@@ -42,20 +43,16 @@ def open_models(
     """
     routes = expand_routes(models)
 
-    def opened(name: str | None) -> ChatModel:
-        return wrapper(
-            open_model(
-                provider,
-                model=name,
-                base_url=base_url,
-                api_key=api_key,
-                effort=effort,
-                timeouts=timeouts,
-            )
-        )
-
-    default = opened(model)
-    others = {name: opened(name) for name in {*routes.values()} - {model}}
+    open_bare = partial(
+        open_model,
+        provider,
+        base_url=base_url,
+        api_key=api_key,
+        effort=effort,
+        timeouts=timeouts,
+    )
+    default = wrapper(open_bare(model=model))
+    others = {name: wrapper(open_bare(model=name)) for name in {*routes.values()} - {model}}
     if not others:
         return default
     return PromptRouter(
