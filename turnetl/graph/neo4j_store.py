@@ -1,7 +1,6 @@
 """The store in Neo4j. The driver is passed in; every write is one transaction."""
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
@@ -17,8 +16,6 @@ from turnetl.graph.from_rows import turn_texts
 from turnetl.graph.lease import grant, lost_lease
 from turnetl.graph.neo4j_errors import AlreadyExists, translate_errors
 from turnetl.model import Change, GroupContents, GroupId, GroupProfile, Lease, Receipt
-
-log = logging.getLogger(__name__)
 
 _CONNECT_TIMEOUT = 5.0
 """Seconds."""

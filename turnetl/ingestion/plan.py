@@ -103,13 +103,9 @@ def plan_turns(
         context_turns: number of earlier turns of the session that the model is shown.
     """
     committed = {receipt.turn_id: receipt for receipt in receipts}
-    marked = candidates.with_columns(
-        state=_state(list(committed), list(quarantined), scope), in_range=_in_range(scope)
-    )
+    marked = candidates.with_columns(state=_state(list(committed), list(quarantined), scope))
     states = Counter(marked["state"].to_list())
-    eligible = [PendingReason.READY, *([PendingReason.QUARANTINED] if scope.retry else [])]
-    eligible_turns = marked.filter(_has_state(*eligible) & pl.col("in_range"))
-    todo = _turn_ids(eligible_turns)[: scope.limit]
+    todo = _todo(marked, scope)
     ready = _turn_ids(marked.filter(_has_state(PendingReason.READY)))
     failed = _turn_ids(marked.filter(_has_state(PendingReason.QUARANTINED)))
     has_no_time = _has_state(_NotPending.NOISE, PendingReason.NO_TIME)
@@ -126,6 +122,11 @@ def plan_turns(
         missing_from_lake=len(committed.keys() - set(candidates["turn_id"].to_list())),
         assumed_time=marked.filter("timeless", ~has_no_time).height,
     )
+
+
+def _todo(marked: pl.DataFrame, scope: Scope) -> tuple[TurnId, ...]:
+    states = [PendingReason.READY, *([PendingReason.QUARANTINED] if scope.retry else [])]
+    return _turn_ids(marked.filter(_has_state(*states) & _in_range(scope)))[: scope.limit]
 
 
 def _turn_ids(marked: pl.DataFrame) -> tuple[TurnId, ...]:

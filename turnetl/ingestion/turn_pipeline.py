@@ -6,7 +6,15 @@ repeated.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -111,21 +119,29 @@ class TurnPipeline:
             context = self._skip_committed(contents.receipts, context)
             if self.done.skipped:
                 progress(self.done)
-            group = MirrorGroup(contents)
-            failures = 0
             turns = prefetch_extractions(episodes, context, self._extract, limit=self._run.prefetch)
             async with aclosing(turns) as prefetched:
-                async for episode, extraction in prefetched:
-                    try:
-                        await self._ingest_turn(lease, group, episode, await extraction)
-                        failures = 0
-                    except BadTurn as error:
-                        self._quarantine_turn(episode, error)
-                        failures += 1
-                    if failures >= _MAX_CONSECUTIVE_FAILURES:
-                        raise _too_many_failures(group_id, failures)
-                    progress(self.done)
+                await self._ingest_turns(lease, MirrorGroup(contents), prefetched, progress)
         return self.done
+
+    async def _ingest_turns(
+        self,
+        lease: Lease,
+        group: MirrorGroup,
+        turns: AsyncIterator[tuple[Episode, Awaitable[Any]]],
+        progress: Callable[[IngestProgress], None],
+    ) -> None:
+        failures = 0
+        async for episode, extraction in turns:
+            try:
+                await self._ingest_turn(lease, group, episode, await extraction)
+                failures = 0
+            except BadTurn as error:
+                self._quarantine_turn(episode, error)
+                failures += 1
+            if failures >= _MAX_CONSECUTIVE_FAILURES:
+                raise _too_many_failures(group.group_id, failures)
+            progress(self.done)
 
     @asynccontextmanager
     async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:

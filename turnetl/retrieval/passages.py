@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Scores = NDArray[np.float64]
+from turnetl.search.query import Scores
 
 _LENGTH = 500
 """Characters. The embedding of a longer passage is less specific; a shorter one lacks context."""
