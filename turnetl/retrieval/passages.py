@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from turnetl.search.query import Scores
+from turnetl.retrieval.query import Scores
 
 _LENGTH = 500
 """Characters. The embedding of a longer passage is less specific; a shorter one lacks context."""
