@@ -100,7 +100,9 @@ class Marks:
         return costs
 
 
-async def ours(server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Episode]) -> Marks:
+async def ingest_with_turnetl(
+    server: Neo4jServer, model_server: ProviderProcess, turns: Sequence[Episode]
+) -> Marks:
     """Ingest the turns with the pipeline."""
     store = await open_graph(server.url, user="", password="")
     await store.prepare()
@@ -109,9 +111,9 @@ async def ours(server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Epis
     embedder = WordLlamaEmbedder()
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "journal.sqlite", clock=_now)
-        steering = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))
+        prompts = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))
         extractor = LlmExtractor(
-            _stack(asked, journal), embedder, prompts=steering, ontology=CODING
+            _stack(model_server, journal), embedder, prompts=prompts, ontology=CODING
         )
         run = IngestRun("bench", "bench:0", _now, timedelta(minutes=30), prefetch=16)
         pipeline = TurnPipeline(store, extractor, embedder, Quarantine(Path(folder), group), run)
@@ -124,10 +126,14 @@ async def ours(server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Epis
     return marks
 
 
-async def theirs(server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Episode]) -> Marks:
+async def ingest_with_graphiti(
+    server: Neo4jServer, model_server: ProviderProcess, turns: Sequence[Episode]
+) -> Marks:
     """Ingest the turns with `add_episode`, one after the other, with its defaults."""
     marks = Marks(server.pid)
-    async with upstream_comparison.open_graphiti(server, asked, WordLlamaEmbedder()) as graphiti:
+    async with upstream_comparison.open_graphiti(
+        server, model_server, WordLlamaEmbedder()
+    ) as graphiti:
         marks.turn()
         for turn in turns:
             assert turn.turn.started_at is not None
@@ -145,8 +151,8 @@ async def theirs(server: Neo4jServer, asked: ProviderProcess, turns: Sequence[Ep
     return marks
 
 
-def _stack(asked: ProviderProcess, journal: Journal) -> ChatModel:
-    bare = open_model("openai-compatible", model="canned", base_url=asked.base_url())
+def _stack(model_server: ProviderProcess, journal: Journal) -> ChatModel:
+    bare = open_model("openai-compatible", model="canned", base_url=model_server.base_url())
     limiter, meter = Limiter(None, None, 8), Meter(Prices())
     return wrap(bare, ModelStack(journal, None, RetryPolicy(), limiter, meter))
 
@@ -172,30 +178,36 @@ def _now() -> datetime:
 
 async def main(arguments: argparse.Namespace) -> bool:
     with tempfile.TemporaryDirectory() as lake:
-        whole = [
+        episodes = [
             one for one in kept_episodes(arguments.archives, Path(lake)) if len(one.parts) == 1
         ]
-    turns = list(islice(long_sample_turns.repeat_with_variations(whole), arguments.turns + WARM))
-    print(f"{len(whole)} turns of `{arguments.archives.name}`, repeated to {arguments.turns}")
+    turns = list(islice(long_sample_turns.repeat_with_variations(episodes), arguments.turns + WARM))
+    print(f"{len(episodes)} turns of `{arguments.archives.name}`, repeated to {arguments.turns}")
     with (
         tempfile.TemporaryDirectory() as folder,
         neo4j_server.running(Path(folder)) as server,
-        provider.running(responders=RESPONDERS) as asked,
+        provider.running(responders=RESPONDERS) as model_server,
     ):
-        await ours(server, asked, [_warm(one) for one in turns[arguments.turns :]])
+        await ingest_with_turnetl(
+            server, model_server, [_warm(one) for one in turns[arguments.turns :]]
+        )
         profile = cProfile.Profile() if arguments.profile else nullcontext()
         with profile:
-            costs = (await ours(server, asked, turns[: arguments.turns])).show("turnetl")
+            costs = (
+                await ingest_with_turnetl(server, model_server, turns[: arguments.turns])
+            ).show("turnetl")
         if isinstance(profile, cProfile.Profile):
             pstats.Stats(profile).sort_stats("tottime").print_stats(45)
         rows = server.run(
             "MATCH ()-[f:RELATES_TO {group_id: $group}]->() RETURN count(f) AS facts",
             group=turns[0].turn.group_id,
         )
-        print(f"{rows[0]['facts']} facts, {asked.counts().total} calls")
+        print(f"{rows[0]['facts']} facts, {model_server.counts().total} calls")
         server.clear()
         if arguments.upstream:
-            (await theirs(server, asked, turns[: arguments.upstream])).show("add_episode")
+            (await ingest_with_graphiti(server, model_server, turns[: arguments.upstream])).show(
+                "add_episode"
+            )
             server.clear()
     passed = [
         at_most(f"seconds of CPU per turn at turn {point}", costs[point], MAX_CPU)

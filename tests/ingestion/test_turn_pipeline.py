@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.builders import GROUP, START, episode
-from tests.ingest.fakes import CrashingStore, PromptExtractor
+from tests.ingestion.fakes import CrashingStore, PromptExtractor
 from turnetl.errors import Exhausted, GraphBusy
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup

@@ -10,8 +10,8 @@ import pytest
 from tests import frames
 from tests.builders import GROUP, START, receipt, turn
 from tests.graph.sample_changes import entity
-from tests.ingest.fakes import CrashingStore, PromptExtractor
-from tests.ingest.runs import ingest
+from tests.ingestion.fakes import CrashingStore, PromptExtractor
+from tests.ingestion.runs import ingest
 from turnetl.episodes import Filters, episode_table
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural.extractor import StructuralExtractor

@@ -11,7 +11,7 @@ import pytest
 from tests import frames
 from tests.builders import GROUP, START, turn
 from tests.extraction.sample_turns import TURN_TEXTS
-from tests.ingest.runs import ingest, status
+from tests.ingestion.runs import ingest, status
 from tests.servers.provider import FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.episodes import episode_table

@@ -11,8 +11,8 @@ import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, turn
-from tests.ingest.fakes import CrashingStore, PromptExtractor
-from tests.ingest.runs import ingest, status
+from tests.ingestion.fakes import CrashingStore, PromptExtractor
+from tests.ingestion.runs import ingest, status
 from turnetl import noise
 from turnetl.episodes import Filters, episode_table
 from turnetl.errors import GraphBusy
