@@ -5,7 +5,6 @@ Nothing heavy is imported before a command is selected.
 
 import sys
 from functools import partial
-from importlib import metadata
 
 from cyclopts import App, Group
 
@@ -20,6 +19,8 @@ _INSPECT = Group("Inspection", sort_key=2)
 
 
 def _version() -> str:
+    from importlib import metadata
+
     return metadata.version("turnetl")
 
 

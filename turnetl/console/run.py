@@ -14,7 +14,6 @@ from turnetl.console.output import print_messages
 from turnetl.console.usage_errors import usage_sentence
 from turnetl.errors import TurnetlError
 from turnetl.exit_code import ExitCode
-from turnetl.output.base import ErrorOutput
 
 _INTERRUPTED = "stopped; finished work is kept, and the same command continues from there"
 _UNEXPECTED = "unexpected error: {}: {}; run again with --debug to see the traceback, and report it"
@@ -84,5 +83,7 @@ def _explained(error: BaseException) -> tuple[str, int]:
 def _fail(message: str, code: int, *, as_json: bool) -> int:
     print_messages([message])
     if as_json:
+        from turnetl.output.base import ErrorOutput
+
         print(ErrorOutput(error=message, exit_code=code).encode())
     return code
