@@ -91,7 +91,7 @@ class IngestReport:
     run_id: str | None
     """None if nothing was written."""
     groups: tuple[GroupReport, ...]
-    sample_questions: tuple[str, ...] = ()
+    sample_queries: tuple[str, ...] = ()
     """Queries to try the search with, if any turn was committed."""
     error: str | None = None
     """Why no group could be examined."""

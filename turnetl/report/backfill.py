@@ -17,10 +17,10 @@ def table(report: BackfillReport, search_command: str) -> RenderableType:
     parts: list[RenderableType] = []
     if report.parsed.archives:
         parts += [parse.table(report.parsed), ingest.table(report.ingested)]
-    if report.ingested.sample_questions:
+    if report.ingested.sample_queries:
         parts += ["", "Try a search:"]
         parts += [
-            unwrapped(f'  {search_command} "{query}"') for query in report.ingested.sample_questions
+            unwrapped(f'  {search_command} "{query}"') for query in report.ingested.sample_queries
         ]
     return Group(*parts)
 

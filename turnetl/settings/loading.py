@@ -1,5 +1,6 @@
 """Settings from their sources, in the order of precedence."""
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from turnetl.settings.sources import (
     EnvironmentSource,
     Neo4jEnvironmentSource,
 )
+
+_log = logging.getLogger(__name__)
 
 
 def load_settings(config: Path | None = None, **arguments: Any) -> Settings:
@@ -55,6 +58,7 @@ def read_settings(
             and its source, never the value, which may be a secret.
     """
     path = _config_path(config, folders)
+    _log.debug("settings", extra={"config": path or "none"})
     given = {name: value for name, value in arguments.items() if value is not None}
     file = ConfigFileSource(Settings, path)
     above = (
