@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
+
 def test_no_module_level_class_name_is_defined_twice() -> None:
     duplicates = _duplicates()
     assert not duplicates, "\n".join(
