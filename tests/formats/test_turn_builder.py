@@ -52,7 +52,8 @@ def test_calls_steering_and_answers_are_added_and_counted() -> None:
     call = RawToolCall("Bash", "pytest -q")
     builder.add_call(turn, call, 9, "t1")
     builder.add_steering(turn, ["use git mv"])
-    builder.add_answers(turn, "in cents", None)
+    builder.add_answer(turn, "in cents")
+    builder.add_answer(turn, None)
     assert builder.calls == {"t1": call}
     assert (turn.tool_calls, turn.input_chars) == ([call], 9)
     assert (turn.steering, turn.user_answers) == (["use git mv"], ["in cents"])
@@ -63,7 +64,7 @@ def test_calls_steering_and_answers_are_added_and_counted() -> None:
 def test_content_before_the_first_prompt_is_counted_only() -> None:
     builder = TurnBuilder()
     builder.add_steering(None, ["use git mv"])
-    builder.add_answers(None, "in cents")
+    builder.add_answer(None, "in cents")
     assert (builder.counts.steering, builder.counts.user_answers) == (1, 1)
     assert builder.current is None
 

@@ -13,6 +13,10 @@ from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
 from turnetl.skip_reasons import SkipReason, Verdict
 
+# Bound once: access through the class of an enum is slow.
+_SYSTEM, _USER, _ASSISTANT = Speaker.SYSTEM, Speaker.USER, Speaker.ASSISTANT
+_TOOL_CALL, _TOOL = Speaker.TOOL_CALL, Speaker.TOOL
+
 
 @dataclass(slots=True)
 class ChatConversation:
@@ -32,23 +36,23 @@ class ChatConversation:
         """Read a message; return the reason if it added nothing to a turn."""
         self.messages.append(message)
         speaker = message.speaker
-        if speaker is Speaker.USER and message_content.is_prompt(message):
+        if speaker is _USER and message_content.is_prompt(message):
             self._read_prompt(message, span)
             return None
-        if speaker is None or speaker is Speaker.SYSTEM:
+        if speaker is None or speaker is _SYSTEM:
             return SkipReason.SYSTEM if speaker else SkipReason.OTHER
-        is_call = speaker is Speaker.TOOL_CALL
+        is_call = speaker is _TOOL_CALL
         calls = (message_content.standalone_calls if is_call else message_content.calls)(message)
         turn = self.builder.current
         if turn is None:
             self.builder.counts.tool_calls += len(calls)
             return SkipReason.PREAMBLE
         self._extend(turn, message, span)
-        if speaker is Speaker.ASSISTANT:
+        if speaker is _ASSISTANT:
             self._read_texts(turn, message)
-        elif speaker is Speaker.TOOL:
+        elif speaker is _TOOL:
             self._read_result(turn, message)
-        elif speaker is Speaker.USER:
+        elif speaker is _USER:
             self._read_user_results(turn, message)
         if calls:
             self._read_calls(turn, calls)
@@ -142,6 +146,7 @@ class ChatConversation:
         self._has_result = False
 
     def _extend(self, turn: RawTurn, message: ChatLogMessage, span: SourceSpan) -> None:
-        time = parse_timestamp(message.time) if message.time is not None else None
+        written = message.time
+        time = parse_timestamp(written) if written is not None else None
         extend(turn, span, time)
         self.time = time or self.time

@@ -40,6 +40,8 @@ _SKIPPED = {
     "summary": SkipReason.SUMMARY,
     "system": SkipReason.SYSTEM,
 }
+# Bound once: access through the class of an enum is slow, and most rows are skipped.
+_OTHER, _SIDECHAIN = SkipReason.OTHER, SkipReason.SIDECHAIN
 _SYNTHETIC = "<synthetic>"
 _SUBAGENTS = ("Task", "Agent")
 
@@ -76,7 +78,7 @@ class ClaudeReader:
             return self._read_attachment(row, row.attachment, span)
         if row.type == "system" and isinstance(row.content, str):
             self._close_if_leaving(row, row.content)
-        return _SKIPPED.get(row.type or "", SkipReason.OTHER)
+        return _SKIPPED.get(row.type or "", _OTHER)
 
     def finish(self) -> ParsedArchive:
         return self.builder.finish(self.sessions.last, self.cwd)
@@ -101,7 +103,7 @@ class ClaudeReader:
         self.counts.sidechain_rows += 1
         if row.type == "assistant" and row.message is not None:
             self._count_calls(blocks_of(row.message.content))
-        return SkipReason.SIDECHAIN
+        return _SIDECHAIN
 
     def _count_calls(self, blocks: list[ClaudeBlock]) -> None:
         """Count tool calls that belong to no turn."""
@@ -235,23 +237,34 @@ class ClaudeReader:
 
     def _read_results(self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan) -> Verdict:
         turn, time = self.sessions.turn(row), parse_time(row.timestamp)
-        results = [block for block in blocks if block.type == "tool_result"]
-        in_results = (self._complete_call(block, time) for block in results)
-        answers = [answer for answer in in_results if answer is not None]
-        if not answers and row.user_feedback and row.user_feedback.strip():
-            answers.append(row.user_feedback)
-        texts = [block.text for block in blocks if block.type == "text" and block.text]
-        if row.is_meta or any(map(self.skill_calls.pop, map(machine_text.command_name, texts))):
-            texts.clear()
-        interrupts = [text for text in texts if machine_text.is_interrupt(text)]
-        self._add_steering([text for text in texts if text not in interrupts], row, span)
-        self.builder.add_answers(turn, *answers)
+        has_answer, texts = False, []
+        for block in blocks:
+            if block.type == "tool_result":
+                answer = self._complete_call(block, time)
+                self.builder.add_answer(turn, answer)
+                has_answer = has_answer or answer is not None
+            elif block.type == "text" and block.text and not row.is_meta:
+                texts.append(block.text)
+        if not has_answer and row.user_feedback and row.user_feedback.strip():
+            self.builder.add_answer(turn, row.user_feedback)
+        if texts:
+            self._read_texts_beside_results(texts, row, span)
         if turn is None:
             return SkipReason.PREAMBLE
-        if interrupts:
-            turn.closed_by = ClosedBy.INTERRUPTED
         self._extend(turn, row, span)
         return None
+
+    def _read_texts_beside_results(
+        self, texts: list[str], row: ClaudeRow, span: SourceSpan
+    ) -> None:
+        """Add steering, and close the turn at an interrupt. Announced skills are neither."""
+        if any(map(self.skill_calls.pop, map(machine_text.command_name, texts))):
+            return
+        interrupts = [text for text in texts if machine_text.is_interrupt(text)]
+        self._add_steering([text for text in texts if text not in interrupts], row, span)
+        turn = self.sessions.turn(row)
+        if turn is not None and interrupts:
+            turn.closed_by = ClosedBy.INTERRUPTED
 
     def _complete_call(self, block: ClaudeBlock, time: datetime | None) -> str | None:
         """Add a result to its call; return what the user answered through it, if anything."""

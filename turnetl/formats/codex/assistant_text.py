@@ -1,18 +1,14 @@
 """The agent's texts of a turn, each once, although Codex writes them as an event and as an item."""
 
 from dataclasses import dataclass, field
-from enum import Enum
 from itertools import chain
+from typing import Literal
 
 _PREFIX = 8
 """Characters that two versions of a text have in common at the start."""
 
-
-class TextSource(Enum):
-    """The row that holds a text."""
-
-    EVENT = "event"
-    ITEM = "item"
+TextSource = Literal["event", "item"]
+"""The kind of the row that holds a text."""
 
 
 @dataclass(slots=True)
@@ -26,22 +22,21 @@ class AgentTexts:
 
     texts: list[str]
     _unmatched: dict[TextSource, list[tuple[int, int]]] = field(
-        default_factory=lambda: {source: [] for source in TextSource}
+        default_factory=lambda: {"event": [], "item": []}
     )
     """Index in `texts` and line of each text that has only one source yet, by source."""
     _supplements: list[str] = field(default_factory=list)
 
     def add(self, text: str, source: TextSource, line: int) -> bool:
         """Add a text from one source; return whether it is new."""
-        is_event = source is TextSource.EVENT
-        candidates = self._unmatched[TextSource.ITEM if is_event else TextSource.EVENT]
+        candidates = self._unmatched["item" if source == "event" else "event"]
         match = self._match(candidates, text, line)
         if match is None:
             self._unmatched[source].append((len(self.texts), line))
             self.texts.append(text)
             return True
         index, _ = candidates.pop(match)
-        if source is TextSource.ITEM:
+        if source == "item":
             self.texts[index] = text
         return False
 

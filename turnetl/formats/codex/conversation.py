@@ -21,6 +21,8 @@ class CodexConversation:
     """Adds content to turns. Methods return None if a turn got content, else the reason."""
 
     builder: TurnBuilder = field(default_factory=TurnBuilder)
+    turn: RawTurn | None = None
+    """The current turn, or None before the first prompt."""
     cwd: str | None = None
     """The first working folder that the rollout names."""
     sessions: CodexSessions = field(default_factory=CodexSessions)
@@ -38,11 +40,6 @@ class CodexConversation:
     """The time in the last id that held one."""
     _total_usage: TokenUsage | None = None
     """Of all requests so far."""
-
-    @property
-    def turn(self) -> RawTurn | None:
-        """The current turn, or None before the first prompt."""
-        return self.builder.current
 
     @property
     def has_new_turn(self) -> bool:
@@ -91,7 +88,7 @@ class CodexConversation:
             return SkipReason.NO_TEXT
         self._texts.finish()
         self.builder.counts.steering += self.task.add_prompt()
-        turn = self.builder.open(text, entry.span, previous=self.turn)
+        turn = self.turn = self.builder.open(text, entry.span, previous=self.turn)
         self._texts, self._is_metadata_new = AgentTexts(turn.assistant_texts), True
         # A row without the envelope has no time of its own; it is not older than the last known.
         known = (self._item_time or self.sessions.start) if entry.row.payload is None else None
@@ -146,7 +143,7 @@ class CodexConversation:
             call.result, failed = tools.tool_result(entry.item)
             call.is_error = call.is_error or failed
             call.ended_at = self.time(entry.row)
-            self.builder.add_answers(self.turn, tools.user_answer(call, entry.item))
+            self.builder.add_answer(self.turn, tools.user_answer(call, entry.item))
         return self.extend(entry)
 
     def complete_call(self, entry: CodexEntry) -> Verdict:

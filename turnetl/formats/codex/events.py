@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from turnetl.formats.codex import authorship
-from turnetl.formats.codex.assistant_text import TextSource
 from turnetl.formats.codex.conversation import CodexConversation
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, has_image, texts
 from turnetl.formats.codex.sessions import parse_epoch
@@ -35,16 +34,16 @@ def handle_user_item(conversation: CodexConversation, entry: CodexEntry) -> Verd
 
 
 def _agent_message(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
-    return conversation.add_text(entry, entry.item.message or "", TextSource.EVENT)
+    return conversation.add_text(entry, entry.item.message or "", "event")
 
 
 def _item_completed(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
     item = entry.item.item or CodexItem()
     if item.type == "AgentMessage":
-        return conversation.add_text(entry, "\n\n".join(texts(item.content)), TextSource.EVENT)
+        return conversation.add_text(entry, "\n\n".join(texts(item.content)), "event")
     if item.type == "Plan" and item.text:
         return conversation.add_supplement(entry, item.text)
-    return conversation.complete_call(entry._replace(item=item))
+    return conversation.complete_call(CodexEntry(entry.row, item, entry.span))
 
 
 def _review_ended(conversation: CodexConversation, entry: CodexEntry) -> Verdict:

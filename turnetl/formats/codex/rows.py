@@ -4,7 +4,7 @@ An item is in the envelope `{timestamp, type, payload}`, or is a line of its own
 September 2025. Types vary. A field of another type counts as missing.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -93,7 +93,7 @@ class CodexRow(CodexItem):
 ROWS = RowDecoder(CodexRow)
 
 
-class CodexEntry(NamedTuple):
+class CodexEntry(msgspec.Struct, gc=False):
     """A row with its item, which is its payload or the row itself, and its span."""
 
     row: CodexRow

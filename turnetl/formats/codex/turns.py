@@ -5,7 +5,6 @@ from enum import Enum
 
 from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan, parse_time
 from turnetl.formats.codex import authorship, events, tools
-from turnetl.formats.codex.assistant_text import TextSource
 from turnetl.formats.codex.conversation import CodexConversation
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow, has_image, texts
 from turnetl.skip_reasons import SkipReason, Verdict
@@ -111,11 +110,12 @@ class CodexReader:
         item = entry.item
         parts = [text for text in texts(item.content) if not authorship.is_image_tag(text)]
         if item.role == "assistant":
-            return self.conversation.add_text(entry, "\n\n".join(parts), TextSource.ITEM)
+            return self.conversation.add_text(entry, "\n\n".join(parts), "item")
         if item.role != "user":
             return SkipReason.SYSTEM
         reasons = [authorship.skip_reason(part) for part in parts]
-        self._read_working_folder(dict(zip(parts, reasons, strict=True)))
+        if SkipReason.ENVIRONMENT in reasons:
+            self._read_working_folder(parts)
         injected = [reason for reason in reasons if reason is not None]
         # A row without the envelope is older than all events: no event repeats it.
         has_event = entry.row.payload is not None and self.prompts is not PromptSource.MESSAGES
@@ -125,11 +125,12 @@ class CodexReader:
         text, image = "\n\n".join(filter(str.strip, by_user)), has_image(item.content)
         return self.conversation.open_turn(entry, text, has_image=image)
 
-    def _read_working_folder(self, reasons: dict[str, SkipReason | None]) -> None:
+    def _read_working_folder(self, parts: list[str]) -> None:
         """Read the working folder from the client's text, if no other row named it."""
         if self.conversation.metadata.cwd is not None:
             return
-        texts = (text for text, reason in reasons.items() if reason is SkipReason.ENVIRONMENT)
+        environment = SkipReason.ENVIRONMENT
+        texts = (text for text in parts if authorship.skip_reason(text) is environment)
         folders = map(authorship.working_folder, texts)
         cwd = next((folder for folder in folders if folder), None)
         self.conversation.update_metadata(CodexItem(cwd=cwd))

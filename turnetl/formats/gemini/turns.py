@@ -150,7 +150,7 @@ class GeminiReader:
         turn.ended_at = latest(turn.ended_at, ended_at)
         add_subagent_prompt(turn, _subagent_prompt(recorded))
         answer = authorship.user_answer(recorded.name, recorded.args, result)
-        self.builder.add_answers(turn, answer)
+        self.builder.add_answer(turn, answer)
 
     def _open_turn(self, message: GeminiMessage, text: str) -> None:
         self._command = None

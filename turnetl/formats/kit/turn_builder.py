@@ -58,12 +58,13 @@ class TurnBuilder:
         if turn is not None:
             turn.steering += texts
 
-    def add_answers(self, turn: RawTurn | None, *answers: str | None) -> None:
-        """Add and count what the user answered through tool results. None: only count."""
-        texts = [answer for answer in answers if answer is not None]
-        self.counts.user_answers += len(texts)
+    def add_answer(self, turn: RawTurn | None, answer: str | None) -> None:
+        """Add and count an answer that the user gave through a tool result, if there is one."""
+        if answer is None:
+            return
+        self.counts.user_answers += 1
         if turn is not None:
-            turn.user_answers += texts
+            turn.user_answers.append(answer)
 
     def add_call(
         self, turn: RawTurn, call: RawToolCall, input_chars: int, key: str | None = None

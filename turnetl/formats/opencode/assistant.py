@@ -26,7 +26,7 @@ def add_call(part: OpenCodePart, turn: RawTurn, builder: TurnBuilder) -> None:
     )
     size = len(compact_json(state.input)) if state.input is not None else 0
     builder.add_call(turn, call, size)
-    builder.add_answers(turn, authorship.user_answer(state))
+    builder.add_answer(turn, authorship.user_answer(state))
     if call.name in _SUBAGENTS and isinstance(state.input, dict):
         add_subagent_prompt(turn, state.input.get("prompt"))
 
