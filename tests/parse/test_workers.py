@@ -106,7 +106,7 @@ PARSE_SCRIPT = """
 import sys
 from pathlib import Path
 from tests.parse.parse_runs import run
-from turnetl import console, parse
+from turnetl import console, parsing
 from turnetl.lake import Lake
 
 def main(arguments, **_):
