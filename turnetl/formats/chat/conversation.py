@@ -59,7 +59,8 @@ class ChatConversation:
         return None
 
     def _read_prompt(self, message: ChatLogMessage, span: SourceSpan) -> None:
-        self._drop_unanswered()
+        if self._pending:
+            self._drop_unanswered()
         body, id_ = message.body, message.id
         turn = self.builder.open(
             body if isinstance(body, str) else "\n\n".join(message_content.texts(body)),

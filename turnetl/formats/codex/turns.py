@@ -10,6 +10,8 @@ from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow, has_imag
 from turnetl.skip_reasons import SkipReason, Verdict
 
 _UNREAD_ITEMS = {"reasoning": SkipReason.REASONING, "": SkipReason.STATE}
+# Bound once: access through the class of an enum is slow.
+_EVENT, _OTHER = SkipReason.EVENT, SkipReason.OTHER
 
 
 class PromptSource(Enum):
@@ -91,7 +93,7 @@ class CodexReader:
         if is_prompt and self.prompts is PromptSource.ITEMS:
             return events.handle_user_item(self.conversation, entry)
         handle = events.EVENTS.get(event.type or "")
-        return handle(self.conversation, entry) if handle is not None else SkipReason.EVENT
+        return handle(self.conversation, entry) if handle is not None else _EVENT
 
     def _read_item(self, entry: CodexEntry) -> Verdict:
         row, item = entry.row, entry.item
@@ -104,7 +106,7 @@ class CodexReader:
             return self.conversation.add_call(entry)
         if tools.is_result(kind):
             return self.conversation.add_result(entry)
-        return _UNREAD_ITEMS.get(kind, SkipReason.OTHER)
+        return _UNREAD_ITEMS.get(kind, _OTHER)
 
     def _read_message(self, entry: CodexEntry) -> Verdict:
         item = entry.item
