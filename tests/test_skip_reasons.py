@@ -11,7 +11,7 @@ import turnetl
 from turnetl.skip_reasons import SkipReason
 
 ROOT = Path(turnetl.__file__).parent
-PACKAGES = ("formats",)
+PACKAGES = ("formats", "parsing")
 """Packages that count lines, rows, documents or archives as not used."""
 SOURCES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
 REASON_AT = {"BadArchive": 0, "Problem": 2}
@@ -34,6 +34,11 @@ def test_no_two_reasons_have_the_same_sentence() -> None:
 def test_a_reason_is_documented_with_its_sentence(reason: SkipReason) -> None:
     page = (ROOT.parent / "docs" / "formats.md").read_text(encoding="utf-8")
     assert f"| `{reason}` | {reason.sentence} |" in page
+
+
+def test_every_reason_is_used() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    assert not [reason.name for reason in SkipReason if f"SkipReason.{reason.name}" not in text]
 
 
 def test_an_unknown_reason_is_refused() -> None:
