@@ -80,7 +80,7 @@ def turns(count: int, seed: int) -> Iterator[Episode]:
             started_at=builders.START + timedelta(minutes=index),
         )
         text = f"user: {facts}"
-        yield replace(episode, text=text, parts=(text,))
+        yield replace(episode, text=text, chunks=(text,))
 
 
 async def ingest(

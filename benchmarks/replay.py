@@ -163,7 +163,7 @@ def tokens(texts: Sequence[str]) -> int:
 
 def summarised(episode: Episode) -> Episode:
     text = summary(episode.text)
-    return replace(episode, text=text, parts=(text,))
+    return replace(episode, text=text, chunks=(text,))
 
 
 def distinct_facts(contents: GroupContents) -> set[tuple[str, str, str]]:
@@ -173,7 +173,7 @@ def distinct_facts(contents: GroupContents) -> set[tuple[str, str, str]]:
 
 async def main(turns: int, archives: Path) -> bool:
     with tempfile.TemporaryDirectory() as lake:
-        fitting = [one for one in kept_episodes(archives, Path(lake)) if len(one.parts) == 1]
+        fitting = [one for one in kept_episodes(archives, Path(lake)) if len(one.chunks) == 1]
     episodes = [_in_group(one) for one in fitting[:turns]]
     with (
         tempfile.TemporaryDirectory() as temporary,

@@ -198,7 +198,7 @@ def mentions_of(server: Neo4jServer, group: GroupId) -> set[tuple[str, str]]:
 def first_turns(archives: Path, turns: int) -> list[Episode]:
     """Return the first turns of a project that fit one prompt."""
     with tempfile.TemporaryDirectory() as folder:
-        episodes = [one for one in kept_episodes(archives, Path(folder)) if len(one.parts) == 1]
+        episodes = [one for one in kept_episodes(archives, Path(folder)) if len(one.chunks) == 1]
     return [_in_group(one, TURNETL) for one in episodes[:turns]]
 
 

@@ -179,7 +179,7 @@ def _now() -> datetime:
 async def main(arguments: argparse.Namespace) -> bool:
     with tempfile.TemporaryDirectory() as lake:
         episodes = [
-            one for one in kept_episodes(arguments.archives, Path(lake)) if len(one.parts) == 1
+            one for one in kept_episodes(arguments.archives, Path(lake)) if len(one.chunks) == 1
         ]
     turns = list(islice(long_sample_turns.repeat_with_variations(episodes), arguments.turns + WARM))
     print(f"{len(episodes)} turns of `{arguments.archives.name}`, repeated to {arguments.turns}")

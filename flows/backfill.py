@@ -23,7 +23,7 @@ from turnetl.errors import BadUsage, TurnetlError
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import IngestReport
-from turnetl.output.backfill import backfill_output
+from turnetl.json_output.backfill import backfill_output
 from turnetl.parsing import Outcome, ParseReport
 from turnetl.report import backfill as view
 from turnetl.report.ingest import is_failure

@@ -47,9 +47,9 @@ def turn_id(group: GroupId, format_name: str, native: str) -> TurnId:
     return TurnId(_id("turn", group, format_name, native))
 
 
-def part_id(turn: TurnId, number: int) -> str:
-    """Return the id of a part of a long turn, counted from 0. The first part has the turn's id."""
-    return _id("part", turn, str(number)) if number else turn
+def chunk_id(turn: TurnId, number: int) -> str:
+    """Return the id of a chunk of a turn, counted from 0. The first chunk has the turn's id."""
+    return _id("chunk", turn, str(number)) if number else turn
 
 
 def turn_ids(group: GroupId, format_name: str, natives: Iterable[str]) -> list[TurnId]:

@@ -92,14 +92,14 @@ class Episode:
     """Number of other archives that hold the same turn."""
     text: str
     """The episode body, as it is sent."""
-    parts: tuple[str, ...]
+    chunks: tuple[str, ...]
     """`text` in chunks that fit into one prompt each; almost every turn has one. Each chunk becomes
     an Episodic node."""
     chars_before: int
     chars_after: int
     tokens: int
     text_hash: str
-    """Digest of `parts`. A committed turn is stale if it changes."""
+    """Digest of `chunks`. A committed turn is stale if it changes."""
     kind: str
     """The main content of the turn: one of `episodes.classify.KINDS`."""
 
@@ -189,7 +189,7 @@ class Change:
     """New, changed and invalidated facts in their new state, each with its embedding."""
     mentions: tuple[str, ...]
     """Uuids of the entities that the turn mentions, sorted: one MENTIONS edge each, from the first
-    part of the turn unless `mentioned_in` names other parts."""
+    chunk of the turn unless `mentioned_in` names other chunks."""
     entities_before: tuple[Entity, ...]
     """The changed entities in their previous state."""
     facts_before: tuple[Fact, ...]
@@ -199,10 +199,10 @@ class Change:
     next_turn: TurnId | None
     """The committed turn after this one, if this one arrived late."""
     usage: Usage
-    previous_parts: int = 1
-    """Number of parts of the previous turn: its last part precedes this turn's first part."""
+    previous_chunks: int = 1
+    """Number of chunks of the previous turn: its last chunk precedes this turn's first chunk."""
     mentioned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The parts that mention an entity, ascending, from 0, by the entity's uuid."""
+    """The chunks that mention an entity, ascending, from 0, by the entity's uuid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class Receipt:
     content_hash: str
     text_hash: str
     """Of the committed episode text."""
-    parts: int
+    chunks: int
     """Episodes that the turn was committed as."""
     recipe: str
     committed_at: datetime

@@ -87,17 +87,17 @@ the clock. `ingestion.candidates` decides it; no table records it."""
 
 EPISODES = Table(
     "episodes",
-    4,
+    5,
     (
         *TURNS.columns,
         Column("noise", pl.String, "rule that marks the turn as noise; null if it is kept"),
         Column("copies", pl.Int32, "number of other archives that hold the same turn"),
         Column("text", pl.String, "episode body, as it is sent"),
-        Column("parts", TEXTS, "`text` in chunks that fit into one prompt each"),
+        Column("chunks", TEXTS, "`text` in chunks that fit into one prompt each"),
         Column("chars_before", pl.Int64, "`chars` of the turn"),
         Column("chars_after", pl.Int64, "characters of `text`"),
         Column("tokens", pl.Int64, "estimated tokens of `text`"),
-        Column("text_hash", pl.String, "digest of `parts`"),
+        Column("text_hash", pl.String, "digest of `chunks`"),
         Column("kind", pl.String, "main content of the turn: `error_heavy`, `code_heavy`, ..."),
     ),
 )
@@ -107,7 +107,7 @@ within the session over all of its archives. A turn that is open in its archive 
 
 RECEIPTS = Table(
     "receipts",
-    4,
+    5,
     (
         Column("turn_id", pl.String, "unique"),
         Column("group_id", pl.String, "group of the turn"),
@@ -116,7 +116,7 @@ RECEIPTS = Table(
         Column("run_id", pl.String, "run that committed the turn"),
         Column("content_hash", pl.String, "of the committed turn"),
         Column("text_hash", pl.String, "of the committed episode text"),
-        Column("parts", pl.Int64, "episodes that the turn was committed as"),
+        Column("chunks", pl.Int64, "episodes that the turn was committed as"),
         Column("recipe", pl.String, "digest of extractor, templates, ontology and model"),
         Column("committed_at", TIME, "time of the commit"),
         Column("started_at", TIME, "reference time of the episode"),

@@ -18,7 +18,7 @@ from unittest.mock import patch
 from jsonschema import Draft202012Validator
 
 from turnetl import cli, console
-from turnetl.output.schemas import OUTPUTS, json_schema
+from turnetl.json_output.schemas import OUTPUTS, json_schema
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "data" / "archives"

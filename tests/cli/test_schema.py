@@ -11,8 +11,8 @@ from tests.cli.archives import conversation, write_archive
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
 from tests.servers.provider import FakeProvider
-from turnetl.output.base import ErrorOutput
-from turnetl.output.schemas import OUTPUTS, json_schema
+from turnetl.json_output.base import ErrorOutput
+from turnetl.json_output.schemas import OUTPUTS, json_schema
 
 ARGUMENTS = {
     "backfill": ("backfill", "a.jsonl"),

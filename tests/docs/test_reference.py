@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from tests.cli.command import ROOT
 from turnetl.cli import app
 from turnetl.exit_code import ExitCode
-from turnetl.output.reference import reference
-from turnetl.output.schemas import OUTPUTS
+from turnetl.json_output.reference import reference
+from turnetl.json_output.schemas import OUTPUTS
 from turnetl.settings import Settings
 
 DOCS = ROOT / "docs"
@@ -132,5 +132,5 @@ def test_every_command_with_json_has_a_schema() -> None:
 
 
 def test_the_reference_of_json_keys_is_current() -> None:
-    message = "run `python -m turnetl.output > docs/json.md`"
+    message = "run `python -m turnetl.json_output > docs/json.md`"
     assert (DOCS / "json.md").read_text(encoding="utf-8") == reference(), message

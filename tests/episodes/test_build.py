@@ -225,8 +225,8 @@ def test_a_prompt_of_many_megabytes_is_kept_whole(tmp_path: Path) -> None:
     episodes.build(lake, [GROUP])
     long, short = lake.episodes(GROUP)
     assert prompt in long.text
-    assert len(long.parts) > 10
-    assert short.parts == (short.text,)
+    assert len(long.chunks) > 10
+    assert short.chunks == (short.text,)
 
 
 @pytest.mark.parametrize("damage", ["truncated", "corrupted in the middle", "missing"])

@@ -25,11 +25,11 @@ def chunks_of(text: str, limit: int) -> list[str]:
 def test_a_long_turn_is_split_into_chunks_that_fit_one_prompt_each() -> None:
     long = turn(assistant_text=(WORDS * 40 + "\n\n") * 60)
     table = episode_table(frames.turns(turn("p1"), long))
-    row = table.filter(pl.col("parts").list.len() > 1).row(0, named=True)
-    assert len(row["parts"]) > 3
-    assert max(tokens_of(*row["parts"])) <= chunking.LIMIT
-    assert "".join(row["parts"]).count(WORDS.strip()) == 40 * 60
-    assert all(part.endswith(".") for part in row["parts"])
+    row = table.filter(pl.col("chunks").list.len() > 1).row(0, named=True)
+    assert len(row["chunks"]) > 3
+    assert max(tokens_of(*row["chunks"])) <= chunking.LIMIT
+    assert "".join(row["chunks"]).count(WORDS.strip()) == 40 * 60
+    assert all(chunk.endswith(".") for chunk in row["chunks"])
 
 
 @given(

@@ -93,7 +93,7 @@ def test_lengths_are_those_of_the_turn_and_of_the_text() -> None:
     assert row["chars_before"] == 5000
     assert row["chars_after"] == len(row["text"])
     assert row["tokens"] == pl.select(chunking.estimate_expr(pl.lit(row["text"]))).item()
-    assert row["parts"] == [row["text"]]
+    assert row["chunks"] == [row["text"]]
 
 
 def test_the_patterns_for_its_group_and_kind_apply_to_a_text() -> None:

@@ -134,7 +134,7 @@ def _varied(episode: Episode, repetition: int) -> Episode:
         started_at=original.started_at + later,
         ended_at=original.ended_at and original.ended_at + later,
     )
-    return replace(episode, turn=turn, text=text, parts=(text,), text_hash=ids.digest(text))
+    return replace(episode, turn=turn, text=text, chunks=(text,), text_hash=ids.digest(text))
 
 
 def _varied_name(name: str, repetition: int) -> str:

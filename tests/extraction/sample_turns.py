@@ -40,7 +40,7 @@ def _episode(ordinal: int, text: str) -> Episode:
         started_at=builders.START + timedelta(hours=ordinal),
     )
     rendered = f"user: {text}"
-    return replace(episode, text=rendered, parts=(rendered,))
+    return replace(episode, text=rendered, chunks=(rendered,))
 
 
 def context(turns: Sequence[Episode], index: int) -> list[Episode]:

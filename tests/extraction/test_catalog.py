@@ -23,7 +23,7 @@ from turnetl.extraction.templates import (
     built_in_folder,
     search_folders,
 )
-from turnetl.output.templates import templates_output
+from turnetl.json_output.templates import templates_output
 from turnetl.report import templates as report
 
 BUILT_IN = {

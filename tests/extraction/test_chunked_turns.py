@@ -1,4 +1,4 @@
-"""Long turns: each part is extracted and resolved by itself; all parts are one change."""
+"""Long turns: each chunk is extracted and resolved by itself; all chunks are one change."""
 
 import asyncio
 from dataclasses import replace
@@ -18,14 +18,14 @@ from turnetl.llm.chat import ChatModel
 from turnetl.model import Episode, Fact
 
 
-def with_parts(episode: Episode, *parts: str) -> Episode:
-    return replace(episode, text="\n\n".join(parts), parts=parts)
+def with_chunks(episode: Episode, *chunks: str) -> Episode:
+    return replace(episode, text="\n\n".join(chunks), chunks=chunks)
 
 
 def long_turn(*indexes: int) -> Episode:
-    """Return one turn whose parts are the sample turns with these indexes."""
+    """Return one turn whose chunks are the sample turns with these indexes."""
     turns = sample_turns.episodes()
-    return with_parts(turns[indexes[0]], *(turns[index].text for index in indexes))
+    return with_chunks(turns[indexes[0]], *(turns[index].text for index in indexes))
 
 
 async def ingest(
@@ -61,7 +61,7 @@ def context_of(request: ReceivedRequest) -> str:
     return request.messages[1][1].split("CURRENT")[0]
 
 
-async def test_a_turn_in_parts_gives_the_same_facts_as_separate_turns(
+async def test_a_turn_in_chunks_gives_the_same_facts_as_separate_turns(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turns = sample_turns.episodes()
@@ -74,7 +74,7 @@ async def test_a_turn_in_parts_gives_the_same_facts_as_separate_turns(
     assert any(ended for *_, ended in facts_of(together))
 
 
-async def test_a_turn_in_parts_gives_the_same_facts_in_a_group_with_turns(
+async def test_a_turn_in_chunks_gives_the_same_facts_in_a_group_with_turns(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turns = sample_turns.episodes()
@@ -85,7 +85,7 @@ async def test_a_turn_in_parts_gives_the_same_facts_in_a_group_with_turns(
     assert sorted(names(together).values()) == sorted(names(separate).values())
 
 
-async def test_the_facts_of_all_parts_name_the_turn_once(
+async def test_the_facts_of_all_chunks_name_the_turn_once(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turn = long_turn(0, 1)
@@ -93,7 +93,7 @@ async def test_the_facts_of_all_parts_name_the_turn_once(
     assert {fact.turns for fact in group.facts} == {(turn.turn_id,)}
 
 
-async def test_a_later_part_invalidates_a_fact_of_an_earlier_one(
+async def test_a_later_chunk_invalidates_a_fact_of_an_earlier_one(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turn = long_turn(2, 3)
@@ -106,11 +106,11 @@ async def test_a_later_part_invalidates_a_fact_of_an_earlier_one(
     assert [fact.uuid for fact in result.facts].count(ended.uuid) == 1
 
 
-async def test_entities_are_mentioned_in_the_parts_that_name_them(
+async def test_entities_are_mentioned_in_the_chunks_that_name_them(
     model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     group, (result,) = await ingest(model, embedder, [long_turn(0, 4, 5)])
-    mentions = {names(group)[uuid]: parts for uuid, parts in result.mentioned_in.items()}
+    mentions = {names(group)[uuid]: chunks for uuid, chunks in result.mentioned_in.items()}
     assert mentions["sqlite"] == (0,)
     assert mentions["pricing.py"] == (1, 2)
     assert mentions["cart.py"] == (0, 1, 2)
@@ -118,7 +118,7 @@ async def test_entities_are_mentioned_in_the_parts_that_name_them(
     assert sorted(result.mentioned_in) == list(result.mentions)
 
 
-async def test_a_request_about_a_part_contains_that_part(
+async def test_a_request_about_a_chunk_contains_that_chunk(
     model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     turn = long_turn(0, 5)
@@ -129,7 +129,7 @@ async def test_a_request_about_a_part_contains_that_part(
     assert len(provider.requests_for("extracted_entities")) == 2
 
 
-async def test_each_part_is_extracted_once_with_the_earlier_parts_as_context(
+async def test_each_chunk_is_extracted_once_with_the_earlier_chunks_as_context(
     model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     turns = sample_turns.episodes()
@@ -137,7 +137,7 @@ async def test_each_part_is_extracted_once_with_the_earlier_parts_as_context(
     texts = sample_turns.TURN_TEXTS
     contexts = [context_of(request) for request in provider.requests_for("edges")]
     indexes = [[i for i, text in enumerate(texts) if text in context] for context in contexts]
-    # The requests for facts run while the next part is extracted: in any order.
+    # The requests for facts run while the next chunk is extracted: in any order.
     assert sorted(indexes) == [[], [0], [0, 1], [0, 1, 2]]
     assert len(provider.requests_for("extracted_entities")) == 4
 
@@ -147,10 +147,10 @@ async def test_the_context_contains_only_head_and_tail_of_a_long_turn(
 ) -> None:
     turns = sample_turns.episodes()
     middle = "middle " * 3000
-    long = with_parts(turns[0], f"user: Begin. {middle}", middle, f"{middle} The end.")
+    long = with_chunks(turns[0], f"user: Begin. {middle}", middle, f"{middle} The end.")
     extractor = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     extracted = await extractor.extract(turns[1], [long])
-    await asyncio.gather(*(part.facts for part in extracted.parts))
+    await asyncio.gather(*(chunk.facts for chunk in extracted.chunks))
     for request in (*provider.requests_for("extracted_entities"), *provider.requests_for("edges")):
         messages = str(request.messages)
         assert "user: Begin." in messages
@@ -165,7 +165,7 @@ def test_head_and_tail_of_a_short_text_are_all_of_it() -> None:
     assert len(prompt_context.head_and_tail(["x" * 9000])) < 6100
 
 
-async def test_a_part_that_cannot_be_extracted_fails_the_turn(
+async def test_a_chunk_that_cannot_be_extracted_fails_the_turn(
     model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     turn = long_turn(0, 1)
@@ -191,7 +191,7 @@ async def test_resolving_a_long_turn_does_not_change_the_group(
     assert replace(again, usage=first.usage) == first
 
 
-async def test_the_usage_contains_the_requests_of_all_parts(
+async def test_the_usage_contains_the_requests_of_all_chunks(
     model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     _, (result,) = await ingest(model, embedder, [long_turn(0, 1, 5)])

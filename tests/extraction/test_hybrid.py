@@ -231,7 +231,7 @@ async def test_an_entity_that_the_model_named_first_is_not_duplicated_by_structu
     assert known.mentions == ("m1", "s2", "s3")
 
 
-async def test_an_entity_with_two_keys_is_mentioned_in_the_parts_of_both() -> None:
+async def test_an_entity_with_two_keys_is_mentioned_in_the_chunks_of_both() -> None:
     group = sample_turns.empty_group()
     await sample_turns.apply(
         group, builders.episode("p0"), result(entity("m1", "compose.yaml", "File")), ToyEmbedder()

@@ -311,7 +311,7 @@ async def test_no_response_fails_a_commit(
     store: GraphStore, tmp_path: Path, responses: list[Responses], *, instructed: bool
 ) -> None:
     turns = _turns_of(GroupId(f"shop{next(_NUMBERS)}"), len(responses))
-    by_text = {turn.parts[0]: one for turn, one in zip(turns, responses, strict=True)}
+    by_text = {turn.chunks[0]: one for turn, one in zip(turns, responses, strict=True)}
 
     def respond(request: ChatRequest) -> str | None:
         prompt = request.messages[-1].text.split("CURRENT")[-1]

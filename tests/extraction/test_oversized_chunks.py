@@ -1,4 +1,4 @@
-"""Parts that exceed the context window: split in half, and again, until they fit."""
+"""Chunks that exceed the context window: split in half, and again, until they fit."""
 
 import json
 from collections.abc import Iterator
@@ -30,9 +30,9 @@ USAGE = Usage(calls=1, prompt_tokens=100, completion_tokens=10)
 
 
 def long_turn(times: int = 4) -> Episode:
-    """Return the sample turns as one part, each turn a paragraph."""
+    """Return the sample turns as one chunk, each turn a paragraph."""
     text = "\n\n".join([turn.text for turn in sample_turns.episodes()] * times)
-    return replace(sample_turns.episodes()[0], text=text, parts=(text,))
+    return replace(sample_turns.episodes()[0], text=text, chunks=(text,))
 
 
 def limited_model(characters: int, *prompts: str) -> CannedModel:
@@ -46,7 +46,7 @@ def limited_model(characters: int, *prompts: str) -> CannedModel:
 
 
 def current_message(request: ChatRequest) -> str:
-    """Return the text of the part that the request contains."""
+    """Return the text of the chunk that the request contains."""
     text = request_text(request)
     for name in ("CURRENT MESSAGE", "CURRENT_MESSAGE"):
         if f"<{name}>" in text:
@@ -70,7 +70,7 @@ def facts_of(group: MirrorGroup) -> set[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("prompts", [(NODES,), (EDGES,), (NODES, EDGES)])
 @pytest.mark.parametrize("characters", [1200, 600])
-async def test_a_split_part_gives_the_same_facts_as_the_whole_one(
+async def test_a_split_chunk_gives_the_same_facts_as_the_whole_one(
     prompts: tuple[str, ...], characters: int
 ) -> None:
     turn = long_turn()
@@ -98,7 +98,7 @@ async def test_the_context_of_a_piece_contains_the_pieces_before_it() -> None:
     assert current_message(first)[:30] in earlier
 
 
-async def test_a_part_that_does_not_fit_in_any_size_is_a_bad_turn() -> None:
+async def test_a_chunk_that_does_not_fit_in_any_size_is_a_bad_turn() -> None:
     model = limited_model(0, NODES)
     extractor = LlmExtractor(
         model, ToyEmbedder(), prompts=fixed_prompt(None), split_text=split_in_half
@@ -108,7 +108,7 @@ async def test_a_part_that_does_not_fit_in_any_size_is_a_bad_turn() -> None:
     assert 1 < len(model.requests) < 20
 
 
-async def test_without_a_split_function_an_oversized_part_is_a_bad_turn() -> None:
+async def test_without_a_split_function_an_oversized_chunk_is_a_bad_turn() -> None:
     extractor = LlmExtractor(limited_model(1000, NODES), ToyEmbedder(), prompts=fixed_prompt(None))
     with pytest.raises(BadTurn):
         await extractor.extract(long_turn(), [])
@@ -122,7 +122,7 @@ async def test_the_usage_contains_requests_that_did_not_fit() -> None:
 
 async def test_entities_that_do_not_fit_one_request_are_resolved_in_halves() -> None:
     group, _ = await ingest(CannedModel(), sample_turns.episodes()[0])
-    turn = replace(sample_turns.episodes()[5], parts=("`pytest 7` and `cart` and `lite`.",))
+    turn = replace(sample_turns.episodes()[5], chunks=("`pytest 7` and `cart` and `lite`.",))
     unlimited = CannedModel()
     together, _ = await ingest(unlimited, turn, await one_turn_group())
     (request,) = unlimited.prompts("dedupe_nodes.nodes")
@@ -172,7 +172,7 @@ async def test_an_entity_that_does_not_fit_is_resolved_with_an_abridged_text() -
             raise TooLong("it does not fit", USAGE)
 
     text = f"`pytest 7` is meant. {'It is long. ' * 400}"
-    turn = replace(sample_turns.episodes()[5], parts=(text,))
+    turn = replace(sample_turns.episodes()[5], chunks=(text,))
     together, _ = await ingest(CannedModel(), turn, await one_turn_group())
     model = CannedModel(respond)
     separate, result = await ingest(model, turn, await one_turn_group())
@@ -187,7 +187,7 @@ async def test_an_entity_that_does_not_fit_is_resolved_with_an_abridged_text() -
 async def test_entities_that_do_not_fit_one_request_are_summarised_in_halves() -> None:
     long_summary = " ".join(["sqlite is slow"] * 140)
     names = ("cart.py", "sqlite", "pytest -q")
-    turn = replace(sample_turns.episodes()[5], parts=("`cart.py` uses `sqlite`. `pytest -q` is.",))
+    turn = replace(sample_turns.episodes()[5], chunks=("`cart.py` uses `sqlite`. `pytest -q` is.",))
 
     async def group_with_summaries() -> MirrorGroup:
         group = await one_turn_group()
@@ -240,7 +240,7 @@ async def test_a_second_run_splits_from_the_journal_and_sends_nothing(journal: J
     assert second_result.usage == first_result.usage
 
 
-async def test_a_preview_splits_a_part_that_did_not_fit(journal: Journal) -> None:
+async def test_a_preview_splits_a_chunk_that_did_not_fit(journal: Journal) -> None:
     model, turn = limited_model(1500, NODES), long_turn()
     await ingest(JournaledModel(model, journal), turn)
     previews = await preview_requests(

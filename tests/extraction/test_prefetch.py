@@ -48,7 +48,7 @@ async def group_with(turns: int) -> MirrorGroup:
 
 async def test_entities_are_resolved_while_facts_are_requested() -> None:
     group = await group_with(5)
-    turn = replace(sample_turns.episodes()[5], parts=("`cart` uses `lite`.",))
+    turn = replace(sample_turns.episodes()[5], chunks=("`cart` uses `lite`.",))
     model = CannedModel()
     model.blocked[EDGES] = asyncio.Event()
     resolved = model.received.setdefault(DEDUPE, asyncio.Event())
@@ -91,7 +91,7 @@ async def test_close_cancels_running_requests() -> None:
     extractor = llm_extractor(model)
     extracted = await extractor.extract(sample_turns.episodes()[0], [])
     await extractor.close()
-    assert all(part.facts.cancelled() for part in extracted.parts)
+    assert all(chunk.facts.cancelled() for chunk in extracted.chunks)
     await extractor.close()
 
 
@@ -100,8 +100,8 @@ async def test_names_and_facts_are_embedded_in_one_request_each_before_resolutio
     extractor = llm_extractor(CannedModel(), embedder)
     turn = sample_turns.episodes()[0]
     extracted = await extractor.extract(turn, [])
-    for part in extracted.parts:
-        await part.facts
+    for chunk in extracted.chunks:
+        await chunk.facts
     assert len(embedder.requests) == 2
     await extractor.resolve(turn, extracted, sample_turns.empty_group(), now=sample_turns.NOW)
     assert len(embedder.requests) == 2
@@ -110,7 +110,7 @@ async def test_names_and_facts_are_embedded_in_one_request_each_before_resolutio
 async def test_entities_without_facts_are_summarised_while_facts_are_resolved() -> None:
     group = await group_with(5)
     text = "`checkout flow` matters. `cart.py` uses `redis`."
-    turn = replace(sample_turns.episodes()[5], parts=(text,))
+    turn = replace(sample_turns.episodes()[5], chunks=(text,))
     model = CannedModel()
     model.blocked[RESOLVE] = asyncio.Event()
     summarised = model.received.setdefault(SUMMARIES, asyncio.Event())
@@ -132,7 +132,7 @@ async def test_all_entities_that_may_need_a_summary_share_one_request() -> None:
     known = next(one for one in group.entities if one.name == "sqlite")
     group.put([replace(known, summary=long_summary)], ())
     turn = replace(
-        sample_turns.episodes()[5], parts=("`checkout flow` and `cart.py` uses `sqlite`.",)
+        sample_turns.episodes()[5], chunks=("`checkout flow` and `cart.py` uses `sqlite`.",)
     )
     model = CannedModel()
     extractor = llm_extractor(model)

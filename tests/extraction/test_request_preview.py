@@ -25,12 +25,12 @@ from turnetl.extraction.preview_builder import PLACEHOLDER, preview_requests
 from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.report import IngestReport
+from turnetl.json_output.ingest import dry_run_output
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.providers.registry import open_model, open_models
 from turnetl.model import GroupId
-from turnetl.output.ingest import dry_run_output
 from turnetl.report import request_previews as report
 from turnetl.settings import ModelSettings, Settings
 
@@ -74,8 +74,8 @@ async def test_previews_are_exactly_the_requests_of_a_run(
     (first, second) = await preview(bare)
     await bare.close()
     extracted = await make_extractor(model, ToyEmbedder()).extract(sample_turns.episodes()[0], [])
-    for part in extracted.parts:
-        await part.facts
+    for chunk in extracted.chunks:
+        await chunk.facts
     assert first.body == provider.requests[0].body
     # Except for the entities of the first response.
     assert second.body is not None
@@ -99,8 +99,8 @@ async def test_responses_of_the_journal_replace_placeholders(journal: Journal) -
     canned = CannedModel()
     model = JournaledModel(canned, journal)
     extracted = await make_extractor(model, ToyEmbedder()).extract(sample_turns.episodes()[0], [])
-    for part in extracted.parts:
-        await part.facts
+    for chunk in extracted.chunks:
+        await chunk.facts
     first, second = await preview(canned, journal)
     assert len(canned.requests) == 2
     assert first.is_cached

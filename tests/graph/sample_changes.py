@@ -87,24 +87,24 @@ def change(
     return replace(default, **fields)
 
 
-def split_into_parts(change: Change, *parts: str, **fields: Any) -> Change:
-    """Return the change with its turn split into these parts."""
+def split_into_chunks(change: Change, *chunks: str, **fields: Any) -> Change:
+    """Return the change with its turn split into these chunks."""
     long = replace(
-        change.episode, text="\n\n".join(parts), parts=parts, text_hash=ids.digest(*parts)
+        change.episode, text="\n\n".join(chunks), chunks=chunks, text_hash=ids.digest(*chunks)
     )
     return replace(change, episode=long, **fields)
 
 
 def long_history() -> list[Change]:
-    """Return the changes of `history`, the second in three parts and the third in two."""
+    """Return the changes of `history`, the second in three chunks and the third in two."""
     first, second, third = history()
     (failed,) = second.facts
-    parts = [f"user: part {word}" for word in ("alpha", "beta", "gamma")]
+    chunks = [f"user: chunk {word}" for word in ("alpha", "beta", "gamma")]
     mentioned_in = {failed.source: (1, 2), failed.target: (0,)}
     return [
         first,
-        split_into_parts(second, *parts, mentioned_in=mentioned_in),
-        split_into_parts(third, "user: Undo it.", "assistant: It is undone.", previous_parts=3),
+        split_into_chunks(second, *chunks, mentioned_in=mentioned_in),
+        split_into_chunks(third, "user: Undo it.", "assistant: It is undone.", previous_chunks=3),
     ]
 
 

@@ -73,7 +73,7 @@ def test_a_term_has_the_same_weight_in_an_overlay_as_after_the_commit() -> None:
     assert candidates.facts_matching("broke file_5", 5) == after.facts_matching("broke file_5", 5)
 
 
-def test_a_change_of_a_part_is_visible_in_the_overlay_and_not_in_the_group() -> None:
+def test_a_change_of_a_chunk_is_visible_in_the_overlay_and_not_in_the_group() -> None:
     uses = joins(0, 1, "uses")
     base = group(FILES, [uses])
     overlay = Overlay(base)
@@ -96,7 +96,7 @@ def test_an_entity_that_is_changed_back_is_not_changed() -> None:
     assert overlay.entity(FILES[0].uuid) == FILES[0]
 
 
-def test_a_fact_that_one_part_creates_and_another_changes_is_new_once() -> None:
+def test_a_fact_that_one_chunk_creates_and_another_changes_is_new_once() -> None:
     uses = joins(0, 1, "uses")
     overlay = Overlay(group(FILES, ()))
     overlay.add((), [uses])

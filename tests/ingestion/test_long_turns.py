@@ -1,4 +1,4 @@
-"""A turn in parts, from the episodes table to the graph: committed completely or not at all."""
+"""A turn in chunks, from the episodes table to the graph: committed completely or not at all."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -33,7 +33,7 @@ LAST = "The zeppelin was patched in src/hangar.py."
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    """Three turns of a session; the one in the middle is of several parts."""
+    """Three turns of a session; the one in the middle is of several chunks."""
     sentences = (f"We mended thing {n} of the shop, and it was worn." for n in range(1, 1101))
     response = "\n\n".join(" ".join(group) for group in zip(*[sentences] * 10, strict=False))
     turns = [
@@ -47,8 +47,8 @@ def lake(tmp_path: Path) -> Lake:
     return new
 
 
-def parts_of(lake: Lake) -> list[int]:
-    return [len(one.parts) for one in lake.episodes(GROUP)]
+def chunks_of(lake: Lake) -> list[int]:
+    return [len(one.chunks) for one in lake.episodes(GROUP)]
 
 
 async def ingest_lake(lake: Lake, store: Any, extractor: Any = None) -> GroupReport:
@@ -59,21 +59,21 @@ async def ingest_lake(lake: Lake, store: Any, extractor: Any = None) -> GroupRep
     return await ingest(GROUP, resources, Scope(now=NOW), run)
 
 
-async def test_a_turn_in_parts_is_committed_completely_and_once(
+async def test_a_turn_in_chunks_is_committed_completely_and_once(
     store: GraphStore, lake: Lake
 ) -> None:
-    assert parts_of(lake) == [1, 3, 1]
+    assert chunks_of(lake) == [1, 3, 1]
     report = await ingest_lake(lake, store)
     assert report.counts is not None
     assert (report.turns, report.committed, report.counts.episodes) == (3, 3, 5)
-    assert [one.parts for one in await store.receipts(GROUP)] == parts_of(lake)
+    assert [one.chunks for one in await store.receipts(GROUP)] == chunks_of(lake)
     before = await store.load(GROUP)
     again = await ingest_lake(lake, store)
     assert (again.committed, again.skipped, again.stale) == (0, 3, 0)
     assert await store.load(GROUP) == before
 
 
-async def test_a_run_killed_before_a_turn_in_parts_writes_nothing_of_it(
+async def test_a_run_killed_before_a_turn_in_chunks_writes_nothing_of_it(
     store: GraphStore, lake: Lake
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
@@ -84,29 +84,29 @@ async def test_a_run_killed_before_a_turn_in_parts_writes_nothing_of_it(
     assert (report.committed, report.counts.episodes) == (2, 5)
 
 
-async def test_a_turn_in_parts_is_found_by_a_term_of_its_last_part_only(
+async def test_a_turn_in_chunks_is_found_by_a_term_of_its_last_chunk_only(
     store: GraphStore, lake: Lake
 ) -> None:
     await ingest_lake(lake, store)
     long = list(lake.episodes(GROUP))[1]
-    assert [LAST in part for part in long.parts] == [False, False, True]
+    assert [LAST in chunk for chunk in long.chunks] == [False, False, True]
     hits = await search([await store.load(GROUP)], "zeppelin", WordLlamaEmbedder())
     assert [hit.turn_id for hit in hits].count(long.turn_id) == 1
     assert hits[0].turn_id == long.turn_id
     assert "zeppelin" in hits[0].passage
 
 
-async def test_the_turn_after_one_in_parts_follows_its_last_part(lake: Lake) -> None:
+async def test_the_turn_after_one_in_chunks_follows_its_last_chunk(lake: Lake) -> None:
     first, long, last = lake.episodes(GROUP)
     group = MirrorGroup(GroupContents(GROUP, None, (), (), (), {}))
-    for one, parts in ((first, 1), (long, 3)):
+    for one, chunks in ((first, 1), (long, 3)):
         change = build_change(one, Resolved((), (), ()), group)
-        assert change.previous_parts == 1
-        group.apply(change, replace(receipt(one), parts=parts))
-    assert build_change(last, Resolved((), (), ()), group).previous_parts == 3
+        assert change.previous_chunks == 1
+        group.apply(change, replace(receipt(one), chunks=chunks))
+    assert build_change(last, Resolved((), (), ()), group).previous_chunks == 3
 
 
-def test_entities_without_parts_are_mentioned_by_the_parts_with_their_name(
+def test_entities_without_chunks_are_mentioned_by_the_chunks_with_their_name(
     lake: Lake,
 ) -> None:
     long = list(lake.episodes(GROUP))[1]
@@ -123,7 +123,7 @@ def test_entities_without_parts_are_mentioned_by_the_parts_with_their_name(
     }
 
 
-def test_a_turn_in_one_part_records_no_mentioning_parts(lake: Lake) -> None:
+def test_a_turn_in_one_chunk_records_no_mentioning_chunks(lake: Lake) -> None:
     first = next(iter(lake.episodes(GROUP)))
     group = MirrorGroup(GroupContents(GROUP, None, (), (), (), {}))
     cart = entity("cart")

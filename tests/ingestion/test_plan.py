@@ -60,7 +60,7 @@ def receipt(episode: Episode) -> Receipt:
         run_id="run",
         content_hash=episode.turn.content_hash,
         text_hash=episode.text_hash,
-        parts=1,
+        chunks=1,
         recipe="r1",
         committed_at=NOW,
         started_at=START,
@@ -128,7 +128,7 @@ def test_an_edited_turn_is_stale_and_not_committed_again() -> None:
 def test_a_turn_that_is_rendered_differently_is_stale_and_not_committed_again() -> None:
     before = episode("a")
     now = replace(
-        before, text="user: Why?", parts=("user: Why?",), text_hash=ids.digest("user: Why?")
+        before, text="user: Why?", chunks=("user: Why?",), text_hash=ids.digest("user: Why?")
     )
     planned = plan(now, episode("b"), committed=(before, episode("b")))
     assert (planned.stale_reasons, planned.todo, planned.committed) == (

@@ -12,6 +12,7 @@ from tests.servers.canned_responses import RESPONDERS
 from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.errors import ModelRefused
 from turnetl.extraction.probes import reflexion_probes
+from turnetl.json_output.model_check import model_check_output
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.checks.check import CheckResult, check
 from turnetl.llm.limiter import Limiter
@@ -21,7 +22,6 @@ from turnetl.llm.providers.registry import PROVIDERS, open_model, open_models
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Usage
-from turnetl.output.model_check import model_check_output
 from turnetl.report import model_check as report
 
 PROMPTS = [

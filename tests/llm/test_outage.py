@@ -62,7 +62,7 @@ def _episode(index: int) -> Episode:
     started = builders.START + timedelta(minutes=index)
     episode = builders.episode(f"p{index}", ordinal=index, started_at=started)
     text = f"user: `module_{index}.py` uses `sqlite`."
-    return replace(episode, text=text, parts=(text,))
+    return replace(episode, text=text, chunks=(text,))
 
 
 async def ingest(

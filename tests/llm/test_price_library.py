@@ -21,7 +21,7 @@ from turnetl.llm.prices import Price, PriceTier
 from turnetl.llm.prices.library import find_price
 from turnetl.model import Usage
 from turnetl.settings import Settings
-from turnetl.wiring.models import model_stack
+from turnetl.wiring.clients import model_stack
 
 MILLION = 1_000_000
 LIBRARY_PROVIDERS = {"openai": "openai", "anthropic": "anthropic", "gemini": "google"}

@@ -9,10 +9,10 @@ from rich.console import Console, RenderableType
 
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupCounts, GroupReport, IngestReport
+from turnetl.json_output.ingest import ingest_output
+from turnetl.json_output.status import status_output
+from turnetl.json_output.usage import usage_output
 from turnetl.model import GroupId, TurnId, Usage
-from turnetl.output.ingest import ingest_output
-from turnetl.output.status import status_output
-from turnetl.output.usage import usage_output
 from turnetl.report import ingest, status
 
 EXTRACT = Usage(

@@ -22,7 +22,7 @@ async def test_a_stored_group_has_the_hits_of_the_group_that_was_written(store: 
         assert hits
 
 
-async def test_a_turn_in_parts_is_one_hit_for_a_term_of_any_part(
+async def test_a_turn_in_chunks_is_one_hit_for_a_term_of_any_chunk(
     store: GraphStore,
 ) -> None:
     embedder = WordLlamaEmbedder()

@@ -27,7 +27,7 @@ def status(
 ) -> int:
     """Print per group what is in the graph, what is pending, and why."""
     from turnetl import pipeline
-    from turnetl.output.status import status_output
+    from turnetl.json_output.status import status_output
     from turnetl.report import status as view
 
     settings = common.settings(quiet_minutes=quiet)
@@ -54,7 +54,7 @@ def search(
         limit: Print at most this many turns.
     """
     from turnetl import pipeline
-    from turnetl.output.search import search_output
+    from turnetl.json_output.search import search_output
     from turnetl.report import search_hits as view
 
     hits = console.run_async(
@@ -74,7 +74,7 @@ def search(
 def formats_(*, output: OutputOptions = NO_OUTPUT) -> int:
     """List the archive formats that turnetl reads."""
     from turnetl import formats
-    from turnetl.output.formats import formats_output
+    from turnetl.json_output.formats import formats_output
     from turnetl.report import formats as view
 
     known = formats.FORMATS
@@ -85,7 +85,7 @@ def formats_(*, output: OutputOptions = NO_OUTPUT) -> int:
 def rules_(*, noise: NoiseOptions = NO_NOISE, common: CommonOptions = NO_COMMON) -> int:
     """List the noise rules, including your own, and whether they are active."""
     from turnetl import wiring
-    from turnetl.output.rules import rules_output
+    from turnetl.json_output.rules import rules_output
     from turnetl.report import noise_rules as view
 
     settings = noise.applied_to(common.settings())

@@ -23,7 +23,7 @@ app = App(
 def stats(*, common: CommonOptions = NO_COMMON) -> int:
     """Print what the journal holds, by prompt and model, and what it saved."""
     from turnetl import pipeline
-    from turnetl.output.journal import journal_stats_output
+    from turnetl.json_output.journal import journal_stats_output
     from turnetl.report import journal as view
 
     contents = pipeline.journal_stats(common.settings(), now)
@@ -51,7 +51,7 @@ def prune(
     if older_than is None and model is None and not everything:
         raise BadUsage("select responses with --older-than DAYS, --model NAME, or --all")
     from turnetl import pipeline
-    from turnetl.output.journal import journal_prune_output
+    from turnetl.json_output.journal import journal_prune_output
     from turnetl.report import journal as view
 
     pruned = pipeline.journal_prune(

@@ -21,7 +21,7 @@ def check(
 ) -> int:
     """Send the model one request per prompt of a run; print which ones it cannot complete."""
     from turnetl import pipeline
-    from turnetl.output.model_check import model_check_output
+    from turnetl.json_output.model_check import model_check_output
     from turnetl.report import model_check as view
 
     settings, options = common.settings(**extraction.settings), extraction.run_options()

@@ -13,7 +13,7 @@ def schema(*command: str, output: OutputOptions = NO_OUTPUT) -> int:
     """
     import json
 
-    from turnetl.output import schemas
+    from turnetl.json_output import schemas
 
     if command:
         console.print_text(json.dumps(schemas.json_schema(" ".join(command)), indent=2))

@@ -47,7 +47,7 @@ def backfill(
 ) -> int:
     """Parse, filter and ingest archives. Work of earlier runs is not repeated."""
     from turnetl import pipeline
-    from turnetl.output.backfill import backfill_output
+    from turnetl.json_output.backfill import backfill_output
     from turnetl.report import backfill as view
 
     settings = selection.settings(common, **archive.settings, **extraction.settings)
@@ -83,7 +83,7 @@ def parse(
         dry_run: Write nothing; print which archives would be read, and their groups.
     """
     from turnetl import pipeline
-    from turnetl.output.parse import parse_files_output
+    from turnetl.json_output.parse import parse_files_output
     from turnetl.report import parse as view
 
     settings = common.settings(**archive.settings)
@@ -119,7 +119,7 @@ def filter_(
         return _explain(settings, explain, groups, count, common)
     if examples is not None:
         raise BadUsage("--examples needs --explain RULE; `turnetl rules` lists the rules")
-    from turnetl.output.filter import filter_output
+    from turnetl.json_output.filter import filter_output
     from turnetl.report import filter as view
 
     with console.show_progress(as_json=common.json) as progress:
@@ -138,7 +138,7 @@ def ingest(
 ) -> int:
     """Ingest the turns that are ready; the command `retry` sets `retry`."""
     from turnetl import pipeline
-    from turnetl.output.ingest import ingest_output
+    from turnetl.json_output.ingest import ingest_output
     from turnetl.report import ingest as view
 
     settings = selection.settings(common, **extraction.settings)
@@ -159,7 +159,7 @@ def _preview(
     from rich.console import Group
 
     from turnetl import pipeline
-    from turnetl.output.ingest import dry_run_output
+    from turnetl.json_output.ingest import dry_run_output
     from turnetl.report import ingest, request_previews
 
     ready = tuple(group.group for group in report.groups if pipeline.has_work(group, options))
@@ -181,7 +181,7 @@ def _explain(
     settings: "Settings", rule: str, groups: tuple[str, ...], examples: int, common: CommonOptions
 ) -> int:
     from turnetl import pipeline
-    from turnetl.output.rules import rule_explanation_output
+    from turnetl.json_output.rules import rule_explanation_output
     from turnetl.report import noise_rules as view
 
     with console.show_progress(as_json=common.json) as progress:

@@ -17,7 +17,7 @@ app = App(
 def list_(*, common: CommonOptions = NO_COMMON) -> int:
     """List templates and ontologies: which file is used, its tokens per turn, its users."""
     from turnetl import pipeline
-    from turnetl.output.templates import templates_output
+    from turnetl.json_output.templates import templates_output
     from turnetl.report import templates as view
 
     entries = pipeline.templates(common.settings())
@@ -33,7 +33,7 @@ def show(name: str, /, *, common: CommonOptions = NO_COMMON) -> int:
         name: Name, as `turnetl templates list` prints it.
     """
     from turnetl import pipeline
-    from turnetl.output.templates import templates_output
+    from turnetl.json_output.templates import templates_output
     from turnetl.report import templates as view
 
     entries = pipeline.templates(common.settings(), (name,))
@@ -49,7 +49,7 @@ def check(
 ) -> int:
     """Print the defects of templates and ontologies; exit code 1 if one cannot be used."""
     from turnetl import pipeline
-    from turnetl.output.templates import templates_output
+    from turnetl.json_output.templates import templates_output
     from turnetl.report import templates as view
 
     entries = pipeline.templates(common.settings(), names)

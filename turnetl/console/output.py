@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnetl.console import terminal
 
 if TYPE_CHECKING:  # these take time to import, which `--help` must not spend
-    from turnetl.output.base import JsonOutput
+    from turnetl.json_output.base import JsonOutput
     from turnetl.progress import Progress
 
 

@@ -83,7 +83,7 @@ def _explained(error: BaseException) -> tuple[str, int]:
 def _fail(message: str, code: int, *, as_json: bool) -> int:
     print_messages([message])
     if as_json:
-        from turnetl.output.base import ErrorOutput
+        from turnetl.json_output.base import ErrorOutput
 
         print(ErrorOutput(error=message, exit_code=code).encode())
     return code

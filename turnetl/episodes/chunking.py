@@ -49,7 +49,7 @@ _MAX_CHARACTER = 32
 
 
 def chunk_texts(texts: pl.Series, limit: int = LIMIT) -> pl.Series:
-    """Return `parts`: the list of chunks of each text.
+    """Return `chunks`: the list of chunks of each text.
 
     A text of at most `limit` tokens is one chunk, unchanged.
     """
@@ -58,9 +58,9 @@ def chunk_texts(texts: pl.Series, limit: int = LIMIT) -> pl.Series:
     candidates = rows.filter(pl.col("text").str.len_bytes() > limit)
     long = candidates.filter(estimate(candidates["text"]) > limit)
     chunked = [list(chunks(text, limit)) or [""] for text in long["text"]]
-    parts = long.select("index", pl.Series("parts", chunked, dtype=pl.List(pl.String)))
-    joined = rows.join(parts, on="index", how="left", maintain_order="left")
-    return joined.select(pl.coalesce("parts", pl.concat_list("text")).alias("parts"))["parts"]
+    split = long.select("index", pl.Series("chunks", chunked, dtype=pl.List(pl.String)))
+    joined = rows.join(split, on="index", how="left", maintain_order="left")
+    return joined.select(pl.coalesce("chunks", pl.concat_list("text")).alias("chunks"))["chunks"]
 
 
 def chunks(text: str, limit: int = LIMIT) -> Iterator[str]:

@@ -49,7 +49,7 @@ def episode_rows(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:
         pl.col("chars").alias("chars_before"),
         pl.col("text").str.len_chars().cast(pl.Int64).alias("chars_after"),
         chunking.estimate_expr(pl.col("text")).alias("tokens"),
-        _digests(chunked["parts"]),
+        _digests(chunked["chunks"]),
     )
     return measured.select(schema.EPISODES.polars.names()).cast(schema.EPISODES.polars)
 
@@ -69,9 +69,9 @@ def render_texts(turns: pl.DataFrame, filters: Filters) -> pl.Series:
     return pl.concat(rendered).sort("position")["text"]
 
 
-def _digests(parts: pl.Series) -> pl.Series:
+def _digests(chunks: pl.Series) -> pl.Series:
     """Return `text_hash`, one per list of chunks."""
     # Not polars' own hash: its value may change with the next release.
-    joined = parts.list.join(_SEPARATOR).cast(pl.Binary)
+    joined = chunks.list.join(_SEPARATOR).cast(pl.Binary)
     digests = [blake2b(data, digest_size=16).hexdigest() for data in joined.to_list()]
     return pl.Series("text_hash", digests, dtype=pl.String)

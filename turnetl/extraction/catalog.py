@@ -51,7 +51,7 @@ class CatalogEntry:
     tokens_per_request: int
     """Tokens of the longer of the two extraction prompts."""
     tokens_per_turn: int
-    """Tokens for a turn of one part without reflexion; each reflexion pass costs the same again."""
+    """Tokens for a turn of one chunk; each reflexion pass costs the same again."""
     used_for: tuple[str, ...]
     """The turns for which the config uses it."""
     diagnostics: tuple[Diagnostic, ...]

@@ -101,7 +101,7 @@ class EntityNameIndex:
             entities=tuple(one for one in entities if one != self._group.entity(one.uuid)),
             facts=tuple(_mapped_facts(resolved, mapping, self._group)),
             mentions=tuple(sorted({mapping.get(uuid, uuid) for uuid in resolved.mentions})),
-            mentioned_in=_merge_parts({}, resolved.mentioned_in, mapping),
+            mentioned_in=_merge_chunks({}, resolved.mentioned_in, mapping),
         )
 
     def _match(self, entity: Entity) -> Entity | None:
@@ -127,21 +127,21 @@ def merge(first: Resolved, second: Resolved, group: MirrorGroup) -> Resolved:
             sorted({*first.mentions, *(mapping.get(uuid, uuid) for uuid in second.mentions)})
         ),
         usage=first.usage + second.usage,
-        mentioned_in=_merge_parts(first.mentioned_in, second.mentioned_in, mapping),
+        mentioned_in=_merge_chunks(first.mentioned_in, second.mentioned_in, mapping),
         discarded=Counter(first.discarded) + Counter(second.discarded),
     )
 
 
-def _merge_parts(
+def _merge_chunks(
     first: Mapping[str, tuple[int, ...]],
     second: Mapping[str, tuple[int, ...]],
     mapping: Mapping[str, str],
 ) -> dict[str, tuple[int, ...]]:
-    """Return by entity the parts in which either extractor finds it."""
+    """Return by entity the chunks in which either extractor finds it."""
     merged = dict(first)
-    for uuid, parts in second.items():
+    for uuid, chunks in second.items():
         target = mapping.get(uuid, uuid)
-        merged[target] = tuple(sorted({*merged.get(target, ()), *parts}))
+        merged[target] = tuple(sorted({*merged.get(target, ()), *chunks}))
     return merged
 
 

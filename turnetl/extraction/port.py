@@ -31,8 +31,8 @@ class Resolved:
     """Uuids of the entities that the turn mentions, sorted."""
     usage: Usage = field(default_factory=Usage)
     mentioned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """By entity uuid: the parts of a long turn that mention it, ascending, from 0. An entity that
-    is missing here has no known parts."""
+    """By entity uuid: the chunks of a long turn that mention it, ascending, from 0. An entity that
+    is missing here has no known chunks."""
     discarded: Mapping[str, int] = field(default_factory=dict)
     """Number of discarded names and facts by reason: a key of `extraction.stoplist.CHECKS`, or
     `facts` for facts whose entities were discarded."""

@@ -57,8 +57,8 @@ async def preview_requests(
     recording = _RecordingModel(model, journal, parameters)
     extractor = make_extractor(recording, _FixedEmbedder())
     extracted = await extractor.extract(episode, context)
-    for part in extracted.parts:
-        await part.facts
+    for chunk in extracted.chunks:
+        await chunk.facts
     previews = []
     for request, is_cached in recording.requests:
         text = "\n".join(message.text for message in request.messages)

@@ -23,8 +23,8 @@ def turn_texts(receipts: Iterable[Receipt], contents: Mapping[str, str]) -> dict
     """Return the text of each turn, joined from the contents of its episodes by uuid."""
     return {
         receipt.turn_id: "\n\n".join(
-            contents.get(ids.part_id(receipt.turn_id, number), "")
-            for number in range(receipt.parts)
+            contents.get(ids.chunk_id(receipt.turn_id, number), "")
+            for number in range(receipt.chunks)
         )
         for receipt in receipts
     }

@@ -23,10 +23,10 @@ FACT_PROPERTIES = frozenset(
 )
 
 
-def episode_name(turn: Turn, part: int = 0, parts: int = 1) -> str:
-    """Return the name of a turn's episode, or of one of its parts, which count from 0."""
+def episode_name(turn: Turn, chunk: int = 0, chunks: int = 1) -> str:
+    """Return the name of a turn's episode, or of one of its chunks, which count from 0."""
     name = f"{turn.session_id} {turn.ordinal}"
-    return name if parts == 1 else f"{name} ({part + 1} of {parts})"
+    return name if chunks == 1 else f"{name} ({chunk + 1} of {chunks})"
 
 
 def without_base_label(labels: Iterable[str]) -> tuple[str, ...]:

@@ -54,30 +54,30 @@ def started_at(change: Change) -> datetime:
 
 
 def episode_ids(change: Change) -> list[str]:
-    """Return the uuids of the turn's episodes, one per part, in order."""
+    """Return the uuids of the turn's episodes, one per chunk, in order."""
     turn = change.episode.turn_id
-    return [ids.part_id(turn, number) for number in range(len(change.episode.parts))]
+    return [ids.chunk_id(turn, number) for number in range(len(change.episode.chunks))]
 
 
 def episode_rows(change: Change, now: datetime) -> list[RowDict]:
-    """Return one row per part, in order, each one microsecond later than the one before.
+    """Return one row per chunk, in order, each one microsecond later than the one before.
 
     The first row lists all facts of the turn, because facts refer to the turn, whose uuid it has.
     """
-    turn, parts = change.episode.turn, change.episode.parts
+    turn, chunks = change.episode.turn, change.episode.chunks
     return [
         {
             "uuid": uuid,
-            "name": graphiti_names.episode_name(turn, number, len(parts)),
+            "name": graphiti_names.episode_name(turn, number, len(chunks)),
             "group_id": turn.group_id,
             "source": graphiti_names.SOURCE,
             "source_description": graphiti_names.SOURCE_DESCRIPTION,
-            "content": part,
+            "content": chunk,
             "entity_edges": [] if number else [fact.uuid for fact in change.facts],
             "created_at": now,
             "valid_at": started_at(change) + timedelta(microseconds=number),
         }
-        for number, (uuid, part) in enumerate(zip(episode_ids(change), parts, strict=True))
+        for number, (uuid, chunk) in enumerate(zip(episode_ids(change), chunks, strict=True))
     ]
 
 
@@ -125,7 +125,7 @@ def attribute_row(value: Entity | Fact) -> dict[str, Attribute]:
 
 
 def mention_links(change: Change) -> list[LinkRow]:
-    """Return a link from each part to each entity that it mentions."""
+    """Return a link from each chunk to each entity that it mentions."""
     episodes = episode_ids(change)
     pairs = [
         (episodes[number], uuid)
@@ -160,7 +160,7 @@ def saga_links(change: Change) -> list[LinkRow]:
 
 
 def next_links(change: Change) -> list[LinkRow]:
-    """Return the new NEXT_EPISODE links: to the turn, between its parts, and to the next turn."""
+    """Return the new NEXT_EPISODE links: to the turn, between its chunks, and to the next turn."""
     chain = [_previous_episode(change), *episode_ids(change), change.next_turn]
     return [_next_link(before, after) for before, after in pairwise(chain) if before and after]
 
@@ -209,7 +209,7 @@ def _column_value(column: schema.Column, value: Any) -> Any:
 def _previous_episode(change: Change) -> str | None:
     """Return the last episode of the turn before."""
     before = change.previous_turn
-    return ids.part_id(before, change.previous_parts - 1) if before else None
+    return ids.chunk_id(before, change.previous_chunks - 1) if before else None
 
 
 def _next_link(before: str, after: str) -> LinkRow:

@@ -18,7 +18,7 @@ def build_change(episode: Episode, resolved: Resolved, group: MirrorGroup) -> Ch
     previous, following = group.neighbours(episode)
     entities_before = (group.entity(entity.uuid) for entity in resolved.entities)
     facts_before = (group.fact(fact.uuid) for fact in resolved.facts)
-    in_parts = len(episode.parts) > 1
+    in_chunks = len(episode.chunks) > 1
     return Change(
         episode=episode,
         entities=resolved.entities,
@@ -29,8 +29,8 @@ def build_change(episode: Episode, resolved: Resolved, group: MirrorGroup) -> Ch
         previous_turn=previous,
         next_turn=following,
         usage=resolved.usage,
-        previous_parts=group.parts_of(previous) if previous else 1,
-        mentioned_in=dict(_mentioning_parts(episode, resolved, group)) if in_parts else {},
+        previous_chunks=group.chunks_of(previous) if previous else 1,
+        mentioned_in=dict(_mentioning_chunks(episode, resolved, group)) if in_chunks else {},
     )
 
 
@@ -51,7 +51,7 @@ def build_receipt(change: Change, *, run_id: str, recipe: str, now: datetime) ->
         run_id=run_id,
         content_hash=turn.content_hash,
         text_hash=episode.text_hash,
-        parts=len(episode.parts),
+        chunks=len(episode.chunks),
         recipe=recipe,
         committed_at=now,
         started_at=turn.started_at,
@@ -115,18 +115,18 @@ def invalidated_facts(change: Change) -> list[Fact]:
     ]
 
 
-def _mentioning_parts(
+def _mentioning_chunks(
     episode: Episode, resolved: Resolved, group: MirrorGroup
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield for each entity the parts that mention it: as resolved, or else those with its name."""
+    """Yield for each entity the chunks that mention it: as resolved, else those with its name."""
     new = {entity.uuid: entity for entity in resolved.entities}
-    parts = [part.casefold() for part in episode.parts]
+    chunks = [chunk.casefold() for chunk in episode.chunks]
     for uuid in resolved.mentions:
-        resolved_parts = resolved.mentioned_in.get(uuid)
+        resolved_chunks = resolved.mentioned_in.get(uuid)
         entity = new.get(uuid) or group.entity(uuid)
-        yield uuid, resolved_parts or _parts_with_name(entity, parts) or (0,)
+        yield uuid, resolved_chunks or _chunks_with_name(entity, chunks) or (0,)
 
 
-def _parts_with_name(entity: Entity | None, parts: list[str]) -> tuple[int, ...]:
+def _chunks_with_name(entity: Entity | None, chunks: list[str]) -> tuple[int, ...]:
     name = entity.name.casefold() if entity else ""
-    return tuple(number for number, part in enumerate(parts) if name and name in part)
+    return tuple(number for number, chunk in enumerate(chunks) if name and name in chunk)

@@ -6,7 +6,7 @@ The command line, the flows and the Python API are thin callers of this package.
 from turnetl.pipeline.backfill import backfill
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
 from turnetl.pipeline.ingest import ingest
-from turnetl.pipeline.models import check_model, journal_prune, journal_stats, templates
+from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
 from turnetl.pipeline.previews import preview_requests
 from turnetl.pipeline.search import search_turns
 from turnetl.pipeline.status import status

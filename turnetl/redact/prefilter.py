@@ -10,9 +10,9 @@ from itertools import chain
 import polars as pl
 
 from turnetl.redact.exact_match import ExactMatcher
+from turnetl.redact.literal_search import LiteralGroup, LiteralSearch, literal_search
 from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import SecretScanner
-from turnetl.redact.search import LiteralGroup, LiteralSearch, literal_search
 from turnetl.redact.text_column import text_column
 
 SEPARATOR = b"\n\x1e\n"

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Protocol
 
+from turnetl.redact.literal_search import literal_search
 from turnetl.redact.required_literals import required_literals
 from turnetl.redact.rule import SecretRule
-from turnetl.redact.search import literal_search
 from turnetl.redact.text_column import text_column
 
 LONG_TEXT_BYTES = 8 << 10

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.episodes import FilterReport
-from turnetl.output.filter import FilterCountsOutput, KeptOutput, NoiseOutput, filter_output
+from turnetl.json_output.filter import FilterCountsOutput, KeptOutput, NoiseOutput, filter_output
 from turnetl.report.layout import add_group_column, plural
 
 _COLUMNS = ("turns", "chars before", "after", "tokens", "tokens saved")

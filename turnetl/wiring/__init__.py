@@ -12,7 +12,8 @@ from turnetl.ingestion.group import IngestResources
 from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
 from turnetl.settings import Settings
-from turnetl.wiring import extraction, models
+from turnetl.wiring import clients, extraction
+from turnetl.wiring.clients import embedder, journal, model, model_stack
 from turnetl.wiring.extraction import check_model, extractor, model_extractor, recipe, templates
 from turnetl.wiring.filters import (
     archive_grouping,
@@ -23,7 +24,6 @@ from turnetl.wiring.filters import (
     noise_rules,
     redactor,
 )
-from turnetl.wiring.models import embedder, journal, model, model_stack
 
 __all__ = [
     "archive_grouping",
@@ -61,8 +61,8 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
     graphs.check_url(settings.graph_url)
     extraction.check(settings, run_preprocessing)
     filters(settings)
-    if models.uses_model(settings):
-        models.check(settings)
+    if clients.uses_model(settings):
+        clients.check(settings)
 
 
 @asynccontextmanager

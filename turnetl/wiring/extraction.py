@@ -20,7 +20,7 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.stack import ModelStack
 from turnetl.model import GroupId, Usage
 from turnetl.settings import Settings
-from turnetl.wiring import models
+from turnetl.wiring import clients
 
 
 def templates() -> TemplateResolver:
@@ -43,11 +43,11 @@ def extractor(settings: Settings, embedder: Embedder, stack: ModelStack | None) 
         case "structural":
             return StructuralExtractor()
         case "llm":
-            return _llm(settings, embedder, models.model(settings, stack))
+            return _llm(settings, embedder, clients.model(settings, stack))
         case "hybrid":
             from turnetl.extraction.hybrid import HybridExtractor  # noqa: PLC0415 - imports graphiti
 
-            llm = _llm(settings, embedder, models.model(settings, stack))
+            llm = _llm(settings, embedder, clients.model(settings, stack))
             return HybridExtractor(StructuralExtractor(), llm)
 
 
@@ -90,7 +90,7 @@ async def check_model(settings: Settings, stack: ModelStack) -> Sequence[CheckRe
 
     kinds = ontology.load(settings.extraction.ontology, templates())
     prompts = PromptConfigs(settings.extraction, templates()).for_turn(GroupId(""))
-    model = models.model(settings, stack)
+    model = clients.model(settings, stack)
     try:
         results = await check.check(
             model,
@@ -128,7 +128,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
 async def _check_embedder(settings: Settings, stack: ModelStack) -> Sequence[CheckResult]:
     if settings.embedder.provider == "local":
         return ()
-    async with models.embedder(settings, stack.retry_policy) as embedder:
+    async with clients.embedder(settings, stack.retry_policy) as embedder:
         error = ""
         try:
             await embedder.embed(["a text of some words"])

@@ -1,4 +1,4 @@
-"""Calls of Graphiti's extraction functions for one part of a turn, and their usage."""
+"""Calls of Graphiti's extraction functions for one chunk of a turn, and their usage."""
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
@@ -28,16 +28,16 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class ExtractionInput:
-    """The input of one extraction: a part of a turn and its context."""
+    """The input of one extraction: a chunk of a turn and its context."""
 
     episode: EpisodicNode
     previous: list[EpisodicNode]
     """The context that the prompts show, oldest first."""
     key: str
-    """Key of the part; the keys of its facts derive from it."""
+    """Key of the chunk; the keys of its facts derive from it."""
 
     def piece(self, text: str, earlier: Sequence[str]) -> "ExtractionInput":
-        """Return the input for a piece of the part; `earlier` pieces become abridged context."""
+        """Return the input for a piece of the chunk; `earlier` pieces become abridged context."""
         episode = self.episode.model_copy(update={"content": text})
         previous = self.abridged().previous
         if earlier:

@@ -1,4 +1,4 @@
-"""Extracts entities and facts from one part of a turn.
+"""Extracts entities and facts from one chunk of a turn.
 
 Nothing here depends on the group, so it may run ahead of earlier turns.
 """
@@ -36,8 +36,8 @@ _MIN_SPLIT_LENGTH = 400
 
 
 @dataclass(frozen=True, slots=True)
-class PartEntities:
-    """The entities of a part."""
+class ChunkEntities:
+    """The entities of a chunk."""
 
     entities: tuple[Entity, ...]
     discarded: Mapping[str, str]
@@ -46,21 +46,21 @@ class PartEntities:
 
 
 @dataclass(frozen=True, slots=True)
-class PartFacts:
-    """The facts of a part."""
+class ChunkFacts:
+    """The facts of a chunk."""
 
     facts: tuple[Fact, ...]
     endpoints: tuple[Entity, ...]
     """Entities that only facts name."""
     discarded: Mapping[str, str]
-    """Discarded endpoints, as in `PartEntities`."""
+    """Discarded endpoints, as in `ChunkEntities`."""
     discarded_facts: int
     """Number of facts discarded because one of their entities was."""
     usage: Usage
 
 
-class PartExtractor:
-    """Extracts the parts of turns."""
+class ChunkExtractor:
+    """Extracts the chunks of turns."""
 
     def __init__(
         self,
@@ -69,24 +69,26 @@ class PartExtractor:
         ontology: Ontology,
         split_text: SplitText | None,
     ) -> None:
-        """Make an extractor for any number of parts, also concurrently.
+        """Make an extractor for any number of chunks, also concurrently.
 
         Args:
             model: receives the requests.
             embedder: passed to Graphiti, which does not use it here.
             ontology: entity types and relations to extract.
-            split_text: splits parts that do not fit; None quarantines their turns.
+            split_text: splits chunks that do not fit; None quarantines their turns.
         """
         self._model = model
         self._embedder = embedder
         self._ontology = ontology
         self._split_text = split_text
 
-    async def extract_entities(self, source: ExtractionInput, config: PromptConfig) -> PartEntities:
-        """Return the entities of the part, each once, including those of reflexion passes.
+    async def extract_entities(
+        self, source: ExtractionInput, config: PromptConfig
+    ) -> ChunkEntities:
+        """Return the entities of the chunk, each once, including those of reflexion passes.
 
         Raises:
-            BadTurn: the part cannot be extracted; carries the usage up to the error.
+            BadTurn: the chunk cannot be extracted; carries the usage up to the error.
         """
         calls = GraphitiCalls(self._model, self._embedder, self._ontology)
         extract = partial(calls.entities, instructions=config.instructions)
@@ -105,15 +107,15 @@ class PartExtractor:
         kept, discarded = apply_stoplist(
             merge_nodes([], nodes), is_enabled=config.instructions is not None
         )
-        return PartEntities(tuple(map(convert.from_node, kept)), discarded, calls.usage)
+        return ChunkEntities(tuple(map(convert.from_node, kept)), discarded, calls.usage)
 
     async def extract_facts(
         self, source: ExtractionInput, entities: Sequence[Entity], config: PromptConfig
-    ) -> PartFacts:
-        """Return the facts of the part about its entities, each once.
+    ) -> ChunkFacts:
+        """Return the facts of the chunk about its entities, each once.
 
         Raises:
-            BadTurn: the part cannot be extracted; carries the usage up to the error.
+            BadTurn: the chunk cannot be extracted; carries the usage up to the error.
         """
         calls = GraphitiCalls(self._model, self._embedder, self._ontology)
         edges, endpoints = await self._facts(calls, source, entities, config.instructions)
@@ -130,7 +132,7 @@ class PartExtractor:
         )
         kept = reattach(edges, [*map(convert.to_node, entities), *ends])
         facts = {fact.uuid: fact for fact in (_keyed(source, edge) for edge in kept)}
-        return PartFacts(
+        return ChunkFacts(
             facts=tuple(facts.values()),
             endpoints=tuple(map(convert.from_node, ends)),
             discarded=discarded,
@@ -181,7 +183,7 @@ def _not_hinted(missed: Iterable[str], hinted: set[str]) -> list[str]:
 
 
 def _keyed(source: ExtractionInput, edge: EntityEdge) -> Fact:
-    # The key is of the part; resolution finds a fact that two parts of a turn state.
+    # The key is of the chunk; resolution finds a fact that two chunks of a turn state.
     ends = edge.source_node_uuid, edge.name, edge.target_node_uuid
     edge.uuid = ids.fact_id(TurnId(source.key), *ends, edge.fact)
     return convert.from_edge(edge)

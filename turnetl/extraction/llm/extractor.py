@@ -25,8 +25,8 @@ from turnetl.extraction.llm import graphiti_patch, mapping, prompt_context
 from turnetl.extraction.llm.background import BackgroundTasks
 from turnetl.extraction.llm.calls import ExtractionInput
 from turnetl.extraction.llm.clients import CheckedClients
-from turnetl.extraction.llm.extract import PartEntities, PartExtractor, PartFacts, SplitText
-from turnetl.extraction.llm.resolve import PartResolver, SummaryGate
+from turnetl.extraction.llm.extract import ChunkEntities, ChunkExtractor, ChunkFacts, SplitText
+from turnetl.extraction.llm.resolve import ChunkResolver, SummaryGate
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
@@ -46,14 +46,14 @@ _DISCARDED_FACTS = "facts"
 
 
 @dataclass(frozen=True, slots=True)
-class ExtractedPart:
-    """The extracted content of one part of a turn. Does not depend on the group."""
+class ExtractedChunk:
+    """The extracted content of one chunk of a turn. Does not depend on the group."""
 
     source: ExtractionInput
-    entities: PartEntities
+    entities: ChunkEntities
     vectors: Mapping[str, Vector]
     """Embeddings of the entity names."""
-    facts: Task[tuple[PartFacts, Mapping[str, Vector]]]
+    facts: Task[tuple[ChunkFacts, Mapping[str, Vector]]]
     """The facts about the entities with their embeddings; the task may still be running."""
 
 
@@ -61,7 +61,7 @@ class ExtractedPart:
 class ExtractedTurn:
     """The extracted content of a turn."""
 
-    parts: tuple[ExtractedPart, ...]
+    chunks: tuple[ExtractedChunk, ...]
 
 
 class LlmExtractor:
@@ -87,7 +87,7 @@ class LlmExtractor:
             ontology: entity types and relations to extract.
             summary_gate: decides whether an entity is summarised; None summarises as Graphiti
                 does.
-            split_text: splits a part that is too long for the model; None quarantines its turn.
+            split_text: splits a chunk that is too long for the model; None quarantines its turn.
             parameters: the model parameters of every request that are not part of the request.
         """
         self._model = model
@@ -97,7 +97,7 @@ class LlmExtractor:
         self._summary_gate = summary_gate
         self._parameters = parameters
         graphiti_patch.cache_signatures()
-        self._part_extractor = PartExtractor(
+        self._chunk_extractor = ChunkExtractor(
             model, GraphitiEmbedder(embedder), ontology, split_text
         )
         self._background = BackgroundTasks()
@@ -123,11 +123,11 @@ class LlmExtractor:
         """Return the entities of the turn; the requests for its facts may still be running."""
         config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
         inputs = _inputs(episode, context, full_context=config.instructions is None)
-        return ExtractedTurn(tuple([await self._extract_part(one, config) for one in inputs]))
+        return ExtractedTurn(tuple([await self._extract_chunk(one, config) for one in inputs]))
 
     async def resolve(
         self,
-        episode: Episode,  # noqa: ARG002 - the extracted parts contain its text
+        episode: Episode,  # noqa: ARG002 - the extracted chunks contain its text
         extracted: ExtractedTurn,
         group: MirrorGroup,
         *,
@@ -138,34 +138,34 @@ class LlmExtractor:
         candidates = OverlayCandidates(overlay, self._candidates_of(group))
         mentions, contents = [], []
         usage = Usage()
-        for part in extracted.parts:
+        for chunk in extracted.chunks:
             driver = MirrorDriver.for_group(overlay, candidates, embedder.remember)
             clients = partial(CheckedClients, self._model, embedder, driver)
-            resolver = PartResolver(clients, self._ontology, self._summary_gate, part.source)
-            _remember(embedder, part.vectors)
-            nodes, keys = await resolver.resolve_entities(part.entities.entities)
-            facts, vectors = await part.facts
+            resolver = ChunkResolver(clients, self._ontology, self._summary_gate, chunk.source)
+            _remember(embedder, chunk.vectors)
+            nodes, keys = await resolver.resolve_entities(chunk.entities.entities)
+            facts, vectors = await chunk.facts
             _remember(embedder, vectors)
             nodes, edges = await resolver.resolve_facts(facts, nodes, keys)
             resolved = mapping.resolved(nodes, edges, overlay, known=embedder.known, now=now)
             await _apply(overlay, resolved, embedder)
             mentions.append(resolved.mentions)
-            contents.append((part.entities, facts))
-            usage += part.entities.usage + facts.usage + resolver.usage
+            contents.append((chunk.entities, facts))
+            usage += chunk.entities.usage + facts.usage + resolver.usage
         return replace(
             mapping.from_overlay(overlay, mentions), usage=usage, discarded=_discarded(contents)
         )
 
-    async def _extract_part(self, source: ExtractionInput, config: PromptConfig) -> ExtractedPart:
-        entities = await self._part_extractor.extract_entities(source, config)
+    async def _extract_chunk(self, source: ExtractionInput, config: PromptConfig) -> ExtractedChunk:
+        entities = await self._chunk_extractor.extract_entities(source, config)
         facts = self._background.start(self._extract_facts(source, entities, config))
         vectors = await self._vectors(entity.name for entity in entities.entities)
-        return ExtractedPart(source, entities, vectors, facts)
+        return ExtractedChunk(source, entities, vectors, facts)
 
     async def _extract_facts(
-        self, source: ExtractionInput, entities: PartEntities, config: PromptConfig
-    ) -> tuple[PartFacts, Mapping[str, Vector]]:
-        facts = await self._part_extractor.extract_facts(source, entities.entities, config)
+        self, source: ExtractionInput, entities: ChunkEntities, config: PromptConfig
+    ) -> tuple[ChunkFacts, Mapping[str, Vector]]:
+        facts = await self._chunk_extractor.extract_facts(source, entities.entities, config)
         texts = [*(end.name for end in facts.endpoints), *(fact.text for fact in facts.facts)]
         return facts, await self._vectors(texts)
 
@@ -188,9 +188,9 @@ def _graphiti_version() -> str:
 def _inputs(
     episode: Episode, context: Sequence[Episode], *, full_context: bool
 ) -> Iterator[ExtractionInput]:
-    for number, node in enumerate(prompt_context.part_nodes(episode)):
+    for number, node in enumerate(prompt_context.chunk_nodes(episode)):
         previous = prompt_context.previous(episode, number, context, full=full_context)
-        yield ExtractionInput(node, previous, ids.part_id(episode.turn_id, number))
+        yield ExtractionInput(node, previous, ids.chunk_id(episode.turn_id, number))
 
 
 def _remember(embedder: GraphitiEmbedder, vectors: Mapping[str, Vector]) -> None:
@@ -198,7 +198,7 @@ def _remember(embedder: GraphitiEmbedder, vectors: Mapping[str, Vector]) -> None
         embedder.remember(text, vector)
 
 
-def _discarded(contents: Iterable[tuple[PartEntities, PartFacts]]) -> Mapping[str, int]:
+def _discarded(contents: Iterable[tuple[ChunkEntities, ChunkFacts]]) -> Mapping[str, int]:
     """Return the number of discarded names, each counted once, and of facts, by reason."""
     reasons: dict[str, str] = {}
     fact_count = 0
@@ -209,7 +209,7 @@ def _discarded(contents: Iterable[tuple[PartEntities, PartFacts]]) -> Mapping[st
 
 
 async def _apply(overlay: Overlay, resolved: Resolved, embedder: GraphitiEmbedder) -> None:
-    """Apply the result of a part to the overlay; embed the texts that have no vector yet."""
+    """Apply the result of a chunk to the overlay; embed the texts that have no vector yet."""
     names = [entity.name for entity in resolved.entities if entity.embedding is None]
     texts = [fact.text for fact in resolved.facts if fact.embedding is None]
     if names or texts:

@@ -47,11 +47,11 @@ def resolved(
 
 
 def from_overlay(overlay: Overlay, mentions: Sequence[Sequence[str]]) -> Resolved:
-    """Return the changes of all parts of a turn.
+    """Return the changes of all chunks of a turn.
 
     Args:
-        overlay: the group with the changes of the parts.
-        mentions: by part, the uuids of the entities that it mentions.
+        overlay: the group with the changes of the chunks.
+        mentions: by chunk, the uuids of the entities that it mentions.
     """
     mentioned_in: dict[str, tuple[int, ...]] = {}
     for number, uuids in enumerate(mentions):

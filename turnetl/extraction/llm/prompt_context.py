@@ -1,4 +1,4 @@
-"""The text of turns in extraction prompts: the part to extract and the context before it."""
+"""The text of turns in extraction prompts: the chunk to extract and the context before it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from turnetl.graph.mirror import convert
 from turnetl.model import Episode
 
 _LONG = 2000, 4000
-"""Characters of the head, which has the prompt of the turn, and of the tail, which the next part
+"""Characters of the head, which has the prompt of the turn, and of the tail, which the next chunk
 continues, of a text that is too long to show in full."""
 _SHORT = 500, 1000
 """The same for earlier turns, which only explain what "it" and "that file" refer to: three prompts
@@ -16,38 +16,38 @@ contain them, and in full they were most of the cost of a turn."""
 _OMISSION = "\n\n[...]\n\n"
 
 
-def part_nodes(episode: Episode) -> Iterator[EpisodicNode]:
-    """Yield the parts of a turn, in order."""
-    for number, part in enumerate(episode.parts):
-        yield convert.to_episodic_node(episode, part, number)
+def chunk_nodes(episode: Episode) -> Iterator[EpisodicNode]:
+    """Yield the chunks of a turn, in order."""
+    for number, chunk in enumerate(episode.chunks):
+        yield convert.to_episodic_node(episode, chunk, number)
 
 
 def previous(
-    episode: Episode, part: int, context: Sequence[Episode], *, full: bool
+    episode: Episode, chunk: int, context: Sequence[Episode], *, full: bool
 ) -> list[EpisodicNode]:
-    """Return the context of a part: earlier turns, and the earlier parts of its own turn.
+    """Return the context of a chunk: earlier turns, and the earlier chunks of its own turn.
 
     Long texts are reduced to head and tail, so that the cost of a long turn grows linearly with its
     length.
 
     Args:
         episode: the turn.
-        part: the number of the part, from 0.
+        chunk: the number of the chunk, from 0.
         context: the earlier turns, oldest first.
-        full: show earlier turns of one part in full, as Graphiti does.
+        full: show earlier turns of one chunk in full, as Graphiti does.
     """
     turns = [
-        convert.to_episodic_node(turn, _earlier_turn(turn.parts, full=full)) for turn in context
+        convert.to_episodic_node(turn, _earlier_turn(turn.chunks, full=full)) for turn in context
     ]
-    earlier = episode.parts[:part]
-    return turns + ([convert.to_episodic_node(episode, head_and_tail(earlier))] if part else [])
+    earlier = episode.chunks[:chunk]
+    return turns + ([convert.to_episodic_node(episode, head_and_tail(earlier))] if chunk else [])
 
 
-def head_and_tail(parts: Sequence[str], head: int = _LONG[0], tail: int = _LONG[1]) -> str:
-    """Return the head of the first and the tail of the last part; one short part in full."""
-    if len(parts) == 1 and len(parts[0]) <= head + tail:
-        return parts[0]
-    return f"{_head(parts[0], head)}{_OMISSION}{_tail(parts[-1], tail)}"
+def head_and_tail(chunks: Sequence[str], head: int = _LONG[0], tail: int = _LONG[1]) -> str:
+    """Return the head of the first and the tail of the last chunk; one short chunk in full."""
+    if len(chunks) == 1 and len(chunks[0]) <= head + tail:
+        return chunks[0]
+    return f"{_head(chunks[0], head)}{_OMISSION}{_tail(chunks[-1], tail)}"
 
 
 def abridged(node: EpisodicNode) -> EpisodicNode:
@@ -55,10 +55,10 @@ def abridged(node: EpisodicNode) -> EpisodicNode:
     return node.model_copy(update={"content": head_and_tail([node.content], *_SHORT)})
 
 
-def _earlier_turn(parts: Sequence[str], *, full: bool) -> str:
+def _earlier_turn(chunks: Sequence[str], *, full: bool) -> str:
     if not full:
-        return head_and_tail(parts, *_SHORT)
-    return parts[0] if len(parts) == 1 else head_and_tail(parts)
+        return head_and_tail(chunks, *_SHORT)
+    return chunks[0] if len(chunks) == 1 else head_and_tail(chunks)
 
 
 def _head(text: str, limit: int) -> str:

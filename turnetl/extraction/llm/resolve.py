@@ -1,4 +1,4 @@
-"""Resolves the entities and facts of one part of a turn against its group in memory."""
+"""Resolves the entities and facts of one chunk of a turn against its group in memory."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from turnetl.errors import TooLong
 from turnetl.extraction.llm import mapping
 from turnetl.extraction.llm.calls import ExtractionInput
 from turnetl.extraction.llm.clients import CheckedClients
-from turnetl.extraction.llm.extract import PartFacts
+from turnetl.extraction.llm.extract import ChunkFacts
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror import convert
 from turnetl.model import Entity, Usage
@@ -36,8 +36,8 @@ SummaryGate = Callable[[EntityNode], Awaitable[bool]]
 
 
 @dataclass
-class PartResolver:
-    """Resolves one part of a turn; counts the usage."""
+class ChunkResolver:
+    """Resolves one chunk of a turn; counts the usage."""
 
     clients: Callable[[], CheckedClients]
     """Makes the clients of one step, so that an error of one step does not fail the next."""
@@ -55,7 +55,7 @@ class PartResolver:
         return nodes, keys
 
     async def resolve_facts(
-        self, facts: PartFacts, nodes: list[EntityNode], keys: dict[str, str]
+        self, facts: ChunkFacts, nodes: list[EntityNode], keys: dict[str, str]
     ) -> tuple[list[EntityNode], list[EntityEdge]]:
         """Return all nodes with their final values, and new, confirmed and invalidated edges."""
         unknown = _unknown_endpoints(facts.endpoints, nodes, keys)

@@ -73,10 +73,10 @@ def from_edge(edge: EntityEdge) -> Fact:
     )
 
 
-def to_episodic_node(episode: Episode, text: str, part: int = 0) -> EpisodicNode:
-    """Return the node of an episode's part, with `text` as its content, for Graphiti's prompts.
+def to_episodic_node(episode: Episode, text: str, chunk: int = 0) -> EpisodicNode:
+    """Return the node of an episode's chunk, with `text` as its content, for Graphiti's prompts.
 
-    Its uuid is the turn's, whichever part it is, so that facts refer to the turn.
+    Its uuid is the turn's, whichever chunk it is, so that facts refer to the turn.
 
     Raises:
         ValueError: the turn has no time.
@@ -86,11 +86,11 @@ def to_episodic_node(episode: Episode, text: str, part: int = 0) -> EpisodicNode
         raise ValueError(f"turn {turn.turn_id} has no time")
     return EpisodicNode(
         uuid=turn.turn_id,
-        name=graphiti_names.episode_name(turn, part, len(episode.parts)),
+        name=graphiti_names.episode_name(turn, chunk, len(episode.chunks)),
         group_id=turn.group_id,
         source=EpisodeType.message,
         source_description=graphiti_names.SOURCE_DESCRIPTION,
         content=text,
         created_at=turn.started_at,
-        valid_at=turn.started_at + timedelta(microseconds=part),
+        valid_at=turn.started_at + timedelta(microseconds=chunk),
     )

@@ -55,8 +55,8 @@ class MirrorGroup:
         # Order of creation and uuid, by name: a name never changes.
         self._by_name: dict[str, list[tuple[int, str]]] = {}
         self._facts: dict[str, Fact] = {}
-        # The number of parts of each committed turn.
-        self._parts: dict[TurnId, int] = {}
+        # The number of chunks of each committed turn.
+        self._chunks: dict[TurnId, int] = {}
         # Facts without an end, by (source, relation): a dict, for its order and its deletions.
         self._valid: dict[tuple[str, str], dict[str, None]] = {}
         self._sessions: dict[SessionId, list[_SessionPosition]] = {}
@@ -105,13 +105,13 @@ class MirrorGroup:
         following = session[after][1] if after < len(session) else None
         return previous, following
 
-    def parts_of(self, turn: TurnId) -> int:
-        """Return the number of parts of a committed turn.
+    def chunks_of(self, turn: TurnId) -> int:
+        """Return the number of chunks of a committed turn.
 
         Raises:
             KeyError: it is not committed.
         """
-        return self._parts[turn]
+        return self._chunks[turn]
 
     def apply(self, change: Change, receipt: Receipt) -> None:
         """Apply a committed change. Idempotent."""
@@ -147,10 +147,10 @@ class MirrorGroup:
             self._valid.pop(key, None)
 
     def _put_turn(self, receipt: Receipt) -> None:
-        if receipt.turn_id not in self._parts:
+        if receipt.turn_id not in self._chunks:
             position = _position(receipt.started_at, receipt.turn_id)
             insort(self._sessions.setdefault(receipt.session_id, []), position)
-        self._parts[receipt.turn_id] = receipt.parts
+        self._chunks[receipt.turn_id] = receipt.chunks
 
 
 def _position(started_at: datetime | None, turn: TurnId) -> _SessionPosition:

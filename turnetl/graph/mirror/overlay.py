@@ -1,6 +1,6 @@
-"""A group as it will be after the current turn is committed: for a turn in parts.
+"""A group as it will be after the current turn is committed: for a turn in chunks.
 
-A later part is resolved against the earlier parts as if each were committed. The group itself is
+A later chunk is resolved against the earlier chunks as if each were committed. The group itself is
 not changed, so a turn that fails has no effect.
 """
 
@@ -16,7 +16,7 @@ from turnetl.model import Entity, Fact, GroupContents, GroupId
 
 
 class Overlay:
-    """A group, overlaid with what the parts of the turn create and change."""
+    """A group, overlaid with what the chunks of the turn create and change."""
 
     def __init__(self, group: GroupView) -> None:
         self.group_id: GroupId = group.group_id
@@ -27,7 +27,7 @@ class Overlay:
         self._facts: dict[str, Fact] = {}
 
     def add(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:
-        """Add what a part creates and changes, in its new state, each with its embedding."""
+        """Add what a chunk creates and changes, in its new state, each with its embedding."""
         new_entities = [entity for entity in entities if not self._change_entity(entity)]
         self.new.put(new_entities, [fact for fact in facts if not self._change_fact(fact)])
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from turnetl.formats.base import Format
-from turnetl.output.base import JsonOutput, described
+from turnetl.json_output.base import JsonOutput, described
 
 
 class FormatOutput(JsonOutput):

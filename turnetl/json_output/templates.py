@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from turnetl.extraction.catalog import CatalogEntry
-from turnetl.output.base import JsonOutput, described
+from turnetl.json_output.base import JsonOutput, described
 
 
 class DiagnosticOutput(JsonOutput):

@@ -1,4 +1,4 @@
-"""A turn in parts: each part is an episode of the turn; all are committed together or none is."""
+"""A turn in chunks: each chunk is an episode of the turn; all are committed together or none is."""
 
 import asyncio
 import signal
@@ -24,7 +24,7 @@ from tests.graph.sample_changes import (
     TTL,
     long_history,
     receipt,
-    split_into_parts,
+    split_into_chunks,
     turn_id,
 )
 from tests.graph.test_graphiti_reads import graphiti, write
@@ -36,11 +36,11 @@ from turnetl.graph.port import GraphStore
 from turnetl.model import Change, Lease
 
 
-def part_ids(change: Change) -> list[str]:
-    return [ids.part_id(change.episode.turn_id, n) for n in range(len(change.episode.parts))]
+def chunk_ids(change: Change) -> list[str]:
+    return [ids.chunk_id(change.episode.turn_id, n) for n in range(len(change.episode.chunks))]
 
 
-ALL_PARTS = [uuid for one in long_history() for uuid in part_ids(one)]
+ALL_CHUNKS = [uuid for one in long_history() for uuid in chunk_ids(one)]
 """The episodes of the long history, in order."""
 
 
@@ -52,14 +52,14 @@ async def reader(graph_url: str) -> AsyncIterator[Any]:
     await driver.close()
 
 
-async def test_each_part_is_an_episode_with_its_own_text_in_the_order_of_time(
+async def test_each_chunk_is_an_episode_with_its_own_text_in_the_order_of_time(
     reader: GraphDriver,
 ) -> None:
     second = long_history()[1]
-    episodes = await EpisodicNode.get_by_uuids(reader, part_ids(second))
+    episodes = await EpisodicNode.get_by_uuids(reader, chunk_ids(second))
     in_order = sorted(episodes, key=lambda one: one.valid_at)
-    assert [one.uuid for one in in_order] == part_ids(second)
-    assert [one.content for one in in_order] == list(second.episode.parts)
+    assert [one.uuid for one in in_order] == chunk_ids(second)
+    assert [one.content for one in in_order] == list(second.episode.chunks)
     assert [one.name for one in in_order] == ["s1 1 (1 of 3)", "s1 1 (2 of 3)", "s1 1 (3 of 3)"]
     started = second.episode.turn.started_at
     assert started is not None
@@ -68,96 +68,96 @@ async def test_each_part_is_an_episode_with_its_own_text_in_the_order_of_time(
     ]
 
 
-async def test_the_first_part_has_the_uuid_and_the_facts_of_the_turn(reader: GraphDriver) -> None:
+async def test_the_first_chunk_has_the_uuid_and_the_facts_of_the_turn(reader: GraphDriver) -> None:
     second = long_history()[1]
-    assert part_ids(second)[0] == second.episode.turn_id
-    episodes = await EpisodicNode.get_by_uuids(reader, part_ids(second))
+    assert chunk_ids(second)[0] == second.episode.turn_id
+    episodes = await EpisodicNode.get_by_uuids(reader, chunk_ids(second))
     facts = {one.uuid: one.entity_edges for one in episodes}
     assert facts == {
         uuid: [fact.uuid for fact in second.facts] if uuid == second.episode.turn_id else []
-        for uuid in part_ids(second)
+        for uuid in chunk_ids(second)
     }
 
 
-async def test_a_part_mentions_its_own_entities(reader: GraphDriver) -> None:
+async def test_a_chunk_mentions_its_own_entities(reader: GraphDriver) -> None:
     edges = await EpisodicEdge.get_by_group_ids(reader, [GROUP])
     mentions = {(edge.source_node_uuid, edge.target_node_uuid) for edge in edges}
     _, second, third = long_history()
     (failed,) = second.facts
-    part = part_ids(second)
-    assert {(uuid, entity) for uuid, entity in mentions if uuid in part} == {
-        (part[1], failed.source),
-        (part[2], failed.source),
-        (part[0], failed.target),
+    chunk = chunk_ids(second)
+    assert {(uuid, entity) for uuid, entity in mentions if uuid in chunk} == {
+        (chunk[1], failed.source),
+        (chunk[2], failed.source),
+        (chunk[0], failed.target),
     }
-    # By default the first part mentions an entity.
-    assert {uuid for uuid, _ in mentions if uuid in part_ids(third)} == {third.episode.turn_id}
+    # By default the first chunk mentions an entity.
+    assert {uuid for uuid, _ in mentions if uuid in chunk_ids(third)} == {third.episode.turn_id}
     assert len(edges) == len(mentions)
 
 
-async def test_the_saga_links_part_to_part(reader: GraphDriver) -> None:
-    assert await chain(reader) == list(pairwise(ALL_PARTS))
+async def test_the_saga_links_chunk_to_chunk(reader: GraphDriver) -> None:
+    assert await chain(reader) == list(pairwise(ALL_CHUNKS))
     saga = await saga_of(reader)
-    assert (saga.first_episode_uuid, saga.last_episode_uuid) == (ALL_PARTS[0], ALL_PARTS[-1])
+    assert (saga.first_episode_uuid, saga.last_episode_uuid) == (ALL_CHUNKS[0], ALL_CHUNKS[-1])
     has = await HasEpisodeEdge.get_by_group_ids(reader, [GROUP])
-    assert sorted(edge.target_node_uuid for edge in has) == sorted(ALL_PARTS)
+    assert sorted(edge.target_node_uuid for edge in has) == sorted(ALL_CHUNKS)
 
 
-async def test_a_turn_in_parts_that_arrives_late_is_linked_between_its_neighbours(
+async def test_a_turn_in_chunks_that_arrives_late_is_linked_between_its_neighbours(
     graph_url: str,
 ) -> None:
     first, second, third = long_history()
-    in_two = split_into_parts(first, "user: a", "user: b")
-    late = replace(second, next_turn=third.episode.turn_id, previous_parts=2)
-    ahead = replace(third, previous_turn=first.episode.turn_id, previous_parts=2)
+    in_two = split_into_chunks(first, "user: a", "user: b")
+    late = replace(second, next_turn=third.episode.turn_id, previous_chunks=2)
+    ahead = replace(third, previous_turn=first.episode.turn_id, previous_chunks=2)
     await write(graph_url, [in_two, ahead, late])
     driver = await graphiti(graph_url)
-    all_parts = [uuid for one in (in_two, late, ahead) for uuid in part_ids(one)]
-    assert await chain(driver) == list(pairwise(all_parts))
+    all_chunks = [uuid for one in (in_two, late, ahead) for uuid in chunk_ids(one)]
+    assert await chain(driver) == list(pairwise(all_chunks))
     saga = await saga_of(driver)
-    assert (saga.first_episode_uuid, saga.last_episode_uuid) == (all_parts[0], all_parts[-1])
+    assert (saga.first_episode_uuid, saga.last_episode_uuid) == (all_chunks[0], all_chunks[-1])
     await driver.close()
 
 
-async def test_the_group_knows_the_number_of_parts_of_each_turn(store: GraphStore) -> None:
+async def test_the_group_knows_the_number_of_chunks_of_each_turn(store: GraphStore) -> None:
     await commit_all(store, long_history())
     loaded = MirrorGroup(await store.load(GROUP))
     live = MirrorGroup(await empty(store))
     for one in long_history():
         live.apply(one, receipt(one))
     for group in (loaded, live):
-        assert [group.parts_of(turn_id(name)) for name in ("p0", "p1", "p2")] == [1, 3, 2]
+        assert [group.chunks_of(turn_id(name)) for name in ("p0", "p1", "p2")] == [1, 3, 2]
 
 
-async def test_the_text_of_a_turn_joins_its_parts(store: GraphStore) -> None:
+async def test_the_text_of_a_turn_joins_its_chunks(store: GraphStore) -> None:
     await commit_all(store, long_history())
     texts = (await store.load(GROUP)).texts
-    assert texts[turn_id("p1")] == "user: part alpha\n\nuser: part beta\n\nuser: part gamma"
+    assert texts[turn_id("p1")] == "user: chunk alpha\n\nuser: chunk beta\n\nuser: chunk gamma"
     assert len(texts) == 3
 
 
-async def test_each_part_of_a_committed_turn_is_one_episode(store: GraphStore) -> None:
+async def test_each_chunk_of_a_committed_turn_is_one_episode(store: GraphStore) -> None:
     await commit_all(store, long_history())
     receipts = await store.receipts(GROUP)
-    assert [one.parts for one in receipts] == [1, 3, 2]
-    assert (await store.counts(GROUP))[0] == sum(one.parts for one in receipts) == len(ALL_PARTS)
+    assert [one.chunks for one in receipts] == [1, 3, 2]
+    assert (await store.counts(GROUP))[0] == sum(one.chunks for one in receipts) == len(ALL_CHUNKS)
 
 
-async def test_a_turn_in_parts_is_committed_once(store: GraphStore) -> None:
+async def test_a_turn_in_chunks_is_committed_once(store: GraphStore) -> None:
     lease = await commit_all(store, long_history())
     before = await store.load(GROUP)
     second = long_history()[1]
     assert not await store.commit(lease, second, receipt(second), now=NOW, ttl=TTL)
     assert await store.load(GROUP) == before
-    assert (await store.counts(GROUP))[0] == len(ALL_PARTS)
+    assert (await store.counts(GROUP))[0] == len(ALL_CHUNKS)
 
 
-def test_the_before_images_list_all_parts() -> None:
+def test_the_before_images_list_all_chunks() -> None:
     second = long_history()[1]
-    assert msgspec.json.decode(rows.before_images(second))["episodes_new"] == part_ids(second)
+    assert msgspec.json.decode(rows.before_images(second))["episodes_new"] == chunk_ids(second)
 
 
-async def test_a_crash_at_any_statement_writes_nothing_of_a_turn_in_parts(graph_url: str) -> None:
+async def test_a_crash_at_any_statement_writes_nothing_of_a_turn_in_chunks(graph_url: str) -> None:
     first, second, third = long_history()
     store = await open_graph(graph_url, user="", password="")
     await store.prepare()
@@ -176,11 +176,11 @@ async def test_a_crash_at_any_statement_writes_nothing_of_a_turn_in_parts(graph_
     assert await store.commit(lease, third, receipt(third), now=NOW, ttl=TTL)
     await store.close()
     driver = await graphiti(graph_url)
-    assert await chain(driver) == list(pairwise(ALL_PARTS))
+    assert await chain(driver) == list(pairwise(ALL_CHUNKS))
     await driver.close()
 
 
-async def test_a_process_killed_during_the_commit_writes_nothing_of_a_turn_in_parts(
+async def test_a_process_killed_during_the_commit_writes_nothing_of_a_turn_in_chunks(
     graph_url: str,
 ) -> None:
     for statement in (3, 5, 7):

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any
 
+from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.usage import UsageOutput, usage_values
 from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
-from turnetl.output.base import JsonOutput, Timestamp, described, timestamp
-from turnetl.output.usage import UsageOutput, usage_values
 
 
 class JournalCountsOutput(UsageOutput):

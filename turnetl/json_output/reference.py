@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from turnetl.ingestion.reasons import PendingReason, StaleReason
-from turnetl.output.schemas import OUTPUTS, json_schema
+from turnetl.json_output.schemas import OUTPUTS, json_schema
 from turnetl.skip_reasons import SkipReason
 
 _REASONS = (PendingReason, StaleReason, SkipReason)
@@ -16,7 +16,7 @@ _HEAD = (
     "always present, and there are no others.\n"
     "Times are ISO 8601 in UTC and sort as text. A failed command prints an "
     "[ErrorOutput](#erroroutput) instead.\n\n"
-    "This page is generated from the schemas: `python -m turnetl.output > docs/json.md`.\n"
+    "This page is generated from the schemas: `python -m turnetl.json_output > docs/json.md`.\n"
 )
 _COMMANDS = "## Commands\n\n| command | prints |\n|---|---|\n"
 _KEYS = "| key | type | meaning |\n|---|---|---|\n"

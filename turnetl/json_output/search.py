@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from turnetl.output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.retrieval.run import SearchHit
 
 

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.json_output.base import JsonOutput, described
+from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.model import Usage
-from turnetl.output.base import JsonOutput, described
-from turnetl.output.usage import UsageOutput, usage_output
 
 
 class QuarantinedTurnOutput(JsonOutput):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from turnetl.episodes import FilteredGroup, FilterReport
-from turnetl.output.base import JsonOutput, described
+from turnetl.json_output.base import JsonOutput, described
 
 _TURNS = described("Turns.")
 _BEFORE = described("Characters of the turns in the archives.")

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated
 
+from turnetl.json_output.base import JsonOutput, described
+from turnetl.json_output.usage import UsageOutput, usage_output, usage_values
 from turnetl.llm.checks.result import CheckResult
 from turnetl.model import Usage
-from turnetl.output.base import JsonOutput, described
-from turnetl.output.usage import UsageOutput, usage_output, usage_values
 
 
 class CheckOutput(UsageOutput):

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 from turnetl.episodes.rule_examples import RuleExample, RuleExplanation
+from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.noise import NoiseRule
-from turnetl.output.base import JsonOutput, Timestamp, described, timestamp
 
 
 class RuleOutput(JsonOutput):

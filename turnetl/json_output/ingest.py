@@ -7,9 +7,9 @@ import msgspec
 
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.output.base import JsonOutput, described
-from turnetl.output.status import GroupOutput, group_values
-from turnetl.output.usage import UsageOutput, total_usage, usage_output, usage_values
+from turnetl.json_output.base import JsonOutput, described
+from turnetl.json_output.status import GroupOutput, group_values
+from turnetl.json_output.usage import UsageOutput, total_usage, usage_output, usage_values
 
 
 class RunUsageOutput(UsageOutput):

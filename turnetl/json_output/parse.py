@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from turnetl.formats.base import ParseCounts
-from turnetl.output.base import JsonOutput, described
+from turnetl.json_output.base import JsonOutput, described
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.skip_reasons import SkipReason
 

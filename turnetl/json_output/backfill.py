@@ -3,10 +3,10 @@
 from typing import Annotated
 
 from turnetl.backfill_report import BackfillReport
-from turnetl.output.base import described
-from turnetl.output.filter import FilterOutput, filter_output
-from turnetl.output.ingest import IngestOutput, ingest_values
-from turnetl.output.parse import ParseOutput, parse_output
+from turnetl.json_output.base import described
+from turnetl.json_output.filter import FilterOutput, filter_output
+from turnetl.json_output.ingest import IngestOutput, ingest_values
+from turnetl.json_output.parse import ParseOutput, parse_output
 
 
 class BackfillOutput(IngestOutput):

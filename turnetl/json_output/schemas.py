@@ -5,18 +5,18 @@ from typing import Annotated, Any
 import msgspec
 
 from turnetl.errors import BadUsage
-from turnetl.output.backfill import BackfillOutput
-from turnetl.output.base import ErrorOutput, JsonOutput, described
-from turnetl.output.filter import FilterOutput
-from turnetl.output.formats import FormatsOutput
-from turnetl.output.ingest import IngestDryRunOutput, IngestOutput
-from turnetl.output.journal import JournalPruneOutput, JournalStatsOutput
-from turnetl.output.model_check import ModelCheckOutput
-from turnetl.output.parse import ParseFilesOutput
-from turnetl.output.rules import RuleExplanationOutput, RulesOutput
-from turnetl.output.search import SearchOutput
-from turnetl.output.status import StatusOutput
-from turnetl.output.templates import TemplatesOutput
+from turnetl.json_output.backfill import BackfillOutput
+from turnetl.json_output.base import ErrorOutput, JsonOutput, described
+from turnetl.json_output.filter import FilterOutput
+from turnetl.json_output.formats import FormatsOutput
+from turnetl.json_output.ingest import IngestDryRunOutput, IngestOutput
+from turnetl.json_output.journal import JournalPruneOutput, JournalStatsOutput
+from turnetl.json_output.model_check import ModelCheckOutput
+from turnetl.json_output.parse import ParseFilesOutput
+from turnetl.json_output.rules import RuleExplanationOutput, RulesOutput
+from turnetl.json_output.search import SearchOutput
+from turnetl.json_output.status import StatusOutput
+from turnetl.json_output.templates import TemplatesOutput
 
 
 class CommandsOutput(JsonOutput):
