@@ -15,6 +15,7 @@ from tests.builders import GROUP
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import BadUsage, GraphBusy, GraphRefused
+from turnetl.graph import schema_version
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.open import open_graph
 
@@ -38,6 +39,7 @@ HAS_NO_DISK_SPACE = """
 import resource, sys
 from pathlib import Path
 from turnetl.graph.ladybug_cypher import SCHEMA
+from turnetl.graph import schema_version
 from turnetl.graph.ladybug_file import LadybugFile
 file = LadybugFile.open(Path(sys.argv[1]), write=True)
 for statement in SCHEMA:
@@ -212,7 +214,7 @@ async def test_a_graph_of_another_version_is_refused_in_a_sentence_that_says_wha
     )
     with pytest.raises(GraphRefused, match=expected):
         await open_graph(graph_url, user="", password="")
-    await _set_version(graph_url, 4)
+    await _set_version(graph_url, schema_version.CURRENT)
     again = await open_graph(graph_url, user="", password="")
     await again.close()
 
