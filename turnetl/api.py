@@ -149,7 +149,7 @@ async def search(
 
     Raises:
         BadUsage: an unknown group, or settings that are not valid.
-        GraphRefused: the graph cannot be opened.
+        GraphUnusable: the graph cannot be opened.
     """
     return await pipeline.search_turns(
         query,
@@ -172,6 +172,6 @@ async def status(
 
     Raises:
         BadUsage: an unknown group, or settings that are not valid.
-        GraphRefused: the graph cannot be opened.
+        GraphUnusable: the graph cannot be opened.
     """
     return await pipeline.status(settings or load_settings(), options or RunOptions(), now)

@@ -9,11 +9,11 @@
     │   ├── GraphBusy       the graph did not respond, or another writer holds the group
     │   └── ModelBusy       the provider is overloaded, limits the rate or did not respond in time
     └── Fatal       a retry cannot succeed: the user must act
-        ├── BadUsage        invalid arguments or settings (exit code 2)
-        ├── GraphRefused    the graph cannot be used in its current state
-        ├── ModelRefused    the provider cannot be used as it is configured
-        ├── JournalRefused  the journal of model responses cannot be read or written
-        └── Exhausted       stopped by the budget or the circuit breaker, resumable (exit code 4)
+        ├── BadUsage         invalid arguments or settings (exit code 2)
+        ├── GraphUnusable    the graph cannot be used in its current state
+        ├── ModelUnusable    the provider cannot be used as it is configured
+        ├── JournalUnusable  the journal of model responses cannot be read or written
+        └── Exhausted        stopped by the budget or the circuit breaker, resumable (exit code 4)
 
 A message is one sentence for a terminal: what happened, to what, and what to do.
 """
@@ -52,7 +52,7 @@ class BadTurn(Skip):
         self.usage = usage or Usage()
         """Usage of the responses that were of no use."""
         self.provider_message = provider_message
-        """The provider's own message, if it refused a request."""
+        """The provider's own message, if it rejected the request."""
 
 
 class TooLong(BadTurn):
@@ -90,15 +90,15 @@ class BadUsage(Fatal):
     exit_code = ExitCode.USAGE
 
 
-class GraphRefused(Fatal):
+class GraphUnusable(Fatal):
     """The graph cannot be used in its current state."""
 
 
-class ModelRefused(Fatal):
+class ModelUnusable(Fatal):
     """The provider cannot be used as it is configured."""
 
 
-class JournalRefused(Fatal):
+class JournalUnusable(Fatal):
     """The journal of model responses cannot be read or written in its current state."""
 
 

@@ -18,7 +18,7 @@ from tests.cli.command import (
 )
 from tests.cli.test_assumed_time import MARCH
 from turnetl import console
-from turnetl.errors import GraphRefused
+from turnetl.errors import GraphUnusable
 from turnetl.exit_code import ExitCode
 
 ESCAPE = "\x1b["
@@ -72,7 +72,7 @@ def unexpected(*_: object, **__: object) -> int:
 
 
 def refused(*_: object, **__: object) -> int:
-    raise GraphRefused("the graph is read-only; choose another one")
+    raise GraphUnusable("the graph is read-only; choose another one")
 
 
 def run_app(app: object, *arguments: str) -> int:
@@ -94,7 +94,7 @@ def test_an_unexpected_error_is_one_sentence_that_names_the_option_for_the_trace
     assert result.json == {"error": message.removeprefix("turnetl: "), "exit_code": 1}
 
 
-@pytest.mark.parametrize(("app", "name"), [(unexpected, "KeyError"), (refused, "GraphRefused")])
+@pytest.mark.parametrize(("app", "name"), [(unexpected, "KeyError"), (refused, "GraphUnusable")])
 def test_debug_prints_the_traceback_of_every_error(
     app: object, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,7 @@ from tests.extraction import sample_turns
 from tests.servers.canned_responses import RESPONDERS
 from tests.servers.provider import FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn, ModelRefused
+from turnetl.errors import BadTurn, ModelUnusable
 from turnetl.extraction.hybrid import HybridExtractor
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING, NO_ONTOLOGY, Ontology
@@ -306,5 +306,5 @@ async def test_a_refused_key_stops_the_run(
     model_factory: ExtractorFactory, provider: FakeProvider
 ) -> None:
     provider.faults = [Fault(401)]
-    with pytest.raises(ModelRefused):
+    with pytest.raises(ModelUnusable):
         await model_factory().extract(turns()[0], [])

@@ -21,7 +21,7 @@ from tests.graph.sample_changes import (
     turn_id,
 )
 from tests.servers.neo4j_server import Neo4jServer
-from turnetl.errors import GraphRefused
+from turnetl.errors import GraphUnusable
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.neo4j_rows import statements
 from turnetl.graph.neo4j_store import Neo4jStore
@@ -106,7 +106,7 @@ async def test_a_commit_waits_for_a_concurrent_takeover_and_is_then_refused(
         )
         await _wait_until_blocked(driver, commit)
         await takeover.commit()
-        with pytest.raises(GraphRefused, match="took it over"):
+        with pytest.raises(GraphUnusable, match="took it over"):
             await commit
     assert await store.counts(GROUP) == (0, 0, 0)
     await store.close()

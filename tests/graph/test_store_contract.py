@@ -19,7 +19,7 @@ from tests.graph.sample_changes import (
     turn_id,
 )
 from turnetl import schema
-from turnetl.errors import GraphBusy, GraphRefused
+from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.graph import to_rows as rows
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
@@ -179,7 +179,7 @@ async def test_a_turn_that_refers_to_something_missing_is_refused_completely(
             facts_before=(fact(turn_id("p0"), cart, cart, "never written"),),
         ),
     ):
-        with pytest.raises(GraphRefused, match="does not hold an entity, fact or episode"):
+        with pytest.raises(GraphUnusable, match="does not hold an entity, fact or episode"):
             await commit(store, lease, broken)
     assert await store.counts(GROUP) == (0, 0, 0)
     assert await commit(store, lease, change("p0", [cart]))
@@ -206,7 +206,7 @@ async def test_an_expired_lease_is_taken_over_and_the_old_owner_writes_nothing(
 ) -> None:
     old = await acquire(store, "host:1")
     new = await acquire(store, "host:2", now=NOW + TTL)
-    with pytest.raises(GraphRefused, match=r"`host:2` took it over"):
+    with pytest.raises(GraphUnusable, match=r"`host:2` took it over"):
         await commit(store, old, history()[0])
     assert await store.counts(GROUP) == (0, 0, 0)
     await store.release(old)
@@ -224,7 +224,7 @@ async def test_the_lease_of_a_dead_process_is_taken_over_without_waiting(store: 
 async def test_a_released_lease_writes_nothing(store: GraphStore) -> None:
     lease = await acquire(store)
     await store.release(lease)
-    with pytest.raises(GraphRefused, match="the lease was released"):
+    with pytest.raises(GraphUnusable, match="the lease was released"):
         await commit(store, lease, history()[0])
 
 
@@ -243,7 +243,7 @@ async def test_a_commit_and_a_renewal_extend_the_lease(store: GraphStore) -> Non
 async def test_another_embedder_is_refused_before_anything_is_written(store: GraphStore) -> None:
     await store.release(await commit_history(store))
     for other in (GroupProfile("other", 8, "r"), GroupProfile(PROFILE.embedder, 16, "r")):
-        with pytest.raises(GraphRefused, match="two embedders cannot be compared"):
+        with pytest.raises(GraphUnusable, match="two embedders cannot be compared"):
             await store.acquire(GROUP, other, owner="o", now=NOW, ttl=TTL, is_dead=nobody_is_dead)
     assert (await store.load(GROUP)).profile == PROFILE
 

@@ -14,7 +14,7 @@ from neo4j import AsyncGraphDatabase
 from tests.builders import GROUP
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from tests.servers.neo4j_server import Neo4jServer
-from turnetl.errors import BadUsage, GraphBusy, GraphRefused
+from turnetl.errors import BadUsage, GraphBusy, GraphUnusable
 from turnetl.graph import schema_version
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.open import open_graph
@@ -54,7 +54,7 @@ file.close()
 async def test_a_wrong_password_is_refused_and_the_message_names_the_setting(
     neo4j: Neo4jServer,
 ) -> None:
-    with pytest.raises(GraphRefused, match="TURNETL_GRAPH_PASSWORD") as refused:
+    with pytest.raises(GraphUnusable, match="TURNETL_GRAPH_PASSWORD") as refused:
         await open_graph(neo4j.address, user=neo4j.user, password="wrong")
     assert "wrong" not in str(refused.value)
 
@@ -154,13 +154,13 @@ async def test_a_file_that_is_not_a_graph_is_refused_and_stays_unchanged(tmp_pat
     path = tmp_path / "notes.txt"
     path.write_text("not a graph\n" * 1000)
     for write in (True, False):
-        with pytest.raises(GraphRefused, match=r"cannot open graph `.*notes\.txt`"):
+        with pytest.raises(GraphUnusable, match=r"cannot open graph `.*notes\.txt`"):
             await open_graph(f"ladybug://{path}", user="", password="", write=write)
     assert path.read_text() == "not a graph\n" * 1000
 
 
 async def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(GraphRefused, match="cannot open graph"):
+    with pytest.raises(GraphUnusable, match="cannot open graph"):
         await open_graph(f"ladybug://{tmp_path}", user="", password="")
 
 
@@ -187,7 +187,7 @@ async def test_a_file_whose_receipts_lack_columns_is_refused_and_stays_unchanged
     path = tmp_path / "graph.lbug"
     await _without_columns(path, "TurnCommit", missing)
     before = path.read_bytes()
-    with pytest.raises(GraphRefused, match=OLDER):
+    with pytest.raises(GraphUnusable, match=OLDER):
         await open_graph(f"ladybug://{path}", user="", password="", write=write)
     assert path.read_bytes() == before
 
@@ -196,7 +196,7 @@ async def test_a_file_whose_receipts_lack_columns_is_refused_and_stays_unchanged
 async def test_a_file_that_records_no_version_is_refused(tmp_path: Path, write: bool) -> None:
     path = tmp_path / "graph.lbug"
     await _without_columns(path, "TurnGroup", ["schema_version"])
-    with pytest.raises(GraphRefused, match=OLDER):
+    with pytest.raises(GraphUnusable, match=OLDER):
         await open_graph(f"ladybug://{path}", user="", password="", write=write)
 
 
@@ -212,7 +212,7 @@ async def test_a_graph_of_another_version_is_refused_in_a_sentence_that_says_wha
         r"was written by another version of turnetl \(graph schema 3; this version uses 5\); name "
         "a new graph with --graph, and ingest again"
     )
-    with pytest.raises(GraphRefused, match=expected):
+    with pytest.raises(GraphUnusable, match=expected):
         await open_graph(graph_url, user="", password="")
     await _set_version(graph_url, schema_version.CURRENT)
     again = await open_graph(graph_url, user="", password="")
@@ -223,7 +223,7 @@ async def test_a_graph_of_another_version_is_refused_in_a_sentence_that_says_wha
 async def test_a_server_that_records_no_version_is_refused(neo4j: Neo4jServer) -> None:
     neo4j.run("CREATE (:TurnGroup {group_id: 'of_an_older_version', fence: 1})")
     try:
-        with pytest.raises(GraphRefused, match=OLDER):
+        with pytest.raises(GraphUnusable, match=OLDER):
             await open_graph(neo4j.url, user="", password="")
     finally:
         neo4j.run("MATCH (g:TurnGroup {group_id: 'of_an_older_version'}) DELETE g")

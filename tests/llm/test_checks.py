@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tests.servers.canned_responses import RESPONDERS
 from tests.servers.provider import KEY, FakeProvider, Fault
-from turnetl.errors import ModelRefused
+from turnetl.errors import ModelUnusable
 from turnetl.extraction.probes import reflexion_probes
 from turnetl.json_output.model_check import model_check_output
 from turnetl.llm.chat import ChatModel
@@ -302,7 +302,7 @@ async def test_a_wrong_key_stops_at_the_first_request(
     model: ChatModel, provider: FakeProvider
 ) -> None:
     provider.faults = [Fault(401)]
-    with pytest.raises(ModelRefused, match="API key"):
+    with pytest.raises(ModelUnusable, match="API key"):
         await check(model)
     assert len(provider.requests) == 1
 

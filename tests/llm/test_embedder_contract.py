@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TurnetlError
+from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, TurnetlError
 from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder
 from turnetl.llm.embedders.openai_compatible import OpenAiEmbedder
 from turnetl.llm.embedders.port import Embedder
@@ -155,9 +155,9 @@ ERRORS: list[tuple[Fault, type[TurnetlError]]] = [
     (Fault(503), ModelBusy),
     (Fault(delivery="dropped"), ModelBusy),
     (Fault(body='{"data": []}'), ModelBusy),
-    (Fault(401), ModelRefused),
-    (Fault(404), ModelRefused),
-    (Fault(body="<html>"), ModelRefused),
+    (Fault(401), ModelUnusable),
+    (Fault(404), ModelUnusable),
+    (Fault(body="<html>"), ModelUnusable),
     (Fault(400, '{"error": {"message": "no such text"}}'), BadTurn),
 ]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelRefused
+from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable
 from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder, open_embedder
 from turnetl.llm.embedders.openai_compatible import OpenAiEmbedder
 from turnetl.llm.meter import Meter
@@ -120,7 +120,7 @@ async def test_a_requested_wait_above_the_maximum_ends_the_call(provider: FakePr
 async def test_a_wrong_key_is_not_retried_and_names_its_setting(provider: FakeProvider) -> None:
     provider.faults = [Fault(401)]
     embedder = open_embedder_at(provider)
-    with pytest.raises(ModelRefused, match="TURNETL_EMBEDDER__API_KEY"):
+    with pytest.raises(ModelUnusable, match="TURNETL_EMBEDDER__API_KEY"):
         await embedder.embed(["a"])
     await embedder.close()
     assert len(provider.requests) == 1
@@ -160,7 +160,7 @@ async def test_a_response_without_vectors_names_the_settings_to_check(
 ) -> None:
     provider.faults = [fault]
     embedder = open_embedder_at(provider)
-    with pytest.raises(ModelRefused, match="TURNETL_EMBEDDER__MODEL"):
+    with pytest.raises(ModelUnusable, match="TURNETL_EMBEDDER__MODEL"):
         await embedder.embed(["a", "b"])
     await embedder.close()
 
@@ -170,7 +170,7 @@ async def test_unexpected_dimensions_are_refused_with_the_value_to_set(
 ) -> None:
     provider.faults = [vectors([1, 0, 0])]
     embedder = open_embedder_at(provider, dimensions=2)
-    with pytest.raises(ModelRefused, match="set TURNETL_EMBEDDER__DIMENSIONS to 3"):
+    with pytest.raises(ModelUnusable, match="set TURNETL_EMBEDDER__DIMENSIONS to 3"):
         await embedder.embed(["a"])
     await embedder.close()
 

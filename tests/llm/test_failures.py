@@ -14,7 +14,7 @@ from turnetl.errors import (
     BadTurn,
     BadUsage,
     ModelBusy,
-    ModelRefused,
+    ModelUnusable,
     TooLong,
     TurnetlError,
 )
@@ -149,7 +149,7 @@ async def test_an_invalid_proxy_stops_the_run_with_a_sentence(
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
     model = open_with(Timeouts())
-    with pytest.raises(ModelRefused, match=r"cannot open a connection: .*[Pp]rox") as refused:
+    with pytest.raises(ModelUnusable, match=r"cannot open a connection: .*[Pp]rox") as refused:
         await model.complete(REQUEST)
     assert "pa55" not in str(refused.value)
 
@@ -202,7 +202,7 @@ async def test_an_error_that_the_user_must_fix_stops_the_run(
     http_model: ChatModel, provider: FakeProvider, status: int, body: str, expected: str
 ) -> None:
     error = await failure_of(http_model, provider, Fault(status, body))
-    assert type(error) is ModelRefused
+    assert type(error) is ModelUnusable
     assert expected in str(error)
 
 

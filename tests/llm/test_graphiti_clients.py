@@ -13,7 +13,7 @@ from openai import AsyncOpenAI
 
 from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn, ModelRefused
+from turnetl.errors import BadTurn, ModelUnusable
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
 from turnetl.model import Usage, Vector
@@ -80,9 +80,9 @@ async def test_a_failure_that_graphiti_swallows_is_raised_by_check(
     provider.faults = [Fault(401)]
     client = GraphitiModel(model)
     client.check()
-    with pytest.raises(ModelRefused):
+    with pytest.raises(ModelUnusable):
         await generate(client)
-    with pytest.raises(ModelRefused):
+    with pytest.raises(ModelUnusable):
         client.check()
 
 

@@ -25,7 +25,7 @@ from tests.llm.journal_fixtures import (
     locked,
 )
 from tests.scale import scaled
-from turnetl.errors import Fatal, JournalRefused
+from turnetl.errors import Fatal, JournalUnusable
 from turnetl.llm.chat import ChatResponse
 from turnetl.llm.journal import Journal, JournaledModel, request_key
 
@@ -109,7 +109,7 @@ async def test_a_file_damaged_while_open_stops_the_run(filled_path: Path) -> Non
         assert (await journaled.complete(chat_request("number 1"))).from_journal
         damage(filled_path)
         for number in (20, 21):
-            with pytest.raises(JournalRefused, match="is damaged"):
+            with pytest.raises(JournalUnusable, match="is damaged"):
                 await journaled.complete(chat_request(f"number {number}"))
     assert model.requests == []
 
@@ -127,7 +127,7 @@ def test_a_damaged_table_definition_is_reported(
     filled_path.write_bytes(data[:offset] + b"\x80" + data[offset + 1 :])
     with (
         closing(Journal(filled_path, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match=rf"is damaged \({reason}\)"),
+        pytest.raises(JournalUnusable, match=rf"is damaged \({reason}\)"),
     ):
         journal.get(key(1))
 
@@ -136,7 +136,7 @@ async def test_a_text_file_instead_of_a_journal_stops_the_run_and_stays(path: Pa
     before, model = write_notes(path), CountingModel()
     with (
         closing(Journal(path, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match=r"damaged \(file is not a database\): move it"),
+        pytest.raises(JournalUnusable, match=r"damaged \(file is not a database\): move it"),
     ):
         await JournaledModel(model, journal).complete(chat_request())
     assert (model.requests, content_of(path)) == ([], before)
@@ -148,7 +148,7 @@ async def test_a_database_of_another_program_is_not_changed(path: Path) -> None:
     before = content_of(path)
     with (
         closing(Journal(path, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match="not a journal of turnetl: move it away"),
+        pytest.raises(JournalUnusable, match="not a journal of turnetl: move it away"),
     ):
         await JournaledModel(CountingModel(), journal).complete(chat_request())
     assert content_of(path) == before
@@ -162,7 +162,7 @@ async def test_a_journal_of_another_version_is_refused_with_a_sentence_and_not_c
     before, model = content_of(filled_path), CountingModel()
     with (
         closing(Journal(filled_path, clock=clock)) as journal,
-        pytest.raises(JournalRefused) as refused,
+        pytest.raises(JournalUnusable) as refused,
     ):
         await JournaledModel(model, journal).complete(chat_request())
     assert str(refused.value) == (
@@ -177,7 +177,7 @@ def test_a_folder_instead_of_a_file_is_reported(path: Path) -> None:
     path.mkdir(parents=True)
     with (
         closing(Journal(path, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match="make sure that it is a file that you may write"),
+        pytest.raises(JournalUnusable, match="make sure that it is a file that you may write"),
     ):
         journal.get(key(1))
 
@@ -186,7 +186,7 @@ def test_a_file_instead_of_its_folder_is_reported(path: Path) -> None:
     path.parent.write_text("")
     with (
         closing(Journal(path, clock=clock)) as journal,
-        pytest.raises(JournalRefused, match="make sure that its folder is writable"),
+        pytest.raises(JournalUnusable, match="make sure that its folder is writable"),
     ):
         journal.get(key(1))
 
@@ -258,7 +258,7 @@ async def test_a_response_that_cannot_be_stored_is_used_and_no_other_is_paid_for
         with locked(filled_path):
             second = await journaled.complete(chat_request("second"))
             assert not second.from_journal
-            with pytest.raises(JournalRefused, match=r"locked by another program for 0\.05 s"):
+            with pytest.raises(JournalUnusable, match=r"locked by another program for 0\.05 s"):
                 await journaled.complete(chat_request("third"))
             # Stored and unwritten responses are still returned.
             assert (await journaled.complete(chat_request("first"))).from_journal
@@ -299,7 +299,7 @@ async def test_a_journal_locked_from_the_start_stops_the_run_before_any_cost(
         journaled = JournaledModel(model, journal)
         for _ in range(2):
             with pytest.raises(
-                JournalRefused, match="end the program that has it open and run again"
+                JournalUnusable, match="end the program that has it open and run again"
             ):
                 await journaled.complete(chat_request())
     assert model.requests == []
@@ -321,7 +321,7 @@ async def test_an_almost_full_disk_stops_the_run_before_any_cost(path: Path) -> 
     with (
         closing(Journal(path, clock=clock, min_free_bytes=1 << 62)) as journal,
         pytest.raises(
-            JournalRefused, match="responses could be paid for and not stored; free some space"
+            JournalUnusable, match="responses could be paid for and not stored; free some space"
         ),
     ):
         await JournaledModel(model, journal).complete(chat_request())
@@ -331,7 +331,7 @@ async def test_an_almost_full_disk_stops_the_run_before_any_cost(path: Path) -> 
 def test_a_journal_that_cannot_grow_stops_the_run_before_any_cost(filled_path: Path) -> None:
     run = limited(filled_path, 1_000)
     assert run.stdout == "", "what was paid for is used"
-    assert f"JournalRefused: journal `{filled_path}` cannot be written" in run.stderr
+    assert f"JournalUnusable: journal `{filled_path}` cannot be written" in run.stderr
 
 
 def test_a_full_disk_uses_the_current_response_and_stops_before_the_next_request(
@@ -341,7 +341,7 @@ def test_a_full_disk_uses_the_current_response_and_stops_before_the_next_request
     run = limited(filled_path, filled_path.stat().st_size + 30_000)
     responses = [int(number) for number in run.stdout.split()]
     assert run.returncode != 0
-    assert f"JournalRefused: journal `{filled_path}` cannot be written" in run.stderr
+    assert f"JournalUnusable: journal `{filled_path}` cannot be written" in run.stderr
     assert "make sure that its disk has free space and is not damaged, then run again" in run.stderr
     with closing(Journal(filled_path, clock=clock)) as journal:
         missing = [number for number in responses if journal.get(key(number)) is None]
@@ -363,7 +363,7 @@ def unless_refused(journal: Journal, call: Callable[[], Result]) -> Result | Non
     """Return the result; None if the journal is refused with a message that names the file."""
     try:
         return call()
-    except JournalRefused as error:
+    except JournalUnusable as error:
         if str(journal.path) not in str(error):
             raise
         return None

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.llm import virtual_clock
-from turnetl.errors import ModelBusy, ModelRefused
+from turnetl.errors import ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.limiter import LimitedModel, Limiter
 
@@ -201,7 +201,7 @@ def test_no_further_request_is_sent_to_a_refused_model() -> None:
     class RefusingProvider(CountingProvider):
         async def _respond(self, request: ChatRequest) -> ChatResponse:
             self.arrived.append((0.0, request.prompt_name))
-            raise ModelRefused("no credit")
+            raise ModelUnusable("no credit")
 
     provider = RefusingProvider()
 

@@ -13,7 +13,7 @@ from tests.builders import GROUP
 from tests.servers.provider import FakeProvider, FaultInjector
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import clock
-from turnetl.errors import ModelBusy, ModelRefused, TurnetlError
+from turnetl.errors import ModelBusy, ModelUnusable, TurnetlError
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import PromptConfigs
@@ -89,7 +89,7 @@ async def ingest(
 
 @pytest.mark.parametrize(
     ("fault", "error"),
-    [("500", ModelBusy), ("429", ModelBusy), ("dropped", ModelBusy), ("402", ModelRefused)],
+    [("500", ModelBusy), ("429", ModelBusy), ("dropped", ModelBusy), ("402", ModelUnusable)],
 )
 async def test_an_outage_stops_the_run_and_loses_no_turn(
     provider: FakeProvider, graph: GraphStore, tmp_path: Path, fault: str, error: type[TurnetlError]

@@ -8,7 +8,7 @@ import pytest
 from graphiti_core.prompts.extract_edges import ExtractedEdges
 
 from tests.servers.provider import KEY, FakeProvider, Fault
-from turnetl.errors import BadUsage, ModelBusy, ModelRefused
+from turnetl.errors import BadUsage, ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.limiter import LimitedModel, Limiter
 from turnetl.llm.providers.registry import PROVIDERS, open_model
@@ -99,7 +99,7 @@ async def test_an_error_that_the_user_must_fix_is_not_retried(
     model: ChatModel, provider: FakeProvider, status: int
 ) -> None:
     provider.faults = [Fault(status)]
-    with pytest.raises(ModelRefused, match=str(status)):
+    with pytest.raises(ModelUnusable, match=str(status)):
         await model.complete(REQUEST)
     assert len(provider.requests) == 1
 

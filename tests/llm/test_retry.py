@@ -8,7 +8,7 @@ import pytest
 from graphiti_core.prompts.extract_nodes import ExtractedEntities
 
 from tests.llm import virtual_clock
-from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong
+from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, TooLong
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
 from turnetl.llm.retry import MAX_QUOTED, RetryingModel, RetryPolicy
 from turnetl.model import Usage
@@ -117,7 +117,7 @@ def test_a_requested_wait_above_the_maximum_ends_the_call() -> None:
     assert len(model.requests) == 1
 
 
-@pytest.mark.parametrize("error", [ModelRefused("no key"), BadTurn("not taken"), TooLong("long")])
+@pytest.mark.parametrize("error", [ModelUnusable("no key"), BadTurn("not taken"), TooLong("long")])
 def test_a_permanent_error_is_not_retried(error: Exception) -> None:
     model = ScriptedModel([error])
     with pytest.raises(type(error)):

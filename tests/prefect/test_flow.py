@@ -17,7 +17,7 @@ from tests.cli.archives import conversation, write_archive
 from tests.cli.provider_setup import model_environment
 from tests.prefect.conftest import ROOT
 from tests.servers.provider import FakeProvider
-from turnetl.errors import BadTurn, GraphBusy, GraphRefused
+from turnetl.errors import BadTurn, GraphBusy, GraphUnusable
 from turnetl.ingestion.report import GroupReport
 from turnetl.model import GroupId
 
@@ -156,7 +156,7 @@ async def test_a_group_that_stays_busy_is_reported_after_the_last_retry() -> Non
 
 
 def test_only_transient_failures_are_retried() -> None:
-    errors = [GraphBusy("in use"), GraphRefused("another embedder"), BadTurn("broken")]
+    errors = [GraphBusy("in use"), GraphUnusable("another embedder"), BadTurn("broken")]
     run: Any = None
     passing = [is_retryable(ingest_group, run, Failed(data=error)) for error in errors]
     assert passing == [True, False, False]

@@ -15,7 +15,7 @@ from typing import IO, Any
 import ladybug
 
 from turnetl import schema
-from turnetl.errors import GraphBusy, GraphRefused
+from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import schema_version
 
@@ -29,7 +29,7 @@ _NEEDS_RECOVERY = "recovery is pending"
 """In Ladybug's message about a file whose writer ended while it merged its log into the file."""
 
 
-class _Unrecovered(GraphRefused):
+class _Unrecovered(GraphUnusable):
     """Only a writer can open the file; it then completes the interrupted merge."""
 
 
@@ -49,7 +49,7 @@ class LadybugFile:
 
         Raises:
             GraphBusy: another process has it open.
-            GraphRefused: it is not a graph, is of another version, or cannot be written.
+            GraphUnusable: it is not a graph, is of another version, or cannot be written.
         """
         if not write and not path.exists():
             return cls._empty()
@@ -99,7 +99,7 @@ def _lock(path: Path, *, write: bool) -> IO[str] | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.with_name(f"{path.name}.lock").open("a+")
     except OSError as error:
-        raise GraphRefused(
+        raise GraphUnusable(
             f"cannot open graph `{path}`: {error.strerror}; name another file with --graph"
         ) from error
     deadline = time.monotonic() + _LOCK_TIMEOUT
@@ -139,7 +139,7 @@ def _check_version(path: Path) -> None:
     """Check the version read-only: closing a file that was opened for writing changes it.
 
     Raises:
-        GraphRefused: the graph is of another version.
+        GraphUnusable: the graph is of another version.
     """
     # A file that needs recovery is checked after the writer recovered it.
     with (
@@ -158,7 +158,7 @@ def _database(path: Path, *, write: bool) -> Any:
         if "lock" in str(error).lower():
             raise _busy(path, "") from error
         reason = (str(error).splitlines() or [""])[0][:160]
-        refused = GraphRefused if write or _NEEDS_RECOVERY not in str(error) else _Unrecovered
+        refused = GraphUnusable if write or _NEEDS_RECOVERY not in str(error) else _Unrecovered
         raise refused(
             f"cannot open graph `{path}`: {reason}; name another file with --graph"
         ) from error
@@ -168,7 +168,7 @@ def _is_prepared(connection: Any, path: Path) -> bool:
     """Return whether the file contains turnetl's tables.
 
     Raises:
-        GraphRefused: it does, and they are of another version.
+        GraphUnusable: it does, and they are of another version.
     """
     if "TurnCommit" not in _values(connection, cypher.TABLES):
         return False

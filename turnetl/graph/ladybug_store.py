@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from turnetl.errors import GraphRefused
+from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_rows, to_rows
 from turnetl.graph.from_rows import turn_texts
@@ -48,7 +48,7 @@ class LadybugStore:
 
         Raises:
             GraphBusy: another process has it open.
-            GraphRefused: it is not a graph, is of another version, or cannot be written.
+            GraphUnusable: it is not a graph, is of another version, or cannot be written.
         """
         file = await asyncio.to_thread(LadybugFile.open, path, write=write)
         return cls(file.connection, file.close, write=write)
@@ -173,7 +173,7 @@ class LadybugStore:
             self._query("COMMIT")
         except BaseException:
             # A statement that fails ends the transaction; there is then nothing to roll back.
-            with suppress(RuntimeError, GraphRefused):
+            with suppress(RuntimeError, GraphUnusable):
                 self._query("ROLLBACK")
             raise
 
@@ -198,7 +198,7 @@ def _translate_errors() -> Generator[None]:
     except RuntimeError as error:
         # Truncated, so that no text of a turn gets into a message.
         reason = (str(error).splitlines() or [""])[0][:160]
-        raise GraphRefused(
+        raise GraphUnusable(
             f"the embedded graph refused a statement: {reason}; check that the disk is not full "
             "and that the file is writable"
         ) from error

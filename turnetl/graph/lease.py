@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from turnetl.errors import GraphBusy, GraphRefused
+from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.model import GroupId, GroupProfile, Lease
 
 
@@ -33,7 +33,7 @@ def grant(
     """Return the lease to write into the graph.
 
     Raises:
-        GraphRefused: the group was made with another embedder or other dimensions.
+        GraphUnusable: the group was made with another embedder or other dimensions.
         GraphBusy: the lease of another owner has not expired.
     """
     if state.used and state.profile is not None:
@@ -47,12 +47,12 @@ def grant(
     return Lease(group, owner, now + ttl, state.fence + 1)
 
 
-def lost_lease(lease: Lease, fence: int | None, owner: str | None) -> GraphRefused | None:
+def lost_lease(lease: Lease, fence: int | None, owner: str | None) -> GraphUnusable | None:
     """Return the error if the fence and owner in the graph are not those of the lease."""
     if fence == lease.fence and owner == lease.owner:
         return None
     what_happened = f"`{owner}` took it over" if owner else "the lease was released"
-    return GraphRefused(
+    return GraphUnusable(
         f"this run lost the lease of group `{lease.group_id}`: {what_happened}; nothing of the "
         "turn was written, run again"
     )
@@ -61,7 +61,7 @@ def lost_lease(lease: Lease, fence: int | None, owner: str | None) -> GraphRefus
 def _check_embedder(group: GroupId, recorded: GroupProfile, requested: GroupProfile) -> None:
     if (recorded.embedder, recorded.dimensions) == (requested.embedder, requested.dimensions):
         return
-    raise GraphRefused(
+    raise GraphUnusable(
         f"group `{group}` was made with embedder `{recorded.embedder}` ({recorded.dimensions} "
         f"dimensions), not with `{requested.embedder}` ({requested.dimensions}): vectors of two "
         "embedders cannot be compared; use the first embedder again, or another group or graph"

@@ -12,7 +12,7 @@ from neo4j.exceptions import (
     SessionExpired,
 )
 
-from turnetl.errors import GraphBusy, GraphRefused
+from turnetl.errors import GraphBusy, GraphUnusable
 
 _TOO_MANY_ATTEMPTS = "Neo.ClientError.Security.AuthenticationRateLimit"
 _INITIAL_PASSWORD = "Neo.ClientError.Security.CredentialsExpired"  # noqa: S105 - an error code
@@ -24,7 +24,7 @@ _ALREADY_EXISTS = (
 _OUT_OF_MEMORY = "MemoryPoolOutOfMemory"
 
 
-class AlreadyExists(GraphRefused):
+class AlreadyExists(GraphUnusable):
     """Another process created the index or constraint meanwhile."""
 
 
@@ -38,19 +38,19 @@ def translate_errors(address: str, user: str) -> Generator[None]:
 
     Raises:
         GraphBusy: no answer, or an error that a retry may avoid.
-        GraphRefused: wrong password, or the server cannot execute the statement.
+        GraphUnusable: wrong password, or the server cannot execute the statement.
     """
     try:
         yield
     except AuthError as error:
-        raise GraphRefused(_authentication_message(address, user, error)) from error
+        raise GraphUnusable(_authentication_message(address, user, error)) from error
     except (ServiceUnavailable, SessionExpired, OSError, TimeoutError) as error:
         raise GraphBusy(
             f"Neo4j at `{address}` does not answer; check that it is running and that the address "
             f"is correct, then run again ({_first_line(error)})"
         ) from error
     except ConfigurationError as error:
-        raise GraphRefused(f"Neo4j address `{address}`: {_first_line(error)}") from error
+        raise GraphUnusable(f"Neo4j address `{address}`: {_first_line(error)}") from error
     except (Neo4jError, DriverError) as error:
         raise _other_error(address, error) from error
 
@@ -66,24 +66,24 @@ def _authentication_message(address: str, user: str, error: AuthError) -> str:
     )
 
 
-def _other_error(address: str, error: Neo4jError | DriverError) -> GraphBusy | GraphRefused:
+def _other_error(address: str, error: Neo4jError | DriverError) -> GraphBusy | GraphUnusable:
     code = getattr(error, "code", None) or ""
     if code in _ALREADY_EXISTS:
         return AlreadyExists(f"Neo4j at `{address}`: {_first_line(error)}")
     if code == _INITIAL_PASSWORD:
-        return GraphRefused(
+        return GraphUnusable(
             f"Neo4j at `{address}` requires its initial password to be changed before use: "
             "ALTER CURRENT USER SET PASSWORD FROM 'old' TO 'new'"
         )
     if _OUT_OF_MEMORY in code:
         # The driver calls it transient, but the same transaction would fail again.
-        return GraphRefused(
+        return GraphUnusable(
             f"Neo4j at `{address}` has too little memory for one turn; raise "
             "`dbms.memory.transaction.total.max` or the heap"
         )
     if error.is_retryable():
         return GraphBusy(f"Neo4j at `{address}` is busy: {_first_line(error)}; run again")
-    return GraphRefused(f"Neo4j at `{address}` refused a statement: {code} {_first_line(error)}")
+    return GraphUnusable(f"Neo4j at `{address}` refused a statement: {code} {_first_line(error)}")
 
 
 def _first_line(error: BaseException) -> str:

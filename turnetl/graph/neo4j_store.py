@@ -36,7 +36,7 @@ class Neo4jStore:
 
         Raises:
             GraphBusy: no answer.
-            GraphRefused: wrong user or password, or a graph of another version.
+            GraphUnusable: wrong user or password, or a graph of another version.
         """
         with translate_errors(address, user):
             driver = AsyncGraphDatabase.driver(
@@ -187,7 +187,7 @@ async def _write(
     """Run one statement of a turn, and check that it wrote all of its rows.
 
     Raises:
-        GraphRefused: the turn names an entity or a fact that the graph does not hold.
+        GraphUnusable: the turn names an entity or a fact that the graph does not hold.
     """
     result = await (await transaction.run(query, parameters)).single()
     if result is not None and result["done"] != len(parameters["rows"]):

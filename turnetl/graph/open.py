@@ -24,7 +24,7 @@ async def open_graph(url: str, *, user: str, password: str, write: bool = True) 
     Raises:
         BadUsage: the URL is neither.
         GraphBusy: no answer, or another process has the file open.
-        GraphRefused: wrong password, a file that is not a graph, or a graph of another version.
+        GraphUnusable: wrong password, a file that is not a graph, or a graph of another version.
     """
     check_url(url)
     if url.startswith(_LADYBUG):

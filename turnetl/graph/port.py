@@ -53,7 +53,7 @@ class GraphStore(Protocol):
 
         Raises:
             GraphBusy: the lease of another owner has not expired; says whose and until when.
-            GraphRefused: the group was made with another embedder or other dimensions.
+            GraphUnusable: the group was made with another embedder or other dimensions.
         """
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
@@ -71,8 +71,8 @@ class GraphStore(Protocol):
             False, with nothing written, if the turn was committed before.
 
         Raises:
-            GraphRefused: another writer took the group, so its fence is higher. Nothing is written.
-            GraphBusy: the graph did not answer; `receipts` shows whether the turn was committed.
+            GraphUnusable: another writer took the group: its fence is higher. Nothing is written.
+            GraphBusy: the graph did not respond; `receipts` shows whether the turn was committed.
         """
 
     async def close(self) -> None:

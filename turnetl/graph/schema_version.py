@@ -1,12 +1,12 @@
 """The version of what turnetl writes into a graph, recorded on every TurnGroup."""
 
 from turnetl import schema
-from turnetl.errors import GraphRefused
+from turnetl.errors import GraphUnusable
 
 CURRENT = schema.RECEIPTS.version
 
 
-def other_version(graph: str, version: int | None) -> GraphRefused:
+def other_version(graph: str, version: int | None) -> GraphUnusable:
     """Return the error for a graph of another version.
 
     Args:
@@ -14,7 +14,7 @@ def other_version(graph: str, version: int | None) -> GraphRefused:
         version: the recorded version; None if none is recorded, as before version 4.
     """
     recorded = "an older graph schema" if version is None else f"graph schema {version}"
-    return GraphRefused(
+    return GraphUnusable(
         f"graph `{graph}` was written by another version of turnetl ({recorded}; this version uses "
         f"{CURRENT}); name a new graph with --graph, and ingest again"
     )

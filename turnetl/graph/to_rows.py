@@ -13,7 +13,7 @@ import msgspec
 import polars as pl
 
 from turnetl import ids, schema
-from turnetl.errors import GraphRefused
+from turnetl.errors import GraphUnusable
 from turnetl.graph import graphiti_names
 from turnetl.llm.vectors import floats
 from turnetl.model import Attribute, Change, Entity, Fact, Receipt, Usage, Vector
@@ -33,9 +33,9 @@ class LinkRow:
     target: str
 
 
-def incomplete_graph(group: str) -> GraphRefused:
+def incomplete_graph(group: str) -> GraphUnusable:
     """Return the error for a turn that refers to something that is no longer in the graph."""
-    return GraphRefused(
+    return GraphUnusable(
         f"group `{group}` does not hold an entity, fact or episode that the turn refers to: "
         "another program changed the graph; nothing of the turn was written, run again"
     )

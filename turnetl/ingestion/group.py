@@ -72,7 +72,7 @@ async def plan_group(
 
     Raises:
         GraphBusy: the graph did not answer.
-        GraphRefused: the graph cannot be used as it is.
+        GraphUnusable: the graph cannot be used as it is.
     """
     rows = candidates.candidate_rows(lake, group, scope)
     receipts = await store.receipts(group)

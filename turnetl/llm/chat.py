@@ -126,7 +126,7 @@ class ChatModel(Protocol):
         """Return the response to a request.
 
         Raises:
-            ModelRefused: the user must act first: key, credit, model name.
+            ModelUnusable: the user must act first: key, credit, model name.
             ModelBusy: no response after all retries.
             BadTurn: the model cannot respond to this request; it may respond to others.
         """

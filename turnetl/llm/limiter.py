@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from turnetl.errors import ModelBusy, ModelRefused
+from turnetl.errors import ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.rate_window import Admission, RequestWindow, TokenWindow
 from turnetl.llm.retry import Sleep
@@ -56,7 +56,7 @@ class Limiter:
 
         Raises:
             ModelBusy: the provider asked for a pause longer than `max_wait`.
-            ModelRefused: an earlier request to the model was refused.
+            ModelUnusable: an earlier request to the model was refused.
         """
         queue = self._queues.setdefault(model, _ModelQueue())
         async with queue.lock:
@@ -82,7 +82,7 @@ class Limiter:
         queue = self._queues.setdefault(model, _ModelQueue())
         queue.paused_until = max(queue.paused_until, self._clock() + seconds)
 
-    def refuse(self, model: str, error: ModelRefused) -> None:
+    def refuse(self, model: str, error: ModelUnusable) -> None:
         """Admit no further request to that model: each would fail the same way."""
         self._queues.setdefault(model, _ModelQueue()).refusal = str(error)
 
@@ -106,7 +106,7 @@ class Limiter:
         """Wait until the model is no longer paused."""
         while not queue.is_open(now := self._clock()):
             if queue.refusal is not None:
-                raise ModelRefused(queue.refusal)
+                raise ModelUnusable(queue.refusal)
             remaining = queue.paused_until - now
             if remaining > self._max_wait:
                 raise ModelBusy(f"model `{model}` is paused at its provider's request", remaining)
@@ -141,7 +141,7 @@ class LimitedModel:
                 if busy.retry_after is not None:
                     self._limiter.pause(self.name, busy.retry_after)
                 raise
-            except ModelRefused as refused:
+            except ModelUnusable as refused:
                 self._limiter.refuse(self.name, refused)
                 raise
         self._limiter.settle(admission, response.prompt_tokens + response.completion_tokens)

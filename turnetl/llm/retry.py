@@ -120,7 +120,7 @@ class RetryingModel:
         often.
 
         Raises:
-            ModelRefused, ModelBusy: as the model, the latter after all retries.
+            ModelUnusable, ModelBusy: as the model, the latter after all retries.
             TooLong: request or response exceeds a limit; a retry would fail the same way.
             BadTurn: no response is valid. Its usage is the cost of all of them, as TooLong's.
         """

@@ -34,7 +34,7 @@ async def check_model(
 
     Raises:
         BadUsage: the model is not fully configured.
-        ModelRefused: the user must act first: key, credit, model name.
+        ModelUnusable: the user must act first: key, credit, model name.
         ModelBusy: no response after all retries.
     """
     # A response from the journal would not show what the model can do today.
@@ -49,7 +49,7 @@ def journal_stats(settings: Settings, clock: Clock) -> JournalStats:
     """Return what the journal of the lake contains. Creates no file.
 
     Raises:
-        JournalRefused: the journal cannot be read.
+        JournalUnusable: the journal cannot be read.
     """
     with wiring.journal(settings, clock) as journal:
         return journal.stats()
@@ -76,7 +76,7 @@ def journal_prune(
 
     Raises:
         BadUsage: no condition is given.
-        JournalRefused: the journal cannot be read or written.
+        JournalUnusable: the journal cannot be read or written.
     """
     with wiring.journal(settings, clock) as journal:
         return journal.prune(

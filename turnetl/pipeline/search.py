@@ -33,7 +33,7 @@ async def search_turns(
 
     Raises:
         BadUsage: an unknown group.
-        GraphRefused: the graph cannot be opened.
+        GraphUnusable: the graph cannot be opened.
     """
     async with wiring.store(settings, write=False) as store:
         existing = await store.groups()

@@ -82,7 +82,7 @@ async def check_model(settings: Settings, stack: ModelStack) -> Sequence[CheckRe
 
     Raises:
         BadUsage: the model is not fully configured.
-        ModelRefused: the user must act first.
+        ModelUnusable: the user must act first.
         ModelBusy: no response after all retries.
     """
     from turnetl.extraction import probes  # noqa: PLC0415 - imports graphiti

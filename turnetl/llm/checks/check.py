@@ -38,7 +38,7 @@ async def check(
         extra_probes: requests that are not Graphiti's.
 
     Raises:
-        ModelRefused: the user must act first: key, credit, model name.
+        ModelUnusable: the user must act first: key, credit, model name.
         ModelBusy: no response after all retries.
     """
     run_probes = [*probes.run_probes(entity_types, edge_types, instructions), *extra_probes]

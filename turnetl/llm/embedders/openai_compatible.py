@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.errors import ModelBusy, ModelRefused
+from turnetl.errors import ModelBusy, ModelUnusable
 from turnetl.llm.meter import Meter, estimate_tokens
 from turnetl.llm.retry import RetryPolicy, Sleep, with_retries
 from turnetl.llm.transport.http import Endpoint, Timeouts
@@ -74,7 +74,7 @@ class OpenAiEmbedder:
         """Return one vector per text, in order.
 
         Raises:
-            ModelRefused: the user must act first: key, credit, model name, dimensions.
+            ModelUnusable: the user must act first: key, credit, model name, dimensions.
             ModelBusy: no response after all retries.
             BadTurn: the provider rejects a text.
         """
@@ -154,13 +154,13 @@ class OpenAiEmbedder:
         except (TypeError, ValueError):
             matrix = np.empty((0, 0, 0))
         if matrix.ndim != 2:  # noqa: PLR2004 - rows and columns
-            raise ModelRefused(
+            raise ModelUnusable(
                 f"embedder `{self.name}` did not return a list of vectors; check "
                 f"{_SETTINGS}__BASE_URL and {_SETTINGS}__MODEL"
             )
         dimensions = matrix.shape[1]
         if self._dimensions not in (None, dimensions):
-            raise ModelRefused(
+            raise ModelUnusable(
                 f"embedder `{self.name}` returns vectors of {dimensions} dimensions instead of "
                 f"{self._dimensions}: set {_SETTINGS}__DIMENSIONS to {dimensions}, or unset it"
             )

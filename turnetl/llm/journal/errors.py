@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from turnetl.errors import JournalRefused
+from turnetl.errors import JournalUnusable
 
 FAILURES = (sqlite3.Error, OSError, UnicodeError)
 """What SQLite raises; UnicodeError where it quotes damaged text."""
@@ -21,12 +21,12 @@ def translated(path: Path, wait: float) -> Iterator[None]:
         wait: seconds spent waiting for other processes, for the message.
 
     Raises:
-        JournalRefused: says what is wrong and what to do.
+        JournalUnusable: says what is wrong and what to do.
     """
     try:
         yield
     except FAILURES as error:
-        raise JournalRefused(_sentence(path, error, wait)) from error
+        raise JournalUnusable(_sentence(path, error, wait)) from error
 
 
 def is_busy(error: sqlite3.Error) -> bool:
@@ -34,21 +34,21 @@ def is_busy(error: sqlite3.Error) -> bool:
     return _primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def not_a_journal(path: Path) -> JournalRefused:
-    return JournalRefused(
+def not_a_journal(path: Path) -> JournalUnusable:
+    return JournalUnusable(
         f"`{path}` is a database, but not a journal of turnetl: move it away and run again"
     )
 
 
-def other_version(path: Path, version: int | str, supported: int) -> JournalRefused:
-    return JournalRefused(
+def other_version(path: Path, version: int | str, supported: int) -> JournalUnusable:
+    return JournalUnusable(
         f"journal `{path}` has version {version}, and this turnetl supports version {supported}: "
         f"use the turnetl that wrote it, or move it away and run again; {_NO_LOSS}"
     )
 
 
-def disk_full(path: Path, free: float) -> JournalRefused:
-    return JournalRefused(
+def disk_full(path: Path, free: float) -> JournalUnusable:
+    return JournalUnusable(
         f"the disk of journal `{path}` has {free / 1e6:,.0f} MB free: responses could be paid for "
         "and not stored; free some space (`turnetl journal prune` may help), then run again"
     )
@@ -58,7 +58,7 @@ def unreadable_row(path: Path, prompt_name: str) -> str:
     return f"journal `{path}`: cannot read a response to `{prompt_name}`; it is requested again"
 
 
-def not_stored(count: int, error: JournalRefused) -> str:
+def not_stored(count: int, error: JournalUnusable) -> str:
     responses = "1 response is" if count == 1 else f"{count:,} responses are"
     return f"{responses} paid for but not stored, and requested again if needed: {error}"
 

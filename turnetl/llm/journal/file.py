@@ -46,7 +46,7 @@ class JournalFile:
             wait: seconds that each write waits for other processes.
 
         Raises:
-            JournalRefused: it is another kind of file, or has another version.
+            JournalUnusable: it is another kind of file, or has another version.
             sqlite3.Error, OSError: it cannot be read or written.
         """
         path.parent.mkdir(parents=True, exist_ok=True)

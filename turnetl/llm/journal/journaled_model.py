@@ -61,9 +61,9 @@ class JournaledModel:
         `from_journal` is set if this request caused no cost.
 
         Raises:
-            JournalRefused: the journal cannot be read or written: no request was sent.
+            JournalUnusable: the journal cannot be read or written: no request was sent.
             TooLong: as the model, now or earlier; with the usage.
-            ModelRefused, ModelBusy, BadTurn, Exhausted: as the model. Not stored.
+            ModelUnusable, ModelBusy, BadTurn, Exhausted: as the model. Not stored.
         """
         key = request_key(self.name, request, self._parameters)
         if key not in self._calls:

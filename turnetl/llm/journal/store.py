@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from turnetl.errors import BadUsage, JournalRefused
+from turnetl.errors import BadUsage, JournalUnusable
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import errors, stats
 from turnetl.llm.journal.file import JournalFile
@@ -61,7 +61,7 @@ class Journal:
         self._opening = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._is_writable = False
-        self._failure: JournalRefused | None = None
+        self._failure: JournalUnusable | None = None
         self._unwritten: dict[str, JournalRow] = {}
         self._unreadable: set[str] = set()
         self._uncounted_hits: Counter[str] = Counter()
@@ -70,7 +70,7 @@ class Journal:
         """Return the response with its first cost; None if it is missing or unreadable.
 
         Raises:
-            JournalRefused: the file cannot be read.
+            JournalUnusable: the file cannot be read.
         """
         with self._translated():
             return self._get(key, wait=True)
@@ -79,7 +79,7 @@ class Journal:
         """Write a complete response or nothing. An existing response stays.
 
         Raises:
-            JournalRefused: it cannot be written.
+            JournalUnusable: it cannot be written.
         """
         self._write(to_row(key, request, model_name, response, self._clock()))
 
@@ -114,7 +114,7 @@ class Journal:
         """Check that a response can be stored, before it is paid for.
 
         Raises:
-            JournalRefused: it cannot.
+            JournalUnusable: it cannot.
         """
         self._raise_failure()
         if not self._is_writable:
@@ -131,7 +131,7 @@ class Journal:
         """Return statistics. Does not create a file.
 
         Raises:
-            JournalRefused: the file cannot be read.
+            JournalUnusable: the file cannot be read.
         """
         if not self.path.exists():
             return JournalStats(self.path)
@@ -157,7 +157,7 @@ class Journal:
 
         Raises:
             BadUsage: no condition is given.
-            JournalRefused: the file cannot be read or written.
+            JournalUnusable: the file cannot be read or written.
         """
         if older_than is None and model is None and not everything:
             raise BadUsage("choose the responses to prune: by age, by model, or all")
@@ -202,7 +202,7 @@ class Journal:
         """Remember a failure: no request is sent after it."""
         try:
             yield
-        except JournalRefused as error:
+        except JournalUnusable as error:
             self._failure = error
             raise
 
@@ -232,7 +232,7 @@ class Journal:
         try:
             if hits:
                 self._open().add_hits(hits)
-        except (JournalRefused, *errors.FAILURES) as error:
+        except (JournalUnusable, *errors.FAILURES) as error:
             log.info("cache hits of the journal not counted", exc_info=error)
 
     def _write(self, row: JournalRow) -> None:
@@ -245,7 +245,7 @@ class Journal:
             self._raise_failure()
             with self._recorded():
                 self._write(row)
-        except JournalRefused:
+        except JournalUnusable:
             self._unwritten[row.key] = row
 
     def _write_unwritten(self) -> None:
@@ -254,7 +254,7 @@ class Journal:
             for key in tuple(self._unwritten):
                 self._write(self._unwritten[key])
                 del self._unwritten[key]
-        except JournalRefused as error:
+        except JournalUnusable as error:
             log.warning(errors.not_stored(len(self._unwritten), error))
 
     def _in_thread(self, function: Callable[..., T], *arguments: Any) -> "asyncio.Future[T]":

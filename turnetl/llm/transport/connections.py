@@ -8,7 +8,7 @@ from functools import cached_property
 
 import httpx
 
-from turnetl.errors import ModelRefused
+from turnetl.errors import ModelUnusable
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ class Connections:
             )
         except httpx.InvalidURL:
             # The message omits the URL: it may contain a password.
-            raise ModelRefused(
+            raise ModelUnusable(
                 "cannot open a connection: the proxy in the environment is not a valid URL"
             ) from None
         except (ValueError, ImportError, OSError) as error:
             # Invalid proxy, or missing certificate files, in the environment.
-            raise ModelRefused(f"cannot open a connection: {error}") from error
+            raise ModelUnusable(f"cannot open a connection: {error}") from error
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:

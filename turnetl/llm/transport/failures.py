@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
-from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong, TurnetlError
+from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, TooLong, TurnetlError
 from turnetl.llm.transport.context_window import states_output_limit
 from turnetl.llm.transport.payload import nested, text_or_empty
 
@@ -71,7 +71,7 @@ def to_exception(failure: ErrorResponse, endpoint: str, *, settings: str) -> Tur
         settings: prefix of the environment variables, for the message.
     """
     if remedy := _remedy(failure):
-        return ModelRefused(f"{endpoint}: {remedy.format(settings=settings)} ({failure})")
+        return ModelUnusable(f"{endpoint}: {remedy.format(settings=settings)} ({failure})")
     if _is_too_long(failure):
         return TooLong(
             f"{endpoint}: the request is too long ({failure})", provider_message=failure.message

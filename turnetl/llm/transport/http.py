@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from turnetl.errors import BadTurn, ModelBusy, ModelRefused, TooLong
+from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, TooLong
 from turnetl.llm.chat import ChatRequest, ChatResponse, ProviderAdapter
 from turnetl.llm.transport import failures
 from turnetl.llm.transport.address import check_key, split_credentials
@@ -62,7 +62,7 @@ class HttpModel:
         Raises:
             ModelBusy: also if the model rejects `max_tokens` or another parameter. An immediate
                 retry sends the request without it.
-            ModelRefused, TooLong, BadTurn: as any model.
+            ModelUnusable, TooLong, BadTurn: as any model.
         """
         started, limited = time.perf_counter(), self._context_window.limited(request)
         body = self._unsupported.removed_from(self._adapter.request_body(limited))
@@ -131,7 +131,7 @@ class Endpoint:
         """Return the body of the response.
 
         Raises:
-            ModelRefused, ModelBusy, TooLong, BadTurn: as any model.
+            ModelUnusable, ModelBusy, TooLong, BadTurn: as any model.
         """
         sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         return self._parse(await self._send(sent))
@@ -175,17 +175,17 @@ class Endpoint:
         if not isinstance(parsed, dict):
             raise self._not_an_object(response.body)
         if _RESPONSE_FIELDS.isdisjoint(parsed):
-            raise ModelRefused(
+            raise ModelUnusable(
                 f"{self._name} responded in an unknown format; check "
                 f"{self._settings}__PROVIDER and the base URL"
             )
         return parsed
 
-    def _not_an_object(self, body: bytes) -> ModelBusy | ModelRefused:
+    def _not_an_object(self, body: bytes) -> ModelBusy | ModelUnusable:
         if body.lstrip().startswith(b"{"):
             return ModelBusy(f"{self._name} stopped in the middle of its response")
         content = "something other than JSON" if body.strip() else "an empty body"
-        return ModelRefused(f"{self._name} returned {content}; check the base URL")
+        return ModelUnusable(f"{self._name} returned {content}; check the base URL")
 
 
 @dataclass(frozen=True, slots=True)

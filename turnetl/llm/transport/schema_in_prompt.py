@@ -53,7 +53,7 @@ class SchemaInPromptModel:
         Raises:
             ModelBusy: also if the server rejects schemas. An immediate retry puts the schema into
                 the prompt.
-            ModelRefused, BadTurn: as the model.
+            ModelUnusable, BadTurn: as the model.
         """
         if request.schema is None:
             return await self._model.complete(request)
