@@ -49,7 +49,7 @@ async def backfill(
     since: datetime | None = None,
     until: datetime | None = None,
     limit: PositiveInt | None = None,
-    quiet: NonNegativeFloat | None = None,
+    close_after: NonNegativeFloat | None = None,
     assume_time: str | None = None,
     preprocessing: str | None = None,
     reflexion: Passes | None = None,
@@ -74,7 +74,7 @@ async def backfill(
         since: only turns that started then or later; UTC without a time zone.
         until: only turns that started before.
         limit: at most this number of turns of each group.
-        quiet: minutes without a new row after which the last turn of a session is closed.
+        close_after: minutes without a new row after which the last turn of a session is closed.
         assume_time: the time of turns without one: an ISO time, UTC without a time zone, or `mtime`
             for the modification time of the archive.
         preprocessing: instructions for the model in this run: the name of a template, the text
@@ -101,7 +101,7 @@ async def backfill(
             jobs=jobs,
             extractor=extractor,
             group_concurrency=group_concurrency,
-            quiet_minutes=quiet,
+            close_after_minutes=close_after,
             budget=_budget(budget),
         )
         options = pipeline.RunOptions(

@@ -22,11 +22,11 @@ Attribute = str | int | float | bool
 
 
 class ClosedBy(StrEnum):
-    """Why a turn is over."""
+    """The event that closed a turn."""
 
     NEXT_PROMPT = "next_prompt"
     SESSION_END = "session_end"
-    QUIET = "quiet"
+    INACTIVITY = "inactivity"
     INTERRUPTED = "interrupted"
 
 

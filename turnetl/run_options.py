@@ -81,7 +81,7 @@ def ingest_scope(settings: Settings, options: RunOptions, now: datetime) -> Scop
     """Return which turns a run may take at this time."""
     return Scope(
         now=now,
-        quiet=timedelta(minutes=settings.quiet_minutes),
+        close_after=timedelta(minutes=settings.close_after_minutes),
         since=options.since,
         until=options.until,
         limit=options.limit,

@@ -67,7 +67,7 @@ TURNS = Table(
         Column("app_version", pl.String, "last version of the agent in the turn; null if none"),
         Column("input_tokens", pl.Int64, "as recorded, once for each API message"),
         Column("output_tokens", pl.Int64, "as recorded, once for each API message"),
-        Column("closed", pl.Boolean, "whether the archive shows that the turn is over"),
+        Column("closed", pl.Boolean, "whether the archive shows that the turn is closed"),
         Column("closed_by", pl.String, "next_prompt, session_end or interrupted; null if open"),
         Column("archive", pl.String, "absolute path of the archive"),
         Column("first_line", pl.Int64, "line of the prompt, from 1"),
@@ -82,8 +82,8 @@ TURNS = Table(
 """Lines and bytes refer to the uncompressed archive. For a session in an OpenCode store they refer
 to its files concatenated in the order of `parsing.opencode_store.session_files`.
 
-Whether an open turn is over because its session is quiet, or because the agent crashed, depends on
-the clock. `ingestion.candidates` decides it; no table records it."""
+Whether an open turn is closed, because its session is inactive or the agent crashed, depends on the
+clock. `ingestion.candidates` decides it; no table records it."""
 
 EPISODES = Table(
     "episodes",

@@ -110,10 +110,10 @@ def test_the_tables_count_assumed_times(tmp_path: Path) -> None:
         ("--assume-time", "yesterday"),
         ("--assume-time", ""),
         ("--assume-time", "9000-01-01"),
-        ("--quiet", "-1"),
-        ("--quiet", "soon"),
-        ("--quiet", "nan"),
-        ("--quiet", "inf"),
+        ("--close-after", "-1"),
+        ("--close-after", "soon"),
+        ("--close-after", "nan"),
+        ("--close-after", "inf"),
     ],
 )
 def test_an_invalid_time_is_a_usage_error_before_anything_is_read(
@@ -159,7 +159,9 @@ def test_an_open_turn_is_pending_and_is_ingested_once_when_it_is_finished(
     assert "interrupted" not in result.stdout
 
 
-def test_quiet_minutes_are_an_option_of_the_run_and_of_status(tmp_path: Path) -> None:
+def test_the_minutes_after_which_a_turn_is_closed_are_an_option_of_the_run_and_of_status(
+    tmp_path: Path,
+) -> None:
     archive = write_archive(tmp_path / "open.jsonl", open_turn())
 
     def pending(result: CommandResult) -> dict[str, int]:
@@ -168,18 +170,19 @@ def test_quiet_minutes_are_an_option_of_the_run_and_of_status(tmp_path: Path) ->
 
     dry = ("backfill", archive, "--dry-run", "--json")
     assert pending(run_in_process(*dry, folder=tmp_path)) == {"open": 1, "ready": 1}
-    assert pending(run_in_process(*dry, "--quiet", "0", folder=tmp_path)) == {"ready": 2}
+    assert pending(run_in_process(*dry, "--close-after", "0", folder=tmp_path)) == {"ready": 2}
     assert pending(run_in_process("status", "--json", folder=tmp_path)) == {"open": 1, "ready": 1}
-    quiet = run_in_process("status", "--quiet", "0", "--json", folder=tmp_path)
-    assert pending(quiet) == {"ready": 2}
+    inactive = run_in_process("status", "--close-after", "0", "--json", folder=tmp_path)
+    assert pending(inactive) == {"ready": 2}
     assert (
-        run_in_process("ingest", "--quiet", "0", "--json", folder=tmp_path).json["committed"] == 2
+        run_in_process("ingest", "--close-after", "0", "--json", folder=tmp_path).json["committed"]
+        == 2
     )
 
 
 def test_a_crashed_agent_leaves_an_interrupted_turn(tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "crashed.jsonl", open_turn())
-    run_in_process("backfill", archive, "--quiet", "0", folder=tmp_path)
+    run_in_process("backfill", archive, "--close-after", "0", folder=tmp_path)
     result = run_in_process("search", "fix the cart", "-n", "1", folder=tmp_path).stdout
     assert "(interrupted before it was done)" in " ".join(result.split())
 

@@ -94,7 +94,7 @@ def test_a_kept_rule_marks_nothing_until_the_next_run_without_the_option(shop: P
 
 def test_tables_of_a_one_off_filter_are_ingested_as_they_are(shop: Path) -> None:
     run_in_process("filter", "--keep", "acknowledgement", folder=shop)
-    done = run_in_process("ingest", "--quiet", "0", "--json", folder=shop)
+    done = run_in_process("ingest", "--close-after", "0", "--json", folder=shop)
     assert (done.exit_code, done.json["committed"]) == (0, 4)
 
 
@@ -102,7 +102,7 @@ def test_backfill_takes_the_same_options(tmp_path: Path) -> None:
     archive = write_archive(
         tmp_path / "a.jsonl", conversation("thanks", "why does it round?", at=START)
     )
-    arguments = ("backfill", archive, "--quiet", "0", "--json")
+    arguments = ("backfill", archive, "--close-after", "0", "--json")
     result = run_in_process(*arguments, "--keep", "acknowledgement", folder=tmp_path)
     assert result.json["committed"] == 2
     again = run_in_process(*arguments, folder=tmp_path).json
@@ -275,7 +275,7 @@ def test_an_invalid_template_stops_the_run_and_is_named(shop: Path) -> None:
 
 def test_a_missing_template_is_reported_once(shop: Path) -> None:
     own = {"TURNETL_EXTRACTION__PREPROCESSING_PROMPT": "nowhere.md"}
-    result = run_in_process("backfill", "till.jsonl", "--quiet", "0", folder=shop, **own)
+    result = run_in_process("backfill", "till.jsonl", "--close-after", "0", folder=shop, **own)
     assert (result.exit_code, len(result.messages)) == (0, 1)
     assert "no template `nowhere.md`" in result.messages[0]
 

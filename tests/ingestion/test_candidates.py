@@ -1,4 +1,4 @@
-"""What a run adds to the episodes table: assumed times, and the ends of quiet turns."""
+"""What a run adds to the episodes table: assumed times, and the closing of inactive turns."""
 
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
@@ -152,14 +152,16 @@ def test_any_other_text_is_refused_and_quoted(text: str) -> None:
     assert f"`{text}`" in str(refused.value)
 
 
-def end_of(of: Turn, *, silence: timedelta, quiet: timedelta = timedelta(minutes=30)) -> Any:
+def end_of(
+    of: Turn, *, inactivity: timedelta, close_after: timedelta = timedelta(minutes=30)
+) -> Any:
     """Return whether the turn is closed, and by what, this long after its last row."""
     last = of.ended_at or of.started_at
     row = asdict(episode())
     row = row.pop("turn") | row | asdict(of)
     rows = pl.LazyFrame([row], schema=schema.EPISODES.polars)
-    now = last + silence if last else NOW
-    closed = candidates.close_quiet_turns(rows, now - quiet).collect()
+    now = last + inactivity if last else NOW
+    closed = candidates.close_inactive_turns(rows, now - close_after).collect()
     return closed["closed"].item(), closed["closed_by"].item()
 
 
@@ -169,12 +171,12 @@ DONE = tool("Bash", "pytest -q", "2 passed")
 UNFINISHED = replace(tool("Bash", "make"), ended_at=None)
 
 
-def test_a_last_turn_is_open_until_its_session_was_quiet_long_enough() -> None:
-    assert end_of(turn(**OPEN), silence=SHORT) == (False, None)
-    assert end_of(turn(**OPEN), silence=LONG) == (True, ClosedBy.QUIET)
-    assert end_of(turn(**OPEN), silence=SHORT, quiet=timedelta(minutes=29)) == (
+def test_a_last_turn_is_open_until_its_session_was_inactive_long_enough() -> None:
+    assert end_of(turn(**OPEN), inactivity=SHORT) == (False, None)
+    assert end_of(turn(**OPEN), inactivity=LONG) == (True, ClosedBy.INACTIVITY)
+    assert end_of(turn(**OPEN), inactivity=SHORT, close_after=timedelta(minutes=29)) == (
         True,
-        ClosedBy.QUIET,
+        ClosedBy.INACTIVITY,
     )
 
 
@@ -190,8 +192,8 @@ def test_a_last_turn_is_open_until_its_session_was_quiet_long_enough() -> None:
 def test_a_turn_of_an_agent_that_crashed_midway_is_closed_as_interrupted(
     interrupted: dict[str, Any],
 ) -> None:
-    assert end_of(turn(**OPEN, **interrupted), silence=LONG) == (True, ClosedBy.INTERRUPTED)
-    assert end_of(turn(**OPEN, **interrupted), silence=SHORT) == (False, None)
+    assert end_of(turn(**OPEN, **interrupted), inactivity=LONG) == (True, ClosedBy.INTERRUPTED)
+    assert end_of(turn(**OPEN, **interrupted), inactivity=SHORT) == (False, None)
 
 
 @pytest.mark.parametrize(
@@ -203,20 +205,20 @@ def test_a_turn_of_an_agent_that_crashed_midway_is_closed_as_interrupted(
         {"tool_calls": (replace(UNFINISHED, ended_at=START),)},
     ],
 )
-def test_silence_after_a_finished_step_is_not_an_interruption(complete: dict[str, Any]) -> None:
-    assert end_of(turn(**OPEN, **complete), silence=LONG) == (True, ClosedBy.QUIET)
+def test_inactivity_after_a_finished_step_is_not_an_interruption(complete: dict[str, Any]) -> None:
+    assert end_of(turn(**OPEN, **complete), inactivity=LONG) == (True, ClosedBy.INACTIVITY)
 
 
 def test_an_end_that_the_archive_records_is_kept() -> None:
     ended = turn(closed=True, closed_by=ClosedBy.SESSION_END, assistant_text="")
-    assert end_of(ended, silence=LONG) == (True, ClosedBy.SESSION_END)
+    assert end_of(ended, inactivity=LONG) == (True, ClosedBy.SESSION_END)
 
 
-def test_a_turn_without_a_time_is_never_closed_by_silence() -> None:
-    assert end_of(turn(**OPEN, **TIMELESS), silence=LONG) == (False, None)
+def test_a_turn_without_a_time_is_never_closed_by_inactivity() -> None:
+    assert end_of(turn(**OPEN, **TIMELESS), inactivity=LONG) == (False, None)
 
 
-def test_silence_is_measured_from_an_assumed_time_too(tmp_path: Path) -> None:
+def test_inactivity_is_measured_from_an_assumed_time_too(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, timeless("a", **OPEN))
 
     def closed(at: datetime) -> list[bool]:

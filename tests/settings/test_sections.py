@@ -43,10 +43,10 @@ def test_by_default_nothing_is_limited_and_responses_are_stored() -> None:
         ("AHEAD", "0"),
         ("PREFETCH", "0"),
         ("JOBS", "0"),
-        ("QUIET_MINUTES", "-1"),
-        ("QUIET_MINUTES", "nan"),
-        ("QUIET_MINUTES", "inf"),
-        ("QUIET_MINUTES", "1e12"),
+        ("CLOSE_AFTER_MINUTES", "-1"),
+        ("CLOSE_AFTER_MINUTES", "nan"),
+        ("CLOSE_AFTER_MINUTES", "inf"),
+        ("CLOSE_AFTER_MINUTES", "1e12"),
     ],
 )
 def test_an_invalid_value_is_refused_with_the_name_of_its_variable(
@@ -91,8 +91,8 @@ def test_the_extractor_is_structural_unless_a_provider_is_set() -> None:
     assert settings(LLM__PROVIDER="openai", EXTRACTOR="hybrid").extractor_name == "hybrid"
 
 
-def test_quiet_minutes_may_be_a_fraction() -> None:
-    assert settings(QUIET_MINUTES="0.5").quiet_minutes == 0.5
+def test_close_after_minutes_may_be_a_fraction() -> None:
+    assert settings(CLOSE_AFTER_MINUTES="0.5").close_after_minutes == 0.5
 
 
 def test_jobs_are_one_per_core_by_default() -> None:

@@ -12,25 +12,28 @@ from turnetl.cli.options import (
     NO_COMMON,
     NO_NOISE,
     NO_OUTPUT,
+    CloseAfterMinutes,
     CommonOptions,
     GroupNames,
     NoiseOptions,
     OutputOptions,
-    QuietMinutes,
 )
 from turnetl.clock import as_utc, now
 from turnetl.exit_code import ExitCode
 
 
 def status(
-    *, groups: GroupNames = (), quiet: QuietMinutes = None, common: CommonOptions = NO_COMMON
+    *,
+    groups: GroupNames = (),
+    close_after: CloseAfterMinutes = None,
+    common: CommonOptions = NO_COMMON,
 ) -> int:
     """Print per group what is in the graph, what is pending, and why."""
     from turnetl import pipeline
     from turnetl.json_output.status import status_output
     from turnetl.report import status as view
 
-    settings = common.settings(quiet_minutes=quiet)
+    settings = common.settings(close_after_minutes=close_after)
     report = console.run_async(pipeline.status(settings, pipeline.RunOptions(groups), now))
     console.print_messages(view.messages(report))
     console.print_result(view.table(report), status_output(report), as_json=common.json)

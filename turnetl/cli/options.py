@@ -34,11 +34,11 @@ GroupNames = Annotated[
     tuple[str, ...],
     Parameter(name="--group", negative="", show_default=False, help="Only this group; repeatable."),
 ]
-QuietMinutes = Annotated[
+CloseAfterMinutes = Annotated[
     float | None,
     Parameter(
-        name="--quiet",
-        help="Minutes without a new row after which a session's last turn counts as finished "
+        name="--close-after",
+        help="Minutes without a new row after which the last turn of a session is closed "
         "[default: 30].",
     ),
 ]
@@ -181,14 +181,16 @@ class SelectionOptions:
     "Only turns that started before this time."
     limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None
     "Ingest at most this many turns of each group."
-    quiet: QuietMinutes = None
+    close_after: CloseAfterMinutes = None
     assume_time: str | None = None
     "Time of turns without one: an ISO time (UTC without a zone), or `mtime` for that of the file."
     dry_run: Flag = False
     "Do not write to the graph and send no request; print the pending turns and the requests."
 
     def settings(self, common: CommonOptions, **arguments: Any) -> "Settings":
-        return common.settings(extractor=self.extractor, quiet_minutes=self.quiet, **arguments)
+        return common.settings(
+            extractor=self.extractor, close_after_minutes=self.close_after, **arguments
+        )
 
     def run_options(
         self,

@@ -1,4 +1,4 @@
-"""The candidate turns of a group: its episodes, with assumed times and with quiet turns closed.
+"""The candidate turns of a group: its episodes, with assumed times and with inactive turns closed.
 
 What this module adds depends on the clock and on options, so no table contains it.
 """
@@ -26,7 +26,7 @@ def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
     if scope.assume is not None and rows.select(pl.col("timeless").any()).collect().item():
         origins = [file.metadata for file in lake.turn_files(group)]
         rows = assumed_time.fill(rows, lake.scan_turns(group), origins, scope.assume)
-    return close_quiet_turns(rows, scope.now - scope.quiet)
+    return close_inactive_turns(rows, scope.now - scope.close_after)
 
 
 def load_episodes(
@@ -53,22 +53,22 @@ def _batches(rows: pl.LazyFrame, selected: pl.Expr, size: int) -> Iterator[pl.La
         yield rows.slice(number * size, size)
 
 
-def close_quiet_turns(rows: pl.LazyFrame, quiet_since: datetime) -> pl.LazyFrame:
-    """Close the open turns whose archive recorded nothing after `quiet_since`.
+def close_inactive_turns(rows: pl.LazyFrame, inactive_since: datetime) -> pl.LazyFrame:
+    """Close the open turns whose archive recorded nothing after `inactive_since`.
 
     A turn that stopped midway is closed as interrupted: a tool call has no outcome, or there is
     neither a response nor a tool call.
     """
     last_written = pl.coalesce("ended_at", "started_at")
-    quiet = ~pl.col("closed") & (last_written <= quiet_since).fill_null(value=False)
+    inactive = ~pl.col("closed") & (last_written <= inactive_since).fill_null(value=False)
     closed_by = (
         pl.when(_was_interrupted())
         .then(pl.lit(ClosedBy.INTERRUPTED))
-        .otherwise(pl.lit(ClosedBy.QUIET))
+        .otherwise(pl.lit(ClosedBy.INACTIVITY))
     )
     return rows.with_columns(
-        pl.when(quiet).then(closed_by).otherwise("closed_by").alias("closed_by"),
-        (pl.col("closed") | quiet).alias("closed"),
+        pl.when(inactive).then(closed_by).otherwise("closed_by").alias("closed_by"),
+        (pl.col("closed") | inactive).alias("closed"),
     )
 
 

@@ -32,11 +32,11 @@ class _NotPending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which turns a run may commit, and when an open turn counts as over."""
+    """Which turns a run may commit, and when an open turn is closed."""
 
     now: datetime
-    quiet: timedelta = timedelta(minutes=30)
-    """A session's last turn is over when its archive has recorded nothing for this long."""
+    close_after: timedelta = timedelta(minutes=30)
+    """The last turn of a session is closed if its archive recorded nothing for this long."""
     assume: AssumedTime | None = None
     """For turns whose archive has no time; without it they stay pending."""
     since: datetime | None = None

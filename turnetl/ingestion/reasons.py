@@ -19,7 +19,7 @@ class _Reason(StrEnum):
 class PendingReason(_Reason):
     """Why a turn that no noise rule matches is not in the graph."""
 
-    OPEN = "open", "The turn is not over yet: its session may still be active."
+    OPEN = "open", "The turn is not closed: its session may still be active."
     NO_TIME = "no_time", "The archive records no time for the turn; set one with --assume-time."
     OUT_OF_RANGE = "out_of_range", "The turn started outside the range of --since and --until."
     OVER_LIMIT = "over_limit", "The turn is beyond the --limit of this run."

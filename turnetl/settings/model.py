@@ -16,7 +16,7 @@ from turnetl.settings.sections import (
 
 ExtractorName = Literal["structural", "llm", "hybrid"]
 
-_LONGEST_QUIET = 10 * 366 * 24 * 60
+_MAX_CLOSE_AFTER_MINUTES = 10 * 366 * 24 * 60
 """Minutes: ten years."""
 
 
@@ -73,8 +73,8 @@ class Settings(BaseSettings):
     """Turns of a group that may be extracted ahead of the commit."""
     invalidation_alert: int = Field(default=10, ge=0)
     """The report names each turn that invalidates more facts than this."""
-    quiet_minutes: float = Field(default=30, ge=0, le=_LONGEST_QUIET)
-    """Minutes without a new row after which the last turn of a session counts as finished."""
+    close_after_minutes: float = Field(default=30, ge=0, le=_MAX_CLOSE_AFTER_MINUTES)
+    """Minutes without a new row after which the last turn of a session is closed."""
     lease_seconds: float = Field(default=120, gt=0)
     """Seconds for which a run that no longer responds keeps its lease on a group."""
 
