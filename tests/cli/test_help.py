@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -36,6 +37,12 @@ SUBCOMMANDS = (
 HELP_PAGES = [(), *((name,) for name in COMMANDS), *SUBCOMMANDS]
 
 
+@cache
+def help_page(command: tuple[str, ...]) -> str:
+    """Return the help as a pipe receives it, in a narrow window."""
+    return turnetl_process(*command, "--help", folder=ROOT, COLUMNS="40").stdout
+
+
 def test_the_help_lists_every_command() -> None:
     text = turnetl_process("--help", folder=ROOT).stdout
     assert [name for name in COMMANDS if f" {name}: " not in text] == []
@@ -44,11 +51,22 @@ def test_the_help_lists_every_command() -> None:
 @pytest.mark.parametrize("command", HELP_PAGES)
 def test_the_help_in_a_pipe_is_not_wrapped(command: tuple[str, ...]) -> None:
     """A wrapped line would begin without the indentation of an option or a command."""
-    text = turnetl_process(*command, "--help", folder=ROOT, COLUMNS="40").stdout
+    text = help_page(command)
     panels = text.split(":\n", maxsplit=1)[1]
     lines = [line for line in panels.splitlines() if line and not line.endswith(":")]
     assert [line for line in lines if not line.startswith("  ")] == []
     assert all(": " in line or line.startswith("  --") for line in lines)
+
+
+@pytest.mark.parametrize("command", HELP_PAGES)
+def test_the_help_of_every_option_and_command_is_a_complete_sentence(
+    command: tuple[str, ...],
+) -> None:
+    """The help of an option ends with its sentence, its default or its source."""
+    text = help_page(command)
+    entries = [line for line in text.splitlines() if line.startswith("  ") and ": " in line]
+    assert entries
+    assert [line for line in entries if not line.endswith((".", "]", ")"))] == []
 
 
 @pytest.mark.parametrize("command", HELP_PAGES)

@@ -102,9 +102,13 @@ class ArchiveOptions:
     "Parse all archives as this format; `turnetl formats` lists them."
     jobs: int | None = None
     "Archives parsed in parallel [default: one per core]."
-    redact_pii: bool | None = None
-    "Also redact e-mail addresses, names of home folders and IP addresses; a change makes the run "
-    "read all archives again."
+    redact_pii: Annotated[
+        bool | None,
+        Parameter(
+            help="Also redact e-mail addresses, names of home folders and IP addresses; a change "
+            "makes the run read all archives again."
+        ),
+    ] = None
 
     @property
     def settings(self) -> dict[str, Any]:

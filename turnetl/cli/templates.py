@@ -47,7 +47,7 @@ def check(
     *names: Annotated[str, Parameter(help="Only these [default: all].")],
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Print the defects of templates and ontologies; exit code 1 if one cannot be used."""
+    """Print the diagnostics of templates and ontologies; exit code 1 if one cannot be used."""
     from turnetl import pipeline
     from turnetl.json_output.templates import templates_output
     from turnetl.report import templates as view

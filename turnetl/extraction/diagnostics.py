@@ -1,4 +1,4 @@
-"""Diagnostics: problems in a template or an ontology file."""
+"""Diagnostics of a template or an ontology file."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem, worded so that it can follow the file name."""
+    """What is wrong with a file, worded so that it can follow the file name."""
 
     severity: Literal["error", "warning"]
     """error: the file is not used, or not as intended. warning: it works, but can be improved."""

@@ -8,13 +8,13 @@ from turnetl.json_output.base import JsonOutput, described
 
 
 class DiagnosticOutput(JsonOutput):
-    """A defect of a template or an ontology."""
+    """A diagnostic of a template or an ontology."""
 
     severity: Annotated[
         Literal["error", "warning"],
         described("`error`: the file is not used, or not as intended."),
     ]
-    message: Annotated[str, described("The defect.")]
+    message: Annotated[str, described("What is wrong with the file.")]
 
 
 class TemplateOutput(JsonOutput):
@@ -36,7 +36,7 @@ class TemplateOutput(JsonOutput):
     ]
     tokens_per_turn: Annotated[int, described("Estimated tokens that it adds to a turn.")]
     used_for: Annotated[list[str], described("The turns that it is used for.")]
-    diagnostics: Annotated[list[DiagnosticOutput], described("Its defects.")]
+    diagnostics: Annotated[list[DiagnosticOutput], described("Its diagnostics.")]
     text: Annotated[str, described("The text that the model receives; empty if none.")]
 
 

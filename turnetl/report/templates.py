@@ -1,4 +1,4 @@
-"""Templates and ontologies: which files are used, what they cost, and their defects."""
+"""Templates and ontologies: which files are used, what they cost, and their diagnostics."""
 
 from collections.abc import Sequence
 
@@ -47,7 +47,7 @@ def text(entry: CatalogEntry) -> str:
 
 
 def diagnostics(entries: Sequence[CatalogEntry]) -> RenderableType:
-    """Render a line per defect, and how many templates were checked."""
+    """Render a line per diagnostic, and how many templates were checked."""
     lines = [
         unwrapped(
             f"{entry.path or entry.name}: ",
@@ -88,4 +88,4 @@ def _check_summary(entries: Sequence[CatalogEntry]) -> str:
         for severity in _STYLES
         if severity in severities
     ]
-    return f"{plural(len(entries), 'template')} checked: {', '.join(counts) or 'no defects'}."
+    return f"{plural(len(entries), 'template')} checked: {', '.join(counts) or 'no diagnostics'}."
