@@ -28,6 +28,7 @@ ARGUMENTS = {
     "formats": ("formats",),
     "rules": ("rules",),
     "schema": ("schema",),
+    "schema --command": ("schema", "journal", "stats"),
     "templates list": ("templates", "list"),
     "templates show": ("templates", "show", "default-session-turn.md"),
     "templates check": ("templates", "check"),

@@ -16,7 +16,9 @@ def schema(*command: str, output: OutputOptions = NO_OUTPUT) -> int:
     from turnetl.json_output import schemas
 
     if command:
-        console.print_text(json.dumps(schemas.json_schema(" ".join(command)), indent=2))
+        name = " ".join(command)
+        text = json.dumps(schemas.json_schema(name), indent=2)
+        console.print_result(text, schemas.json_schema_output(name), as_json=output.json)
         return ExitCode.DONE
     commands = schemas.commands_output()
     console.print_result("\n".join(commands.commands), commands, as_json=output.json)

@@ -33,7 +33,7 @@ class JsonOutput(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ErrorOutput(JsonOutput):
-    """The object of a failed command."""
+    """The object of a command that ends without a result."""
 
     error: Annotated[str, described("What happened and what to do, in one sentence.")]
     exit_code: Annotated[int, described("The exit code of the process.")]

@@ -25,6 +25,21 @@ class CommandsOutput(JsonOutput):
     commands: Annotated[list[str], described("The commands, in the order of the help.")]
 
 
+class JsonSchemaOutput(JsonOutput):
+    """The JSON Schema of what a command prints with `--json`."""
+
+    dialect: Annotated[str, described("URL of the dialect: draft 2020-12.")] = msgspec.field(
+        name="$schema"
+    )
+    title: Annotated[str, described("The command.")]
+    objects: Annotated[
+        list[dict[str, str]], described("References to the objects; the command prints one.")
+    ] = msgspec.field(name="anyOf")
+    definitions: Annotated[
+        dict[str, dict[str, Any]], described("The schema of each object, by its name.")
+    ] = msgspec.field(name="$defs")
+
+
 OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "backfill": (BackfillOutput,),
     "parse": (ParseFilesOutput,),
@@ -35,7 +50,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "search": (SearchOutput,),
     "formats": (FormatsOutput,),
     "rules": (RulesOutput,),
-    "schema": (CommandsOutput,),
+    "schema": (CommandsOutput, JsonSchemaOutput),
     "templates list": (TemplatesOutput,),
     "templates show": (TemplatesOutput,),
     "templates check": (TemplatesOutput,),
@@ -48,6 +63,15 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
 
 def commands_output() -> CommandsOutput:
     return CommandsOutput(commands=list(OUTPUTS))
+
+
+def json_schema_output(command: str) -> JsonSchemaOutput:
+    """Return the schema of a command as the object that `turnetl schema COMMAND --json` prints.
+
+    Raises:
+        BadUsage: see `json_schema`.
+    """
+    return msgspec.convert(json_schema(command), JsonSchemaOutput)
 
 
 def json_schema(command: str) -> dict[str, Any]:
