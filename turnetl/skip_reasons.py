@@ -1,21 +1,10 @@
 """The reasons under which a line, a row, a document or an archive is counted as not used."""
 
-from enum import StrEnum
-from typing import Self
+from turnetl.reason import Reason
 
 
-class SkipReason(StrEnum):
-    """A reason: its value is the key in counts and `--json` output, its sentence explains it."""
-
-    sentence: str
-    """What the reason means, for users."""
-
-    def __new__(cls, value: str, sentence: str = "") -> Self:
-        """Create a member that carries its sentence. A lookup by value calls no constructor."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.sentence = sentence
-        return member
+class SkipReason(Reason):
+    """Why a line, a row, a document or an archive adds nothing to a turn."""
 
     # Lines and elements of any format.
     BLANK = "blank", "The line is blank."

@@ -12,6 +12,7 @@ from tests import builders
 from tests.builders import GROUP, START
 from tests.extraction import sample_turns
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.hybrid import EntityNameIndex, HybridExtractor, merge
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor, Resolved
@@ -176,7 +177,10 @@ def test_a_base_name_of_two_files_is_an_entity_of_its_own() -> None:
 
 
 def test_discarded_names_of_both_are_counted() -> None:
-    one, other = replace(result(), discarded={"uuid": 1}), replace(result(), discarded={"uuid": 2})
+    one, other = (
+        replace(result(), discarded={DiscardReason.UUID: 1}),
+        replace(result(), discarded={DiscardReason.UUID: 2}),
+    )
     assert merge(one, other, sample_turns.empty_group()).discarded == {"uuid": 3}
 
 

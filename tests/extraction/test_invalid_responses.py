@@ -16,6 +16,7 @@ from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel
 from tests.scale import scaled
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
@@ -204,7 +205,7 @@ async def test_a_fact_is_not_reattached_to_a_name_that_is_only_part_of_a_word() 
     assert [(names[f.source], f.text) for f in group.facts] == [
         ("go", "The user wants Go, not sqlite")
     ]
-    assert result.discarded["facts"] == 1
+    assert result.discarded[DiscardReason.FACTS] == 1
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from tests.builders import GROUP, START, episode
 from tests.ingestion.fakes import CrashingStore, PromptExtractor
 from turnetl.errors import Exhausted, GraphBusy
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
@@ -166,7 +167,7 @@ class InvalidatingExtractor(PromptExtractor):
         self, episode: Episode, extracted: str, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
         resolved = await super().resolve(episode, extracted, group, now=now)
-        resolved = replace(resolved, discarded={"uuid": 1, "facts": 2})
+        resolved = replace(resolved, discarded={DiscardReason.UUID: 1, DiscardReason.FACTS: 2})
         if "forget" not in extracted:
             return resolved
         invalidated = tuple(replace(f, invalid_at=now, expired_at=now) for f in group.facts)

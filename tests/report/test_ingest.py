@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from rich.console import Console, RenderableType
 
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupCounts, GroupReport, IngestReport
 from turnetl.json_output.ingest import ingest_output
@@ -94,9 +95,9 @@ def test_an_unknown_cost_is_a_word_in_the_table_and_null_in_json() -> None:
 
 
 def test_discarded_entities_and_facts_are_counted_by_reason() -> None:
-    discarded = {"temporary path": 12, "uuid": 1}
+    discarded = {DiscardReason.TEMPORARY_PATH: 12, DiscardReason.UUID: 1}
     ingested = report(group("shop", discarded=discarded))
-    assert "(discarded from turns: 12 temporary path, 1 uuid)" in printed(ingest.table(ingested))
+    assert "(discarded from turns: 12 temporary_path, 1 uuid)" in printed(ingest.table(ingested))
     assert as_json(ingested)["groups"][0]["discarded"] == discarded
 
 

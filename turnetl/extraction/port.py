@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId, Usage
 
@@ -33,9 +34,8 @@ class Resolved:
     mentioned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """By entity uuid: the chunks of a long turn that mention it, ascending, from 0. An entity that
     is missing here has no known chunks."""
-    discarded: Mapping[str, int] = field(default_factory=dict)
-    """Number of discarded names and facts by reason: a key of `extraction.stoplist.CHECKS`, or
-    `facts` for facts whose entities were discarded."""
+    discarded: Mapping[DiscardReason, int] = field(default_factory=dict)
+    """Number of discarded names and facts by reason."""
 
 
 class Extractor(Protocol[Extracted]):

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from turnetl.extraction.discard_reasons import DiscardReason
+
 MAX_NAME_LENGTH = 300
 """Characters of a name. A longer one is a sentence, and no graph index accepts it."""
 
@@ -69,10 +71,10 @@ _is_generic = _NAME.str.replace(_article, "").is_in(_GENERIC_NAMES.split()) | pl
     "original"
 ).str.replace(_article, "").is_in(_GENERIC_NOUNS.split())
 
-CHECKS: dict[str, pl.Expr] = {
-    "too_long": _NAME.str.len_chars() > MAX_NAME_LENGTH,
-    "empty": ~_NAME.str.contains(r"[\p{L}\p{N}]"),
-    "temporary_path": _matches(
+CHECKS: dict[DiscardReason, pl.Expr] = {
+    DiscardReason.TOO_LONG: _NAME.str.len_chars() > MAX_NAME_LENGTH,
+    DiscardReason.EMPTY: ~_NAME.str.contains(r"[\p{L}\p{N}]"),
+    DiscardReason.TEMPORARY_PATH: _matches(
         r"^(?:file://)?(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm|run/user)(?:/|$)",
         r"appdata[\\/]+local[\\/]+temp(?:[\\/]|$)",
         r"^[a-z]:[\\/]+(?:windows[\\/]+)?te?mp(?:[\\/]|$)",
@@ -80,28 +82,28 @@ CHECKS: dict[str, pl.Expr] = {
         # Python's tempfile: `tmp` and eight letters or digits.
         r"^tmp(?:[a-z_]{7}\d|[a-z0-9_]{0,6}\d[a-z_]\w{0,6})$",
     ),
-    "uuid": _matches(_UUID),
-    "hash": (_matches(_HEX) & (_looks_random | (_NAME.str.len_chars() >= _LONG_HASH)))
+    DiscardReason.UUID: _matches(_UUID),
+    DiscardReason.HASH: (_matches(_HEX) & (_looks_random | (_NAME.str.len_chars() >= _LONG_HASH)))
     | _matches(r"^[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}$"),
-    "process_id": _matches(
+    DiscardReason.PROCESS_ID: _matches(
         r"^(?:p?pid|tid|process(?: id)?|thread(?: id)?)\s*[:=#]?\s*\(?\d+\)?$",
     ),
-    "run_id": _matches(
+    DiscardReason.RUN_ID: _matches(
         r"^(?:run|build|job|attempt|iteration|retry|workflow run)(?: id)?\s*[:=#]?\s*\d+$",
         r"^(?:toolu|msg|req|call|chatcmpl|resp|asst|thread|run)[_-][a-z0-9]*\d[a-z0-9]*\d[a-z0-9]*$",
         r"^(?:run|build|job|session|request|trace|span|task|agent|shell|bash)"
         r"(?:[ _-]?id)?[ :#=_-]+(?:[0-9a-f]*[0-9][a-f][0-9a-f]*[0-9][0-9a-f]*|\d{5,})$",
     ),
-    "line_number": _matches(
+    DiscardReason.LINE_NUMBER: _matches(
         # `L2` is kept: it names a cache or a norm.
         r"^(?:(?:lines?|rows?|col(?:umn)?s?|offset|index)\s*[#:]?\s*\d+|l\s*[#:]?\s*\d{2,})"
         "(?:\\s*(?:-|\u2013|:|,|to|and)\\s*l?\\d+)*(?:\\s+(?:of|in)\\s.*)?$",
     ),
-    "port": _matches(
+    DiscardReason.PORT: _matches(
         r"^(?:(?:tcp |udp )?port\s*[:#]?\s*|:)\d{2,5}$",
         r"^(?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::\d{1,5})?/?$",
     ),
-    "date": _matches(
+    DiscardReason.DATE: _matches(
         r"^\d{4}[-/]\d{2}(?:[-/]\d{2})?(?:[t ]+" + _CLOCK + _ZONE + ")?$",
         rf"^{_CLOCK}{_ZONE}$",
         r"^\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d{2}$",
@@ -111,24 +113,24 @@ CHECKS: dict[str, pl.Expr] = {
         rf"^[~≈<>]?\s?\d+(?:[.,]\d+)?\s?{_TIME_UNIT}$",
         r"^(?:last|next|this|previous) (?:day|night|week|month|year|morning|session|run|turn)$",
     ),
-    "number": _matches(
+    DiscardReason.NUMBER: _matches(
         rf"^[~≈<>=≤≥+±$€£-]*\s?\d[\d,_' ]*(?:[.,]\d+)?\s?{_UNIT}$",
         r"^[~≈<>=≤≥+±$€£-]*\s?\d[\d,_' ]*$",
         r"^[~≈<>=≤≥+±$€£-]+\s?\d[\d,_' ]*[.,]\d+$",
         r"^\d+\s?(?:/|of)\s?\d+$",
         r"^0x[0-9a-f]+$",
     ),
-    "generic_word": _is_generic,
+    DiscardReason.GENERIC_WORD: _is_generic,
 }
 """By reason. The first check that matches a name gives its reason."""
 
 _reason = pl.coalesce(
-    *(pl.when(check).then(pl.lit(reason)) for reason, check in CHECKS.items()),
+    *(pl.when(check).then(pl.lit(reason.value)) for reason, check in CHECKS.items()),
     pl.lit(None, pl.String),
 ).alias("reason")
 
 
-def reasons(names: Sequence[str]) -> list[str | None]:
+def reasons(names: Sequence[str]) -> list[DiscardReason | None]:
     """Return for each name the reason to discard it, or None to keep it."""
     if not names:
         return []
@@ -137,4 +139,5 @@ def reasons(names: Sequence[str]) -> list[str | None]:
         stripped.str.replace_all(r"\s+", " ").alias("original")
     )
     lowered = original.with_columns(pl.col("original").str.to_lowercase().alias("name"))
-    return lowered.select(_reason)["reason"].to_list()
+    found = lowered.select(_reason)["reason"]
+    return [None if reason is None else DiscardReason(reason) for reason in found]

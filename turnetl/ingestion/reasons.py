@@ -1,22 +1,9 @@
 """Why a turn is pending, and why a committed turn is stale: every reason with its sentence."""
 
-from enum import StrEnum
-from typing import Self
+from turnetl.reason import Reason
 
 
-class _Reason(StrEnum):
-    """A value for tables and JSON, with the sentence that explains it."""
-
-    sentence: str
-
-    def __new__(cls, value: str, sentence: str) -> Self:
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.sentence = sentence
-        return member
-
-
-class PendingReason(_Reason):
+class PendingReason(Reason):
     """Why a turn that no noise rule matches is not in the graph."""
 
     OPEN = "open", "The turn is not closed: its session may still be active."
@@ -35,7 +22,7 @@ class PendingReason(_Reason):
     UNKNOWN = "unknown", "The graph did not answer, so the state of the turn is not known."
 
 
-class StaleReason(_Reason):
+class StaleReason(Reason):
     """Why a committed turn differs from what a run would commit today.
 
     The members are in order of precedence: a turn is stale for the first one that applies.

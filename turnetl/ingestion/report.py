@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
@@ -47,7 +48,7 @@ class GroupReport:
     """Usage of the responses that the turns in the graph are made of, whenever they were paid for;
     None if it was not requested."""
     quarantined_turns: tuple[QuarantineEntry, ...] = ()
-    discarded: Mapping[str, int] | None = None
+    discarded: Mapping[DiscardReason, int] | None = None
     """Extracted entities and facts that this run discarded as useless, by reason."""
     invalidations: Mapping[TurnId, int] | None = None
     """For each turn of this run that invalidated unusually many facts: how many."""

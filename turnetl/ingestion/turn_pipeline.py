@@ -21,6 +21,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from turnetl.errors import BadTurn, Exhausted, TurnetlError
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
@@ -63,7 +64,7 @@ class IngestProgress:
     quarantined: int
     skipped: int = 0
     """Another run committed them after this run was planned."""
-    discarded: Mapping[str, int] = field(default_factory=dict)
+    discarded: Mapping[DiscardReason, int] = field(default_factory=dict)
     """Extracted entities and facts that were discarded, by reason."""
     invalidations: Mapping[TurnId, int] = field(default_factory=dict)
     """For each turn that invalidated unusually many facts: how many."""
@@ -284,9 +285,11 @@ def _as_bad_turn(episode: Episode) -> Iterator[None]:
         raise BadTurn(f"{type(error).__name__}: {error}") from error
 
 
-def _add_counts(counts: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
-    names = sorted({*counts, *more})
-    return {name: counts.get(name, 0) + more.get(name, 0) for name in names}
+def _add_counts(
+    counts: Mapping[DiscardReason, int], more: Mapping[DiscardReason, int]
+) -> Mapping[DiscardReason, int]:
+    reasons = sorted({*counts, *more})
+    return {reason: counts.get(reason, 0) + more.get(reason, 0) for reason in reasons}
 
 
 def _too_many_failures(group: GroupId, failures: int) -> Exhausted:

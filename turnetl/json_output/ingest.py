@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.json_output.base import JsonOutput, described
@@ -29,8 +30,10 @@ class IngestGroupOutput(GroupOutput):
     committed: Annotated[int, described("Turns that this run committed.")]
     skipped: Annotated[int, described("Turns that were in the graph before.")]
     discarded: Annotated[
-        dict[str, int],
-        described("Extracted entities and facts that were discarded, by reason."),
+        dict[DiscardReason, int],
+        described(
+            "Extracted entities and facts that were discarded, by reason.", keys=DiscardReason
+        ),
     ]
     invalidations: Annotated[
         dict[str, int],

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.json_output.schemas import OUTPUTS, json_schema
+from turnetl.reason import Reason
 from turnetl.skip_reasons import SkipReason
 
-_REASONS = (PendingReason, StaleReason, SkipReason)
+_REASONS: tuple[type[Reason], ...] = (PendingReason, StaleReason, SkipReason, DiscardReason)
 _HEAD = (
     "# JSON output\n\n"
     "Every command that has a result prints it with `--json` as one object on standard output; "
@@ -54,7 +56,7 @@ def _object(name: str, definitions: Mapping[str, Mapping[str, Any]]) -> str:
     return f"### {name}\n\n{definition['description']}\n\n{_KEYS}{rows}"
 
 
-def _reason(reason: type[PendingReason | StaleReason | SkipReason]) -> str:
+def _reason(reason: type[Reason]) -> str:
     rows = "".join(f"| `{member.value}` | {member.sentence} |\n" for member in reason)
     return f"### {reason.__name__}\n\n{_VALUES}{rows}"
 

@@ -4,6 +4,5 @@ Both send their requests through Graphiti's building blocks.
 """
 
 from turnetl.extraction.llm.extractor import ExtractedChunk, ExtractedTurn, LlmExtractor
-from turnetl.extraction.llm.resolve import SummaryGate
 
-__all__ = ["ExtractedChunk", "ExtractedTurn", "LlmExtractor", "SummaryGate"]
+__all__ = ["ExtractedChunk", "ExtractedTurn", "LlmExtractor"]

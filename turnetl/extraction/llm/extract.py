@@ -11,6 +11,7 @@ from graphiti_core.edges import EntityEdge
 
 from turnetl import ids
 from turnetl.errors import TooLong
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import reflexion
 from turnetl.extraction.llm.calls import ExtractedEdges, ExtractionInput, GraphitiCalls, Result
 from turnetl.extraction.llm.postprocess import (
@@ -40,7 +41,7 @@ class ChunkEntities:
     """The entities of a chunk."""
 
     entities: tuple[Entity, ...]
-    discarded: Mapping[str, str]
+    discarded: Mapping[str, DiscardReason]
     """Reason by the key that the entity would have."""
     usage: Usage
 
@@ -52,7 +53,7 @@ class ChunkFacts:
     facts: tuple[Fact, ...]
     endpoints: tuple[Entity, ...]
     """Entities that only facts name."""
-    discarded: Mapping[str, str]
+    discarded: Mapping[str, DiscardReason]
     """Discarded endpoints, as in `ChunkEntities`."""
     discarded_facts: int
     """Number of facts discarded because one of their entities was."""

@@ -21,12 +21,13 @@ from importlib.metadata import version
 from weakref import WeakKeyDictionary
 
 from turnetl import ids
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import graphiti_patch, mapping, prompt_context
 from turnetl.extraction.llm.background import BackgroundTasks
 from turnetl.extraction.llm.calls import ExtractionInput
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkEntities, ChunkExtractor, ChunkFacts, SplitText
-from turnetl.extraction.llm.resolve import ChunkResolver, SummaryGate
+from turnetl.extraction.llm.resolve import ChunkResolver
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
@@ -41,8 +42,6 @@ from turnetl.model import Episode, GroupId, Usage, Vector
 
 _VERSION = "5"
 """Version of the rules in this package and in `stoplist` that process responses."""
-_DISCARDED_FACTS = "facts"
-"""The reason under which facts are counted whose entities were discarded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,6 @@ class LlmExtractor:
         *,
         prompts: PromptConfigs,
         ontology: Ontology = CODING,
-        summary_gate: SummaryGate | None = None,
         split_text: SplitText | None = None,
         parameters: str = "",
     ) -> None:
@@ -85,8 +83,6 @@ class LlmExtractor:
             embedder: the one whose vectors the groups contain.
             prompts: instructions of the extraction prompts, by group and kind of turn.
             ontology: entity types and relations to extract.
-            summary_gate: decides whether an entity is summarised; None summarises as Graphiti
-                does.
             split_text: splits a chunk that is too long for the model; None quarantines its turn.
             parameters: the model parameters of every request that are not part of the request.
         """
@@ -94,7 +90,6 @@ class LlmExtractor:
         self._embedder = embedder
         self._prompts = prompts
         self._ontology = ontology
-        self._summary_gate = summary_gate
         self._parameters = parameters
         graphiti_patch.cache_signatures()
         self._chunk_extractor = ChunkExtractor(
@@ -141,7 +136,7 @@ class LlmExtractor:
         for chunk in extracted.chunks:
             driver = MirrorDriver.for_group(overlay, candidates, embedder.remember)
             clients = partial(CheckedClients, self._model, embedder, driver)
-            resolver = ChunkResolver(clients, self._ontology, self._summary_gate, chunk.source)
+            resolver = ChunkResolver(clients, self._ontology, chunk.source)
             _remember(embedder, chunk.vectors)
             nodes, keys = await resolver.resolve_entities(chunk.entities.entities)
             facts, vectors = await chunk.facts
@@ -198,14 +193,14 @@ def _remember(embedder: GraphitiEmbedder, vectors: Mapping[str, Vector]) -> None
         embedder.remember(text, vector)
 
 
-def _discarded(contents: Iterable[tuple[ChunkEntities, ChunkFacts]]) -> Mapping[str, int]:
+def _discarded(contents: Iterable[tuple[ChunkEntities, ChunkFacts]]) -> Mapping[DiscardReason, int]:
     """Return the number of discarded names, each counted once, and of facts, by reason."""
-    reasons: dict[str, str] = {}
+    reasons: dict[str, DiscardReason] = {}
     fact_count = 0
     for entities, facts in contents:
         reasons |= {**entities.discarded, **facts.discarded}
         fact_count += facts.discarded_facts
-    return {**Counter(reasons.values()), **({_DISCARDED_FACTS: fact_count} if fact_count else {})}
+    return Counter(reasons.values()) + Counter({DiscardReason.FACTS: fact_count})
 
 
 async def _apply(overlay: Overlay, resolved: Resolved, embedder: GraphitiEmbedder) -> None:

@@ -8,6 +8,7 @@ from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode
 
 from turnetl.extraction import stoplist
+from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.model import Entity
 
 
@@ -43,7 +44,7 @@ def _relation_key(edge: EntityEdge) -> tuple[str, str, str]:
 
 def apply_stoplist(
     nodes: Sequence[EntityNode], *, is_enabled: bool
-) -> tuple[list[EntityNode], Mapping[str, str]]:
+) -> tuple[list[EntityNode], Mapping[str, DiscardReason]]:
     """Return the kept nodes, and by uuid the reasons why the others are discarded.
 
     Disabled if there are no instructions: then the graph is the same as Graphiti's.

@@ -31,8 +31,6 @@ Result = TypeVar("Result")
 
 ResolvedNodes = tuple[list[EntityNode], dict[str, str]]
 """Nodes of the group, and by the uuid of each extracted entity the uuid of its node."""
-SummaryGate = Callable[[EntityNode], Awaitable[bool]]
-"""Decides whether the summary of an entity is worth a request."""
 
 
 @dataclass
@@ -42,7 +40,6 @@ class ChunkResolver:
     clients: Callable[[], CheckedClients]
     """Makes the clients of one step, so that an error of one step does not fail the next."""
     ontology: Ontology
-    summary_gate: SummaryGate | None
     source: ExtractionInput
     usage: Usage = field(default_factory=Usage)
 
@@ -128,7 +125,6 @@ class ChunkResolver:
                 source.episode,
                 source.previous,
                 self.ontology.entity_types,
-                self.summary_gate,
                 edges=new,
             )
             clients.check()

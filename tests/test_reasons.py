@@ -1,0 +1,62 @@
+"""Every reason has a sentence, and is a plain string in tables and JSON."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from turnetl.extraction.discard_reasons import DiscardReason
+from turnetl.extraction.stoplist import CHECKS
+from turnetl.ingestion.reasons import PendingReason, StaleReason
+from turnetl.json_output.reference import reference
+from turnetl.reason import Reason
+from turnetl.skip_reasons import SkipReason
+
+ENUMS = (PendingReason, StaleReason, SkipReason, DiscardReason)
+REASONS: list[Reason] = [reason for enum in ENUMS for reason in enum]
+MODELS = (Path(__file__).parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
+
+
+def test_all_enums_of_reasons_are_checked_here() -> None:
+    assert set(Reason.__subclasses__()) == set(ENUMS)
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_a_reason_has_a_sentence(reason: Reason) -> None:
+    assert reason.sentence[0].isupper() or reason.sentence.startswith("turnetl ")
+    assert reason.sentence.endswith(".")
+    assert re.fullmatch(r"[a-z]+(?:_[a-z]+)*", reason.value)
+    assert reason.name == reason.value.upper()
+
+
+@pytest.mark.parametrize("enum", ENUMS)
+def test_no_two_reasons_have_one_sentence(enum: type[Reason]) -> None:
+    assert len({reason.sentence for reason in enum}) == len(enum)
+
+
+def test_a_reason_is_its_value_in_text_and_json() -> None:
+    assert json.dumps({PendingReason.NO_TIME: 1}) == '{"no_time": 1}'
+    assert f"{StaleReason.RECIPE_CHANGED}" == "recipe_changed"
+    assert str(PendingReason.READY) == "ready"
+
+
+def test_an_unknown_reason_is_refused() -> None:
+    with pytest.raises(ValueError, match="'because' is not a valid SkipReason"):
+        SkipReason("because")
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_the_reference_of_json_explains_every_reason(reason: Reason) -> None:
+    section = reference().partition(f"### {type(reason).__name__}\n")[2].partition("\n### ")[0]
+    assert f"| `{reason}` | {reason.sentence} |" in section
+
+
+def test_the_stoplist_checks_names_for_every_reason_to_discard_one() -> None:
+    assert set(CHECKS) == set(DiscardReason) - {DiscardReason.FACTS}
+
+
+@pytest.mark.parametrize("reason", DiscardReason)
+def test_a_reason_to_discard_is_documented_with_the_models(reason: DiscardReason) -> None:
+    paragraph = MODELS.partition("(json.md#discardreason)")[2].partition("\n\n")[0]
+    assert f"`{reason}`" in paragraph
