@@ -17,7 +17,7 @@ from turnetl.settings import NoiseSettings, Settings
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 OWN = """
 [rules.lunch]
-why = "Where to eat is no work."
+description = "Where to eat is no work."
 user_text = "(?i)lunch"
 """
 
@@ -87,13 +87,13 @@ def test_a_second_run_prints_the_same_and_that_nothing_is_new(shop: Path) -> Non
 
 
 def test_a_kept_rule_marks_nothing_until_the_next_run_without_the_option(shop: Path) -> None:
-    assert filtered(shop, "--keep", "acknowledgement") == {}
+    assert filtered(shop, "--disable-rule", "acknowledgement") == {}
     assert set(rule_by_prompt(shop).values()) == {None}
     assert filtered(shop) == {"acknowledgement": 2}
 
 
 def test_tables_of_a_one_off_filter_are_ingested_as_they_are(shop: Path) -> None:
-    run_in_process("filter", "--keep", "acknowledgement", folder=shop)
+    run_in_process("filter", "--disable-rule", "acknowledgement", folder=shop)
     done = run_in_process("ingest", "--close-after", "0", "--json", folder=shop)
     assert (done.exit_code, done.json["committed"]) == (0, 4)
 
@@ -103,7 +103,7 @@ def test_backfill_takes_the_same_options(tmp_path: Path) -> None:
         tmp_path / "a.jsonl", conversation("thanks", "why does it round?", at=START)
     )
     arguments = ("backfill", archive, "--close-after", "0", "--json")
-    result = run_in_process(*arguments, "--keep", "acknowledgement", folder=tmp_path)
+    result = run_in_process(*arguments, "--disable-rule", "acknowledgement", folder=tmp_path)
     assert result.json["committed"] == 2
     again = run_in_process(*arguments, folder=tmp_path).json
     assert again["committed"] == 0
@@ -115,17 +115,17 @@ def test_backfill_takes_the_same_options(tmp_path: Path) -> None:
 def test_an_option_overrides_a_rule_of_the_settings(
     shop: Path,
 ) -> None:
-    config = {"turnetl": {"noise": {"keep": ["repeat", "acknowledgement"]}}}
+    config = {"turnetl": {"noise": {"disable": ["repeat", "acknowledgement"]}}}
     (shop / "graphiti.config.json").write_text(json.dumps(config))
     assert filtered(shop) == {}
-    assert filtered(shop, "--drop", "acknowledgement") == {"acknowledgement": 2}
+    assert filtered(shop, "--enable-rule", "acknowledgement") == {"acknowledgement": 2}
     status = run_in_process("status", "--json", folder=shop).json
     assert status["groups"][0]["error"] is None
 
 
 def test_changed_settings_make_the_tables_outdated(shop: Path) -> None:
     filtered(shop)
-    keep = {"TURNETL_NOISE__KEEP": "acknowledgement"}
+    keep = {"TURNETL_NOISE__DISABLE": "acknowledgement"}
     status = run_in_process("status", folder=shop, **keep)
     assert "run `turnetl filter`" in status.stderr
 
@@ -135,7 +135,7 @@ def test_a_user_defined_rule_marks_turns_and_can_be_explained(shop: Path) -> Non
     rules = ("--rules", "own.toml")
     assert filtered(shop, *rules) == {"acknowledgement": 2, "lunch": 1}
     assert rule_by_prompt(shop)["where do we go for lunch?"] == "lunch"
-    assert filtered(shop, *rules, "--keep", "lunch") == {"acknowledgement": 2}
+    assert filtered(shop, *rules, "--disable-rule", "lunch") == {"acknowledgement": 2}
     text = run_in_process("filter", *rules, "--explain", "lunch", folder=shop).stdout
     assert "Where to eat is no work." in text
     assert "where do we go for lunch?" in text
@@ -177,7 +177,7 @@ def test_an_explanation_has_counts_and_examples_and_writes_nothing(parsed_folder
 
 
 def test_the_explanation_of_a_kept_rule_has_what_it_would_mark(parsed_folder: Path) -> None:
-    explanation = explained(parsed_folder, "acknowledgement", "--keep", "acknowledgement")
+    explanation = explained(parsed_folder, "acknowledgement", "--disable-rule", "acknowledgement")
     assert (explanation["active"], explanation["turns"], explanation["attributed"]) == (False, 2, 0)
 
 
@@ -189,7 +189,9 @@ def test_a_rule_of_lower_precedence_is_explained_by_itself(shop: Path) -> None:
 
 
 def test_the_rules_are_listed_as_a_table_and_as_json(parsed_folder: Path) -> None:
-    rules = run_in_process("rules", "--keep", "copy", "--json", folder=parsed_folder).json["rules"]
+    rules = run_in_process("rules", "--disable-rule", "copy", "--json", folder=parsed_folder).json[
+        "rules"
+    ]
     assert {"copy", "repeat", "acknowledgement"} <= {rule["rule"] for rule in rules}
     assert next(rule["active"] for rule in rules if rule["rule"] == "copy") is False
     text = run_in_process("rules", folder=parsed_folder).stdout
@@ -200,10 +202,13 @@ def test_every_rule_can_be_explained(parsed_folder: Path) -> None:
     settings = Settings(lake=parsed_folder / "data/lake")
     for rule in wiring.noise_rules(settings):
         explanation = pipeline.explain_rule(settings, rule.name)
-        assert (explanation.rule.why, explanation.active) == (rule.why, rule.on_by_default)
+        assert (explanation.rule.description, explanation.active) == (
+            rule.description,
+            rule.enabled_by_default,
+        )
 
 
-@pytest.mark.parametrize("option", ["--explain", "--keep", "--drop"])
+@pytest.mark.parametrize("option", ["--explain", "--disable-rule", "--enable-rule"])
 def test_an_unknown_rule_is_refused_with_the_known_ones(option: str, parsed_folder: Path) -> None:
     result = run_in_process("filter", option, "nonsense", folder=parsed_folder)
     assert (result.exit_code, len(result.messages)) == (2, 1)
@@ -222,7 +227,7 @@ def test_unreadable_rules_stop_every_command_before_its_work(
     assert not (parsed_folder / "data/lake/episodes").exists()
 
 
-@pytest.mark.parametrize("wrong", [("--group", "nobody"), ("--examples", "3"), ("--keep",)])
+@pytest.mark.parametrize("wrong", [("--group", "nobody"), ("--examples", "3"), ("--disable-rule",)])
 def test_invalid_options_are_one_message(wrong: tuple[str, ...], parsed_folder: Path) -> None:
     result = run_in_process("filter", *wrong, folder=parsed_folder)
     assert (result.exit_code, len(result.messages)) == (2, 1)

@@ -154,7 +154,13 @@ def test_a_users_rule_reads_the_content_of_tool_calls(tmp_path: Path, memory_lim
 def test_no_built_in_rule_reads_the_content_of_tool_calls(tmp_path: Path) -> None:
     """For large groups they get only the number of calls."""
     as_user_rules = tuple(
-        NoiseRule(rule.name, rule.version, rule.why, rule.condition, definition="as if of the user")
+        NoiseRule(
+            rule.name,
+            rule.version,
+            rule.description,
+            rule.condition,
+            definition="as if of the user",
+        )
         for rule in ALL
     )
     rows = batches(sample_turns(), 7)

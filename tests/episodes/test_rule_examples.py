@@ -15,7 +15,7 @@ from turnetl.noise import EMPTY, NoiseRule
 
 LOUD = NoiseRule("loud", 1, "It is loud.", pl.col("user_text").str.contains("!"))
 CURT = NoiseRule(
-    "curt", 1, "It is short.", pl.col("user_text").str.len_chars() < 5, on_by_default=False
+    "curt", 1, "It is short.", pl.col("user_text").str.len_chars() < 5, enabled_by_default=False
 )
 
 
@@ -53,7 +53,7 @@ def test_turns_are_counted_for_the_rule_alone_and_as_attributed_to_it(tmp_path: 
 
 def test_an_equal_rule_counts_as_active(tmp_path: Path) -> None:
     put(Lake(tmp_path), "shop", "go!")
-    again = NoiseRule(LOUD.name, LOUD.version, LOUD.why, LOUD.condition)
+    again = NoiseRule(LOUD.name, LOUD.version, LOUD.description, LOUD.condition)
     assert explained(Lake(tmp_path), again, LOUD).active
 
 
@@ -81,7 +81,7 @@ def test_excerpts_are_one_line_without_control_characters(tmp_path: Path) -> Non
     (example,) = explained(Lake(tmp_path), LOUD).examples
     assert example.prompt.startswith("[2Jgo! now and then and then")
     assert len(example.prompt) <= 400
-    assert (example.answer, example.started_at) == ("", None)
+    assert (example.response, example.started_at) == ("", None)
 
 
 def test_explain_writes_nothing(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ def names_in_section(title: str) -> list[str]:
 
 
 def test_every_built_in_rule_is_documented_in_its_order() -> None:
-    on_by_default = [rule.name for rule in (*noise.RULES, noise.EMPTY)]
+    enabled_by_default = [rule.name for rule in (*noise.RULES, noise.EMPTY)]
     on_demand = [rule.name for rule in noise.ON_DEMAND]
-    assert names_in_section("Built-in rules") == [*on_by_default, *on_demand]
+    assert names_in_section("Built-in rules") == [*enabled_by_default, *on_demand]
 
 
 def test_every_content_type_is_documented_in_its_order() -> None:

@@ -30,7 +30,7 @@ PROMPTS = [
     "👍",
     "x" * 5000,
 ]
-ANSWERS = ["", "Done.", "API Error: 529", "HEARTBEAT_OK", "An answer of some length. " * 20]
+RESPONSES = ["", "Done.", "API Error: 529", "HEARTBEAT_OK", "A response of some length. " * 20]
 
 
 @st.composite
@@ -40,7 +40,7 @@ def turns(draw: st.DrawFn) -> list[Turn]:
         turn(
             f"p{number}",
             user_text=draw(st.sampled_from(PROMPTS)),
-            assistant_text=draw(st.sampled_from(ANSWERS)),
+            assistant_text=draw(st.sampled_from(RESPONSES)),
             session_id=draw(st.sampled_from(["s1", "s2", "s3"])),
             started_at=draw(st.sampled_from([None, START, START + timedelta(minutes=number)])),
             closed_by=draw(st.sampled_from([None, *ClosedBy])),
@@ -94,7 +94,7 @@ def test_an_inactive_rule_marks_nothing_and_the_next_matching_rule_applies(
     values: list[Turn],
 ) -> None:
     frame = frames.turns(*values)
-    for name in ("copy", "no_answer"):
+    for name in ("copy", "no_response"):
         without = marked(frame, noise.select_rules([name], []))
         assert name not in without
         for was, now in zip(marked(frame), without, strict=True):
@@ -174,9 +174,11 @@ def user_rule(name: str, **fields: Any) -> noise.NoiseRule:
 def test_rules_are_selected_in_their_order() -> None:
     names = [rule.name for rule in RULES]
     assert [rule.name for rule in noise.select_rules()] == names
-    assert [rule.name for rule in noise.select_rules(["copy"], ["talk"], [user_rule("mine")])] == [
+    assert [
+        rule.name for rule in noise.select_rules(["copy"], ["no_tool_calls"], [user_rule("mine")])
+    ] == [
         *names[1:],
-        "talk",
+        "no_tool_calls",
         "mine",
     ]
 
@@ -184,22 +186,22 @@ def test_rules_are_selected_in_their_order() -> None:
 def test_dropping_an_active_rule_changes_nothing() -> None:
     assert noise.select_rules([], ["copy"]) == noise.select_rules()
     assert noise.select_rules([], ["empty"]) == noise.select_rules()
-    assert noise.select_rules(["talk"], []) == noise.select_rules()
+    assert noise.select_rules(["no_tool_calls"], []) == noise.select_rules()
 
 
 def test_user_rules_can_be_kept_and_dropped_by_name() -> None:
-    rules = [user_rule("mine"), user_rule("yours", on_by_default=False)]
+    rules = [user_rule("mine"), user_rule("yours", enabled_by_default=False)]
     assert [rule.name for rule in noise.select_rules([], [], rules)][-1] == "mine"
     assert [rule.name for rule in noise.select_rules(["mine"], ["yours"], rules)][-1] == "yours"
 
 
-@pytest.mark.parametrize("given", [(["talks"], []), ([], ["talks"])])
+@pytest.mark.parametrize("given", [(["no_tools"], []), ([], ["no_tools"])])
 def test_an_unknown_rule_name_is_refused_with_the_known_names(
     given: tuple[list[str], list[str]],
 ) -> None:
     with pytest.raises(BadUsage) as refused:
         noise.select_rules(*given, [user_rule("mine")])
-    for name in ("`talks`", "copy", "talk", "mine"):
+    for name in ("`no_tools`", "copy", "no_tool_calls", "mine"):
         assert name in str(refused.value)
 
 
@@ -208,7 +210,7 @@ def test_a_rule_cannot_be_both_kept_and_dropped() -> None:
         noise.select_rules(["copy"], ["copy"])
 
 
-def test_the_rule_for_empty_texts_has_a_name_and_cannot_be_kept() -> None:
+def test_the_rule_for_empty_texts_has_a_name_and_cannot_be_disabled() -> None:
     assert noise.all_rules([user_rule("mine")])[-1] == noise.find_rule("empty") == noise.EMPTY
-    with pytest.raises(BadUsage, match="`empty` is always on"):
+    with pytest.raises(BadUsage, match="`empty` cannot be disabled"):
         noise.select_rules(["empty"], [])

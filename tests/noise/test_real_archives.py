@@ -14,7 +14,7 @@ REVIEWED = {
     "acknowledgement": THANKS,
     "greeting": r"^(?:Goodbye|Have a nice day!|What is up\?)$",
     "harness": r"^Summarize this part of a conversation in 2-3 sentences",
-    "no_answer": r"^wow error$",
+    "no_response": r"^wow error$",
     "repeat": r"^(?:Implement the following plan:|\[trimmed for fixture\]$)",
 }
 """By rule, a pattern of the prompts that it may mark in archives of real projects."""

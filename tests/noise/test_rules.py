@@ -14,7 +14,9 @@ from turnetl.model import ClosedBy, Turn
 from turnetl.noise import ON_DEMAND, RULES, features
 
 WORK = (tool("Bash", "pytest -q", "3 passed"),)
-ANSWER = "The cart was empty because the fixture forgot an item. I would fill it in `conftest.py`."
+RESPONSE = (
+    "The cart was empty because the fixture forgot an item. I would fill it in `conftest.py`."
+)
 OBSERVER = "Hello memory agent, you are continuing to observe the primary Claude session."
 LONG = "Mend the cart so that it is never empty, and write a test that shows it"
 INTERRUPTED: dict[str, Any] = {"closed_by": ClosedBy.INTERRUPTED}
@@ -25,13 +27,13 @@ def marks(*turns: Turn) -> list[str | None]:
     return noise.mark(frames.turns(*turns)).collect()["noise"].to_list()
 
 
-def prompted(prompt: str, answer: str = "", **fields: Any) -> Turn:
-    return turn(user_text=prompt, assistant_text=answer, **fields)
+def prompted(prompt: str, response: str = "", **fields: Any) -> Turn:
+    return turn(user_text=prompt, assistant_text=response, **fields)
 
 
-def later(native: str, prompt: str, answer: str = "", **fields: Any) -> Turn:
+def later(native: str, prompt: str, response: str = "", **fields: Any) -> Turn:
     return prompted(
-        prompt, answer, native=native, **{"started_at": START + timedelta(hours=1), **fields}
+        prompt, response, native=native, **{"started_at": START + timedelta(hours=1), **fields}
     )
 
 
@@ -57,9 +59,12 @@ MARKED = [
     ),
     (
         "harness",
-        prompted("Your task is to create a detailed summary of the conversation", ANSWER * 9),
+        prompted("Your task is to create a detailed summary of the conversation", RESPONSE * 9),
     ),
-    ("harness", prompted("You are performing a CONTEXT CHECKPOINT COMPACTION. Create", ANSWER * 9)),
+    (
+        "harness",
+        prompted("You are performing a CONTEXT CHECKPOINT COMPACTION. Create", RESPONSE * 9),
+    ),
     (
         "harness",
         prompted("First, reason in your scratchpad. Then, generate the <state_snapshot>.", ""),
@@ -98,9 +103,9 @@ MARKED = [
     ("interrupted", prompted("Mend the cart", **INTERRUPTED)),
     ("interrupted", prompted("yes please", **INTERRUPTED)),
     ("interrupted", prompted("请修复购物车", **INTERRUPTED)),
-    ("no_answer", prompted("Mend the cart")),
-    ("no_answer", prompted("wow error", "\n ")),
-    ("no_answer", prompted("")),
+    ("no_response", prompted("Mend the cart")),
+    ("no_response", prompted("wow error", "\n ")),
+    ("no_response", prompted("")),
     ("acknowledgement", prompted("ok", "Anything else?")),
     ("acknowledgement", prompted("OK, thanks!", "You are welcome.")),
     ("acknowledgement", prompted("yes please go on", "Going on.")),
@@ -140,27 +145,27 @@ MARKED = [
     ("greeting", prompted("test", "It works.")),
 ]
 KEPT = [
-    prompted("What does [SUGGESTION MODE: mean in these logs?", ANSWER),
+    prompted("What does [SUGGESTION MODE: mean in these logs?", RESPONSE),
     prompted("[SUGGESTION MODE: Suggest what to type.]", "run the tests", tool_calls=WORK),
     # Titles that the user wants.
     prompted("Write a title component for the conversation view", "Done.", tool_calls=WORK),
-    prompted("Give the page a better title", ANSWER),
+    prompted("Give the page a better title", RESPONSE),
     prompted("Give me a title for the chat page", "Talk"),
-    prompted("Write a title for the conversation view, and why", ANSWER * 5),
+    prompted("Write a title for the conversation view, and why", RESPONSE * 5),
     # Words that programs use, too.
     prompted("Warmup", "Done.", tool_calls=WORK),
-    prompted("Warm up the cache before the first request", ANSWER),
+    prompted("Warm up the cache before the first request", RESPONSE),
     prompted("Summarize this part of a conversation", "Done.", tool_calls=WORK),
-    prompted("Please summarize this part of a conversation with the customer", ANSWER),
-    prompted("Why does it say `Stop hook feedback:`?", ANSWER),
-    prompted("<environment_context>a</environment_context>\n\nMend the cart", ANSWER),
+    prompted("Please summarize this part of a conversation with the customer", RESPONSE),
+    prompted("Why does it say `Stop hook feedback:`?", RESPONSE),
+    prompted("<environment_context>a</environment_context>\n\nMend the cart", RESPONSE),
     prompted("Read HEARTBEAT.md if it exists.", "HEARTBEAT_OK", tool_calls=WORK),
     prompted("What does HEARTBEAT_OK mean?", "HEARTBEAT_OK means that there is nothing to do."),
     prompted("/compact keep the names of the tables", "Done."),
     prompted("/review", "Two things are wrong in it."),
-    prompted("/status", ANSWER * 4),
+    prompted("/status", RESPONSE * 4),
     prompted("exit code 3, why?", "The cart was empty."),
-    # Answers about an error, and unanswered prompts that describe a task or decide something.
+    # Responses about an error; prompts without a response that describe a task or decide something.
     prompted("Why does it fail?", "The log says `API Error: 529`: the provider was overloaded."),
     prompted("Mend the cart", "API Error: 529", tool_calls=WORK),
     prompted("What does it mean?", "429 means that too many requests were made. " * 30),
@@ -183,13 +188,13 @@ KEPT = [
     prompted("Mend the cart", tool_calls=WORK),
     prompted("Mend the cart", user_answers=("use Postgres",)),
     prompted("Mend the cart", subagent_prompts=("look for carts",)),
-    # Turns that still wait for an answer.
+    # Turns that still await a response.
     prompted("Mend the cart", **OPEN),
     prompted("ok", **OPEN),
     prompted("", **OPEN),
     # Short prompts that decide, choose or ask, or that got work done.
     prompted("yes", "Done.", tool_calls=WORK),
-    prompted("continue", ANSWER * 4),
+    prompted("continue", RESPONSE * 4),
     prompted("ok, but use Postgres", "Will do."),
     prompted("yes, drop the table", "Will do."),
     prompted("no", "Then I leave it."),
@@ -210,7 +215,7 @@ KEPT = [
     prompted("hi, mend the cart", "Will do."),
     prompted("what is there", "A cart."),
     prompted("test it", "Will do."),
-    prompted("hi", ANSWER * 4),
+    prompted("hi", RESPONSE * 4),
 ]
 
 
@@ -233,10 +238,10 @@ def test_each_rule_has_an_example() -> None:
     assert {name for name, _ in MARKED} == {rule.name for rule in RULES} - about_several_turns
 
 
-def test_a_short_unanswered_prompt_is_marked_when_its_session_continues() -> None:
-    pending = prompted("Mend the cart", **OPEN)
+def test_a_short_prompt_without_a_response_is_marked_when_its_session_continues() -> None:
+    is_open = prompted("Mend the cart", **OPEN)
     closed = prompted("Mend the cart", closed_by=ClosedBy.NEXT_PROMPT)
-    assert (marks(pending), marks(closed)) == ([None], ["no_answer"])
+    assert (marks(is_open), marks(closed)) == ([None], ["no_response"])
 
 
 def test_a_turn_that_a_forked_session_repeats_is_a_copy() -> None:
@@ -244,35 +249,35 @@ def test_a_turn_that_a_forked_session_repeats_is_a_copy() -> None:
     assert marks(first, turn("p1", session_id="s2")) == [None, "copy"]
 
 
-def test_the_same_content_at_another_time_is_no_copy() -> None:
+def test_the_same_content_at_another_time_is_not_a_copy() -> None:
     again = turn("p1", session_id="s2", started_at=START + timedelta(hours=1))
     assert marks(turn("p0"), again) == [None, None]
 
 
-def test_turns_without_a_time_are_no_copies_of_each_other() -> None:
+def test_turns_without_a_time_are_not_copies_of_each_other() -> None:
     first, second = (turn(name, session_id=name, started_at=None) for name in ("p0", "p1"))
     assert marks(first, second) == [None, None]
 
 
-def test_a_retry_with_the_same_answer_is_a_repeat() -> None:
+def test_a_retry_with_the_same_response_is_a_repeat() -> None:
     again = turn("p1", started_at=START + timedelta(minutes=5))
     elsewhere = turn("p2", started_at=START + timedelta(minutes=6), session_id="s2")
     assert marks(turn("p0"), again, elsewhere) == [None, "repeat", None]
 
 
 @pytest.mark.parametrize("first", [prompted(LONG, **INTERRUPTED), prompted(LONG, "API Error: 529")])
-def test_an_unanswered_prompt_is_a_repeat_of_the_same_prompt_with_an_answer(first: Turn) -> None:
+def test_a_prompt_without_a_response_is_a_repeat_of_the_same_prompt_with_one(first: Turn) -> None:
     assert marks(first, later("p1", LONG, tool_calls=WORK)) == ["repeat", None]
-    assert marks(first, later("p1", LONG, ANSWER, session_id="s2")) == ["repeat", None]
+    assert marks(first, later("p1", LONG, RESPONSE, session_id="s2")) == ["repeat", None]
 
 
-def test_a_prompt_that_is_unanswered_twice_is_kept_once() -> None:
+def test_a_prompt_that_has_no_response_twice_is_kept_once() -> None:
     twice = [prompted(LONG, **INTERRUPTED), later("p1", LONG, **INTERRUPTED)]
     assert marks(*twice) == [None, "repeat"]
 
 
-def test_a_pending_retry_is_no_repeat() -> None:
-    assert marks(prompted(LONG, ANSWER), later("p1", LONG, **OPEN)) == [None, None]
+def test_an_open_retry_is_not_a_repeat() -> None:
+    assert marks(prompted(LONG, RESPONSE), later("p1", LONG, **OPEN)) == [None, None]
 
 
 def test_the_same_prompt_that_got_work_done_twice_is_kept_twice() -> None:
@@ -284,13 +289,13 @@ def test_the_same_prompt_that_got_work_done_twice_is_kept_twice() -> None:
     ]
 
 
-def test_the_same_question_with_another_answer_is_no_repeat() -> None:
+def test_the_same_question_with_another_response_is_not_a_repeat() -> None:
     again = turn("p1", assistant_text="It is Tuesday.", started_at=START + timedelta(minutes=5))
     assert marks(turn("p0"), again) == [None, None]
 
 
 def test_the_first_matching_rule_marks_the_turn() -> None:
-    assert marks(prompted("ok")) == ["no_answer"]
+    assert marks(prompted("ok")) == ["no_response"]
     assert marks(prompted("ok", **INTERRUPTED)) == ["interrupted"]
     assert marks(prompted("ok", "ok")) == ["acknowledgement"]
 
@@ -301,7 +306,7 @@ def marks_on_demand(name: str, *turns: Turn) -> list[str | None]:
 
 
 def test_conversations_between_agents_are_marked_on_demand() -> None:
-    both = turn("p0"), turn("p1", agent_id="a7", assistant_text=ANSWER)
+    both = turn("p0"), turn("p1", agent_id="a7", assistant_text=RESPONSE)
     assert marks(*both) == [None, None]
     assert marks_on_demand("subagent", *both) == [None, "subagent"]
 
@@ -318,16 +323,20 @@ def test_a_prompt_that_begins_five_sessions_is_marked_on_demand() -> None:
 
 
 def test_conversation_without_tool_calls_is_marked_on_demand() -> None:
-    turns = prompted(LONG, ANSWER), later("p1", LONG, tool_calls=WORK), later("p2", "Why?", **OPEN)
-    assert marks_on_demand("talk", *turns) == ["talk", None, None]
+    turns = (
+        prompted(LONG, RESPONSE),
+        later("p1", LONG, tool_calls=WORK),
+        later("p2", "Why?", **OPEN),
+    )
+    assert marks_on_demand("no_tool_calls", *turns) == ["no_tool_calls", None, None]
 
 
-def test_rules_have_unique_names_and_a_reason() -> None:
+def test_rules_have_unique_names_and_a_description() -> None:
     known = (*RULES, *ON_DEMAND)
     assert len({rule.name for rule in known}) == len(known)
-    assert all(rule.why.endswith(".") for rule in known)
-    assert all(rule.on_by_default for rule in RULES)
-    assert not any(rule.on_by_default for rule in ON_DEMAND)
+    assert all(rule.description.endswith(".") for rule in known)
+    assert all(rule.enabled_by_default for rule in RULES)
+    assert not any(rule.enabled_by_default for rule in ON_DEMAND)
 
 
 def test_conditions_are_true_or_false_for_every_turn() -> None:

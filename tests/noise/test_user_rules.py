@@ -29,7 +29,7 @@ def read_toml(tmp_path: Path) -> ReadRules:
 
 
 def rule(conditions: str) -> str:
-    return f'[rules.mine]\nwhy = "They are noise."\n{conditions}\n'
+    return f'[rules.mine]\ndescription = "They are noise."\n{conditions}\n'
 
 
 def marks(rules: tuple[noise.NoiseRule, ...], *turns: Turn) -> list[str | None]:
@@ -70,7 +70,7 @@ def test_one_matching_pattern_of_a_list_is_enough(read_toml: ReadRules) -> None:
         ("tool_calls.name = '^Fetch$'", {"tool_calls": (tool("Bash", "ls"), tool("Fetch", "x"))}),
         ("tool_calls.input = 'basket'", {"tool_calls": (tool("Bash", "ls basket"),)}),
         ("tool_calls.result = 'basket'", {"tool_calls": (tool("Bash", "ls", "basket.py"),)}),
-        ("worked = true", {"tool_calls": (tool("Bash", "ls"),)}),
+        ("has_activity = true", {"tool_calls": (tool("Bash", "ls"),)}),
         ("not.user_text = 'checkout'", {"user_text": "Where?"}),
         ("not.model = 'opus'", {"model": None}),
     ],
@@ -103,15 +103,15 @@ def test_all_conditions_on_tool_calls_must_match_one_call(read_toml: ReadRules) 
     assert marks(rules, one, two) == ["mine", None]
 
 
-def test_worked_false_excludes_turns_that_got_work_done(read_toml: ReadRules) -> None:
-    rules = read_toml(rule("user_text = 'checkout'\nworked = false"))
-    worked = turn("p1", tool_calls=(tool("Bash", "ls"),))
+def test_has_activity_false_excludes_turns_that_got_work_done(read_toml: ReadRules) -> None:
+    rules = read_toml(rule("user_text = 'checkout'\nhas_activity = false"))
+    active = turn("p1", tool_calls=(tool("Bash", "ls"),))
     steered = turn("p2", steering=("the basket",))
-    assert marks(rules, turn(), worked, steered) == ["mine", None, None]
+    assert marks(rules, turn(), active, steered) == ["mine", None, None]
 
 
-def test_a_rule_that_is_off_marks_only_on_request(read_toml: ReadRules) -> None:
-    rules = read_toml(rule("user_text = 'checkout'\non = false"))
+def test_a_disabled_rule_marks_only_on_request(read_toml: ReadRules) -> None:
+    rules = read_toml(rule("user_text = 'checkout'\nenabled = false"))
     assert marks(noise.select_rules([], [], rules), turn()) == [None]
     assert marks(noise.select_rules([], ["mine"], rules), turn()) == ["mine"]
 
@@ -135,7 +135,7 @@ def test_the_recipe_of_a_rule_depends_on_its_conditions_and_not_on_its_reason(
 
 def test_rules_keep_the_order_of_the_file(read_toml: ReadRules) -> None:
     rules = read_toml(
-        "[rules.second]\nwhy='b'\nuser_text='checkout'\n[rules.first]\nwhy='a'\nuser_text='test'\n"
+        "[rules.second]\ndescription='b'\nuser_text='checkout'\n[rules.first]\ndescription='a'\nuser_text='test'\n"
     )
     assert [one.name for one in rules] == ["second", "first"]
     assert marks(rules, turn()) == ["second"]
@@ -149,7 +149,7 @@ def test_no_turns_give_no_marks(read_toml: ReadRules) -> None:
 def test_the_sample_file_says_what_it_does() -> None:
     rules = noise.read_rules(EXAMPLE)
     assert [one.name for one in rules] == ["release_bot", "spelling", "weather", "scratch"]
-    assert [one.on_by_default for one in rules] == [True, True, True, False]
+    assert [one.enabled_by_default for one in rules] == [True, True, True, False]
     turns = [
         turn("p0", user_text="Release v1.2", git_branch="hotfix/7"),
         turn("p1", user_text="fix the typo in line 3", tool_calls=(tool("Edit", "a.md"),)),
@@ -163,20 +163,26 @@ def test_the_sample_file_says_what_it_does() -> None:
 
 INVALID = {
     "[rules.mine\n": ["not valid TOML", "line 1"],
-    "[rules.mine]\nwhy = 'a'\nuser_text = a\n": ["not valid TOML", "line 3"],
+    "[rules.mine]\ndescription = 'a'\nuser_text = a\n": ["not valid TOML", "line 3"],
     "": ["contains no rule", "[rules.NAME]"],
-    "[rule.mine]\nwhy = 'a'\n": ["`rule`", "[rules.NAME]"],
+    "[rule.mine]\ndescription = 'a'\n": ["`rule`", "[rules.NAME]"],
     "rules = 3\n": ["[rules.NAME]"],
-    "[rules.mine]\nuser_text = 'a'\n": ["`mine`", "`why`"],
-    "[rules.mine]\nwhy = ' '\nuser_text = 'a'\n": ["`mine`", "`why` is empty"],
-    "[rules.mine]\nwhy = 7\nuser_text = 'a'\n": ["`mine`", "why"],
-    "[rules.Mine]\nwhy = 'a'\nuser_text = 'a'\n": ["`Mine`", "lowercase letters"],
-    "[rules.no_answer]\nwhy = 'a'\nuser_text = 'a'\n": ["`no_answer`", "choose another"],
-    "[rules.talk]\nwhy = 'a'\nuser_text = 'a'\n": ["`talk`", "choose another"],
-    "[rules.empty]\nwhy = 'a'\nuser_text = 'a'\n": ["`empty`", "choose another"],
+    "[rules.mine]\nuser_text = 'a'\n": ["`mine`", "`description`"],
+    "[rules.mine]\ndescription = ' '\nuser_text = 'a'\n": ["`mine`", "`description` is empty"],
+    "[rules.mine]\ndescription = 7\nuser_text = 'a'\n": ["`mine`", "description"],
+    "[rules.Mine]\ndescription = 'a'\nuser_text = 'a'\n": ["`Mine`", "lowercase letters"],
+    "[rules.no_response]\ndescription = 'a'\nuser_text = 'a'\n": [
+        "`no_response`",
+        "choose another",
+    ],
+    "[rules.no_tool_calls]\ndescription = 'a'\nuser_text = 'a'\n": [
+        "`no_tool_calls`",
+        "choose another",
+    ],
+    "[rules.empty]\ndescription = 'a'\nuser_text = 'a'\n": ["`empty`", "choose another"],
     rule(""): ["`mine`", "every turn"],
-    rule("on = 'no'\nuser_text = 'a'"): ["`mine`", "on"],
-    rule("prompt = 'a'"): ["`prompt`", "`user_text`", "`tool_calls.input`", "`worked`"],
+    rule("enabled = 'no'\nuser_text = 'a'"): ["`mine`", "enabled"],
+    rule("prompt = 'a'"): ["`prompt`", "`user_text`", "`tool_calls.input`", "`has_activity`"],
     rule("chars = 'a'"): ["`chars`", "`user_text`"],
     rule("tool_calls = 'a'"): ["`tool_calls`", "`tool_calls.name`"],
     rule("tool_calls.is_error = 'a'"): ["`tool_calls.is_error`", "`tool_calls.result`"],

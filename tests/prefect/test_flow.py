@@ -110,10 +110,13 @@ async def test_noise_rules_and_redaction_come_from_the_config(tmp_path: Path) ->
         "thanks", "mail ada.l@till-example.org", at=datetime(2026, 3, 2, tzinfo=UTC)
     )
     write_archive(archives / "shop.jsonl", said)
-    chosen = {"noise": {"drop": ["talk"], "keep": ["acknowledgement"]}, "redact_pii": True}
+    chosen = {
+        "noise": {"enable": ["no_tool_calls"], "disable": ["acknowledgement"]},
+        "redact_pii": True,
+    }
     config.write_text(json.dumps({"turnetl": chosen}))
     done = await (await _run(archives, tmp_path / "lake", config=str(config))).aresult()
-    assert [group["noise"] for group in done["groups"]] == [{"talk": 2}]
+    assert [group["noise"] for group in done["groups"]] == [{"no_tool_calls": 2}]
     table = pl.read_parquet(tmp_path / "lake" / "episodes" / "shop.parquet")
     assert table["user_text"].str.contains("mail [REDACTED:email:", literal=True).sum() == 1
 

@@ -52,7 +52,7 @@ def test_variables_of_the_tests_and_of_other_programs_are_ignored() -> None:
     [
         ("TURNETL_GRPAH", "known are lake, graph"),
         ("TURNETL_GRAPH__URL", "known are lake, graph"),
-        ("TURNETL_NOISE__KEP", "known are noise.keep, noise.drop, noise.rules"),
+        ("TURNETL_NOISE__DISABEL", "known are noise.disable, noise.enable, noise.rules"),
         ("TURNETL_LLM__KEY", "known are llm.provider, "),
         ("TURNETL_BUDGET__CENTS", "known are budget.tokens, budget.money"),
         ("TURNETL_EXTRACTION__MODE", "known are extraction.preprocessing_prompt, "),
@@ -144,13 +144,15 @@ def test_none_in_the_environment_is_null_where_the_config_file_may_have_null(wor
 
 
 def test_names_of_noise_rules_are_a_list_or_separated_by_commas(tmp_path: Path) -> None:
-    config = write_config(tmp_path, turnetl={"noise": {"keep": ["repeat"], "drop": ["a", "b"]}})
-    assert settings(config=config).noise.keep == ("repeat",)
-    environment = {"TURNETL_NOISE__KEEP": "repeat, copy,"}
-    assert settings(environment, config).noise.keep == ("repeat", "copy")
-    assert settings(environment, config).noise.drop == ("a", "b")
-    with pytest.raises(BadUsage, match="TURNETL_NOISE__KEEP"):
-        settings(noise={"keep": [7]})
+    config = write_config(
+        tmp_path, turnetl={"noise": {"disable": ["repeat"], "enable": ["a", "b"]}}
+    )
+    assert settings(config=config).noise.disable == ("repeat",)
+    environment = {"TURNETL_NOISE__DISABLE": "repeat, copy,"}
+    assert settings(environment, config).noise.disable == ("repeat", "copy")
+    assert settings(environment, config).noise.enable == ("a", "b")
+    with pytest.raises(BadUsage, match="TURNETL_NOISE__DISABLE"):
+        settings(noise={"disable": [7]})
 
 
 def test_other_sections_of_the_config_file_are_ignored(tmp_path: Path) -> None:

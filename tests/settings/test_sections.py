@@ -109,16 +109,16 @@ def test_paths_may_begin_with_a_tilde() -> None:
 
 
 def test_rules_of_one_run_win_over_those_of_the_settings() -> None:
-    before = settings(NOISE__KEEP="copy,repeat", NOISE__DROP="x").noise
+    before = settings(NOISE__DISABLE="copy,repeat", NOISE__ENABLE="x").noise
     merged = before.merged(("x",), ("copy",), None)
-    assert (merged.keep, merged.drop) == (("repeat", "x"), ("copy",))
+    assert (merged.disable, merged.enable) == (("repeat", "x"), ("copy",))
     assert before.merged((), (), None) == before
 
 
 def test_names_of_rules_must_be_texts() -> None:
-    assert NoiseSettings.model_validate({"keep": ["repeat,copy"]}).keep == ("repeat", "copy")
-    with pytest.raises(ValueError, match="keep"):
-        NoiseSettings.model_validate({"keep": [7]})
+    assert NoiseSettings.model_validate({"disable": ["repeat,copy"]}).disable == ("repeat", "copy")
+    with pytest.raises(ValueError, match="disable"):
+        NoiseSettings.model_validate({"disable": [7]})
 
 
 @pytest.mark.parametrize(("value", "redacts"), [("1", True), ("true", True), ("0", False)])

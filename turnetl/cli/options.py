@@ -126,9 +126,9 @@ class ArchiveOptions:
 class NoiseOptions:
     """Which rules mark turns as noise in this run, in addition to the settings."""
 
-    keep: Annotated[tuple[str, ...], _REPEATABLE] = ()
+    disable_rule: Annotated[tuple[str, ...], _REPEATABLE] = ()
     "Rule to disable in this run; repeatable. `turnetl rules` lists the rules."
-    drop: Annotated[tuple[str, ...], _REPEATABLE] = ()
+    enable_rule: Annotated[tuple[str, ...], _REPEATABLE] = ()
     "Rule to enable in this run that is disabled by default; repeatable."
     rules: Path | None = None
     "TOML file with rules of your own."
@@ -136,13 +136,13 @@ class NoiseOptions:
     @property
     def one_off(self) -> bool:
         """Whether this run uses other rules than the settings."""
-        return bool(self.keep or self.drop or self.rules)
+        return bool(self.disable_rule or self.enable_rule or self.rules)
 
     def applied_to(self, settings: "Settings") -> "Settings":
         """Return the settings with the options of this run."""
         if not self.one_off:
             return settings
-        noise = settings.noise.merged(self.keep, self.drop, self.rules)
+        noise = settings.noise.merged(self.disable_rule, self.enable_rule, self.rules)
         return settings.model_copy(update={"noise": noise})
 
 

@@ -20,9 +20,9 @@ from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.noise import EMPTY, NoiseRule
 
 _EXCERPT_CHARS = 400
-"""Characters of a prompt or an answer that are read."""
+"""Characters of a prompt or a response that are read."""
 _EXAMPLE = (
-    *("turn_id", "session_id", "started_at", "prompt", "answer"),
+    *("turn_id", "session_id", "started_at", "prompt", "response"),
     *("archive", "first_line", "last_line"),
 )
 """The fields of a `RuleExample` after its group."""
@@ -34,7 +34,7 @@ def _excerpt(column: str) -> pl.Expr:
     return text.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
 
 
-_EXCERPTS = (_excerpt("user_text").alias("prompt"), _excerpt("assistant_text").alias("answer"))
+_EXCERPTS = (_excerpt("user_text").alias("prompt"), _excerpt("assistant_text").alias("response"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class RuleExample:
     started_at: datetime | None
     prompt: str
     """Its beginning, on one line."""
-    answer: str
+    response: str
     """Its beginning, on one line."""
     archive: str
     first_line: int
@@ -56,7 +56,7 @@ class RuleExample:
 
 @dataclass(frozen=True, slots=True)
 class RuleCounts:
-    """What the rule marks in one group."""
+    """Turns that the rule marks in one group."""
 
     group: GroupId
     turns: int
@@ -65,12 +65,12 @@ class RuleCounts:
     """Those of them that carry its name with the active rules; the others are kept, or a rule of
     higher precedence marks them."""
     chars: int
-    """Of the turns, as the archives contain them."""
+    """Characters of the turns as in the archives."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleExplanation:
-    """One rule, and what it marks."""
+    """One rule, with the turns that it marks."""
 
     rule: NoiseRule
     active: bool

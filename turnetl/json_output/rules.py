@@ -13,7 +13,7 @@ class RuleOutput(JsonOutput):
 
     rule: Annotated[str, described("Name of the rule.")]
     version: Annotated[str, described("Version of the rule; of a rule of your own a digest.")]
-    reason: Annotated[str, described("What it marks and why, in one sentence.")]
+    description: Annotated[str, described("What the rule marks and why, in one sentence.")]
     active: Annotated[bool, described("Whether it marks turns.")]
     user_defined: Annotated[bool, described("Whether it is a rule of your own.")]
 
@@ -96,7 +96,7 @@ def _values(rule: NoiseRule, *, active: bool) -> dict[str, Any]:
     return {
         "rule": rule.name,
         "version": rule.recipe.removeprefix(f"{rule.name}/"),
-        "reason": rule.why,
+        "description": rule.description,
         "active": active,
         "user_defined": bool(rule.definition),
     }
@@ -109,7 +109,7 @@ def _example(example: RuleExample) -> RuleExampleOutput:
         session_id=example.session_id,
         turn_id=example.turn_id,
         prompt=example.prompt,
-        response=example.answer,
+        response=example.response,
         archive=example.archive,
         first_line=example.first_line,
         last_line=example.last_line,

@@ -1,8 +1,8 @@
 """Features of a turn that several rules read: columns derived from those of `schema.TURNS`.
 
-Each is computed once, however many rules read it. Texts are examined only where the turn is idle
-and the text is short enough for a rule; elsewhere these columns are null, so that a regular
-expression costs only what it reads.
+Each is computed once, even if several rules read it. Texts are examined only if the turn has no
+activity and the text is short enough for a rule; otherwise these columns are null, so that a
+regular expression costs only what it reads.
 """
 
 from collections.abc import Iterable
@@ -12,34 +12,35 @@ import polars as pl
 from turnetl.noise.machine_prompts import PROVIDER_ERROR
 from turnetl.noise.vocabulary import ACKNOWLEDGEMENT_ONLY, DECISION, WORD
 
-_SHORT_ANSWER_CHARS = 240
+_SHORT_RESPONSE_CHARS = 240
 _ERROR_CHARS = 600
 _MAX_CHARACTER_BYTES = 4
-"""Of a character in UTF-8. The length in bytes is stored; counting characters reads the text."""
+"""Maximum UTF-8 bytes of a character. The length of a text in bytes is stored; to count its
+characters, the text is read."""
 _SHORT_PROMPT_BYTES = 160
 _ENOUGH_WORDS = 8
 _ENOUGH_BYTES = 1000
 
-idle = pl.col("noise:idle")
+no_activity = pl.col("noise:no_activity")
 """No tool call, and nothing from the user but the prompt. Never null."""
 prompt = pl.col("noise:prompt")
-"""The prompt without surrounding whitespace; null unless idle."""
-answer = pl.col("noise:answer")
-"""The agent's answer, likewise."""
-unanswered = pl.col("noise:unanswered")
-"""Idle, and without an answer. Never null."""
+"""The prompt without surrounding whitespace; null if the turn has activity."""
+response = pl.col("noise:response")
+"""The agent's response without surrounding whitespace; null if the turn has activity."""
+no_response = pl.col("noise:no_response")
+"""No activity, and no response. Never null."""
 provider_failed = pl.col("noise:provider_failed")
-"""Idle, and the answer is an error of the provider. Never null."""
-pending = pl.col("noise:pending")
-"""Unanswered and open: an answer may still come. Never null."""
-short_answer = pl.col("noise:short_answer")
-"""Idle, and the answer is short or empty. Never null."""
+"""No activity, and the response is an error of the provider. Never null."""
+awaits_response = pl.col("noise:awaits_response")
+"""No response, and the turn is open: a response may still follow. Never null."""
+short_response = pl.col("noise:short_response")
+"""No activity, and the response is short or empty. Never null."""
 short_prompt = pl.col("noise:short_prompt")
-"""A short prompt with a short answer; null elsewhere."""
+"""A short prompt with a short response; otherwise null."""
 low_content = pl.col("noise:low_content")
-"""The prompt has no answer, or only a provider error, and by itself neither describes a task nor
+"""The prompt has no response, or only a provider error, and by itself neither describes a task nor
 decides anything. Never null."""
-_unanswered_prompt = pl.col("noise:unanswered_prompt")
+_prompt_without_response = pl.col("noise:prompt_without_response")
 
 
 def add_features(turns: pl.LazyFrame) -> pl.LazyFrame:
@@ -76,36 +77,40 @@ def _true(condition: pl.Expr) -> pl.Expr:
     return condition.fill_null(value=False)
 
 
-_nothing_done = (
+_has_no_activity = (
     _is_empty("tool_calls")
     & _is_empty("subagent_prompts")
     & _is_empty("steering")
     & _is_empty("user_answers")
 )
-_decides = _unanswered_prompt.str.contains(DECISION) & ~_unanswered_prompt.str.contains(
+_decides = _prompt_without_response.str.contains(DECISION) & ~_prompt_without_response.str.contains(
     ACKNOWLEDGEMENT_ONLY
 )
-_is_short_prompt = short_answer & (prompt.str.len_bytes() <= _SHORT_PROMPT_BYTES)
-_is_unanswered_prompt = (unanswered | provider_failed) & (prompt.str.len_bytes() <= _ENOUGH_BYTES)
+_is_short_prompt = short_response & (prompt.str.len_bytes() <= _SHORT_PROMPT_BYTES)
+_is_prompt_without_response = (no_response | provider_failed) & (
+    prompt.str.len_bytes() <= _ENOUGH_BYTES
+)
 _STAGES: tuple[dict[str, pl.Expr], ...] = (
-    {"noise:idle": _true(_nothing_done)},
+    {"noise:no_activity": _true(_has_no_activity)},
     {
-        "noise:prompt": pl.when(idle).then(pl.col("user_text")).str.strip_chars(),
-        "noise:answer": pl.when(idle).then(pl.col("assistant_text")).str.strip_chars(),
+        "noise:prompt": pl.when(no_activity).then(pl.col("user_text")).str.strip_chars(),
+        "noise:response": pl.when(no_activity).then(pl.col("assistant_text")).str.strip_chars(),
     },
     {
-        "noise:unanswered": _true(answer == ""),
-        "noise:provider_failed": _true(_at_most(answer, _ERROR_CHARS).str.contains(PROVIDER_ERROR)),
-        "noise:short_answer": _at_most(answer, _SHORT_ANSWER_CHARS).is_not_null(),
+        "noise:no_response": _true(response == ""),
+        "noise:provider_failed": _true(
+            _at_most(response, _ERROR_CHARS).str.contains(PROVIDER_ERROR)
+        ),
+        "noise:short_response": _at_most(response, _SHORT_RESPONSE_CHARS).is_not_null(),
     },
     {
-        "noise:pending": unanswered & ~pl.col("closed"),
+        "noise:awaits_response": no_response & ~pl.col("closed"),
         "noise:short_prompt": pl.when(_is_short_prompt).then(prompt),
-        "noise:unanswered_prompt": pl.when(_is_unanswered_prompt).then(prompt),
+        "noise:prompt_without_response": pl.when(_is_prompt_without_response).then(prompt),
     },
     {
         "noise:low_content": _true(
-            (_unanswered_prompt.str.count_matches(WORD) < _ENOUGH_WORDS) & ~_decides
+            (_prompt_without_response.str.count_matches(WORD) < _ENOUGH_WORDS) & ~_decides
         )
     },
 )

@@ -1,4 +1,4 @@
-"""Patterns for prompts and answers that a program wrote, recognised by their first words."""
+"""Patterns for prompts and responses that a program wrote, recognised by their first words."""
 
 SUGGESTION = r"^\[SUGGESTION MODE:|^Generate 0 to 3 hyperpersonalized suggestions"
 
@@ -52,7 +52,7 @@ HARNESS = (
 )
 
 HEARTBEAT = r"^(?:\*\*)?HEARTBEAT_OK(?:\*\*)?[.!]?$"
-"""The answer of an agent that a timer woke and that found nothing to do."""
+"""The response of an agent that a timer woke and that found nothing to do."""
 
 CLIENT_COMMAND = (
     r"(?i)^(?:/(?:about|agents|approvals|auth|bashes|bug|clear|compact|compress|config|context|copy"
@@ -83,4 +83,4 @@ PROVIDER_ERROR = (
     r"|No response requested\.?$"
     r"|(?:(?:API )?Error: )?(?:429|500|502|503|529)\b)"
 )
-"""The first words of a provider error that is recorded as an answer."""
+"""The first words of a provider error that is recorded as a response."""

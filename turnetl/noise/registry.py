@@ -29,27 +29,31 @@ def find_rule(name: str, user_rules: Sequence[NoiseRule] = ()) -> NoiseRule:
 
 
 def select_rules(
-    keep: Sequence[str] = (), drop: Sequence[str] = (), user_rules: Sequence[NoiseRule] = ()
+    disable: Sequence[str] = (), enable: Sequence[str] = (), user_rules: Sequence[NoiseRule] = ()
 ) -> tuple[NoiseRule, ...]:
     """Return the active rules by precedence, without `EMPTY`, which is always active.
 
     Args:
-        keep: names of rules to turn off: the turns that they would mark are kept.
-        drop: names of rules to turn on that are off by default.
+        disable: names of rules to disable: the turns that they would mark are kept.
+        enable: names of rules to enable that are disabled by default.
         user_rules: the user's own rules; none has the name of a built-in rule.
 
     Raises:
-        BadUsage: a name is unknown or is in both lists, or the rule cannot be turned off.
+        BadUsage: a name is unknown or is in both lists, or the rule cannot be disabled.
     """
-    for name in (*keep, *drop):
+    for name in (*disable, *enable):
         find_rule(name, user_rules)
-    in_both = [name for name in keep if name in drop]
+    in_both = [name for name in disable if name in enable]
     if in_both:
-        raise BadUsage(f"noise rule `{in_both[0]}` cannot be both kept and dropped; name it once")
-    if EMPTY.name in keep:
         raise BadUsage(
-            f"noise rule `{EMPTY.name}` is always on: its turns have no text to ingest; remove it"
-            " from the rules to keep"
+            f"noise rule `{in_both[0]}` cannot be both disabled and enabled; name it once"
         )
-    active = [rule for rule in all_rules(user_rules) if rule.on_by_default or rule.name in drop]
-    return tuple(rule for rule in active if rule.name not in keep and rule is not EMPTY)
+    if EMPTY.name in disable:
+        raise BadUsage(
+            f"noise rule `{EMPTY.name}` cannot be disabled: its turns have no text to ingest;"
+            " remove it from the rules to disable"
+        )
+    active = [
+        rule for rule in all_rules(user_rules) if rule.enabled_by_default or rule.name in enable
+    ]
+    return tuple(rule for rule in active if rule.name not in disable and rule is not EMPTY)

@@ -13,11 +13,11 @@ class NoiseRule:
 
     name: str
     version: int
-    why: str
+    description: str
     """One sentence that tells the user what the rule marks, and why."""
     condition: pl.Expr
     """Whether the rule marks a turn; never null. Reads columns of `schema.TURNS` and `features`."""
-    on_by_default: bool = True
+    enabled_by_default: bool = True
     """False: the rule marks turns only on request."""
     definition: str = ""
     """The content of a user's own rule, as text; it replaces the version in `recipe`. Empty for

@@ -3,9 +3,9 @@
 The frame contains each turn id once, in the order of the episodes table: `first` means earliest.
 The order of `RULES` is their precedence: the first rule that matches gives a turn its rule name.
 
-A prompt that got work done (a tool call, steering, a real answer) is never noise, whatever its
-words. A prompt that describes a task or decides something is not noise merely because it has no
-answer. A turn that waits for its answer is marked by no rule about the missing answer.
+A prompt that got work done (a tool call, steering, a real response) is never noise, regardless of
+its words. A prompt that describes a task or decides something is not noise merely because it has no
+response. Rules about a missing response do not mark a turn that still awaits its response.
 
 A change of a condition, here or in `features`, `machine_prompts` and `vocabulary`, needs a higher
 version of the rules that read it.
@@ -15,15 +15,15 @@ import polars as pl
 
 from turnetl.noise import machine_prompts, vocabulary
 from turnetl.noise.features import (
-    answer,
-    idle,
+    awaits_response,
     low_content,
-    pending,
+    no_activity,
+    no_response,
     prompt,
     provider_failed,
-    short_answer,
+    response,
     short_prompt,
-    unanswered,
+    short_response,
 )
 from turnetl.noise.rule import NoiseRule
 
@@ -31,16 +31,23 @@ _MIN_SESSIONS = 5
 
 _repeated_in_session = (
     prompt.is_not_null()
-    & ~pl.struct("session_id", prompt.alias("prompt"), answer.alias("answer")).is_first_distinct()
+    & ~pl.struct(
+        "session_id", prompt.alias("prompt"), response.alias("response")
+    ).is_first_distinct()
 )
-_answered_prompts = pl.col("user_text").filter(~(unanswered | provider_failed)).implode()
+_prompts_with_response = pl.col("user_text").filter(~(no_response | provider_failed)).implode()
 
 
 def _rule(
-    name: str, version: int, why: str, condition: pl.Expr, *, on_by_default: bool = True
+    name: str,
+    version: int,
+    description: str,
+    condition: pl.Expr,
+    *,
+    enabled_by_default: bool = True,
 ) -> NoiseRule:
     condition = condition.fill_null(value=False)
-    return NoiseRule(name, version, why, condition, on_by_default=on_by_default)
+    return NoiseRule(name, version, description, condition, enabled_by_default=enabled_by_default)
 
 
 COPY = _rule(
@@ -54,13 +61,13 @@ COPY = _rule(
 REPEAT = _rule(
     "repeat",
     2,
-    "A prompt without effect that another turn repeats: with the same answer in the same session,"
-    " or with a real answer anywhere.",
+    "A prompt without effect that another turn repeats: with the same response in the same session,"
+    " or with a real response anywhere.",
     (prompt != "")
-    & ~pending
+    & ~awaits_response
     & (
         _repeated_in_session
-        | ((unanswered | provider_failed) & pl.col("user_text").is_in(_answered_prompts))
+        | ((no_response | provider_failed) & pl.col("user_text").is_in(_prompts_with_response))
     ),
 )
 SUGGESTION = _rule(
@@ -73,7 +80,7 @@ TITLE = _rule(
     "title",
     2,
     "The agent's client asks the model for a title, a topic or a branch name of a conversation.",
-    prompt.str.contains(machine_prompts.TITLE) & short_answer,
+    prompt.str.contains(machine_prompts.TITLE) & short_response,
 )
 WARM_UP = _rule(
     "warm_up",
@@ -92,7 +99,7 @@ HEARTBEAT = _rule(
     "heartbeat",
     1,
     "A timer woke the agent, and there was nothing to do.",
-    answer.str.contains(machine_prompts.HEARTBEAT),
+    response.str.contains(machine_prompts.HEARTBEAT),
 )
 CLIENT_COMMAND = _rule(
     "client_command",
@@ -103,7 +110,7 @@ CLIENT_COMMAND = _rule(
 PROVIDER_ERROR = _rule(
     "provider_error",
     2,
-    "The only answer is an error of the provider: overloaded, out of credit, logged out. A prompt"
+    "The only response is an error of the provider: overloaded, out of credit, logged out. A prompt"
     " that describes a task or decides something is kept.",
     provider_failed & low_content,
 )
@@ -112,20 +119,20 @@ INTERRUPTED = _rule(
     2,
     "The user interrupted the turn before anything happened. A prompt that describes a task or"
     " decides something is kept.",
-    unanswered & (pl.col("closed_by") == "interrupted") & low_content,
+    no_response & (pl.col("closed_by") == "interrupted") & low_content,
 )
-NO_ANSWER = _rule(
-    "no_answer",
-    2,
-    "The turn is closed and has no answer. A prompt that describes a task or decides something is"
+NO_RESPONSE = _rule(
+    "no_response",
+    3,
+    "The turn is closed and has no response. A prompt that describes a task or decides something is"
     " kept.",
-    unanswered & pl.col("closed") & low_content,
+    no_response & pl.col("closed") & low_content,
 )
 ACKNOWLEDGEMENT = _rule(
     "acknowledgement",
     2,
     "A yes, a thank you or a go on that got no work done.",
-    ~pending
+    ~awaits_response
     & (
         (
             short_prompt.str.contains(vocabulary.ACKNOWLEDGEMENT_ONLY)
@@ -154,18 +161,18 @@ RULES: tuple[NoiseRule, ...] = (
     CLIENT_COMMAND,
     PROVIDER_ERROR,
     INTERRUPTED,
-    NO_ANSWER,
+    NO_RESPONSE,
     ACKNOWLEDGEMENT,
     GREETING,
 )
-"""The rules that are on by default, by precedence."""
+"""The rules that are enabled by default, by precedence."""
 
 SUBAGENT = _rule(
     "subagent",
     1,
     "A conversation between two agents: the user typed nothing in it.",
     pl.col("agent_id").is_not_null(),
-    on_by_default=False,
+    enabled_by_default=False,
 )
 SCHEDULED = _rule(
     "scheduled",
@@ -174,18 +181,18 @@ SCHEDULED = _rule(
     (pl.col("ordinal") == 0)
     & (pl.col("user_text").str.strip_chars() != "")
     & (pl.col("session_id").n_unique().over("user_text", "ordinal") >= _MIN_SESSIONS),
-    on_by_default=False,
+    enabled_by_default=False,
 )
-TALK = _rule(
-    "talk",
-    1,
-    "Only a prompt and an answer: no tool was called.",
-    idle & ~pending,
-    on_by_default=False,
+NO_TOOL_CALLS = _rule(
+    "no_tool_calls",
+    2,
+    "Only a prompt and a response: no tool was called.",
+    no_activity & ~awaits_response,
+    enabled_by_default=False,
 )
 
-ON_DEMAND: tuple[NoiseRule, ...] = (SUBAGENT, SCHEDULED, TALK)
-"""The rules that are off by default: they mark turns only on request."""
+ON_DEMAND: tuple[NoiseRule, ...] = (SUBAGENT, SCHEDULED, NO_TOOL_CALLS)
+"""The rules that are disabled by default: they mark turns only on request."""
 
 EMPTY = _rule(
     "empty",
@@ -194,4 +201,4 @@ EMPTY = _rule(
     pl.col("text") == "",
 )
 """Has the lowest precedence and reads the rendered text, so `mark` does not evaluate it. It is
-always on: an episode without text cannot be ingested."""
+always enabled: an episode without text cannot be ingested."""

@@ -1,7 +1,7 @@
 r"""Read the user's own rules from a TOML file.
 
     [rules.release_bot]
-    why = "The release bot opens a session for every tag."
+    description = "The release bot opens a session for every tag."
     user_text = '^Release v\d+'
     git_branch = ["^release/", "^hotfix/"]
 
@@ -29,7 +29,7 @@ from turnetl.regex_check import regex_error
 
 _MAX_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_KEYS = ("why", "on", "worked", "not")
+_KEYS = ("description", "enabled", "has_activity", "not")
 
 
 def read_rules(path: Path) -> tuple[NoiseRule, ...]:
@@ -51,10 +51,10 @@ class _RulesFile(msgspec.Struct, forbid_unknown_fields=True):
 class _RuleKeys(msgspec.Struct):
     """The keys of a rule that are not columns."""
 
-    why: str
-    on: bool = True
-    worked: bool | None = None
-    """Whether anything happened in the turn besides prompt and answer; None: either."""
+    description: str
+    enabled: bool = True
+    has_activity: bool | None = None
+    """Whether anything happened in the turn besides prompt and response; None: either."""
 
 
 _ColumnPatterns = dict[str, list[str]]
@@ -89,11 +89,13 @@ def _rule(name: str, row: Mapping[str, Any], where: str) -> NoiseRule:
     if not isinstance(negated, dict):
         raise BadUsage(f"{where}: `not` is not a table; write not.user_text = '...'")
     excluded = _column_patterns(negated, f"{where}, `not`")
-    if not included and not excluded and keys.worked is None:
+    if not included and not excluded and keys.has_activity is None:
         raise BadUsage(f"{where} would mark every turn; add a column and the pattern it must match")
-    definition = json.dumps([patterns.VERSION, keys.worked, included, excluded], sort_keys=True)
-    condition = _condition(keys.worked, included, excluded)
-    return NoiseRule(name, 1, keys.why, condition, keys.on, definition)
+    definition = json.dumps(
+        [patterns.VERSION, keys.has_activity, included, excluded], sort_keys=True
+    )
+    condition = _condition(keys.has_activity, included, excluded)
+    return NoiseRule(name, 1, keys.description, condition, keys.enabled, definition)
 
 
 def _check_name(name: str, where: str) -> None:
@@ -110,9 +112,13 @@ def _rule_keys(row: Mapping[str, Any], where: str) -> _RuleKeys:
     try:
         keys = msgspec.convert(row, _RuleKeys)
     except msgspec.ValidationError as error:
-        raise BadUsage(f"{where}: {error}; a rule has `why`, and columns with patterns") from error
-    if not keys.why.strip():
-        raise BadUsage(f"{where}: `why` is empty; say in one sentence why these turns are noise")
+        raise BadUsage(
+            f"{where}: {error}; a rule has `description`, and columns with patterns"
+        ) from error
+    if not keys.description.strip():
+        raise BadUsage(
+            f"{where}: `description` is empty; describe in one sentence why these turns are noise"
+        )
     return keys
 
 
@@ -146,7 +152,7 @@ def _patterns(value: Any, where: str) -> list[str]:
 
 
 def _condition(
-    worked: bool | None, included: _ColumnPatterns, excluded: _ColumnPatterns
+    has_activity: bool | None, included: _ColumnPatterns, excluded: _ColumnPatterns
 ) -> pl.Expr:
     """Return the condition of the rule.
 
@@ -156,7 +162,7 @@ def _condition(
     calls = {_call_field(name): included[name] for name in included if _is_call(name)}
     terms += [patterns.matches_call(calls)] if calls else []
     terms += [~_matches(name, excluded[name]) for name in excluded]
-    terms += [features.idle ^ worked] if worked is not None else []
+    terms += [features.no_activity ^ has_activity] if has_activity is not None else []
     return reduce(and_, terms).fill_null(value=False)
 
 

@@ -24,9 +24,11 @@ def rules_table(rules: Sequence[NoiseRule], active: Collection[str]) -> Renderab
     view = Table(box=SIMPLE, pad_edge=False)
     view.add_column("rule", no_wrap=True)
     view.add_column("active", no_wrap=True)
-    view.add_column("what it marks, and why")
+    view.add_column("description")
     for rule in rules:
-        view.add_row(Text(rule.name), "yes" if rule.name in active else "no", Text(rule.why))
+        view.add_row(
+            Text(rule.name), "yes" if rule.name in active else "no", Text(rule.description)
+        )
     return Group(view, Text("`turnetl filter --explain RULE` shows what a rule marks"))
 
 
@@ -38,7 +40,7 @@ def table(explanation: RuleExplanation, directory: Path) -> RenderableType:
         directory: paths below it are printed relative to it.
     """
     rule = explanation.rule
-    head = Text(f"{_title(rule)}: {_state(explanation)}\n{rule.why}")
+    head = Text(f"{_title(rule)}: {_state(explanation)}\n{rule.description}")
     groups = [group for group in explanation.groups if group.turns]
     if not groups:
         return Group(head, Text(_no_match(explanation)))
@@ -53,9 +55,9 @@ def _title(rule: NoiseRule) -> str:
 def _state(explanation: RuleExplanation) -> str:
     if explanation.active:
         return "active; it marks these turns"
-    if explanation.rule.on_by_default:
-        return "disabled with `keep`; it would mark these turns"
-    return f"inactive; with --drop {explanation.rule.name} it would mark these turns"
+    if explanation.rule.enabled_by_default:
+        return "disabled in this run or in the settings; it would mark these turns"
+    return f"inactive; with --enable-rule {explanation.rule.name} it would mark these turns"
 
 
 def _no_match(explanation: RuleExplanation) -> str:
@@ -86,7 +88,7 @@ def _example(example: RuleExample, directory: Path) -> Iterator[RenderableType]:
     yield Text(f"{time}  {example.group}  session {example.session_id}")
     yield unwrapped(f"  {path}:{example.first_line}-{example.last_line}")
     yield Padding(Text(f"user: {_excerpt(example.prompt)}"), (0, 0, 0, 2), expand=False)
-    yield Padding(Text(f"assistant: {_excerpt(example.answer)}"), (0, 0, 1, 2), expand=False)
+    yield Padding(Text(f"assistant: {_excerpt(example.response)}"), (0, 0, 1, 2), expand=False)
 
 
 def _excerpt(text: str) -> str:

@@ -122,14 +122,14 @@ class NoiseSettings(BaseModel):
 
     model_config = _SECTION
 
-    keep: tuple[str, ...] = ()
+    disable: tuple[str, ...] = ()
     """Rules to disable, by name; in the environment separated by commas."""
-    drop: tuple[str, ...] = ()
-    """Rules to enable that are disabled by default, by name; separated as in `keep`."""
+    enable: tuple[str, ...] = ()
+    """Rules to enable that are disabled by default, by name; separated as in `disable`."""
     rules: Path | None = None
     """TOML file with rules of your own."""
 
-    @field_validator("keep", "drop", mode="before")
+    @field_validator("disable", "enable", mode="before")
     @classmethod
     def _split_names(cls, value: object) -> object:
         names = [value] if isinstance(value, str) else value
@@ -143,11 +143,11 @@ class NoiseSettings(BaseModel):
         return path.expanduser() if path else path
 
     def merged(
-        self, keep: tuple[str, ...], drop: tuple[str, ...], rules: Path | None
+        self, disable: tuple[str, ...], enable: tuple[str, ...], rules: Path | None
     ) -> "NoiseSettings":
         """Return these settings with those of one run, which win where both name the same rule."""
         return NoiseSettings(
-            keep=(*(name for name in self.keep if name not in drop), *keep),
-            drop=(*(name for name in self.drop if name not in keep), *drop),
+            disable=(*(name for name in self.disable if name not in enable), *disable),
+            enable=(*(name for name in self.enable if name not in disable), *enable),
             rules=rules or self.rules,
         )

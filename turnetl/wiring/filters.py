@@ -69,7 +69,7 @@ def filters(settings: Settings, *, one_off: bool = False) -> Filters:
     config, prompts = settings.noise, PromptConfigs(settings.extraction, templates())
     groups = (ALL_GROUPS, *map(GroupId, settings.extraction.groups))
     return Filters(
-        rules=noise.select_rules(config.keep, config.drop, _user_rules(settings)),
+        rules=noise.select_rules(config.disable, config.enable, _user_rules(settings)),
         patterns=prompts.for_turn(ALL_GROUPS).noise_patterns,
         overrides=_pattern_overrides(prompts, groups),
         one_off=one_off,
