@@ -89,7 +89,7 @@ async def backfill(
 
     Returns:
         The report that `turnetl backfill --json` prints. The run is Failed, with the reason in one
-        sentence, if anything was refused; everything else is done nevertheless.
+        sentence, if anything was rejected; everything else is done nevertheless.
     """
     try:
         settings = _settings(

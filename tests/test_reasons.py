@@ -41,7 +41,7 @@ def test_a_reason_is_its_value_in_text_and_json() -> None:
     assert str(PendingReason.READY) == "ready"
 
 
-def test_an_unknown_reason_is_refused() -> None:
+def test_an_unknown_reason_is_rejected() -> None:
     with pytest.raises(ValueError, match="'because' is not a valid SkipReason"):
         SkipReason("because")
 

@@ -13,7 +13,7 @@
         ├── GraphUnusable    the graph cannot be used in its current state
         ├── ModelUnusable    the provider cannot be used as it is configured
         ├── JournalUnusable  the journal of model responses cannot be read or written
-        └── Exhausted        stopped by the budget or the circuit breaker, resumable (exit code 4)
+        └── RunStopped       stopped by the budget or the circuit breaker, resumable (exit code 4)
 
 A message is one sentence for a terminal: what happened, to what, and what to do.
 """
@@ -102,7 +102,7 @@ class JournalUnusable(Fatal):
     """The journal of model responses cannot be read or written in its current state."""
 
 
-class Exhausted(Fatal):
+class RunStopped(Fatal):
     """Stopped by the budget or the circuit breaker. The next run continues from here."""
 
     exit_code = ExitCode.STOPPED

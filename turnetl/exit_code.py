@@ -19,7 +19,7 @@ class ExitCode(IntEnum):
     FAILED = (
         1,
         (
-            "Something was refused or failed, or no turn could be ingested because none has a "
+            "Something was rejected or failed, or no turn could be ingested because none has a "
             "time. Everything else is done."
         ),
     )

@@ -201,7 +201,7 @@ def test_a_graph_that_is_down_is_one_message(tmp_path: Path) -> None:
     assert "127.0.0.1:9" in result.messages[0]
 
 
-def test_a_graph_of_another_embedder_is_refused_before_the_first_write(tmp_path: Path) -> None:
+def test_a_graph_of_another_embedder_is_rejected_before_the_first_write(tmp_path: Path) -> None:
     """Only the archive is read; the group stays as it was."""
     graph = f"ladybug://{tmp_path / 'one.lbug'}"
     run_in_process("backfill", one_sample(), "--graph", graph, folder=tmp_path)
@@ -247,7 +247,7 @@ def test_problems_of_archives_are_reported_even_when_the_graph_is_down(
         ("--limit", "-3"),
     ],
 )
-def test_invalid_options_are_refused_before_anything_is_read(
+def test_invalid_options_are_rejected_before_anything_is_read(
     wrong: tuple[str, str], tmp_path: Path
 ) -> None:
     result = run_in_process("backfill", one_sample(), *wrong, folder=tmp_path)

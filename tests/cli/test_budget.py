@@ -53,7 +53,7 @@ def test_a_run_stops_at_its_budget_and_the_same_command_continues(
     assert len(provider.requests) == needed
 
 
-def test_a_budget_of_money_is_a_limit_and_is_reported(folder: Path, provider: FakeProvider) -> None:
+def test_a_budget_in_dollars_is_kept_and_reported(folder: Path, provider: FakeProvider) -> None:
     stopped = backfill(folder, provider, "--budget", "2usd")
     assert stopped.exit_code == 4
     assert any("$" in text and "budget" in text for text in stopped.messages)
@@ -77,18 +77,18 @@ def test_the_budget_option_overrides_the_budget_of_the_settings(
     assert done.exit_code == 0
 
 
-def test_a_budget_of_money_needs_a_price(folder: Path, provider: FakeProvider) -> None:
+def test_a_budget_in_dollars_needs_a_price(folder: Path, provider: FakeProvider) -> None:
     (folder / ".graphiti" / "prices.toml").unlink()
-    refused = run_in_process(
+    outcome = run_in_process(
         "backfill", "a.jsonl", "--budget", "5usd", folder=folder, **model_environment(provider)
     )
-    assert (refused.exit_code, len(refused.messages), provider.requests) == (2, 1, [])
-    assert '"openai-compatible/canned" = ' in refused.stderr
+    assert (outcome.exit_code, len(outcome.messages), provider.requests) == (2, 1, [])
+    assert '"openai-compatible/canned" = ' in outcome.stderr
     assert not (folder / "data").exists()
 
 
 def test_an_invalid_price_file_is_named_with_its_line(folder: Path, provider: FakeProvider) -> None:
     (folder / ".graphiti" / "prices.toml").write_text(PRICES + '"x/y" = { input = "much" }\n')
-    refused = run_in_process("backfill", "a.jsonl", folder=folder, **model_environment(provider))
-    assert (refused.exit_code, len(refused.messages), provider.requests) == (2, 1, [])
-    assert "line 2" in refused.stderr
+    outcome = run_in_process("backfill", "a.jsonl", folder=folder, **model_environment(provider))
+    assert (outcome.exit_code, len(outcome.messages), provider.requests) == (2, 1, [])
+    assert "line 2" in outcome.stderr

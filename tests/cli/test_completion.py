@@ -57,7 +57,7 @@ def test_bash_completes_commands_options_and_values(
     assert expected in process.stdout.split(), process.stderr
 
 
-def test_an_unknown_shell_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_shell_is_rejected_with_the_known_ones(tmp_path: Path) -> None:
     result = run_in_process("completion", "install", "--shell", "csh", folder=tmp_path)
     assert (result.exit_code, len(result.messages)) == (2, 1)
     assert all(shell in result.messages[0] for shell in SHELLS)

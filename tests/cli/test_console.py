@@ -71,7 +71,7 @@ def unexpected(*_: object, **__: object) -> int:
     raise KeyError("no such key")
 
 
-def refused(*_: object, **__: object) -> int:
+def fatal(*_: object, **__: object) -> int:
     raise GraphUnusable("the graph is read-only; choose another one")
 
 
@@ -94,7 +94,7 @@ def test_an_unexpected_error_is_one_sentence_that_names_the_option_for_the_trace
     assert result.json == {"error": message.removeprefix("turnetl: "), "exit_code": 1}
 
 
-@pytest.mark.parametrize(("app", "name"), [(unexpected, "KeyError"), (refused, "GraphUnusable")])
+@pytest.mark.parametrize(("app", "name"), [(unexpected, "KeyError"), (fatal, "GraphUnusable")])
 def test_debug_prints_the_traceback_of_every_error(
     app: object, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,7 +105,7 @@ def test_debug_prints_the_traceback_of_every_error(
 
 
 def test_options_after_two_dashes_are_arguments(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_app(refused, "--", "--debug", "--json") == ExitCode.FAILED
+    assert run_app(fatal, "--", "--debug", "--json") == ExitCode.FAILED
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)
 

@@ -52,7 +52,7 @@ def test_a_used_up_budget_exits_with_four_and_the_same_command_pays_nothing_twic
     assert status["usage"]["calls"] == calls
 
 
-def test_a_budget_of_money_without_a_price_is_refused_before_the_first_request(
+def test_a_budget_in_dollars_without_a_price_is_rejected_before_the_first_request(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
     result = backfill(provider, tmp_path, "--budget", "$5")

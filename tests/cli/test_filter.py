@@ -209,7 +209,7 @@ def test_every_rule_can_be_explained(parsed_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--explain", "--disable-rule", "--enable-rule"])
-def test_an_unknown_rule_is_refused_with_the_known_ones(option: str, parsed_folder: Path) -> None:
+def test_an_unknown_rule_is_rejected_with_the_known_ones(option: str, parsed_folder: Path) -> None:
     result = run_in_process("filter", option, "nonsense", folder=parsed_folder)
     assert (result.exit_code, len(result.messages)) == (2, 1)
     assert "`nonsense`" in result.messages[0]

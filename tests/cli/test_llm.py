@@ -27,7 +27,7 @@ def test_a_second_run_sends_no_request(
     assert len(provider.requests) == sent
 
 
-def test_a_refused_key_stops_the_run_and_every_turn_stays_pending(
+def test_a_rejected_key_stops_the_run_and_every_turn_stays_pending(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
     provider.faults += [Fault(401)] * 20

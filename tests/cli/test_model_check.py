@@ -61,7 +61,7 @@ def test_a_server_that_ignores_schemas_passes_with_the_schema_in_the_prompt(
     assert (result.exit_code, result.json["passed"]) == (0, True)
 
 
-def test_parameters_that_a_deployment_refuses_are_left_out(
+def test_parameters_that_a_deployment_rejects_are_left_out(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
     complaints = (

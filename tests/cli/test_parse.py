@@ -81,7 +81,7 @@ def test_an_invalid_option_is_a_usage_error_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_format_is_rejected_with_the_known_ones(tmp_path: Path) -> None:
     (message,) = run_in_process(
         "parse", SAMPLES, "--format", "clay_tablets", folder=tmp_path
     ).messages

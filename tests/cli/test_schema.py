@@ -104,7 +104,7 @@ def test_a_usage_error_of_every_command_is_a_valid_error_object(
     assert result.json == {"error": result.messages[0].removeprefix("turnetl: "), "exit_code": 2}
 
 
-def test_an_unknown_command_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_command_is_rejected_with_the_known_ones(tmp_path: Path) -> None:
     result = run_in_process("schema", "nonsense", folder=tmp_path)
     assert result.exit_code == 2
     assert "`nonsense`" in result.messages[0]

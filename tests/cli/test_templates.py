@@ -47,7 +47,7 @@ def test_only_an_invalid_template_fails_the_check(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["show", "check"])
-def test_an_unknown_template_is_refused_with_the_known_ones(command: str, tmp_path: Path) -> None:
+def test_an_unknown_template_is_rejected_with_the_known_ones(command: str, tmp_path: Path) -> None:
     result = run_in_process("templates", command, "nope.md", folder=tmp_path)
     assert (result.exit_code, len(result.messages)) == (2, 1)
     assert "default-session-turn.md" in result.stderr

@@ -326,7 +326,7 @@ def test_an_invalid_ontology_lists_all_its_errors(folders: TemplateFolders) -> N
     assert entry.prompt_text == ""
 
 
-def test_an_unknown_name_is_refused_with_the_known_names(folders: TemplateFolders) -> None:
+def test_an_unknown_name_is_rejected_with_the_known_names(folders: TemplateFolders) -> None:
     with pytest.raises(BadUsage, match=r"`nothing\.md`.*default-session-turn\.md"):
         folders.entry("nothing.md")
     assert folders.entry("coding.toml").name == "ontology/coding.toml"

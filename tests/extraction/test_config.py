@@ -160,25 +160,25 @@ def test_instructions_that_end_in_md_are_a_warning_that_says_so(
         ({"ontology": 7}, ["extraction.ontology"]),
     ],
 )
-def test_an_invalid_config_is_refused_with_one_sentence(
+def test_an_invalid_config_is_rejected_with_one_sentence(
     section: dict[str, object], fragments: list[str], read_from: Callable[[str], ExtractionConfig]
 ) -> None:
-    with pytest.raises(BadUsage) as refused:
+    with pytest.raises(BadUsage) as raised:
         read_from(json.dumps({"extraction": section}))
-    message = str(refused.value)
+    message = str(raised.value)
     missing = [part for part in ("graphiti.config.json", *fragments) if part not in message]
     assert missing == []
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_an_error_in_the_environment_does_not_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "graphiti.config.json"
     path.write_text('{"extraction": {"reflexion": 9, "preprocessing_mode": "append"}}')
-    with pytest.raises(BadUsage, match="reflexion") as refused:
+    with pytest.raises(BadUsage, match="reflexion") as raised:
         settings.read_settings(
             {"TURNETL_EXTRACTION__REFLEXION": "8"}, config=path, folders=(), arguments={}
         )
-    assert str(path) not in str(refused.value)
+    assert str(path) not in str(raised.value)
 
 
 OVERRIDES = ExtractionConfig.model_validate(

@@ -302,7 +302,7 @@ async def test_an_invalid_response_during_resolution_is_a_bad_turn(
     await extractor.close()
 
 
-async def test_a_refused_key_stops_the_run(
+async def test_a_rejected_key_stops_the_run(
     model_factory: ExtractorFactory, provider: FakeProvider
 ) -> None:
     provider.faults = [Fault(401)]

@@ -107,18 +107,18 @@ def test_the_projects_file_wins_over_the_users_and_that_over_the_built_in_one(
         (b"[entities]\nEntity = 'x'\n", "the graph uses this name"),
     ],
 )
-def test_an_invalid_ontology_is_refused_with_its_folder(
+def test_an_invalid_ontology_is_rejected_with_its_folder(
     data: bytes | None, message: str, tmp_path: Path
 ) -> None:
     folder = tmp_path / ONTOLOGY_FOLDER
     folder.mkdir()
     if data is not None:
         (folder / "own.toml").write_bytes(data)
-    with pytest.raises(BadUsage, match="ontology") as refused:
+    with pytest.raises(BadUsage, match="ontology") as raised:
         ontology.load("own.toml", TemplateResolver([tmp_path]))
-    assert message in str(refused.value)
-    assert str(folder) in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert message in str(raised.value)
+    assert str(folder) in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -100,15 +100,15 @@ def test_front_matter_may_be_empty(head: str) -> None:
         ("? [a, b]\n: c", "invalid YAML"),
     ],
 )
-def test_invalid_front_matter_is_refused_with_its_file(head: str, message: str) -> None:
-    with pytest.raises(BadUsage) as refused:
+def test_invalid_front_matter_is_rejected_with_its_file(head: str, message: str) -> None:
+    with pytest.raises(BadUsage) as raised:
         parse_file(f"---\n{head}\n---\nBody.", PATH)
-    assert "folder/own.md" in str(refused.value)
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert "folder/own.md" in str(raised.value)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
-def test_front_matter_without_an_end_is_refused_with_its_line() -> None:
+def test_front_matter_without_an_end_is_rejected_with_its_line() -> None:
     with pytest.raises(BadUsage, match="line 2: front matter begins here"):
         parse_file("\n---\nnoise_patterns: [x]\n\nBody.", PATH)
 

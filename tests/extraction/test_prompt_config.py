@@ -141,7 +141,7 @@ def test_plausible_instructions_are_not_a_warning(
     assert caplog.records == []
 
 
-def test_a_template_with_invalid_front_matter_is_refused(folder: Path) -> None:
+def test_a_template_with_invalid_front_matter_is_rejected(folder: Path) -> None:
     (folder / "all.md").write_text("---\nnoise_patterns: ['(']\n---\nRead.")
     with pytest.raises(BadUsage, match=r"all\.md"):
         prompt_configs(folder).for_turn(SHOP)

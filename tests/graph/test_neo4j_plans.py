@@ -89,7 +89,7 @@ def _steps(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [plan, *(step for child in plan.get("children", ()) for step in _steps(child))]
 
 
-async def test_a_commit_waits_for_a_concurrent_takeover_and_is_then_refused(
+async def test_a_commit_waits_for_a_concurrent_takeover_and_is_then_rejected(
     neo4j: Neo4jServer,
 ) -> None:
     driver = driver_of(neo4j)

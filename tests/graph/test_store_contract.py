@@ -164,7 +164,7 @@ async def test_before_images_contain_what_a_turn_changes() -> None:
     assert images["entities_new"] == []
 
 
-async def test_a_turn_that_refers_to_something_missing_is_refused_completely(
+async def test_a_turn_that_refers_to_something_missing_is_rejected_completely(
     store: GraphStore,
 ) -> None:
     lease = await acquire(store)
@@ -193,7 +193,7 @@ async def test_the_fence_grows_with_every_owner(store: GraphStore) -> None:
     assert second.until == NOW + TTL
 
 
-async def test_a_second_writer_is_refused_with_the_owner_and_the_end_of_the_lease(
+async def test_a_second_writer_is_rejected_with_the_owner_and_the_end_of_the_lease(
     store: GraphStore,
 ) -> None:
     await acquire(store, "host:1")
@@ -240,7 +240,7 @@ async def test_a_commit_and_a_renewal_extend_the_lease(store: GraphStore) -> Non
         await acquire(store, "host:2", now=NOW + timedelta(minutes=6))
 
 
-async def test_another_embedder_is_refused_before_anything_is_written(store: GraphStore) -> None:
+async def test_another_embedder_is_rejected_before_anything_is_written(store: GraphStore) -> None:
     await store.release(await commit_history(store))
     for other in (GroupProfile("other", 8, "r"), GroupProfile(PROFILE.embedder, 16, "r")):
         with pytest.raises(GraphUnusable, match="two embedders cannot be compared"):
@@ -255,7 +255,7 @@ async def test_a_group_without_turns_may_change_its_embedder(store: GraphStore) 
     assert (await store.load(GROUP)).profile == other
 
 
-async def test_another_recipe_is_recorded_and_not_refused(store: GraphStore) -> None:
+async def test_another_recipe_is_recorded_and_not_rejected(store: GraphStore) -> None:
     await store.release(await commit_history(store))
     newer = replace(PROFILE, recipe="recipe-2")
     await store.acquire(GROUP, newer, owner="o", now=NOW, ttl=TTL, is_dead=nobody_is_dead)

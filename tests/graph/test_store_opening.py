@@ -1,4 +1,4 @@
-"""A graph that cannot be opened is refused in one sentence that says what to do."""
+"""A graph that cannot be opened is rejected in one sentence that says what to do."""
 
 import asyncio
 import socket
@@ -51,12 +51,12 @@ file.close()
 
 
 @pytest.mark.neo4j
-async def test_a_wrong_password_is_refused_and_the_message_names_the_setting(
+async def test_a_wrong_password_is_rejected_and_the_message_names_the_setting(
     neo4j: Neo4jServer,
 ) -> None:
-    with pytest.raises(GraphUnusable, match="TURNETL_GRAPH_PASSWORD") as refused:
+    with pytest.raises(GraphUnusable, match="TURNETL_GRAPH_PASSWORD") as raised:
         await open_graph(neo4j.address, user=neo4j.user, password="wrong")
-    assert "wrong" not in str(refused.value)
+    assert "wrong" not in str(raised.value)
 
 
 @pytest.mark.neo4j
@@ -80,7 +80,7 @@ async def test_a_url_of_an_unknown_kind_is_wrong_usage(url: str) -> None:
         await open_graph(url, user="", password="")
 
 
-async def test_a_second_process_is_refused_with_the_process_that_has_the_file_open(
+async def test_a_second_process_is_rejected_with_the_process_that_has_the_file_open(
     tmp_path: Path,
 ) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
@@ -150,7 +150,7 @@ async def test_reading_a_graph_that_does_not_exist_finds_nothing_and_creates_not
     assert not path.parent.exists()
 
 
-async def test_a_file_that_is_not_a_graph_is_refused_and_stays_unchanged(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_graph_is_rejected_and_stays_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a graph\n" * 1000)
     for write in (True, False):
@@ -159,7 +159,7 @@ async def test_a_file_that_is_not_a_graph_is_refused_and_stays_unchanged(tmp_pat
     assert path.read_text() == "not a graph\n" * 1000
 
 
-async def test_a_folder_is_refused(tmp_path: Path) -> None:
+async def test_a_folder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(GraphUnusable, match="cannot open graph"):
         await open_graph(f"ladybug://{tmp_path}", user="", password="")
 
@@ -181,7 +181,7 @@ async def test_concurrent_runs_on_an_empty_server_all_prepare_it(neo4j: Neo4jSer
 
 @pytest.mark.parametrize("write", [True, False])
 @pytest.mark.parametrize("missing", [("text_hash", "chunks"), ("cached_tokens", "seconds")])
-async def test_a_file_whose_receipts_lack_columns_is_refused_and_stays_unchanged(
+async def test_a_file_whose_receipts_lack_columns_is_rejected_and_stays_unchanged(
     tmp_path: Path, write: bool, missing: tuple[str, ...]
 ) -> None:
     path = tmp_path / "graph.lbug"
@@ -193,14 +193,14 @@ async def test_a_file_whose_receipts_lack_columns_is_refused_and_stays_unchanged
 
 
 @pytest.mark.parametrize("write", [True, False])
-async def test_a_file_that_records_no_version_is_refused(tmp_path: Path, write: bool) -> None:
+async def test_a_file_that_records_no_version_is_rejected(tmp_path: Path, write: bool) -> None:
     path = tmp_path / "graph.lbug"
     await _without_columns(path, "TurnGroup", ["schema_version"])
     with pytest.raises(GraphUnusable, match=OLDER):
         await open_graph(f"ladybug://{path}", user="", password="", write=write)
 
 
-async def test_a_graph_of_another_version_is_refused_in_a_sentence_that_says_what_to_do(
+async def test_a_graph_of_another_version_is_rejected_in_a_sentence_that_says_what_to_do(
     graph_url: str,
 ) -> None:
     store = await open_graph(graph_url, user="", password="")
@@ -220,7 +220,7 @@ async def test_a_graph_of_another_version_is_refused_in_a_sentence_that_says_wha
 
 
 @pytest.mark.neo4j
-async def test_a_server_that_records_no_version_is_refused(neo4j: Neo4jServer) -> None:
+async def test_a_server_that_records_no_version_is_rejected(neo4j: Neo4jServer) -> None:
     neo4j.run("CREATE (:TurnGroup {group_id: 'of_an_older_version', fence: 1})")
     try:
         with pytest.raises(GraphUnusable, match=OLDER):

@@ -210,7 +210,7 @@ async def test_an_applied_entity_is_found() -> None:
         SearchFilters(edge_source_node_uuids=["a"], edge_target_node_uuids=["b"]),
     ],
 )
-async def test_a_filter_that_is_not_supported_is_refused(unsupported: SearchFilters) -> None:
+async def test_a_filter_that_is_not_supported_is_rejected(unsupported: SearchFilters) -> None:
     driver = driver_of(await shop())
     with pytest.raises(NotImplementedError):
         await edge_fulltext_search(driver, "cart", unsupported, [GROUP], 20)
@@ -221,17 +221,17 @@ async def test_a_filter_that_is_not_supported_is_refused(unsupported: SearchFilt
 
 
 @pytest.mark.parametrize("groups", [None, ["other"], [GROUP, "other"]])
-async def test_a_search_in_other_groups_is_refused(groups: list[str] | None) -> None:
+async def test_a_search_in_other_groups_is_rejected(groups: list[str] | None) -> None:
     with pytest.raises(NotImplementedError):
         await edge_fulltext_search(driver_of(await shop()), "cart", NO_FILTER, groups, 20)
 
 
-async def test_a_search_that_is_not_supported_is_refused() -> None:
+async def test_a_search_that_is_not_supported_is_rejected() -> None:
     with pytest.raises(NotImplementedError):
         await node_fulltext_search(driver_of(await shop()), "cart", NO_FILTER, [GROUP], 20)
 
 
-async def test_every_other_query_is_refused_and_recorded() -> None:
+async def test_every_other_query_is_rejected_and_recorded() -> None:
     driver = driver_of(await shop())
     with pytest.raises(LeakedRead):
         await EntityEdge.get_by_group_ids(driver, [GROUP])

@@ -40,7 +40,7 @@ def test_equal_vectors_come_in_order_of_insertion() -> None:
     assert [key for key, _ in best] == [*keys[::2], *keys[1::2]]
 
 
-def test_a_vector_of_other_dimensions_is_refused() -> None:
+def test_a_vector_of_other_dimensions_is_rejected() -> None:
     with pytest.raises(ValueError, match="vector of 3 dimensions to an index of 2"):
         VectorIndex(2).add("a", vector(1, 2, 3))
 

@@ -15,7 +15,7 @@ from tests.ingestion.runs import ingest, status
 from tests.servers.provider import FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.episodes import episode_table
-from turnetl.errors import Exhausted
+from turnetl.errors import RunStopped
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.open import open_graph
@@ -60,7 +60,7 @@ class LimitedCalls:
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         if self.calls == 0:
-            raise Exhausted("the budget is exhausted")
+            raise RunStopped("the budget is exhausted")
         self.calls = self.calls and self.calls - 1
         smallest = replace(request, max_tokens=2_048)
         self.largest_reservation = max(self.largest_reservation, worst_case(smallest, None).tokens)

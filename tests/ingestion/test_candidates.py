@@ -146,10 +146,10 @@ def test_a_time_to_assume_is_an_iso_time_or_mtime(text: str, at: datetime | None
 @pytest.mark.parametrize(
     "text", ["", "yesterday", "02.03.2026", "1772442000", "0001-01-01T00:00+14:00", "9999-12-31"]
 )
-def test_any_other_text_is_refused_and_quoted(text: str) -> None:
-    with pytest.raises(BadUsage, match="not a valid time to assume") as refused:
+def test_any_other_text_is_rejected_and_quoted(text: str) -> None:
+    with pytest.raises(BadUsage, match="not a valid time to assume") as raised:
         assumed_time.read(text, NOW)
-    assert f"`{text}`" in str(refused.value)
+    assert f"`{text}`" in str(raised.value)
 
 
 def end_of(

@@ -13,7 +13,7 @@ import pytest
 
 from tests.builders import GROUP, START, episode
 from tests.ingestion.fakes import CrashingStore, PromptExtractor
-from turnetl.errors import Exhausted, GraphBusy
+from turnetl.errors import GraphBusy, RunStopped
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup
@@ -111,7 +111,7 @@ async def test_many_consecutive_failures_stop_the_group_and_keep_what_is_committ
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     episodes = turns(group, "fine", *["cannot"] * 7, "never reached")
-    with pytest.raises(Exhausted, match="5 turns in a row failed"):
+    with pytest.raises(RunStopped, match="5 turns in a row failed"):
         await ingest_turns(store, episodes, tmp_path)
     assert len(await store.receipts(group)) == 1
 
@@ -149,7 +149,7 @@ async def test_the_lease_is_released_however_a_run_ends(
     ) == IngestProgress(1, 0)
 
 
-async def test_a_group_that_another_run_writes_is_refused_with_the_owner(
+async def test_a_group_that_another_run_writes_is_rejected_with_the_owner(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
     async with leased(store, group):

@@ -165,7 +165,7 @@ def test_a_lake_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
         Lake(tmp_path / "lake").write_turns(turns_frame(FULL), metadata())
 
 
-def test_a_refused_write_leaves_no_temporary_file(lake: Lake) -> None:
+def test_a_rejected_write_leaves_no_temporary_file(lake: Lake) -> None:
     path = lake.write_turns(turns_frame(FULL), metadata())
     with pytest.raises(Fatal):
         lake.write_turns(turns_frame(FULL).drop("chars"), metadata())

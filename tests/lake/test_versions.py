@@ -1,4 +1,4 @@
-"""Tables of another schema version are refused in one sentence that says what to do."""
+"""Tables of another schema version are rejected in one sentence that says what to do."""
 
 import json
 from dataclasses import asdict, replace
@@ -31,16 +31,16 @@ def lake_of_version(root: Path, version: int) -> Lake:
 
 
 @pytest.mark.parametrize("version", OTHER_VERSIONS)
-def test_a_turns_file_of_another_version_is_refused(tmp_path: Path, version: int) -> None:
+def test_a_turns_file_of_another_version_is_rejected(tmp_path: Path, version: int) -> None:
     lake = lake_of_version(tmp_path / "lake", version)
     sentence = SENTENCE.format(version, "turns", schema.TURNS.version)
     for read in (lake.turn_files, lake.check_version, lambda: lake.scan_turns(SHOP)):
-        with pytest.raises(Fatal) as refused:
+        with pytest.raises(Fatal) as raised:
             read()
-        assert str(refused.value) == f"`{lake.turn_paths()[0]}` {sentence}"
+        assert str(raised.value) == f"`{lake.turn_paths()[0]}` {sentence}"
 
 
-def test_a_turns_file_with_the_columns_and_metadata_of_an_older_version_is_refused(
+def test_a_turns_file_with_the_columns_and_metadata_of_an_older_version_is_rejected(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "lake" / "turns" / "shop" / "0.parquet"
@@ -64,7 +64,7 @@ def test_archives_are_not_parsed_into_a_lake_of_another_version(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("stored", [{}, {"schema": "3"}], ids=["no version", "version 3"])
-def test_an_episodes_table_of_another_version_is_refused(
+def test_an_episodes_table_of_another_version_is_rejected(
     tmp_path: Path, stored: dict[str, str]
 ) -> None:
     lake = Lake(tmp_path)
@@ -75,6 +75,6 @@ def test_an_episodes_table_of_another_version_is_refused(
     rows.write_parquet(path, metadata={KEY: json.dumps(stored | {"rules": "1"})})
     sentence = SENTENCE.format(stored.get("schema", "0"), "episodes", schema.EPISODES.version)
     for read in (lake.episodes_metadata, lake.scan_episodes, lake.episodes):
-        with pytest.raises(Fatal) as refused:
+        with pytest.raises(Fatal) as raised:
             read(SHOP)
-        assert str(refused.value) == f"`{path}` {sentence}"
+        assert str(raised.value) == f"`{path}` {sentence}"

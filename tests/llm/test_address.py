@@ -28,11 +28,11 @@ PASSWORD = "pa55-for-the-test-server"
         "http://host\n/v1",
     ],
 )
-def test_an_invalid_url_is_refused_without_being_printed(provider: str, url: str) -> None:
-    with pytest.raises(BadUsage, match="TURNETL_LLM__BASE_URL is not a valid URL") as refused:
+def test_an_invalid_url_is_rejected_without_being_printed(provider: str, url: str) -> None:
+    with pytest.raises(BadUsage, match="TURNETL_LLM__BASE_URL is not a valid URL") as raised:
         open_model(provider, model="m", base_url=url, api_key=KEY)
-    assert PASSWORD not in str(refused.value)
-    assert "host" not in str(refused.value)
+    assert PASSWORD not in str(raised.value)
+    assert "host" not in str(raised.value)
 
 
 def test_the_url_of_an_embedder_is_checked_too() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from tokenizers import Tokenizer
 
-from turnetl.errors import BadTurn, BadUsage, Exhausted, ModelBusy, TooLong
+from turnetl.errors import BadTurn, BadUsage, ModelBusy, RunStopped, TooLong
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, ResponseSchema
 from turnetl.llm.cost_bounds import worst_case
@@ -84,19 +84,19 @@ class BudgetRun:
     meter: Meter
     completed: list[int]
     exhausted: list[str]
-    in_flight_when_exhausted: list[int]
+    in_flight_when_stopped: list[int]
 
 
 async def run(
     calls: list[PlannedCall],
     *,
     tokens: int | None = None,
-    money: float | None = None,
+    usd: float | None = None,
     concurrency: int = 8,
 ) -> BudgetRun:
     """Send the requests under the budget, `concurrency` at a time."""
     model_double, meter = PlannedModel(calls), Meter(PRICES)
-    model = BudgetedModel(MeteredModel(model_double, meter), Budget(tokens, money, meter, PRICES))
+    model = BudgetedModel(MeteredModel(model_double, meter), Budget(tokens, usd, meter, PRICES))
     outcome = BudgetRun(model_double, meter, [], [], [])
     slots = asyncio.Semaphore(concurrency)
 
@@ -105,9 +105,9 @@ async def run(
             try:
                 await model.complete(request(number, call))
                 outcome.completed.append(number)
-            except Exhausted as error:
+            except RunStopped as error:
                 outcome.exhausted.append(str(error))
-                outcome.in_flight_when_exhausted.append(model_double.in_flight)
+                outcome.in_flight_when_stopped.append(model_double.in_flight)
             except ModelBusy:
                 pass
 
@@ -140,11 +140,11 @@ async def test_tokens_never_exceed_the_budget(
 
 @given(CALLS, st.floats(0.0001, 0.1), st.integers(1, 10))
 async def test_cost_never_exceeds_the_budget(
-    calls: list[PlannedCall], money: float, concurrency: int
+    calls: list[PlannedCall], usd: float, concurrency: int
 ) -> None:
-    outcome = await run(calls, money=money, concurrency=concurrency)
+    outcome = await run(calls, usd=usd, concurrency=concurrency)
     assert outcome.meter.total.cost is not None
-    assert outcome.meter.total.cost <= money + 1e-12
+    assert outcome.meter.total.cost <= usd + 1e-12
 
 
 @given(CALLS, st.integers(1, 60_000), st.integers(1, 10))
@@ -152,7 +152,7 @@ async def test_when_the_budget_stops_a_run_no_request_is_in_flight_and_none_is_s
     calls: list[PlannedCall], tokens: int, concurrency: int
 ) -> None:
     outcome = await run(calls, tokens=tokens, concurrency=concurrency)
-    assert set(outcome.in_flight_when_exhausted) <= {0}
+    assert set(outcome.in_flight_when_stopped) <= {0}
     assert len(set(outcome.exhausted)) <= 1
     if outcome.exhausted:
         used = outcome.meter.total
@@ -180,9 +180,9 @@ async def test_near_the_end_the_response_limit_shrinks() -> None:
 @pytest.mark.parametrize(
     ("message", "tokens", "error"),
     [
-        ("x" * 20_000, 20_000, Exhausted),
+        ("x" * 20_000, 20_000, RunStopped),
         ("x" * 20_000, 200_000, TooLong),
-        ("x", 20_000, Exhausted),
+        ("x", 20_000, RunStopped),
         ("x", 200_000, BadTurn),
     ],
 )
@@ -197,7 +197,7 @@ async def test_a_response_truncated_by_the_budget_is_no_fault_of_its_turn(
         await budgeted.complete(long)
     used = meter.total
     assert used.prompt_tokens + used.completion_tokens <= tokens
-    assert ("larger budget" in str(stopped.value)) == (error is Exhausted)
+    assert ("larger budget" in str(stopped.value)) == (error is RunStopped)
 
 
 async def test_a_failed_request_releases_its_reservation() -> None:
@@ -223,13 +223,13 @@ async def test_a_cancelled_request_releases_its_reservation() -> None:
 
 
 async def test_a_tiny_budget_is_not_printed_as_zero() -> None:
-    outcome = await run([PlannedCall(1, 0)], money=0.000_001)
+    outcome = await run([PlannedCall(1, 0)], usd=0.000_001)
     assert "$0.0000 of $0.000001 are" in outcome.exhausted[0]
 
 
 async def test_the_message_has_the_usage_and_the_size_of_the_next_request() -> None:
     calls = [PlannedCall(share=0.5)] * 4
-    outcome = await run(calls, tokens=10_000, money=0.02, concurrency=1)
+    outcome = await run(calls, tokens=10_000, usd=0.02, concurrency=1)
     (message,) = set(outcome.exhausted)
     used = outcome.meter.total
     assert f"{used.prompt_tokens + used.completion_tokens:,} of 10,000 tokens" in message
@@ -245,18 +245,18 @@ async def test_the_message_asks_for_a_larger_budget_if_no_request_fits_into_it()
 
 
 def test_an_exhausted_budget_has_exit_code_4() -> None:
-    assert Exhausted.exit_code == 4
+    assert RunStopped.exit_code == 4
 
 
 @pytest.mark.parametrize("prices", [Prices(), PRICES])
-async def test_a_budget_in_dollars_refuses_a_model_without_a_price_before_any_request(
+async def test_a_budget_in_dollars_rejects_a_model_without_a_price_before_any_request(
     prices: Prices,
 ) -> None:
     model_double, meter = PlannedModel([PlannedCall()], name="canned/new"), Meter(prices)
-    with pytest.raises(BadUsage) as refused:
+    with pytest.raises(BadUsage) as raised:
         BudgetedModel(model_double, Budget(None, 5.0, meter, prices))
-    assert '"canned/new" = {' in str(refused.value)
-    assert str(prices.editable) in str(refused.value)
+    assert '"canned/new" = {' in str(raised.value)
+    assert str(prices.editable) in str(raised.value)
     assert model_double.request == []
 
 
@@ -290,9 +290,9 @@ async def test_one_budget_applies_to_all_models_of_a_run() -> None:
 
     expensive, cheap = budgeted("canned/dear"), budgeted(NAME)
     await expensive.complete(request(0, PlannedCall()))
-    with pytest.raises(Exhausted):
+    with pytest.raises(RunStopped):
         await expensive.complete(request(0, PlannedCall()))
-    with pytest.raises(Exhausted):
+    with pytest.raises(RunStopped):
         await cheap.complete(request(0, PlannedCall()))
 
 

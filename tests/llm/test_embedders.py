@@ -165,7 +165,7 @@ async def test_a_response_without_vectors_names_the_settings_to_check(
     await embedder.close()
 
 
-async def test_unexpected_dimensions_are_refused_with_the_value_to_set(
+async def test_unexpected_dimensions_are_rejected_with_the_value_to_set(
     provider: FakeProvider,
 ) -> None:
     provider.faults = [vectors([1, 0, 0])]

@@ -149,9 +149,9 @@ async def test_an_invalid_proxy_stops_the_run_with_a_sentence(
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
     model = open_with(Timeouts())
-    with pytest.raises(ModelUnusable, match=r"cannot open a connection: .*[Pp]rox") as refused:
+    with pytest.raises(ModelUnusable, match=r"cannot open a connection: .*[Pp]rox") as raised:
         await model.complete(REQUEST)
-    assert "pa55" not in str(refused.value)
+    assert "pa55" not in str(raised.value)
 
 
 async def test_an_endless_response_is_aborted(provider: FakeProvider, open_with: OpenModel) -> None:
@@ -316,7 +316,7 @@ async def test_a_model_may_be_closed_during_a_request(
 
 
 @pytest.mark.parametrize("key", ["s3cr3t\n", "s3cr\u00e9t", "s3cr3t\x00", "s3cr3t ", "s3cr 3t"])
-def test_a_key_that_no_header_can_carry_is_refused_without_being_printed(key: str) -> None:
-    with pytest.raises(BadUsage, match="TURNETL_LLM__API_KEY") as refused:
+def test_a_key_that_no_header_can_carry_is_rejected_without_being_printed(key: str) -> None:
+    with pytest.raises(BadUsage, match="TURNETL_LLM__API_KEY") as raised:
         open_model("openai", model="m", api_key=key)
-    assert "s3cr" not in str(refused.value)
+    assert "s3cr" not in str(raised.value)

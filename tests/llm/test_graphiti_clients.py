@@ -123,7 +123,7 @@ async def test_a_known_vector_is_not_requested_again() -> None:
     assert embedder.known("a") == vector
 
 
-async def test_the_reranker_refuses_to_rank() -> None:
+async def test_the_reranker_does_not_rank() -> None:
     with pytest.raises(NotImplementedError):
         await NoReranker().rank("q", ["a"])
 

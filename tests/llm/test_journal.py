@@ -205,7 +205,7 @@ def test_age_and_model_must_both_match(journal: Journal) -> None:
     assert journal.prune(older_than=later, model="small").entries == 1
 
 
-def test_pruning_without_a_condition_is_refused(journal: Journal) -> None:
+def test_pruning_without_a_condition_is_rejected(journal: Journal) -> None:
     with pytest.raises(BadUsage, match="by age, by model, or all"):
         journal.prune()
 

@@ -93,10 +93,10 @@ async def test_a_damaged_file_stops_the_run_before_any_cost(filled_path: Path) -
     damage(filled_path)
     before, model = content_of(filled_path), CountingModel()
     journal = Journal(filled_path, clock=clock)
-    with pytest.raises(Fatal) as refused:
+    with pytest.raises(Fatal) as raised:
         await JournaledModel(model, journal).complete(chat_request("number 1"))
-    assert f"journal `{filled_path}` is damaged" in str(refused.value)
-    assert "move it and its `-wal` and `-shm` files away" in str(refused.value)
+    assert f"journal `{filled_path}` is damaged" in str(raised.value)
+    assert "move it and its `-wal` and `-shm` files away" in str(raised.value)
     journal.close()
     assert model.requests == []
     assert content_of(filled_path) == before
@@ -155,17 +155,17 @@ async def test_a_database_of_another_program_is_not_changed(path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2, 7])
-async def test_a_journal_of_another_version_is_refused_with_a_sentence_and_not_changed(
+async def test_a_journal_of_another_version_is_rejected_with_a_sentence_and_not_changed(
     filled_path: Path, version: int
 ) -> None:
     change(filled_path, f"PRAGMA user_version = {version}")
     before, model = content_of(filled_path), CountingModel()
     with (
         closing(Journal(filled_path, clock=clock)) as journal,
-        pytest.raises(JournalUnusable) as refused,
+        pytest.raises(JournalUnusable) as raised,
     ):
         await JournaledModel(model, journal).complete(chat_request())
-    assert str(refused.value) == (
+    assert str(raised.value) == (
         f"journal `{filled_path}` has version {version}, and this turnetl supports version 3: use "
         "the turnetl that wrote it, or move it away and run again; turns in the graph are not "
         "requested again"
@@ -242,10 +242,10 @@ def test_whatever_bytes_are_damaged_no_wrong_response_is_returned(
     path.write_bytes(content)
     with closing(Journal(path, clock=clock, wait=0.01)) as journal:
         for number in range(ROWS):
-            stored = unless_refused(journal, partial(journal.get, key(number)))
+            stored = unless_unusable(journal, partial(journal.get, key(number)))
             assert stored is None or stored.text == response_text(number)
-        unless_refused(journal, journal.stats)
-        unless_refused(journal, partial(journal.prune, everything=True))
+        unless_unusable(journal, journal.stats)
+        unless_unusable(journal, partial(journal.prune, everything=True))
 
 
 async def test_a_response_that_cannot_be_stored_is_used_and_no_other_is_paid_for(
@@ -359,8 +359,8 @@ def limited(path: Path, size: int) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def unless_refused(journal: Journal, call: Callable[[], Result]) -> Result | None:
-    """Return the result; None if the journal is refused with a message that names the file."""
+def unless_unusable(journal: Journal, call: Callable[[], Result]) -> Result | None:
+    """Return the result; None if the journal is unusable, with a message that names the file."""
     try:
         return call()
     except JournalUnusable as error:

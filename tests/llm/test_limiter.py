@@ -30,7 +30,7 @@ class CountingProvider:
     name: str = "canned/m"
     window: deque[tuple[float, int]] = field(default_factory=deque)
     arrived: list[tuple[float, str]] = field(default_factory=list)
-    refused: int = 0
+    rejected: int = 0
     concurrency: int = 0
     max_in_flight: int = 0
 
@@ -50,7 +50,7 @@ class CountingProvider:
             self.window.popleft()
         tokens = len(request.messages[0].text) // 4 + 50
         if self._is_over(tokens):
-            self.refused += 1
+            self.rejected += 1
             raise ModelBusy("too many", self.window[0][0] + MINUTE - now)
         self.window.append((now, tokens))
         await asyncio.sleep(self.seconds())
@@ -103,7 +103,7 @@ def test_almost_the_whole_request_limit_is_used_and_never_exceeded(
     minutes = 6 if per_minute < 1000 else 3
     requests = [chat_request() for _ in range(per_minute * minutes)]
     send(provider, lambda: limiter(per_minute), requests)
-    assert provider.refused == 0
+    assert provider.rejected == 0
     if per_minute > 1:
         first, last = provider.arrived[0][0], provider.arrived[-1][0]
         used = (len(requests) - 1) / ((last - first) / MINUTE) / per_minute
@@ -130,7 +130,7 @@ def test_requests_catch_up_after_a_pause_within_the_limit() -> None:
         assert virtual_clock.now() - started == 1.0
 
     virtual_clock.run(main())
-    assert provider.refused == 0
+    assert provider.rejected == 0
 
 
 def test_almost_the_whole_token_limit_is_used_and_never_exceeded() -> None:
@@ -141,7 +141,7 @@ def test_almost_the_whole_token_limit_is_used_and_never_exceeded() -> None:
     first, last = provider.arrived[0][0], provider.arrived[-1][0]
     used = sum(len(call.messages[0].text) // 4 + 50 for call in requests)
     assert used / ((last - first) / MINUTE) >= 90_000
-    assert provider.refused == 0
+    assert provider.rejected == 0
 
 
 def test_a_request_above_the_token_limit_waits_for_all_others_and_is_sent() -> None:
@@ -178,7 +178,7 @@ def test_a_requested_wait_pauses_all_requests_to_that_model_and_no_others() -> N
         assert [type(result) for result in done].count(ModelBusy) == 1
 
     virtual_clock.run(main())
-    assert provider.refused == 1, "the others waited"
+    assert provider.rejected == 1, "the others waited"
     assert len(provider.arrived) == 5
     assert other.arrived[-1][0] < MINUTE < provider.arrived[-1][0]
 
@@ -194,10 +194,10 @@ def test_during_a_pause_above_the_maximum_requests_fail_without_being_sent() -> 
     errors = virtual_clock.run(main())
     assert [type(error) for error in errors] == [ModelBusy] * 9
     assert {error.retry_after for error in errors} == {3660.0}
-    assert provider.refused == 1
+    assert provider.rejected == 1
 
 
-def test_no_further_request_is_sent_to_a_refused_model() -> None:
+def test_no_further_request_is_sent_to_a_blocked_model() -> None:
     class RefusingProvider(CountingProvider):
         async def _respond(self, request: ChatRequest) -> ChatResponse:
             self.arrived.append((0.0, request.prompt_name))
@@ -260,4 +260,4 @@ def test_token_estimates_adapt_to_reported_counts() -> None:
     provider = CountingProvider(tokens=20_000)
     requests = [chat_request(characters=100) for _ in range(600)]
     send(provider, lambda: limiter(tokens=20_000, concurrency=4), requests)
-    assert provider.refused == 0
+    assert provider.rejected == 0

@@ -129,17 +129,17 @@ BROKEN = {
 def test_an_error_names_the_file_the_line_and_the_reason(tmp_path: Path, lines: str) -> None:
     number, reason = BROKEN[lines]
     path = write(tmp_path / "p.toml", "# mine", '"a/b-c" = { input = 1, output = 1 }', lines)
-    with pytest.raises(BadUsage, match=re.escape(reason)) as refused:
+    with pytest.raises(BadUsage, match=re.escape(reason)) as raised:
         read_price_files(path)
-    assert f"`{path}`" in str(refused.value)
-    assert f"line {number}" in str(refused.value)
+    assert f"`{path}`" in str(raised.value)
+    assert f"line {number}" in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [(b"\xff\xfe", "not UTF-8"), (b"#" * 1_000_001, "larger than a megabyte"), (None, "read")],
 )
-def test_binary_content_a_folder_and_a_huge_file_are_refused(
+def test_binary_content_a_folder_and_a_huge_file_are_rejected(
     tmp_path: Path, content: bytes | None, reason: str
 ) -> None:
     path = tmp_path / "p.toml"

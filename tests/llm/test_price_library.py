@@ -71,7 +71,7 @@ def test_models_of_every_provider_have_a_price(
         "openai/whisper-1",
     ],
 )
-def test_a_model_that_the_library_does_not_know_has_no_price_and_a_budget_in_dollars_refuses(
+def test_a_model_that_the_library_does_not_know_has_no_price_and_a_budget_in_dollars_rejects(
     model: str,
 ) -> None:
     known = prices()
@@ -161,7 +161,7 @@ def test_the_worst_case_of_a_long_request_is_reserved_at_the_price_of_its_tier()
     price = Price(1, 1, 1, tiers=(PriceTier(100_000, Price(3, 3, 5)),))
     request = ChatRequest("p", (ChatMessage("user", "x" * 99_000),), None, 1_000)
     bound = worst_case(request, price)
-    assert bound.money == pytest.approx(((bound.tokens - 2_000) * 3 + 2_000 * 5) / MILLION)
+    assert bound.usd == pytest.approx(((bound.tokens - 2_000) * 3 + 2_000 * 5) / MILLION)
 
 
 def test_the_library_is_not_imported_before_a_price_is_needed() -> None:

@@ -69,7 +69,7 @@ def test_small_stands_for_the_prompts_of_graphitis_small_model() -> None:
     assert "extract_nodes.extract_message" not in routes
 
 
-def test_a_prefix_of_no_prompt_is_refused_with_a_list_of_prompts() -> None:
+def test_a_prefix_of_no_prompt_is_rejected_with_a_list_of_prompts() -> None:
     with pytest.raises(BadUsage, match=r"`dedup_nodes`.*dedupe_nodes\.nodes.*small"):
         expand_routes({"dedup_nodes": "m"})
 

@@ -13,7 +13,7 @@ from tests.llm import virtual_clock
 from tests.llm.test_providers import REQUEST
 from tests.servers.provider import KEY, CannedResponse, FakeProvider, Fault
 from turnetl import clock
-from turnetl.errors import BadTurn, Exhausted, ModelBusy, TooLong
+from turnetl.errors import BadTurn, ModelBusy, RunStopped, TooLong
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.cost_bounds import worst_case
@@ -117,7 +117,7 @@ async def test_a_budget_is_reserved_for_cache_misses_only(
         await model.complete(REQUEST)
     async with open_wrapped(provider, model_stack(journal, tokens=1)) as model:
         assert (await model.complete(REQUEST)).from_journal
-        with pytest.raises(Exhausted):
+        with pytest.raises(RunStopped):
             await model.complete(replace(REQUEST, max_tokens=999))
     assert len(provider.requests) == 1
 

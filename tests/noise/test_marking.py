@@ -196,13 +196,13 @@ def test_user_rules_can_be_kept_and_dropped_by_name() -> None:
 
 
 @pytest.mark.parametrize("given", [(["no_tools"], []), ([], ["no_tools"])])
-def test_an_unknown_rule_name_is_refused_with_the_known_names(
+def test_an_unknown_rule_name_is_rejected_with_the_known_names(
     given: tuple[list[str], list[str]],
 ) -> None:
-    with pytest.raises(BadUsage) as refused:
+    with pytest.raises(BadUsage) as raised:
         noise.select_rules(*given, [user_rule("mine")])
     for name in ("`no_tools`", "copy", "no_tool_calls", "mine"):
-        assert name in str(refused.value)
+        assert name in str(raised.value)
 
 
 def test_a_rule_cannot_be_both_kept_and_dropped() -> None:

@@ -204,10 +204,10 @@ INVALID = {
 
 
 @pytest.mark.parametrize("content", INVALID)
-def test_an_invalid_file_is_refused_with_one_sentence(content: str, read_toml: ReadRules) -> None:
-    with pytest.raises(BadUsage) as refused:
+def test_an_invalid_file_is_rejected_with_one_sentence(content: str, read_toml: ReadRules) -> None:
+    with pytest.raises(BadUsage) as raised:
         read_toml(content)
-    message = str(refused.value)
+    message = str(raised.value)
     assert "rules.toml" in message
     assert "\n" not in message
     assert [phrase for phrase in INVALID[content] if phrase not in message] == []
@@ -220,7 +220,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         noise.read_rules(tmp_path)
 
 
-def test_a_file_that_is_no_text_or_too_large_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_text_or_too_large_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadUsage, match="not valid TOML"):

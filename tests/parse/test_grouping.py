@@ -189,7 +189,7 @@ def test_the_current_user_is_used_if_no_folder_names_one() -> None:
         ("{{}}", "has no name"),
     ],
 )
-def test_an_invalid_template_is_refused(template: str, message: str) -> None:
+def test_an_invalid_template_is_rejected(template: str, message: str) -> None:
     with pytest.raises(BadUsage, match=re.escape(message)):
         load_grouping(template, None, user="me", host="desk")
 
@@ -289,15 +289,15 @@ def test_an_explicit_group_differs_from_a_default_one(tmp_path: Path) -> None:
         (entry("a", folders=" "), "a pattern is empty"),
     ],
 )
-def test_an_invalid_map_is_refused_with_file_and_entry(
+def test_an_invalid_map_is_rejected_with_file_and_entry(
     text: str, message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(BadUsage, match=re.escape(message)) as refused:
+    with pytest.raises(BadUsage, match=re.escape(message)) as raised:
         mapped(tmp_path, text)
-    assert "groups.toml" in str(refused.value)
+    assert "groups.toml" in str(raised.value)
 
 
-def test_a_map_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+def test_a_map_that_cannot_be_read_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(BadUsage, match=r"nowhere\.toml` cannot be read"):
         load_grouping(None, tmp_path / "nowhere.toml", user="me", host="desk")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")

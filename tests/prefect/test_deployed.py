@@ -29,7 +29,7 @@ async def test_a_deployed_run_commits_the_turns(deployed: PrefectServer, tmp_pat
         assert len(await store.receipts(group)) == 3
 
 
-def test_a_refused_run_fails_in_prefect_too(deployed: PrefectServer, tmp_path: Path) -> None:
+def test_a_failed_run_fails_in_prefect_too(deployed: PrefectServer, tmp_path: Path) -> None:
     done = deployed.run(
         *("deployment", "run", "backfill/nightly", "--watch"),
         *("-p", f'archives=["{tmp_path}/nowhere"]'),

@@ -42,7 +42,7 @@ async def test_an_error_of_blocking_work_reaches_the_pipeline(executor: Executor
 
 
 async def test_the_report_of_a_group_is_returned_also_if_it_failed(executor: Executor) -> None:
-    report = GroupReport(SHOP, turns=3, error="the graph was refused", exit_code=1)
+    report = GroupReport(SHOP, turns=3, error="the graph cannot be used", exit_code=1)
 
     async def work() -> GroupReport:
         return report

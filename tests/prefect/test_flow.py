@@ -121,7 +121,7 @@ async def test_noise_rules_and_redaction_come_from_the_config(tmp_path: Path) ->
     assert table["user_text"].str.contains("mail [REDACTED:email:", literal=True).sum() == 1
 
 
-async def test_a_relative_path_is_refused_in_one_sentence() -> None:
+async def test_a_relative_path_is_rejected_in_one_sentence() -> None:
     state = await backfill(["archives"], return_state=True)
     assert state.is_failed()
     assert "not an absolute path" in (state.message or "")

@@ -54,24 +54,24 @@ def test_variables_of_the_tests_and_of_other_programs_are_ignored() -> None:
         ("TURNETL_GRAPH__URL", "known are lake, graph"),
         ("TURNETL_NOISE__DISABEL", "known are noise.disable, noise.enable, noise.rules"),
         ("TURNETL_LLM__KEY", "known are llm.provider, "),
-        ("TURNETL_BUDGET__CENTS", "known are budget.tokens, budget.money"),
+        ("TURNETL_BUDGET__CENTS", "known are budget.tokens, budget.usd"),
         ("TURNETL_EXTRACTION__MODE", "known are extraction.preprocessing_prompt, "),
     ],
 )
-def test_an_unknown_variable_is_refused_with_the_names_of_its_section(
+def test_an_unknown_variable_is_rejected_with_the_names_of_its_section(
     variable: str, known: str
 ) -> None:
-    with pytest.raises(BadUsage, match=f"`{variable}`") as refused:
+    with pytest.raises(BadUsage, match=f"`{variable}`") as raised:
         settings({variable: "secret-value"})
-    assert known in str(refused.value)
-    assert "secret-value" not in str(refused.value)
-    assert (" lake" in str(refused.value)) == ("known are lake" in known)
+    assert known in str(raised.value)
+    assert "secret-value" not in str(raised.value)
+    assert (" lake" in str(raised.value)) == ("known are lake" in known)
 
 
 @pytest.mark.parametrize(
     "section", [{"grpah": "x"}, {"LAKE": "x"}, {"llm": {"key": "x"}}, {"llm": "x"}]
 )
-def test_an_unknown_name_in_the_config_file_is_refused_with_the_path_of_the_file(
+def test_an_unknown_name_in_the_config_file_is_rejected_with_the_path_of_the_file(
     section: dict[str, object], tmp_path: Path
 ) -> None:
     config = write_config(tmp_path, turnetl=section)
@@ -88,9 +88,9 @@ def test_an_invalid_value_is_attributed_to_the_source_that_wins(tmp_path: Path) 
 
 
 def test_an_invalid_value_is_never_printed() -> None:
-    with pytest.raises(BadUsage, match="TURNETL_PREFETCH") as refused:
+    with pytest.raises(BadUsage, match="TURNETL_PREFETCH") as raised:
         settings({"TURNETL_PREFETCH": "minus-one"})
-    assert "minus-one" not in str(refused.value)
+    assert "minus-one" not in str(raised.value)
 
 
 def test_an_error_in_a_section_names_the_setting_and_not_its_type() -> None:
@@ -172,14 +172,14 @@ def test_the_first_folder_with_a_config_file_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "", "[1]", '{"turnetl": 1}', '{"turnetl": {"a": NaN}}'])
-def test_a_config_file_that_is_not_the_expected_json_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_config_file_that_is_not_the_expected_json_is_rejected(text: str, tmp_path: Path) -> None:
     path = tmp_path / "broken.json"
     path.write_text(text)
     with pytest.raises(BadUsage, match=r"broken\.json"):
         settings(config=path)
 
 
-def test_a_config_file_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+def test_a_config_file_that_does_not_exist_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(BadUsage, match="does not exist"):
         settings(config=tmp_path / "none.json")
 

@@ -1,4 +1,4 @@
-"""The sections of the settings: their defaults and what they refuse."""
+"""The sections of the settings: their defaults and what they reject."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def settings(**environment: str) -> Settings:
 def test_by_default_nothing_is_limited_and_responses_are_stored() -> None:
     defaults = settings()
     assert (defaults.llm.requests_per_minute, defaults.llm.tokens_per_minute) == (None, None)
-    assert (defaults.budget.tokens, defaults.budget.money) == (None, None)
+    assert (defaults.budget.tokens, defaults.budget.usd) == (None, None)
     assert (defaults.embedder.provider, defaults.journal) == ("local", True)
     assert (defaults.prefetch, defaults.invalidation_alert) == (16, 10)
 
@@ -33,9 +33,9 @@ def test_by_default_nothing_is_limited_and_responses_are_stored() -> None:
         ("LLM__MODELS", "=small"),
         ("BUDGET__TOKENS", "-1"),
         ("BUDGET__TOKENS", "5usd"),
-        ("BUDGET__MONEY", "0"),
-        ("BUDGET__MONEY", "200k tokens"),
-        ("BUDGET__MONEY", "inf"),
+        ("BUDGET__USD", "0"),
+        ("BUDGET__USD", "200k tokens"),
+        ("BUDGET__USD", "inf"),
         ("EMBEDDER__PROVIDER", "other"),
         ("EMBEDDER__DIMENSIONS", "0"),
         ("INVALIDATION_ALERT", "-1"),
@@ -49,7 +49,7 @@ def test_by_default_nothing_is_limited_and_responses_are_stored() -> None:
         ("CLOSE_AFTER_MINUTES", "1e12"),
     ],
 )
-def test_an_invalid_value_is_refused_with_the_name_of_its_variable(
+def test_an_invalid_value_is_rejected_with_the_name_of_its_variable(
     variable: str, value: str
 ) -> None:
     with pytest.raises(BadUsage, match=f"`TURNETL_{variable}`"):
@@ -75,10 +75,10 @@ def test_an_embedder_behind_a_url_needs_a_model_and_a_server_or_a_key() -> None:
 
 
 def test_budgets_are_numbers_or_amounts() -> None:
-    budget = settings(BUDGET__TOKENS="200k", BUDGET__MONEY="5usd").budget
-    assert (budget.tokens, budget.money) == (200_000, 5.0)
+    budget = settings(BUDGET__TOKENS="200k", BUDGET__USD="5usd").budget
+    assert (budget.tokens, budget.usd) == (200_000, 5.0)
     assert settings(BUDGET__TOKENS="200000").budget.tokens == 200_000
-    assert settings(BUDGET__MONEY="none").budget.money is None
+    assert settings(BUDGET__USD="none").budget.usd is None
 
 
 def test_without_a_graph_it_is_a_file_in_the_lake() -> None:

@@ -112,7 +112,7 @@ def _split(text: str) -> tuple[str | None, str]:
 
 def _load_yaml(front_matter: str) -> Mapping[str, Any]:
     try:
-        _refuse_duplicate_keys(yaml.compose(front_matter, yaml.SafeLoader))
+        _reject_duplicate_keys(yaml.compose(front_matter, yaml.SafeLoader))
         values = yaml.safe_load(front_matter)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -128,7 +128,7 @@ def _load_yaml(front_matter: str) -> Mapping[str, Any]:
     return values or {}
 
 
-def _refuse_duplicate_keys(node: Any) -> None:
+def _reject_duplicate_keys(node: Any) -> None:
     """Check that no key is repeated: YAML would silently use the second value.
 
     Raises:

@@ -158,8 +158,8 @@ def _database(path: Path, *, write: bool) -> Any:
         if "lock" in str(error).lower():
             raise _busy(path, "") from error
         reason = (str(error).splitlines() or [""])[0][:160]
-        refused = GraphUnusable if write or _NEEDS_RECOVERY not in str(error) else _Unrecovered
-        raise refused(
+        error_class = GraphUnusable if write or _NEEDS_RECOVERY not in str(error) else _Unrecovered
+        raise error_class(
             f"cannot open graph `{path}`: {reason}; name another file with --graph"
         ) from error
 

@@ -199,7 +199,7 @@ def _translate_errors() -> Generator[None]:
         # Truncated, so that no text of a turn gets into a message.
         reason = (str(error).splitlines() or [""])[0][:160]
         raise GraphUnusable(
-            f"the embedded graph refused a statement: {reason}; check that the disk is not full "
+            f"the embedded graph rejected a statement: {reason}; check that the disk is not full "
             "and that the file is writable"
         ) from error
 

@@ -83,7 +83,7 @@ def _other_error(address: str, error: Neo4jError | DriverError) -> GraphBusy | G
         )
     if error.is_retryable():
         return GraphBusy(f"Neo4j at `{address}` is busy: {_first_line(error)}; run again")
-    return GraphUnusable(f"Neo4j at `{address}` refused a statement: {code} {_first_line(error)}")
+    return GraphUnusable(f"Neo4j at `{address}` rejected a statement: {code} {_first_line(error)}")
 
 
 def _first_line(error: BaseException) -> str:

@@ -92,7 +92,7 @@ async def commit_turn(
 
     Raises:
         GraphBusy: the graph did not answer any attempt.
-        GraphUnusable: another run took the group over, or the graph refused the statements.
+        GraphUnusable: another run took the group over, or the graph rejected the statements.
     """
     for attempt in range(1, _ATTEMPTS + 1):
         try:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from turnetl.errors import BadTurn, Exhausted, TurnetlError
+from turnetl.errors import BadTurn, RunStopped, TurnetlError
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
@@ -113,7 +113,7 @@ class TurnPipeline:
         Raises:
             GraphBusy: another run holds the group, or the graph stopped answering; committed turns
                 stay.
-            Exhausted: several turns in a row failed.
+            RunStopped: several turns in a row failed.
         """
         async with self._leased(group_id) as lease:
             contents = await self._store.load(group_id)
@@ -292,8 +292,8 @@ def _add_counts(
     return {reason: counts.get(reason, 0) + more.get(reason, 0) for reason in reasons}
 
 
-def _too_many_failures(group: GroupId, failures: int) -> Exhausted:
-    return Exhausted(
+def _too_many_failures(group: GroupId, failures: int) -> RunStopped:
+    return RunStopped(
         f"group `{group}`: {failures} turns in a row failed; `turnetl status` shows the reasons: "
         "correct the cause, then run `turnetl retry`"
     )

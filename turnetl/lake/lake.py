@@ -120,7 +120,7 @@ class Lake:
             return None
 
     def check_version(self) -> None:
-        """Refuse a lake of another schema version. Reads the metadata of one turns file only.
+        """Reject a lake of another schema version. Reads the metadata of one turns file only.
 
         One file is enough, because all turns files of a lake have the same version.
 

@@ -1,4 +1,4 @@
-"""The schema version that a file stores. A file of another version is refused, never migrated."""
+"""The schema version that a file stores. A file of another version is rejected, never migrated."""
 
 from pathlib import Path
 

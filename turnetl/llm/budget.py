@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from turnetl.errors import BadTurn, BadUsage, Exhausted
+from turnetl.errors import BadTurn, BadUsage, RunStopped
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.cost_bounds import CostBound, shrinking_bounds, total_tokens, worst_case
 from turnetl.llm.meter import Meter
@@ -21,26 +21,24 @@ _CENT = 0.01
 class Budget:
     """The limits of a run. One object per process."""
 
-    def __init__(
-        self, tokens: int | None, money: float | None, meter: Meter, prices: Prices
-    ) -> None:
+    def __init__(self, tokens: int | None, usd: float | None, meter: Meter, prices: Prices) -> None:
         """Limit the total of a meter.
 
         Args:
             tokens: of prompts and responses; None for no limit.
-            money: US dollars; None for no limit.
+            usd: US dollars; None for no limit.
             meter: counts the usage of every model that the budget applies to.
             prices: prices of the models.
         """
         self.tokens = tokens
-        self.money = money
+        self.usd = usd
         self._meter = meter
         self._prices = prices
         self._reserved: list[CostBound] = []
         self._released = asyncio.Event()
         self._queue = asyncio.Lock()
-        self._exhausted: str | None = None
-        """The message of the error, once the budget is exhausted."""
+        self._stop_message: str | None = None
+        """The message of `RunStopped`, once the budget is used up."""
 
     def price(self, model: str) -> Price | None:
         """Return the price of the model.
@@ -49,7 +47,7 @@ class Budget:
             BadUsage: the price is unknown and the budget is in dollars; says what to add where.
         """
         price = self._prices.find(model)
-        if price is None and self.money is not None:
+        if price is None and self.usd is not None:
             raise BadUsage(f"a budget in dollars needs prices, and {self._prices.missing(model)}")
         return price
 
@@ -68,7 +66,7 @@ class Budget:
             The bound that is reserved.
 
         Raises:
-            Exhausted: no bound fits and no request is in flight. No later request is admitted.
+            RunStopped: no bound fits and no request is in flight. No later request is admitted.
         """
         async with self._queue:
             bound = await self._first_fitting(bounds)
@@ -79,14 +77,14 @@ class Budget:
             self._reserved.remove(bound)
             self._released.set()
 
-    def stop(self, bound: CostBound) -> Exhausted:
+    def stop(self, bound: CostBound) -> RunStopped:
         """Admit no further request; return the error to raise.
 
         Args:
             bound: the bound that did not fit, or that was too small for the response.
         """
-        self._exhausted = self._exhausted or self._message(bound)
-        return Exhausted(self._exhausted)
+        self._stop_message = self._stop_message or self._message(bound)
+        return RunStopped(self._stop_message)
 
     async def _first_fitting(self, bounds: Iterator[CostBound]) -> CostBound:
         bound = next(bounds)
@@ -101,12 +99,12 @@ class Budget:
         return bound
 
     def _fits(self, bound: CostBound) -> bool:
-        if self._exhausted is not None:
+        if self._stop_message is not None:
             return False
-        used = self._meter.total
-        tokens = total_tokens(used) + sum(one.tokens for one in self._reserved) + bound.tokens
-        money = (used.cost or 0.0) + sum(one.money for one in self._reserved) + bound.money
-        return self._covers(CostBound(tokens, money))
+        used, bounds = self._meter.total, [*self._reserved, bound]
+        tokens = total_tokens(used) + sum(reserved.tokens for reserved in bounds)
+        usd = (used.cost or 0.0) + sum(reserved.usd for reserved in bounds)
+        return self._covers(CostBound(tokens, usd))
 
     def _message(self, bound: CostBound) -> str:
         used = self._meter.total
@@ -114,9 +112,9 @@ class Budget:
         if self.tokens is not None:
             spent.append(f"{total_tokens(used):,} of {self.tokens:,} tokens")
             next_request.append(f"{bound.tokens:,} tokens")
-        if self.money is not None:
-            spent.append(f"{_dollars(used.cost or 0.0)} of {_dollars(self.money)}")
-            next_request.append(_dollars(bound.money))
+        if self.usd is not None:
+            spent.append(f"{_dollars(used.cost or 0.0)} of {_dollars(self.usd)}")
+            next_request.append(_dollars(bound.usd))
         command = "the same command" if self._covers(bound) else "the command with a larger budget"
         return (
             f"the budget is too small for another request: {' and '.join(spent)} are used, and the "
@@ -127,7 +125,7 @@ class Budget:
     def _covers(self, bound: CostBound) -> bool:
         """Return whether the whole budget would be enough for the bound."""
         return (self.tokens is None or bound.tokens <= self.tokens) and (
-            self.money is None or bound.money <= self.money
+            self.usd is None or bound.usd <= self.usd
         )
 
 
@@ -152,7 +150,7 @@ class BudgetedModel:
         """Send the request as soon as the budget covers it.
 
         Raises:
-            Exhausted: the budget does not cover it, nor any later request.
+            RunStopped: the budget does not cover it, nor any later request.
         """
         async with self._budget.reserve(shrinking_bounds(request, self._price)) as bound:
             try:
@@ -167,6 +165,6 @@ class BudgetedModel:
         await self._model.close()
 
 
-def _dollars(money: float) -> str:
+def _dollars(usd: float) -> str:
     """Return an amount with enough digits to differ from zero."""
-    return f"${money:.12f}".rstrip("0") if 0 < money < _CENT else f"${money:,.4f}"
+    return f"${usd:.12f}".rstrip("0") if 0 < usd < _CENT else f"${usd:,.4f}"

@@ -24,7 +24,7 @@ class CostBound:
     """The most that a request may use."""
 
     tokens: int
-    money: float
+    usd: float
     """US dollars; 0 if the budget is not in dollars."""
     max_tokens: int = 0
     """Limit of the response."""

@@ -56,7 +56,7 @@ class Limiter:
 
         Raises:
             ModelBusy: the provider asked for a pause longer than `max_wait`.
-            ModelUnusable: an earlier request to the model was refused.
+            ModelUnusable: the provider rejected an earlier request to the model.
         """
         queue = self._queues.setdefault(model, _ModelQueue())
         async with queue.lock:
@@ -82,9 +82,9 @@ class Limiter:
         queue = self._queues.setdefault(model, _ModelQueue())
         queue.paused_until = max(queue.paused_until, self._clock() + seconds)
 
-    def refuse(self, model: str, error: ModelUnusable) -> None:
+    def block(self, model: str, error: ModelUnusable) -> None:
         """Admit no further request to that model: each would fail the same way."""
-        self._queues.setdefault(model, _ModelQueue()).refusal = str(error)
+        self._queues.setdefault(model, _ModelQueue()).blocked_by = str(error)
 
     async def _admit(self, queue: "_ModelQueue", model: str, characters: int) -> Admission:
         while True:
@@ -105,8 +105,8 @@ class Limiter:
     async def _wait_until_open(self, queue: "_ModelQueue", model: str) -> None:
         """Wait until the model is no longer paused."""
         while not queue.is_open(now := self._clock()):
-            if queue.refusal is not None:
-                raise ModelUnusable(queue.refusal)
+            if queue.blocked_by is not None:
+                raise ModelUnusable(queue.blocked_by)
             remaining = queue.paused_until - now
             if remaining > self._max_wait:
                 raise ModelBusy(f"model `{model}` is paused at its provider's request", remaining)
@@ -141,8 +141,8 @@ class LimitedModel:
                 if busy.retry_after is not None:
                     self._limiter.pause(self.name, busy.retry_after)
                 raise
-            except ModelUnusable as refused:
-                self._limiter.refuse(self.name, refused)
+            except ModelUnusable as error:
+                self._limiter.block(self.name, error)
                 raise
         self._limiter.settle(admission, response.prompt_tokens + response.completion_tokens)
         return response
@@ -157,7 +157,8 @@ class _ModelQueue:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.paused_until = -math.inf
-        self.refusal: str | None = None
+        self.blocked_by: str | None = None
+        """The error of the request after which the model is blocked."""
 
     def is_open(self, now: float) -> bool:
-        return self.refusal is None and self.paused_until <= now
+        return self.blocked_by is None and self.paused_until <= now

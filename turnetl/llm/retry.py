@@ -69,9 +69,9 @@ async def with_retries(
         except ModelBusy as busy:
             failures, timeouts = failures + 1, timeouts + busy.timed_out
             if failures == retry_policy.attempts or timeouts == retry_policy.max_timeouts:
-                raise _exhausted(busy, f"{failures} attempts failed") from busy
+                raise _gave_up(busy, f"{failures} attempts failed") from busy
             if (requested := busy.retry_after or 0.0) > retry_policy.max_wait:
-                raise _exhausted(busy, f"it asks for a wait of {requested:,.0f} s") from busy
+                raise _gave_up(busy, f"it asks for a wait of {requested:,.0f} s") from busy
             if busy.retry_after is None:
                 pause = wait * (0.5 + chance() / 2)
             else:
@@ -183,7 +183,7 @@ class RetryingModel:
         )
 
 
-def _exhausted(busy: ModelBusy, reason: str) -> ModelBusy:
+def _gave_up(busy: ModelBusy, reason: str) -> ModelBusy:
     return ModelBusy(f"{busy}; {reason}: run the same command again later", busy.retry_after)
 
 

@@ -174,7 +174,7 @@ def write(job: ArchiveJob, table: TurnsTable, lake: Lake) -> ArchiveReport:
 
 
 def _check_head(stat: ArchiveStat, previous: ArchiveMetadata | None, options: ParseOptions) -> None:
-    """Refuse a large file without reading all of it, if its head shows that it is no archive.
+    """Reject a large file without reading all of it, if its head shows that it is no archive.
 
     Raises:
         BadArchive: no format can have such a head.

@@ -14,7 +14,7 @@ _MAX_CHARS = 120
 
 
 def check_template(template: str, where: str) -> None:
-    """Refuse an invalid template.
+    """Reject an invalid template.
 
     Args:
         template: a name, or a name with placeholders.

@@ -2,7 +2,7 @@
 
 Precedence: arguments (command-line options, parameters of a flow), then the environment
 (`TURNETL_*`, sections separated by `__`), then the `turnetl` and `extraction` sections of a JSON
-config file, then the defaults. Unknown names are refused. Secrets are never printed.
+config file, then the defaults. Unknown names are rejected. Secrets are never printed.
 """
 
 from turnetl.settings.loading import load_settings, read_settings

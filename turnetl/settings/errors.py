@@ -22,7 +22,7 @@ def error_sentence(error: ValidationError) -> str:
 
 
 def unknown_sentence(path: Sequence[str]) -> str:
-    """Return the sentence that refuses an unknown setting and lists the known ones beside it."""
+    """Return the sentence that rejects an unknown setting and lists the known ones beside it."""
     known = ", ".join(_known(path[:-1]))
     return f"unknown setting {_names(path)}; known are {known}"
 

@@ -84,7 +84,7 @@ class BudgetSettings(BaseModel):
 
     tokens: Annotated[int | None, BeforeValidator(units.parse_tokens)] = Field(default=None, gt=0)
     """Tokens of prompts and completions; also written `200k`."""
-    money: Annotated[float | None, BeforeValidator(units.parse_money)] = Field(
+    usd: Annotated[float | None, BeforeValidator(units.parse_usd)] = Field(
         default=None, gt=0, allow_inf_nan=False
     )
     """US dollars; also written `5usd`."""

@@ -1,4 +1,4 @@
-"""The sources of settings: the environment and a JSON config file, with unknown names refused."""
+"""The sources of settings: the environment and a JSON config file, with unknown names rejected."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,7 +48,7 @@ class EnvironmentSource(EnvSettingsSource):
         return values
 
     def _check_name(self, path: list[str]) -> None:
-        """Refuse what `EnvSettingsSource` ignores: unknown names, and names below a plain value."""
+        """Reject what `EnvSettingsSource` ignores: unknown names, and names below a plain value."""
         field = self.settings_cls.model_fields.get(path[0])
         if field is None or (len(path) > 1 and not self.field_is_complex(field)):
             raise BadUsage(unknown_sentence(path))

@@ -119,10 +119,10 @@ async def embedder(
 def _stack(settings: Settings, prices: Prices) -> ModelStack:
     llm, budget = settings.llm, settings.budget
     meter = Meter(prices)
-    is_limited = budget.tokens is not None or budget.money is not None
+    is_limited = budget.tokens is not None or budget.usd is not None
     return ModelStack(
         journal=None,
-        budget=Budget(budget.tokens, budget.money, meter, prices) if is_limited else None,
+        budget=Budget(budget.tokens, budget.usd, meter, prices) if is_limited else None,
         retry_policy=RetryPolicy(),
         limiter=Limiter(llm.requests_per_minute, llm.tokens_per_minute, llm.concurrency),
         meter=meter,

@@ -322,8 +322,8 @@ BROAD_CAUSE = Sample(
     failed=True,
 )
 
-REFUSED = Sample(
-    "refused",
+REJECTED = Sample(
+    "rejected",
     "The user doesn't want to proceed with this tool use. STOP what you are doing and wait.",
     kept=("tool use rejected by the user",),
     removed=("STOP",),

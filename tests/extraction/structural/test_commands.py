@@ -87,7 +87,7 @@ async def test_printed_logs_are_not_failures(shop: ShopGroup) -> None:
     assert shop.names("Error") == []
 
 
-async def test_a_call_that_the_user_refused_is_not_a_failure(shop: ShopGroup) -> None:
+async def test_a_call_that_the_user_rejected_is_not_a_failure(shop: ShopGroup) -> None:
     result = "The user doesn't want to proceed with this tool use. error: no"
     await shop.ingest(tool_calls=(tool("Bash", "git push", result, is_error=True),))
     assert shop.names("Error") == shop.names("Command") == []

@@ -118,6 +118,6 @@ async def test_an_edit_without_a_sentence_has_the_prompt_and_the_change(shop: Sh
 
 
 async def test_a_failed_edit_is_ignored(shop: ShopGroup) -> None:
-    refused = tool("Edit", "src/cart.py", "String to replace not found", is_error=True)
-    await shop.ingest(tool_calls=(refused,))
+    failed_edit = tool("Edit", "src/cart.py", "String to replace not found", is_error=True)
+    await shop.ingest(tool_calls=(failed_edit,))
     assert shop.texts("MODIFIED") == []

@@ -6,7 +6,7 @@ in tests/episodes/content covers it then.
 
 from turnetl.episodes.content.base import INPUT_COLUMNS, ContentType, condense, detect
 from turnetl.episodes.content.code import CODE
-from turnetl.episodes.content.commands import COMMANDS, ERRORS, OTHERS, REFUSED, REPORTS, SHORT
+from turnetl.episodes.content.commands import COMMANDS, ERRORS, OTHERS, REJECTED, REPORTS, SHORT
 from turnetl.episodes.content.diffs import DIFFS
 from turnetl.episodes.content.json import JSON
 from turnetl.episodes.content.logs import LOGS
@@ -16,7 +16,7 @@ from turnetl.episodes.content.traces import TRACES
 __all__ = ["BLOCKS", "DISCARDED", "INPUT_COLUMNS", "RESULTS", "ContentType", "condense", "detect"]
 
 RESULTS = (
-    REFUSED,
+    REJECTED,
     DISPLAYED,
     SEARCH_RESULT,
     FILE_CHANGE,

@@ -25,7 +25,7 @@ _REPORT_CHARS, _OTHER_CHARS = 1500, 300
 """Characters kept of a report, and of a result of no other type."""
 _REJECTED = "The user doesn't want to "
 _LAUNCHED, _AGENT = "Async agent launched", r"agentId: ([0-9A-Za-z-]+)"
-_REFUSED = "tool use rejected by the user"
+_REJECTION = "tool use rejected by the user"
 _FAILURE = output_lines.whole_line(output_lines.FAILURE)
 _TOTAL = output_lines.whole_line(output_lines.TOTAL)
 _CAUSE = output_lines.whole_line(output_lines.ERROR_CAUSE)
@@ -83,7 +83,7 @@ def _report() -> pl.Expr:
     return pl.when(TEXT.str.starts_with(_LAUNCHED)).then(launched).otherwise(prose)
 
 
-REFUSED = ContentType("refused", FAILED & TEXT.str.starts_with(_REJECTED), pl.lit(_REFUSED))
+REJECTED = ContentType("rejected", FAILED & TEXT.str.starts_with(_REJECTED), pl.lit(_REJECTION))
 """A call that the user rejected; the reason is in what the user typed."""
 
 SHORT = ContentType(

@@ -36,9 +36,9 @@ class ClassifiedCall:
     call: ToolCall
 
     @property
-    def refused(self) -> bool:
-        """Whether the call was not executed: the user or the tool itself refused it."""
-        return self.call.is_error and bool(_REFUSED.match(self.call.result[:300]))
+    def rejected(self) -> bool:
+        """Whether the user or the tool rejected the call, so it was not executed."""
+        return self.call.is_error and bool(_REJECTION.match(self.call.result[:300]))
 
 
 _TOOL_NAMES = {
@@ -65,7 +65,7 @@ _PATH_KEYS = ("file_path", "filePath", "path", "absolute_path", "notebook_path",
 _DETAIL_KEYS = ("new_string", "content", "newString", "new_source", "prompt", "description")
 _MCP_TOOL = re.compile(r"^mcp__([\w.-]{1,80}?)__([\w.-]{1,80})$")
 _PATCH_HEADER = re.compile(r"\*\*\* (Update|Add|Delete) File: ([^\n\\*\"]{1,300}?)(?=\s|\\n|$)")
-_REFUSED = re.compile(
+_REJECTION = re.compile(
     r"\s*(?:The user doesn't want|\[?Request interrupted|The tool use was rejected|<tool_use_error>"
     r"|Permission to use|Claude requested permissions|This command requires approval|User rejected)"
 )

@@ -83,7 +83,7 @@ def _path_arguments(line: str) -> frozenset[str]:
 
 def _runs(turn: TurnContext) -> Iterator[_CommandRun]:
     for index, call in enumerate(turn.calls):
-        if call.kind is not CallKind.RUN or not call.targets or call.refused:
+        if call.kind is not CallKind.RUN or not call.targets or call.rejected:
             continue
         parsed = commands(call.targets[0])
         failed_command = _failed_command(parsed, call)

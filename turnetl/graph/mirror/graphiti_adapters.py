@@ -36,7 +36,7 @@ class LeakedRead(RuntimeError):
 
 
 class MirrorDriver(GraphDriver):
-    """Graphiti's driver: answers from the group in memory, and refuses every query."""
+    """Graphiti's driver: serves the group in memory and rejects every query."""
 
     provider = GraphProvider.NEO4J
     _database = ""
@@ -44,7 +44,7 @@ class MirrorDriver(GraphDriver):
     def __init__(self) -> None:
         """Create a driver that answers nothing."""
         self.leaks: list[str] = []
-        """Queries that were refused."""
+        """Queries that were rejected."""
 
     @classmethod
     def for_group(
@@ -65,31 +65,31 @@ class MirrorDriver(GraphDriver):
         return driver
 
     def check(self) -> None:
-        """Raise if a query was refused, also where Graphiti continued without a result."""
+        """Raise if a query was rejected, also where Graphiti continued without a result."""
         if self.leaks:
             raise LeakedRead(f"Graphiti queried the database: {self.leaks[0]}")
 
     @override
     def execute_query(self, cypher_query_: str, **_: Any) -> NoReturn:
-        self._refuse(" ".join(cypher_query_.split())[:200])
+        self._reject(" ".join(cypher_query_.split())[:200])
 
     @override
     def session(self, database: str | None = None) -> GraphDriverSession:
-        self._refuse(f"a session on {database or 'the default database'}")
+        self._reject(f"a session on {database or 'the default database'}")
 
     @override
     def close(self) -> NoReturn:
-        self._refuse("closing the driver")
+        self._reject("closing the driver")
 
     @override
     def delete_all_indexes(self) -> NoReturn:
-        self._refuse("deleting indexes")
+        self._reject("deleting indexes")
 
     @override
     async def build_indices_and_constraints(self, delete_existing: bool = False) -> None:
-        self._refuse(f"building indexes, with delete_existing={delete_existing}")
+        self._reject(f"building indexes, with delete_existing={delete_existing}")
 
-    def _refuse(self, query: str) -> NoReturn:
+    def _reject(self, query: str) -> NoReturn:
         self.leaks.append(query)
         raise LeakedRead(f"Graphiti queried the database: {query}")
 
@@ -210,7 +210,7 @@ class MirrorReads(GraphOperationsInterface):
 
 
 def _require_group(group: GroupView, group_ids: Sequence[str] | None) -> None:
-    """Refuse a search in any other group."""
+    """Reject a search in any other group."""
     if group_ids is None or set(group_ids) != {group.group_id}:
         raise NotImplementedError(f"a search in {group_ids}, not in {group.group_id} alone")
 
@@ -227,7 +227,7 @@ def _pair(search_filter: SearchFilters) -> frozenset[str] | None:
 
 
 def _require_filters(search_filter: SearchFilters, supported: Sequence[str]) -> Mapping[str, Any]:
-    """Return the filters that are set, and refuse those that are not supported."""
+    """Return the filters that are set, and reject those that are not supported."""
     filters = {name: value for name, value in search_filter if value is not None}
     unsupported = sorted(set(filters) - set(supported))
     if unsupported:

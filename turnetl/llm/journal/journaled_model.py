@@ -63,7 +63,7 @@ class JournaledModel:
         Raises:
             JournalUnusable: the journal cannot be read or written: no request was sent.
             TooLong: as the model, now or earlier; with the usage.
-            ModelUnusable, ModelBusy, BadTurn, Exhausted: as the model. Not stored.
+            ModelUnusable, ModelBusy, BadTurn, RunStopped: as the model. Not stored.
         """
         key = request_key(self.name, request, self._parameters)
         if key not in self._calls:
