@@ -31,10 +31,11 @@ from benchmarks.provider import ProviderProcess
 from tests import real
 from tests.builders import GROUP
 from tests.extraction import long_sample_turns
+from tests.extraction.fixed_prompt import fixed_prompt
 from turnetl.episodes.tokens import estimate
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import PromptConfigs, fixed_prompt
+from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph.open import open_graph
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse

@@ -1,10 +1,16 @@
-"""Turns as the rows of `schema.TURNS`."""
+"""Turns as the rows of `schema.TURNS` and `schema.EPISODES`."""
 
+import tempfile
 from dataclasses import asdict
+from pathlib import Path
 
 import polars as pl
 
 from turnetl import schema
+from turnetl.episodes.filters import Filters
+from turnetl.episodes.partitions import partition
+from turnetl.episodes.table import episode_rows
+from turnetl.lake import Batch
 from turnetl.model import Turn
 
 
@@ -15,6 +21,16 @@ def turns(*values: Turn) -> pl.LazyFrame:
         column.name: [_plain(row[column.name]) for row in rows] for column in schema.TURNS.columns
     }
     return pl.LazyFrame(columns, schema=schema.TURNS.polars)
+
+
+def episode_table(
+    turns: pl.LazyFrame,
+    filters: Filters = Filters(),  # noqa: B008 - frozen
+) -> pl.DataFrame:
+    """Return the rows of `schema.EPISODES` of one group's turns, including copies of turns."""
+    partitions = partition([Batch(turns)], filters.rules, Path(tempfile.gettempdir()))
+    none = pl.DataFrame(schema=schema.EPISODES.polars)
+    return pl.concat([none, *(episode_rows(rows, filters) for rows in partitions)])
 
 
 def _plain(value: object) -> object:

@@ -84,12 +84,13 @@ def test_a_grown_archive_rebuilds_the_table(tmp_path: Path) -> None:
     assert report.turns == lake.scan_episodes(GROUP).collect().height == 2
 
 
-def test_force_rebuilds_the_table_with_the_same_bytes(tmp_path: Path) -> None:
+def test_a_deleted_table_is_rebuilt_with_the_same_bytes(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     put(lake, "a.jsonl", at(0, "p0"), at(1, "p1"))
     episodes.build(lake, [GROUP])
     before = table(lake).read_bytes()
-    (report,) = episodes.build(lake, [GROUP], force=True).groups
+    table(lake).unlink()
+    (report,) = episodes.build(lake, [GROUP]).groups
     assert not report.skipped
     assert table(lake).read_bytes() == before
 
@@ -244,7 +245,7 @@ def test_a_damaged_turns_file_is_named_and_the_old_table_stays(tmp_path: Path, d
     else:
         bad.write_bytes(data[:-9] if damage == "truncated" else corrupted(data))
     with pytest.raises(Fatal) as caught:
-        episodes.build(lake, [GROUP], force=True)
+        episodes.build(lake, [GROUP], filters=Filters(rules=(done_rule("done"),)))
     assert str(bad) in str(caught.value)
     assert table(lake).read_bytes() == before
     assert [*table(lake).parent.iterdir()] == [table(lake)]
@@ -261,8 +262,7 @@ def test_concurrent_filters_leave_the_complete_table_of_one_of_them(tmp_path: Pa
     variants = [Filters(), Filters(rules=(done_rule("done"),))]
     with ThreadPoolExecutor(4) as pool:
         runs = [
-            pool.submit(episodes.build, lake, [GROUP], filters=variants[n % 2], force=True)
-            for n in range(12)
+            pool.submit(episodes.build, lake, [GROUP], filters=variants[n % 2]) for n in range(12)
         ]
         assert {run.result().kept for run in runs} == {0, 50}
     marks = lake.scan_episodes(GROUP).collect()["noise"]
@@ -295,7 +295,7 @@ from turnetl import episodes
 from turnetl.lake import Lake
 
 lake = Lake(Path(sys.argv[1]))
-episodes.build(lake, lake.groups(), force=True)
+episodes.build(lake, lake.groups())
 """
 
 
@@ -306,6 +306,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> Non
         put(lake, name, *(replace(one, archive=name) for one in turns))
     written = set()
     for threads in ("1", "3"):
+        table(lake).unlink(missing_ok=True)
         subprocess.run(
             [sys.executable, "-c", _BUILD, str(tmp_path)],
             env={**os.environ, "POLARS_MAX_THREADS": threads},  # noqa: TID251 - read by polars
@@ -325,7 +326,7 @@ from turnetl.lake import Lake
 lake = Lake(Path(sys.argv[1]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 if sys.argv[2] == "table":
-    episodes.build(lake, lake.groups(), force=True)
+    episodes.build(lake, lake.groups())
 else:
     list(partition(lake.turn_batches("shop"), (), lake.episodes_folder, memory_limit=0))
 """
@@ -341,7 +342,8 @@ def test_a_full_disk_is_reported_and_the_old_table_stays(tmp_path: Path, what: s
     answers = [
         " ".join(f"{n * 7919 % 10007}" for n in range(start, start + 9000)) for start in range(3)
     ]
-    put(lake, "a.jsonl", *(unique_turn(n, answer) for n, answer in enumerate(answers)))
+    turns = [unique_turn(n, answer) for n, answer in enumerate(answers)]
+    put(lake, "a.jsonl", *turns, sha256="grown")
     run = subprocess.run(
         [sys.executable, "-c", _FULL, str(tmp_path), what],
         capture_output=True,

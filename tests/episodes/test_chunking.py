@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests import frames
 from tests.builders import turn
-from turnetl.episodes import chunking, episode_table
+from turnetl.episodes import chunking
 from turnetl.episodes.tokens import estimate
 
 SPEAKERS = ("user: ", "assistant: ", "tools: ")
@@ -24,7 +24,7 @@ def chunks_of(text: str, limit: int) -> list[str]:
 
 def test_a_long_turn_is_split_into_chunks_that_fit_one_prompt_each() -> None:
     long = turn(assistant_text=(WORDS * 40 + "\n\n") * 60)
-    table = episode_table(frames.turns(turn("p1"), long))
+    table = frames.episode_table(frames.turns(turn("p1"), long))
     row = table.filter(pl.col("chunks").list.len() > 1).row(0, named=True)
     assert len(row["chunks"]) > 3
     assert max(tokens_of(*row["chunks"])) <= chunking.LIMIT

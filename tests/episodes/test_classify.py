@@ -8,7 +8,7 @@ import pytest
 from tests import frames, real
 from tests.builders import tool, turn
 from turnetl import parsing
-from turnetl.episodes import classify, episode_table
+from turnetl.episodes import classify
 from turnetl.extraction.config import TurnKind
 from turnetl.lake import Lake
 from turnetl.model import ToolCall
@@ -117,7 +117,7 @@ def test_a_config_accepts_exactly_the_existing_kinds() -> None:
 
 
 def test_the_table_contains_the_kind_of_every_turn() -> None:
-    table = episode_table(frames.turns(turn("a"), turn("b", tool_calls=(FAILED, FAILED))))
+    table = frames.episode_table(frames.turns(turn("a"), turn("b", tool_calls=(FAILED, FAILED))))
     assert dict(table.select("prompt_id", "kind").iter_rows()) == {
         "a": classify.CONVERSATIONAL,
         "b": classify.ERROR_HEAVY,

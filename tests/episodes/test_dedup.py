@@ -9,16 +9,15 @@ import polars as pl
 from tests import frames
 from tests.builders import START, turn
 from turnetl import ids, schema
-from turnetl.episodes import episode_table
 from turnetl.model import ClosedBy, SessionId, Turn, TurnId
 
 
 def built(*turns: Turn) -> pl.DataFrame:
     """Return the episodes; they are the same for a dozen orders of the archives."""
-    first = episode_table(frames.turns(*turns))
+    first = frames.episode_table(frames.turns(*turns))
     orders = list(permutations(turns))
     for other in orders[:: -(-len(orders) // 12)]:
-        assert episode_table(frames.turns(*other)).equals(first)
+        assert frames.episode_table(frames.turns(*other)).equals(first)
     assert first.schema == schema.EPISODES.polars
     return first
 

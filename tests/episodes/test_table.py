@@ -7,13 +7,13 @@ import polars as pl
 from tests import frames
 from tests.builders import START, tool, turn
 from turnetl import schema
-from turnetl.episodes import Filters, chunking, classify, episode_table
+from turnetl.episodes import Filters, chunking, classify
 from turnetl.episodes.filters import ALL_GROUPS
 from turnetl.model import GroupId, Turn
 
 
 def built(*turns: Turn) -> pl.DataFrame:
-    return episode_table(frames.turns(*turns))
+    return frames.episode_table(frames.turns(*turns))
 
 
 def at(minute: int, name: str, **fields: object) -> Turn:
@@ -107,7 +107,7 @@ def test_the_patterns_for_its_group_and_kind_apply_to_a_text() -> None:
         (GroupId("other"), classify.CONVERSATIONAL): ("Loud. Soft.",),
     }
     filters = Filters(rules=(), patterns=(" Soft.",), overrides=special)
-    texts = episode_table(frames.turns(*turns), filters)["text"].to_list()
+    texts = frames.episode_table(frames.turns(*turns), filters)["text"].to_list()
     answers = [text.split("assistant: ")[1].split("\n")[0] for text in texts]
     assert answers == ["Loud.", "Soft.", "Loud."]
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers import order_sensitive_responses
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.episodes.chunking import split_in_half
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.llm.chat import ChatRequest
 from turnetl.llm.journal import request_key
 

@@ -243,7 +243,7 @@ def test_a_path_that_is_not_a_file_is_an_error_and_still_overrides(
         ("error", "is not a file")
     ]
     assert (entry.path, entry.is_broken) == (path, True)
-    assert folders.templates.load("own.md") is None
+    assert folders.templates.preprocessor("own.md") is None
 
 
 def test_line_endings_and_byte_order_marks_do_not_change_the_digest(

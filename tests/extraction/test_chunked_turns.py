@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 
 from tests.extraction import sample_turns
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.provider import FakeProvider, ReceivedRequest
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor, prompt_context
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.model import Episode, Fact

@@ -91,7 +91,7 @@ def test_each_kind_of_setting_resolves_to_its_instructions(
         read_from(text).resolve_prompt(templates) for text in (DISABLED, CUSTOM, INLINE_CONFIG)
     ]
     assert prompts == [None, "Look for reviews.", INLINE]
-    assert read_from(DEFAULT).resolve_prompt(templates) == templates.load(DEFAULT_TEMPLATE)
+    assert read_from(DEFAULT).resolve_prompt(templates) == templates.read(DEFAULT_TEMPLATE).prompt
 
 
 def test_a_config_file_without_the_section_is_the_default(

@@ -6,6 +6,7 @@ import pytest
 from graphiti_core import Graphiti
 
 from tests.extraction import sample_turns, upstream_comparison
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.extraction.upstream_comparison import (
     ComparableGraph,
     add_episodes,
@@ -18,7 +19,6 @@ from tests.servers.provider import FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.llm.chat import ChatModel
 from turnetl.model import Episode
 

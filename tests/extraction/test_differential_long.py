@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.extraction import long_sample_turns, upstream_comparison, upstream_results
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.extraction.upstream_comparison import ComparableGraph, turn_numbers
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder

@@ -14,6 +14,7 @@ import pytest
 from tests import builders
 from tests.builders import GROUP, tool
 from tests.extraction import sample_turns
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.canned_responses import RESPONDERS
 from tests.servers.provider import FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
@@ -22,7 +23,7 @@ from turnetl.extraction.hybrid import HybridExtractor
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING, NO_ONTOLOGY, Ontology
 from turnetl.extraction.port import Extractor, Resolved
-from turnetl.extraction.prompt_config import PromptConfigs, fixed_prompt
+from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel

@@ -11,12 +11,12 @@ from typing_extensions import override
 from tests import builders
 from tests.builders import GROUP, START
 from tests.extraction import sample_turns
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.hybrid import EntityNameIndex, HybridExtractor, merge
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor, Resolved
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.model import Entity, Episode, Fact, GroupId, TurnId, Usage

@@ -9,10 +9,10 @@ import pytest
 
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.quarantine import Quarantine

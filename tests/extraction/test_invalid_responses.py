@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests import builders
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.scale import scaled
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.quarantine import Quarantine

@@ -7,11 +7,11 @@ from graphiti_core.utils.maintenance import edge_operations, node_operations
 
 from tests.builders import GROUP
 from tests.extraction import sample_turns
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.provider import FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.model import Fact

@@ -10,6 +10,7 @@ import pytest
 
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel, request_text
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import clock
 from turnetl.episodes.chunking import split_in_half
@@ -17,7 +18,6 @@ from turnetl.errors import BadTurn, TooLong
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.preview_builder import preview_requests
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel, ChatRequest
 from turnetl.llm.embedders.port import Embedder

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.extraction.fixed_prompt import fixed_prompt
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
-from turnetl.extraction.prompt_config import PromptConfigs, fixed_prompt
+from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver
 from turnetl.model import GroupId
 

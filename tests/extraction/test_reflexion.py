@@ -7,10 +7,10 @@ import pytest
 
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel, ResponseRule, request_text
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.config import PreprocessingMode
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatRequest
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from tests import real
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.provider import KEY, FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import pipeline, wiring
@@ -22,7 +23,6 @@ from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.preview_builder import PLACEHOLDER, preview_requests
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.report import IngestReport
 from turnetl.json_output.ingest import dry_run_output

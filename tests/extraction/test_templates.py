@@ -48,16 +48,20 @@ def test_a_checkout_has_its_templates_next_to_the_package(tmp_path: Path) -> Non
     assert built_in_folder(tmp_path / "turnetl") == tmp_path / "templates"
 
 
+def prompt(templates: TemplateResolver) -> str | None:
+    return ExtractionConfig().resolve_prompt(templates)
+
+
 def test_the_project_wins_over_the_user_and_the_user_over_the_built_in(
     roots: tuple[Path, Path],
 ) -> None:
     project, home = roots
     templates = TemplateResolver(search_folders(project, home))
-    built = templates.load(DEFAULT_TEMPLATE)
+    built = prompt(templates)
     (home / TEMPLATES_FOLDER / DEFAULT_TEMPLATE).write_text("the user's")
-    assert templates.load(DEFAULT_TEMPLATE) == "the user's"
+    assert prompt(templates) == "the user's"
     (project / TEMPLATES_FOLDER / DEFAULT_TEMPLATE).write_text("the project's\n")
-    assert templates.load(DEFAULT_TEMPLATE) == "the project's"
+    assert prompt(templates) == "the project's"
     assert built not in (None, "the user's")
 
 
@@ -66,7 +70,7 @@ def test_a_similar_existing_name_is_suggested(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         for name in ("Default-Session-Turn.md", "default-sesion-turn.md"):
-            assert TemplateResolver(search_folders(*roots)).load(name) is None
+            assert TemplateResolver(search_folders(*roots)).preprocessor(name) is None
             assert f"a template `{DEFAULT_TEMPLATE}` exists" in caplog.text
             caplog.clear()
 
@@ -85,7 +89,7 @@ def test_an_unusable_template_is_a_warning(
 ) -> None:
     (roots[0] / TEMPLATES_FOLDER / "t.md").write_bytes(data)
     with caplog.at_level(logging.WARNING):
-        assert TemplateResolver(search_folders(*roots)).load("t.md") is None
+        assert TemplateResolver(search_folders(*roots)).preprocessor("t.md") is None
     assert message in caplog.text
 
 
@@ -95,5 +99,5 @@ def test_a_template_is_never_read_from_outside_its_folders(
 ) -> None:
     (roots[0] / TEMPLATES_FOLDER.parent / "t.md").write_text("outside")
     with caplog.at_level(logging.WARNING):
-        assert TemplateResolver(search_folders(*roots)).load(name) is None
+        assert TemplateResolver(search_folders(*roots)).preprocessor(name) is None
     assert "without folders" in caplog.text

@@ -22,12 +22,12 @@ from graphiti_core.search.search_utils import (
 
 from tests.builders import GROUP
 from tests.extraction import long_sample_turns
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.real import SAMPLES
 from tests.servers import order_sensitive_responses
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.candidates import CandidateIndex, ScoredUuid
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup

@@ -11,13 +11,13 @@ import pytest
 
 from tests.builders import GROUP, START
 from tests.extraction import long_sample_turns
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.real import SAMPLES
 from tests.servers import order_sensitive_responses
 from tests.servers.provider import FakeProvider
 from turnetl.errors import GraphBusy
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore

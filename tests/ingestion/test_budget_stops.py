@@ -10,14 +10,13 @@ import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, turn
+from tests.extraction.fixed_prompt import fixed_prompt
 from tests.extraction.sample_turns import TURN_TEXTS
 from tests.ingestion.runs import ingest, status
 from tests.servers.provider import FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.episodes import episode_table
 from turnetl.errors import RunStopped
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import fixed_prompt
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import IngestResources
@@ -77,7 +76,7 @@ def lake(tmp_path: Path) -> Lake:
         turn(f"p{at}", user_text=prompt, started_at=START + timedelta(hours=at), ordinal=at)
         for at, prompt in enumerate(TURN_TEXTS)
     ]
-    new.write_episodes(GROUP, [episode_table(frames.turns(*turns))], dict)
+    new.write_episodes(GROUP, [frames.episode_table(frames.turns(*turns))], dict)
     return new
 
 

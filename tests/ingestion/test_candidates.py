@@ -11,7 +11,6 @@ import pytest
 from tests import frames
 from tests.builders import GROUP, START, episode, tool, turn
 from turnetl import schema
-from turnetl.episodes import episode_table as table
 from turnetl.errors import BadUsage
 from turnetl.ingestion import assumed_time, candidates
 from turnetl.ingestion.assumed_time import AssumedTime
@@ -44,7 +43,7 @@ def lake_of(folder: Path, *archives: list[Turn], mtime: datetime = WRITTEN) -> L
         )
         in_archive = [replace(one, archive=origin.archive) for one in turns]
         lake.write_turns(frames.turns(*in_archive).collect(), origin)
-    lake.write_episodes(GROUP, [table(lake.scan_turns(GROUP))], dict)
+    lake.write_episodes(GROUP, [frames.episode_table(lake.scan_turns(GROUP))], dict)
     return lake
 
 

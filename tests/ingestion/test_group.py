@@ -14,7 +14,7 @@ from tests.builders import GROUP, START, turn
 from tests.ingestion.fakes import CrashingStore, PromptExtractor
 from tests.ingestion.runs import ingest, status
 from turnetl import noise
-from turnetl.episodes import Filters, episode_table
+from turnetl.episodes import Filters
 from turnetl.errors import GraphBusy
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import IngestResources
@@ -53,7 +53,7 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def episode_rows(*turns: Turn) -> pl.DataFrame:
-    return episode_table(frames.turns(*turns))
+    return frames.episode_table(frames.turns(*turns))
 
 
 def resources(lake: Lake, store: Any, extractor: PromptExtractor | None = None) -> IngestResources:
@@ -94,7 +94,7 @@ async def test_committed_turns_that_a_new_filter_changes_are_stale_and_stay_unch
     before = (await store.load(GROUP)).texts
     third = noise.NoiseRule("third", 1, "For this test.", pl.col("user_text") == "do 2")
     stricter = Filters(rules=(third,), patterns=("The cart was",))
-    lake.write_episodes(GROUP, [episode_table(frames.turns(*turns), stricter)], dict)
+    lake.write_episodes(GROUP, [frames.episode_table(frames.turns(*turns), stricter)], dict)
     report = await ingest_lake(resources(lake, store))
     assert report.stale_reasons == {"noise": 1, "text_changed": 1}
     assert (report.stale, report.committed, report.skipped) == (2, 0, 3)

@@ -12,7 +12,7 @@ from tests.builders import GROUP, START, receipt, turn
 from tests.graph.sample_changes import entity
 from tests.ingestion.fakes import CrashingStore, PromptExtractor
 from tests.ingestion.runs import ingest
-from turnetl.episodes import Filters, episode_table
+from turnetl.episodes import Filters
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural.extractor import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
@@ -43,7 +43,7 @@ def lake(tmp_path: Path) -> Lake:
     ]
     new = Lake(tmp_path / "lake")
     at = [replace(one, started_at=START + timedelta(minutes=n)) for n, one in enumerate(turns)]
-    new.write_episodes(GROUP, [episode_table(frames.turns(*at), Filters(rules=()))], dict)
+    new.write_episodes(GROUP, [frames.episode_table(frames.turns(*at), Filters(rules=()))], dict)
     return new
 
 

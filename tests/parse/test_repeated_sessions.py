@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import real
+from tests import frames, real
 from tests.fakes.redactors import NoRedactor
 from tests.scale import scaled
 from turnetl import parsing
-from turnetl.episodes import build, episode_table
+from turnetl.episodes import build
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.parsing.grouping import Grouping
@@ -238,7 +238,7 @@ def test_a_real_session_in_several_archives_gives_each_turn_once(
     report = parsed(lake, *paths)
     (group,) = report.groups
     turns = [lake.scan_turns(group).filter(archive=str(path.resolve())).collect() for path in paths]
-    table = episode_table(pl.concat(turns).lazy())
+    table = frames.episode_table(pl.concat(turns).lazy())
     assert report.read.turns == total
     assert table.height == table["turn_id"].n_unique() == distinct
     assert set(table["session_id"]) == {session}
@@ -247,7 +247,7 @@ def test_a_real_session_in_several_archives_gives_each_turn_once(
     longest = pl.concat(turns).group_by("turn_id").agg(pl.col("chars").max()).sort("turn_id")
     assert table.select("turn_id", "chars").sort("turn_id").equals(longest)
     for order in permutations(turns):
-        assert episode_table(pl.concat(order).lazy()).equals(table)
+        assert frames.episode_table(pl.concat(order).lazy()).equals(table)
 
 
 @pytest.mark.archives

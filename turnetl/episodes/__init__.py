@@ -18,7 +18,7 @@ from turnetl.episodes.report import (
     group_report,
     to_json,
 )
-from turnetl.episodes.table import episode_rows, episode_table
+from turnetl.episodes.table import episode_rows
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
 
@@ -28,7 +28,6 @@ __all__ = [
     "Filters",
     "NoiseCount",
     "build",
-    "episode_table",
     "is_current",
 ]
 
@@ -49,7 +48,6 @@ def build(
     groups: Sequence[GroupId],
     *,
     filters: Filters = Filters(),  # noqa: B008 - frozen
-    force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> FilterReport:
     """Bring the episodes tables of these groups up to date.
@@ -60,7 +58,6 @@ def build(
         lake: holds the turns files and receives the episodes tables.
         groups: the groups to build, in the order of the report.
         filters: which turns are noise, and what is removed from a text.
-        force: rebuild tables that are up to date, too.
         progress: called after each group with the number of groups done and their total.
 
     Raises:
@@ -68,7 +65,7 @@ def build(
     """
     reports = []
     for done, group in enumerate(groups, 1):
-        reports.append(_build_group(lake, group, filters, force=force))
+        reports.append(_build_group(lake, group, filters))
         if progress is not None:
             progress(done, len(groups))
     return FilterReport(tuple(reports))
@@ -91,11 +88,11 @@ def is_current(
     return stored.get(_INPUTS_DIGEST) == _inputs_digest(group, files, filters)
 
 
-def _build_group(lake: Lake, group: GroupId, filters: Filters, *, force: bool) -> FilteredGroup:
+def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
     files = lake.turn_files(group)
     inputs_digest = _inputs_digest(group, files, filters)
     stored = lake.episodes_metadata(group) or {}
-    if not force and stored.get(_INPUTS_DIGEST) == inputs_digest:
+    if stored.get(_INPUTS_DIGEST) == inputs_digest:
         previous = from_json(stored.get(_REPORT, ""))
         if previous is not None:
             return previous

@@ -1,38 +1,17 @@
 """Build the rows of an episodes table: each turn once, in order, marked and rendered."""
 
-import tempfile
 from hashlib import blake2b
-from pathlib import Path
 
 import polars as pl
 
 from turnetl import schema
 from turnetl.episodes import chunking, classify, text
 from turnetl.episodes.filters import Filters
-from turnetl.episodes.partitions import partition
-from turnetl.lake import Batch
 from turnetl.model import GroupId
 from turnetl.noise import EMPTY
 
 _SEPARATOR = "\0"
 """Joins the chunks of a text for its digest, so that other borders give another digest."""
-
-
-def episode_table(
-    turns: pl.LazyFrame,
-    filters: Filters = Filters(),  # noqa: B008 - frozen
-) -> pl.DataFrame:
-    """Return the rows of `schema.EPISODES`, in the order of (started_at, session_id, ordinal).
-
-    The result does not depend on the order of the rows or of the archives.
-
-    Args:
-        turns: rows with the columns of `schema.TURNS`, of one group, including copies of turns.
-        filters: which turns are noise, and what is removed from a text.
-    """
-    partitions = partition([Batch(turns)], filters.rules, Path(tempfile.gettempdir()))
-    none = pl.DataFrame(schema=schema.EPISODES.polars)
-    return pl.concat([none, *(episode_rows(rows, filters) for rows in partitions)])
 
 
 def episode_rows(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:

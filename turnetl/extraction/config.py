@@ -52,11 +52,7 @@ PassCount = Annotated[int, BeforeValidator(_check_pass_count), Field(ge=0, le=3)
 
 
 class TemplateSource(Protocol):
-    """Loads templates by name."""
-
-    def load(self, name: str) -> str | None:
-        """Return the instructions of the template; None, with a warning, if it has none."""
-        ...
+    """Finds templates by name. Its implementation, `templates.TemplateResolver`, imports this."""
 
     def preprocessor(self, name: str) -> Preprocessor | None:
         """Return the parsed template; None, with a warning, if it cannot be found or read."""
@@ -104,18 +100,17 @@ class ExtractionConfig(BaseModel):
         return groups
 
     def is_enabled(self) -> bool:
+        """Return whether preprocessing is on. Part of the specified interface."""
         return self.preprocessing_prompt is not None and self.preprocessing_prompt is not False
 
     def resolve_prompt(self, templates: TemplateSource) -> str | None:
         """Return the instructions; None if there are none or the template does not exist.
 
-        True names no template: preprocessing is enabled without instructions.
+        True names no template: preprocessing is enabled without instructions. Part of the
+        specified interface; runs take the instructions from `preprocessor`.
         """
-        if not isinstance(self.preprocessing_prompt, str):
-            return None
-        if self.preprocessing_prompt.endswith(TEMPLATE_SUFFIX):
-            return templates.load(self.preprocessing_prompt)
-        return self.preprocessing_prompt
+        template = self.preprocessor(templates)
+        return None if template is None else template.prompt or None
 
     def preprocessor(self, templates: TemplateSource) -> Preprocessor | None:
         """Return the instructions and noise patterns; None in the cases of `resolve_prompt`."""

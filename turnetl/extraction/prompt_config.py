@@ -94,26 +94,6 @@ class PromptConfigs:
         return self._preprocessors[setting]
 
 
-def fixed_prompt(
-    instructions: str | None, *, mode: PreprocessingMode = "prepend", reflexion: int = 0
-) -> PromptConfigs:
-    """Return configurations that are the same for every turn, without template files."""
-    config = ExtractionConfig(
-        preprocessing_prompt=instructions, preprocessing_mode=mode, reflexion=reflexion
-    )
-    return PromptConfigs(config, _NoTemplates())
-
-
-class _NoTemplates:
-    """A template source without templates."""
-
-    def load(self, name: str) -> str | None:  # noqa: ARG002 - there are none
-        return None
-
-    def preprocessor(self, name: str) -> Preprocessor | None:  # noqa: ARG002 - there are none
-        return None
-
-
 def _name(setting: PromptSetting, template: Preprocessor | None) -> str:
     if template is None or not isinstance(setting, str):
         return "none"

@@ -59,14 +59,6 @@ class TemplateResolver:
         """Return a resolver for the subfolder of this name in each folder."""
         return TemplateResolver([folder / name for folder in self.folders])
 
-    def load(self, name: str) -> str | None:
-        """Return the text that the template adds to the prompts; None as in `preprocessor`.
-
-        Also None if the template has noise patterns only. Raises the errors of `preprocessor`.
-        """
-        template = self.preprocessor(name)
-        return template.prompt or None if template is not None else None
-
     def preprocessor(self, name: str) -> Preprocessor | None:
         """Return the parsed template; None, with a warning, if `read` raises TemplateUnusable.
 

@@ -4,7 +4,7 @@ To add one, write a module with a `ContentType` and add it to one of these tuple
 in tests/episodes/content covers it then.
 """
 
-from turnetl.episodes.content.base import INPUT_COLUMNS, ContentType, condense, detect
+from turnetl.episodes.content.base import INPUT_COLUMNS, ContentType, condense
 from turnetl.episodes.content.code import CODE
 from turnetl.episodes.content.commands import COMMANDS, ERRORS, OTHERS, REJECTED, REPORTS, SHORT
 from turnetl.episodes.content.diffs import DIFFS
@@ -13,7 +13,7 @@ from turnetl.episodes.content.logs import LOGS
 from turnetl.episodes.content.tool_output import DISCARDED, DISPLAYED, FILE_CHANGE, SEARCH_RESULT
 from turnetl.episodes.content.traces import TRACES
 
-__all__ = ["BLOCKS", "DISCARDED", "INPUT_COLUMNS", "RESULTS", "ContentType", "condense", "detect"]
+__all__ = ["BLOCKS", "DISCARDED", "INPUT_COLUMNS", "RESULTS", "ContentType", "condense"]
 
 RESULTS = (
     REJECTED,

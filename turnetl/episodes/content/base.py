@@ -69,14 +69,6 @@ def condense(texts: pl.DataFrame, types: Sequence[ContentType]) -> pl.Series:
     return pl.concat([*condensed, unmatched]).sort("position")["text"]
 
 
-def detect(texts: pl.DataFrame, types: Sequence[ContentType]) -> pl.Series:
-    """Return `content_type`, one per row: the name of the first type that matches, or null."""
-    names = [
-        pl.when(content_type.matches).then(pl.lit(content_type.name)) for content_type in types
-    ]
-    return texts.select(pl.coalesce(*names).alias("content_type"))["content_type"]
-
-
 def matching_lines(text: pl.Expr, pattern: str) -> pl.Expr:
     """Return the lines that a pattern matches, without duplicates."""
     return text.str.extract_all(pattern).list.unique(maintain_order=True)

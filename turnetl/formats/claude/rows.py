@@ -57,7 +57,6 @@ class ClaudeAttachment(msgspec.Struct, rename="camel"):
 class ClaudeRow(msgspec.Struct, rename="camel", gc=False):
     """A line. Most types of rows have only a few of these fields."""
 
-    parent_uuid: str | None = None
     is_sidechain: bool | None = None
     cwd: str | None = None
     session_id: str | None = None
@@ -69,7 +68,6 @@ class ClaudeRow(msgspec.Struct, rename="camel", gc=False):
     is_meta: bool | None = None
     uuid: str | None = None
     timestamp: str | None = None
-    leaf_uuid: str | None = None
     message_id: str | None = None
     parent_session_id: str | None = None
     forked_from: ForkOrigin | None = None

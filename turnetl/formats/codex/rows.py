@@ -87,7 +87,6 @@ class CodexRow(CodexItem):
     """A line: an envelope, or an item without one."""
 
     payload: CodexItem | None = None
-    record_type: str | None = None
 
 
 ROWS = RowDecoder(CodexRow)
