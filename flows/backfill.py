@@ -18,7 +18,7 @@ from flows.executor import PrefectTasks
 from flows.warnings import each_once
 from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
-from turnetl.clock import as_utc, now
+from turnetl.clock import now
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.ingestion.reasons import PendingReason
@@ -105,8 +105,8 @@ async def backfill(
             budget=_budget(budget),
         )
         options = pipeline.RunOptions(
-            since=as_utc(since),
-            until=as_utc(until),
+            since=since,
+            until=until,
             limit=limit,
             assumed_time=assumed.read(assume_time, now()) if assume_time else None,
             preprocessing=preprocessing,

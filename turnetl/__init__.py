@@ -19,13 +19,16 @@ if TYPE_CHECKING:
         Skip,
         TurnetlError,
     )
+    from turnetl.ingestion.assumed_time import AssumedTime
     from turnetl.ingestion.report import GroupReport, IngestReport
     from turnetl.parsing import ParseReport
+    from turnetl.progress import Progress, ProgressUpdate
     from turnetl.retrieval.run import SearchHit
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings, load_settings
 
 __all__ = [
+    "AssumedTime",
     "BackfillReport",
     "BadUsage",
     "Fatal",
@@ -33,6 +36,8 @@ __all__ = [
     "GroupReport",
     "IngestReport",
     "ParseReport",
+    "Progress",
+    "ProgressUpdate",
     "Retryable",
     "RunOptions",
     "SearchHit",
@@ -54,8 +59,10 @@ _MODULES = {
     "turnetl.backfill_report": ("BackfillReport",),
     "turnetl.episodes": ("FilterReport",),
     "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
+    "turnetl.ingestion.assumed_time": ("AssumedTime",),
     "turnetl.ingestion.report": ("GroupReport", "IngestReport"),
     "turnetl.parsing": ("ParseReport",),
+    "turnetl.progress": ("Progress", "ProgressUpdate"),
     "turnetl.run_options": ("RunOptions",),
     "turnetl.retrieval.run": ("SearchHit",),
     "turnetl.settings": ("Settings", "load_settings"),

@@ -4,7 +4,7 @@
 the defaults. Each function returns a frozen report and raises only subclasses of `TurnetlError`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from os import PathLike, fspath
 
@@ -23,7 +23,7 @@ Path = str | PathLike[str]
 
 
 def parse(
-    archives: Sequence[Path],
+    archives: Path | Iterable[Path],
     settings: Settings | None = None,
     *,
     format_name: str | None = None,
@@ -33,7 +33,7 @@ def parse(
     """Parse archives into turn tables; unchanged archives are not opened.
 
     Args:
-        archives: files, folders or globs.
+        archives: files, folders or globs; one, or several.
         settings: everything that is configured; None: as the command line would load it.
         format_name: the format of all archives; None: each is detected by its content.
         dry_run: write nothing; report what would be done.
@@ -44,7 +44,7 @@ def parse(
         Fatal: the lake cannot be written.
     """
     return pipeline.parse_archives(
-        [fspath(path) for path in archives],
+        _paths(archives),
         settings or load_settings(),
         format_name=format_name,
         dry_run=dry_run,
@@ -97,7 +97,7 @@ async def ingest(
 
 
 async def backfill(
-    archives: Sequence[Path],
+    archives: Path | Iterable[Path],
     settings: Settings | None = None,
     options: RunOptions | None = None,
     *,
@@ -107,7 +107,7 @@ async def backfill(
     """Parse, filter and ingest archives; what an earlier run did is not repeated.
 
     Args:
-        archives: files, folders or globs.
+        archives: files, folders or globs; one, or several.
         settings: everything that is configured; None: as the command line would load it.
         options: which turns, and how they are extracted in this run. The groups are those of the
             archives.
@@ -119,7 +119,7 @@ async def backfill(
         Fatal: the lake cannot be written.
     """
     return await pipeline.backfill(
-        [fspath(path) for path in archives],
+        _paths(archives),
         settings or load_settings(),
         options or RunOptions(),
         now,
@@ -175,3 +175,8 @@ async def status(
         GraphUnusable: the graph cannot be opened.
     """
     return await pipeline.status(settings or load_settings(), options or RunOptions(), now)
+
+
+def _paths(archives: Path | Iterable[Path]) -> list[str]:
+    several = [archives] if isinstance(archives, str | PathLike) else archives
+    return [fspath(path) for path in several]

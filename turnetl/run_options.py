@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from turnetl import ids
+from turnetl.clock import as_utc
 from turnetl.errors import BadUsage
-from turnetl.extraction.config import NO_PROMPT_VALUES, ExtractionConfig
+from turnetl.extraction.config import MAX_REFLEXION, NO_PROMPT_VALUES, ExtractionConfig
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.assumed_time import AssumedTime
 from turnetl.ingestion.plan import Scope
@@ -21,16 +22,20 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What one run takes, and how it extracts; everything else is in the settings."""
+    """What one run takes, and how it extracts; everything else is in the settings.
+
+    Raises:
+        BadUsage: a number is out of its range.
+    """
 
     groups: tuple[str, ...] = ()
     """Group ids or project names; all groups if empty."""
     since: datetime | None = None
-    """Only turns that started then or later."""
+    """Only turns that started then or later; UTC without a time zone."""
     until: datetime | None = None
     """Only turns that started before."""
     limit: int | None = None
-    """At most this number of turns of each group."""
+    """At most this number of turns of each group, at least 1."""
     assumed_time: AssumedTime | None = None
     """The time of turns whose archive has no times; without it they stay pending."""
     retry: bool = False
@@ -41,7 +46,15 @@ class RunOptions:
     """Instructions for all turns of this run, instead of those in the settings: the name of a
     template, the text itself, or `none`. None: as in the settings."""
     reflexion: int | None = None
-    """Reflexion passes for all turns of this run. None: as in the settings."""
+    """Reflexion passes for all turns of this run, from 0 to 3. None: as in the settings."""
+
+    def __post_init__(self) -> None:
+        for name in ("since", "until"):
+            object.__setattr__(self, name, as_utc(getattr(self, name)))
+        if self.limit is not None and self.limit < 1:
+            raise BadUsage(f"the limit of a run must be at least 1 turn, not {self.limit}")
+        if self.reflexion is not None and not 0 <= self.reflexion <= MAX_REFLEXION:
+            raise BadUsage(f"a run has 0 to {MAX_REFLEXION} reflexion passes, not {self.reflexion}")
 
 
 def settings_for_run(settings: Settings, options: RunOptions) -> Settings:

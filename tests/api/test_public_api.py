@@ -1,32 +1,45 @@
 """The public API: what `turnetl.__all__` lists, documented, typed and imported lazily."""
 
+import dataclasses
 import inspect
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
+import msgspec
 import pytest
 
 import turnetl
+from tests.cli.command import ROOT, clean_environment
 from turnetl.errors import BadUsage, TurnetlError
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "python-api.md").read_text()
 HEAVY = {"graphiti_core", "httpx", "neo4j", "polars", "prefect", "pyarrow", "pydantic", "rich"}
+EXAMPLE, PRINTED = re.findall(r"```(?:python|text)\n(.*?)```", PAGE, flags=re.DOTALL)
+FIELDS = {
+    name: re.findall(r"`(\w+)`", cell)
+    for name, cell in re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", PAGE, flags=re.MULTILINE)
+}
+"""The third column of the tables of types."""
 
 
 def test_every_public_name_is_documented_and_every_documented_name_is_public() -> None:
-    rows = re.findall(r"^\| `(?:await )?(\w+)", PAGE, flags=re.MULTILINE)
-    assert sorted({*rows, "errors"}) == sorted(turnetl.__all__)
-    assert "`errors`" in PAGE
+    rows = re.findall(r"^\| `(?:await )?(\w+)[`(]", PAGE, flags=re.MULTILINE)
+    inside_reports = {kind.__name__ for kind in types_inside(turnetl.BackfillReport)}
+    assert {*rows, "errors"} - set(turnetl.__all__) <= inside_reports
+    assert set(turnetl.__all__) - {*rows, "errors"} == set()
 
 
 @pytest.mark.parametrize("name", turnetl.__all__)
 def test_every_public_name_can_be_imported(name: str) -> None:
     value = getattr(turnetl, name)
-    assert inspect.getdoc(value)
+    is_type_alias = name == "Progress"
+    assert is_type_alias or inspect.getdoc(value)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +50,54 @@ def test_a_documented_signature_names_every_parameter(name: str) -> None:
     assert documented
     names = re.findall(r"(?:^|, )\*{0,2}(\w+)", documented[1])
     assert names == list(inspect.signature(getattr(turnetl, name)).parameters)
+
+
+def types_inside(kind: Any, seen: tuple[type, ...] = ()) -> tuple[type, ...]:
+    """Return a type with all types of turnetl that its fields name, directly or indirectly."""
+    if kind in seen:
+        return seen
+    if isinstance(kind, type) and kind.__module__.startswith("turnetl") and list(members(kind)):
+        seen = (*seen, kind)
+        inner = tuple(get_type_hints(kind).values())
+    else:
+        inner = get_args(kind)
+    for one in inner:
+        seen = types_inside(one, seen)
+    return seen
+
+
+def members(kind: type) -> Iterator[str]:
+    """Yield the public fields and properties of a type, in their order."""
+    if dataclasses.is_dataclass(kind):
+        yield from (field.name for field in dataclasses.fields(kind))
+    elif issubclass(kind, msgspec.Struct):
+        yield from (field.name for field in msgspec.structs.fields(kind))
+    yield from (name for name, value in vars(kind).items() if isinstance(value, property))
+
+
+DOCUMENTED_TYPES = [
+    *types_inside(turnetl.BackfillReport),
+    *types_inside(turnetl.RunOptions),
+    turnetl.SearchHit,
+    turnetl.ProgressUpdate,
+]
+
+
+@pytest.mark.parametrize("kind", DOCUMENTED_TYPES, ids=lambda kind: kind.__name__)
+def test_a_type_is_documented_with_all_its_fields_and_properties(kind: type) -> None:
+    assert FIELDS[kind.__name__] == list(members(kind))
+
+
+def test_every_documented_error_exists_and_every_error_is_documented() -> None:
+    table = PAGE.partition("## Errors")[2]
+    rows = re.findall(r"^\| `(errors\.)?(\w+)` \|", table, flags=re.MULTILINE)
+    defined = {
+        name
+        for name, value in vars(turnetl.errors).items()
+        if isinstance(value, type) and issubclass(value, TurnetlError)
+    }
+    assert {name for _, name in rows} == defined
+    assert {name for prefix, name in rows if not prefix} == defined & set(turnetl.__all__)
 
 
 def test_importing_turnetl_imports_no_dependency() -> None:
@@ -53,18 +114,35 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_the_documented_example_prints_what_the_page_shows(tmp_path: Path) -> None:
-    code, printed = re.findall(r"```(?:python|text)\n(.*?)```", PAGE, flags=re.DOTALL)
-    shutil.copytree(ROOT / "data" / "archives", tmp_path / "data" / "archives")
-    process = subprocess.run(
-        [sys.executable, "-c", code],
+    process = run_script_with_workers(EXAMPLE, tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout == PRINTED
+
+
+def test_without_a_guard_the_message_names_what_a_script_needs(tmp_path: Path) -> None:
+    unguarded = EXAMPLE.replace('if __name__ == "__main__":', "if True:")
+    process = run_script_with_workers(unguarded, tmp_path)
+    assert process.returncode == 1
+    assert 'below `if __name__ == "__main__":`' in process.stderr.splitlines()[-1]
+
+
+def run_script_with_workers(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script beside the sample archives, and as many others as need worker processes."""
+    archives = folder / "data" / "archives"
+    shutil.copytree(ROOT / "data" / "archives", archives)
+    for number in range(60):
+        (archives / f"unknown-{number}.jsonl").write_text(f'{{"number": {number}}}\n')
+    two_jobs = code.replace('Path("lake")', 'Path("lake"), jobs=2')
+    assert two_jobs != code
+    (folder / "script.py").write_text(two_jobs)
+    return subprocess.run(
+        [sys.executable, "script.py"],
         capture_output=True,
         text=True,
         check=False,
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "PATH": ""},
+        cwd=folder,
+        env=clean_environment(folder),
     )
-    assert process.returncode == 0, process.stderr
-    assert process.stdout == printed
 
 
 async def test_the_functions_raise_the_public_errors(tmp_path: Path) -> None:
@@ -73,3 +151,35 @@ async def test_the_functions_raise_the_public_errors(tmp_path: Path) -> None:
         turnetl.parse([tmp_path], settings, format_name="clay_tablets")
     with pytest.raises(TurnetlError, match="no group"):
         await turnetl.status(settings, turnetl.RunOptions(groups=("nowhere",)))
+    with pytest.raises(BadUsage, match="does not exist"):
+        turnetl.load_settings("nowhere.json")
+
+
+@pytest.mark.parametrize("options", [{"limit": 0}, {"limit": -1}, {"reflexion": 4}])
+def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(BadUsage, match=str(*options.values())):
+        turnetl.RunOptions(**options)
+
+
+SHOEBOX = ROOT / "data" / "archives" / "shoebox"
+
+
+@pytest.mark.parametrize("archives", [SHOEBOX, str(SHOEBOX), iter([SHOEBOX])], ids=type)
+async def test_one_path_and_several_are_accepted(archives: Any, tmp_path: Path) -> None:
+    settings = turnetl.Settings(lake=tmp_path)
+    report = await turnetl.backfill(archives, settings, turnetl.RunOptions(dry_run=True))
+    assert report.parsed.groups == ("shoebox",)
+    assert len(turnetl.parse(str(SHOEBOX), settings).archives) == len(report.parsed.archives) == 3
+
+
+@pytest.mark.parametrize("zone", [None, timezone(timedelta(hours=1))])
+async def test_times_without_a_zone_are_utc(zone: timezone | None, tmp_path: Path) -> None:
+    settings = turnetl.Settings(lake=tmp_path)
+    # A turn of that archive begins at 11:30:15 UTC, which is 12:30:15 in the other zone.
+    start = datetime(2026, 4, 19, 11 if zone is None else 12, 30, 15, tzinfo=zone)
+    end = start + timedelta(seconds=1)
+    assumed = turnetl.AssumedTime(start)
+    options = turnetl.RunOptions(since=start, until=end, assumed_time=assumed)
+    report = await turnetl.backfill(SHOEBOX / "2026-04-19-heic.jsonl", settings, options)
+    hits = await turnetl.search("photos", settings, since=start, until=end)
+    assert report.ingested.committed == len(hits) == 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
-from turnetl.clock import as_utc, now
+from turnetl.clock import now
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
     from turnetl.run_options import RunOptions
@@ -209,8 +209,8 @@ class SelectionOptions:
         assumed = self.assume_time
         return RunOptions(
             groups=groups,
-            since=as_utc(self.since),
-            until=as_utc(self.until),
+            since=self.since,
+            until=self.until,
             limit=self.limit,
             assumed_time=assumed_time.read(assumed, now()) if assumed is not None else None,
             retry=retry,

@@ -17,6 +17,8 @@ NO_PROMPT_VALUES = ("none", "null", "false", "off")
 _QUOTED_LENGTH = 80
 """Characters of a value that an error message quotes."""
 
+MAX_REFLEXION = 3
+
 PreprocessingMode = Literal["prepend", "append"]
 TurnKind = Literal["error_heavy", "code_heavy", "tool_heavy", "conversational", "ordinary"]
 """The values of `episodes.classify.KINDS`."""
@@ -39,7 +41,7 @@ def _check_kinds(value: object) -> object:
 
 def _check_pass_count(value: object) -> object:
     if isinstance(value, bool):
-        raise ValueError("must be a number from 0 to 3")  # noqa: TRY004 - pydantic expects it
+        raise ValueError(f"must be a number from 0 to {MAX_REFLEXION}")  # noqa: TRY004 - pydantic expects it
     return value
 
 
@@ -48,7 +50,7 @@ PromptSetting = Annotated[bool | str | None, BeforeValidator(_check_prompt)]
 instructions. True enables preprocessing but names no instructions, so there are none."""
 PromptsByKind = Annotated[Mapping[str, PromptSetting], BeforeValidator(_check_kinds)]
 """Keys are values of `TurnKind`."""
-PassCount = Annotated[int, BeforeValidator(_check_pass_count), Field(ge=0, le=3)]
+PassCount = Annotated[int, BeforeValidator(_check_pass_count), Field(ge=0, le=MAX_REFLEXION)]
 
 
 class TemplateSource(Protocol):

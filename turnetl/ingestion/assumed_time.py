@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from turnetl import schema
+from turnetl.clock import as_utc
 from turnetl.errors import BadUsage
 from turnetl.lake import ArchiveMetadata
 
@@ -23,7 +24,10 @@ class AssumedTime:
     """When an archive without times was started."""
 
     at: datetime | None
-    """None: the modification time of the archive."""
+    """None: the modification time of the archive. UTC without a time zone."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", as_utc(self.at))
 
 
 def read(text: str, now: datetime) -> AssumedTime:

@@ -109,7 +109,11 @@ class _Worker:
         Which archive of a batch killed the process is only known when it happens again.
         """
         if not self._has_started:
-            raise Fatal("no process could be started to parse archives; run with --jobs 1")
+            raise Fatal(
+                "no worker process could be started to parse archives; set one job with `--jobs 1` "
+                "or the setting `jobs`, or, in a script, start the run below "
+                '`if __name__ == "__main__":`'
+            )
         self.is_done = self.was_killed = True
         if len(self._batch) > 1:
             queue.extendleft((numbered,) for numbered in reversed(self._batch))

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from turnetl.settings.sources import (
 _log = logging.getLogger(__name__)
 
 
-def load_settings(config: Path | None = None, **arguments: Any) -> Settings:
+def load_settings(config: str | PathLike[str] | None = None, **arguments: Any) -> Settings:
     """Load the settings of this process: its environment, and the config file in its usual places.
 
     Args:
@@ -35,7 +36,12 @@ def load_settings(config: Path | None = None, **arguments: Any) -> Settings:
     """
     environment = os.environ  # noqa: TID251 - the only place that reads it
     folders = (Path.cwd(), Path.home() / ".graphiti")
-    return read_settings(environment, config=config, folders=folders, arguments=arguments)
+    return read_settings(
+        environment,
+        config=None if config is None else Path(config),
+        folders=folders,
+        arguments=arguments,
+    )
 
 
 def read_settings(
