@@ -46,11 +46,18 @@ class BadTurn(Skip):
     """A turn that cannot be ingested."""
 
     def __init__(
-        self, message: str, usage: Usage | None = None, *, provider_message: str = ""
+        self,
+        message: str,
+        usage: Usage | None = None,
+        *,
+        problem: str = "",
+        provider_message: str = "",
     ) -> None:
         super().__init__(message)
         self.usage = usage or Usage()
-        """Usage of the responses that were of no use."""
+        """Usage of the failed requests of the turn."""
+        self.problem = problem or message
+        """The message without the names of model and prompt."""
         self.provider_message = provider_message
         """The provider's own message, if it rejected the request."""
 

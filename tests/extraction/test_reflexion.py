@@ -85,7 +85,7 @@ async def test_missed_entities_become_hints_of_another_extraction() -> None:
     )
     group = await ingest(model, passes=3)
     second = model.prompts(NODES)[1]
-    assert "An earlier reading missed these things" in request_text(second)
+    assert "An earlier extraction missed these entities" in request_text(second)
     assert "- sqlite" in request_text(second)
     assert len(model.prompts(MISSED_ENTITIES)) == 2
     assert {"cart.py", "sqlite"} <= names(group)
@@ -93,7 +93,7 @@ async def test_missed_entities_become_hints_of_another_extraction() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "first"), [("prepend", INSTRUCTIONS), ("append", "An earlier reading")]
+    ("mode", "first"), [("prepend", INSTRUCTIONS), ("append", "An earlier extraction")]
 )
 async def test_the_mode_sets_whether_instructions_precede_or_follow_the_hints(
     mode: PreprocessingMode, first: str
@@ -104,7 +104,7 @@ async def test_the_mode_sets_whether_instructions_precede_or_follow_the_hints(
     await ingest(model, passes=1, mode=mode)
     for prompt in (NODES, EDGES):
         text = request_text(model.prompts(prompt)[1])
-        second = INSTRUCTIONS if first != INSTRUCTIONS else "An earlier reading"
+        second = INSTRUCTIONS if first != INSTRUCTIONS else "An earlier extraction"
         assert 0 < text.index(first) < text.index(second)
 
 

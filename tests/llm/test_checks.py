@@ -273,7 +273,9 @@ async def test_a_model_without_structured_output_fails_every_check(
     provider.responses = [text] * 50
     results = await check(model)
     assert set(problems(results)) == set(PROMPTS)
-    assert all(problem.startswith("answered 2 times") for problem in problems(results).values())
+    assert all(
+        problem.startswith("returned 2 invalid responses") for problem in problems(results).values()
+    )
     assert all(result.usage.calls == 2 for result in results)
 
 

@@ -47,9 +47,9 @@ async def test_an_invalid_response_is_retried_with_the_reason(
     assert await generate(client) == {"extracted_entities": []}
     retried = provider.requests[1].messages
     assert retried[:2] == provider.requests[0].messages
-    assert retried[2] == ("assistant", text or "(no answer)")
+    assert retried[2] == ("assistant", text or "(empty response)")
     assert retried[3][0] == "user"
-    assert retried[3][1].startswith("That does not fit: ")
+    assert retried[3][1].startswith("The response is invalid: ")
     usage = Usage(calls=2, prompt_tokens=200, completion_tokens=20, seconds=client.usage.seconds)
     assert client.usage == usage
 
@@ -59,7 +59,7 @@ async def test_two_invalid_responses_make_a_bad_turn(
 ) -> None:
     provider.responses = ["no", "no"]
     client = GraphitiModel(model)
-    with pytest.raises(BadTurn, match="2 times"):
+    with pytest.raises(BadTurn, match="2 invalid responses"):
         await generate(client)
     assert client.usage.calls == 2
 

@@ -107,7 +107,7 @@ async def test_an_error_that_the_user_must_fix_is_not_retried(
 async def test_an_empty_response_is_retried(model: ChatModel, provider: FakeProvider) -> None:
     provider.faults = [Fault(200, '{"choices": [], "content": null, "candidates": 3}')]
     assert (await model.complete(REQUEST)).calls == 2
-    assert provider.requests[1].messages[2][1] == "(no answer)"
+    assert provider.requests[1].messages[2][1] == "(empty response)"
 
 
 async def test_the_concurrency_is_limited(provider: FakeProvider) -> None:

@@ -53,9 +53,9 @@ class ScriptedModel:
 
 
 def complete(
-    model: ScriptedModel, retry_policy: RetryPolicy | None = None, chance: float = 1.0
+    model: ScriptedModel, retry_policy: RetryPolicy | None = None, fraction: float = 1.0
 ) -> ChatResponse:
-    retrying = RetryingModel(model, retry_policy or RetryPolicy(), chance=lambda: chance)
+    retrying = RetryingModel(model, retry_policy or RetryPolicy(), random_fraction=lambda: fraction)
     return virtual_clock.run(retrying.complete(REQUEST))
 
 
@@ -71,7 +71,7 @@ def test_waits_for_a_busy_model_double() -> None:
 
 def test_jitter_shortens_waits_so_that_calls_do_not_retry_together() -> None:
     model = ScriptedModel([*[BUSY] * 5, response(VALID)])
-    complete(model, chance=0.0)
+    complete(model, fraction=0.0)
     assert waits(model) == [0.5, 1, 2, 4, 8]
 
 
@@ -105,7 +105,7 @@ def test_a_long_wait_is_logged_as_a_warning_and_a_short_one_is_not(
 
 def test_a_requested_wait_is_never_shortened() -> None:
     model = ScriptedModel([ModelBusy("busy", 7.0), ModelBusy("busy", 0.0), BUSY, response(VALID)])
-    complete(model, chance=0.0)
+    complete(model, fraction=0.0)
     assert waits(model) == [7, 0, 2]
 
 
@@ -143,9 +143,9 @@ def test_an_invalid_response_is_retried_with_the_reason(text: str) -> None:
     assert complete(model).text == VALID
     repeated = model.requests[1]
     assert repeated.messages[:2] == REQUEST.messages
-    assert repeated.messages[2] == ChatMessage("assistant", text.strip() or "(no answer)")
+    assert repeated.messages[2] == ChatMessage("assistant", text.strip() or "(empty response)")
     assert repeated.messages[3].role == "user"
-    assert repeated.messages[3].text.startswith("That does not fit: ")
+    assert repeated.messages[3].text.startswith("The response is invalid: ")
     assert replace(repeated, messages=REQUEST.messages) == REQUEST
 
 
@@ -185,7 +185,9 @@ def test_only_the_start_of_a_long_invalid_response_is_quoted() -> None:
 
 def test_only_invalid_responses_make_a_bad_turn() -> None:
     model = ScriptedModel([response("no")])
-    with pytest.raises(BadTurn, match="`canned/m` answered `extract_nodes") as raised:
+    with pytest.raises(
+        BadTurn, match="`canned/m` returned 5 invalid responses to `extract_nodes"
+    ) as raised:
         complete(model)
     assert raised.value.usage.calls == len(model.requests) == 5
     assert raised.value.usage.prompt_tokens == 500
@@ -253,7 +255,7 @@ def test_a_call_cancelled_during_a_wait_sends_no_further_request() -> None:
 
     async def cancelled() -> None:
         task = asyncio.create_task(
-            RetryingModel(model, RetryPolicy(), chance=lambda: 1.0).complete(REQUEST)
+            RetryingModel(model, RetryPolicy(), random_fraction=lambda: 1.0).complete(REQUEST)
         )
         await asyncio.sleep(2)
         task.cancel()

@@ -30,7 +30,7 @@ class GraphitiModel(LLMClient):
         super().__init__(LLMConfig(model=model.name))
         self._model = model
         self.usage = Usage()
-        """Of all requests so far, including failed ones."""
+        """Usage of all requests so far, including failed ones."""
         self._failure: TurnetlError | None = None
 
     def check(self) -> None:
@@ -82,9 +82,11 @@ class GraphitiModel(LLMClient):
             self.usage += error.usage
             raise
         except ValueError as error:
+            reason = validate.describe(error)
             raise BadTurn(
-                f"model `{self._model.name}` answered `{request.prompt_name}` with an invalid "
-                f"response: {validate.describe(error)}"
+                f"model `{self._model.name}` returned an invalid response to "
+                f"`{request.prompt_name}`: {reason}",
+                problem=f"returned an invalid response: {reason}",
             ) from error
         return parsed
 

@@ -33,7 +33,7 @@ class RetryPolicy:
     """How often and how long to retry. Times are in seconds."""
 
     attempts: int = 7
-    """With the default waits, a provider may be silent for a minute."""
+    """With the default waits, a provider may be unavailable for a minute."""
     max_timeouts: int = 3
     """Attempts that may end in a timeout, two minutes each by default."""
     first_wait: float = 1.0
@@ -49,7 +49,7 @@ async def with_retries(
     retry_policy: RetryPolicy,
     *,
     sleep: Sleep = asyncio.sleep,
-    chance: Callable[[], float] = random.random,
+    random_fraction: Callable[[], float] = random.random,
 ) -> T:
     """Return the result of a call, repeated while it raises `ModelBusy`.
 
@@ -57,7 +57,8 @@ async def with_retries(
         call: one attempt.
         retry_policy: number of attempts and waits between them.
         sleep: waits for a number of seconds.
-        chance: 0 to 1, jitter: calls that failed together must not retry together.
+        random_fraction: returns 0 to 1, for jitter: calls that failed together must not retry
+            together.
 
     Raises:
         ModelBusy: after all retries. Every other exception of the call passes through.
@@ -73,10 +74,10 @@ async def with_retries(
             if (requested := busy.retry_after or 0.0) > retry_policy.max_wait:
                 raise _gave_up(busy, f"it asks for a wait of {requested:,.0f} s") from busy
             if busy.retry_after is None:
-                pause = wait * (0.5 + chance() / 2)
+                pause = wait * (0.5 + random_fraction() / 2)
             else:
                 # Never less than the provider asks for.
-                pause = busy.retry_after + chance() * retry_policy.first_wait
+                pause = busy.retry_after + random_fraction() * retry_policy.first_wait
             # The message omits the seconds: equal messages of concurrent calls are shown once.
             level = logging.WARNING if pause >= _LONG_PAUSE else logging.INFO
             log.log(level, "%s; retrying after a pause", busy, extra={"pause": pause})
@@ -93,7 +94,7 @@ class RetryingModel:
         retry_policy: RetryPolicy,
         *,
         sleep: Sleep = asyncio.sleep,
-        chance: Callable[[], float] = random.random,
+        random_fraction: Callable[[], float] = random.random,
     ) -> None:
         """Wrap a model that makes one attempt per request.
 
@@ -101,12 +102,13 @@ class RetryingModel:
             model: receives the requests.
             retry_policy: number of attempts and waits between them.
             sleep: waits for a number of seconds.
-            chance: 0 to 1, jitter: calls that failed together must not retry together.
+            random_fraction: returns 0 to 1, for jitter: calls that failed together must not retry
+                together.
         """
         self._model = model
         self._retry_policy = retry_policy
         self._sleep = sleep
-        self._chance = chance
+        self._random_fraction = random_fraction
 
     @property
     def name(self) -> str:
@@ -149,7 +151,7 @@ class RetryingModel:
                 lambda: self._model.complete(request),
                 self._retry_policy,
                 sleep=self._sleep,
-                chance=self._chance,
+                random_fraction=self._random_fraction,
             )
             return response.with_usage(response.usage + spent)
         except BadTurn as error:
@@ -176,10 +178,13 @@ class RetryingModel:
         return replace(response, text=text)
 
     def _invalid(self, request: ChatRequest, error: ValueError, spent: Usage) -> BadTurn:
+        several = spent.calls != 1
+        responses = f"{spent.calls} invalid responses" if several else "an invalid response"
+        reason = validate.describe(error)
         return BadTurn(
-            f"model `{self.name}` answered `{request.prompt_name}` {spent.calls} times with an "
-            f"invalid response: {validate.describe(error)}",
+            f"model `{self.name}` returned {responses} to `{request.prompt_name}`: {reason}",
             spent,
+            problem=f"returned {responses}: {reason}",
         )
 
 
@@ -190,9 +195,10 @@ def _gave_up(busy: ModelBusy, reason: str) -> ModelBusy:
 def _with_error(request: ChatRequest, response: ChatResponse, error: ValueError) -> ChatRequest:
     """Return the request followed by the start of the invalid response and the error."""
     correction = (
-        f"That does not fit: {validate.describe(error)}. Answer again, with the JSON object alone."
+        f"The response is invalid: {validate.describe(error)}. Respond again with only the JSON "
+        "object."
     )
     # Providers reject an empty message.
-    quoted = response.text[:MAX_QUOTED].strip() or "(no answer)"
+    quoted = response.text[:MAX_QUOTED].strip() or "(empty response)"
     messages = (ChatMessage("assistant", quoted), ChatMessage("user", correction))
     return replace(request, messages=(*request.messages, *messages))

@@ -1,6 +1,6 @@
 """Reflexion prompts: they ask the model what an extraction missed.
 
-Graphiti no longer has them. The model is shown a part and the extracted entities or facts, and
+Graphiti no longer has them. The model is shown a chunk and the extracted entities or facts, and
 names what is missing. Its response is not a result: it becomes hints, which are added to the
 instructions of another extraction.
 """
@@ -23,15 +23,15 @@ _MAX_HINT_LENGTH = 300
 
 # The docstrings and descriptions of the response models are part of the schemas that are sent.
 class MissedEntities(BaseModel):
-    """What else a part speaks of."""
+    """Entities that the extraction missed."""
 
     missed_entities: list[str] = Field(
-        description="Names of things that the text speaks of and the list lacks; empty if none."
+        description="Names of entities that the text mentions and the list lacks; empty if none."
     )
 
 
 class MissedFacts(BaseModel):
-    """What else a part says."""
+    """Facts that the extraction missed."""
 
     missed_facts: list[str] = Field(
         description="Facts that the text states and the list lacks, a sentence each; empty if none."
@@ -44,17 +44,17 @@ async def entities(
     previous: Sequence[EpisodicNode],
     nodes: Sequence[EntityNode],
 ) -> list[str]:
-    """Return the names of entities that the part mentions and the extraction missed, each once."""
+    """Return the names of entities that the chunk mentions and the extraction missed, each once."""
     names = [node.name for node in nodes]
     response = await model.generate_response(
         _messages(
             episode,
             previous,
-            f"These things were found in it:\n\n{_lines(names)}\n\n"
-            "Which things that matter does the text speak of that are not in the list? Name files, "
-            "tools, commands, errors, decisions, packages and parts of the project, as the text "
-            "names them. Leave out what the list has under another name, what only the earlier "
-            "texts speak of, and general words. Most often nothing is missing.",
+            f"These entities were extracted from the text:\n\n{_lines(names)}\n\n"
+            "Which relevant entities does the text mention that are not in the list? Name files, "
+            "tools, commands, errors, decisions, packages and components, as the text names them. "
+            "Omit entities that the list has under another name, entities that only the earlier "
+            "texts mention, and generic words. Usually nothing is missing.",
         ),
         response_model=MissedEntities,
         group_id=episode.group_id,
@@ -70,18 +70,19 @@ async def facts(
     nodes: Sequence[EntityNode],
     edges: Sequence[EntityEdge],
 ) -> list[str]:
-    """Return facts that the part states and the extraction missed, each once."""
+    """Return facts that the chunk states and the extraction missed, each once."""
     known = [edge.fact for edge in edges]
     response = await model.generate_response(
         _messages(
             episode,
             previous,
-            f"These things were found in it:\n\n{_lines(node.name for node in nodes)}\n\n"
-            f"These facts about them were found in it:\n\n{_lines(known)}\n\n"
-            "Which facts about two of these things does the text state that are not in the list? "
-            "Say what was wanted, changed, tried, decided or found out, what failed and what "
-            "mended it. Leave out what the list says in other words, and what the text does not "
-            "state. Most often nothing is missing.",
+            "These entities were extracted from the text:\n\n"
+            f"{_lines(node.name for node in nodes)}\n\n"
+            f"These facts about them were extracted:\n\n{_lines(known)}\n\n"
+            "Which facts about two of these entities does the text state that are not in the list? "
+            "State what was requested, changed, tried, decided or found, what failed and what "
+            "fixed it. Omit facts that the list states in other words, and anything that the text "
+            "does not state. Usually nothing is missing.",
         ),
         response_model=MissedFacts,
         group_id=episode.group_id,
@@ -91,11 +92,11 @@ async def facts(
 
 
 def entity_hints(missed: Iterable[str]) -> str:
-    return f"An earlier reading missed these things. Extract them too:\n{_lines(missed)}"
+    return f"An earlier extraction missed these entities. Extract them too:\n{_lines(missed)}"
 
 
 def fact_hints(missed: Iterable[str]) -> str:
-    return f"An earlier reading missed these facts. Extract them too:\n{_lines(missed)}"
+    return f"An earlier extraction missed these facts. Extract them too:\n{_lines(missed)}"
 
 
 def _messages(episode: EpisodicNode, previous: Sequence[EpisodicNode], task: str) -> list[Message]:
@@ -103,8 +104,8 @@ def _messages(episode: EpisodicNode, previous: Sequence[EpisodicNode], task: str
     return [
         Message(
             role="system",
-            content="You look over what somebody has taken down from a text, and say what they "
-            "missed. You add nothing that the text does not say.",
+            content="You review an extraction from a text and list what it missed. Add nothing "
+            "that the text does not state.",
         ),
         Message(
             role="user",
@@ -115,7 +116,7 @@ def _messages(episode: EpisodicNode, previous: Sequence[EpisodicNode], task: str
 
 
 def _lines(items: Iterable[str]) -> str:
-    return "\n".join(f"- {item}" for item in items) or "- (nothing)"
+    return "\n".join(f"- {item}" for item in items) or "- (none)"
 
 
 def _new_hints(missed: Iterable[str], known: Iterable[str]) -> list[str]:

@@ -52,16 +52,8 @@ async def _result(model: ChatModel, probe: ModelProbe) -> CheckResult:
     except ValidationError as error:
         problem = f"does not match the schema: {validate.describe(error)}"
     except BadTurn as error:
-        problem = _problem(str(error), model_name)
+        problem = error.problem
     return CheckResult(probe.prompt_name, model_name, problem, client.usage)
-
-
-def _problem(message: str, model_name: str) -> str:
-    """Return the error without model and prompt: the result has them in fields of their own."""
-    subject, _, rest = message.partition("` ")
-    if subject != f"model `{model_name}" or not rest.startswith("answered `"):
-        return message
-    return "answered " + rest.removeprefix("answered `").partition("` ")[2]
 
 
 def _model_name(model: ChatModel, prompt_name: str) -> str:

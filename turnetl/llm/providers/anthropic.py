@@ -87,7 +87,11 @@ class AnthropicAdapter:
 def _tool(schema: ResponseSchema | None) -> dict[str, Any]:
     if schema is None:
         return {}
-    tool = {"name": schema.name, "input_schema": schema.json, "description": "Gives the answer."}
+    tool = {
+        "name": schema.name,
+        "input_schema": schema.json,
+        "description": "Returns the response.",
+    }
     return {"tools": [tool], "tool_choice": {"type": "tool", "name": schema.name}}
 
 
