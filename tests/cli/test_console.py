@@ -104,6 +104,18 @@ def test_debug_prints_the_traceback_of_every_error(
     assert name in stderr
 
 
+def unwritable(*_: object, **__: object) -> int:
+    raise PermissionError(13, "Permission denied", "/lake/turns")
+
+
+def test_an_error_of_a_file_names_the_file_and_the_option_for_the_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_app(unwritable) == ExitCode.FAILED
+    message = "turnetl: /lake/turns: Permission denied; run again with --debug to see where\n"
+    assert capsys.readouterr().err == message
+
+
 def test_options_after_two_dashes_are_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_app(fatal, "--", "--debug", "--json") == ExitCode.FAILED
     captured = capsys.readouterr()

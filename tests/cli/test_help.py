@@ -129,8 +129,45 @@ def test_a_usage_error_is_one_message_and_exit_code_two(wrong: tuple[str, ...]) 
         ),
         (
             ("ingest", "--limit", "many"),
-            'unable to convert "many" into int; see `turnetl ingest --help`',
+            "`--limit` takes a whole number, not `many`; see `turnetl ingest --help`",
         ),
+        (
+            ("ingest", "--limit", "0"),
+            "`--limit` must be at least 1, not 0; see `turnetl ingest --help`",
+        ),
+        (
+            ("parse", ".", "--jobs", "0"),
+            "`--jobs` must be at least 1, not 0; see `turnetl parse --help`",
+        ),
+        (
+            ("model", "check", "--reflexion", "4"),
+            "`--reflexion` must be from 0 to 3, not 4; see `turnetl model check --help`",
+        ),
+        (
+            ("search", "cart", "--since", "spring"),
+            "`--since` takes a time, for example 2026-03-01 or 2026-03-01T12:00, not `spring`; see",
+        ),
+        (
+            ("ingest", "--extractor", "hibrid"),
+            "takes `structural`, `llm` or `hybrid`, not `hibrid`; did you mean `hybrid`? See",
+        ),
+        (
+            ("status", "--json=maybe"),
+            "`--json` takes `true` or `false`, not `maybe`; see `turnetl status --help`",
+        ),
+        (
+            ("-v", "status"),
+            "options follow the command: `turnetl status -v`; see `turnetl --help`",
+        ),
+        (
+            ("--lake", "x", "--debug", "status"),
+            "options follow the command: `turnetl status --lake x --debug`; see `turnetl --help`",
+        ),
+        (
+            ("journal", "--json", "stats"),
+            "options follow the command: `turnetl journal stats --json`; see",
+        ),
+        (("-v",), "options follow the command: `turnetl COMMAND -v`; see `turnetl --help`"),
     ],
 )
 def test_a_usage_error_names_the_argument_and_the_nearest_known_one(
@@ -138,4 +175,5 @@ def test_a_usage_error_names_the_argument_and_the_nearest_known_one(
 ) -> None:
     result = run_in_process(*wrong, folder=ROOT)
     assert (result.exit_code, len(result.messages)) == (2, 1)
-    assert result.messages[0].endswith(message)
+    assert message in result.messages[0]
+    assert result.messages[0].endswith(" --help`")

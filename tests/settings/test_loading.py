@@ -87,6 +87,49 @@ def test_an_invalid_value_is_attributed_to_the_source_that_wins(tmp_path: Path) 
         settings({"TURNETL_PREFETCH": "0"}, config)
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "expected"),
+    [
+        ("PREFETCH", "many", "must be a whole number"),
+        ("PREFETCH", "0", "must be at least 1"),
+        ("CLOSE_AFTER_MINUTES", "soon", "must be a number"),
+        ("CLOSE_AFTER_MINUTES", "9999999", "must be at most 5,270,400"),
+        ("LEASE_SECONDS", "0", "must be more than 0"),
+        ("JOURNAL", "perhaps", "must be `true` or `false`"),
+        ("EXTRACTOR", "magic", "must be `structural`, `llm` or `hybrid`"),
+    ],
+)
+def test_an_invalid_value_is_refused_with_what_it_must_be(
+    variable: str, value: str, expected: str
+) -> None:
+    with pytest.raises(BadUsage) as raised:
+        settings({f"TURNETL_{variable}": value})
+    assert str(raised.value).endswith(f"(environment `TURNETL_{variable}`): {expected}")
+
+
+@pytest.mark.parametrize(
+    ("section", "expected"),
+    [
+        ({"prefetch": 1.5}, "a whole number"),
+        ({"graph": 7}, "a text"),
+        ({"lake": 7}, "a path"),
+        ({"llm": "x"}, "an object"),
+        ({"llm": {"models": 7}}, "an object"),
+        ({"noise": {"disable": 7}}, "a list"),
+    ],
+)
+def test_a_value_of_another_type_in_the_config_file_is_refused_with_the_type(
+    section: dict[str, object], expected: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadUsage, match=f"must be {expected}$"):
+        settings(config=write_config(tmp_path, turnetl=section))
+
+
+def test_an_invalid_argument_is_refused_without_the_environment() -> None:
+    with pytest.raises(BadUsage, match=r"^setting `jobs`: must be at least 1$"):
+        settings({"TURNETL_JOBS": "3"}, jobs=0)
+
+
 def test_an_invalid_value_is_never_printed() -> None:
     with pytest.raises(BadUsage, match="TURNETL_PREFETCH") as raised:
         settings({"TURNETL_PREFETCH": "minus-one"})
@@ -151,7 +194,7 @@ def test_names_of_noise_rules_are_a_list_or_separated_by_commas(tmp_path: Path) 
     environment = {"TURNETL_NOISE__DISABLE": "repeat, copy,"}
     assert settings(environment, config).noise.disable == ("repeat", "copy")
     assert settings(environment, config).noise.enable == ("a", "b")
-    with pytest.raises(BadUsage, match="TURNETL_NOISE__DISABLE"):
+    with pytest.raises(BadUsage, match=r"`noise\.disable\.0`: must be a text"):
         settings(noise={"disable": [7]})
 
 

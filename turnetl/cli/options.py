@@ -38,6 +38,7 @@ CloseAfterMinutes = Annotated[
     float | None,
     Parameter(
         name="--close-after",
+        validator=Number(gte=0),
         help="Minutes without a new row after which the last turn of a session is closed "
         "[default: 30].",
     ),
@@ -100,7 +101,7 @@ class ArchiveOptions:
     "TOML file with exceptions from --group."
     format: str | None = None
     "Parse all archives as this format; `turnetl formats` lists them."
-    jobs: int | None = None
+    jobs: Annotated[int | None, Parameter(validator=Number(gte=1))] = None
     "Archives parsed in parallel [default: one per core]."
     redact_pii: Annotated[
         bool | None,

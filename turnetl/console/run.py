@@ -17,6 +17,7 @@ from turnetl.exit_code import ExitCode
 
 _INTERRUPTED = "stopped; finished work is kept, and the same command continues from there"
 _UNEXPECTED = "unexpected error: {}: {}; run again with --debug to see the traceback, and report it"
+_FILE_ERROR = "{}: {}; run again with --debug to see where"
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def _explained(error: BaseException) -> tuple[str, int]:
         case KeyboardInterrupt():
             return _INTERRUPTED, ExitCode.INTERRUPTED
         case OSError(strerror=str(reason)):
-            return f"{error.filename or 'file'}: {reason}", ExitCode.FAILED
+            return _FILE_ERROR.format(error.filename or "file", reason), ExitCode.FAILED
         case _:
             return _UNEXPECTED.format(type(error).__name__, error), ExitCode.FAILED
 

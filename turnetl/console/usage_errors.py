@@ -1,14 +1,27 @@
 """Usage errors of the command line as plain sentences."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from typing import Any, Literal, get_args, get_origin
 
 from cyclopts import (
+    CoercionError,
     CycloptsError,
     MissingArgumentError,
     UnknownCommandError,
     UnknownOptionError,
     UnusedCliTokensError,
+    ValidationError,
 )
+from cyclopts.validators import Number
+
+_EXPECTED: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "`true` or `false`",
+    datetime: "a time, for example 2026-03-01 or 2026-03-01T12:00",
+}
+"""What an option of each type takes."""
 
 
 def usage_sentence(error: CycloptsError) -> str:
@@ -22,17 +35,33 @@ def usage_sentence(error: CycloptsError) -> str:
             problem = _unexpected_arguments(error)
         case MissingArgumentError():
             problem = _missing_argument(error)
+        case CoercionError():
+            problem = _wrong_type(error)
+        case ValidationError():
+            problem = _out_of_range(error)
         case _:
-            text = str(error).rstrip(".")
-            problem = text[:1].lower() + text[1:]
+            problem = _as_worded(error)
     see = " See" if problem.endswith("?") else "; see"
     return f"{problem}{see} `{_command(error)} --help`"
 
 
 def _unknown_command(error: UnknownCommandError) -> str:
-    (name, *_) = error.unused_tokens or ("",)
+    tokens = error.unused_tokens or [""]
+    name = tokens[0]
     commands = [name for name in error.app or () if not name.startswith("-")]
+    if name.startswith("-"):
+        return _option_before_command(error, tokens, commands)
     return f"unknown command `{name}`{_suggestion(name, commands)}"
+
+
+def _option_before_command(
+    error: CycloptsError, tokens: Sequence[str], commands: Collection[str]
+) -> str:
+    place = next((place for place, token in enumerate(tokens) if token in commands), None)
+    if place is None:
+        return f"options follow the command: `{_command(error)} COMMAND {tokens[0]}`"
+    right = " ".join((_command(error), tokens[place], *tokens[:place]))
+    return f"options follow the command: `{right}`"
 
 
 def _unknown_option(error: UnknownOptionError) -> str:
@@ -52,6 +81,47 @@ def _missing_argument(error: MissingArgumentError) -> str:
     if name.startswith("-"):
         return f"option `{name}` needs a value"
     return f"`{_command(error)}` needs {name}"
+
+
+def _wrong_type(error: CoercionError) -> str:
+    if error.token is None or error.argument is None:
+        return _as_worded(error)
+    name, value = error.token.keyword or error.argument.name, error.token.value
+    if get_origin(error.target_type) is Literal:
+        choices = [str(choice) for choice in get_args(error.target_type)]
+        return f"`{name}` takes {_either(choices)}, not `{value}`{_suggestion(value, choices)}"
+    if error.target_type not in _EXPECTED:
+        return _as_worded(error)
+    return f"`{name}` takes {_EXPECTED[error.target_type]}, not `{value}`"
+
+
+def _out_of_range(error: ValidationError) -> str:
+    argument = error.argument
+    if argument is None or not argument.tokens:
+        return _as_worded(error)
+    match argument.parameter.validator:
+        case [Number() as limits]:
+            token = argument.tokens[0]
+            return f"`{token.keyword or argument.name}` must be {_range(limits)}, not {token.value}"
+        case _:
+            return _as_worded(error)
+
+
+def _range(limits: Number) -> str:
+    """Return the range of a validator; those of turnetl include their limits."""
+    if limits.lte is None:
+        return f"at least {limits.gte:,}"
+    return f"from {limits.gte:,} to {limits.lte:,}"
+
+
+def _either(choices: Sequence[str]) -> str:
+    *others, last = (f"`{choice}`" for choice in choices)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _as_worded(error: CycloptsError) -> str:
+    text = str(error).rstrip(".")
+    return text[:1].lower() + text[1:]
 
 
 def _command(error: CycloptsError) -> str:

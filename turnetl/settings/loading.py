@@ -78,7 +78,8 @@ def read_settings(
         place = error.errors(include_input=False, include_url=False)[0]["loc"]
         is_in_file = not any(_has(source(), place) for source in above) and _has(file(), place)
         where = f"config file `{path}`: " if is_in_file else ""
-        raise BadUsage(where + error_sentence(error)) from None
+        sentence = error_sentence(error, is_argument=_has(given, place))
+        raise BadUsage(where + sentence) from None
 
 
 def _config_path(config: Path | None, folders: tuple[Path, ...]) -> Path | None:

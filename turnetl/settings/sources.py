@@ -20,6 +20,7 @@ ENV_PREFIX = "TURNETL_"
 CONFIG_NAME = "graphiti.config.json"
 _TEST_PREFIX = "TURNETL_TEST_"
 _SEPARATOR = "__"
+_REMEDY = "correct it, or name another file with --config"
 
 
 class EnvironmentSource(EnvSettingsSource):
@@ -80,9 +81,13 @@ class ConfigFileSource(JsonConfigSettingsSource):
         try:
             content = msgspec.json.decode(path.read_bytes())
         except (OSError, msgspec.DecodeError) as error:
-            raise BadUsage(f"config file `{path}` cannot be read as JSON: {error}") from error
+            raise BadUsage(
+                f"config file `{path}` cannot be read as JSON: {error}; {_REMEDY}"
+            ) from error
         if not isinstance(content, dict) or not isinstance(content.get("turnetl", {}), dict):
-            raise BadUsage(f"config file `{path}`: expected an object with a `turnetl` section")
+            raise BadUsage(
+                f"config file `{path}` holds no object with a `turnetl` section; {_REMEDY}"
+            )
         section = dict(content.get("turnetl", {}))
         if "extraction" in content:
             section["extraction"] = content["extraction"]
