@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from turnetl.console import unique_messages
 
 _LOGGERS = tuple(
-    f"turnetl.extraction.{name}" for name in ("preprocessor", "prompt_config", "templates")
+    f"turnetl.extraction.{name}" for name in ("template", "prompt_config", "templates")
 )
 
 

@@ -12,10 +12,10 @@ from rich.console import Console, RenderableType
 
 from turnetl.episodes.tokens import estimate
 from turnetl.errors import BadUsage
-from turnetl.extraction import preprocessor
 from turnetl.extraction.catalog import CatalogEntry, catalog, select
 from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig
 from turnetl.extraction.ontology import CODING
+from turnetl.extraction.template import parse_template_file
 from turnetl.extraction.templates import (
     MAX_BYTES,
     TEMPLATES_FOLDER,
@@ -97,7 +97,7 @@ def test_a_built_in_template_takes_precedence_over_graphitis_rules(
 
 def test_the_default_template_has_three_priorities() -> None:
     path = built_in_folder() / DEFAULT_TEMPLATE
-    prompt = preprocessor.parse_file(path.read_text("utf-8"), path).prompt
+    prompt = parse_template_file(path.read_text("utf-8"), path).prompt
     positions = [
         prompt.index(heading) for heading in ("**First", "**Second", "**Last", "**Entities**")
     ]
@@ -243,7 +243,7 @@ def test_a_path_that_is_not_a_file_is_an_error_and_still_overrides(
         ("error", "is not a file")
     ]
     assert (entry.path, entry.is_broken) == (path, True)
-    assert folders.templates.preprocessor("own.md") is None
+    assert folders.templates.load("own.md") is None
 
 
 def test_line_endings_and_byte_order_marks_do_not_change_the_digest(

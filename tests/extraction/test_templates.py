@@ -70,7 +70,7 @@ def test_a_similar_existing_name_is_suggested(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         for name in ("Default-Session-Turn.md", "default-sesion-turn.md"):
-            assert TemplateResolver(search_folders(*roots)).preprocessor(name) is None
+            assert TemplateResolver(search_folders(*roots)).load(name) is None
             assert f"a template `{DEFAULT_TEMPLATE}` exists" in caplog.text
             caplog.clear()
 
@@ -89,7 +89,7 @@ def test_an_unusable_template_is_a_warning(
 ) -> None:
     (roots[0] / TEMPLATES_FOLDER / "t.md").write_bytes(data)
     with caplog.at_level(logging.WARNING):
-        assert TemplateResolver(search_folders(*roots)).preprocessor("t.md") is None
+        assert TemplateResolver(search_folders(*roots)).load("t.md") is None
     assert message in caplog.text
 
 
@@ -99,5 +99,5 @@ def test_a_template_is_never_read_from_outside_its_folders(
 ) -> None:
     (roots[0] / TEMPLATES_FOLDER.parent / "t.md").write_text("outside")
     with caplog.at_level(logging.WARNING):
-        assert TemplateResolver(search_folders(*roots)).preprocessor(name) is None
+        assert TemplateResolver(search_folders(*roots)).load(name) is None
     assert "without folders" in caplog.text

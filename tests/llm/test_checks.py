@@ -11,7 +11,7 @@ from rich.console import Console
 from tests.servers.canned_responses import RESPONDERS
 from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.errors import ModelUnusable
-from turnetl.extraction.probes import reflexion_probes
+from turnetl.extraction.reflexion_checks import reflexion_requests
 from turnetl.json_output.model_check import model_check_output
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.checks.check import CheckResult, check
@@ -129,7 +129,7 @@ async def test_a_reflexion_pass_is_checked_too(model: ChatModel, provider: FakeP
         "missed_entities": lambda _: {"missed_entities": ["sqlite"]},
         "missed_facts": lambda _: {"missed_facts": []},
     }
-    results = await check(model, extra_probes=reflexion_probes())
+    results = await check(model, extra_requests=reflexion_requests())
     assert [result.prompt_name for result in results][-2:] == [
         "reflexion.entities",
         "reflexion.facts",

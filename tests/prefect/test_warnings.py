@@ -18,6 +18,6 @@ def test_a_warning_about_a_template_is_logged_once_per_run(
         caplog.clear()
         with each_once():
             for _stage in range(3):
-                config.preprocessor(TemplateResolver([tmp_path]))
-            config.preprocessor(TemplateResolver([]))
+                config.template(TemplateResolver([tmp_path]))
+            config.template(TemplateResolver([]))
         assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from turnetl import ids
 from turnetl.errors import BadUsage
-from turnetl.extraction import ontology_lint, preprocessor
+from turnetl.extraction import ontology_lint
 from turnetl.extraction.config import (
     TEMPLATE_SUFFIX,
     ExtractionConfig,
@@ -16,6 +16,7 @@ from turnetl.extraction.config import (
 )
 from turnetl.extraction.diagnostics import Diagnostic, error, warning
 from turnetl.extraction.ontology import ONTOLOGY_FOLDER, Ontology
+from turnetl.extraction.template import parse_template
 from turnetl.extraction.templates import EMPTY_TEMPLATE, TemplateResolver, read_template
 
 TokenEstimate = Callable[[str], int]
@@ -172,7 +173,7 @@ def _template_content(path: Path, ontology: Ontology, estimate: TokenEstimate) -
     if text is None:
         return _PromptContent(diagnostics=(error(problem or ""),))
     try:
-        template, unknown_keys = preprocessor.parse(text, path.stem)
+        template, unknown_keys = parse_template(text, path.stem)
     except BadUsage as invalid:
         return _PromptContent(diagnostics=(error(str(invalid)),))
     unknown = [warning(unknown_keys)] if unknown_keys else []

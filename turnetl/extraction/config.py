@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Protocol, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from turnetl import ids
-from turnetl.extraction.preprocessor import Preprocessor
+from turnetl.extraction.template import Template
 
 DEFAULT_TEMPLATE = "default-session-turn.md"
 DEFAULT_ONTOLOGY = "coding.toml"
@@ -56,7 +56,7 @@ PassCount = Annotated[int, BeforeValidator(_check_pass_count), Field(ge=0, le=MA
 class TemplateSource(Protocol):
     """Finds templates by name. Its implementation, `templates.TemplateResolver`, imports this."""
 
-    def preprocessor(self, name: str) -> Preprocessor | None:
+    def load(self, name: str) -> Template | None:
         """Return the parsed template; None, with a warning, if it cannot be found or read."""
         ...
 
@@ -109,18 +109,18 @@ class ExtractionConfig(BaseModel):
         """Return the instructions; None if there are none or the template does not exist.
 
         True names no template: preprocessing is enabled without instructions. Part of the
-        specified interface; runs take the instructions from `preprocessor`.
+        specified interface; runs take the instructions from `template`.
         """
-        template = self.preprocessor(templates)
+        template = self.template(templates)
         return None if template is None else template.prompt or None
 
-    def preprocessor(self, templates: TemplateSource) -> Preprocessor | None:
+    def template(self, templates: TemplateSource) -> Template | None:
         """Return the instructions and noise patterns; None in the cases of `resolve_prompt`."""
         if not isinstance(self.preprocessing_prompt, str):
             return None
         if self.preprocessing_prompt.endswith(TEMPLATE_SUFFIX):
-            return templates.preprocessor(self.preprocessing_prompt)
-        return Preprocessor("inline", self.preprocessing_prompt)
+            return templates.load(self.preprocessing_prompt)
+        return Template("inline", self.preprocessing_prompt)
 
     def with_prompt(self, prompt: PromptSetting) -> "ExtractionConfig":
         """Return a copy with this prompt for all turns, in place of every other prompt setting."""

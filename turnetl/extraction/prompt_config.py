@@ -13,7 +13,7 @@ from turnetl.extraction.config import (
     join_prompt,
     prompt_warning,
 )
-from turnetl.extraction.preprocessor import Preprocessor
+from turnetl.extraction.template import Template
 from turnetl.model import GroupId
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class PromptConfigs:
         self._config = config
         self._templates = templates
         self._configs: dict[tuple[GroupId, str], PromptConfig] = {}
-        self._preprocessors: dict[str | bool, Preprocessor | None] = {}
+        self._template_by_setting: dict[str | bool, Template | None] = {}
 
     def for_turn(self, group: GroupId, kind: str = "") -> PromptConfig:
         """Return the configuration for turns of this group and kind.
@@ -70,7 +70,7 @@ class PromptConfigs:
     def _build(self, group: GroupId, kind: str) -> PromptConfig:
         setting = self._config.prompt_for(group, kind)
         mode, reflexion = self._config.mode_for(group), self._config.reflexion_for(group)
-        template = self._preprocessor(setting)
+        template = self._template(setting)
         instructions = template.prompt or None if template is not None else None
         # The mode has an effect only if there are hints.
         effective_mode = mode if reflexion and instructions else ""
@@ -83,18 +83,18 @@ class PromptConfigs:
             noise_patterns=template.noise_patterns if template is not None else (),
         )
 
-    def _preprocessor(self, setting: PromptSetting) -> Preprocessor | None:
+    def _template(self, setting: PromptSetting) -> Template | None:
         if setting is None or setting is False:
             return None
-        if setting not in self._preprocessors:
+        if setting not in self._template_by_setting:
             if problem := _TRUE_WARNING if setting is True else prompt_warning(setting):
                 log.warning(problem)
             config = ExtractionConfig(preprocessing_prompt=setting)
-            self._preprocessors[setting] = config.preprocessor(self._templates)
-        return self._preprocessors[setting]
+            self._template_by_setting[setting] = config.template(self._templates)
+        return self._template_by_setting[setting]
 
 
-def _name(setting: PromptSetting, template: Preprocessor | None) -> str:
+def _name(setting: PromptSetting, template: Template | None) -> str:
     if template is None or not isinstance(setting, str):
         return "none"
     return setting if setting.endswith(TEMPLATE_SUFFIX) else "inline"

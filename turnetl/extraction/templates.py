@@ -7,9 +7,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from turnetl.errors import BadUsage
-from turnetl.extraction import preprocessor
 from turnetl.extraction.config import TEMPLATE_SUFFIX
-from turnetl.extraction.preprocessor import Preprocessor
+from turnetl.extraction.template import Template, parse_template_file
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +58,7 @@ class TemplateResolver:
         """Return a resolver for the subfolder of this name in each folder."""
         return TemplateResolver([folder / name for folder in self.folders])
 
-    def preprocessor(self, name: str) -> Preprocessor | None:
+    def load(self, name: str) -> Template | None:
         """Return the parsed template; None, with a warning, if `read` raises TemplateUnusable.
 
         Raises:
@@ -71,7 +70,7 @@ class TemplateResolver:
             log.warning("%s: no preprocessing", unusable)
             return None
 
-    def read(self, name: str) -> Preprocessor:
+    def read(self, name: str) -> Template:
         """Return the parsed template, without leading and trailing blank lines.
 
         Raises:
@@ -86,7 +85,7 @@ class TemplateResolver:
         text, problem = read_template(path)
         if text is None:
             raise TemplateUnusable(f"template `{path}` {problem}")
-        template = preprocessor.parse_file(text, path)
+        template = parse_template_file(text, path)
         if not (template.prompt or template.noise_patterns):
             raise TemplateUnusable(f"template `{path}` {EMPTY_TEMPLATE}")
         return template

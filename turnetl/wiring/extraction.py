@@ -85,7 +85,7 @@ async def check_model(settings: Settings, stack: ModelStack) -> Sequence[CheckRe
         ModelUnusable: the user must act first.
         ModelBusy: no response after all retries.
     """
-    from turnetl.extraction import probes  # noqa: PLC0415 - imports graphiti
+    from turnetl.extraction import reflexion_checks  # noqa: PLC0415 - imports graphiti
     from turnetl.llm.checks import check  # noqa: PLC0415 - imports graphiti
 
     kinds = ontology.load(settings.extraction.ontology, templates())
@@ -97,7 +97,7 @@ async def check_model(settings: Settings, stack: ModelStack) -> Sequence[CheckRe
             entity_types=kinds.entity_types,
             edge_types=kinds.edge_types,
             instructions=prompts.instructions,
-            extra_probes=probes.reflexion_probes() if prompts.reflexion else (),
+            extra_requests=reflexion_checks.reflexion_requests() if prompts.reflexion else (),
         )
     finally:
         await model.close()

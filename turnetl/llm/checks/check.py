@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from turnetl.errors import BadTurn
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.checks import probes
-from turnetl.llm.checks.probes import ModelProbe, TypesByName
+from turnetl.llm.checks import check_requests
+from turnetl.llm.checks.check_requests import CheckRequest, TypesByName
 from turnetl.llm.checks.result import CheckResult
 from turnetl.llm.graphiti import GraphitiModel
 from turnetl.llm.routing import PromptRouter
@@ -26,7 +26,7 @@ async def check(
     entity_types: TypesByName | None = None,
     edge_types: TypesByName | None = None,
     instructions: str | None = None,
-    extra_probes: Iterable[ModelProbe] = (),
+    extra_requests: Iterable[CheckRequest] = (),
 ) -> tuple[CheckResult, ...]:
     """Send one request of each kind, one after the other.
 
@@ -35,25 +35,28 @@ async def check(
         entity_types: of the run's ontology. Types with fields have requests of their own.
         edge_types: as `entity_types`.
         instructions: of the run.
-        extra_probes: requests that are not Graphiti's.
+        extra_requests: requests that are not Graphiti's.
 
     Raises:
         ModelUnusable: the user must act first: key, credit, model name.
         ModelBusy: no response after all retries.
     """
-    run_probes = [*probes.run_probes(entity_types, edge_types, instructions), *extra_probes]
-    return tuple([await _result(model, probe) for probe in run_probes])
+    requests = [
+        *check_requests.graphiti_requests(entity_types, edge_types, instructions),
+        *extra_requests,
+    ]
+    return tuple([await _result(model, request) for request in requests])
 
 
-async def _result(model: ChatModel, probe: ModelProbe) -> CheckResult:
-    client, model_name = GraphitiModel(model), _model_name(model, probe.prompt_name)
+async def _result(model: ChatModel, request: CheckRequest) -> CheckResult:
+    client, model_name = GraphitiModel(model), _model_name(model, request.prompt_name)
     try:
-        problem = await probe.run(client)
+        problem = await request.run(client)
     except ValidationError as error:
         problem = f"does not match the schema: {validate.describe(error)}"
     except BadTurn as error:
         problem = error.problem
-    return CheckResult(probe.prompt_name, model_name, problem, client.usage)
+    return CheckResult(request.prompt_name, model_name, problem, client.usage)
 
 
 def _model_name(model: ChatModel, prompt_name: str) -> str:

@@ -1,22 +1,22 @@
-"""Probes for `turnetl model check`: the prompts of a reflexion pass, which Graphiti lacks."""
+"""Requests of `turnetl model check` for the prompts of a reflexion pass, which Graphiti lacks."""
 
 from datetime import UTC, datetime
 
 from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
 
 from turnetl.extraction.llm import reflexion
-from turnetl.llm.checks.probes import SAMPLE_NAMES, SAMPLE_TEXT, SAMPLE_TIME, ModelProbe
+from turnetl.llm.checks.check_requests import SAMPLE_NAMES, SAMPLE_TEXT, SAMPLE_TIME, CheckRequest
 from turnetl.llm.graphiti import GraphitiModel
 
 _GROUP = "check"
 _CREATED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def reflexion_probes() -> tuple[ModelProbe, ...]:
+def reflexion_requests() -> tuple[CheckRequest, ...]:
     """Return the calls of a reflexion pass, in its order."""
     return (
-        ModelProbe("reflexion.entities", _entities),
-        ModelProbe("reflexion.facts", _facts),
+        CheckRequest("reflexion.entities", _entities),
+        CheckRequest("reflexion.facts", _facts),
     )
 
 

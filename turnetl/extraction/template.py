@@ -26,7 +26,7 @@ _QUOTED_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Preprocessor:
+class Template:
     """A parsed template."""
 
     name: str
@@ -45,7 +45,7 @@ class Preprocessor:
         )
 
 
-def parse_file(text: str, path: Path) -> Preprocessor:
+def parse_template_file(text: str, path: Path) -> Template:
     """Parse a template and log a warning about unknown keys.
 
     Args:
@@ -53,10 +53,10 @@ def parse_file(text: str, path: Path) -> Preprocessor:
         path: its file, for messages; its stem is the name if the template has no `name`.
 
     Raises:
-        BadUsage: as `parse`, with the file in the message.
+        BadUsage: as `parse_template`, with the file in the message.
     """
     try:
-        template, unknown_keys = parse(text, path.stem)
+        template, unknown_keys = parse_template(text, path.stem)
     except BadUsage as error:
         raise BadUsage(f"template `{path}`: {error}") from error
     if unknown_keys:
@@ -64,7 +64,7 @@ def parse_file(text: str, path: Path) -> Preprocessor:
     return template
 
 
-def parse(text: str, name: str) -> tuple[Preprocessor, str | None]:
+def parse_template(text: str, name: str) -> tuple[Template, str | None]:
     """Return the parsed template, and a message about unknown keys if there are any.
 
     Args:
@@ -78,11 +78,11 @@ def parse(text: str, name: str) -> tuple[Preprocessor, str | None]:
     """
     front_matter, body = _split(text)
     if front_matter is None:
-        return Preprocessor(name, body), None
+        return Template(name, body), None
     values = _load_yaml(front_matter)
     for problem in _problems(values):
         raise BadUsage(problem)
-    template = Preprocessor(
+    template = Template(
         name=values.get("name") or name,
         instructions=body,
         noise_patterns=tuple(values.get("noise_patterns") or ()),

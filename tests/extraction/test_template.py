@@ -7,7 +7,7 @@ import pytest
 
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
-from turnetl.extraction.preprocessor import Preprocessor, parse_file
+from turnetl.extraction.template import Template, parse_template_file
 from turnetl.extraction.templates import TEMPLATES_FOLDER, TemplateResolver, search_folders
 
 PATH = Path("folder/own.md")
@@ -31,7 +31,7 @@ BODY = "Read it as a reviewer would.\n\n---\nNot front matter: a horizontal rule
 
 
 def test_front_matter_is_read_and_the_rest_is_the_instructions() -> None:
-    assert parse_file(TEMPLATE, PATH) == Preprocessor(
+    assert parse_template_file(TEMPLATE, PATH) == Template(
         name="reviews",
         instructions=BODY,
         noise_patterns=(r"(?s)<diff>.*?</diff>", "^Reviewed-by: .*$"),
@@ -40,7 +40,7 @@ def test_front_matter_is_read_and_the_rest_is_the_instructions() -> None:
 
 
 def test_the_prompt_is_the_instructions_and_then_the_focus_areas() -> None:
-    prompt = parse_file(TEMPLATE, PATH).prompt
+    prompt = parse_template_file(TEMPLATE, PATH).prompt
     assert prompt.startswith(BODY)
     assert prompt.endswith("- what was found\n- who decided")
     assert "<diff>" not in prompt
@@ -55,8 +55,8 @@ def test_the_prompt_is_the_instructions_and_then_the_focus_areas() -> None:
     ],
 )
 def test_a_template_without_front_matter_is_instructions_byte_for_byte(text: str) -> None:
-    template = parse_file(text, PATH)
-    assert template == Preprocessor("own", text)
+    template = parse_template_file(text, PATH)
+    assert template == Template("own", text)
     assert template.prompt == text
 
 
@@ -66,13 +66,13 @@ def test_front_matter_is_found_after_blank_lines_and_with_crlf_line_endings(
     leading: str, end: str
 ) -> None:
     lines = ["---", "noise_patterns: [secret-.*]", "--- ", "Body."]
-    template = parse_file(leading + end.join(lines), PATH)
+    template = parse_template_file(leading + end.join(lines), PATH)
     assert (template.noise_patterns, template.instructions) == (("secret-.*",), "Body.")
 
 
 @pytest.mark.parametrize("head", ["", "# a comment", "noise_patterns:", "focus_areas: []"])
 def test_front_matter_may_be_empty(head: str) -> None:
-    assert parse_file(f"---\n{head}\n---\nBody.", PATH) == Preprocessor("own", "Body.")
+    assert parse_template_file(f"---\n{head}\n---\nBody.", PATH) == Template("own", "Body.")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_front_matter_may_be_empty(head: str) -> None:
 )
 def test_invalid_front_matter_is_rejected_with_its_file(head: str, message: str) -> None:
     with pytest.raises(BadUsage) as raised:
-        parse_file(f"---\n{head}\n---\nBody.", PATH)
+        parse_template_file(f"---\n{head}\n---\nBody.", PATH)
     assert "folder/own.md" in str(raised.value)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -110,14 +110,14 @@ def test_invalid_front_matter_is_rejected_with_its_file(head: str, message: str)
 
 def test_front_matter_without_an_end_is_rejected_with_its_line() -> None:
     with pytest.raises(BadUsage, match="line 2: front matter begins here"):
-        parse_file("\n---\nnoise_patterns: [x]\n\nBody.", PATH)
+        parse_template_file("\n---\nnoise_patterns: [x]\n\nBody.", PATH)
 
 
 def test_an_unknown_key_is_a_warning_that_names_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        template = parse_file("---\nnoise_pattern: [x]\nname: own\n---\nBody.", PATH)
+        template = parse_template_file("---\nnoise_pattern: [x]\nname: own\n---\nBody.", PATH)
     assert template.noise_patterns == ()
     assert "unknown key `noise_pattern`" in caplog.text
     assert "noise_patterns" in caplog.text
@@ -133,15 +133,15 @@ def put(folder: Path, name: str, text: str) -> TemplateResolver:
 def test_a_config_returns_instructions_and_patterns_of_its_template(tmp_path: Path) -> None:
     templates = put(tmp_path, "reviews.md", TEMPLATE)
     config = ExtractionConfig(preprocessing_prompt="reviews.md")
-    assert config.resolve_prompt(templates) == parse_file(TEMPLATE, PATH).prompt
-    assert config.preprocessor(templates) == parse_file(TEMPLATE, PATH)
+    assert config.resolve_prompt(templates) == parse_template_file(TEMPLATE, PATH).prompt
+    assert config.template(templates) == parse_template_file(TEMPLATE, PATH)
 
 
 def test_a_template_with_patterns_only_has_no_instructions(tmp_path: Path) -> None:
     templates = put(tmp_path, "only.md", "---\nnoise_patterns: [x]\n---\n")
     config = ExtractionConfig(preprocessing_prompt="only.md")
     assert config.resolve_prompt(templates) is None
-    assert config.preprocessor(templates) == Preprocessor("only", "", ("x",))
+    assert config.template(templates) == Template("only", "", ("x",))
 
 
 def test_empty_front_matter_without_instructions_is_a_warning(
@@ -149,7 +149,7 @@ def test_empty_front_matter_without_instructions_is_a_warning(
 ) -> None:
     templates = put(tmp_path, "bare.md", "---\nname: bare\n---\n\n")
     with caplog.at_level(logging.WARNING):
-        assert ExtractionConfig(preprocessing_prompt="bare.md").preprocessor(templates) is None
+        assert ExtractionConfig(preprocessing_prompt="bare.md").template(templates) is None
     assert "bare.md` has neither instructions nor noise patterns" in caplog.text
 
 
@@ -158,7 +158,7 @@ def test_without_a_template_there_are_no_patterns(
     nothing: bool | str | None, tmp_path: Path
 ) -> None:
     templates = TemplateResolver(search_folders(tmp_path, tmp_path))
-    assert ExtractionConfig(preprocessing_prompt=nothing).preprocessor(templates) is None
+    assert ExtractionConfig(preprocessing_prompt=nothing).template(templates) is None
 
 
 def test_inline_instructions_are_used_verbatim_and_have_no_front_matter() -> None:
@@ -166,4 +166,4 @@ def test_inline_instructions_are_used_verbatim_and_have_no_front_matter() -> Non
     config = ExtractionConfig(preprocessing_prompt=inline)
     templates = TemplateResolver([])
     assert config.resolve_prompt(templates) == inline
-    assert config.preprocessor(templates) == Preprocessor("inline", inline)
+    assert config.template(templates) == Template("inline", inline)

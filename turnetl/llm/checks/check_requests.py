@@ -31,7 +31,7 @@ some servers silently drop the start of a prompt that exceeds their context wind
 
 
 @dataclass(frozen=True, slots=True)
-class ModelProbe:
+class CheckRequest:
     """One request and the check of its response."""
 
     prompt_name: str
@@ -41,9 +41,9 @@ class ModelProbe:
     pydantic's ValidationError if the response does not match its schema."""
 
 
-def run_probes(
+def graphiti_requests(
     entity_types: TypesByName | None, edge_types: TypesByName | None, instructions: str | None
-) -> Iterator[ModelProbe]:
+) -> Iterator[CheckRequest]:
     """Yield the requests that Graphiti's functions send, in the order of a turn."""
     yield _entities(entity_types, instructions or "", SAMPLE_TEXT)
     yield _resolutions()
@@ -59,14 +59,14 @@ def run_probes(
     yield replace(long, prompt_name=f"{long.prompt_name} of a long turn")
 
 
-def build_probe(
+def build_request(
     prompt_name: str,
     messages: Callable[[], list[Message]],
     response_model: type[ResponseT],
     find_problem: Callable[[ResponseT], str] = lambda _: "",
     *,
     attributes: bool = False,
-) -> ModelProbe:
+) -> CheckRequest:
     """Return a request as Graphiti sends it.
 
     Args:
@@ -83,10 +83,10 @@ def build_probe(
         )
         return find_problem(response_model.model_validate(response))
 
-    return ModelProbe(prompt_name, run)
+    return CheckRequest(prompt_name, run)
 
 
-def _entities(entity_types: TypesByName | None, instructions: str, text: str) -> ModelProbe:
+def _entities(entity_types: TypesByName | None, instructions: str, text: str) -> CheckRequest:
     types = _build_entity_types_context(dict(entity_types) if entity_types else None)
     context = {
         "episode_content": text,
@@ -107,7 +107,7 @@ def _entities(entity_types: TypesByName | None, instructions: str, text: str) ->
             return "assigns an entity type that was not offered"
         return ""
 
-    return build_probe(
+    return build_request(
         "extract_nodes.extract_message",
         lambda: prompt_library.extract_nodes.extract_message(context),
         ExtractedEntities,
@@ -115,7 +115,7 @@ def _entities(entity_types: TypesByName | None, instructions: str, text: str) ->
     )
 
 
-def _resolutions() -> ModelProbe:
+def _resolutions() -> CheckRequest:
     type_fields = {"entity_type": ["Entity"], "entity_type_description": "Default Entity Type"}
     known = {"entity_types": ["Entity"], "summary": ""}
     context = {
@@ -143,7 +143,7 @@ def _resolutions() -> ModelProbe:
             return "does not resolve `Cart.py` to `cart.py`"
         return "resolves `sqlite` to another entity" if candidates[1] != -1 else ""
 
-    return build_probe(
+    return build_request(
         "dedupe_nodes.nodes",
         lambda: prompt_library.dedupe_nodes.nodes(context),
         NodeResolutions,
@@ -151,7 +151,7 @@ def _resolutions() -> ModelProbe:
     )
 
 
-def _edges(edge_types: TypesByName | None, instructions: str) -> ModelProbe:
+def _edges(edge_types: TypesByName | None, instructions: str) -> CheckRequest:
     context = {
         "episode_content": SAMPLE_TEXT,
         "nodes": [{"name": name, "entity_types": ["Entity"]} for name in SAMPLE_NAMES],
@@ -181,7 +181,7 @@ def _edges(edge_types: TypesByName | None, instructions: str) -> ModelProbe:
             return "names entities that the prompt does not contain"
         return ""
 
-    return build_probe(
+    return build_request(
         "extract_edges.edge",
         lambda: prompt_library.extract_edges.edge(context),
         ExtractedEdges,
@@ -189,7 +189,7 @@ def _edges(edge_types: TypesByName | None, instructions: str) -> ModelProbe:
     )
 
 
-def _duplicates() -> ModelProbe:
+def _duplicates() -> CheckRequest:
     context = {
         "existing_edges": [{"idx": 0, "fact": SAMPLE_FACT}],
         "new_edge": "`cart.py` uses `sqlite`",
@@ -203,7 +203,7 @@ def _duplicates() -> ModelProbe:
             return "does not recognise a repeated fact"
         return "invalidates a fact that nothing contradicts" if response.contradicted_facts else ""
 
-    return build_probe(
+    return build_request(
         "dedupe_edges.resolve_edge",
         lambda: prompt_library.dedupe_edges.resolve_edge(context),
         EdgeDuplicate,
@@ -211,14 +211,14 @@ def _duplicates() -> ModelProbe:
     )
 
 
-def _timestamps() -> ModelProbe:
+def _timestamps() -> CheckRequest:
     context = {"fact": SAMPLE_FACT, "reference_time": SAMPLE_TIME.isoformat()}
 
     def find_problem(response: EdgeTimestamps) -> str:
         # An invalid time was removed already.
         return "" if response.valid_at else "returns no valid time for a fact that is true now"
 
-    return build_probe(
+    return build_request(
         "extract_edges.extract_timestamps",
         lambda: prompt_library.extract_edges.extract_timestamps(context),
         EdgeTimestamps,
@@ -226,13 +226,13 @@ def _timestamps() -> ModelProbe:
     )
 
 
-def _attributes(entity_type: type[BaseModel]) -> ModelProbe:
+def _attributes(entity_type: type[BaseModel]) -> CheckRequest:
     context = {
         "node": {"name": SAMPLE_NAMES[0], "entity_types": [entity_type.__name__], "attributes": {}},
         "episode_content": SAMPLE_TEXT,
         "previous_episodes": [],
     }
-    return build_probe(
+    return build_request(
         "extract_nodes.extract_attributes",
         lambda: prompt_library.extract_nodes.extract_attributes(context),
         entity_type,
@@ -240,9 +240,9 @@ def _attributes(entity_type: type[BaseModel]) -> ModelProbe:
     )
 
 
-def _edge_attributes(edge_type: type[BaseModel]) -> ModelProbe:
+def _edge_attributes(edge_type: type[BaseModel]) -> CheckRequest:
     context = {"fact": SAMPLE_FACT, "reference_time": SAMPLE_TIME, "existing_attributes": {}}
-    return build_probe(
+    return build_request(
         "extract_edges.extract_attributes",
         lambda: prompt_library.extract_edges.extract_attributes(context),
         edge_type,
@@ -250,7 +250,7 @@ def _edge_attributes(edge_type: type[BaseModel]) -> ModelProbe:
     )
 
 
-def _summaries() -> ModelProbe:
+def _summaries() -> CheckRequest:
     context = {
         "entities": [
             {
@@ -273,7 +273,7 @@ def _summaries() -> ModelProbe:
         is_complete = all(summary.summary.strip() for summary in response.summaries)
         return "" if is_complete else "returns an empty summary"
 
-    return build_probe(
+    return build_request(
         "extract_nodes.extract_summaries_batch",
         lambda: prompt_library.extract_nodes.extract_summaries_batch(context),
         SummarizedEntities,
