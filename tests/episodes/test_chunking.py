@@ -110,7 +110,7 @@ def test_an_unclosed_fence_ends_with_its_message() -> None:
     assert "\n".join(pieces).count("tools: Bash") == 30
 
 
-def test_a_line_after_a_border_keeps_its_indentation() -> None:
+def test_a_line_after_a_boundary_keeps_its_indentation() -> None:
     lines = [f"        item {number}" for number in range(50)]
     first, second, *_ = chunks_of("assistant: List:\n" + "\n".join(lines), 60)
     assert first.endswith(lines[first.count("item") - 1])
@@ -126,7 +126,7 @@ def test_a_long_text_of_whitespace_is_one_empty_chunk() -> None:
     assert chunking.chunk_texts(pl.Series(["\n" * 50_000])).to_list() == [[""]]
 
 
-def test_a_text_without_natural_borders_is_split_too() -> None:
+def test_a_text_without_natural_boundaries_is_split_too() -> None:
     pieces = chunks_of("x" * 2500, 100)
     assert "".join(pieces) == "x" * 2500
     assert max(tokens_of(*pieces)) <= 100 < max(tokens_of(*pieces)) + 2
@@ -222,7 +222,7 @@ def test_no_chunk_exceeds_the_limit_and_none_is_blank(text: str, limit: int) -> 
 
 
 @given(st.lists(FRAGMENTS, max_size=120).map("".join), st.integers(12, 60))
-def test_the_joined_chunks_are_the_text_except_for_whitespace_at_the_borders(
+def test_the_joined_chunks_are_the_text_except_for_whitespace_at_the_boundaries(
     text: str, limit: int
 ) -> None:
     # A chunk may begin with a speaker because the text has it there, or because it is repeated.

@@ -135,7 +135,7 @@ def test_the_findings_of_a_subagent_are_rendered() -> None:
     )
 
 
-def test_paths_are_relative_to_the_workdir() -> None:
+def test_paths_are_relative_to_the_working_directory() -> None:
     assert call_line(tool("Bash", "cd /home/dev/shop && make")) == "Bash make"
     assert call_line(tool("Read", "/home/dev/other/a.py")) == "Read /home/dev/other/a.py"
     assert call_line(tool("Read", "/a.py"), cwd=None) == "Read /a.py"

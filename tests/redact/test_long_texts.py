@@ -52,7 +52,7 @@ def covered_bytes(spans: Iterable[Span]) -> set[int]:
     return {offset for start, end, _ in spans for offset in range(start, end)}
 
 
-def test_known_secrets_are_found_across_the_borders_of_chunks() -> None:
+def test_known_secrets_are_found_across_the_boundaries_of_chunks() -> None:
     secrets = {fresh(24).encode(): "a" for _ in range(25)}
     step = 4 << 20
     for back, secret in enumerate(secrets):
@@ -81,9 +81,9 @@ def test_no_canary_is_left_in_a_long_text(kind: str) -> None:
     assert REDACTOR.redact([clean]) == ([clean], [0])
 
 
-def test_a_secret_at_the_border_of_two_windows_is_redacted() -> None:
-    border = (256 << 10) - len(LINE) * 6000
-    for offset in range(border - 30, border + 30, 7):
+def test_a_secret_at_the_boundary_of_two_windows_is_redacted() -> None:
+    boundary = (256 << 10) - len(LINE) * 6000
+    for offset in range(boundary - 30, boundary + 30, 7):
         token = "ghp_" + fresh(36)
         (clean,), (count,) = REDACTOR.redact([f"{LINE * 6000}{'.' * offset} {token} {LINE * 3000}"])
         assert (token[-20:] in clean, count) == (False, 1)

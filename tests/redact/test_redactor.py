@@ -159,7 +159,7 @@ def test_long_runs_of_one_fragment_are_redacted_once(redactor: SecretRedactor, r
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_has_a_reason(rule: SecretRule) -> None:
-    assert rule.why.endswith(".")
+    assert rule.description.endswith(".")
 
 
 def test_no_texts_give_no_texts() -> None:

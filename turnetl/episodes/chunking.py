@@ -1,7 +1,7 @@
-"""Split long texts into chunks that fit one prompt each, at natural borders.
+"""Split long texts into chunks that fit one prompt each, at natural boundaries.
 
-Borders in order of preference: between messages, paragraphs, lines, sentences and words. A block of
-code that fits one chunk is never split.
+Boundaries in order of preference: between messages, paragraphs, lines, sentences and words. A block
+of code that fits one chunk is never split.
 """
 
 import re
@@ -26,9 +26,9 @@ that moves one."""
 
 _CHARS_PER_TOKEN = 8
 """Characters per token of a chunk that are searched for the end of a block of code."""
-_BORDERS = tuple(
-    re.compile(border)
-    for border in (
+_BOUNDARIES = tuple(
+    re.compile(boundary)
+    for boundary in (
         r"\n\n(?=(?:user|assistant|tools): )",  # between messages
         r"\n(?=tools: )",
         r"\n[ \t\r]*\n",
@@ -37,13 +37,15 @@ _BORDERS = tuple(
         r"\s",
     )
 )
-_LINE_BORDER = 3
-"""Index of the line break in `_BORDERS`: the edges of a code block are as good as a line break."""
+_LINE_BOUNDARY = 3
+"""Index of the line break in `_BOUNDARIES`: the edges of a code block are as good as a line
+break."""
 _MESSAGE = re.compile(r"(?:\n\n|\n(?=tools))(user|assistant|tools): ")
 _SPEAKER = re.compile(r"(?:user|assistant|tools): ")
-_BLANKS = re.compile(r"\s*")
+_WHITESPACE = re.compile(r"\s*")
 _COMBINING = re.compile("[\u0300-\u036f\u200d\ufe00-\ufe0f\u20d0-\u20ff\U0001f3fb-\U0001f3ff]")
-"""What belongs to the preceding character: accents, variation selectors, joiners, skin tones."""
+"""Characters that combine with the preceding one: accents, variation selectors, joiners, skin
+tones."""
 _MAX_CHARACTER = 32
 """Code points of the longest displayed character that is kept together."""
 
@@ -64,56 +66,56 @@ def chunk_texts(texts: pl.Series, limit: int = LIMIT) -> pl.Series:
 
 
 def chunks(text: str, limit: int = LIMIT) -> Iterator[str]:
-    """Yield the text in chunks of at most `limit` tokens; whitespace at the borders is dropped.
+    """Yield the text in chunks of at most `limit` tokens; whitespace at the boundaries is dropped.
 
     A message that continues in the next chunk is prefixed with its speaker again. Time and memory
     are linear in the length of the text.
     """
-    start, speaker, open_fence = _after_blanks(text, 0), "", ""
+    start, speaker, open_fence = _skip_whitespace(text, 0), "", ""
     while start < len(text):
         first = _SPEAKER.match(text, start) if _begins_message(text, start) else None
         prefix = "" if first else speaker
-        border = _border(text, start, limit * TOKEN_WEIGHT - _weight(prefix), open_fence)
-        yield f"{prefix}{text[start : border.position].rstrip()}"
-        speakers = [match[1] for match in _MESSAGE.finditer(text, start, border.position)]
+        boundary = _boundary(text, start, limit * TOKEN_WEIGHT - _weight(prefix), open_fence)
+        yield f"{prefix}{text[start : boundary.position].rstrip()}"
+        speakers = [match[1] for match in _MESSAGE.finditer(text, start, boundary.position)]
         speaker = f"{speakers[-1]}: " if speakers else (first[0] if first else speaker)
-        start, open_fence = _after_blanks(text, border.position), border.open_fence
+        start, open_fence = _skip_whitespace(text, boundary.position), boundary.open_fence
 
 
 def split_in_half(text: str) -> tuple[str, ...]:
-    """Return the text in two chunks, seldom three, split at a natural border.
+    """Return the text in two chunks, rarely three, split at a natural boundary.
 
     A message that continues in the next chunk is prefixed with its speaker again.
     """
-    # The border lies in the second half of what fits; at 70 % the rest fits a second chunk too,
+    # The boundary lies in the second half of what fits; at 70 % the rest fits a second chunk too,
     # unless the repeated speaker makes it too long.
     limit = -(-_weight(text) * 7 // (10 * TOKEN_WEIGHT))
     return tuple(chunks(text, max(limit, 1)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Border:
+class _Boundary:
     position: int
     open_fence: str
-    """The fence of the code block that the border splits; empty if it splits none."""
+    """The fence of the code block that the boundary splits; empty if it splits none."""
 
 
-def _border(text: str, start: int, max_weight: int, open_fence: str) -> _Border:
-    """Return the end of the chunk that begins at `start`: the best border in its second half."""
+def _boundary(text: str, start: int, max_weight: int, open_fence: str) -> _Boundary:
+    """Return the end of the chunk that begins at `start`: the best boundary in its second half."""
     stop = min(len(text), start + _CHARS_PER_TOKEN * max(max_weight // TOKEN_WEIGHT, 1))
     end = _reach(text, start, stop, max_weight)
     if end == len(text):
-        return _Border(end, "")
+        return _Boundary(end, "")
     blocks = fences.fenced_blocks(text, start, stop, open_fence)
     unsplit = [
         block for block in blocks if block.start >= start and _fits(text, block, end, max_weight)
     ]
     end = next((block.start for block in unsplit if block.start < end < block.end), end)
-    position = _best_border(text, start + (end - start) // 2, end, unsplit)
+    position = _best_boundary(text, start + (end - start) // 2, end, unsplit)
     if position is None:
         position = _between_characters(text, start, end)
     split = next((block for block in blocks if block.start < position < block.end), None)
-    return _Border(position, split.fence if split else "")
+    return _Boundary(position, split.fence if split else "")
 
 
 def _reach(text: str, start: int, stop: int, max_weight: int) -> int:
@@ -134,15 +136,15 @@ def _fits(text: str, block: FencedBlock, end: int, max_weight: int) -> bool:
     return block.closed and _weight(text[block.start : block.end]) <= max_weight
 
 
-def _best_border(text: str, low: int, end: int, unsplit: list[FencedBlock]) -> int | None:
-    """Return the last border of the best kind in `low..end`, but none within a block of `unsplit`.
+def _best_boundary(text: str, low: int, end: int, unsplit: list[FencedBlock]) -> int | None:
+    """Return the last boundary of the best kind in `low..end`, outside the blocks of `unsplit`.
 
-    None if there is no border.
+    None if there is no boundary.
     """
     edges = [edge for block in unsplit for edge in (block.start, block.end) if low <= edge <= end]
-    for rank, border in enumerate(_BORDERS):
-        positions = [match.end() for match in border.finditer(text, low, end)]
-        if rank == _LINE_BORDER:
+    for rank, boundary in enumerate(_BOUNDARIES):
+        positions = [match.end() for match in boundary.finditer(text, low, end)]
+        if rank == _LINE_BOUNDARY:
             positions = sorted(positions + edges)
         for position in reversed(positions):
             inside = any(block.start < position < block.end for block in unsplit)
@@ -180,10 +182,10 @@ def _is_regional_indicator(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
-def _after_blanks(text: str, position: int) -> int:
+def _skip_whitespace(text: str, position: int) -> int:
     """Return the start of the next chunk: after the whitespace, but before its indentation."""
-    blanks = _BLANKS.match(text, position)
-    end = blanks.end() if blanks else position
+    whitespace = _WHITESPACE.match(text, position)
+    end = whitespace.end() if whitespace else position
     line = text.rfind("\n", max(position - 1, 0), end) + 1
     return line if line and end < len(text) else end
 

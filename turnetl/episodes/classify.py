@@ -1,11 +1,11 @@
-"""Classify turns by what they mostly contain, so that each is read with matching instructions.
+"""Classify turns by their main content, so that each is read with matching instructions.
 
 The first kind that applies wins, in the order of `KINDS`:
 
 - error_heavy: at least 2 calls failed, and a fifth of all calls; or every call failed; or the user
-  pasted a stack trace; or the prompt mentions a failure and the answer does so at least twice.
-- code_heavy: at least 3 calls changed files, and a fifth of all calls; or prompt and answer contain
-  3 blocks of code or 1,500 characters of code, and these are a third of their text.
+  pasted a stack trace; or the prompt mentions a failure and the response does so at least twice.
+- code_heavy: at least 3 calls changed files, and a fifth of all calls; or prompt and response
+  contain 3 blocks of code or 1,500 characters of code, and these are a third of their text.
 - tool_heavy: at least 10 calls.
 - conversational: at most 1 call.
 - ordinary: all other turns.
@@ -24,10 +24,10 @@ VERSION = 1
 _MIN_FAILED, _MIN_EDITS, _MANY_CALLS, _FEW_CALLS = 2, 3, 10, 1
 """Numbers of calls."""
 _MIN_BLOCKS, _MIN_CODE_CHARS = 3, 1500
-"""Blocks of code in prompt and answer, and characters of these blocks."""
+"""Blocks of code in prompt and response, and characters of these blocks."""
 _PROMPT_CHARS, _TEXT_CHARS = 1000, 20_000
 """Characters of a prompt that are searched for failure words (a long plan mentions everything);
-characters of prompt and of answer that are searched for all else."""
+characters of prompt and of response that are searched for everything else."""
 
 _FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
 _TRACE = (

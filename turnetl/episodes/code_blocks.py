@@ -15,10 +15,10 @@ def condense_code_blocks(turns: pl.DataFrame) -> pl.Series:
     """Return `assistant_text`, one per turn, with each long block replaced by one line.
 
     Args:
-        turns: columns `assistant_text` and `workdir`.
+        turns: columns `assistant_text` and `cwd`.
     """
     text = pl.col("assistant_text")
-    rows = turns.select("assistant_text", cwd="workdir").with_row_index()
+    rows = turns.select("assistant_text", "cwd").with_row_index()
     may_have_long = (text.str.len_bytes() > _SHORT_BREAKS) & text.str.contains("```", literal=True)
     candidates = rows.filter(may_have_long & ~text.str.contains_any([_START, _END]))
     condensed = _condensed(candidates).rename({"text": "condensed"})
@@ -53,7 +53,7 @@ def _condensed(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _summaries(blocks: pl.DataFrame) -> pl.Series:
-    """Return `[language, what the content type keeps]` for each block."""
+    """Return `[language, condensed text]` for each block."""
     block = pl.col("block")
     body = block.str.replace(r"\A[^\n]*\n", "").str.replace(r"\n?[^\n]*\z", "")
     language = block.str.extract(r"\A[ \t]*```[ \t]*([\w+#.-]*)")

@@ -119,7 +119,7 @@ def _original(turn: str, aliases: Mapping[str, str]) -> str:
 
 
 def _owning_sessions(keys: pl.DataFrame) -> pl.DataFrame:
-    """Return the turns of several sessions, each with the session that is no fork of another."""
+    """Return the turns of several sessions, each with the session that is not a fork of another."""
     several = (
         keys.select("turn_id", "session_id", "parent_session_id")
         .filter(pl.col("turn_id").is_duplicated())

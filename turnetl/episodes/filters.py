@@ -1,4 +1,4 @@
-"""What the user decides about the filter: noise rules, and patterns removed from texts."""
+"""The user's choices for the filter: noise rules, and patterns removed from texts."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

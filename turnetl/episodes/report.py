@@ -1,4 +1,4 @@
-"""The report of a filter run: every turn once, kept or under the rule that marks it.
+"""The report of a filter run: every turn once, either kept or counted under its noise rule.
 
 Tokens are estimated from the kept texts of a group. What is removed counts as many tokens per
 character as these have, so that tokens and tokens saved add up to those of the whole archives.
@@ -17,12 +17,12 @@ _CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class NoiseCount:
-    """What one rule marks in one group."""
+    """Turns that one rule marks in one group."""
 
     rule: str
     turns: int
     chars: int
-    """Of the turns, as the archives contain them."""
+    """Characters of the turns as in the archives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +31,24 @@ class FilteredGroup:
 
     group: GroupId
     turns: int
-    """Without copies; see `copies`."""
+    """Number of turns, without copies; see `copies`."""
     kept: int
     noise: tuple[NoiseCount, ...]
-    """By rule name; only rules that matched."""
+    """Counts by rule name; only rules that matched."""
     copies: int
     """Rows of further archives that are copies of the turns counted above."""
     chars_before: int
-    """Of all turns, as the archives contain them."""
+    """Characters of all turns as in the archives."""
     chars_after: int
-    """Of the texts of the kept turns."""
+    """Characters of the texts of the kept turns."""
     tokens: int
-    """Estimated, for the texts of the kept turns."""
+    """Estimated tokens of the texts of the kept turns."""
     skipped: bool = False
     """Whether the table was up to date, so that nothing was read or written."""
 
     @property
     def kept_chars(self) -> int:
-        """Characters of the kept turns, as the archives contain them."""
+        """Characters of the kept turns as in the archives."""
         return self.chars_before - sum(marked.chars for marked in self.noise)
 
     @property

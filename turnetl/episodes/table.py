@@ -11,7 +11,7 @@ from turnetl.model import GroupId
 from turnetl.noise import EMPTY
 
 _SEPARATOR = "\0"
-"""Joins the chunks of a text for its digest, so that other borders give another digest."""
+"""Joins the chunks of a text for its digest, so that other boundaries give another digest."""
 
 
 def episode_rows(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:

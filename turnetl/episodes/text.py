@@ -1,4 +1,4 @@
-"""Render a turn as the messages worth keeping: `user: ...`, `assistant: ...`, `tools: ...`."""
+"""Render a turn as episode text: `user: ...`, `assistant: ...`, `tools: ...`."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,15 @@ from turnetl.episodes import code_blocks, text_cleaning, tool_calls
 from turnetl.model import ClosedBy
 
 VERSION = 6
-"""Version of the texts; raise it with every change here, or in a module called here, that alters
-one."""
+"""Version of the texts. Raise it with every change that alters a text, here or in a called
+module."""
 
 _INTERRUPTED = "\n\nuser: [Request interrupted by user]"
 """What coding agents write where the user interrupts them."""
 
 
 def render_turns(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
-    """Return `text`, one per row: prompt, answer, steering, answers in results, tool calls.
+    """Return `text`, one per row: prompt, response, steering, user answers and tool calls.
 
     What the user typed is complete. A blank line separates messages.
 
@@ -26,7 +26,7 @@ def render_turns(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series
             text, from tool calls and from their results.
     """
     unmatched = text_cleaning.remove_patterns(pl.col("assistant_text"), patterns)
-    agent = turns.with_columns(unmatched, _workdir())
+    agent = turns.with_columns(unmatched, _cwd())
     cleaned = agent.with_columns(
         text_cleaning.clean_messages(agent["user_text"]),
         text_cleaning.clean_messages(code_blocks.condense_code_blocks(agent)),
@@ -50,13 +50,13 @@ def _is_interrupted() -> pl.Expr:
     return (pl.col("closed_by") == ClosedBy.INTERRUPTED) & (pl.col("text") != "")
 
 
-def _workdir() -> pl.Expr:
-    """Return `workdir`: the turn's folder without a final slash, or an empty string.
+def _cwd() -> pl.Expr:
+    """Return `cwd`: the turn's working directory without a final slash, or an empty string.
 
-    A folder at the root is no project: paths keep its name, because they need it.
+    A directory at the root is not a project: paths keep its name, because they need it.
     """
-    folder = pl.col("cwd").fill_null("").str.strip_chars_end("/")
-    return pl.when(folder.str.contains("./")).then(folder).otherwise(pl.lit("")).alias("workdir")
+    cwd = pl.col("cwd").fill_null("").str.strip_chars_end("/")
+    return pl.when(cwd.str.contains("./")).then(cwd).otherwise(pl.lit("")).alias("cwd")
 
 
 def _message(speaker: str, text: pl.Expr) -> pl.Expr:

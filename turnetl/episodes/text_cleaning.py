@@ -1,4 +1,4 @@
-"""Remove what no reader needs: colours, the client's reminders, base64, overwritten lines."""
+"""Remove terminal colours, client reminders, base64 and overwritten lines from texts."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ _BAR_CHARACTERS = "█▓▒░▏▎▍▌▋▊▉━─═╌┄┈■□▪�
 _BAR = rf"[{_BAR_CHARACTERS}]{{8,}}>?"
 _CONTROL_MARKERS = ["\x1b", "\r", "<system-reminder>"]
 _RESULT_MARKERS = [*_CONTROL_MARKERS, *(character * 8 for character in _BAR_CHARACTERS)]
-"""A tool result without any of these contains nothing to remove but base64; so does a prompt, an
-answer or a tool input without `_CONTROL_MARKERS`."""
+"""A tool result without any of these contains nothing to remove but base64; so does a prompt, a
+response or a tool input without `_CONTROL_MARKERS`."""
 _SIGNED = "Co-Authored-By: "
 _SIGNATURE = r"(?:🤖 Generated with \S+ \S+ +)?Co-Authored-By: [^<\n]{0,60}<[^>\n]*> ?"
-"""What a coding agent appends to each of its commit messages."""
+"""The signature that a coding agent appends to commit messages."""
 SEARCHED_CHARS = 50_000
 """Characters of a text, from its start, that the user's patterns search. A pattern whose every
 match looks ahead to the end of the text costs the square of this: seconds here, days for 50 MB."""
@@ -28,7 +28,7 @@ _BLANK_LINES = r"\n[ \t]*(?:\n[ \t]*)+\n"
 
 
 def clean_user_text(text: pl.Expr) -> pl.Expr:
-    """Return a text that the user typed, without what no user types."""
+    """Return the user's text without text that the client inserted."""
     return (
         text.str.replace_all(_COLOUR, "")
         .str.replace_all(_REMINDER, "")
@@ -69,7 +69,7 @@ def clean_results(texts: pl.DataFrame) -> pl.DataFrame:
 
 
 def clean_inputs(calls: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with `input` without what only a terminal or the agent's client reads."""
+    """Return the rows with `input` without terminal escapes and client reminders."""
     call = pl.col("input")
     affected = call.str.contains_any([*_CONTROL_MARKERS, _SIGNED]) | call.str.contains(_BLOB)
     return apply_where(calls, affected, clean_user_text(call).str.replace_all(_SIGNATURE, ""), call)
@@ -95,7 +95,7 @@ def apply_where(
 
 
 def remove_patterns(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
-    """Return a text without what these regular expressions (Rust syntax) match.
+    """Return the text with all matches of these regular expressions (Rust syntax) removed.
 
     They search the first `SEARCHED_CHARS` characters.
     """

@@ -16,7 +16,7 @@ Weights = NDArray[np.uint8]
 TOKEN_WEIGHT = 20
 """The weight of one token."""
 
-_LOWER, _UPPER, _DIGIT, _PUNCTUATION, _BLANK, _BREAK, _LEAD, _LEAD4, _REST = range(9)
+_LOWER, _UPPER, _DIGIT, _PUNCTUATION, _SPACE, _BREAK, _LEAD, _LEAD4, _REST = range(9)
 """Classes of bytes. Outside ASCII: the first byte of a character, the first byte of a character of
 four bytes (emoji and rare scripts), and all other bytes."""
 _SHIFT = 4
@@ -28,7 +28,7 @@ def _byte_classes() -> bytes:
     classes[ord("a") : ord("z") + 1] = [_LOWER] * 26
     classes[ord("A") : ord("Z") + 1] = [_UPPER] * 26
     classes[ord("0") : ord("9") + 1] = [_DIGIT] * 10
-    classes[ord(" ")] = _BLANK
+    classes[ord(" ")] = _SPACE
     for byte in b"\t\n\r":
         classes[byte] = _BREAK
     return bytes(classes)
@@ -38,7 +38,7 @@ def _transition_weights() -> bytes:
     """Return the weight of every pair of classes: of the byte before, and of the byte itself."""
     weights = np.zeros((16, 16), dtype=np.uint8)
     weights[:, [_LOWER, _UPPER, _DIGIT, _PUNCTUATION]] = 15, 16, 18, 15
-    weights[:, [_BLANK, _BREAK, _LEAD, _LEAD4, _REST]] = 1, 14, 14, 30, 5
+    weights[:, [_SPACE, _BREAK, _LEAD, _LEAD4, _REST]] = 1, 14, 14, 30, 5
     # Continuations: letters of a word, a capitalised word, digits of a number, punctuation.
     weights[[_LOWER, _UPPER, _DIGIT, _LEAD, _LEAD4, _REST], _LOWER] = 3, 6, 14, 3, 3, 5
     for byte_class, weight in ((_UPPER, 7), (_DIGIT, 14), (_PUNCTUATION, 10), (_BREAK, 10)):
@@ -48,8 +48,8 @@ def _transition_weights() -> bytes:
 
 _CLASS = _byte_classes()
 _WEIGHT = _transition_weights()
-_TEXT_START = _BLANK << _SHIFT
-"""The first byte of a text is weighed as if a blank preceded it."""
+_TEXT_START = _SPACE << _SHIFT
+"""The first byte of a text is counted as if a space preceded it."""
 _BATCH_ROWS = 2000
 """Texts per batch, to bound the memory of the intermediate arrays."""
 

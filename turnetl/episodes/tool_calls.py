@@ -1,4 +1,4 @@
-"""Render tool calls, one line each: what was called, and after an arrow its result."""
+"""Render tool calls, one line each: tool name and input, and after an arrow the result."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,10 @@ def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     """Return `calls`, one list per turn: its calls in order, each once with all its results.
 
     Args:
-        turns: columns `tool_calls` and `workdir`.
+        turns: columns `tool_calls` and `cwd`.
         patterns: regular expressions; what they match of calls and results is removed.
     """
-    rows = turns.select("workdir", "tool_calls").with_row_index()
+    rows = turns.select("cwd", "tool_calls").with_row_index()
     calls = rows.explode("tool_calls").drop_nulls("tool_calls").unnest("tool_calls")
     relevant = calls.filter(~pl.col("name").is_in(tool_roles.BOOKKEEPING_TOOLS)).with_columns(
         text_cleaning.remove_patterns(pl.col("input", "result"), patterns)
@@ -52,7 +52,7 @@ def _with_joined_results(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_call(calls: pl.DataFrame) -> pl.DataFrame:
-    """Return the calls with `call`: tool name and input, with paths relative to the workdir."""
+    """Return the calls with `call`: tool name and input, with paths relative to `cwd`."""
     call = pl.col("input")
     is_json = call.str.contains(r"^[{\[]")
     readable = text_cleaning.apply_where(
@@ -84,7 +84,7 @@ def _json_field(name: str) -> pl.Expr:
 
 
 def _relative(call: pl.Expr) -> pl.Expr:
-    """Return a path or a command without the turn's workdir."""
-    workdir = pl.col("workdir")
-    relative = call.str.strip_prefix("cd " + workdir + " && ").str.strip_prefix(workdir + "/")
-    return pl.when(workdir == "").then(call).otherwise(relative)
+    """Return a path or a command without the turn's working directory."""
+    cwd = pl.col("cwd")
+    relative = call.str.strip_prefix("cd " + cwd + " && ").str.strip_prefix(cwd + "/")
+    return pl.when(cwd == "").then(call).otherwise(relative)

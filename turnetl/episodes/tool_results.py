@@ -9,9 +9,9 @@ def condense_results(calls: pl.DataFrame) -> pl.Series:
     """Return `result`, one per call: its result on one line, or an empty string.
 
     Args:
-        calls: columns `role`, `result`, `is_error` and `workdir`; one row per call.
+        calls: columns `role`, `result`, `is_error` and `cwd`; one row per call.
     """
-    texts = calls.select(text="result", role="role", failed="is_error", cwd="workdir")
+    texts = calls.select(text="result", role="role", failed="is_error", cwd="cwd")
     # Most text is discarded: drop it before any pattern reads it.
     text = pl.when(content.DISCARDED).then(pl.lit("")).otherwise("text").alias("text")
     cleaned = text_cleaning.clean_results(texts.with_columns(text))

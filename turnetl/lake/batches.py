@@ -25,7 +25,7 @@ class Batch:
     paths: tuple[Path, ...] = ()
     table: schema.Table = schema.TURNS
     stamps: tuple[_FileStamp, ...] = ()
-    """Of each path, at the time when the batch was created."""
+    """Inode, modification time and size of each path when the batch was created."""
 
     def read(self, *columns: pl.Expr) -> pl.DataFrame:
         """Return the columns, or all columns if none is named.

@@ -7,7 +7,6 @@ The metadata of a turns file records the archive that it was parsed from: the fi
 watermark.
 """
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import msgspec
 import polars as pl
 import pyarrow as pa
 
-from turnetl import ids, schema
+from turnetl import schema
 from turnetl.errors import Fatal
 from turnetl.lake import versions
 from turnetl.lake.batches import Batch, batches
@@ -29,6 +28,7 @@ from turnetl.lake.parquet import (
     write_slices,
     write_table,
 )
+from turnetl.lake.paths import archive_digest, files_named, names
 from turnetl.lake.values import episode_from_row, turn_from_row
 from turnetl.model import Episode, GroupId, Turn, TurnId
 
@@ -53,7 +53,7 @@ class ArchiveMetadata:
     """The archive's `ParseCounts` by name; `skipped` by reason."""
     schema: int = schema.TURNS.version
     cwd: str | None = None
-    """The first working folder that the archive names, redacted: the default group's source."""
+    """The first working directory that the archive names, redacted: the default group's source."""
     format_is_explicit: bool = False
     """Whether the user named the format."""
 
@@ -84,11 +84,11 @@ class Lake:
 
     def turn_paths(self, group: GroupId | None = None) -> list[Path]:
         """Return the turns files of a group or of all groups, sorted. Opens no file."""
-        groups = [group] if group is not None else _names(self._turns_folder)
+        groups = [group] if group is not None else names(self._turns_folder)
         return [
             self._turns_folder / group_name / name
             for group_name in groups
-            for name in _names(self._turns_folder / group_name)
+            for name in names(self._turns_folder / group_name)
             if name.endswith(".parquet")
         ]
 
@@ -154,7 +154,7 @@ class Lake:
         text = msgspec.json.encode(metadata, order="sorted").decode()
         write_table(path, turns, schema.TURNS, text)
         if previous_files is None:
-            previous_files = _files_named(name, self._turns_folder)
+            previous_files = files_named(name, self._turns_folder)
         for previous in previous_files:
             if previous != path:
                 self.delete_turns_file(previous)
@@ -162,7 +162,7 @@ class Lake:
 
     def sync_turns(self) -> None:
         """Make the files of `write_turns` durable. One call is enough for many files."""
-        for group in _names(self._turns_folder):
+        for group in names(self._turns_folder):
             sync_folder(self._turns_folder / group)
 
     def delete_turns_file(self, path: Path) -> None:
@@ -257,49 +257,3 @@ class Lake:
 
     def _episodes_path(self, group: GroupId) -> Path:
         return self.episodes_folder / f"{group}.parquet"
-
-
-def archive_digest(archive: Path) -> str:
-    """Return the name of an archive's turns file: the same for every path to the archive."""
-    return archive_digests([archive])[0]
-
-
-def archive_digests(archives: Iterable[Path]) -> list[str]:
-    """Return `archive_digest` of many archives. The links of each folder are resolved once."""
-    folders: dict[Path, Path] = {}
-    return [ids.digest(path_text(_resolved(path, folders))) for path in archives]
-
-
-def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
-    """Return the real path; `folders` caches the real paths of folders."""
-    # Not `resolve`, which raises for a link that leads to itself.
-    if path.name in ("", "..") or os.path.islink(path):  # noqa: PTH114 - as above
-        return Path(os.path.realpath(path))
-    folder = path.parent
-    if folder not in folders:
-        folders[folder] = Path(os.path.realpath(folder))
-    return folders[folder] / path.name
-
-
-def path_text(path: Path) -> str:
-    """Return a path as text that every table can store, even if its bytes are not valid UTF-8."""
-    return str(path).encode("utf-8", "backslashreplace").decode()
-
-
-def absolute_path_text(path: Path) -> str:
-    """Return an absolute path as text, so that it leads to the file from every working folder."""
-    return path_text(Path(os.path.abspath(path)))  # noqa: PTH100 - removes `..`, follows no link
-
-
-def _names(folder: Path) -> list[str]:
-    """Return the names in a folder, sorted; none if it is not a folder."""
-    try:
-        return sorted(os.listdir(folder))  # noqa: PTH208  ten thousand names, no paths
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _files_named(name: str, folder: Path) -> list[Path]:
-    """Return the files of that name in the folders of a folder."""
-    paths = [folder / group / name for group in _names(folder)]
-    return [path for path in paths if path.exists()]

@@ -21,7 +21,8 @@ def check_version(path: Path, metadata: str, table: schema.Table) -> None:
 
     Args:
         path: the file, for the message.
-        metadata: its metadata. Text that is no JSON object passes: turnetl did not write the file.
+        metadata: its metadata. Text that is not a JSON object passes: turnetl did not write the
+            file.
         table: the table that the file belongs to.
     """
     try:

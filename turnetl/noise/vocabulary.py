@@ -55,14 +55,14 @@ _UNSPACED = """
     はい 続けて 続けてください お願いします よろしく ありがとう ありがとうございます 了解 了解です
     わかりました いいね 大丈夫 大丈夫です ええ うん
 """
-"""Words of scripts without blanks between words."""
+"""Words of scripts without spaces between words."""
 
 
 _SEPARATOR = (
     r"[\x00-/:-@\[-`{-\x{BF}\x{60C}\x{61F}\x{964}\x{2000}-\x{2BFF}\x{3000}-\x{303F}"
     r"\x{FE00}-\x{FE0F}\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF20}\x{1F000}-\x{1FAFF}]"
 )
-"""One character between words: blank, punctuation or emoji. A class of everything that is no letter
+"""One character between words: space, punctuation or emoji. A class of everything that is no letter
 would match the same, but makes patterns a thousand times as large."""
 
 
@@ -133,4 +133,4 @@ DECISION = _separated(
 
 _UNSPACED_SCRIPT = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
 WORD = rf"[{_UNSPACED_SCRIPT}]{{1,2}}|[^\s{_UNSPACED_SCRIPT}]+"
-"""Matches once per word; in scripts without blanks, two letters count as one word."""
+"""Matches once per word; in scripts without spaces between words, two letters count as one word."""

@@ -10,7 +10,7 @@ from turnetl.redact.rules import SecretRule
 from turnetl.redact.text_column import text_column
 
 _SEPARATOR = r"(?:\\*/|\\+|%2[fF])"
-"""Between folders: JSON doubles backslashes and may write `\\/`, URLs have `%2F`."""
+"""Separator of folders: JSON doubles backslashes and may write `\\/`, URLs have `%2F`."""
 _ROOT = rf"(?:(?<![\w.~-])|(?<=\\[nrt])|(?<=[0-9;]m)|(?<=%3[aA])|(?<=\s-[A-Z])){_SEPARATOR}"
 """The start of a path: not within a word, but possibly after an escaped newline, a colour or a
 flag."""
@@ -29,7 +29,7 @@ _REVERSED_LOCAL_PART = re.compile(
 )
 """The local part before the `@`, reversed: Latin, Greek and Cyrillic letters, also escaped in JSON,
 but not the `n` of an escaped newline; or a few Chinese, Japanese or Korean characters, no more than
-a name has, because these languages have no blanks between words."""
+a name has, because these languages have no spaces between words."""
 _LETTER = r"(?:[A-Za-z]|[\xc3-\xd4][\x80-\xbf])"
 _LABEL = rf"(?:{_LETTER}|[0-9])(?:(?:{_LETTER}|[0-9-]){{0,61}}(?:{_LETTER}|[0-9]))?"
 _DOMAIN = rf"(?:{_LABEL}\.){{1,6}}{_LETTER}{{2,24}}(?![A-Za-z0-9-])"
@@ -73,7 +73,9 @@ def _is_mailbox(value: str) -> bool:
     local, _, domain = value.lower().partition("@")
     if not local or local in _SHARED_MAILBOXES or domain.rpartition(".")[2] in _FILE_SUFFIXES:
         return False
-    return not any(domain == one or domain.endswith(f".{one}") for one in _EXAMPLE_DOMAINS)
+    return not any(
+        domain == example or domain.endswith(f".{example}") for example in _EXAMPLE_DOMAINS
+    )
 
 
 def _is_user_name(value: str) -> bool:

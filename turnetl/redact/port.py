@@ -1,4 +1,4 @@
-"""The redactor seam: texts in, the same texts without secrets out."""
+"""The Redactor port: texts in, the same texts without secrets out."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol

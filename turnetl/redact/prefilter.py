@@ -1,6 +1,6 @@
 """The prefilter: two passes over all texts select the few that need a closer look.
 
-Equal texts are scanned once: every turn repeats the name of its working folder.
+Equal texts are scanned once: every turn repeats the name of its working directory.
 """
 
 from bisect import bisect_right

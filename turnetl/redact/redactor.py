@@ -54,10 +54,10 @@ class SecretRedactor:
     """Removes secrets from texts. Uses no network; loads its rules on the first text."""
 
     def __init__(self, key: bytes = b"turnetl", *, pii: bool = False) -> None:
-        """Set what decides the redactions.
+        """Set what determines the redactions.
 
         Args:
-            key: of the digests in placeholders: another key gives a secret another digest.
+            key: key of the digests in placeholders: another key gives a secret another digest.
             pii: also redact personal data: see `turnetl.redact.pii`.
         """
         self._key = key
@@ -71,7 +71,7 @@ class SecretRedactor:
 
     @property
     def version(self) -> str:
-        """A digest of all that decides the redactions: scanner release, own rules and key."""
+        """Digest of everything that determines the redactions: scanner, own rules and key."""
         recipes = (part for rule in self._rules for part in rule.recipe)
         scanner = package_version("kingfisher-secret-scanner")
         return ids.digest(_VERSION, scanner, self._key, *recipes)

@@ -15,7 +15,7 @@ class SecretRule:
 
     name: str
     pattern: str
-    why: str
+    description: str
     plausible: Callable[[str], bool]
     """Returns whether a matched value can be a secret: code has other values in such places."""
     starts_word: bool = False
@@ -36,7 +36,7 @@ class SecretRule:
 
     @property
     def recipe(self) -> tuple[str | bytes, ...]:
-        """All that decides what the rule redacts; of `plausible`, the name stands for the code."""
+        """Everything that determines what the rule redacts; `plausible` is included by its name."""
         prefix = self.reversed_prefix.pattern if self.reversed_prefix is not None else b""
         starts = "starts word" if self.starts_word else ""
         return self.name, self.pattern, self.skip, self.plausible.__qualname__, starts, prefix

@@ -12,7 +12,7 @@ _OVERLAP = 16 << 10
 """Bytes that two windows have in common. No secret is longer, except PEM keys, for which turnetl
 has its own rules."""
 _LINE = 4 << 10
-"""Bytes before the border of a window that are searched for the end of a line."""
+"""Bytes before the boundary of a window that are searched for the end of a line."""
 
 
 class ScannerFinding(NamedTuple):
@@ -53,14 +53,14 @@ def windows(data: bytes) -> Iterator[tuple[int, int]]:
     start = 0
     while len(data) - start > _WINDOW + _OVERLAP:
         end = start + _WINDOW
-        yield start, _line_border(data, end + _OVERLAP)
-        start = _line_border(data, end)
+        yield start, _line_boundary(data, end + _OVERLAP)
+        start = _line_boundary(data, end)
     if data:
         yield start, len(data)
 
 
-def _line_border(data: bytes, at: int) -> int:
-    return data.rfind(b"\n", at - _LINE, at) + 1 or at
+def _line_boundary(data: bytes, offset: int) -> int:
+    return data.rfind(b"\n", offset - _LINE, offset) + 1 or offset
 
 
 def _to_finding(finding: kingfisher_sdk.Finding, window_start: int) -> ScannerFinding:

@@ -23,14 +23,15 @@ class Span(NamedTuple):
 def occurrences(data: bytes, secrets: Mapping[bytes, str]) -> Iterator[Span]:
     """Yield all places of the secrets; `secrets` maps each to its rule."""
     for secret, rule in secrets.items():
-        at = data.find(secret)
-        while secret and at >= 0:
-            yield Span(at, at + len(secret), rule)
-            at = data.find(secret, at + len(secret))
+        start = data.find(secret)
+        while secret and start >= 0:
+            end = start + len(secret)
+            yield Span(start, end, rule)
+            start = data.find(secret, end)
 
 
 def merge_spans(data: bytes, spans: Iterable[Span]) -> list[Span]:
-    """Return the spans in order, overlapping ones merged, without what is redacted already."""
+    """Return the spans in order, merged where they overlap, without those redacted already."""
     placeholders = _Placeholders(data)
     merged: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end, span.rule)):
@@ -53,8 +54,8 @@ class _Placeholders:
 
     def overlapping(self, span: Span) -> list[tuple[int, int]]:
         """Return those that have bytes in common with the span."""
-        these = slice(bisect_right(self._ends, span.start), bisect_left(self._starts, span.end))
-        return [*zip(self._starts[these], self._ends[these], strict=True)]
+        indexes = slice(bisect_right(self._ends, span.start), bisect_left(self._starts, span.end))
+        return [*zip(self._starts[indexes], self._ends[indexes], strict=True)]
 
 
 def _is_redacted(data: bytes, span: Span, placeholders: _Placeholders) -> bool:

@@ -1,4 +1,4 @@
-"""The interface of content types: how a type is detected, and what of its texts is kept.
+"""The interface of content types: how a type is detected, and how its texts are condensed.
 
 A content type is two expressions over `INPUT_COLUMNS`. The first type that matches a text condenses
 it. Each type is evaluated only on texts that no earlier type matched, so cheap types come first.
@@ -18,13 +18,13 @@ INPUT_COLUMNS = pl.Schema(
     }
 )
 """The columns that a content type can read: the text; its role (of `tool_roles.role`, or `code`);
-whether the call failed; the turn's workdir without a final slash, or an empty string."""
+whether the call failed; the turn's working directory without a final slash, or an empty string."""
 
 LINE_CHARS = 240
 """Maximum characters kept of a line."""
 
 _WHITESPACE = r"[ \t\r\n]{2,}|[\t\r\n]"
-"""Whitespace to replace by one blank. It does not match single blanks: polars then does not copy
+"""Whitespace to replace by one space. It does not match single spaces: polars then does not copy
 texts that contain no other whitespace."""
 _TIMESTAMP = r"\x{feff}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.,]+(?:Z|[+-][0-9:]{5})[ \t]"
 """The time that a program writes before each of its lines."""
@@ -40,11 +40,11 @@ class ContentType:
     matches: pl.Expr
     """True for texts of this type; never null."""
     condensed: pl.Expr
-    """What is kept of such a text, on one line; never null."""
+    """The condensed text, on one line; never null."""
 
 
 def condense(texts: pl.DataFrame, types: Sequence[ContentType]) -> pl.Series:
-    """Return `text`, one per row: what the first matching type keeps.
+    """Return `text`, one per row: the text as the first matching type condenses it.
 
     It is never longer than the lines of the text joined by `; `. A text that no type matches
     becomes an empty string.
@@ -75,7 +75,7 @@ def matching_lines(text: pl.Expr, pattern: str) -> pl.Expr:
 
 
 def tidy_line(line: pl.Expr, max_chars: int = LINE_CHARS) -> pl.Expr:
-    """Return a line truncated, with single blanks and without a leading timestamp."""
+    """Return a line truncated, with single spaces and without a leading timestamp."""
     plain = line.str.replace_all(_TIMESTAMP, "").str.strip_chars()
     return truncate(plain.str.replace_all(_WHITESPACE, " "), max_chars)
 

@@ -92,7 +92,7 @@ SHORT = ContentType(
     & (TEXT.str.count_matches("\n", literal=True) <= _SHORT_BREAKS),
     flatten(TEXT),
 )
-"""A short result is kept whole, whatever it is."""
+"""A short result is kept whole, regardless of its content."""
 
 ERRORS = ContentType("errors", FAILED, _failure_reason())
 """A call that failed."""

@@ -69,7 +69,8 @@ def _outside_trace(line: pl.Expr) -> pl.Expr:
 def _innermost_frame() -> pl.Expr:
     """Return the innermost frame in the project, as a list of one or none.
 
-    The turn's workdir is removed from all frames first; a frame within it then has a relative path.
+    The turn's working directory is removed from all frames first; a frame within it then has a
+    relative path.
     """
     relative = pl.when(CWD == "").then(TEXT).otherwise(TEXT.str.split(CWD + "/").list.join(""))
     own = relative.str.extract_all(_FRAME).list.eval(

@@ -1,0 +1,53 @@
+"""The paths of archives, as text and as digests, and the names in the folders of a lake."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from turnetl import ids
+
+
+def archive_digest(archive: Path) -> str:
+    """Return the name of an archive's turns file: the same for every path to the archive."""
+    return archive_digests([archive])[0]
+
+
+def archive_digests(archives: Iterable[Path]) -> list[str]:
+    """Return `archive_digest` of many archives. The links of each folder are resolved once."""
+    folders: dict[Path, Path] = {}
+    return [ids.digest(path_text(_resolved(path, folders))) for path in archives]
+
+
+def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
+    """Return the real path; `folders` caches the real paths of folders."""
+    # Not `resolve`, which raises for a link that leads to itself.
+    if path.name in ("", "..") or os.path.islink(path):  # noqa: PTH114 - as above
+        return Path(os.path.realpath(path))
+    folder = path.parent
+    if folder not in folders:
+        folders[folder] = Path(os.path.realpath(folder))
+    return folders[folder] / path.name
+
+
+def path_text(path: Path) -> str:
+    """Return a path as text that every table can store, even if its bytes are not valid UTF-8."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
+
+
+def absolute_path_text(path: Path) -> str:
+    """Return an absolute path as text: it leads to the file from every working directory."""
+    return path_text(Path(os.path.abspath(path)))  # noqa: PTH100 - removes `..`, follows no link
+
+
+def names(folder: Path) -> list[str]:
+    """Return the names in a folder, sorted; none if it is not a folder."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208  ten thousand names, no paths
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def files_named(name: str, folder: Path) -> list[Path]:
+    """Return the files of that name in the folders of a folder."""
+    paths = [folder / group / name for group in names(folder)]
+    return [path for path in paths if path.exists()]
