@@ -41,7 +41,7 @@ WARM = 600
 
 
 @dataclass
-class Meter:
+class CpuMeter:
     """CPU time of client and server after each turn."""
 
     graph: BenchmarkGraph
@@ -124,7 +124,7 @@ async def measure(
     return growth <= GROWTH
 
 
-async def _ingest(graph: BenchmarkGraph, episodes: Sequence[Episode], group: str) -> Meter:
+async def _ingest(graph: BenchmarkGraph, episodes: Sequence[Episode], group: str) -> CpuMeter:
     run = IngestRun("bench", "bench:0", lambda: datetime.now(UTC), timedelta(minutes=5), 8)  # noqa: TID251 - the run's clock
     with tempfile.TemporaryDirectory() as folder:
         pipeline = TurnPipeline(
@@ -134,7 +134,7 @@ async def _ingest(graph: BenchmarkGraph, episodes: Sequence[Episode], group: str
             Quarantine(Path(folder), GroupId(group)),
             run,
         )
-        meter = Meter(graph)
+        meter = CpuMeter(graph)
         context = {one.turn_id: () for one in episodes}
         done = await pipeline.ingest(GroupId(group), episodes, context, meter.turn)
     assert done.committed == len(episodes), done

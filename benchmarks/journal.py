@@ -31,7 +31,7 @@ ENTITIES = [{"name": f"src/module_{number:02}.py", "entity_type_id": 1} for numb
 TEXT = json.dumps({"extracted_entities": ENTITIES})
 
 
-class CannedModel:
+class ConstantModel:
     """Responds immediately."""
 
     name = "openai/canned"
@@ -99,16 +99,16 @@ def fill(journal: Journal) -> None:
     response = ChatResponse(TEXT, 4_000, 250, truncated=False, cost=0.001)
     request = ChatRequest("dedupe_nodes.nodes", (ChatMessage("user", "?"),), None, 100)
     for number in range(ROWS):
-        journal.put(f"{number:032x}", request, CannedModel.name, response)
+        journal.put(f"{number:032x}", request, ConstantModel.name, response)
 
 
 async def run(folder: Path) -> list[bool]:
     path = folder / "journal.sqlite"
-    baseline = await measure(CannedModel().complete)
+    baseline = await measure(ConstantModel().complete)
     journal = Journal(path, clock=now)
     fill(journal)
-    misses = await measure(JournaledModel(CannedModel(), journal).complete)
-    hits = await measure(JournaledModel(CannedModel(), journal).complete)
+    misses = await measure(JournaledModel(ConstantModel(), journal).complete)
+    hits = await measure(JournaledModel(ConstantModel(), journal).complete)
     journal.close()
     journal = Journal(path, clock=now)
     started = time.perf_counter()

@@ -77,7 +77,7 @@ class RecordingModel:
 
 
 @dataclass(frozen=True)
-class RunResult:
+class ReplayResult:
     """The measurements of one run over all turns."""
 
     contents: GroupContents
@@ -95,7 +95,7 @@ async def run(
     journal: Path | None = None,
     *,
     instructed: bool = True,
-) -> RunResult:
+) -> ReplayResult:
     """Ingest the turns into an empty graph; the clock is the same in every run.
 
     Args:
@@ -129,7 +129,7 @@ async def run(
     await store.close()
     if opened is not None:
         opened.close()
-    return RunResult(contents, running.counts().total, tokens(bare.texts), seconds)
+    return ReplayResult(contents, running.counts().total, tokens(bare.texts), seconds)
 
 
 def summary(text: str) -> str:
@@ -205,7 +205,7 @@ async def main(turns: int, archives: Path) -> bool:
     return passed and same
 
 
-def _show(name: str, summarising: int, result: RunResult, turns: int) -> None:
+def _show(name: str, summarising: int, result: ReplayResult, turns: int) -> None:
     print(
         f"    {name:26}{summarising / turns:10,.0f} {result.tokens / turns:8,.0f} "
         f"{(summarising + result.tokens) / turns:9,.0f} {len(distinct_facts(result.contents)):6}"

@@ -68,7 +68,7 @@ PROJECT = "entireio__cli"
 
 
 @dataclass(frozen=True)
-class RunResult:
+class SessionResult:
     """The measurements of one run over all turns."""
 
     seconds: float
@@ -119,7 +119,7 @@ async def run_upstream(
     provider_process: ProviderProcess,
     turns: Sequence[Episode],
     embedder: RemoteEmbedder,
-) -> RunResult:
+) -> SessionResult:
     """Ingest the turns with `add_episode`, one after the other."""
     model = LLMConfig(model="canned", api_key=KEY)
     async with AsyncOpenAI(
@@ -147,7 +147,7 @@ async def run_upstream(
             )
         seconds = time.perf_counter() - started
         await graphiti.close()  # type: ignore[no-untyped-call]  # Graphiti has no annotation
-    return RunResult(seconds, provider_process.counts(), embedder.requests)
+    return SessionResult(seconds, provider_process.counts(), embedder.requests)
 
 
 async def run_turnetl(
@@ -155,7 +155,7 @@ async def run_turnetl(
     provider_process: ProviderProcess,
     turns: Sequence[Episode],
     embedder: RemoteEmbedder,
-) -> RunResult:
+) -> SessionResult:
     """Ingest the turns with turnetl's pipeline and its complete model stack."""
     store = await open_graph(server.url, user="", password="", write=True)
     await store.prepare()
@@ -172,7 +172,7 @@ async def run_turnetl(
         await extractor.close()
     await store.close()
     assert done.committed == len(turns), done
-    return RunResult(seconds, provider_process.counts(), embedder.requests)
+    return SessionResult(seconds, provider_process.counts(), embedder.requests)
 
 
 def facts_of(server: Neo4jServer, group: GroupId) -> set[tuple[str, str, str]]:

@@ -1,6 +1,10 @@
 """The clock that the command line and the flows pass down. No code below them reads a clock."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+
+Clock = Callable[[], datetime]
+"""Returns the current time, aware and in UTC."""
 
 
 def now() -> datetime:

@@ -1,12 +1,12 @@
 """The options of one run: which groups and turns it takes, and how they are extracted."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
 from turnetl import ids
-from turnetl.clock import as_utc
+from turnetl.clock import Clock, as_utc
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import MAX_REFLEXION, NO_PROMPT_VALUES, ExtractionConfig
 from turnetl.ingestion import lease_owner
@@ -16,8 +16,6 @@ from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.model import GroupId
 from turnetl.settings import Settings
-
-Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)

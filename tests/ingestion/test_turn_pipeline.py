@@ -191,7 +191,7 @@ async def test_turns_that_invalidate_many_facts_are_reported_and_discards_are_co
     assert done.discarded == {"facts": 14, "uuid": 7}
 
 
-class RemoteEmbedder(WordLlamaEmbedder):
+class SlowEmbedder(WordLlamaEmbedder):
     """Returns its dimensions only after the event loop has continued."""
 
     def __init__(self) -> None:
@@ -206,7 +206,7 @@ class RemoteEmbedder(WordLlamaEmbedder):
 async def test_the_event_loop_continues_while_an_embedder_determines_its_dimensions(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:
-    embedder = RemoteEmbedder()
+    embedder = SlowEmbedder()
     run = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3)
     pipeline = TurnPipeline(store, PromptExtractor(), embedder, Quarantine(tmp_path, group), run)
     [episode] = turns(group, "one")

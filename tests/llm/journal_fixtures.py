@@ -3,12 +3,12 @@
 import asyncio
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.fakes.models import FakeModel, scripted
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.journal import Journal, JournaledModel
 
@@ -42,44 +42,17 @@ def locked(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-@dataclass
-class CountingModel:
-    """A model that records requests and waits for a gate."""
-
-    name: str = NAME
-    gate: asyncio.Event | None = None
-    """Responses wait for it."""
-    errors: list[Exception] = field(default_factory=list)
-    """Raised first, one per request."""
-    respond: Callable[[ChatRequest], ChatResponse] = lambda requests: chat_response(
-        f'{{"to": {len(requests.messages)}}}'
-    )
-    requests: list[ChatRequest] = field(default_factory=list)
-    arrived: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
-    """Released with every request."""
-    cancelled: int = 0
-    closed: bool = False
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        self.requests.append(request)
-        self.arrived.release()
-        try:
-            await (self.gate.wait() if self.gate else asyncio.sleep(0))
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
-        if self.errors:
-            raise self.errors.pop(0)
-        return self.respond(request)
-
-    async def close(self) -> None:
-        self.closed = True
+def fake_model(
+    *first: ChatResponse | Exception, name: str = NAME, gate: asyncio.Event | None = None
+) -> FakeModel:
+    """Return a model that returns or raises the first entries, then responds to every request."""
+    return scripted([*first, chat_response('{"to": 2}')], name=name, gate=gate)
 
 
 async def main(path: str, first: str, last: str, end: str) -> None:
     """Send the requests from `first` to `last`, print each number after its response; then wait."""
     journal = Journal(Path(path), clock=clock)
-    model = CountingModel()
+    model = fake_model()
     journaled = JournaledModel(model, journal)
     for number in range(int(first), int(last)):
         await journaled.complete(chat_request(f"number {number}"))

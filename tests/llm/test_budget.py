@@ -1,10 +1,12 @@
 """The budget is hard: no responses and no concurrency exceed it."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
+from itertools import cycle
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from tokenizers import Tokenizer
 
+from tests.fakes.models import FakeModel
 from turnetl.errors import BadTurn, BadUsage, ModelBusy, RunStopped, TooLong
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, ResponseSchema
@@ -35,36 +38,20 @@ class PlannedCall:
     max_tokens: int = 1000
 
 
-@dataclass
-class PlannedModel:
-    """Responds to request `n` as planned by call `n`."""
+def planned(calls: Sequence[PlannedCall], name: str = NAME) -> FakeModel:
+    """Return a model that responds to request `n` as planned by call `n`."""
 
-    calls: list[PlannedCall]
-    name: str = NAME
-    in_flight: int = 0
-    max_in_flight: int = 0
-    request: list[int] = field(default_factory=list)
-    max_tokens: list[int] = field(default_factory=list)
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        number = int(request.prompt_name)
-        call = self.calls[number]
-        self.request.append(number)
-        self.max_tokens.append(request.max_tokens)
-        self.in_flight += 1
-        self.max_in_flight = max(self.max_in_flight, self.in_flight)
-        try:
-            for _ in range(call.pauses):
-                await asyncio.sleep(0)
-        finally:
-            self.in_flight -= 1
+    async def respond(request: ChatRequest) -> ChatResponse:
+        call = calls[int(request.prompt_name)]
+        for _ in range(call.pauses):
+            await asyncio.sleep(0)
         if call.fails:
             raise ModelBusy("busy")
         completion = int(call.share * 2 * request.max_tokens)
         prompt = int(call.share * (reserved_tokens(request) - 2 * request.max_tokens))
         return ChatResponse("{}", prompt, completion, truncated=False)
 
-    async def close(self) -> None: ...
+    return FakeModel(respond, name)
 
 
 def request(number: int, call: PlannedCall) -> ChatRequest:
@@ -80,7 +67,7 @@ def reserved_tokens(request: ChatRequest) -> int:
 class BudgetRun:
     """The outcome of a run."""
 
-    model: PlannedModel
+    model: FakeModel
     meter: Meter
     completed: list[int]
     exhausted: list[str]
@@ -95,7 +82,7 @@ async def run(
     concurrency: int = 8,
 ) -> BudgetRun:
     """Send the requests under the budget, `concurrency` at a time."""
-    model_double, meter = PlannedModel(calls), Meter(PRICES)
+    model_double, meter = planned(calls), Meter(PRICES)
     model = BudgetedModel(MeteredModel(model_double, meter), Budget(tokens, usd, meter, PRICES))
     outcome = BudgetRun(model_double, meter, [], [], [])
     slots = asyncio.Semaphore(concurrency)
@@ -134,7 +121,7 @@ async def test_tokens_never_exceed_the_budget(
     outcome = await run(calls, tokens=tokens, concurrency=concurrency)
     used = outcome.meter.total
     assert used.prompt_tokens + used.completion_tokens <= tokens
-    failed = sum(calls[number].fails for number in outcome.model.request)
+    failed = sum(calls[int(sent.prompt_name)].fails for sent in outcome.model.requests)
     assert len(outcome.completed) + len(outcome.exhausted) + failed == len(calls)
 
 
@@ -174,7 +161,7 @@ async def test_near_the_end_the_response_limit_shrinks() -> None:
     long, short = PlannedCall(max_tokens=16_000), PlannedCall(max_tokens=4_000)
     outcome = await run([long, long], tokens=reserved_tokens(request(0, short)) + 100)
     assert outcome.completed == [0, 1]
-    assert outcome.model.max_tokens == [4_000, 2_048]
+    assert [sent.max_tokens for sent in outcome.model.requests] == [4_000, 2_048]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +178,7 @@ async def test_a_response_truncated_by_the_budget_is_no_fault_of_its_turn(
 ) -> None:
     long = request(0, PlannedCall(max_tokens=16_000))
     meter = Meter(PRICES)
-    model = RetryingModel(MeteredModel(InvalidResponses([message]), meter), RetryPolicy())
+    model = RetryingModel(MeteredModel(responding_with([message]), meter), RetryPolicy())
     budgeted = BudgetedModel(model, Budget(tokens, None, meter, PRICES))
     with pytest.raises(error) as stopped:
         await budgeted.complete(long)
@@ -208,7 +195,7 @@ async def test_a_failed_request_releases_its_reservation() -> None:
 
 async def test_a_cancelled_request_releases_its_reservation() -> None:
     calls = [PlannedCall(pauses=1000), PlannedCall()]
-    model_double, meter = PlannedModel(calls), Meter(PRICES)
+    model_double, meter = planned(calls), Meter(PRICES)
     budget = Budget(reserved_tokens(request(0, calls[0])), None, meter, PRICES)
     model = BudgetedModel(MeteredModel(model_double, meter), budget)
     first = asyncio.create_task(model.complete(request(0, calls[0])))
@@ -252,17 +239,17 @@ def test_an_exhausted_budget_has_exit_code_4() -> None:
 async def test_a_budget_in_dollars_rejects_a_model_without_a_price_before_any_request(
     prices: Prices,
 ) -> None:
-    model_double, meter = PlannedModel([PlannedCall()], name="canned/new"), Meter(prices)
+    model_double, meter = planned([PlannedCall()], name="canned/new"), Meter(prices)
     with pytest.raises(BadUsage) as raised:
         BudgetedModel(model_double, Budget(None, 5.0, meter, prices))
     assert '"canned/new" = {' in str(raised.value)
     assert str(prices.editable) in str(raised.value)
-    assert model_double.request == []
+    assert model_double.requests == []
 
 
 async def test_a_budget_in_tokens_needs_no_price() -> None:
     meter = Meter(Prices())
-    model_double = PlannedModel([PlannedCall()], name="canned/new")
+    model_double = planned([PlannedCall()], name="canned/new")
     model = BudgetedModel(MeteredModel(model_double, meter), Budget(100_000, None, meter, Prices()))
     assert (await model.complete(request(0, PlannedCall()))).cost is None
 
@@ -271,7 +258,7 @@ async def test_a_free_model_fits_into_any_budget_in_dollars() -> None:
     prices = Prices(({NAME: Price(0, 0, 0)},))
     meter = Meter(prices)
     model = BudgetedModel(
-        MeteredModel(PlannedModel([PlannedCall()]), meter), Budget(None, 0.000001, meter, prices)
+        MeteredModel(planned([PlannedCall()]), meter), Budget(None, 0.000001, meter, prices)
     )
     for _ in range(3):
         await model.complete(request(0, PlannedCall()))
@@ -285,7 +272,7 @@ async def test_one_budget_applies_to_all_models_of_a_run() -> None:
 
     def budgeted(name: str) -> ChatModel:
         return BudgetedModel(
-            MeteredModel(PlannedModel([PlannedCall(share=1.0)] * 9, name=name), meter), budget
+            MeteredModel(planned([PlannedCall(share=1.0)] * 9, name=name), meter), budget
         )
 
     expensive, cheap = budgeted("canned/dear"), budgeted(NAME)
@@ -296,24 +283,19 @@ async def test_one_budget_applies_to_all_models_of_a_run() -> None:
         await cheap.complete(request(0, PlannedCall()))
 
 
-@dataclass
-class InvalidResponses:
-    """Returns invalid texts one after the other; each character is a token."""
+def responding_with(texts: Sequence[str]) -> FakeModel:
+    """Return a model that returns the texts one after the other; each character is a token."""
+    texts_in_turn = cycle(texts)
 
-    texts: list[str]
-    name: str = NAME
-    message: int = 0
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        text = self.texts[self.message % len(self.texts)]
-        self.message += 1
+    async def respond(request: ChatRequest) -> ChatResponse:
+        text = next(texts_in_turn)
         prompt = sum(len(message.text) + 16 for message in request.messages)
         truncated_text = text[: request.max_tokens]
         return ChatResponse(
             truncated_text, prompt + 500, len(truncated_text), truncated=truncated_text != text
         )
 
-    async def close(self) -> None: ...
+    return FakeModel(respond, NAME)
 
 
 class BudgetResponse(BaseModel):
@@ -369,7 +351,7 @@ async def test_the_reservation_covers_any_number_of_retries(
 ) -> None:
     request = ChatRequest("p", (ChatMessage("user", "Who?"),), SCHEMA, max_tokens)
     meter = Meter(PRICES)
-    invalid = InvalidResponses([text[:max_tokens] for text in texts])
+    invalid = responding_with([text[:max_tokens] for text in texts])
     with suppress(BadTurn):
         await RetryingModel(
             MeteredModel(invalid, meter), RetryPolicy(max_responses=attempts)

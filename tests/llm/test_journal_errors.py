@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from tests.llm.journal_fixtures import (
     NAME,
-    CountingModel,
     chat_request,
     chat_response,
     clock,
+    fake_model,
     locked,
 )
 from tests.scale import scaled
@@ -91,7 +91,7 @@ def damage(path: Path) -> None:
 
 async def test_a_damaged_file_stops_the_run_before_any_cost(filled_path: Path) -> None:
     damage(filled_path)
-    before, model = content_of(filled_path), CountingModel()
+    before, model = content_of(filled_path), fake_model()
     journal = Journal(filled_path, clock=clock)
     with pytest.raises(Fatal) as raised:
         await JournaledModel(model, journal).complete(chat_request("number 1"))
@@ -103,7 +103,7 @@ async def test_a_damaged_file_stops_the_run_before_any_cost(filled_path: Path) -
 
 
 async def test_a_file_damaged_while_open_stops_the_run(filled_path: Path) -> None:
-    model = CountingModel()
+    model = fake_model()
     with closing(Journal(filled_path, clock=clock)) as journal:
         journaled = JournaledModel(model, journal)
         assert (await journaled.complete(chat_request("number 1"))).from_journal
@@ -133,7 +133,7 @@ def test_a_damaged_table_definition_is_reported(
 
 
 async def test_a_text_file_instead_of_a_journal_stops_the_run_and_stays(path: Path) -> None:
-    before, model = write_notes(path), CountingModel()
+    before, model = write_notes(path), fake_model()
     with (
         closing(Journal(path, clock=clock)) as journal,
         pytest.raises(JournalUnusable, match=r"damaged \(file is not a database\): move it"),
@@ -150,7 +150,7 @@ async def test_a_database_of_another_program_is_not_changed(path: Path) -> None:
         closing(Journal(path, clock=clock)) as journal,
         pytest.raises(JournalUnusable, match="not a journal of turnetl: move it away"),
     ):
-        await JournaledModel(CountingModel(), journal).complete(chat_request())
+        await JournaledModel(fake_model(), journal).complete(chat_request())
     assert content_of(path) == before
 
 
@@ -159,7 +159,7 @@ async def test_a_journal_of_another_version_is_rejected_with_a_sentence_and_not_
     filled_path: Path, version: int
 ) -> None:
     change(filled_path, f"PRAGMA user_version = {version}")
-    before, model = content_of(filled_path), CountingModel()
+    before, model = content_of(filled_path), fake_model()
     with (
         closing(Journal(filled_path, clock=clock)) as journal,
         pytest.raises(JournalUnusable) as raised,
@@ -214,7 +214,7 @@ async def test_a_damaged_row_is_requested_again_and_replaced(
     filled_path: Path, change_sql: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     change(filled_path, f"UPDATE responses {change_sql} WHERE key = ?", key(1))
-    model = CountingModel(respond=lambda _: chat_response('{"new": 1}'))
+    model = fake_model(chat_response('{"new": 1}'))
     with closing(Journal(filled_path, clock=clock)) as journal:
         journaled = JournaledModel(model, journal)
         for number in (0, 1, 1):
@@ -251,7 +251,7 @@ def test_whatever_bytes_are_damaged_no_wrong_response_is_returned(
 async def test_a_response_that_cannot_be_stored_is_used_and_no_other_is_paid_for(
     filled_path: Path,
 ) -> None:
-    model = CountingModel()
+    model = fake_model()
     with closing(Journal(filled_path, clock=clock, wait=0.05)) as journal:
         journaled = JournaledModel(model, journal)
         await journaled.complete(chat_request("first"))
@@ -268,11 +268,11 @@ async def test_a_response_that_cannot_be_stored_is_used_and_no_other_is_paid_for
 
 async def test_an_unwritten_response_is_written_on_close_if_possible(filled_path: Path) -> None:
     with closing(Journal(filled_path, clock=clock, wait=0.05)) as journal:
-        journaled = JournaledModel(CountingModel(), journal)
+        journaled = JournaledModel(fake_model(), journal)
         await journaled.complete(chat_request("first"))
         with locked(filled_path):
             await journaled.complete(chat_request("second"))
-    model = CountingModel()
+    model = fake_model()
     with closing(Journal(filled_path, clock=clock)) as again:
         assert (await JournaledModel(model, again).complete(chat_request("second"))).from_journal
     assert model.requests == []
@@ -282,7 +282,7 @@ async def test_responses_lost_on_close_are_reported(
     filled_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     journal = Journal(filled_path, clock=clock, wait=0.05)
-    journaled = JournaledModel(CountingModel(), journal)
+    journaled = JournaledModel(fake_model(), journal)
     await journaled.complete(chat_request("first"))
     with locked(filled_path):
         await journaled.complete(chat_request("second"))
@@ -294,7 +294,7 @@ async def test_responses_lost_on_close_are_reported(
 async def test_a_journal_locked_from_the_start_stops_the_run_before_any_cost(
     filled_path: Path,
 ) -> None:
-    model = CountingModel()
+    model = fake_model()
     with locked(filled_path), closing(Journal(filled_path, clock=clock, wait=0.05)) as journal:
         journaled = JournaledModel(model, journal)
         for _ in range(2):
@@ -306,7 +306,7 @@ async def test_a_journal_locked_from_the_start_stops_the_run_before_any_cost(
 
 
 async def test_a_short_lock_is_waited_for(filled_path: Path) -> None:
-    model = CountingModel()
+    model = fake_model()
     with closing(Journal(filled_path, clock=clock, wait=60)) as journal:
         journaled = JournaledModel(model, journal)
         await journaled.complete(chat_request("first"))
@@ -317,7 +317,7 @@ async def test_a_short_lock_is_waited_for(filled_path: Path) -> None:
 
 
 async def test_an_almost_full_disk_stops_the_run_before_any_cost(path: Path) -> None:
-    model = CountingModel()
+    model = fake_model()
     with (
         closing(Journal(path, clock=clock, min_free_bytes=1 << 62)) as journal,
         pytest.raises(
@@ -369,6 +369,6 @@ def unless_unusable(journal: Journal, call: Callable[[], Result]) -> Result | No
         return None
 
 
-def unlock(connection: sqlite3.Connection) -> ChatResponse:
+async def unlock(connection: sqlite3.Connection) -> ChatResponse:
     connection.execute("ROLLBACK")
     return chat_response()

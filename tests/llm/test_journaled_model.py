@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from tests.fakes.models import FakeModel
 from tests.llm.journal_fixtures import (
     NAME,
-    CountingModel,
     chat_request,
     chat_response,
     clock,
+    fake_model,
     locked,
 )
 from turnetl.errors import BadTurn, ModelBusy, TooLong
@@ -36,7 +37,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 async def test_a_request_is_sent_once_and_its_first_cost_is_returned_again(
     journal: Journal,
 ) -> None:
-    model = CountingModel()
+    model = fake_model()
     journaled = JournaledModel(model, journal)
     first = await journaled.complete(chat_request())
     second = await journaled.complete(chat_request())
@@ -47,27 +48,27 @@ async def test_a_request_is_sent_once_and_its_first_cost_is_returned_again(
 
 
 async def test_a_response_is_stored_before_it_is_used(journal: Journal) -> None:
-    await JournaledModel(CountingModel(), journal).complete(chat_request())
+    await JournaledModel(fake_model(), journal).complete(chat_request())
     with closing(Journal(journal.path, clock=clock)) as reopened:
         assert reopened.get(request_key(NAME, chat_request())) is not None
 
 
 async def test_another_model_has_its_own_responses(journal: Journal) -> None:
-    small, large = CountingModel(), CountingModel(name="openai/large")
+    small, large = fake_model(), fake_model(name="openai/large")
     await JournaledModel(small, journal).complete(chat_request())
     await JournaledModel(large, journal).complete(chat_request())
     assert (len(small.requests), len(large.requests)) == (1, 1)
 
 
 async def test_another_effort_has_its_own_responses(journal: Journal) -> None:
-    model = CountingModel()
+    model = fake_model()
     for effort in ("low", "high", "low"):
         await JournaledModel(model, journal, parameters=effort).complete(chat_request())
     assert len(model.requests) == 2
 
 
 async def test_it_has_the_models_name_and_closes_it(journal: Journal) -> None:
-    model = CountingModel()
+    model = fake_model()
     journaled = JournaledModel(model, journal)
     assert journaled.name == model.name
     await journaled.close()
@@ -75,7 +76,7 @@ async def test_it_has_the_models_name_and_closes_it(journal: Journal) -> None:
 
 
 async def test_equal_concurrent_requests_share_one_call(journal: Journal) -> None:
-    model = CountingModel(gate=asyncio.Event())
+    model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal)
     callers = [asyncio.create_task(journaled.complete(chat_request())) for _ in range(5)]
     await model.arrived.acquire()
@@ -87,7 +88,7 @@ async def test_equal_concurrent_requests_share_one_call(journal: Journal) -> Non
 
 
 async def test_different_requests_are_in_flight_together(journal: Journal) -> None:
-    model = CountingModel(gate=asyncio.Event())
+    model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal)
     callers = [asyncio.create_task(journaled.complete(chat_request(str(at)))) for at in range(5)]
     for _ in callers:
@@ -99,7 +100,7 @@ async def test_different_requests_are_in_flight_together(journal: Journal) -> No
 async def test_the_second_caller_gets_the_response_if_the_first_is_cancelled(
     journal: Journal,
 ) -> None:
-    model = CountingModel(gate=asyncio.Event())
+    model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal)
     first = asyncio.create_task(journaled.complete(chat_request()))
     await model.arrived.acquire()
@@ -114,7 +115,7 @@ async def test_the_second_caller_gets_the_response_if_the_first_is_cancelled(
 
 
 async def test_the_second_caller_may_be_cancelled(journal: Journal) -> None:
-    model = CountingModel(gate=asyncio.Event())
+    model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal)
     first = asyncio.create_task(journaled.complete(chat_request()))
     await model.arrived.acquire()
@@ -126,7 +127,7 @@ async def test_the_second_caller_may_be_cancelled(journal: Journal) -> None:
 
 
 async def test_the_response_of_a_call_without_callers_is_stored(journal: Journal) -> None:
-    model = CountingModel(gate=asyncio.Event())
+    model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal)
     await abandon(journaled, model)
     gate(model).set()
@@ -136,7 +137,7 @@ async def test_the_response_of_a_call_without_callers_is_stored(journal: Journal
 
 
 async def test_the_next_equal_request_shares_a_call_without_callers(journal: Journal) -> None:
-    model = CountingModel(gate=asyncio.Event())
+    model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal)
     await abandon(journaled, model)
     second = asyncio.create_task(journaled.complete(chat_request()))
@@ -147,19 +148,19 @@ async def test_the_next_equal_request_shares_a_call_without_callers(journal: Jou
 
 
 async def test_closing_leaves_no_open_call(journal: Journal) -> None:
-    model = CountingModel(gate=asyncio.Event())
+    model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal, grace_period=0.01)
     before = asyncio.all_tasks()
     await abandon(journaled, model)
     await journaled.close()
     assert asyncio.all_tasks() == before
-    assert (model.cancelled, model.closed) == (1, True)
+    assert (model.cancelled, model.closed) == (1, 1)
 
 
 async def test_a_cancelled_close_leaves_no_open_call(
     journal: Journal,
 ) -> None:
-    model = CountingModel(gate=asyncio.Event())
+    model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal)
     before = asyncio.all_tasks()
     await abandon(journaled, model)
@@ -169,13 +170,13 @@ async def test_a_cancelled_close_leaves_no_open_call(
     with pytest.raises(asyncio.CancelledError):
         await closing_task
     assert asyncio.all_tasks() == before
-    assert (model.cancelled, model.closed) == (1, True)
+    assert (model.cancelled, model.closed) == (1, 1)
 
 
 async def test_closing_logs_that_it_waits(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
-    model = CountingModel(gate=asyncio.Event())
+    model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal, grace_period=0.01)
     await abandon(journaled, model)
     await journaled.close()
@@ -183,7 +184,7 @@ async def test_closing_logs_that_it_waits(
 
 
 async def test_a_failure_without_callers_raises_no_warning(journal: Journal) -> None:
-    model = CountingModel(gate=asyncio.Event(), errors=[BadTurn("no")])
+    model = fake_model(BadTurn("no"), gate=asyncio.Event())
     journaled = JournaledModel(model, journal)
     await abandon(journaled, model)
     gate(model).set()
@@ -191,7 +192,7 @@ async def test_a_failure_without_callers_raises_no_warning(journal: Journal) -> 
 
 
 async def test_an_error_is_not_stored(journal: Journal) -> None:
-    model = CountingModel(errors=[ModelBusy("later"), BadTurn("no")])
+    model = fake_model(ModelBusy("later"), BadTurn("no"))
     journaled = JournaledModel(model, journal)
     with pytest.raises(ModelBusy):
         await journaled.complete(chat_request())
@@ -202,7 +203,7 @@ async def test_an_error_is_not_stored(journal: Journal) -> None:
 
 
 async def test_all_callers_of_a_shared_call_get_its_error(journal: Journal) -> None:
-    model = CountingModel(gate=asyncio.Event(), errors=[BadTurn("no")])
+    model = fake_model(BadTurn("no"), gate=asyncio.Event())
     journaled = JournaledModel(model, journal)
     callers = [asyncio.create_task(journaled.complete(chat_request())) for _ in range(3)]
     await model.arrived.acquire()
@@ -216,7 +217,7 @@ async def test_all_callers_of_a_shared_call_get_its_error(journal: Journal) -> N
 async def test_an_incomplete_response_is_returned_and_not_stored(
     journal: Journal, defect: dict[str, bool]
 ) -> None:
-    model = CountingModel(respond=lambda _: replace(chat_response(), **defect))  # type: ignore[arg-type]
+    model = fake_model(replace(chat_response(), **defect))  # type: ignore[arg-type]
     journaled = JournaledModel(model, journal)
     assert await journaled.complete(chat_request()) == replace(chat_response(), **defect)  # type: ignore[arg-type]
     assert not (await journaled.complete(chat_request())).from_journal
@@ -230,7 +231,7 @@ async def test_a_stored_response_that_is_no_longer_valid_is_replaced(
         chat_request(), schema=ResponseSchema("Form", {"type": "object"}, NamesResponse)
     )
     journal.put(request_key(NAME, request), request, NAME, chat_response('{"names": [1]}'))
-    model = CountingModel(respond=lambda _: chat_response('{"names": []}'))
+    model = fake_model(chat_response('{"names": []}'))
     journaled = JournaledModel(model, journal)
     assert (await journaled.complete(request)).text == '{"names": []}'
     assert (await journaled.complete(request)).from_journal
@@ -244,7 +245,7 @@ async def test_a_stored_response_that_is_no_longer_valid_is_replaced(
 
 async def test_a_truncated_response_is_known_to_the_next_run(journal: Journal) -> None:
     usage = Usage(calls=2, prompt_tokens=100, completion_tokens=16_384, cost=None, seconds=9.5)
-    model = CountingModel(errors=[TooLong("cut", usage)])
+    model = fake_model(TooLong("cut", usage))
     with pytest.raises(TooLong, match="cut"):
         await JournaledModel(model, journal).complete(chat_request())
     with closing(Journal(journal.path, clock=clock)) as reopened:
@@ -259,7 +260,7 @@ async def test_a_truncated_response_is_known_to_the_next_run(journal: Journal) -
 async def test_a_rejected_request_costs_nothing_and_is_not_stored(
     journal: Journal,
 ) -> None:
-    model = CountingModel(errors=[TooLong("no room")])
+    model = fake_model(TooLong("no room"))
     with pytest.raises(TooLong):
         await JournaledModel(model, journal).complete(chat_request())
     assert not (await JournaledModel(model, journal).complete(chat_request())).from_journal
@@ -268,7 +269,7 @@ async def test_a_rejected_request_costs_nothing_and_is_not_stored(
 async def test_a_response_is_stored_even_if_its_call_is_cancelled_during_the_write(
     journal: Journal,
 ) -> None:
-    model = CountingModel()
+    model = fake_model()
     journaled = JournaledModel(model, journal, grace_period=0)
     await journaled.complete(chat_request("to open it"))
     with locked(journal.path) as connection:
@@ -285,13 +286,13 @@ async def test_a_response_is_stored_even_if_its_call_is_cancelled_during_the_wri
         assert reopened.stats().total.entries == 3
 
 
-def gate(model: CountingModel) -> asyncio.Event:
+def gate(model: FakeModel) -> asyncio.Event:
     assert model.gate is not None
     return model.gate
 
 
 async def abandon(
-    journaled: JournaledModel, model: CountingModel, request: ChatRequest | None = None
+    journaled: JournaledModel, model: FakeModel, request: ChatRequest | None = None
 ) -> None:
     """Send a request and cancel its caller while it is in flight."""
     caller = asyncio.create_task(journaled.complete(request or chat_request()))

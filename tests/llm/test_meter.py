@@ -1,13 +1,13 @@
 """The meter: every attempt is counted by prompt, and every response has its cost."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
 import pytest
 from pydantic import BaseModel
 
+from tests.fakes.models import FakeModel, scripted
 from turnetl.errors import BadTurn, ModelBusy, TurnetlError
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, ResponseSchema
 from turnetl.llm.meter import Meter, MeteredModel
@@ -24,24 +24,11 @@ class MeterResponse(BaseModel):
     names: list[str]
 
 
-class ScriptedResponses:
-    """Returns or raises one entry after the other."""
-
-    def __init__(self, *responses: ChatResponse | TurnetlError, name: str = "canned/model") -> None:
-        self.name = name
-        self._responses: Iterator[ChatResponse | TurnetlError] = iter(responses)
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:  # noqa: ARG002 - a model's
-        response = next(self._responses)
-        await asyncio.sleep(0)
-        if isinstance(response, TurnetlError):
-            raise response
-        return response
-
-    async def close(self) -> None: ...
+def responding(*entries: ChatResponse | TurnetlError, name: str = "canned/model") -> FakeModel:
+    return scripted(entries, name=name)
 
 
-def metered(model: ScriptedResponses, prices: Prices = PRICES) -> tuple[MeteredModel, Meter]:
+def metered(model: FakeModel, prices: Prices = PRICES) -> tuple[MeteredModel, Meter]:
     """Return a model and its meter; each reading of the clock advances it by half a second."""
     ticks = count()
     meter = Meter(prices, clock=lambda: next(ticks) / 2)
@@ -54,7 +41,7 @@ def chat_request(prompt_name: str) -> ChatRequest:
 
 
 async def test_a_response_has_seconds_and_cost() -> None:
-    model, meter = metered(ScriptedResponses(RESPONSE))
+    model, meter = metered(responding(RESPONSE))
     response = await model.complete(chat_request("extract"))
     assert response == replace(RESPONSE, seconds=0.5, cost=response.cost)
     assert response.cost == pytest.approx(COST)
@@ -64,13 +51,13 @@ async def test_a_response_has_seconds_and_cost() -> None:
 async def test_tokens_written_to_a_cache_have_their_own_price() -> None:
     prices = Prices(({"canned/model": Price(1.0, 0.5, 10.0, cache_write=1.25)},))
     written = replace(RESPONSE, cache_write_tokens=200_000)
-    model, _ = metered(ScriptedResponses(written), prices)
+    model, _ = metered(responding(written), prices)
     response = await model.complete(chat_request("extract"))
     assert response.cost == pytest.approx(0.4 * 1.0 + 0.2 * 1.25 + 0.4 * 0.5 + 0.1 * 10.0)
 
 
 async def test_usage_is_summed_by_prompt_and_sorted_by_name() -> None:
-    model, meter = metered(ScriptedResponses(*[RESPONSE] * 3))
+    model, meter = metered(responding(*[RESPONSE] * 3))
     responses = [
         await model.complete(chat_request(prompt_name))
         for prompt_name in ("resolve", "extract", "resolve")
@@ -83,7 +70,7 @@ async def test_usage_is_summed_by_prompt_and_sorted_by_name() -> None:
 
 
 async def test_failed_attempts_are_counted_with_their_seconds() -> None:
-    model, meter = metered(ScriptedResponses(ModelBusy("busy"), BadTurn("no"), RESPONSE))
+    model, meter = metered(responding(ModelBusy("busy"), BadTurn("no"), RESPONSE))
     for _ in range(2):
         with pytest.raises(TurnetlError):
             await model.complete(chat_request("extract"))
@@ -94,7 +81,7 @@ async def test_failed_attempts_are_counted_with_their_seconds() -> None:
 
 
 async def test_a_cancelled_call_is_counted() -> None:
-    model, meter = metered(ScriptedResponses(RESPONSE))
+    model, meter = metered(responding(RESPONSE))
     task = asyncio.create_task(model.complete(chat_request("extract")))
     await asyncio.sleep(0)
     task.cancel()
@@ -106,7 +93,7 @@ async def test_a_cancelled_call_is_counted() -> None:
 async def test_a_retried_request_costs_the_sum_of_its_responses() -> None:
     valid = ChatResponse(RESPONSE.text, 100, 10, truncated=False, cached_tokens=40)
     invalid = replace(valid, text="[]")
-    model, meter = metered(ScriptedResponses(invalid, ModelBusy("busy", 0), valid))
+    model, meter = metered(responding(invalid, ModelBusy("busy", 0), valid))
     retried = RetryingModel(model, RetryPolicy(attempts=2, first_wait=0))
     response = await retried.complete(chat_request("extract"))
     assert response.cost == meter.total.cost
@@ -115,7 +102,7 @@ async def test_a_retried_request_costs_the_sum_of_its_responses() -> None:
 
 
 async def test_without_a_price_tokens_are_counted_and_the_cost_is_unknown() -> None:
-    model, meter = metered(ScriptedResponses(RESPONSE, RESPONSE, name="canned/other"))
+    model, meter = metered(responding(RESPONSE, RESPONSE, name="canned/other"))
     first = await model.complete(chat_request("extract"))
     assert first.cost is None
     both = await RetryingModel(model, RetryPolicy()).complete(chat_request("extract"))
@@ -126,8 +113,8 @@ async def test_without_a_price_tokens_are_counted_and_the_cost_is_unknown() -> N
 
 async def test_a_model_without_a_price_leaves_the_cost_of_other_prompts_known() -> None:
     meter = Meter(PRICES)
-    await MeteredModel(ScriptedResponses(RESPONSE), meter).complete(chat_request("extract"))
-    await MeteredModel(ScriptedResponses(RESPONSE, name="canned/other"), meter).complete(
+    await MeteredModel(responding(RESPONSE), meter).complete(chat_request("extract"))
+    await MeteredModel(responding(RESPONSE, name="canned/other"), meter).complete(
         chat_request("resolve")
     )
     costs = {prompt_name: usage.cost for prompt_name, usage in meter.by_prompt().items()}
@@ -136,9 +123,7 @@ async def test_a_model_without_a_price_leaves_the_cost_of_other_prompts_known() 
 
 @pytest.mark.parametrize("counts", [(0, 30), (500, 0)])
 async def test_a_missing_half_of_the_token_counts_is_estimated(counts: tuple[int, int]) -> None:
-    model, meter = metered(
-        ScriptedResponses(ChatResponse('{"names": []}', *counts, truncated=False))
-    )
+    model, meter = metered(responding(ChatResponse('{"names": []}', *counts, truncated=False)))
     await model.complete(chat_request("extract"))
     usage = meter.total
     assert min(usage.prompt_tokens, usage.completion_tokens) > 0
@@ -148,7 +133,7 @@ async def test_a_missing_half_of_the_token_counts_is_estimated(counts: tuple[int
 
 async def test_missing_token_counts_are_estimated() -> None:
     uncounted = ChatResponse('{"names": []}', 0, 0, truncated=False)
-    model, meter = metered(ScriptedResponses(uncounted))
+    model, meter = metered(responding(uncounted))
     long = replace(chat_request("extract"), messages=(ChatMessage("user", "word " * 1000),))
     response = await model.complete(long)
     assert 1000 <= meter.total.prompt_tokens <= 5000

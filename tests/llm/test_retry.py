@@ -1,12 +1,12 @@
 """Retries by kind of failure, on a virtual clock."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 from graphiti_core.prompts.extract_nodes import ExtractedEntities
 
+from tests.fakes.models import FakeModel, scripted
 from tests.llm import virtual_clock
 from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, TooLong
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
@@ -31,65 +31,44 @@ def response(
     )
 
 
-@dataclass
-class ScriptedModel:
-    """Returns or raises the entries of a script, the last one forever; records times."""
-
-    script: Sequence[ChatResponse | Exception]
-    name: str = "canned/m"
-    requests: list[ChatRequest] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        self.requests.append(request)
-        self.times.append(asyncio.get_running_loop().time())
-        response = self.script[min(len(self.requests), len(self.script)) - 1]
-        if isinstance(response, Exception):
-            raise response
-        return response
-
-    async def close(self) -> None:
-        pass
-
-
 def complete(
-    model: ScriptedModel, retry_policy: RetryPolicy | None = None, fraction: float = 1.0
+    model: FakeModel, retry_policy: RetryPolicy | None = None, fraction: float = 1.0
 ) -> ChatResponse:
     retrying = RetryingModel(model, retry_policy or RetryPolicy(), random_fraction=lambda: fraction)
     return virtual_clock.run(retrying.complete(REQUEST))
 
 
-def waits(model: ScriptedModel) -> list[float]:
+def waits(model: FakeModel) -> list[float]:
     return [after - before for before, after in zip(model.times, model.times[1:], strict=False)]
 
 
 def test_waits_for_a_busy_model_double() -> None:
-    model = ScriptedModel([*[BUSY] * 5, response(VALID)])
+    model = scripted([*[BUSY] * 5, response(VALID)])
     assert complete(model).text == VALID
     assert waits(model) == [1, 2, 4, 8, 16]
 
 
 def test_jitter_shortens_waits_so_that_calls_do_not_retry_together() -> None:
-    model = ScriptedModel([*[BUSY] * 5, response(VALID)])
+    model = scripted([*[BUSY] * 5, response(VALID)])
     complete(model, fraction=0.0)
     assert waits(model) == [0.5, 1, 2, 4, 8]
 
 
 def test_no_wait_exceeds_the_maximum() -> None:
-    model = ScriptedModel([*[BUSY] * 6, response(VALID)])
+    model = scripted([*[BUSY] * 6, response(VALID)])
     complete(model, RetryPolicy(attempts=7, max_wait=10))
     assert waits(model) == pytest.approx([1, 2, 4, 8, 10, 10])
 
 
 def test_the_number_of_attempts_is_limited() -> None:
-    model = ScriptedModel([BUSY])
+    model = scripted([BUSY])
     with pytest.raises(ModelBusy, match="3 attempts failed: run the same command again later"):
         complete(model, RetryPolicy(attempts=3))
     assert len(model.requests) == 3
 
 
 def test_a_hanging_model_gets_three_timeouts() -> None:
-    model = ScriptedModel([BUSY, ModelBusy("silence", timed_out=True)])
+    model = scripted([BUSY, ModelBusy("silence", timed_out=True)])
     with pytest.raises(ModelBusy, match="silence"):
         complete(model)
     assert len(model.requests) == 4
@@ -98,19 +77,19 @@ def test_a_hanging_model_gets_three_timeouts() -> None:
 def test_a_long_wait_is_logged_as_a_warning_and_a_short_one_is_not(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    complete(ScriptedModel([*[BUSY] * 6, response(VALID)]))
+    complete(scripted([*[BUSY] * 6, response(VALID)]))
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert warnings == ["busy; retrying after a pause"] * 2
 
 
 def test_a_requested_wait_is_never_shortened() -> None:
-    model = ScriptedModel([ModelBusy("busy", 7.0), ModelBusy("busy", 0.0), BUSY, response(VALID)])
+    model = scripted([ModelBusy("busy", 7.0), ModelBusy("busy", 0.0), BUSY, response(VALID)])
     complete(model, fraction=0.0)
     assert waits(model) == [7, 0, 2]
 
 
 def test_a_requested_wait_above_the_maximum_ends_the_call() -> None:
-    model = ScriptedModel([ModelBusy("busy", 3600.0)])
+    model = scripted([ModelBusy("busy", 3600.0)])
     with pytest.raises(ModelBusy, match="it asks for a wait of 3,600 s") as busy:
         complete(model)
     assert busy.value.retry_after == 3600
@@ -119,7 +98,7 @@ def test_a_requested_wait_above_the_maximum_ends_the_call() -> None:
 
 @pytest.mark.parametrize("error", [ModelUnusable("no key"), BadTurn("not taken"), TooLong("long")])
 def test_a_permanent_error_is_not_retried(error: Exception) -> None:
-    model = ScriptedModel([error])
+    model = scripted([error])
     with pytest.raises(type(error)):
         complete(model)
     assert len(model.requests) == 1
@@ -139,7 +118,7 @@ INVALID = {
 
 @pytest.mark.parametrize("text", INVALID.values(), ids=INVALID.keys())
 def test_an_invalid_response_is_retried_with_the_reason(text: str) -> None:
-    model = ScriptedModel([response(text), response(VALID)])
+    model = scripted([response(text), response(VALID)])
     assert complete(model).text == VALID
     repeated = model.requests[1]
     assert repeated.messages[:2] == REQUEST.messages
@@ -150,27 +129,27 @@ def test_an_invalid_response_is_retried_with_the_reason(text: str) -> None:
 
 
 def test_a_refusal_is_retried_too() -> None:
-    model = ScriptedModel([response("I cannot help.", refused=True), response(VALID)])
+    model = scripted([response("I cannot help.", refused=True), response(VALID)])
     assert complete(model).text == VALID
     assert "refusal" in model.requests[1].messages[3].text
 
 
 @pytest.mark.parametrize("fenced", [f"```json\n{VALID}\n```", f"```\n{VALID}```", f"  {VALID}\n"])
 def test_a_markdown_fence_is_stripped(fenced: str) -> None:
-    model = ScriptedModel([response(fenced)])
+    model = scripted([response(fenced)])
     assert complete(model).text == VALID
 
 
 def test_the_usage_includes_all_invalid_responses() -> None:
     result = complete(
-        ScriptedModel([response("no", tokens=7), response("no"), BUSY, response(VALID, tokens=3)])
+        scripted([response("no", tokens=7), response("no"), BUSY, response(VALID, tokens=3)])
     )
     usage = Usage(3, 300, 20, cost=1.5, cached_tokens=120, seconds=6)
     assert result.usage == usage
 
 
 def test_only_the_last_invalid_response_is_quoted() -> None:
-    model = ScriptedModel([response("first"), response("second"), response(VALID)])
+    model = scripted([response("first"), response("second"), response(VALID)])
     complete(model)
     assert [record.text for record in model.requests[2].messages if record.role == "assistant"] == [
         "second"
@@ -178,13 +157,13 @@ def test_only_the_last_invalid_response_is_quoted() -> None:
 
 
 def test_only_the_start_of_a_long_invalid_response_is_quoted() -> None:
-    model = ScriptedModel([response("word " * 9_000), response(VALID)])
+    model = scripted([response("word " * 9_000), response(VALID)])
     complete(model)
     assert len(model.requests[1].messages[2].text) <= MAX_QUOTED
 
 
 def test_only_invalid_responses_make_a_bad_turn() -> None:
-    model = ScriptedModel([response("no")])
+    model = scripted([response("no")])
     with pytest.raises(
         BadTurn, match="`canned/m` returned 5 invalid responses to `extract_nodes"
     ) as raised:
@@ -194,14 +173,14 @@ def test_only_invalid_responses_make_a_bad_turn() -> None:
 
 
 def test_long_invalid_responses_are_retried_once() -> None:
-    model = ScriptedModel([response("no", tokens=12_000)])
+    model = scripted([response("no", tokens=12_000)])
     with pytest.raises(BadTurn):
         complete(model)
     assert len(model.requests) == 2
 
 
 def test_a_truncated_response_is_too_long_and_not_retried() -> None:
-    model = ScriptedModel([response('{"extracted', tokens=16_384, truncated=True)])
+    model = scripted([response('{"extracted', tokens=16_384, truncated=True)])
     with pytest.raises(TooLong, match="truncated after 16,384 tokens") as truncated:
         complete(model)
     assert len(model.requests) == 1
@@ -211,7 +190,7 @@ def test_a_truncated_response_is_too_long_and_not_retried() -> None:
 @pytest.mark.parametrize("last", [response("{", truncated=True), BadTurn("not taken")])
 def test_an_error_after_an_invalid_response_counts_both(last: ChatResponse | Exception) -> None:
     with pytest.raises(BadTurn) as raised:
-        complete(ScriptedModel([response("no"), last]))
+        complete(scripted([response("no"), last]))
     assert raised.value.usage.prompt_tokens == (200 if isinstance(last, ChatResponse) else 100)
 
 
@@ -225,7 +204,7 @@ def test_an_error_after_an_invalid_response_counts_both(last: ChatResponse | Exc
 def test_an_implausibly_large_response_is_retried(
     entities: list[dict[str, object]], script: str
 ) -> None:
-    model = ScriptedModel(
+    model = scripted(
         [response(str({"extracted_entities": entities}).replace("'", '"')), response(VALID)]
     )
     assert complete(model).text == VALID
@@ -235,23 +214,23 @@ def test_an_implausibly_large_response_is_retried(
 @pytest.mark.parametrize("depth", [60, 700, 980])
 def test_deeply_nested_lists_do_not_crash(depth: int) -> None:
     nested = '{"names": ' + "[" * depth + "]" * depth + "}"
-    model = ScriptedModel([response(nested), response(VALID)])
+    model = scripted([response(nested), response(VALID)])
     assert complete(model).text == VALID
     assert "nested too deeply" in model.requests[1].messages[-1].text
 
 
 def test_a_fence_full_of_whitespace_is_parsed_quickly() -> None:
-    model = ScriptedModel([response("```" + " \n" * 50_000 + "x"), response(VALID)])
+    model = scripted([response("```" + " \n" * 50_000 + "x"), response(VALID)])
     assert complete(model).text == VALID
 
 
 def test_deeply_nested_objects_do_not_crash() -> None:
-    model = ScriptedModel([response('{"a":' * 100_000), response(VALID)])
+    model = scripted([response('{"a":' * 100_000), response(VALID)])
     assert complete(model).text == VALID
 
 
 def test_a_call_cancelled_during_a_wait_sends_no_further_request() -> None:
-    model = ScriptedModel([BUSY])
+    model = scripted([BUSY])
 
     async def cancelled() -> None:
         task = asyncio.create_task(

@@ -11,6 +11,7 @@ import pytest
 from graphiti_core.prompts.names import PromptName
 from graphiti_core.utils.maintenance import edge_operations, node_operations
 
+from tests.fakes.models import FakeModel, scripted
 from turnetl.errors import BadUsage
 from turnetl.llm import routing
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
@@ -19,18 +20,9 @@ from turnetl.llm.providers.registry import open_models
 from turnetl.llm.routing import PromptRouter, expand_routes
 
 
-class NamedModel:
-    """Responds with its name."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.closed = 0
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        return ChatResponse(self.name, len(request.prompt_name), 1, truncated=False)
-
-    async def close(self) -> None:
-        self.closed += 1
+def named(name: str) -> FakeModel:
+    """Return a model that responds with its name."""
+    return scripted([ChatResponse(name, 1, 1, truncated=False)], name=name)
 
 
 async def model_name_for(model: ChatModel, prompt: str) -> str:
@@ -39,8 +31,8 @@ async def model_name_for(model: ChatModel, prompt: str) -> str:
 
 async def test_the_longest_prefix_wins() -> None:
     router = PromptRouter(
-        NamedModel("big"),
-        {"extract_edges": NamedModel("a"), "extract_edges.extract_timestamps": NamedModel("b")},
+        named("big"),
+        {"extract_edges": named("a"), "extract_edges.extract_timestamps": named("b")},
     )
     assert await model_name_for(router, "extract_nodes.extract_message") == "big"
     assert await model_name_for(router, "extract_edges.edge") == "a"
@@ -48,7 +40,7 @@ async def test_the_longest_prefix_wins() -> None:
 
 
 async def test_the_name_lists_all_models_independent_of_their_order() -> None:
-    big, small = NamedModel("p/big"), NamedModel("p/small")
+    big, small = named("p/big"), named("p/small")
     forward = PromptRouter(big, {"dedupe_nodes": small, "dedupe_edges": big})
     backward = PromptRouter(big, {"dedupe_edges": big, "dedupe_nodes": small})
     assert forward.name == backward.name == "p/big (dedupe_edges=p/big, dedupe_nodes=p/small)"
@@ -56,7 +48,7 @@ async def test_the_name_lists_all_models_independent_of_their_order() -> None:
 
 
 async def test_every_model_is_closed_once() -> None:
-    big, small = NamedModel("big"), NamedModel("small")
+    big, small = named("big"), named("small")
     await PromptRouter(big, {"a": small, "b": small, "c": big}).close()
     assert (big.closed, small.closed) == (1, 1)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.models import FakeModel
 from tests.llm import virtual_clock
 from tests.llm.test_providers import REQUEST
 from tests.servers.provider import KEY, CannedResponse, FakeProvider, Fault
@@ -148,30 +149,19 @@ async def test_retries_are_metered_even_if_all_fail(
     assert stack.meter.by_prompt()[REQUEST.prompt_name].calls == 3
 
 
-@dataclass
-class SlowModel:
-    """Responds after two seconds; the first attempt of a prompt named `busy` fails."""
-
-    name: str = "canned/m"
-    sent: list[tuple[float, str]] = field(default_factory=list)
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        first = request.prompt_name not in [prompt for _, prompt in self.sent]
-        self.sent.append((virtual_clock.now(), request.prompt_name))
-        if request.prompt_name == "busy" and first:
-            raise ModelBusy("busy")
-        await asyncio.sleep(2)
-        return ChatResponse("{}", 100, 10, truncated=False)
-
-    async def close(self) -> None:
-        pass
+async def respond_slowly(request: ChatRequest, attempt: int) -> ChatResponse:
+    """Respond after two seconds; the first attempt of a prompt named `busy` fails."""
+    if request.prompt_name == "busy" and attempt == 1:
+        raise ModelBusy("busy")
+    await asyncio.sleep(2)
+    return ChatResponse("{}", 100, 10, truncated=False)
 
 
 def send_all(
     prompt_names: list[str], retry_policy: RetryPolicy
-) -> tuple[SlowModel, list[ChatResponse]]:
+) -> tuple[FakeModel, list[ChatResponse]]:
     """Send all requests, one in flight."""
-    slow = SlowModel()
+    slow = FakeModel(lambda request: respond_slowly(request, attempts(slow)[request.prompt_name]))
 
     async def main() -> list[ChatResponse]:
         limiter = Limiter(None, None, 1, clock=virtual_clock.now)
@@ -183,25 +173,22 @@ def send_all(
     return slow, virtual_clock.run(main())
 
 
+def attempts(model: FakeModel) -> Counter[str]:
+    """Return the requests so far, by the name of their prompt."""
+    return Counter(request.prompt_name for request in model.requests)
+
+
 @dataclass
-class FlakyModel:
+class FlakyProvider:
     """Is busy at the first attempt of each request, then invalid, then valid; never immediately."""
 
-    name: str = "canned/m"
     sent: Counter[str] = field(default_factory=Counter)
     completed: Counter[str] = field(default_factory=Counter)
-    gate: asyncio.Event | None = None
-    """Responses wait for it."""
-    waiting: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the first one does."""
 
-    async def complete(self, request: ChatRequest) -> ChatResponse:
+    async def respond(self, request: ChatRequest) -> ChatResponse:
         self.sent[request.prompt_name] += 1
         for _ in range(3):
             await asyncio.sleep(0)
-        if self.gate is not None:
-            self.waiting.set()
-            await self.gate.wait()
         match self.sent[request.prompt_name]:
             case 1:
                 raise ModelBusy("busy")
@@ -209,9 +196,6 @@ class FlakyModel:
                 return ChatResponse("Sure!", 100, 10, truncated=False)
         self.completed[request.prompt_name] += 1
         return ChatResponse("{}", 100, 10, truncated=False)
-
-    async def close(self) -> None:
-        pass
 
 
 def chat_request(name: str) -> ChatRequest:
@@ -229,8 +213,9 @@ def sequential_stack(journal: Journal) -> ModelStack:
 async def test_a_call_cancelled_at_any_step_holds_no_slot_and_is_paid_for_once(
     journal: Journal, step: int
 ) -> None:
-    flaky, stack = FlakyModel(), sequential_stack(journal)
-    model = wrap(flaky, stack)
+    flaky, stack = FlakyProvider(), sequential_stack(journal)
+    base = FakeModel(flaky.respond)
+    model = wrap(base, stack)
     await model.complete(chat_request("to open the journal"))
     before = asyncio.all_tasks()
     first_call, second_call = (
@@ -243,7 +228,7 @@ async def test_a_call_cancelled_at_any_step_holds_no_slot_and_is_paid_for_once(
         await second_call
         await model.close()
     assert asyncio.all_tasks() == before
-    repeated = wrap(flaky, stack)
+    repeated = wrap(base, stack)
     assert (await repeated.complete(chat_request("b"))).from_journal
     await repeated.complete(chat_request("a"))
     assert flaky.completed == {"to open the journal": 1, "a": 1, "b": 1}
@@ -253,8 +238,9 @@ async def test_a_call_cancelled_at_any_step_holds_no_slot_and_is_paid_for_once(
 async def test_a_run_that_ends_at_any_step_leaves_no_open_call_and_pays_once(
     journal: Journal, step: int
 ) -> None:
-    flaky, stack = FlakyModel(), sequential_stack(journal)
-    model = wrap(flaky, stack)
+    flaky, stack = FlakyProvider(), sequential_stack(journal)
+    base = FakeModel(flaky.respond)
+    model = wrap(base, stack)
     before = asyncio.all_tasks()
     callers = [asyncio.create_task(model.complete(chat_request(name))) for name in "abc"]
     for _ in range(step):
@@ -264,7 +250,7 @@ async def test_a_run_that_ends_at_any_step_leaves_no_open_call_and_pays_once(
     await asyncio.gather(*callers, return_exceptions=True)
     await model.close()
     assert asyncio.all_tasks() == before
-    repeated = wrap(flaky, stack)
+    repeated = wrap(base, stack)
     for name in "abc":
         await repeated.complete(chat_request(name))
     assert flaky.completed == {"a": 1, "b": 1, "c": 1}
@@ -273,21 +259,21 @@ async def test_a_run_that_ends_at_any_step_leaves_no_open_call_and_pays_once(
 async def test_a_queued_request_is_never_sent_after_the_end_of_a_run(journal: Journal) -> None:
     # The first request to a new journal opens it in a thread, which may reorder requests.
     await journal.check_writable()
-    flaky = FlakyModel(sent=Counter(abc=2), gate=asyncio.Event())
-    model = wrap(flaky, sequential_stack(journal))
+    flaky, gate = FlakyProvider(sent=Counter(abc=2)), asyncio.Event()
+    base = FakeModel(flaky.respond, gate=gate)
+    model = wrap(base, sequential_stack(journal))
     callers = [
         asyncio.create_task(model.complete(chat_request(name))) for name in ("abc", "b", "c")
     ]
-    await flaky.waiting.wait()
+    await base.arrived.acquire()
     for caller in callers:
         caller.cancel()
     closing = asyncio.create_task(model.close())
     await asyncio.sleep(0.01)
-    assert flaky.gate is not None
-    flaky.gate.set()
+    gate.set()
     await closing
-    assert flaky.sent == {"abc": 3}
-    assert (await wrap(flaky, sequential_stack(journal)).complete(chat_request("abc"))).from_journal
+    assert attempts(base) == {"abc": 1}
+    assert (await wrap(base, sequential_stack(journal)).complete(chat_request("abc"))).from_journal
 
 
 def test_the_seconds_of_a_response_exclude_the_wait_for_a_slot() -> None:
@@ -297,5 +283,5 @@ def test_the_seconds_of_a_response_exclude_the_wait_for_a_slot() -> None:
 
 def test_a_call_that_waits_for_a_retry_holds_no_slot() -> None:
     model, _ = send_all(["busy", "a", "b"], RetryPolicy(first_wait=30))
-    assert [prompt for _, prompt in model.sent] == ["busy", "a", "b", "busy"]
-    assert model.sent[2][0] == 2
+    assert [request.prompt_name for request in model.requests] == ["busy", "a", "b", "busy"]
+    assert model.times[2] == 2

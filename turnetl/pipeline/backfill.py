@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from turnetl import episodes, parsing, wiring
 from turnetl.backfill_report import BackfillReport
+from turnetl.clock import Clock
 from turnetl.ingestion.report import IngestReport
 from turnetl.lake import Lake
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
 from turnetl.pipeline.ingest import ingest
 from turnetl.pipeline.tables import filter_turns, plan_parse
 from turnetl.progress import Progress, ignore_progress
-from turnetl.run_options import Clock, RunOptions, settings_for_run
+from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
 
 

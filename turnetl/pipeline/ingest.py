@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from turnetl import wiring
+from turnetl.clock import Clock
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import group as ingesting
@@ -19,7 +20,6 @@ from turnetl.pipeline.status import PlannedGroups, plan_groups, turn_files
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.report.sample_queries import sample_queries
 from turnetl.run_options import (
-    Clock,
     RunOptions,
     has_work,
     ingest_scope,

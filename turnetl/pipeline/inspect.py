@@ -5,12 +5,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from turnetl import wiring
+from turnetl.clock import Clock
 from turnetl.extraction.catalog import CatalogEntry, catalog, select
 from turnetl.llm.checks.result import CheckResult
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.llm.retry import RetryPolicy
 from turnetl.pipeline.tokens import tokens
-from turnetl.run_options import Clock, RunOptions, settings_for_run
+from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
 
 _SHORT_RETRIES = RetryPolicy(attempts=4, max_responses=3)

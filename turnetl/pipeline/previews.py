@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from turnetl import wiring
+from turnetl.clock import Clock
 from turnetl.errors import BadUsage
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion import group as ingesting
 from turnetl.lake import Lake
 from turnetl.model import Episode
 from turnetl.pipeline.tokens import tokens
-from turnetl.run_options import Clock, RunOptions, ingest_scope, select_groups, settings_for_run
+from turnetl.run_options import RunOptions, ingest_scope, select_groups, settings_for_run
 from turnetl.settings import Settings
 
 _DEFAULT_TURNS = 1

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from turnetl import episodes, wiring
+from turnetl.clock import Clock
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.missing_archives import missing_archives
@@ -11,7 +12,7 @@ from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
-from turnetl.run_options import Clock, RunOptions, ingest_scope, select_groups, settings_for_run
+from turnetl.run_options import RunOptions, ingest_scope, select_groups, settings_for_run
 from turnetl.settings import Settings
 
 TurnFiles = Mapping[GroupId, Sequence[TurnFile]]

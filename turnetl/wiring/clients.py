@@ -1,12 +1,13 @@
 """The language model with its stack (journal, budget, retries, limits), and the embedder."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from turnetl.clock import Clock
 from turnetl.errors import BadUsage
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatModel
@@ -21,9 +22,6 @@ from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.llm.transport.http import Timeouts
 from turnetl.settings import Settings
-
-Clock = Callable[[], datetime]
-
 
 JOURNAL = "journal.sqlite"
 """File name in the lake."""

@@ -31,7 +31,7 @@ _TERM = re.compile(
     rf"|(?<=\d)[.,;'\u2018\u2019](?=\d))*"
 )
 
-Scores = NDArray[np.float32]
+FulltextScores = NDArray[np.float32]
 
 
 class FullTextIndex:
@@ -79,7 +79,7 @@ class FullTextIndex:
         keys = [key for index in indexes for key in index.keys] if more else self.keys
         return [(keys[position], float(scores[position])) for position in _best(scores, limit)]
 
-    def scores(self, statistics: Sequence["_FieldStatistics"]) -> Scores:
+    def scores(self, statistics: Sequence["_FieldStatistics"]) -> FulltextScores:
         """Return the score of every fact, 0 for a fact without a term of the query."""
         total = np.zeros(len(self.keys))
         for field, of_field in zip(self.fields, statistics, strict=True):
@@ -164,7 +164,7 @@ class _FieldStatistics:
         return cls(weights, np.float32(mean_length))
 
 
-def _best(scores: Scores, limit: int) -> list[int]:
+def _best(scores: FulltextScores, limit: int) -> list[int]:
     """Return the positions of the highest scores above 0; among equal ones the first."""
     matching = np.flatnonzero(scores)
     if len(matching) > 2 * limit:
