@@ -84,7 +84,3 @@ class SkipReason(Reason):
     OUT_OF_MEMORY = "out_of_memory", "The file needs more memory than there is."
     WORKER_KILLED = "worker_killed", "The process that read the file was killed."
     UNEXPECTED_ERROR = "unexpected_error", "An unexpected error occurred while the file was read."
-
-
-Verdict = SkipReason | None
-"""The result of reading a row: None if it added something to a turn, else the reason why not."""

@@ -1,8 +1,8 @@
-"""The format seam: a format reads the bytes of one archive and returns its turns and line counts.
+"""The Format port: a format reads the bytes of one archive and returns its turns and line counts.
 
 A format is a package or a module with one object that has a name, a `sniff` and a `read`. One line
 in `turnetl.formats` registers it. A format knows no path, no group and no table, and redacts
-nothing: `turnetl.parsing` does all of that. Texts are therefore complete at this seam.
+nothing: `turnetl.parsing` does all of that. Texts are therefore complete here.
 
 `kit.jsonl` and `kit.documents` split an archive into lines or elements, repair them and count them.
 `kit.probe` holds the start of an archive, which is all that `sniff` receives.
@@ -38,7 +38,7 @@ class RawToolCall:
     input: str
     """Command, path with a summary of the change, or compact JSON; may span lines."""
     result: str = ""
-    """Not truncated."""
+    """The whole result."""
     is_error: bool = False
     ended_at: datetime | None = None
 
@@ -79,7 +79,7 @@ class RawTurn:
 
     @property
     def chars(self) -> int:
-        """Characters of prompt, assistant texts, tool calls, steering and answers; no reasoning."""
+        """Characters of all texts of the user and the agent and of tool calls; no reasoning."""
         texts = (self.user_text, *self.assistant_texts, *self.steering, *self.user_answers)
         results = sum(len(call.result) for call in self.tool_calls)
         return sum(map(len, texts)) + self.input_chars + results
@@ -92,7 +92,7 @@ class ParsedArchive:
     turns: list[RawTurn]
     counts: ParseCounts
     cwd: str | None
-    """The first working folder that the archive names."""
+    """The first working directory that the archive names."""
 
 
 class Format(Protocol):

@@ -11,7 +11,7 @@ from turnetl.formats.chat.rows import ChatLogMessage
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 # Bound once: access through the class of an enum is slow.
 _SYSTEM, _USER, _ASSISTANT = Speaker.SYSTEM, Speaker.USER, Speaker.ASSISTANT
@@ -32,7 +32,7 @@ class ChatConversation:
     _has_result: bool = False
     """Whether a result came after the last call."""
 
-    def read(self, message: ChatLogMessage, span: SourceSpan) -> Verdict:
+    def read(self, message: ChatLogMessage, span: SourceSpan) -> SkipReason | None:
         """Read a message; return the reason if it added nothing to a turn."""
         self.messages.append(message)
         speaker = message.speaker
@@ -60,7 +60,7 @@ class ChatConversation:
 
     def _read_prompt(self, message: ChatLogMessage, span: SourceSpan) -> None:
         if self._pending:
-            self._drop_unanswered()
+            self._drop_calls_without_result()
         body, id_ = message.body, message.id
         turn = self.builder.open(
             body if isinstance(body, str) else "\n\n".join(message_content.texts(body)),
@@ -79,11 +79,11 @@ class ChatConversation:
         if message.model:
             turn.model = message.model
         if self._has_result:
-            self._drop_unanswered()
+            self._drop_calls_without_result()
 
     def _read_calls(self, turn: RawTurn, calls: Sequence[message_content.MessageCall]) -> None:
         if self._has_result:
-            self._drop_unanswered()
+            self._drop_calls_without_result()
         for call in calls:
             arguments = call.arguments
             raw = RawToolCall(call.name, format_input(message_content.decoded(arguments)))
@@ -123,12 +123,12 @@ class ChatConversation:
     def _called(self, turn: RawTurn, key: object, message: ChatLogMessage) -> RawToolCall:
         """Return the pending call that a result names, else the first that fits.
 
-        A call made in an unknown way, such as in the text of an answer, is a call of which only the
-        result is known.
+        A call made in an unknown way, such as in the text of a response, is a call of which only
+        the result is known.
         """
-        at = self._position(key, message)
-        if at is not None:
-            return self._pending.pop(at)[1]
+        position = self._position(key, message)
+        if position is not None:
+            return self._pending.pop(position)[1]
         call = RawToolCall(message.name or message.role or message.sender or "", "")
         turn.tool_calls.append(call)
         return call
@@ -137,17 +137,17 @@ class ChatConversation:
         """Return the position of the first pending call that fits, usually the first of all."""
         pending = enumerate(self._pending)
         if key is not None:
-            return next((at for at, (other, _) in pending if other == key), None)
-        same_name = (at for at, (_, call) in pending if call.name == message.name)
+            return next((position for position, (other, _) in pending if other == key), None)
+        same_name = (position for position, (_, call) in pending if call.name == message.name)
         return next(same_name, 0 if self._pending else None)
 
-    def _drop_unanswered(self) -> None:
+    def _drop_calls_without_result(self) -> None:
         """Drop the pending calls without a key: other calls got results and these did not."""
         self._pending = [(key, call) for key, call in self._pending if key is not None]
         self._has_result = False
 
     def _extend(self, turn: RawTurn, message: ChatLogMessage, span: SourceSpan) -> None:
-        written = message.time
-        time = parse_timestamp(written) if written is not None else None
+        written_at = message.time
+        time = parse_timestamp(written_at) if written_at is not None else None
         extend(turn, span, time)
         self.time = time or self.time

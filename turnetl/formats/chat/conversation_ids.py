@@ -37,7 +37,7 @@ def assign_complete_ids(
 def assign_growing_ids(
     own_id: str, messages: Sequence[ChatLogMessage], turns: Sequence[RawTurn]
 ) -> None:
-    """Identify a conversation that may still grow by its messages up to the first answer.
+    """Identify a conversation that may still grow by its messages up to the first response.
 
     Two conversations that start alike get one id. Each turn is identified by all messages up to its
     prompt.
@@ -48,10 +48,13 @@ def assign_growing_ids(
         turns: in order; their ids are completed.
     """
     encoded = [compact_json(_identity(message)) for message in messages]
-    start = encoded[: _first_answer_end(messages)]
+    start = encoded[: _first_response_end(messages)]
     session = SessionId(derived_session_id(own_id, *start))
-    by_user = ((at, each) for at, each in enumerate(messages) if each.speaker is Speaker.USER)
-    prompts = [at for at, message in by_user if is_prompt(message)]
+    prompts = [
+        index
+        for index, message in enumerate(messages)
+        if message.speaker is Speaker.USER and is_prompt(message)
+    ]
     digest, digested = "", 0
     for prompt, turn in zip(prompts, turns, strict=True):
         digest = derived_session_id(digest, *encoded[digested : prompt + 1])
@@ -65,8 +68,8 @@ def _identity(message: ChatLogMessage) -> tuple[object, ...]:
     return message.role or message.sender, message.body, *calls, message.tool_call_id
 
 
-def _first_answer_end(messages: Sequence[ChatLogMessage]) -> int:
-    """Return the number of messages up to and including the first answer to a prompt."""
+def _first_response_end(messages: Sequence[ChatLogMessage]) -> int:
+    """Return the number of messages up to and including the first response to a prompt."""
     has_prompt = False
     for number, message in enumerate(messages, 1):
         has_prompt = has_prompt or message.speaker is Speaker.USER

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 from turnetl.formats.base import Probe
-from turnetl.formats.chat.rows import ANSWERS, LISTS
+from turnetl.formats.chat.rows import LISTS, RESPONSES
 from turnetl.formats.kit.probe import LazyObject
 
 _ROWS = 16
 _MESSAGES = 16
 """Rows, and messages of each row, that are examined: other formats differ from the start."""
-_STRAY = 8
-"""At most one of this many rows may have another shape: rows of a long file can be damaged."""
+_ROWS_PER_MISMATCH = 8
+"""At least this many rows per row of another shape: rows of a long file can be damaged."""
 _REQUESTS = (
     *("request", "response", "choices", "output"),
     *("max_tokens", "max_completion_tokens", "stream"),
@@ -46,7 +46,7 @@ class ChatShape:
         rows = [*islice(probe.rows, _ROWS)]
         messages = [self._messages(row) for row in rows]
         matching = [self._has_shape(of_row) for of_row in messages]
-        if not any(matching) or matching.count(None) * _STRAY > len(matching):
+        if not any(matching) or matching.count(None) * _ROWS_PER_MISMATCH > len(matching):
             return False
         examined = (message for of_row in messages for message in of_row or ())
         return not any(map(_is_from_editor, rows)) and not any(map(_is_from_other_tool, examined))
@@ -55,7 +55,7 @@ class ChatShape:
         """Return the first messages in a row, or the row if it is a message; None if neither."""
         if self.rows and self.speaker_key in row:
             return [row] if "type" not in row else None
-        lists = [row.objects_at(key) for key in (*LISTS, *ANSWERS) if key in row]
+        lists = [row.objects_at(key) for key in (*LISTS, *RESPONSES) if key in row]
         if "preferred_output" in row and (nested := row.object_at("input")) is not None:
             lists.append(nested.objects_at("messages"))
         if not lists or any(key in row for key in _REQUESTS):

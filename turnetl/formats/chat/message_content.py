@@ -23,7 +23,7 @@ _PLACEHOLDERS = {
     "document": "[file]",
 }
 _OMITTED = ("reasoning", "thinking", "redacted_thinking", "tools")
-"""Reasoning is not kept, and a list of available tools is no text of a message."""
+"""Reasoning is not kept, and a list of available tools is not a text of a message."""
 _CALLS = ("tool_use", "tool_call", "tool_calls", "function_call")
 _RESULT = "tool_result"
 _ARGUMENTS = ("arguments", "input", "parameters", "args")
@@ -65,12 +65,12 @@ def calls(message: ChatLogMessage) -> Sequence[MessageCall]:
     parts = body if isinstance(body, list) else ()
     if message.tool_calls is None and message.function_call is None and not parts:
         return ()
-    in_message = [_call(entry) for entry in _entries(message.tool_calls)]
-    in_message += [_call(entry) for entry in _entries(message.function_call)]
+    found = [_call(entry) for entry in _entries(message.tool_calls)]
+    found += [_call(entry) for entry in _entries(message.function_call)]
     for part in parts:
         if isinstance(part, dict) and part.get("type") in _CALLS:
-            in_message += _in_messagein_part(part)
-    return in_message
+            found += _part_calls(part)
+    return found
 
 
 def standalone_calls(message: ChatLogMessage) -> Sequence[MessageCall]:
@@ -119,7 +119,7 @@ def _part_text(part: Any) -> str:
     return f"[{kind or 'unknown'}]" if text is None else text
 
 
-def _in_messagein_part(part: dict[str, Any]) -> Iterator[MessageCall]:
+def _part_calls(part: dict[str, Any]) -> Iterator[MessageCall]:
     if "value" not in part:
         yield _call(part)
         return

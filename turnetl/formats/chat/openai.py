@@ -1,7 +1,7 @@
 """The format of conversations in the messages of OpenAI's chat API.
 
 An archive has `{"messages": [{"role", "content"}]}` once per line, once per array element or as one
-document; or rows `{"role", "content"}`, which form one conversation; or pairs of answers of which
+document; or rows `{"role", "content"}`, which form one conversation; or pairs of responses of which
 one is preferred.
 """
 

@@ -13,17 +13,17 @@ from turnetl.formats.chat.rows import (
     LISTS,
     ROWS,
     ChatLogRow,
-    answer_of,
     encoded_messages,
     id_of,
     messages_of,
+    response_of,
 )
 from turnetl.formats.kit.documents import is_document, parse_document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
-from turnetl.formats.kit.lines import blank_bom
+from turnetl.formats.kit.lines import overwrite_bom
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.turn_builder import TurnBuilder
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 _LIST = re.compile(rf'"({"|".join(LISTS)})"\s*:\s*\['.encode())
 
@@ -36,7 +36,7 @@ def read(data: bytes) -> ParsedArchive:
         reader = ChatLogReader(data, may_grow=not data.endswith(b"\n"))
         read_lines(data, ROWS, reader.read, reader.counts)
         return reader.finish()
-    reader = ChatLogReader(data, may_grow=not blank_bom(data).lstrip().startswith(b"["))
+    reader = ChatLogReader(data, may_grow=not overwrite_bom(data).lstrip().startswith(b"["))
     document = parse_document(data, _list_key(data) if reader.may_grow else None)
     reader.root = _root(document.fields)
     read_elements(data, document, ROWS, reader.read, reader.counts)
@@ -56,7 +56,7 @@ class ChatLogReader:
     _by_rows: dict[str, tuple[str, ChatConversation]] = field(default_factory=dict)
     """Conversations whose messages are rows, by the id in the rows, with their own ids."""
 
-    def read(self, row: ChatLogRow, span: SourceSpan) -> Verdict:
+    def read(self, row: ChatLogRow, span: SourceSpan) -> SkipReason | None:
         """Read a message or a conversation; return the reason if it added nothing to a turn."""
         if row.role or row.sender:
             return self._read_message(row, span)
@@ -65,40 +65,40 @@ class ChatLogReader:
             return SkipReason.NO_MESSAGES
         conversation = self._conversation(row)
         self._complete.append((id_of(row), conversation))
-        for message, at in zip(messages, self._spans(span, len(messages)), strict=True):
-            conversation.read(message, at)
+        for message, message_span in zip(messages, self._spans(span, len(messages)), strict=True):
+            conversation.read(message, message_span)
         return None if conversation.builder.turns else SkipReason.PREAMBLE
 
     def finish(self) -> ParsedArchive:
-        self._read_root_answer()
+        self._read_root_response()
         alone = self.may_grow and len(self._complete) == 1 and not self._by_rows
         conversations = [*self._complete, *self._by_rows.values()]
         seen: Counter[str] = Counter()
-        for own_id, each in [] if alone else self._complete:
-            assign_complete_ids(own_id, each.messages, each.builder.turns, seen)
-        for own_id, each in conversations if alone else self._by_rows.values():
-            assign_growing_ids(own_id, each.messages, each.builder.turns)
-        turns = [turn for _, each in conversations for turn in each.builder.turns]
+        for own_id, complete in [] if alone else self._complete:
+            assign_complete_ids(own_id, complete.messages, complete.builder.turns, seen)
+        for own_id, growing in conversations if alone else self._by_rows.values():
+            assign_growing_ids(own_id, growing.messages, growing.builder.turns)
+        turns = [turn for _, conversation in conversations for turn in conversation.builder.turns]
         self.counts.turns = len(turns)
         return ParsedArchive(turns, self.counts, None)
 
     def _conversation(self, row: ChatLogRow) -> ChatConversation:
         return ChatConversation(TurnBuilder(self.counts), parse_timestamp(row.time), row.model)
 
-    def _read_message(self, row: ChatLogRow, span: SourceSpan) -> Verdict:
+    def _read_message(self, row: ChatLogRow, span: SourceSpan) -> SkipReason | None:
         own_id = row.conversation_id if row.conversation_id is not None else row.session_id
         key = "" if own_id is None else str(own_id)
         if key not in self._by_rows:
             self._by_rows[key] = key or id_of(self.root), self._conversation(self.root)
         return self._by_rows[key][1].read(row, span)
 
-    def _read_root_answer(self) -> None:
-        """Read the preferred answer beside the messages of a document."""
+    def _read_root_response(self) -> None:
+        """Read the preferred response beside the messages of a document."""
         if "" not in self._by_rows:
             return
         _, conversation = self._by_rows[""]
         span = SourceSpan(1, self.data.count(b"\n") + 1, 0, len(self.data))
-        for message in answer_of(self.root, conversation.messages):
+        for message in response_of(self.root, conversation.messages):
             conversation.read(message, span)
 
     def _spans(self, span: SourceSpan, number: int) -> Iterator[SourceSpan]:
@@ -112,12 +112,12 @@ class ChatLogReader:
 
 def _message_spans(raw: bytes, conversation: SourceSpan) -> list[SourceSpan]:
     spans: list[SourceSpan] = []
-    line, at = conversation.line, 0
+    line, end = conversation.line, 0
     for message in encoded_messages(raw):
-        start = raw.find(message, at)
-        line += raw.count(b"\n", at, start)
-        last, at = line + message.count(b"\n"), start + len(message)
-        spans.append(SourceSpan(line, last, conversation.start + start, conversation.start + at))
+        start = raw.find(message, end)
+        line += raw.count(b"\n", end, start)
+        last, end = line + message.count(b"\n"), start + len(message)
+        spans.append(SourceSpan(line, last, conversation.start + start, conversation.start + end))
         line = last
     return spans
 

@@ -44,7 +44,7 @@ class ChatLogMessage(msgspec.Struct, gc=False):
 
     @property
     def body(self) -> Any:
-        """The content, whatever its key: a text, a list of parts, or an object."""
+        """The content under any key: a text, a list of parts, or an object."""
         if self.content is not None:
             return self.content
         return self.value if self.value is not None else self.text
@@ -58,7 +58,7 @@ class ChatLogInput(msgspec.Struct, gc=False):
     messages: list[ChatLogMessage] | None = None
 
 
-_Answer = ChatLogMessage | list[ChatLogMessage] | str | None
+_Response = ChatLogMessage | list[ChatLogMessage] | str | None
 
 
 class ChatLogRow(ChatLogMessage, gc=False):
@@ -71,9 +71,9 @@ class ChatLogRow(ChatLogMessage, gc=False):
     chosen_messages: list[ChatLogMessage] | None = None
     prompt: list[ChatLogMessage] | str | None = None
     input: ChatLogInput | str | None = None
-    chosen: _Answer = None
-    preferred_output: _Answer = None
-    completion: _Answer = None
+    chosen: _Response = None
+    preferred_output: _Response = None
+    completion: _Response = None
 
 
 class _RawConversation(msgspec.Struct, gc=False):
@@ -91,28 +91,28 @@ _decode_raw = msgspec.json.Decoder(_RawConversation).decode
 
 LISTS = ("messages", "conversations", "conversation", "chosen_messages", "prompt")
 """The keys of a conversation's messages. The first with any messages counts."""
-ANSWERS = ("chosen", "preferred_output", "completion")
-"""The keys of the preferred answer, beside messages that end without an answer."""
+RESPONSES = ("chosen", "preferred_output", "completion")
+"""The keys of the preferred response, beside messages that end without a response."""
 
 
 def messages_of(row: ChatLogRow) -> list[ChatLogMessage]:
-    """Return the messages of a conversation; of two answers only the preferred one."""
+    """Return the messages of a conversation; of two responses only the preferred one."""
     messages: list[ChatLogMessage] = _list_of(row)
     if not messages and isinstance(row.input, ChatLogInput):
         messages = row.input.messages or []
-    return messages + answer_of(row, messages) if messages else list(_answers(row))
+    return messages + response_of(row, messages) if messages else list(_responses(row))
 
 
-def answer_of(row: ChatLogRow, messages: list[ChatLogMessage]) -> list[ChatLogMessage]:
-    """Return the preferred answer beside messages, if they end without an answer.
+def response_of(row: ChatLogRow, messages: list[ChatLogMessage]) -> list[ChatLogMessage]:
+    """Return the preferred response beside messages, if they end without one.
 
-    The prompt may be repeated before the answer.
+    The prompt may be repeated before the response.
     """
     if messages and messages[-1].speaker is Speaker.ASSISTANT:
         return []
-    answers = list(_answers(row))
-    prompts = [at for at, message in enumerate(answers) if message.speaker is Speaker.USER]
-    return answers[prompts[-1] + 1 :] if prompts else answers
+    responses = list(_responses(row))
+    prompts = [index for index, message in enumerate(responses) if message.speaker is Speaker.USER]
+    return responses[prompts[-1] + 1 :] if prompts else responses
 
 
 def encoded_messages(raw: bytes) -> list[bytes]:
@@ -137,12 +137,12 @@ def _list_of(row: ChatLogRow | _RawConversation) -> list[Any]:
     return row.prompt if isinstance(row.prompt, list) else []
 
 
-def _answers(row: ChatLogRow) -> Iterator[ChatLogMessage]:
-    for key in ANSWERS:
-        answer = getattr(row, key)
-        if isinstance(answer, str):
-            yield ChatLogMessage(role="assistant", content=answer)
-        elif isinstance(answer, ChatLogMessage):
-            yield answer
-        elif answer is not None:
-            yield from answer
+def _responses(row: ChatLogRow) -> Iterator[ChatLogMessage]:
+    for key in RESPONSES:
+        response = getattr(row, key)
+        if isinstance(response, str):
+            yield ChatLogMessage(role="assistant", content=response)
+        elif isinstance(response, ChatLogMessage):
+            yield response
+        elif response is not None:
+            yield from response

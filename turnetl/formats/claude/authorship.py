@@ -13,7 +13,7 @@ def text_of(blocks: list[ClaudeBlock]) -> str:
     """Return a message's text, or a placeholder if it has only an image or a document, or ""."""
     texts = (machine_text.without_context(block.text) for block in blocks if block.text)
     text = "\n\n".join(text for text in texts if text.strip()).strip()
-    return text or next((f"[{each.type}]" for each in blocks if each.type in _PLACEHOLDERS), "")
+    return text or next((f"[{block.type}]" for block in blocks if block.type in _PLACEHOLDERS), "")
 
 
 def is_by_machine(row: ClaudeRow) -> bool:

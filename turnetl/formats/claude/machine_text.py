@@ -30,7 +30,7 @@ _PREFIXES = (
 _INTERRUPT = re.compile(r"\s*\[Request interrupted by user[^\]\n]*\]\s*")
 _COMMAND = "<command-message>"
 _NO_CONTENT = "(no content)"
-_LEAVING = re.compile(r"<command-name>\s*/(?:exit|quit)\b")
+_EXIT_COMMAND = re.compile(r"<command-name>\s*/(?:exit|quit)\b")
 _REJECTED = re.compile(
     r"\s*[^\n]*?(?:To tell you how to proceed, the user said:\s"
     r"|The user provided the following reason for the rejection:\s)"
@@ -82,9 +82,9 @@ def is_interrupt(text: str) -> bool:
     return _INTERRUPT.fullmatch(text) is not None
 
 
-def is_leaving(text: str) -> bool:
+def is_exit_command(text: str) -> bool:
     """Return whether the user left the session with this local command."""
-    return _LEAVING.match(text) is not None
+    return _EXIT_COMMAND.match(text) is not None
 
 
 def typed_command(text: str) -> str:

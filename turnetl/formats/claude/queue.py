@@ -25,9 +25,9 @@ class MessageQueue:
     _dequeued: str | None = None
     """The message expected as the next prompt. The operation does not name it."""
     _removed: list[_Queued] = field(default_factory=list)
-    """Delivered by a removal, and not attached yet."""
+    """Messages delivered by a removal, and not attached yet."""
     _attached: list[_Queued] = field(default_factory=list)
-    """Delivered by an attachment, and not removed yet."""
+    """Messages delivered by an attachment, and not removed yet."""
 
     def apply(
         self, operation: str | None, text: str | None, reason: str | None, key: str | None
@@ -70,14 +70,16 @@ class MessageQueue:
             self.queued.remove(text or "")
         if text is not None or not self.queued:
             return text
-        by_user = (at for at, each in enumerate(self.queued) if skip_reason(each) is None)
+        by_user = (
+            index for index, message in enumerate(self.queued) if skip_reason(message) is None
+        )
         return self.queued.pop(next(by_user, 0))
 
 
 def _discard(messages: list[_Queued], text: str, key: str | None) -> bool:
     """Remove a message from a list by its id or its text; return whether it was in the list."""
-    for at, (other_text, other_key) in enumerate(messages):
+    for index, (other_text, other_key) in enumerate(messages):
         if other_text == text or (key is not None and other_key == key):
-            del messages[at]
+            del messages[index]
             return True
     return False

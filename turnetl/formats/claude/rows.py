@@ -95,7 +95,7 @@ def blocks_of(content: str | list[str | ClaudeBlock] | None) -> list[ClaudeBlock
     if isinstance(content, str):
         return [ClaudeBlock("text", content)]
     blocks = content or ()
-    return [ClaudeBlock("text", each) if isinstance(each, str) else each for each in blocks]
+    return [ClaudeBlock("text", block) if isinstance(block, str) else block for block in blocks]
 
 
 def blocks_of_any(content: Any) -> list[ClaudeBlock] | None:

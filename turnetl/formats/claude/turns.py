@@ -31,7 +31,7 @@ from turnetl.formats.claude.skill_calls import SkillCalls
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage, extend
 from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 MESSAGE_TYPES = ("user", "assistant")
 _SKIPPED = {
@@ -64,7 +64,7 @@ class ClaudeReader:
     def counts(self) -> ParseCounts:
         return self.builder.counts
 
-    def read(self, row: ClaudeRow, span: SourceSpan) -> Verdict:
+    def read(self, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
         """Read a row; return the reason if it added nothing to a turn."""
         self.cwd = self.cwd or row.cwd
         if row.is_sidechain or row.parent_tool_use_id:
@@ -77,13 +77,13 @@ class ClaudeReader:
         if row.attachment is not None:
             return self._read_attachment(row, row.attachment, span)
         if row.type == "system" and isinstance(row.content, str):
-            self._close_if_leaving(row, row.content)
+            self._close_at_exit_command(row, row.content)
         return _SKIPPED.get(row.type or "", _OTHER)
 
     def finish(self) -> ParsedArchive:
         return self.builder.finish(self.sessions.last, self.cwd)
 
-    def _read_message(self, row: ClaudeRow, span: SourceSpan) -> Verdict:
+    def _read_message(self, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
         if row.message is None or row.message.content is None:
             return SkipReason.EMPTY_MESSAGE
         if self._is_duplicate(row):
@@ -115,7 +115,7 @@ class ClaudeReader:
         turn.git_branch = row.git_branch or turn.git_branch
         turn.app_version = row.version or turn.app_version
 
-    def _read_queue(self, row: ClaudeRow, span: SourceSpan) -> Verdict:
+    def _read_queue(self, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
         """Follow the queue of messages typed while the agent works; delivered ones are steering."""
         blocks = blocks_of_any(row.content)
         text = None if blocks is None else text_of(blocks)
@@ -124,7 +124,7 @@ class ClaudeReader:
 
     def _read_attachment(
         self, row: ClaudeRow, attachment: ClaudeAttachment, span: SourceSpan
-    ) -> Verdict:
+    ) -> SkipReason | None:
         """Read text that the user typed while the agent worked; skip other attachments."""
         if not is_typed(attachment):
             return SkipReason.ATTACHMENT
@@ -134,7 +134,9 @@ class ClaudeReader:
         delivered = self.queue.attach(text, attachment.source_uuid)
         return self._add_steering([delivered], row, span) if delivered else SkipReason.QUEUE
 
-    def _add_steering(self, texts: list[str], row: ClaudeRow, span: SourceSpan) -> Verdict:
+    def _add_steering(
+        self, texts: list[str], row: ClaudeRow, span: SourceSpan
+    ) -> SkipReason | None:
         steering = [text for text in map(machine_text.without_context, texts) if text.strip()]
         steering = [text for text in steering if machine_text.skip_reason(text) is None]
         if not steering:
@@ -146,7 +148,9 @@ class ClaudeReader:
         self._extend(turn, row, span)
         return None
 
-    def _read_assistant(self, row: ClaudeRow, message: ClaudeMessage, span: SourceSpan) -> Verdict:
+    def _read_assistant(
+        self, row: ClaudeRow, message: ClaudeMessage, span: SourceSpan
+    ) -> SkipReason | None:
         turn = self.sessions.turn(row)
         blocks = blocks_of(message.content)
         self.skill_calls.start_message(message.id)
@@ -164,7 +168,7 @@ class ClaudeReader:
         self._add_usage(turn, row, message)
         return None
 
-    def _read_synthetic(self, turn: RawTurn, row: ClaudeRow, span: SourceSpan) -> Verdict:
+    def _read_synthetic(self, turn: RawTurn, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
         """Read text that the client wrote under the model's role. An API error ends the turn."""
         if not row.is_api_error_message:
             return SkipReason.SYNTHETIC
@@ -186,7 +190,9 @@ class ClaudeReader:
             first = self.billed.setdefault(key, turn)
             add_usage(first, key, usage.input_tokens, usage.output_tokens)
 
-    def _read_user(self, row: ClaudeRow, message: ClaudeMessage, span: SourceSpan) -> Verdict:
+    def _read_user(
+        self, row: ClaudeRow, message: ClaudeMessage, span: SourceSpan
+    ) -> SkipReason | None:
         if row.is_compact_summary or row.is_visible_in_transcript_only:
             return SkipReason.COMPACTION
         blocks = blocks_of(message.content)
@@ -203,7 +209,7 @@ class ClaudeReader:
         text = text_of([block for block in rest if block.type == "text"])
         return self._read_text(row, text, span) if text else reason
 
-    def _read_text(self, row: ClaudeRow, text: str, span: SourceSpan) -> Verdict:
+    def _read_text(self, row: ClaudeRow, text: str, span: SourceSpan) -> SkipReason | None:
         if not text:
             return SkipReason.NO_TEXT
         if self.skill_calls.pop(machine_text.command_name(text)):
@@ -216,16 +222,16 @@ class ClaudeReader:
         elif reason is SkipReason.HOOK:
             return self._interrupt(row, span, reason)
         else:
-            self._close_if_leaving(row, prompt)
+            self._close_at_exit_command(row, prompt)
         return reason
 
-    def _close_if_leaving(self, row: ClaudeRow, text: str) -> None:
+    def _close_at_exit_command(self, row: ClaudeRow, text: str) -> None:
         """Close the turn if the text is the local command with which the user left."""
         turn = self.sessions.turn(row)
-        if turn is not None and turn.closed_by is None and machine_text.is_leaving(text):
+        if turn is not None and turn.closed_by is None and machine_text.is_exit_command(text):
             turn.closed_by = ClosedBy.SESSION_END
 
-    def _interrupt(self, row: ClaudeRow, span: SourceSpan, reason: SkipReason) -> Verdict:
+    def _interrupt(self, row: ClaudeRow, span: SourceSpan, reason: SkipReason) -> SkipReason | None:
         """Close the turn as interrupted; return the reason if there is none."""
         turn = self.sessions.turn(row)
         if turn is None:
@@ -235,7 +241,9 @@ class ClaudeReader:
         turn.closed_by = ClosedBy.INTERRUPTED
         return None
 
-    def _read_results(self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan) -> Verdict:
+    def _read_results(
+        self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan
+    ) -> SkipReason | None:
         turn, time = self.sessions.turn(row), parse_time(row.timestamp)
         has_answer, texts = False, []
         for block in blocks:

@@ -42,10 +42,12 @@ class AgentTexts:
 
     def _match(self, candidates: list[tuple[int, int]], text: str, line: int) -> int | None:
         """Return the position of the candidate with the same text, or None."""
-        equal = (at for at, (index, _) in enumerate(candidates) if self.texts[index] == text)
+        equal = (
+            position for position, (index, _) in enumerate(candidates) if self.texts[index] == text
+        )
         adjacent = (
-            at
-            for at, (index, other_line) in enumerate(candidates)
+            position
+            for position, (index, other_line) in enumerate(candidates)
             if abs(line - other_line) <= 1 and _are_similar(self.texts[index], text)
         )
         return next(chain(equal, adjacent), None)
@@ -57,7 +59,11 @@ class AgentTexts:
     def finish(self) -> None:
         """Add the supplements that no text of the turn contains."""
         texts = tuple(self.texts)
-        self.texts += [text for text in self._supplements if not any(text in t for t in texts)]
+        self.texts += [
+            supplement
+            for supplement in self._supplements
+            if not any(supplement in text for text in texts)
+        ]
         self._supplements.clear()
 
 

@@ -103,6 +103,6 @@ def is_image_tag(text: str) -> bool:
 
 
 def working_folder(text: str) -> str | None:
-    """Return the working folder in the client's description of the environment."""
+    """Return the working directory in the client's description of the environment."""
     match = _CWD.search(text)
     return (match[1] or match[2]).strip() if match is not None else None

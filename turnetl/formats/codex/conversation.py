@@ -13,7 +13,7 @@ from turnetl.formats.codex.tasks import CodexTask
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage, extend
 from turnetl.formats.kit.usage import TokenUsage
 from turnetl.model import SessionId
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class CodexConversation:
     turn: RawTurn | None = None
     """The current turn, or None before the first prompt."""
     cwd: str | None = None
-    """The first working folder that the rollout names."""
+    """The first working directory that the rollout names."""
     sessions: CodexSessions = field(default_factory=CodexSessions)
     task: CodexTask = field(default_factory=CodexTask)
     metadata: CodexItem = field(default_factory=CodexItem)
@@ -39,7 +39,7 @@ class CodexConversation:
     _item_time: datetime | None = None
     """The time in the last id that held one."""
     _total_usage: TokenUsage | None = None
-    """Of all requests so far."""
+    """Token usage of all requests so far."""
 
     @property
     def has_new_turn(self) -> bool:
@@ -56,7 +56,7 @@ class CodexConversation:
         metadata.git = item.git or metadata.git
         metadata.cli_version = item.cli_version or metadata.cli_version
 
-    def extend(self, entry: CodexEntry) -> Verdict:
+    def extend(self, entry: CodexEntry) -> SkipReason | None:
         """Extend the current turn to this row."""
         turn = self.turn
         if turn is None:
@@ -81,7 +81,7 @@ class CodexConversation:
 
     def open_turn(
         self, entry: CodexEntry, text: str, *, has_image: bool = False, turn_id: str | None = None
-    ) -> Verdict:
+    ) -> SkipReason | None:
         """Open a turn at a prompt, and close the one before it."""
         text = authorship.without_context(text) or (authorship.IMAGE if has_image else "")
         if not text:
@@ -93,7 +93,7 @@ class CodexConversation:
         # A row without the envelope has no time of its own; it is not older than the last known.
         known = (self._item_time or self.sessions.start) if entry.row.payload is None else None
         self._prompt_time = parse_time(entry.row.timestamp) or known
-        self._locate(turn, None)
+        self._assign_session(turn, None)
         self.identify(turn_id or self.task.turn_id)
         return self.extend(entry)
 
@@ -105,9 +105,9 @@ class CodexConversation:
         count, self._prompts[turn_id] = self._prompts[turn_id], self._prompts[turn_id] + 1
         turn.native_id = f"{turn_id}:{count}" if count else turn_id
         turn.prompt_id = turn_id
-        self._locate(turn, turn_id)
+        self._assign_session(turn, turn_id)
 
-    def add_text(self, entry: CodexEntry, text: str, source: TextSource) -> Verdict:
+    def add_text(self, entry: CodexEntry, text: str, source: TextSource) -> SkipReason | None:
         """Add a text of the agent."""
         turn = self.turn
         if turn is None:
@@ -119,12 +119,12 @@ class CodexConversation:
         self.extend(entry)
         return None if is_new else SkipReason.DUPLICATE
 
-    def add_supplement(self, entry: CodexEntry, text: str) -> Verdict:
+    def add_supplement(self, entry: CodexEntry, text: str) -> SkipReason | None:
         """Add a text that another text of the agent may contain."""
         self._texts.add_supplement(text)
         return self.extend(entry)
 
-    def add_call(self, entry: CodexEntry) -> Verdict:
+    def add_call(self, entry: CodexEntry) -> SkipReason | None:
         turn = self.turn
         if turn is None:
             self.builder.counts.tool_calls += 1
@@ -136,7 +136,7 @@ class CodexConversation:
         turn.closed_by = None
         return self.extend(entry)
 
-    def add_result(self, entry: CodexEntry) -> Verdict:
+    def add_result(self, entry: CodexEntry) -> SkipReason | None:
         """Add a result to its call, and the user's answers in it to the turn."""
         call = self._call(entry.item)
         if call is not None:
@@ -146,7 +146,7 @@ class CodexConversation:
             self.builder.add_answer(self.turn, tools.user_answer(call, entry.item))
         return self.extend(entry)
 
-    def complete_call(self, entry: CodexEntry) -> Verdict:
+    def complete_call(self, entry: CodexEntry) -> SkipReason | None:
         """Complete a call with the event at its end."""
         call = self._call(entry.item)
         if call is None:
@@ -159,7 +159,7 @@ class CodexConversation:
         before, self._total_usage = self._total_usage, total or self._total_usage
         return total is not None and total == before
 
-    def add_usage(self, request: str | None, usage: TokenUsage) -> Verdict:
+    def add_usage(self, request: str | None, usage: TokenUsage) -> SkipReason | None:
         """Add the tokens of a request."""
         turn = self.turn
         if turn is None:
@@ -183,7 +183,7 @@ class CodexConversation:
         turn.app_version = metadata.cli_version or turn.app_version
         turn.git_branch = (metadata.git and metadata.git.branch) or turn.git_branch
 
-    def _locate(self, turn: RawTurn, turn_id: str | None) -> None:
-        session, turn.started_at = self.sessions.locate(turn_id, self._prompt_time)
+    def _assign_session(self, turn: RawTurn, turn_id: str | None) -> None:
+        session, turn.started_at = self.sessions.assign_session(turn_id, self._prompt_time)
         turn.session_id = SessionId(session)
         turn.parent_session_id = self.sessions.parent(session)

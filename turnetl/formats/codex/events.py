@@ -7,12 +7,12 @@ from turnetl.formats.codex.conversation import CodexConversation
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, has_image, texts
 from turnetl.formats.codex.sessions import parse_epoch
 from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
-Handler = Callable[[CodexConversation, CodexEntry], Verdict]
+Handler = Callable[[CodexConversation, CodexEntry], SkipReason | None]
 
 
-def handle_user_message(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+def handle_user_message(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     """Open a turn at a prompt; skip text that the client wrote."""
     event = entry.item
     text = event.message or ""
@@ -22,7 +22,7 @@ def handle_user_message(conversation: CodexConversation, entry: CodexEntry) -> V
     return conversation.open_turn(entry, text, has_image=image)
 
 
-def handle_user_item(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+def handle_user_item(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     """Open a turn at a prompt in the form of the newest versions."""
     event = entry.item
     content = event.item.content if event.item is not None else None
@@ -33,11 +33,11 @@ def handle_user_item(conversation: CodexConversation, entry: CodexEntry) -> Verd
     return conversation.open_turn(entry, text, has_image=image, turn_id=event.turn_id)
 
 
-def _agent_message(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+def _agent_message(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     return conversation.add_text(entry, entry.item.message or "", "event")
 
 
-def _item_completed(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+def _item_completed(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     item = entry.item.item or CodexItem()
     if item.type == "AgentMessage":
         return conversation.add_text(entry, "\n\n".join(texts(item.content)), "event")
@@ -46,23 +46,23 @@ def _item_completed(conversation: CodexConversation, entry: CodexEntry) -> Verdi
     return conversation.complete_call(CodexEntry(entry.row, item, entry.span))
 
 
-def _review_ended(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+def _review_ended(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     review = entry.item.review_output
     findings = [] if review is None else review.findings or []
     explanation = "" if review is None else review.overall_explanation or ""
-    parts = [explanation, *(str(each.get("body") or each.get("title") or "") for each in findings)]
-    verdicts = [conversation.add_supplement(entry, part) for part in parts if part.strip()]
-    return verdicts[0] if verdicts else SkipReason.EVENT
+    parts = [explanation, *(str(item.get("body") or item.get("title") or "") for item in findings)]
+    reasons = [conversation.add_supplement(entry, part) for part in parts if part.strip()]
+    return reasons[0] if reasons else SkipReason.EVENT
 
 
-def _task_started(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+def _task_started(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     conversation.task.start(entry.item.turn_id)
     if conversation.has_new_turn:
         conversation.identify(conversation.task.turn_id)
     return SkipReason.TASK
 
 
-def _task_ended(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+def _task_ended(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     conversation.task.end()
     turn, event = conversation.turn, entry.item
     if turn is None:
@@ -76,7 +76,7 @@ def _task_ended(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
     return None
 
 
-def _token_count(conversation: CodexConversation, entry: CodexEntry) -> Verdict:
+def _token_count(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     """Add the usage of a request once: the event is repeated whenever the rate limits change."""
     info = entry.item.info
     last = info.last_token_usage if info is not None else None

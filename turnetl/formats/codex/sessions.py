@@ -43,40 +43,44 @@ class CodexSessions:
     """Whether copied turns have ids with their time."""
     _last_time: datetime | None = None
 
-    def enter(self, meta: CodexItem) -> None:
+    def read_meta(self, meta: CodexItem) -> None:
         """Read a `session_meta`. The first is the rollout's own."""
         session = _session_id(meta.id)
         if not self._has_own:
-            self._enter_own(meta, session)
+            self._read_own_meta(meta, session)
         elif session is not None:
-            self._enter_other(session, _creation_time(session) or parse_time(meta.timestamp))
+            self._read_other_meta(session, _creation_time(session) or parse_time(meta.timestamp))
         if session is not None:
             self._starts[session] = _creation_time(session) or parse_time(meta.timestamp)
             self._parents.setdefault(session, _session_id(meta.forked_from_id))
             self._last = session
 
-    def pass_time(self, written: datetime | None) -> None:
+    def observe_time(self, written_at: datetime | None) -> None:
         """Follow the time of each row: a pause ends the copied rows if no id holds a time."""
-        before, self._last_time = self._last_time, written or self._last_time
-        if self._has_timed_ids or before is None or written is None:
+        before, self._last_time = self._last_time, written_at or self._last_time
+        if self._has_timed_ids or before is None or written_at is None:
             return
-        self.replaying = self.replaying and written - before <= _PAUSE
+        self.replaying = self.replaying and written_at - before <= _PAUSE
 
-    def locate(self, turn_id: str | None, written: datetime | None) -> tuple[str, datetime | None]:
+    def assign_session(
+        self, turn_id: str | None, written_at: datetime | None
+    ) -> tuple[str, datetime | None]:
         """Return the session of a prompt, and the time of the prompt.
 
         A copied prompt whose id holds no time has the start of its session.
         """
         if not self._is_fork():
-            return self.own or "", written
+            return self.own or "", written_at
         created = _creation_time(turn_id)
         if created is None:
-            return self._locate_by_row(written)
+            return self._assign_by_row_time(written_at)
         self._has_timed_ids = True
-        starts = [(at, name) for name, at in self._starts.items() if at and at <= created]
+        starts = [
+            (start, name) for name, start in self._starts.items() if start and start <= created
+        ]
         _, session = max(starts, default=(None, self._last))
         self.replaying = session != self.own
-        return session or "", created if self.replaying else written
+        return session or "", created if self.replaying else written_at
 
     def item_time(self, item_id: str | None) -> datetime | None:
         """Return the time in the id that the model's server gave to an item, if it holds one."""
@@ -89,7 +93,7 @@ class CodexSessions:
     def parent(self, session: str) -> str | None:
         return self._parents.get(session)
 
-    def _enter_own(self, meta: CodexItem, session: str | None) -> None:
+    def _read_own_meta(self, meta: CodexItem, session: str | None) -> None:
         self._has_own, self.own = True, session
         self.is_subagent = _is_subagent(meta)
         self.start = parse_time(meta.timestamp)
@@ -98,7 +102,7 @@ class CodexSessions:
             self.replaying = True
             self._starts[origin] = _creation_time(origin)
 
-    def _enter_other(self, session: str, start: datetime | None) -> None:
+    def _read_other_meta(self, session: str, start: datetime | None) -> None:
         """Read another `session_meta`: an ancestor's, unless it is as recent as the own session."""
         own = self._starts.get(self.own or "")
         is_newer = own is not None and start is not None and start >= own
@@ -111,9 +115,9 @@ class CodexSessions:
     def _is_fork(self) -> bool:
         return len(self._starts) > 1
 
-    def _locate_by_row(self, written: datetime | None) -> tuple[str, datetime | None]:
+    def _assign_by_row_time(self, written_at: datetime | None) -> tuple[str, datetime | None]:
         if not self.replaying:
-            return self.own or "", written
+            return self.own or "", written_at
         others = [name for name in self._starts if name != self.own]
         session = self._last if self._last != self.own else others[-1]
         return session or "", self._starts.get(session or "")

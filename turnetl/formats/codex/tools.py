@@ -176,4 +176,4 @@ def _nested_texts(value: Any, depth: int = _MAX_DEPTH) -> list[str]:
     if isinstance(value, str):
         return [value] if value.strip() else []
     nested = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for each in nested for text in _nested_texts(each, depth - 1)] if depth else []
+    return [text for value in nested for text in _nested_texts(value, depth - 1)] if depth else []

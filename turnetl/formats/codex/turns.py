@@ -7,7 +7,7 @@ from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan, parse_t
 from turnetl.formats.codex import authorship, events, tools
 from turnetl.formats.codex.conversation import CodexConversation
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow, has_image, texts
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 _UNREAD_ITEMS = {"reasoning": SkipReason.REASONING, "": SkipReason.STATE}
 # Bound once: access through the class of an enum is slow.
@@ -39,7 +39,7 @@ class CodexReader:
     def counts(self) -> ParseCounts:
         return self.conversation.builder.counts
 
-    def read(self, row: CodexRow, span: SourceSpan) -> Verdict:
+    def read(self, row: CodexRow, span: SourceSpan) -> SkipReason | None:
         """Read a row; return the reason if it added nothing to a turn."""
         entry = CodexEntry(row, row if row.payload is None else row.payload, span)
         sessions = self.conversation.sessions
@@ -48,7 +48,7 @@ class CodexReader:
         if sessions.is_subagent:
             return self._read_sidechain(entry.item)
         if sessions.replaying:
-            sessions.pass_time(parse_time(row.timestamp))
+            sessions.observe_time(parse_time(row.timestamp))
         if row.type == "event_msg":
             return self._read_event(entry)
         if row.type == "response_item" or row.payload is None:
@@ -61,7 +61,7 @@ class CodexReader:
         return conversation.builder.finish(conversation.sessions.own, conversation.cwd)
 
     def _read_session(self, meta: CodexItem) -> SkipReason:
-        self.conversation.sessions.enter(meta)
+        self.conversation.sessions.read_meta(meta)
         self.conversation.update_metadata(meta)
         if self.conversation.sessions.is_subagent:
             self.counts.sidechain_rows += 1
@@ -74,7 +74,7 @@ class CodexReader:
         self.counts.tool_calls += tools.is_call(item.type or "")
         return SkipReason.SIDECHAIN
 
-    def _read_context(self, entry: CodexEntry) -> Verdict:
+    def _read_context(self, entry: CodexEntry) -> SkipReason | None:
         row, item = entry.row, entry.item
         if row.type == "token_usage_record" and item.usage is not None:
             return self.conversation.add_usage(item.response_id, item.usage)
@@ -87,7 +87,7 @@ class CodexReader:
         self.conversation.identify(item.turn_id)
         return self.conversation.extend(entry)
 
-    def _read_event(self, entry: CodexEntry) -> Verdict:
+    def _read_event(self, entry: CodexEntry) -> SkipReason | None:
         event = entry.item
         is_prompt = event.item is not None and event.item.type == "UserMessage"
         if is_prompt and self.prompts is PromptSource.ITEMS:
@@ -95,7 +95,7 @@ class CodexReader:
         handle = events.EVENTS.get(event.type or "")
         return handle(self.conversation, entry) if handle is not None else _EVENT
 
-    def _read_item(self, entry: CodexEntry) -> Verdict:
+    def _read_item(self, entry: CodexEntry) -> SkipReason | None:
         row, item = entry.row, entry.item
         kind = item.type or ""
         if row.payload is None and row.timestamp is None:
@@ -108,7 +108,7 @@ class CodexReader:
             return self.conversation.add_result(entry)
         return _UNREAD_ITEMS.get(kind, _OTHER)
 
-    def _read_message(self, entry: CodexEntry) -> Verdict:
+    def _read_message(self, entry: CodexEntry) -> SkipReason | None:
         item = entry.item
         parts = [text for text in texts(item.content) if not authorship.is_image_tag(text)]
         if item.role == "assistant":
@@ -128,7 +128,7 @@ class CodexReader:
         return self.conversation.open_turn(entry, text, has_image=image)
 
     def _read_working_folder(self, parts: list[str]) -> None:
-        """Read the working folder from the client's text, if no other row named it."""
+        """Read the working directory from the client's text, if no other row named it."""
         if self.conversation.metadata.cwd is not None:
             return
         environment = SkipReason.ENVIRONMENT

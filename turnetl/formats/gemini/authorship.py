@@ -44,7 +44,7 @@ _HINT = re.compile(
     re.DOTALL,
 )
 _COMMAND = re.compile(r"/[a-z][\w:-]*(?:\s|$)|\?\s*$")
-_LEAVING = re.compile(r"/(?:quit|exit)\s*$")
+_EXIT_COMMAND = re.compile(r"/(?:quit|exit)\s*$")
 _WORKSPACE = re.compile(
     r"\*\*Workspace Directories:\*\*\s*\n\s*- ([^\n]+)"
     r"|working in (?:the directory|the following directories):\s*(?:- )?([^\n]+)"
@@ -133,8 +133,8 @@ def is_command(text: str) -> bool:
     return _COMMAND.match(text) is not None
 
 
-def is_leaving(text: str) -> bool:
-    return _LEAVING.match(text) is not None
+def is_exit_command(text: str) -> bool:
+    return _EXIT_COMMAND.match(text) is not None
 
 
 def is_canned(text: str) -> bool:
@@ -172,8 +172,8 @@ def _after_files(text: str) -> str:
 def _last_block(text: str) -> int | None:
     """Return the start of the block at the end of the text, or None if there is none."""
     for start, end in _TRAILING:
-        if text.endswith(end) and (at := text.rfind(start)) >= 0:
-            return at
+        if text.endswith(end) and (index := text.rfind(start)) >= 0:
+            return index
     return None
 
 

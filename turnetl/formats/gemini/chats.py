@@ -11,7 +11,7 @@ from turnetl.formats.gemini.turns import GeminiReader
 from turnetl.formats.kit.documents import parse_document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.turn_builder import TurnBuilder
-from turnetl.skip_reasons import Verdict
+from turnetl.skip_reasons import SkipReason
 
 _MESSAGES = "messages"
 _HEADER = ("sessionId", "kind", "directories")
@@ -75,9 +75,9 @@ class CollectedRows:
     def add(self, row: GeminiRow, span: SourceSpan) -> None:
         self.rows.append((row, span))
 
-    def recount(self, counts: ParseCounts, reasons: Mapping[int, Verdict]) -> None:
+    def recount(self, counts: ParseCounts, reasons: Mapping[int, SkipReason | None]) -> None:
         """Recount the lines of unused rows. A line is used if any row on it is used."""
-        by_start: dict[int, tuple[SourceSpan, list[Verdict]]] = {}
+        by_start: dict[int, tuple[SourceSpan, list[SkipReason | None]]] = {}
         for number, (_, span) in enumerate(self.rows):
             by_start.setdefault(span.start, (span, []))[1].append(reasons[number])
         for span, on_line in by_start.values():

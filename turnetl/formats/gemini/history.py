@@ -23,7 +23,7 @@ from turnetl.formats.gemini.rows import (
     SessionUpdate,
     texts_of,
 )
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _CONTEXT = "<session_context>"
@@ -39,9 +39,9 @@ class GeminiMessage:
     number: int
     """Number of the row with the last version."""
     span: SourceSpan
-    """Of the first version."""
+    """Span of the first version."""
     last_span: SourceSpan
-    """Of the last version."""
+    """Span of the last version."""
     native_id: str
     """Empty if neither the message nor the session has an id."""
     session: str
@@ -54,18 +54,18 @@ class GeminiHistory:
     """Follows the rows of one archive."""
 
     messages: list[GeminiMessage] = field(default_factory=list)
-    """In the order of their first versions."""
-    reasons: dict[int, Verdict] = field(default_factory=dict)
+    """Messages, in the order of their first versions."""
+    reasons: dict[int, SkipReason | None] = field(default_factory=dict)
     """The reason of each row, by its number; None if it added something to a turn."""
     folders: dict[str, str] = field(default_factory=dict)
-    """The first working folder that each session names."""
+    """The first working directory that each session names."""
     _session: str = ""
     _is_sidechain: bool = False
     _by_key: dict[str, GeminiMessage] = field(default_factory=dict)
     _removed: dict[str, GeminiMessage] = field(default_factory=dict)
     """Messages that the model is no longer shown."""
     _recent: list[GeminiMessage] = field(default_factory=list)
-    """Messages after the last answer of a model, which may be copies."""
+    """Messages after the last response of a model, which may be copies."""
 
     def read(self, number: int, row: GeminiRow, span: SourceSpan) -> None:
         """Read a row. The reasons of messages follow when their turns are built."""
@@ -99,7 +99,7 @@ class GeminiHistory:
             }
             self._find_copies()
 
-    def set_reason(self, number: int, reason: Verdict) -> None:
+    def set_reason(self, number: int, reason: SkipReason | None) -> None:
         """Set the reason of a row. A row that added anything counts as used."""
         if self.reasons.setdefault(number, reason) is not None and reason is None:
             self.reasons[number] = None

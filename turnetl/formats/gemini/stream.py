@@ -19,7 +19,7 @@ from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_usage, extend
 from turnetl.formats.kit.usage import TokenUsage
 from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 _TURN_EVENTS = ("message", "tool_use", "tool_result", "result")
 
@@ -79,13 +79,13 @@ class StreamReader:
     session: str = ""
     model: str | None = None
     turn: RawTurn | None = None
-    """Of the current run; None before its prompt."""
+    """Turn of the current run; None before its prompt."""
     native_ids: set[str] = field(default_factory=set)
     runs: int = 0
     is_in_text: bool = False
     """Whether the last event was a fragment of a text, which the next fragment continues."""
 
-    def read(self, event: StreamEvent, span: SourceSpan) -> Verdict:
+    def read(self, event: StreamEvent, span: SourceSpan) -> SkipReason | None:
         """Read an event; return the reason if it added nothing to a turn."""
         was_in_text, self.is_in_text = self.is_in_text, False
         if event.type == "init":
@@ -115,7 +115,7 @@ class StreamReader:
         self.model = event.model or self.model
         return SkipReason.RUN_START
 
-    def _read_prompt(self, event: StreamEvent, span: SourceSpan) -> Verdict:
+    def _read_prompt(self, event: StreamEvent, span: SourceSpan) -> SkipReason | None:
         text, reason = authorship.written(event.content)
         if not text:
             return reason
@@ -136,7 +136,9 @@ class StreamReader:
         self.native_ids.add(native_id)
         return native_id
 
-    def _add_to_turn(self, turn: RawTurn, event: StreamEvent, *, is_continued: bool) -> Verdict:
+    def _add_to_turn(
+        self, turn: RawTurn, event: StreamEvent, *, is_continued: bool
+    ) -> SkipReason | None:
         if event.type == "message":
             return self._add_text(turn, event, is_continued=is_continued)
         if event.type == "tool_result":
@@ -148,7 +150,9 @@ class StreamReader:
             self._end_run(turn, event)
         return None
 
-    def _add_text(self, turn: RawTurn, event: StreamEvent, *, is_continued: bool) -> Verdict:
+    def _add_text(
+        self, turn: RawTurn, event: StreamEvent, *, is_continued: bool
+    ) -> SkipReason | None:
         if event.role != "assistant" or event.content is None:
             return SkipReason.OTHER
         self.is_in_text = event.delta is True
@@ -158,7 +162,7 @@ class StreamReader:
             turn.assistant_texts.append(event.content)
         return None
 
-    def _add_result(self, event: StreamEvent) -> Verdict:
+    def _add_result(self, event: StreamEvent) -> SkipReason | None:
         call = self.builder.calls.get(event.tool_id or "")
         if call is None:
             return SkipReason.OTHER

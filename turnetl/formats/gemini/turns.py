@@ -19,7 +19,7 @@ from turnetl.formats.kit.times import latest
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage, extend
 from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 _SUBAGENTS = ("invoke_agent", "delegate_to_agent", "codebase_investigator")
 _PROMPTS = ("prompt", "objective", "query", "task")
@@ -31,20 +31,20 @@ _NOTICES = {"info": SkipReason.INFO, "warning": SkipReason.WARNING, "error": Ski
 class GeminiReader:
     """Reads the messages in the order of their first versions."""
 
-    set_reason: Callable[[int, Verdict], None]
+    set_reason: Callable[[int, SkipReason | None], None]
     """Is called with the number of each row and its reason."""
     builder: TurnBuilder
     """Its `calls` are those without a result so far."""
     _call_ids: set[str] = field(default_factory=set)
     """The ids of all calls: a message that is written again repeats its calls."""
     _command: tuple[GeminiMessage, str] | None = None
-    """A message that may be a local command. If the model answers it, it is a prompt."""
+    """A message that may be a local command. If the model responds to it, it is a prompt."""
 
     def read(self, message: GeminiMessage) -> None:
         """Read a message, and set the reason of its row."""
         self.set_reason(message.number, self._read(message))
 
-    def _read(self, message: GeminiMessage) -> Verdict:
+    def _read(self, message: GeminiMessage) -> SkipReason | None:
         if message.is_sidechain:
             self.builder.counts.sidechain_rows += 1
             self.builder.counts.tool_calls += len(calls_of(message.row))
@@ -57,7 +57,7 @@ class GeminiReader:
             return self._read_notice(message, reason)
         return self._read_model(message)
 
-    def _read_user(self, message: GeminiMessage) -> Verdict:
+    def _read_user(self, message: GeminiMessage) -> SkipReason | None:
         row = message.row
         if responses := responses_in(row.content):
             added = [self._add_result(response, row.timestamp) for response in responses]
@@ -92,11 +92,11 @@ class GeminiReader:
     def _read_command(self, message: GeminiMessage, text: str) -> SkipReason:
         self._command = message, text
         turn = self.builder.current
-        if turn is not None and turn.closed_by is None and authorship.is_leaving(text):
+        if turn is not None and turn.closed_by is None and authorship.is_exit_command(text):
             turn.closed_by = ClosedBy.SESSION_END
         return SkipReason.LOCAL_COMMAND
 
-    def _read_notice(self, message: GeminiMessage, reason: SkipReason) -> Verdict:
+    def _read_notice(self, message: GeminiMessage, reason: SkipReason) -> SkipReason | None:
         turn = self.builder.current
         if turn is None or not authorship.is_interrupt(message.row):
             return reason
@@ -104,7 +104,7 @@ class GeminiReader:
         turn.closed_by = ClosedBy.INTERRUPTED
         return None
 
-    def _read_model(self, message: GeminiMessage) -> Verdict:
+    def _read_model(self, message: GeminiMessage) -> SkipReason | None:
         row = message.row
         calls = [call for call in calls_of(row) if call.id is None or call.id not in self._call_ids]
         texts = texts_of(row.content) + texts_of(row.parts)

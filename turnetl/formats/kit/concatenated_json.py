@@ -10,7 +10,7 @@ _NEXT = b"\n{"
 
 
 def split_objects(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and bytes of each object, or of invalid content, without surrounding blanks."""
+    """Yield offset and bytes of each object, or of invalid content, stripped of whitespace."""
     start, size = 0, len(data)
     while start < size:
         end = data.find(_NEXT, start) + 1 or size

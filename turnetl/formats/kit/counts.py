@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class ParseCounts:
         sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMMED}
         return ParseCounts(**sums)
 
-    def count(self, reason: Verdict, lines: int) -> None:
+    def count(self, reason: SkipReason | None, lines: int) -> None:
         """Count lines under a reason; None: they are used."""
         if reason is None:
             self.used += lines

@@ -12,7 +12,7 @@ from itertools import islice
 _REMOVED, _ADDED = 80, 260
 """Characters of removed lines and of added lines."""
 _LINE = 500
-"""Characters of the first line, whatever the limit."""
+"""Maximum characters of the first line; it is kept even above the limit."""
 _EXAMINED = 500
 """Changed lines that are examined."""
 _KEY = re.compile("-----(?:BEGIN|END)")
@@ -33,7 +33,7 @@ def summarize_changes(removed: Iterable[str], added: Iterable[str]) -> str:
 
 
 def changed_lines(text: str, *, but_not_in: str) -> Iterator[str]:
-    """Yield the lines of a text that another text does not have, without surrounding blanks."""
+    """Yield the lines of a text that another text does not have, stripped of whitespace."""
     if not text:
         return
     others = set(map(str.strip, but_not_in.splitlines()))
@@ -47,10 +47,12 @@ def _informative(changed: Iterable[str], limit: int) -> list[str]:
     lines = list(dict.fromkeys(islice(filter(_WORDS.search, changed), _EXAMINED)))
     if not lines or any(map(_KEY.search, lines)):
         return [line[:_LINE] for line in lines[:1]]
-    by_rank = sorted(range(1, len(lines)), key=lambda at: not lines[at].startswith(_DEFINITIONS))
+    by_rank = sorted(
+        range(1, len(lines)), key=lambda index: not lines[index].startswith(_DEFINITIONS)
+    )
     selected, remaining = {0}, limit - len(lines[0])
-    for at in by_rank:
-        if len(lines[at]) < remaining:
-            selected.add(at)
-            remaining -= len(lines[at]) + 1
-    return [lines[at][:_LINE] for at in sorted(selected)]
+    for index in by_rank:
+        if len(lines[index]) < remaining:
+            selected.add(index)
+            remaining -= len(lines[index]) + 1
+    return [lines[index][:_LINE] for index in sorted(selected)]

@@ -14,7 +14,7 @@ import msgspec
 
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.json_scanner import JsonScanner
-from turnetl.formats.kit.lines import blank_bom, iter_lines
+from turnetl.formats.kit.lines import iter_lines, overwrite_bom
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.shallow_json import (
     DECODE_ERRORS,
@@ -23,7 +23,7 @@ from turnetl.formats.kit.shallow_json import (
     shallow_object,
 )
 from turnetl.formats.kit.spans import SourceSpan
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 _LINES = 64
 """Lines that `is_document` examines."""
@@ -50,14 +50,14 @@ class JsonDocument:
 
 def is_document(data: bytes) -> bool:
     """Return whether the archive is one JSON value and not one value per line."""
-    lines = (line.strip() for _, _, line in islice(iter_lines(blank_bom(data)), _LINES))
+    lines = (line.strip() for _, _, line in islice(iter_lines(overwrite_bom(data)), _LINES))
     starts = filter(None, lines)
     first = next(starts, b"")
     if not first or _is_object(first):
         return False
     others = list(starts)
     array_lines = len(others) > 0 and first.startswith(b"[") and is_single_value(first)
-    if is_single_value(blank_bom(data)):
+    if is_single_value(overwrite_bom(data)):
         return True
     return not (array_lines or any(map(_is_object, others)))
 
@@ -70,7 +70,7 @@ def parse_document(data: bytes, key: str | None = None) -> JsonDocument:
         key: the field of the root object that holds the array of elements. A root that is an array
             is the array itself; a root object without the key is the only element.
     """
-    data = blank_bom(data)
+    data = overwrite_bom(data)
     try:
         return _parse(data, key)
     except DECODE_ERRORS:
@@ -81,7 +81,7 @@ def read_elements(
     data: bytes,
     document: JsonDocument,
     decoder: RowDecoder[_Row],
-    handle: Callable[[_Row, SourceSpan], Verdict],
+    handle: Callable[[_Row, SourceSpan], SkipReason | None],
     counts: ParseCounts,
 ) -> None:
     """Pass every element to `handle`, and count every line of the archive under one reason.
@@ -93,18 +93,18 @@ def read_elements(
         handle: returns None if the element added something to a turn, else the reason why not.
         counts: is added to. A line with several elements is counted with the first of them.
     """
-    verdicts = []
+    reasons = []
     for span, raw in element_spans(data, document):
         row = decoder.decode_first(raw)
-        verdicts.append((span, handle(row, span) if row is not None else SkipReason.NOT_AN_OBJECT))
-    count_elements(data, document, verdicts, counts)
+        reasons.append((span, handle(row, span) if row is not None else SkipReason.NOT_AN_OBJECT))
+    count_elements(data, document, reasons, counts)
 
 
 def element_spans(data: bytes, document: JsonDocument) -> Iterator[tuple[SourceSpan, bytes]]:
     """Yield the span and the bytes of each element."""
-    line, at, counted = 1, 0, 0
+    line, previous_start, counted = 1, 0, 0
     for start, raw in document.elements:
-        line, at = line + data.count(b"\n", at, start), start
+        line, previous_start = line + data.count(b"\n", previous_start, start), start
         last = line + raw.count(b"\n")
         yield SourceSpan(line, last, start, start + len(raw), last - max(counted, line - 1)), raw
         counted = last
@@ -113,7 +113,7 @@ def element_spans(data: bytes, document: JsonDocument) -> Iterator[tuple[SourceS
 def count_elements(
     data: bytes,
     document: JsonDocument,
-    verdicts: Iterable[tuple[SourceSpan, Verdict]],
+    reasons: Iterable[tuple[SourceSpan, SkipReason | None]],
     counts: ParseCounts,
     *,
     between: SkipReason = SkipReason.ENVELOPE,
@@ -123,14 +123,14 @@ def count_elements(
     Args:
         data: the whole archive.
         document: the result of `parse_document`.
-        verdicts: of each element, in order: None if it added something to a turn, else why not.
+        reasons: the reason of each element, in order; None if it added something to a turn.
         counts: is added to.
         between: the reason for lines without any element.
     """
     total = data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
     counts.lines += total
     counted = 0
-    for span, reason in verdicts:
+    for span, reason in reasons:
         counts.count(between, span.line - 1 - counted)
         counts.count(reason, span.lines)
         counted = span.last_line
@@ -143,7 +143,7 @@ def count_elements(
 
 def partial_objects(data: bytes) -> Iterator[dict[str, msgspec.Raw]]:
     """Yield the valid part of a damaged document's root, or the valid objects in its array."""
-    document = _parse_partially(blank_bom(data), None)
+    document = _parse_partially(overwrite_bom(data), None)
     if document.fields:
         yield {key: msgspec.Raw(value) for key, value in document.fields.items()}
     for _, raw in document.elements:
@@ -181,10 +181,10 @@ def _parse_damaged(data: bytes, key: str | None) -> JsonDocument:
 
 def _find(data: bytes, value: bytes) -> int:
     """Return the offset of a value that may be most of the data: faster than `data.find(value)`."""
-    at = data.find(value[:_NEEDLE])
-    while not data.startswith(value, at):
-        at = data.find(value[:_NEEDLE], at + 1)
-    return at
+    offset = data.find(value[:_NEEDLE])
+    while not data.startswith(value, offset):
+        offset = data.find(value[:_NEEDLE], offset + 1)
+    return offset
 
 
 def _with_offsets(data: bytes, elements: list[msgspec.Raw], start: int) -> list[tuple[int, bytes]]:
@@ -199,9 +199,9 @@ def _with_offsets(data: bytes, elements: list[msgspec.Raw], start: int) -> list[
     return located
 
 
-def _after_separator(data: bytes, at: int) -> int:
-    separator = _separator(data, at)
-    return separator.end() if separator is not None else at
+def _after_separator(data: bytes, offset: int) -> int:
+    separator = _separator(data, offset)
+    return separator.end() if separator is not None else offset
 
 
 def _parse_partially(data: bytes, key: str | None) -> JsonDocument:

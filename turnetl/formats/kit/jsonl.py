@@ -7,20 +7,20 @@ import msgspec
 
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.documents import is_document, parse_document, read_elements
-from turnetl.formats.kit.lines import blank_bom, iter_lines
+from turnetl.formats.kit.lines import iter_lines, overwrite_bom
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.spans import SourceSpan
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 _HEAD = 4096
-"""Bytes in which the first JSON value must start; leading blanks count."""
+"""Bytes in which the first JSON value must start; leading whitespace counts."""
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 
 def read_lines(
     data: bytes,
     decoder: RowDecoder[_Row],
-    handle: Callable[[_Row, SourceSpan], Verdict],
+    handle: Callable[[_Row, SourceSpan], SkipReason | None],
     counts: ParseCounts,
 ) -> None:
     """Pass every row to `handle`, in file order, and count every line under exactly one reason.
@@ -33,7 +33,7 @@ def read_lines(
         handle: returns None if the row added something to a turn, else the reason why not.
         counts: is added to.
     """
-    if blank_bom(data[:_HEAD]).lstrip().startswith(b"[") and is_document(data):
+    if overwrite_bom(data[:_HEAD]).lstrip().startswith(b"[") and is_document(data):
         read_elements(data, parse_document(data), decoder, handle, counts)
         return
     for number, start, line in iter_lines(data):
@@ -53,10 +53,10 @@ def read_lines(
 def _read_damaged(
     line: bytes,
     decoder: RowDecoder[_Row],
-    handle: Callable[[_Row, SourceSpan], Verdict],
+    handle: Callable[[_Row, SourceSpan], SkipReason | None],
     span: SourceSpan,
     counts: ParseCounts,
-) -> Verdict:
+) -> SkipReason | None:
     if not line.strip():
         counts.blank_lines += 1
         return SkipReason.BLANK

@@ -1,4 +1,4 @@
-"""Iteration over the lines of an archive, and blanking of bytes before its first JSON value."""
+"""Iteration over the lines of an archive; spaces in place of bytes before its first JSON value."""
 
 from collections.abc import Iterator
 
@@ -19,13 +19,13 @@ def iter_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         number, start = number + 1, end + 1
 
 
-def blank_bom(data: bytes) -> bytes:
-    """Return the bytes with blanks in place of a byte order mark, so that offsets stay valid."""
+def overwrite_bom(data: bytes) -> bytes:
+    """Return the bytes with spaces in place of a byte order mark, so that offsets stay valid."""
     return b"   " + data[3:] if data.startswith(_BOM) else data
 
 
-def blank_prefix(data: bytes, prefix: bytes) -> bytes:
-    """Return the bytes with blanks up to the first brace if they start with the prefix.
+def overwrite_prefix(data: bytes, prefix: bytes) -> bytes:
+    """Return the bytes with spaces up to the first brace if they start with the prefix.
 
     Some tools print a message before the JSON. Offsets and line numbers stay valid.
     """

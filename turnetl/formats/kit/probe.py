@@ -14,15 +14,15 @@ import msgspec
 
 from turnetl.formats.kit.concatenated_json import split_objects
 from turnetl.formats.kit.documents import is_document, partial_objects
-from turnetl.formats.kit.lines import blank_bom, blank_prefix, iter_lines
+from turnetl.formats.kit.lines import iter_lines, overwrite_bom, overwrite_prefix
 from turnetl.formats.kit.shallow_json import DECODE_ERRORS, shallow_array, shallow_object
 
 _ROWS = 64
 """Lines or elements examined: an archive may start with rows that identify no format."""
 _BYTES = 1 << 20
-"""Bytes of lines examined. The first line is examined whatever its length."""
+"""Bytes of lines examined. The first line is always examined."""
 _HEAD = 4096
-"""Bytes in which a value must start; leading blanks count."""
+"""Bytes in which a value must start; leading whitespace counts."""
 
 
 class LazyObject(Mapping[str, Any]):
@@ -67,10 +67,10 @@ class LazyRows:
         self._read: list[LazyObject] = []
 
     def __iter__(self) -> Iterator[LazyObject]:
-        at = 0
-        while at < len(self._read) or self._read_next():
-            yield self._read[at]
-            at += 1
+        index = 0
+        while index < len(self._read) or self._read_next():
+            yield self._read[index]
+            index += 1
 
     def __len__(self) -> int:
         while self._read_next():
@@ -88,7 +88,7 @@ class Probe:
     """The first objects of an archive."""
 
     def __init__(self, data: bytes) -> None:
-        self._data = blank_bom(data)
+        self._data = overwrite_bom(data)
 
     @cached_property
     def rows(self) -> LazyRows:
@@ -106,7 +106,7 @@ class Probe:
 
     def after_prefix(self, prefix: bytes) -> "Probe":
         """Return the probe of the content after a message that a tool printed, if there is one."""
-        data = blank_prefix(self._data, prefix)
+        data = overwrite_prefix(self._data, prefix)
         return self if data is self._data else Probe(data)
 
 

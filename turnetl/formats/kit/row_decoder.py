@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, Union, get_args, get_origin
 import msgspec
 
 _scan = json.JSONDecoder().raw_decode
-_blanks = re.compile(r"\s*").match
+_whitespace = re.compile(r"\s*").match
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
 
@@ -105,14 +105,14 @@ def _is_number_as_text(expected: Any, value: Any) -> bool:
 def _values(text: str) -> tuple[list[Any], bool]:
     """Return the JSON values at the start of a text, and whether they are all of it."""
     values: list[Any] = []
-    at = 0
-    while at < len(text):
+    position = 0
+    while position < len(text):
         try:
-            value, at = _scan(text, at)
+            value, position = _scan(text, position)
             values.append(_without_lone_surrogates(value))
         except (ValueError, RecursionError):
             return values, False
-        at = _after_blanks(text, at)
+        position = _skip_whitespace(text, position)
     return values, True
 
 
@@ -122,6 +122,6 @@ def _without_lone_surrogates(value: Any) -> Any:
     return json.loads(text.encode("utf-8", "replace"))
 
 
-def _after_blanks(text: str, at: int) -> int:
-    blanks = _blanks(text, at)
-    return blanks.end() if blanks is not None else at
+def _skip_whitespace(text: str, position: int) -> int:
+    whitespace = _whitespace(text, position)
+    return whitespace.end() if whitespace is not None else position

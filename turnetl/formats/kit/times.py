@@ -10,7 +10,7 @@ _FIRST, _LAST = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in _YEARS
 
 
 def parse_time(text: object) -> datetime | None:
-    """Return an ISO 8601 time as UTC, or None if it is none. UTC is the default time zone."""
+    """Return an ISO 8601 time as UTC, or None if it is not one. UTC is the default time zone."""
     if not isinstance(text, str):
         return None
     try:

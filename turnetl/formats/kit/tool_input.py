@@ -1,4 +1,4 @@
-"""A tool call's input as one text, whatever the agent: the command, the path, or compact JSON.
+"""A tool call's input as one text, the same for all agents: command, path, or compact JSON.
 
 The input of a call that changes a file is its path, ` :: ` and a summary of the removed and added
 lines: `src/app.py :: - return None + return cart`. A patch of several files keeps its headers:
@@ -38,7 +38,7 @@ def format_input(arguments: object) -> str:
 
 
 def compact_json(value: Any) -> str:
-    """Return JSON without blanks; a note in its place if it nests too deep to be encoded."""
+    """Return JSON without whitespace; a note in its place if it nests too deep to be encoded."""
     try:
         return msgspec.json.encode(value).decode()
     except RecursionError:

@@ -13,7 +13,7 @@ from turnetl.formats.kit.documents import (
     element_spans,
     parse_document,
 )
-from turnetl.formats.kit.lines import blank_bom, blank_prefix
+from turnetl.formats.kit.lines import overwrite_bom, overwrite_prefix
 from turnetl.formats.kit.shallow_json import DECODE_ERRORS, shallow_object
 from turnetl.formats.opencode.assemble import CollectedMessages
 from turnetl.formats.opencode.detect import is_export, is_message, is_part, is_session
@@ -30,7 +30,7 @@ from turnetl.formats.opencode.store import read_files
 from turnetl.formats.opencode.v2 import V2_MESSAGES, V2Message, to_v1
 from turnetl.skip_reasons import SkipReason
 
-_GREETING = b"Exporting session: "
+_EXPORT_PREFIX = b"Exporting session: "
 """Printed on the terminal before the export. Some shells write it into the file."""
 _MESSAGES = "messages"
 _EXPORT = re.compile(rb'\s*\{\s*"(?:info|messages)"\s*:')
@@ -43,13 +43,13 @@ class OpenCode:
 
     def sniff(self, probe: Probe) -> bool:
         """Recognise an export by its session, the store by any of its files."""
-        probe = probe.after_prefix(_GREETING)
+        probe = probe.after_prefix(_EXPORT_PREFIX)
         if is_export(probe.first):
             return True
         return any(is_session(row) or is_message(row) or is_part(row) for row in probe.rows)
 
     def read(self, data: bytes) -> ParsedArchive:
-        data = blank_prefix(blank_bom(data), _GREETING)
+        data = overwrite_prefix(overwrite_bom(data), _EXPORT_PREFIX)
         collected = CollectedMessages()
         if _is_export(data):
             document = parse_document(data, _MESSAGES)
@@ -66,10 +66,10 @@ def _finish(
     data: bytes, document: JsonDocument, collected: CollectedMessages, *, between: SkipReason
 ) -> ParsedArchive:
     parsed = collected.finish()
-    verdicts = (
-        (span, collected.verdicts.get(span.start, SkipReason.OTHER)) for span in collected.spans
+    reasons = (
+        (span, collected.reasons.get(span.start, SkipReason.OTHER)) for span in collected.spans
     )
-    count_elements(data, document, verdicts, parsed.counts, between=between)
+    count_elements(data, document, reasons, parsed.counts, between=between)
     return parsed
 
 
@@ -90,7 +90,7 @@ def _read_export(data: bytes, document: JsonDocument, collected: CollectedMessag
         collected.spans.append(span)
         element = ELEMENTS.decode_first(raw)
         if element is None:
-            collected.verdicts[span.start] = SkipReason.NOT_AN_OBJECT
+            collected.reasons[span.start] = SkipReason.NOT_AN_OBJECT
         else:
             collected.add_message(build_message(span, *_message(element, raw)))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from turnetl.formats.base import ParseCounts, ParsedArchive, RawTurn, SourceSpan
 from turnetl.formats.kit.turn_builder import TurnBuilder
-from turnetl.formats.opencode.conversation import OpenCodeConversation, Verdicts
+from turnetl.formats.opencode.conversation import OpenCodeConversation, SkipReasons
 from turnetl.formats.opencode.messages import OpenCodeMessage, folder_of
 from turnetl.formats.opencode.rows import OpenCodePart, OpenCodeSession
 from turnetl.skip_reasons import SkipReason
@@ -19,22 +19,22 @@ class CollectedMessages:
     own_session: OpenCodeSession = field(default_factory=OpenCodeSession)
     """The session of messages whose own session is not in the archive."""
     spans: list[SourceSpan] = field(default_factory=list)
-    """Of all elements, in order."""
-    verdicts: Verdicts = field(default_factory=dict)
+    """Spans of all elements, in order."""
+    reasons: SkipReasons = field(default_factory=dict)
     _sessions: dict[str, OpenCodeSession] = field(default_factory=dict)
     _messages: list[OpenCodeMessage] = field(default_factory=list)
     _messages_by_id: dict[str, OpenCodeMessage] = field(default_factory=dict)
     _parts: list[tuple[OpenCodePart, SourceSpan]] = field(default_factory=list)
 
     def add_session(self, session: OpenCodeSession, span: SourceSpan) -> None:
-        self.verdicts[span.start] = SkipReason.ENVELOPE
+        self.reasons[span.start] = SkipReason.ENVELOPE
         self._sessions.setdefault(session.id or "", session)
 
     def add_message(self, message: OpenCodeMessage) -> None:
         if message.info.id is None:
             self._messages.append(message)
         elif message.info.id in self._messages_by_id:
-            self.verdicts.setdefault(message.span.start, SkipReason.DUPLICATE)
+            self.reasons.setdefault(message.span.start, SkipReason.DUPLICATE)
         else:
             self._messages_by_id[message.info.id] = message
             self._messages.append(message)
@@ -53,10 +53,10 @@ class CollectedMessages:
         for part, span in self._parts:
             message = self._messages_by_id.get(part.message_id or "")
             if message is None:
-                self.verdicts[span.start] = SkipReason.ORPHAN
+                self.reasons[span.start] = SkipReason.ORPHAN
                 self.counts.tool_calls += part.type == "tool"
             elif part.id in seen:
-                self.verdicts.setdefault(span.start, SkipReason.DUPLICATE)
+                self.reasons.setdefault(span.start, SkipReason.DUPLICATE)
             else:
                 message.parts.append((part, span))
             if part.id is not None:
@@ -71,12 +71,12 @@ class CollectedMessages:
         for session_id, messages in by_session.items():
             session = self._sessions.get(session_id, self.own_session)
             builder = TurnBuilder(self.counts)
-            OpenCodeConversation(session, builder, self.verdicts).read(messages)
+            OpenCodeConversation(session, builder, self.reasons).read(messages)
             yield builder.turns
 
     def _cwd(self) -> str | None:
-        """Return the first working folder that the archive names."""
+        """Return the first working directory that the archive names."""
         sessions = (self.own_session, *self._sessions.values())
-        of_sessions = (each.directory or folder_of(each.location) for each in sessions)
+        of_sessions = (session.directory or folder_of(session.location) for session in sessions)
         of_messages = (folder_of(message.info.path) for message in self._messages)
         return next(filter(None, (*of_sessions, *of_messages)), None)

@@ -6,7 +6,7 @@ from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage
 from turnetl.formats.opencode import authorship
-from turnetl.formats.opencode.messages import OpenCodeMessage, parse_stamp
+from turnetl.formats.opencode.messages import OpenCodeMessage, parse_raw_timestamp
 from turnetl.formats.opencode.rows import MessageInfo, OpenCodePart, ToolState
 from turnetl.model import ClosedBy
 
@@ -22,7 +22,7 @@ def add_call(part: OpenCodePart, turn: RawTurn, builder: TurnBuilder) -> None:
         input=format_input(state.input),
         result=_result(state),
         is_error=state.status == "error",
-        ended_at=parse_stamp(state.time.end) if state.time is not None else None,
+        ended_at=parse_raw_timestamp(state.time.end) if state.time is not None else None,
     )
     size = len(compact_json(state.input)) if state.input is not None else 0
     builder.add_call(turn, call, size)

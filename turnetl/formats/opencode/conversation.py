@@ -1,6 +1,6 @@
 """The turns of one session, built from its messages in order of time, each with its parts.
 
-An answer names its prompt, and the files of a store may be in any order. Therefore all prompts are
+A response names its prompt, and the files of a store may be in any order. Therefore all prompts are
 read first. A prompt that was typed while the agent worked is a message like any other, and a turn.
 """
 
@@ -11,10 +11,10 @@ from turnetl.formats.base import RawTurn, SourceSpan
 from turnetl.formats.kit.times import latest
 from turnetl.formats.kit.turn_builder import TurnBuilder, close_by_prompt, extend
 from turnetl.formats.opencode import assistant, authorship
-from turnetl.formats.opencode.messages import OpenCodeMessage, folder_of, parse_stamp
+from turnetl.formats.opencode.messages import OpenCodeMessage, folder_of, parse_raw_timestamp
 from turnetl.formats.opencode.rows import MessageInfo, OpenCodePart, OpenCodeSession
 from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason, Verdict
+from turnetl.skip_reasons import SkipReason
 
 _ENDS = {
     "succeeded": ClosedBy.SESSION_END,
@@ -31,11 +31,11 @@ _SKIPPED_PARTS = {
     "retry": SkipReason.RETRY,
 }
 
-Verdicts = dict[int, Verdict]
+SkipReasons = dict[int, SkipReason | None]
 """By offset of a message or a part: None if it added something to a turn, else the reason."""
 
-_Owner = RawTurn | Verdict
-"""The turn of an answer, or the reason why it has none; None before the first prompt."""
+_TurnOrReason = RawTurn | SkipReason | None
+"""The turn of a response, or the reason why it has none; None before the first prompt."""
 
 
 @dataclass(slots=True)
@@ -44,12 +44,13 @@ class OpenCodeConversation:
 
     session: OpenCodeSession
     builder: TurnBuilder
-    verdicts: Verdicts
-    _owners: dict[str, _Owner] = field(default_factory=dict)
-    """Of the user's messages, by message id."""
-    _last_owner: _Owner = None
-    """Of the user's last message. An answer without a known prompt belongs to it."""
-    _is_prompt_cut: bool = False
+    reasons: SkipReasons
+    _owners: dict[str, _TurnOrReason] = field(default_factory=dict)
+    """Turn or skip reason by message id of the user's messages."""
+    _last_owner: _TurnOrReason = None
+    """Turn or skip reason of the user's last message. A response without a known prompt belongs to
+    it."""
+    _is_prompt_interrupted: bool = False
     """Whether a compaction interrupted the last prompt, which is then repeated."""
 
     def read(self, messages: Iterable[OpenCodeMessage]) -> None:
@@ -63,7 +64,7 @@ class OpenCodeConversation:
         owners = [self._read_prompt(message) for message in ordered]
         for message, owner in zip(ordered, owners, strict=True):
             if message.info.role != "user":
-                self._read_answer(message, self._owners.get(message.info.parent_id or "", owner))
+                self._read_response(message, self._owners.get(message.info.parent_id or "", owner))
         for turn in self.builder.turns[:-1]:
             close_by_prompt(turn)
 
@@ -73,32 +74,34 @@ class OpenCodeConversation:
         for span in message.spans:
             self._set_reason(span, reason)
 
-    def _set_reason(self, span: SourceSpan, reason: Verdict) -> None:
-        """Set the verdict of a span. A span that added anything to a turn stays used."""
+    def _set_reason(self, span: SourceSpan, reason: SkipReason | None) -> None:
+        """Set the reason of a span. A span that added anything to a turn stays used."""
         if reason is None:
-            self.verdicts[span.start] = None
+            self.reasons[span.start] = None
         else:
-            self.verdicts.setdefault(span.start, reason)
+            self.reasons.setdefault(span.start, reason)
 
-    def _read_prompt(self, message: OpenCodeMessage) -> _Owner:
-        """Open a turn if the user wrote the message; return the owner of the following answers."""
+    def _read_prompt(self, message: OpenCodeMessage) -> _TurnOrReason:
+        """Open a turn if the user wrote the message; return the owner of its responses."""
         if message.info.role == "user":
             self._last_owner = self._owner(message)
             if message.info.id:
                 self._owners[message.info.id] = self._last_owner
         return self._last_owner
 
-    def _owner(self, message: OpenCodeMessage) -> _Owner:
-        """Return the owner of the answers to a message under the user's role."""
+    def _owner(self, message: OpenCodeMessage) -> _TurnOrReason:
+        """Return the owner of the responses to a message under the user's role."""
         turn, parts = self.builder.current, message.all_parts
         text = authorship.prompt(parts)
         if text is None:
             reason = authorship.skip_reason(parts)
             self._skip(message, reason)
-            self._is_prompt_cut = self._is_prompt_cut or any(part.overflow for part in parts)
+            self._is_prompt_interrupted = self._is_prompt_interrupted or any(
+                part.overflow for part in parts
+            )
             return reason if reason is SkipReason.SHELL_COMMAND else turn
-        was_cut, self._is_prompt_cut = self._is_prompt_cut, False
-        if turn is not None and was_cut and authorship.is_repeated(text, turn.user_text):
+        was_interrupted, self._is_prompt_interrupted = self._is_prompt_interrupted, False
+        if turn is not None and was_interrupted and authorship.is_repeated(text, turn.user_text):
             self._skip(message, SkipReason.DUPLICATE)
             return turn
         return self._open_turn(message, text)
@@ -124,7 +127,7 @@ class OpenCodeConversation:
             self._set_reason(span, SkipReason.SYNTHETIC if is_unread else None)
         return turn
 
-    def _read_answer(self, message: OpenCodeMessage, turn: _Owner) -> None:
+    def _read_response(self, message: OpenCodeMessage, turn: _TurnOrReason) -> None:
         info = message.info
         if not isinstance(turn, RawTurn):
             self._skip(message, turn or SkipReason.PREAMBLE)
@@ -150,7 +153,7 @@ class OpenCodeConversation:
         assistant.add_message_usage(message, turn)
         turn.closed_by = assistant.closed_by(message.info, message.all_parts)
 
-    def _read_part(self, part: OpenCodePart, turn: RawTurn) -> Verdict:
+    def _read_part(self, part: OpenCodePart, turn: RawTurn) -> SkipReason | None:
         if part.type == "tool":
             assistant.add_call(part, turn, self.builder)
             return None
@@ -166,7 +169,7 @@ class OpenCodeConversation:
 
 def _extend(turn: RawTurn, message: OpenCodeMessage) -> None:
     info = message.info
-    completed = parse_stamp(info.time.completed) if info.time is not None else None
+    completed = parse_raw_timestamp(info.time.completed) if info.time is not None else None
     time = latest(turn.ended_at, message.created, completed)
     for span in message.spans:
         extend(turn, span, time)

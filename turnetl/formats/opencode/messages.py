@@ -12,7 +12,7 @@ from turnetl.formats.opencode.rows import (
     OpenCodeLocation,
     OpenCodePart,
     OpenCodeTime,
-    Stamp,
+    RawTimestamp,
     ToolMetadata,
     ToolState,
 )
@@ -31,7 +31,7 @@ class OpenCodeMessage:
 
     @property
     def created(self) -> datetime | None:
-        return parse_stamp(self.info.time.created) if self.info.time is not None else None
+        return parse_raw_timestamp(self.info.time.created) if self.info.time is not None else None
 
     @property
     def all_parts(self) -> list[OpenCodePart]:
@@ -54,7 +54,7 @@ def build_message(
     return OpenCodeMessage(info, span, [(part, span) for part in included])
 
 
-def parse_stamp(value: Stamp) -> datetime | None:
+def parse_raw_timestamp(value: RawTimestamp) -> datetime | None:
     """Return a time given in milliseconds, or in any form of `parse_timestamp`, or as digits."""
     if isinstance(value, int) and value in _MILLISECONDS:
         return datetime.fromtimestamp(value / 1000, UTC)

@@ -12,16 +12,16 @@ import msgspec
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.usage import TokenPair
 
-Stamp = int | float | str | None
+RawTimestamp = int | float | str | None
 
 
 class OpenCodeTime(msgspec.Struct, gc=False):
     """The times of a message, a part or a call: each kind has two of these fields."""
 
-    created: Stamp = None
-    completed: Stamp = None
-    start: Stamp = None
-    end: Stamp = None
+    created: RawTimestamp = None
+    completed: RawTimestamp = None
+    start: RawTimestamp = None
+    end: RawTimestamp = None
 
 
 class OpenCodeFork(msgspec.Struct, gc=False, rename={"session_id": "sessionID"}):

@@ -38,7 +38,7 @@ def read_files(data: bytes, document: JsonDocument, collected: CollectedMessages
         files, values = _files(raw)
         collected.counts.count_values(values, span.line)
         if not files:
-            collected.verdicts[span.start] = SkipReason.INVALID_JSON
+            collected.reasons[span.start] = SkipReason.INVALID_JSON
         for file in files:
             _add(file, span, collected)
 

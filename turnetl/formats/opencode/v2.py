@@ -16,7 +16,7 @@ from turnetl.formats.opencode.rows import (
     OpenCodeModel,
     OpenCodePart,
     OpenCodeTime,
-    Stamp,
+    RawTimestamp,
     ToolState,
 )
 
@@ -33,7 +33,7 @@ class V2ToolState(msgspec.Struct, gc=False):
 
 
 class V2Part(msgspec.Struct, gc=False):
-    """A part of an answer: text, reasoning or tool."""
+    """A part of a response: text, reasoning or tool."""
 
     type: str | None = None
     text: str | None = None
@@ -102,7 +102,7 @@ def _part(part: V2Part) -> OpenCodePart:
     return OpenCodePart(type=part.type, tool=part.name, state=state)
 
 
-def _completed(time: OpenCodeTime | None) -> Stamp:
+def _completed(time: OpenCodeTime | None) -> RawTimestamp:
     return time.completed if time is not None else None
 
 
