@@ -92,7 +92,7 @@ def test_a_built_in_template_takes_precedence_over_graphitis_rules(
     name: str, folders: TemplateFolders
 ) -> None:
     prompt = " ".join(folders.entry(name).prompt_text.split())
-    assert "Where other rules of this prompt say otherwise, these count." in prompt
+    assert "These rules override conflicting rules of this prompt." in prompt
 
 
 def test_the_default_template_has_three_priorities() -> None:
