@@ -53,8 +53,8 @@ async def show(group: GroupId, episodes: list[Episode], top: int, sample: int) -
     for uuid, count in mentions.most_common(top):
         print(f"{count:>6}  {'/'.join(entities[uuid].labels):<10} {entities[uuid].name}")
     selected = random.Random(0).sample(facts, min(sample, len(facts)))  # noqa: S311 - a sample
-    for fact in sorted(selected, key=lambda fact: fact.name):
-        print(f"     {fact.name:<12} {fact.text}")
+    for fact in sorted(selected, key=lambda fact: fact.relation):
+        print(f"     {fact.relation:<12} {fact.text}")
 
 
 async def extract(

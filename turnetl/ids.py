@@ -75,9 +75,9 @@ def mention_id(turn: TurnId, name: str) -> str:
     return _id("named", turn, name)
 
 
-def fact_id(turn: TurnId, source: str, name: str, target: str, text: str) -> str:
+def fact_id(turn: TurnId, source: str, relation: str, target: str, text: str) -> str:
     """Return the id of a fact of one turn: the same statement in two turns is two facts."""
-    return _id("fact", turn, source, name, target, text)
+    return _id("fact", turn, source, relation, target, text)
 
 
 def saga_id(group: GroupId, session: SessionId) -> str:

@@ -1,4 +1,4 @@
-"""The values that travel between stages: frozen, compared by content, with no imports from turnetl.
+"""Values passed between the stages: frozen, compared by content, with no imports from turnetl.
 
 All times are aware and UTC, with microseconds. All texts are redacted: no value in this module
 holds a secret.
@@ -96,8 +96,11 @@ class Episode:
     """`text` in chunks that fit into one prompt each; almost every turn has one. Each chunk becomes
     an Episodic node."""
     chars_before: int
+    """Characters of the turn as in the archive."""
     chars_after: int
+    """Characters of `text`."""
     tokens: int
+    """Estimated tokens of `text`."""
     text_hash: str
     """Digest of `chunks`. A committed turn is stale if it changes."""
     kind: str
@@ -121,7 +124,7 @@ class Entity:
     created_at: datetime
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     embedding: Vector | None = None
-    """Of the name."""
+    """Embedding of the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +137,8 @@ class Fact:
     """Uuid of an entity."""
     target: str
     """Uuid of an entity."""
-    name: str
-    """The relation, in capitals: `MODIFIED`, `FAILED_WITH`."""
+    relation: str
+    """In capitals: `MODIFIED`, `FAILED_WITH`. Graphiti's property `name`."""
     text: str
     """The statement as a sentence."""
     turns: tuple[TurnId, ...]
@@ -147,12 +150,12 @@ class Fact:
     reference_time: datetime | None = None
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     embedding: Vector | None = None
-    """Of the text."""
+    """Embedding of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a turn used of a model. All zero for a turn extracted without a model."""
+    """Model usage of a turn. All zero for a turn extracted without a model."""
 
     calls: int = 0
     """Requests, including failed ones."""
@@ -180,7 +183,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """All that one turn changes in its group: committed completely or not at all."""
+    """All changes of one turn to its group: committed completely or not at all."""
 
     episode: Episode
     entities: tuple[Entity, ...]
@@ -219,7 +222,7 @@ class Receipt:
     run_id: str
     content_hash: str
     text_hash: str
-    """Of the committed episode text."""
+    """Digest of the committed episode text."""
     chunks: int
     """Episodes that the turn was committed as."""
     recipe: str
@@ -247,7 +250,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class GroupProfile:
-    """What a group of the graph was made with; vectors of another embedder cannot be added."""
+    """Embedder and recipe of a group of the graph. Vectors of another embedder cannot be added."""
 
     embedder: str
     dimensions: int
@@ -265,6 +268,6 @@ class GroupContents:
     entities: tuple[Entity, ...]
     facts: tuple[Fact, ...]
     receipts: tuple[Receipt, ...]
-    """By (started_at, turn_id)."""
+    """Receipts, sorted by (started_at, turn_id)."""
     texts: Mapping[TurnId, str]
     """The episode texts."""

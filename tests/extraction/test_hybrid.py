@@ -67,7 +67,7 @@ def fact(uuid: str, source: str, text: str, target: str, **fields: Any) -> Fact:
         group_id=GROUP,
         source=source,
         target=target,
-        name="STATES",
+        relation="STATES",
         text=text,
         turns=fields.pop("turns", (TURN,)),
         created_at=START,

@@ -45,7 +45,7 @@ async def test_entities_and_facts_have_their_types(model: ChatModel, embedder: T
     source, target = group.entity(fact.source), group.entity(fact.target)
     assert source is not None
     assert target is not None
-    assert (source.name, fact.name, target.name) == ("cart.py", "DEPENDS_ON", "pricing.py")
+    assert (source.name, fact.relation, target.name) == ("cart.py", "DEPENDS_ON", "pricing.py")
 
 
 async def test_a_name_in_another_case_or_spelling_is_the_same_entity(

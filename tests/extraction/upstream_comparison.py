@@ -242,7 +242,7 @@ def _comparable_fact(
 ) -> ComparableFact:
     return ComparableFact(
         names_by_uuid[fact.source],
-        fact.name,
+        fact.relation,
         fact.text,
         names_by_uuid[fact.target],
         fact.valid_at,

@@ -56,7 +56,7 @@ def fact(turn: TurnId, source: Entity, target: Entity, text: str, **fields: Any)
         group_id=source.group_id,
         source=source.uuid,
         target=target.uuid,
-        name="MODIFIED",
+        relation="MODIFIED",
         text=text,
         turns=(turn,),
         created_at=START,

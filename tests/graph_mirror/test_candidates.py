@@ -107,7 +107,7 @@ def assert_same(one: MirrorGroup, other: MirrorGroup, turn: Episode) -> None:
     """Assert that both hold the same, in the same order, and return the same candidates."""
     assert list(one.entities) == list(other.entities)
     assert list(one.facts) == list(other.facts)
-    relations = {(fact.source, fact.name) for fact in one.facts}
+    relations = {(fact.source, fact.relation) for fact in one.facts}
     for relation in sorted(relations):
         assert one.valid_facts(*relation) == other.valid_facts(*relation)
     assert one.neighbours(turn) == other.neighbours(turn)

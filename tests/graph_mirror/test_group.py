@@ -27,14 +27,16 @@ def episode_at(minute: int, session: str = "s1") -> Episode:
     )
 
 
-def fact(uuid: str, *, source: str = "app.py", name: str = "MODIFIED", ended: bool = False) -> Fact:
+def fact(
+    uuid: str, *, source: str = "app.py", relation: str = "MODIFIED", ended: bool = False
+) -> Fact:
     return Fact(
         uuid=uuid,
         group_id=GROUP,
         source=source,
         target="session",
-        name=name,
-        text=f"{source} {name} {uuid}",
+        relation=relation,
+        text=f"{source} {relation} {uuid}",
         turns=(TurnId("t"),),
         created_at=START,
         valid_at=START,
@@ -54,7 +56,7 @@ def valid_uuids(group: MirrorGroup, source: str = "app.py", name: str = "MODIFIE
 
 def test_valid_facts_are_those_without_an_end_oldest_first() -> None:
     group = empty_group()
-    commit(group, episode_at(0), fact("b"), fact("a"), fact("other", name="READ"))
+    commit(group, episode_at(0), fact("b"), fact("a"), fact("other", relation="READ"))
     commit(group, episode_at(1), fact("b", ended=True), fact("c"))
     assert valid_uuids(group) == ["a", "c"]
     assert [one.uuid for one in group.facts] == ["b", "a", "other", "c"]

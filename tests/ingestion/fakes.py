@@ -57,7 +57,7 @@ class PromptExtractor:
             group_id=turn.group_id,
             source=new.uuid,
             target=hub.uuid,
-            name="TOUCHED",
+            relation="TOUCHED",
             text=extracted,
             turns=(turn.turn_id,),
             created_at=now,

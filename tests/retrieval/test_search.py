@@ -47,13 +47,13 @@ def receipt(name: str, minute: int = 0, session: str = "s1", group: GroupId = GR
     return builders.receipt(episode)
 
 
-def fact(text: str, *turns: str, kind: str = "MODIFIED") -> Fact:
+def fact(text: str, *turns: str, relation: str = "MODIFIED") -> Fact:
     return Fact(
         uuid=ids.digest(text),
         group_id=GROUP,
         source="e1",
         target="e2",
-        name=kind,
+        relation=relation,
         text=text,
         turns=tuple(turn(name) for name in turns),
         created_at=START,
@@ -227,7 +227,7 @@ async def test_all_groups_are_searched_together() -> None:
 
 async def test_the_order_in_which_a_store_loads_a_group_does_not_matter() -> None:
     edited = fact("checkout failed", "cart", "tax")
-    alike = [replace(edited, uuid=f"{n}", name=f"KIND_{n}") for n in range(4)]
+    alike = [replace(edited, uuid=f"{n}", relation=f"KIND_{n}") for n in range(4)]
     one = group(SHOP, *alike, sessions=dict.fromkeys(SHOP, "s1"))
     other = replace(
         one,

@@ -61,7 +61,7 @@ def fact_from_row(
         group_id=GroupId(row["group_id"]),
         source=row["source_node_uuid"],
         target=row["target_node_uuid"],
-        name=row["name"],
+        relation=row["name"],
         text=row["fact"],
         turns=tuple(TurnId(turn) for turn in row.get("episodes") or ()),
         created_at=row["created_at"],

@@ -100,7 +100,7 @@ def fact_row(fact: Fact) -> RowDict:
         "uuid": fact.uuid,
         "source_node_uuid": fact.source,
         "target_node_uuid": fact.target,
-        "name": fact.name,
+        "name": fact.relation,
         "fact": fact.text,
         "group_id": fact.group_id,
         "episodes": list(fact.turns),

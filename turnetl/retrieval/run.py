@@ -134,7 +134,7 @@ def _hit(ranked: RankedTurn) -> SearchHit:
     return SearchHit(
         fact=best.text if best else _truncate(ranked.passage),
         score=round(ranked.score, 4),
-        relation=best.name if best else PASSAGE,
+        relation=best.relation if best else PASSAGE,
         valid_at=best.valid_at if best else receipt.started_at,
         invalid_at=best.invalid_at if best else None,
         group_id=receipt.group_id,

@@ -39,11 +39,11 @@ class ShopGroup:
     def names(self, label: str) -> list[str]:
         return sorted(e.name for e in self.group.entities if label in e.labels)
 
-    def texts(self, name: str) -> list[str]:
-        return [fact.text for fact in self.group.facts if fact.name == name]
+    def texts(self, relation: str) -> list[str]:
+        return [fact.text for fact in self.group.facts if fact.relation == relation]
 
-    def facts(self, name: str) -> list[Fact]:
-        return [fact for fact in self.group.facts if fact.name == name]
+    def facts(self, relation: str) -> list[Fact]:
+        return [fact for fact in self.group.facts if fact.relation == relation]
 
     def name_of(self, uuid: str) -> str:
         entity = self.group.entity(uuid)

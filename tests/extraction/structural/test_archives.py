@@ -63,7 +63,7 @@ def test_almost_every_turn_has_a_fact_for_prompt_and_response(
     findings: dict[str, list[TurnFindings]],
 ) -> None:
     turns = [turn for turns in findings.values() for turn in turns]
-    asked = [turn for turn in turns if any(one.name == "ASKED" for one in turn.facts)]
-    answered = [turn for turn in turns if any(one.name == "ANSWERED" for one in turn.facts)]
+    asked = [turn for turn in turns if any(fact.relation == "ASKED" for fact in turn.facts)]
+    answered = [turn for turn in turns if any(fact.relation == "ANSWERED" for fact in turn.facts)]
     assert len(asked) == len(turns)
     assert len(answered) > 0.9 * len(turns)

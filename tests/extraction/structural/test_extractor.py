@@ -115,7 +115,7 @@ async def test_the_number_of_entities_and_facts_is_limited(shop: ShopGroup) -> N
     assert len(resolved.mentions) <= 40
     assert len(resolved.entities) <= 40
     assert len(resolved.facts) <= 40
-    assert {"ASKED", "ANSWERED"} <= {fact.name for fact in resolved.facts}
+    assert {"ASKED", "ANSWERED"} <= {fact.relation for fact in resolved.facts}
 
 
 HOSTILE = [
@@ -157,7 +157,7 @@ def test_megabytes_in_every_field_are_extracted(text: str) -> None:
         ),
         (),
     )
-    assert [fact.name for fact in findings.facts if len(fact.text) >= 1000] == []
+    assert [fact.relation for fact in findings.facts if len(fact.text) >= 1000] == []
     assert [entity.label for entity in findings.entities if len(entity.name) >= 400] == []
 
 

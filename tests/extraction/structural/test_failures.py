@@ -1,10 +1,10 @@
 import pytest
 
-from turnetl.extraction.structural.failures import failures, reported, stable_name
+from turnetl.extraction.structural.failures import failures, failures_in_prompt, stable_name
 
 
 @pytest.mark.parametrize(
-    ("output", "name", "where"),
+    ("output", "name", "location"),
     [
         ("--- FAIL: TestCart/empty (0.00s)", "TestCart", ""),
         ("FAILED tests/test_cart.py::test_total[0] - KeyError", "test_total", "tests/test_cart.py"),
@@ -25,9 +25,9 @@ from turnetl.extraction.structural.failures import failures, reported, stable_na
         ("zsh: command not found: mise", "command not found: mise", ""),
     ],
 )
-def test_the_error_of_an_output_is_found(output: str, name: str, where: str) -> None:
+def test_the_error_of_an_output_is_found(output: str, name: str, location: str) -> None:
     found = failures(f"Exit code 1\n{output}\n", is_error=True)
-    assert [(failure.name, failure.where) for failure in found] == [(name, where)]
+    assert [(failure.name, failure.location) for failure in found] == [(name, location)]
 
 
 @pytest.mark.parametrize("output", ["Exit code 1", "", "3 passed", "make: *** [test] Error 1"])
@@ -42,5 +42,5 @@ def test_the_name_of_an_error_is_stable_across_runs() -> None:
 
 
 def test_an_error_that_the_user_pastes_is_reported() -> None:
-    [failure] = reported("I get this:\n  ValueError: no price for 12\nwhy?")
+    [failure] = failures_in_prompt("I get this:\n  ValueError: no price for 12\nwhy?")
     assert failure.name == "ValueError: no price for 12"

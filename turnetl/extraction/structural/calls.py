@@ -18,7 +18,7 @@ class CallKind(StrEnum):
     READ = "read"
     FETCH = "fetch"
     SEARCH = "search"
-    SERVER = "server"
+    MCP = "mcp"
     SKILL = "skill"
     DELEGATE = "delegate"
     OTHER = "other"
@@ -92,7 +92,7 @@ def _classify(call: ToolCall) -> ClassifiedCall:
     mcp_tool = _MCP_TOOL.match(call.name)
     if mcp_tool:
         server = _server_name(mcp_tool.group(1))
-        return ClassifiedCall(CallKind.SERVER, (server,), mcp_tool.group(2), call)
+        return ClassifiedCall(CallKind.MCP, (server,), mcp_tool.group(2), call)
     kind = _KIND_BY_NAME.get(call.name.lower().rpartition(".")[2], CallKind.OTHER)
     if kind is CallKind.OTHER:
         return ClassifiedCall(kind, (), "", call)

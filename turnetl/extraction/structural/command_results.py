@@ -22,7 +22,7 @@ from turnetl.extraction.structural.findings import (
     EntityKey,
     FactDraft,
 )
-from turnetl.extraction.structural.turn_context import TurnContext
+from turnetl.extraction.structural.turn_features import TurnFeatures
 
 _COMMIT_RANK, _FAILURE_RANK, _PACKAGE_RANK, _RUN_RANK = 3, 4, 6, 12
 _HEREDOC_MESSAGE = re.compile(r"<<-?\s?['\"]?([A-Z]{2,10})['\"]?\s{1,20}(\S[^\n]{2,300})(?:\n|$)")
@@ -48,12 +48,12 @@ class _CommandRun:
     failures: tuple[CommandFailure, ...]
 
 
-def command_findings(turn: TurnContext) -> tuple[list[FactDraft], list[CommandSuccess]]:
-    """Return the facts about commands, and the successes that may end older failures."""
-    runs = list(_runs(turn))
-    recorded = list(_commit_facts(turn))
-    facts = [*recorded, *_failure_facts(turn, runs), *_package_facts(turn, runs)]
-    facts += _run_facts(turn, runs, {fact.source.name for fact in recorded})
+def command_findings(features: TurnFeatures) -> tuple[list[FactDraft], list[CommandSuccess]]:
+    """Return the facts about commands, and the successes that may invalidate older failures."""
+    runs = list(_runs(features))
+    recorded = list(_commit_facts(features))
+    facts = [*recorded, *_failure_facts(features, runs), *_package_facts(features, runs)]
+    facts += _run_facts(features, runs, {fact.source.name for fact in recorded})
     successes = [
         CommandSuccess(_entity(run.command), run.command.line, run.at)
         for run in runs
@@ -62,11 +62,11 @@ def command_findings(turn: TurnContext) -> tuple[list[FactDraft], list[CommandSu
     return facts, successes
 
 
-def covers(success: str, failure: str, test: str = "") -> bool:
-    """Whether the success of one command line ends the failure of another with the same name.
+def invalidates(success: str, failure: str, test: str = "") -> bool:
+    """Whether the success of one command line invalidates the failure of another.
 
-    `go test ./...` covers `go test ./... -run TestCart`; the reverse is true only if `TestCart`
-    failed.
+    Both have the same name. A success of `go test ./...` invalidates a failure of
+    `go test ./... -run TestCart`; the reverse is true only if `TestCart` failed.
     """
     if success == failure or not failure or (test and test in success):
         return True
@@ -81,8 +81,8 @@ def _path_arguments(line: str) -> frozenset[str]:
     return frozenset(word for word in words if "/" in word or "." in word)
 
 
-def _runs(turn: TurnContext) -> Iterator[_CommandRun]:
-    for index, call in enumerate(turn.calls):
+def _runs(features: TurnFeatures) -> Iterator[_CommandRun]:
+    for index, call in enumerate(features.calls):
         if call.kind is not CallKind.RUN or not call.targets or call.rejected:
             continue
         parsed = commands(call.targets[0])
@@ -92,7 +92,7 @@ def _runs(turn: TurnContext) -> Iterator[_CommandRun]:
             errors = _failures(command, call) if is_suspect else ()
             failed = is_suspect and (call.call.is_error or bool(errors))
             # Commands after the failed one did not run; those before it succeeded.
-            yield _CommandRun(index, command, turn.at(call), failed, errors)
+            yield _CommandRun(index, command, features.at(call), failed, errors)
             if failed:
                 break
 
@@ -116,7 +116,7 @@ def _entity(command: ShellCommand) -> EntityKey:
     return EntityKey(COMMAND, command.name, second_label=TOOL if is_program else "")
 
 
-def _failure_facts(turn: TurnContext, runs: list[_CommandRun]) -> Iterator[FactDraft]:
+def _failure_facts(features: TurnFeatures, runs: list[_CommandRun]) -> Iterator[FactDraft]:
     failed_runs: dict[tuple[str, CommandFailure], list[_CommandRun]] = defaultdict(list)
     for run in runs:
         for failure in run.failures:
@@ -126,28 +126,28 @@ def _failure_facts(turn: TurnContext, runs: list[_CommandRun]) -> Iterator[FactD
         at = min((run.at for run in failed if run.at), default=None)
         source = _entity(failed[0].command)
         target = EntityKey(CONCEPT if failure.is_test else ERROR, failure.name)
-        where = (turn.paths.mentioned(failure.where) or "") if failure.where else ""
+        location = (features.paths.mentioned(failure.location) or "") if failure.location else ""
         yield FactDraft(
             _FAILURE_RANK,
             source,
             "FAILED_WITH",
             target,
             f"`{line}` failed {'in' if failure.is_test else 'with'} `{failure.name}`"
-            + (f" in `{where}`" if where else ""),
+            + (f" in `{location}`" if location else ""),
             at,
-            until=_ended_at(runs, failed, failure),
+            invalid_at=_invalidated_at(runs, failed, failure),
             attributes={"line": line},
         )
-        if where and not failure.is_test and "/" in where:
-            text = f"`{failure.name}` occurred in `{where}` when `{line}` was run"
-            file = EntityKey(FILE, where)
+        if location and not failure.is_test and "/" in location:
+            text = f"`{failure.name}` occurred in `{location}` when `{line}` was run"
+            file = EntityKey(FILE, location)
             yield FactDraft(_FAILURE_RANK + 1, target, "OCCURRED_IN", file, text, at)
 
 
-def _ended_at(
+def _invalidated_at(
     runs: list[_CommandRun], failed: list[_CommandRun], failure: CommandFailure
 ) -> datetime | None:
-    """Return the time of the first later call of the turn that ended the failure."""
+    """Return the time of the first later success of the turn that invalidates the failure."""
     last = failed[-1]
     test = failure.name if failure.is_test else ""
     successes = (
@@ -156,14 +156,14 @@ def _ended_at(
         if run.call_index > last.call_index
         and not run.failed
         and run.command.name == last.command.name
-        if covers(run.command.line, last.command.line, test)
+        if invalidates(run.command.line, last.command.line, test)
     )
     times = [at for run in islice(successes, 1) for at in (run.at, last.at) if at]
     return max(times, default=None)
 
 
 def _run_facts(
-    turn: TurnContext, runs: list[_CommandRun], recorded: set[str]
+    features: TurnFeatures, runs: list[_CommandRun], recorded: set[str]
 ) -> Iterator[FactDraft]:
     lines: dict[str, Counter[str]] = defaultdict(Counter)
     last: dict[str, _CommandRun] = {}
@@ -180,30 +180,30 @@ def _run_facts(
         line = min(counts, key=lambda text: (-counts[text], text))
         ending = " and failed" if run.failed else (" and passed" if run.command.is_test else "")
         times = f", {counts.total()} times" if counts.total() > 1 else ""
-        source, command = _program(turn, run.command), _entity(run.command)
+        source, command = _program(features, run.command), _entity(run.command)
         yield FactDraft(
             _RUN_RANK, source, "RAN", command, f"`{line}` was run{ending}{times}", run.at
         )
 
 
-def _program(turn: TurnContext, command: ShellCommand) -> EntityKey:
+def _program(features: TurnFeatures, command: ShellCommand) -> EntityKey:
     has_no_program = command.name == command.program or "/" in command.program
-    return turn.project if has_no_program else EntityKey(TOOL, command.program)
+    return features.project if has_no_program else EntityKey(TOOL, command.program)
 
 
-def _package_facts(turn: TurnContext, runs: list[_CommandRun]) -> Iterator[FactDraft]:
+def _package_facts(features: TurnFeatures, runs: list[_CommandRun]) -> Iterator[FactDraft]:
     for run in runs:
         for package in packages.installed(run.command) if not run.failed else ():
             is_dependency = packages.is_dependency(run.command)
             verb = "added as a dependency" if is_dependency else "installed"
             text = f"`{package}` was {verb} with `{run.command.line}`"
             source = EntityKey(PACKAGE, package)
-            yield FactDraft(_PACKAGE_RANK, source, "ADDED", turn.project, text, run.at)
+            yield FactDraft(_PACKAGE_RANK, source, "ADDED", features.project, text, run.at)
 
 
-def _commit_facts(turn: TurnContext) -> Iterator[FactDraft]:
+def _commit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
     """Yield the messages of commits and the titles of pull requests."""
-    for call in turn.calls:
+    for call in features.calls:
         if call.kind is not CallKind.RUN or not call.targets or call.call.is_error:
             continue
         shell = call.targets[0][:6000]
@@ -212,9 +212,9 @@ def _commit_facts(turn: TurnContext) -> Iterator[FactDraft]:
             message = _message(shell[start + len(name) - 1 :]) if start >= 0 else ""
             if message:
                 source = EntityKey(COMMAND, name)
-                target = turn.entity_in(message, source)
+                target = features.entity_in(message, source)
                 text = f"{verb}: {message}"
-                yield FactDraft(_COMMIT_RANK, source, "RECORDED", target, text, turn.at(call))
+                yield FactDraft(_COMMIT_RANK, source, "RECORDED", target, text, features.at(call))
 
 
 def _message(arguments: str) -> str:

@@ -16,11 +16,11 @@ from turnetl.extraction.structural.findings import (
     FactDraft,
     TurnFindings,
 )
-from turnetl.extraction.structural.turn_context import USER, TurnContext, turn_context
+from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId
 
-_VERSION = "structural 2"
+_VERSION = "structural 3"
 """Increase it with every change of a rule that changes the output."""
 _MAX_ENTITIES = 40
 _MAX_FACTS = 40
@@ -41,7 +41,7 @@ class StructuralExtractor:
     async def resolve(
         self, episode: Episode, extracted: TurnFindings, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
-        """Give entities and facts their keys; end earlier failures of commands that now succeeded.
+        """Give entities and facts their keys; invalidate failures of commands that now succeeded.
 
         Looks up only the entities of the turn: the time does not grow with the group.
         """
@@ -53,10 +53,10 @@ class StructuralExtractor:
             for fact in [_fact(episode, draft, keys, now)]
             if group.fact(fact.uuid) is None
         }
-        ended = _ended_failures(episode, extracted.successes, group, now)
+        invalidated = _invalidated_failures(episode, extracted.successes, group, now)
         return Resolved(
             entities=tuple(entity for entity in entities if entity is not None),
-            facts=(*new.values(), *ended),
+            facts=(*new.values(), *invalidated),
             mentions=tuple(sorted(uuid for key, uuid in keys.items() if key != USER)),
         )
 
@@ -77,12 +77,12 @@ def recipe_digest(word_lists: Mapping[str, frozenset[str]]) -> str:
 
 def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
     """Return the findings of one turn, limited in number."""
-    turn = turn_context(episode.turn)
-    of_commands, successes = command_results.command_findings(turn)
-    facts = _most_informative([*_other_facts(turn, context), *of_commands])
+    features = turn_features(episode.turn)
+    of_commands, successes = command_results.command_findings(features)
+    facts = _most_informative([*_other_facts(features, context), *of_commands])
     fact_entities = [entity for fact in facts for entity in (fact.source, fact.target)]
     entities = dict.fromkeys(fact_entities)
-    for entity in _unrelated_entities(turn):
+    for entity in _unrelated_entities(features):
         if len(entities) < _MAX_ENTITIES:
             entities.setdefault(entity)
     return TurnFindings(
@@ -90,13 +90,13 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     )
 
 
-def _other_facts(turn: TurnContext, context: Sequence[Episode]) -> Iterator[FactDraft]:
-    yield from statements.prompt_facts(turn, context)
-    yield from statements.response_facts(turn)
-    yield from statements.decision_facts(turn)
-    yield from tool_use.file_change_facts(turn)
-    yield from statements.explanation_facts(turn)
-    yield from tool_use.tool_facts(turn)
+def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
+    yield from statements.prompt_facts(features, context)
+    yield from statements.response_facts(features)
+    yield from statements.decision_facts(features)
+    yield from tool_use.file_change_facts(features)
+    yield from statements.explanation_facts(features)
+    yield from tool_use.tool_facts(features)
 
 
 def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
@@ -105,20 +105,20 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
     entities: set[EntityKey] = set()
     unique = {draft.key: draft for draft in reversed(list(drafts))}
     for draft in sorted(unique.values(), key=lambda draft: (draft.rank, draft.text)):
-        with_ends = entities | {draft.source, draft.target}
+        with_endpoints = entities | {draft.source, draft.target}
         if (
             draft.source != draft.target
-            and len(with_ends) <= _MAX_ENTITIES
+            and len(with_endpoints) <= _MAX_ENTITIES
             and len(kept) < _MAX_FACTS
         ):
-            entities = with_ends
+            entities = with_endpoints
             kept.append(draft)
     return kept
 
 
-def _unrelated_entities(turn: TurnContext) -> list[EntityKey]:
-    files = [EntityKey(FILE, file) for file in turn.other_files]
-    return [*turn.concepts, *files][:_MAX_UNRELATED_ENTITIES]
+def _unrelated_entities(features: TurnFeatures) -> list[EntityKey]:
+    files = [EntityKey(FILE, file) for file in features.other_files]
+    return [*features.concepts, *files][:_MAX_UNRELATED_ENTITIES]
 
 
 def _with_second_labels(
@@ -149,39 +149,39 @@ def _fact(episode: Episode, draft: FactDraft, keys: Mapping[EntityKey, str], now
     turn = episode.turn
     source, target = keys[draft.source], keys[draft.target]
     return Fact(
-        uuid=ids.fact_id(turn.turn_id, source, draft.name, target, draft.text),
+        uuid=ids.fact_id(turn.turn_id, source, draft.relation, target, draft.text),
         group_id=turn.group_id,
         source=source,
         target=target,
-        name=draft.name,
+        relation=draft.relation,
         text=draft.text,
         turns=(turn.turn_id,),
         created_at=now,
-        valid_at=draft.at or turn.started_at,
-        invalid_at=draft.until,
-        expired_at=now if draft.until else None,
+        valid_at=draft.valid_at or turn.started_at,
+        invalid_at=draft.invalid_at,
+        expired_at=now if draft.invalid_at else None,
         reference_time=turn.started_at,
         attributes=draft.attributes,
     )
 
 
-def _ended_failures(
+def _invalidated_failures(
     episode: Episode, successes: Iterable[CommandSuccess], group: MirrorGroup, now: datetime
 ) -> list[Fact]:
-    """Return open failures of earlier turns that a success of this turn ends, with their end."""
-    ended: dict[str, Fact] = {}
+    """Return open failures of earlier turns that a success of this turn invalidates."""
+    invalidated: dict[str, Fact] = {}
     for success in successes:
         command = _key(episode.turn.group_id, success.command)
         for fact in group.valid_facts(command, "FAILED_WITH"):
-            if fact.uuid not in ended and _is_ended_by(fact, success, group):
-                ended[fact.uuid] = replace(fact, invalid_at=success.at, expired_at=now)
-    return list(ended.values())
+            if fact.uuid not in invalidated and _is_invalidated_by(fact, success, group):
+                invalidated[fact.uuid] = replace(fact, invalid_at=success.at, expired_at=now)
+    return list(invalidated.values())
 
 
-def _is_ended_by(fact: Fact, success: CommandSuccess, group: MirrorGroup) -> bool:
-    # Turns may arrive late: a success does not end a failure that happened after it.
+def _is_invalidated_by(fact: Fact, success: CommandSuccess, group: MirrorGroup) -> bool:
+    # Turns may arrive late: a success does not invalidate a failure that happened after it.
     if fact.valid_at is not None and fact.valid_at > success.at:
         return False
     target = group.entity(fact.target)
     test = target.name if target is not None and CONCEPT in target.labels else ""
-    return command_results.covers(success.line, str(fact.attributes.get("line", "")), test)
+    return command_results.invalidates(success.line, str(fact.attributes.get("line", "")), test)

@@ -17,7 +17,7 @@ class CommandFailure:
 
     name: str
     """`KeyError: 'x'`, or the name of a test."""
-    where: str
+    location: str
     """The file or test where it occurred, as printed; empty if the output does not name one."""
     is_test: bool = False
 
@@ -53,7 +53,8 @@ def _test_finder(pattern: str) -> Callable[[str], Iterator[CommandFailure]]:
     def find(text: str) -> Iterator[CommandFailure]:
         for match in compiled.finditer(text):
             groups = match.groupdict()
-            yield CommandFailure(_test_name(match["test"]), groups.get("where") or "", is_test=True)
+            location = groups.get("location") or ""
+            yield CommandFailure(_test_name(match["test"]), location, is_test=True)
 
     return find
 
@@ -65,7 +66,7 @@ def _error_finder(pattern: str, prefix: str = "") -> Callable[[str], Iterator[Co
         for match in compiled.finditer(text):
             groups = match.groupdict()
             kind = f"{groups['kind']}: " if groups.get("kind") else prefix
-            yield CommandFailure(kind + match["message"], groups.get("where") or "")
+            yield CommandFailure(kind + match["message"], groups.get("location") or "")
 
     return find
 
@@ -74,27 +75,27 @@ def _typed_errors(text: str) -> Iterator[CommandFailure]:
     """Find `SomeError: message` (Python, JavaScript, Java); Python prints the file before it."""
     for match in _TYPED_ERROR.finditer(text):
         before = _PYTHON_FRAME.findall(text[max(0, match.start() - 1500) : match.start()])
-        where = next((path for path in reversed(before) if "site-packages" not in path), "")
+        location = next((path for path in reversed(before) if "site-packages" not in path), "")
         kind = match.group(1).rpartition(".")[2]
-        yield CommandFailure(f"{kind}: {match.group(2)}" if match.group(2) else kind, where)
+        yield CommandFailure(f"{kind}: {match.group(2)}" if match.group(2) else kind, location)
 
 
 _FINDERS: tuple[Callable[[str], Iterator[CommandFailure]], ...] = (
     _test_finder(r"^\s{0,20}--- FAIL: (?P<test>[\w/.:#=-]{1,200})"),
-    _test_finder(rf"^(?:FAILED|ERROR) (?P<where>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"),
+    _test_finder(rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"),
     _test_finder(r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$"),
     _test_finder(r"^\s{0,12}(?:✕|✗|\u00d7) (?P<test>[^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$"),
-    _test_finder(r"^FAIL:? (?P<test>test_\w{1,100}) \((?P<where>[\w.]{1,150})\)"),
+    _test_finder(r"^FAIL:? (?P<test>test_\w{1,100}) \((?P<location>[\w.]{1,150})\)"),
     _typed_errors,
     _error_finder(r"^panic: (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$", "panic: "),
     _error_finder(r"^(?P<kind>error\[E\d{4}\]): (?P<message>[^\n]{3,300})"
-            rf"(?:\n\s{{0,8}}--> (?P<where>{_PATH}):\d)?"),
-    _error_finder(rf"^(?P<where>{_PATH}\.\w{{1,4}})(?:\(\d+,\d+\)|:\d+:\d+)(?:: "
+            rf"(?:\n\s{{0,8}}--> (?P<location>{_PATH}):\d)?"),
+    _error_finder(rf"^(?P<location>{_PATH}\.\w{{1,4}})(?:\(\d+,\d+\)|:\d+:\d+)(?:: "
         rf"| - )error (?P<kind>TS\d{{2,5}}): "
             r"(?P<message>[^\n]{3,300})"),
-    _error_finder(rf"^(?:vet: |# )?(?P<where>{_PATH}\.\w{{1,5}}):\d+:\d+: "
+    _error_finder(rf"^(?:vet: |# )?(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: "
             r"(?:fatal error: |error: )?(?!warning|note|info)(?P<message>[A-Za-z][^\n]{5,300})"),
-    _error_finder(r"^\s{2,16}(?P<where>[\w/.-]{1,100}_test\.go):\d+: (?P<message>[^\n]{5,300})"),
+    _error_finder(r"^\s{2,16}(?P<location>[\w/.-]{1,100}_test\.go):\d+: (?P<message>[^\n]{5,300})"),
     _error_finder(r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<message>[^\n]{3,200}?)\s{2,40}"
             r"(?P<kind>[\w@/-]{3,60})$"),
     _error_finder(r"^(?:/bin/)?(?:zsh|bash|sh)[:\w() -]{0,40}: (?:line \d+: )?"
@@ -134,7 +135,7 @@ def failures(output: str, *, is_error: bool) -> list[CommandFailure]:
     by_name: dict[str, CommandFailure] = {}
     for finder in _FINDERS:
         for failure in finder(text):
-            named = CommandFailure(stable_name(failure.name), failure.where, failure.is_test)
+            named = CommandFailure(stable_name(failure.name), failure.location, failure.is_test)
             if _is_name(named.name):
                 by_name.setdefault(named.name, named)
             if len(by_name) >= _MAX_FAILURES:
@@ -144,7 +145,7 @@ def failures(output: str, *, is_error: bool) -> list[CommandFailure]:
     return list(by_name.values())
 
 
-def reported(prompt: str) -> list[CommandFailure]:
+def failures_in_prompt(prompt: str) -> list[CommandFailure]:
     """Return the errors that a prompt contains, at most three."""
     by_name: dict[str, CommandFailure] = {}
     for kind, message, panic, fatal in _PASTED_ERROR.findall(prompt):

@@ -32,22 +32,22 @@ class FactDraft:
     rank: int
     """The lower, the more informative. A turn with too many facts keeps the lowest ranks."""
     source: EntityKey
-    name: str
+    relation: str
     target: EntityKey
     text: str
-    at: datetime | None
-    until: datetime | None = None
-    """Time of a later call of the same turn that ended it."""
+    valid_at: datetime | None
+    invalid_at: datetime | None = None
+    """Time of a later call of the same turn that invalidates the fact."""
     attributes: Mapping[str, Attribute] = field(default_factory=dict, compare=False)
 
     @property
     def key(self) -> tuple[EntityKey, str, EntityKey, str]:
-        return self.source, self.name, self.target, self.text
+        return self.source, self.relation, self.target, self.text
 
 
 @dataclass(frozen=True, slots=True)
 class CommandSuccess:
-    """A command that succeeded: it may end a failure of an earlier turn."""
+    """A command that succeeded: it may invalidate a failure of an earlier turn."""
 
     command: EntityKey
     line: str

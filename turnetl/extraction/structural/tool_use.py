@@ -7,42 +7,42 @@ from collections.abc import Iterator
 from turnetl.extraction.structural import packages, prose
 from turnetl.extraction.structural.calls import CallKind, ClassifiedCall
 from turnetl.extraction.structural.findings import FILE, PACKAGE, TOOL, EntityKey, FactDraft
-from turnetl.extraction.structural.turn_context import TurnContext
+from turnetl.extraction.structural.turn_features import TurnFeatures
 
 _EDIT_RANK, _PACKAGE_RANK, _USE_RANK = 5, 6, 11
 _URL = re.compile(r"^https?://(?:www\.)?([\w.-]{3,80})(/[^\s?#]{0,100})?")
 
 
-def file_change_facts(turn: TurnContext) -> Iterator[FactDraft]:
+def file_change_facts(features: TurnFeatures) -> Iterator[FactDraft]:
     """Yield a fact for each written file, and one for each package added to a manifest."""
     calls: dict[str, list[ClassifiedCall]] = defaultdict(list)
-    for call in turn.calls:
+    for call in features.calls:
         if call.kind in {CallKind.EDIT, CallKind.CREATE} and not call.call.is_error:
             for path in call.targets:
-                calls[turn.paths.file(path) or ""].append(call)
-    for name in turn.edited_files:
-        yield _file_change(turn, name, calls[name])
+                calls[features.paths.file(path) or ""].append(call)
+    for name in features.edited_files:
+        yield _file_change(features, name, calls[name])
         for call in calls[name]:
             for package in packages.in_manifest(name, call.detail):
                 text = f"`{package}` was added as a dependency in `{name}`"
                 source = EntityKey(PACKAGE, package)
-                at = turn.at(call)
-                yield FactDraft(_PACKAGE_RANK, source, "ADDED", turn.project, text, at)
+                at = features.at(call)
+                yield FactDraft(_PACKAGE_RANK, source, "ADDED", features.project, text, at)
 
 
-def _file_change(turn: TurnContext, name: str, calls: list[ClassifiedCall]) -> FactDraft:
+def _file_change(features: TurnFeatures, name: str, calls: list[ClassifiedCall]) -> FactDraft:
     file = EntityKey(FILE, name)
     is_created = any(call.kind is CallKind.CREATE for call in calls)
     verb = "written" if is_created else "edited"
-    sentence = turn.sentence_about(name)
-    why = prose.shorten(sentence, 260) if sentence else prose.shorten(turn.prompt_summary, 160)
+    sentence = features.sentence_about(name)
+    why = prose.shorten(sentence, 260) if sentence else prose.shorten(features.prompt_summary, 160)
     change = max((_first_added(call.detail) for call in calls), key=lambda c: (len(c), c))
     text = f"`{name}` was {verb}: {why}" if sentence else f"`{name}` was {verb} when asked: {why}"
     if change and not sentence:
         text = f"{text} (`{change}`)"
-    at = min((at for call in calls if (at := turn.at(call))), default=turn.turn.started_at)
-    target = turn.entity_in(sentence, file) if sentence else turn.subject
-    target = target if target != file else turn.project
+    at = min((at for call in calls if (at := features.at(call))), default=features.turn.started_at)
+    target = features.entity_in(sentence, file) if sentence else features.subject
+    target = target if target != file else features.project
     return FactDraft(_EDIT_RANK, file, "CREATED" if is_created else "MODIFIED", target, text, at)
 
 
@@ -51,15 +51,15 @@ def _first_added(change: str) -> str:
     return prose.shorten(added.replace("`", "'"), 80)
 
 
-def tool_facts(turn: TurnContext) -> Iterator[FactDraft]:
+def tool_facts(features: TurnFeatures) -> Iterator[FactDraft]:
     """Yield a fact for each MCP server, skill, web search and web page that the agent used."""
     servers: dict[str, set[str]] = defaultdict(set)
-    for call in turn.calls:
-        at, subject = turn.at(call), turn.subject
+    for call in features.calls:
+        at, subject = features.at(call), features.subject
         match call.kind:
             case _ if not call.targets or call.call.is_error:
                 continue
-            case CallKind.SERVER:
+            case CallKind.MCP:
                 servers[prose.shorten(call.targets[0], 60)].add(call.detail)
             case CallKind.SKILL:
                 skill = prose.shorten(call.targets[0], 60)
@@ -69,18 +69,18 @@ def tool_facts(turn: TurnContext) -> Iterator[FactDraft]:
                 text = f"The web was searched for: {prose.shorten(call.targets[0], 200)}"
                 yield FactDraft(_USE_RANK, EntityKey(TOOL, "web search"), "USED", subject, text, at)
             case CallKind.FETCH:
-                yield from _fetch_facts(turn, call)
+                yield from _fetch_facts(features, call)
     for server, names in servers.items():
         text = f"`{server}` was used: {', '.join(f'`{name}`' for name in sorted(names)[:6])}"
-        at = turn.turn.started_at
-        yield FactDraft(_USE_RANK, EntityKey(TOOL, server), "USED", turn.subject, text, at)
+        at = features.turn.started_at
+        yield FactDraft(_USE_RANK, EntityKey(TOOL, server), "USED", features.subject, text, at)
 
 
-def _fetch_facts(turn: TurnContext, call: ClassifiedCall) -> Iterator[FactDraft]:
+def _fetch_facts(features: TurnFeatures, call: ClassifiedCall) -> Iterator[FactDraft]:
     url = _URL.match(call.targets[0][:300])
     if url:
         page = f"{url.group(1)}{url.group(2) or ''}".rstrip("/")
         why = prose.shorten(prose.plain(call.detail[:1000]), 160)
         text = f"`{page}` was read" + (f" to learn: {why}" if why else "")
         host = EntityKey(TOOL, url.group(1))
-        yield FactDraft(_USE_RANK, host, "USED", turn.subject, text, turn.at(call))
+        yield FactDraft(_USE_RANK, host, "USED", features.subject, text, features.at(call))

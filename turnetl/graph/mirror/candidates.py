@@ -36,7 +36,7 @@ class CandidateIndex:
         """Index what was added to the group since the last refresh."""
         self._entity_vectors.extend(self.group.entities)
         for fact in islice(self.group.facts, self._indexed_facts, None):
-            self._fulltext.add(fact.uuid, fact.name, fact.text)
+            self._fulltext.add(fact.uuid, fact.relation, fact.text)
             self._by_ends.setdefault(frozenset((fact.source, fact.target)), []).append(fact.uuid)
             self._indexed_facts += 1
         self._fact_vectors.extend(self.group.facts)

@@ -131,8 +131,8 @@ class MirrorGroup:
     def _put_fact(self, fact: Fact) -> None:
         before = self._facts.get(fact.uuid)
         self._facts[fact.uuid] = fact
-        key = (fact.source, fact.name)
-        if before is not None and (before.source, before.name) != key:
+        key = (fact.source, fact.relation)
+        if before is not None and (before.source, before.relation) != key:
             self._remove_valid(before)
         if fact.invalid_at is None:
             self._valid.setdefault(key, {})[fact.uuid] = None
@@ -140,7 +140,7 @@ class MirrorGroup:
             self._remove_valid(fact)
 
     def _remove_valid(self, fact: Fact) -> None:
-        key = (fact.source, fact.name)
+        key = (fact.source, fact.relation)
         valid = self._valid.get(key, {})
         valid.pop(fact.uuid, None)
         if not valid:

@@ -22,18 +22,18 @@ _CHANGE = re.compile(
 _PATH_PREFIX = re.compile(r"(?<![\w./~-])[\w./~-]{1,200}$")
 _MAX_LISTING = 8000
 """Characters of a tool result that are searched for a file's folders."""
-_NAMED_TOOL_KINDS = frozenset({CallKind.SERVER, CallKind.SKILL})
+_NAMED_TOOL_KINDS = frozenset({CallKind.MCP, CallKind.SKILL})
 _SLASH_COMMAND = re.compile(r"/[a-z][\w:-]{1,60}(?=\s|$)")
 USER = EntityKey(CONCEPT, "user")
-"""The subject of a turn that names no entity: a fact needs two ends."""
+"""The subject of a turn that names no entity: a fact needs two endpoints."""
 _MAX_READ_FILES = 8
 _MAX_MENTIONED_FILES = 8
 _MAX_SENTENCES = 400
 
 
 @dataclass(frozen=True, slots=True)
-class TurnContext:
-    """Everything that is computed once for a turn."""
+class TurnFeatures:
+    """The turn, and everything that is computed from it once."""
 
     turn: Turn
     paths: ProjectPaths
@@ -72,14 +72,14 @@ class TurnContext:
         return self.subject if self.subject != exclude else self.project
 
 
-def turn_context(turn: Turn) -> TurnContext:
+def turn_features(turn: Turn) -> TurnFeatures:
     paths = project_paths(turn.group_id, turn.cwd, turn.git_branch)
     calls = tuple(classify_calls(turn.tool_calls))
     edited = _files(paths, calls, _WRITE_KINDS)
     other = _other_files(paths, calls, turn, edited)
     project = EntityKey(CONCEPT, turn.group_id)
-    named = [one for one in _concepts(turn, calls, (*edited, *other)) if one != project]
-    return TurnContext(
+    named = [concept for concept in _concepts(turn, calls, (*edited, *other)) if concept != project]
+    return TurnFeatures(
         turn=turn,
         paths=paths,
         calls=calls,
@@ -154,7 +154,7 @@ def _with_folders(
 def _concepts(
     turn: Turn, calls: Iterable[ClassifiedCall], files: tuple[str, ...]
 ) -> list[EntityKey]:
-    inputs = " ".join(call.call.input[:200] for call in calls if call.kind is CallKind.SERVER)
+    inputs = " ".join(call.call.input[:200] for call in calls if call.kind is CallKind.MCP)
     base_names = frozenset(file.rpartition("/")[2] for file in files)
     branch = concepts.branch(turn.git_branch)
     names = [
