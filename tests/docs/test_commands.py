@@ -1,30 +1,36 @@
-"""Every command shown in README and docs runs, in the order of its page, as a user would run it.
+"""Every command shown on a page runs, in the order of its page, as a user would run it.
 
 Blocks marked `sh` are executed line by line in a folder with the sample archives and a filled lake.
-A comment `# exit code N` says which exit code the page promises; without one it is 0.
+A comment `# exit code N` says which exit code the page promises; without one it is 0. A block
+marked `text` directly below begins the output of the first command.
 """
 
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import ROOT, run_in_process
+from tests.cli.command import ROOT, clean_environment, run_in_process
 from tests.servers.provider import FakeProvider
 
 pytestmark = pytest.mark.neo4j
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "data/README.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 NOT_RUN = {
     ".": "activates an environment",
     "make": "runs these tests, or is run in a fresh clone before each release",
     "pip": "needs a package index; tests/packaging installs the package",
     "prefect": "tests/prefect runs these commands against a real server and worker",
-    "python": "benchmarks measure, and are run by hand",
+    "pytest": "runs these tests",
 }
 """Programs whose lines are not executed here, and why."""
 
@@ -33,6 +39,8 @@ NOT_RUN = {
 class ShellLine:
     words: tuple[str, ...]
     comment: str
+    output: str
+    """How the page says that the output begins."""
 
     @property
     def exit_code(self) -> int:
@@ -60,6 +68,14 @@ def test_every_command_of_a_page_runs(
             result = run_in_process(*arguments, folder=tmp_path, **environment)
             shown = f"{shlex.join(line.words)}\n{result.stdout}{result.stderr}"
             assert result.exit_code == line.exit_code, shown
+            assert result.stdout.startswith(line.output), shown
+        elif program == "python":
+            subprocess.run(
+                [sys.executable, *arguments],
+                cwd=tmp_path,
+                env=clean_environment(tmp_path),
+                check=True,
+            )
         else:
             assert program in NOT_RUN, f"{page.name}: `{program}` is neither run nor excused"
 
@@ -73,11 +89,16 @@ def _prepare(folder: Path) -> None:
 
 
 def _shell_lines(text: str, replacements: dict[str, str]) -> Iterator[ShellLine]:
-    for block in re.findall(r"^```sh\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
+    blocks = re.findall(
+        r"^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", text, flags=re.DOTALL | re.MULTILINE
+    )
+    for block, shown in blocks:
+        output = shown
         for line in block.replace("\\\n", " ").splitlines():
             for documented, actual in replacements.items():
                 line = line.replace(documented, actual)  # noqa: PLW2901 - the line as it is run
             words = shlex.split(line, comments=True)
             if words:
                 words[0] = words[0].removeprefix(".venv/bin/")
-                yield ShellLine(tuple(words), line.partition("# ")[2])
+                yield ShellLine(tuple(words), line.partition("# ")[2], output)
+                output = ""

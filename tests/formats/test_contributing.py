@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.formats import test_contract as contract
+from tests.formats.test_real_archives import COUNTED
 from turnetl import formats
 from turnetl.formats.base import Format, Probe
 from turnetl.model import ClosedBy
@@ -76,6 +77,11 @@ def test_the_example_format_reads_its_sample(jot: Format, sample: Path) -> None:
         SkipReason.BLANK: 1,
         SkipReason.INVALID_JSON: 1,
     }
+
+
+def test_the_page_names_the_columns_of_expected_counts() -> None:
+    columns = PAGE.partition("with the\ncolumns ")[2].partition(". ")[0]
+    assert re.findall(r"`(\w+)`", columns) == ["path", "format", *COUNTED]
 
 
 def test_every_path_on_the_page_exists() -> None:

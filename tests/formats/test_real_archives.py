@@ -11,20 +11,21 @@ COUNTED = (
     "lines",
     "turns",
     "steering",
-    "answers",
+    "user_answers",
     "sidechain_rows",
-    "tool_uses",
-    "bad_lines",
-    "glued_lines",
+    "tool_calls",
+    "invalid_lines",
+    "concatenated_lines",
     "blank_lines",
 )
+"""Fields of `ParseCounts`, and columns of expected.tsv."""
 FIELDS = {
     "answers": "user_answers",
     "tool_uses": "tool_calls",
     "bad_lines": "invalid_lines",
     "glued_lines": "concatenated_lines",
 }
-"""Columns of expected.tsv that have another name in `ParseCounts`."""
+"""Names that other tools give to these columns."""
 
 
 def expected() -> list[dict[str, str]]:
@@ -43,6 +44,7 @@ def test_a_real_archive_yields_the_expected_counts(row: dict[str, str]) -> None:
     assert format_ is not None
     assert format_.name == row["format"]
     counts = format_.read(data).counts
-    found = {name: getattr(counts, FIELDS.get(name, name)) for name in COUNTED}
-    assert found == {name: int(row[name]) for name in COUNTED}
+    named = {FIELDS.get(name, name): value for name, value in row.items()}
+    found = {name: getattr(counts, name) for name in COUNTED}
+    assert found == {name: int(named[name]) for name in COUNTED}
     assert counts.lines == counts.used + sum(counts.skipped.values())

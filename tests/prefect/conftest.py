@@ -20,6 +20,7 @@ from prefect.settings import (
     temporary_settings,
 )
 
+from tests.prefect import documented
 from tests.servers import connection_audit
 
 ROOT = Path(__file__).parents[2]
@@ -78,7 +79,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
     port = _free_port()
     server = PrefectServer(f"http://127.0.0.1:{port}/api", _environment(home, port), home)
     connection_audit.install_on_path(home)
-    start = ["server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
+    start = [*documented.SERVER, "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
     with _running(server, "server", start, ROOT) as process:
         _wait_for(process, server)
         yield server
@@ -96,14 +97,10 @@ def in_process_flows(server: PrefectServer) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def deployed(server: PrefectServer) -> Iterator[PrefectServer]:
     """The server with all of prefect.yaml deployed, and a worker that runs it."""
-    for arguments in (
-        ["--no-prompt", "work-pool", "create", "etl", "--type", "process"],
-        ["--no-prompt", "deploy", "--all"],
-    ):
+    for arguments in (documented.WORK_POOL, documented.DEPLOY):
         done = server.run(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
-    worker = ["worker", "start", "--pool", "etl", "--type", "process"]
-    with _running(server, "worker", worker, server.home):
+    with _running(server, "worker", documented.WORKER, server.home):
         yield server
 
 

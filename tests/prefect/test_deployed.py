@@ -1,6 +1,5 @@
 """prefect.yaml, deployed to a real server and run by a real worker."""
 
-import json
 import shutil
 import time
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.prefect import documented
 from tests.prefect.conftest import ROOT, PrefectServer
 from turnetl import wiring
 from turnetl.settings import Settings
@@ -18,11 +18,7 @@ pytestmark = pytest.mark.prefect
 async def test_a_deployed_run_commits_the_turns(deployed: PrefectServer, tmp_path: Path) -> None:
     archive = shutil.copy(ROOT / "data/archives/shoebox/2026-04-19-heic.jsonl", tmp_path)
     lake = tmp_path / "lake"
-    done = deployed.run(
-        *("deployment", "run", "backfill/nightly", "--watch"),
-        *("-p", f"archives={json.dumps([str(archive)])}"),
-        *("-p", f"lake={lake}"),
-    )
+    done = deployed.run(*documented.run_of(str(archive), lake))
     assert done.returncode == 0, done.stdout + done.stderr + deployed.log("worker")
     async with wiring.store(Settings(lake=lake), write=False) as store:
         (group,) = await store.groups()
@@ -30,11 +26,7 @@ async def test_a_deployed_run_commits_the_turns(deployed: PrefectServer, tmp_pat
 
 
 def test_a_failed_run_fails_in_prefect_too(deployed: PrefectServer, tmp_path: Path) -> None:
-    done = deployed.run(
-        *("deployment", "run", "backfill/nightly", "--watch"),
-        *("-p", f'archives=["{tmp_path}/nowhere"]'),
-        *("-p", f"lake={tmp_path / 'lake'}"),
-    )
+    done = deployed.run(*documented.run_of(f"{tmp_path}/nowhere", tmp_path / "lake"))
     assert done.returncode == 1, done.stdout + done.stderr
 
 
