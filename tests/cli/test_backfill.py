@@ -361,3 +361,14 @@ def test_an_empty_graph_is_reported_unlike_a_search_without_hits(tmp_path: Path)
     result = run_in_process("search", "books", "--json", folder=tmp_path)
     assert (result.exit_code, result.json) == (0, {"hits": []})
     assert "the graph is empty" in result.messages[0]
+
+
+def test_a_backfill_that_committed_turns_suggests_searches_that_have_hits(tmp_path: Path) -> None:
+    first = run_in_process("backfill", one_sample(), folder=tmp_path)
+    suggested = first.stdout.partition("Try a search:\n")[2].splitlines()
+    assert suggested
+    for command in suggested:
+        query = shlex.split(command)[-1]
+        assert run_in_process("search", query, "--json", folder=tmp_path).json["hits"]
+    again = run_in_process("backfill", one_sample(), folder=tmp_path)
+    assert "Try a search" not in again.stdout

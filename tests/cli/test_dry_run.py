@@ -1,4 +1,4 @@
-"""`turnetl ingest --dry-run` prints the requests of a run and sends none."""
+"""`--dry-run` of `ingest` and `backfill` prints the requests of a run and sends none."""
 
 from pathlib import Path
 
@@ -26,6 +26,34 @@ def test_a_dry_run_prints_the_very_requests_and_sends_none(
     first = [[message["text"] for message in request["messages"]] for request in requests]
     sent = [[text for _, text in request.messages] for request in provider.requests]
     assert first[0] in sent
+
+
+def test_a_dry_run_of_backfill_prints_the_requests_that_ingest_would(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    write_session(tmp_path / "a.jsonl", 2)
+    dry = ("--dry-run", "--json")
+    backfill = run_in_process(
+        "backfill", "a.jsonl", *dry, folder=tmp_path, **model_environment(provider)
+    ).json
+    ingest = run_in_process("ingest", *dry, folder=tmp_path, **model_environment(provider)).json
+    assert backfill["requests"] == ingest["requests"] != []
+    assert (backfill["pending"], provider.requests) == (2, [])
+    done = run_in_process(
+        "backfill", "a.jsonl", "--json", folder=tmp_path, **model_environment(provider)
+    ).json
+    assert (done["committed"], done["requests"], done["request_tokens"]) == (2, None, None)
+
+
+def test_a_dry_run_of_backfill_prints_the_instructions_of_this_run(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    write_session(tmp_path / "a.jsonl", 1)
+    instructions = "Look at the colours, " * 20
+    command = ("backfill", "a.jsonl", "--dry-run", "--preprocessing", instructions)
+    preview = run_in_process(*command, folder=tmp_path, **model_environment(provider))
+    assert preview.exit_code == 0
+    assert instructions.strip() in preview.stdout
 
 
 def test_a_dry_run_prints_the_instructions_of_this_run(

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -19,13 +20,12 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.provider import KEY, FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import pipeline, wiring
-from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.preview_builder import PLACEHOLDER, preview_requests
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.report import IngestReport
-from turnetl.json_output.ingest import dry_run_output
+from turnetl.json_output.ingest import ingest_output
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
@@ -164,7 +164,7 @@ async def test_previews_are_printed_and_serialised() -> None:
     assert INSTRUCTIONS in text
     assert "extract_edges.edge" in text
     assert "placeholder" in text
-    parsed = msgspec.to_builtins(dry_run_output(IngestReport(None, ()), previews))
+    parsed = msgspec.to_builtins(ingest_output(IngestReport(None, (), requests=tuple(previews))))
     assert [one["prompt"] for one in parsed["requests"]] == [one.prompt for one in previews]
     assert parsed["request_tokens"] == sum(one.tokens for one in previews) > 0
 
@@ -182,8 +182,11 @@ async def test_the_next_turns_of_a_lake_are_previewed_and_nothing_is_written(
     pipeline.parse_archives([str(real.SAMPLES)], settings)
     pipeline.filter_turns(settings)
     before = files(tmp_path)
-    one = await pipeline.preview_requests(settings, pipeline.RunOptions(), lambda: NOW)
-    two = await pipeline.preview_requests(settings, pipeline.RunOptions(limit=2), lambda: NOW)
+    dry = pipeline.RunOptions(dry_run=True)
+    one = (await pipeline.ingest(settings, dry, lambda: NOW)).requests
+    two = (await pipeline.ingest(settings, replace(dry, limit=2), lambda: NOW)).requests
+    assert one is not None
+    assert two is not None
     assert INSTRUCTIONS in str(one[0].messages)
     assert {request.turn_id for request in one} < {request.turn_id for request in two}
     assert provider.requests == []
@@ -196,5 +199,8 @@ def files(folder: Path) -> list[Path]:
 
 async def test_the_structural_extractor_has_no_requests(tmp_path: Path) -> None:
     settings = Settings(lake=tmp_path, extractor="structural")
-    with pytest.raises(BadUsage, match="uses no model"):
-        await pipeline.preview_requests(settings, pipeline.RunOptions(), lambda: NOW)
+    pipeline.parse_archives([str(real.SAMPLES)], settings)
+    pipeline.filter_turns(settings)
+    report = await pipeline.ingest(settings, pipeline.RunOptions(dry_run=True), lambda: NOW)
+    assert report.ready > 0
+    assert report.requests == ()

@@ -1,6 +1,6 @@
 """The main command and its stages: backfill, parse, filter, ingest, retry."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +28,6 @@ from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
-    from turnetl.ingestion.report import IngestReport
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings
 
@@ -51,20 +50,24 @@ def backfill(
     from turnetl.report import backfill as view
 
     settings = selection.settings(common, **archive.settings, **extraction.settings)
+    options = selection.run_options(extraction=extraction)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
             pipeline.backfill(
                 archives,
                 noise.applied_to(settings),
-                selection.run_options(extraction=extraction),
+                options,
                 now,
                 format_name=archive.format,
                 one_off=noise.one_off,
                 progress=progress,
             )
         )
-    console.print_messages(view.messages(report))
-    table = view.table(report, common.search_command())
+    console.print_messages(view.messages(report) + _preview_messages(settings, options))
+    queries: Sequence[str] = ()
+    if not common.json:
+        queries = console.run_async(pipeline.sample_queries(report.ingested, settings))
+    table = view.table(report, common.search_command(), queries)
     console.print_result(table, backfill_output(report), as_json=common.json)
     return view.exit_code(report)
 
@@ -145,36 +148,15 @@ def ingest(
     options = selection.run_options(groups, extraction=extraction, retry=retry)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(pipeline.ingest(settings, options, now, progress=progress))
-    console.print_messages(view.messages(report))
-    if options.dry_run:
-        return _preview(report, settings, options, common)
+    console.print_messages(view.messages(report) + _preview_messages(settings, options))
     console.print_result(view.table(report), ingest_output(report), as_json=common.json)
     return view.exit_code(report)
 
 
-def _preview(
-    report: "IngestReport", settings: "Settings", options: "RunOptions", common: CommonOptions
-) -> int:
-    """Print the report and the first requests: those of one turn, or of `--limit` per group."""
-    from rich.console import Group
-
-    from turnetl import pipeline
-    from turnetl.json_output.ingest import dry_run_output
-    from turnetl.report import ingest, request_previews
-
-    ready = tuple(group.group for group in report.groups if pipeline.has_work(group, options))
-    if settings.extractor_name == "structural":
-        console.print_messages(["no model would be used: the extractor is `structural`"])
-        ready = ()
-    selected = replace(options, groups=ready if options.limit else ready[:1])
-    previews = (
-        console.run_async(pipeline.preview_requests(settings, selected, now)) if ready else ()
-    )
-    view = ingest.table(report)
-    if ready:
-        view = Group(view, request_previews.text(previews))
-    console.print_result(view, dry_run_output(report, previews), as_json=common.json)
-    return ingest.exit_code(report)
+def _preview_messages(settings: "Settings", options: "RunOptions") -> list[str]:
+    if options.dry_run and settings.extractor_name == "structural":
+        return ["no model would be used: the extractor is `structural`"]
+    return []
 
 
 def _explain(

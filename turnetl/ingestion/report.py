@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from turnetl.extraction.discard_reasons import DiscardReason
+from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
@@ -92,8 +93,6 @@ class IngestReport:
     run_id: str | None
     """None if nothing was written."""
     groups: tuple[GroupReport, ...]
-    sample_queries: tuple[str, ...] = ()
-    """Queries to try the search with, if any turn was committed."""
     error: str | None = None
     """Why no group could be examined."""
     exit_code: int = 0
@@ -101,6 +100,8 @@ class IngestReport:
     """What this run used, by prompt: every attempt, including the failed ones."""
     journal_hits: int = 0
     """Responses that the journal already held; they cost nothing in this run."""
+    requests: tuple[RequestPreview, ...] | None = None
+    """The requests that would extract the next turns; None if this was no dry run."""
 
     @property
     def committed(self) -> int:

@@ -10,7 +10,7 @@ from turnetl.json_output.parse import ParseOutput, parse_output
 
 
 class BackfillOutput(IngestOutput):
-    """What the three stages of a backfill did."""
+    """What the three stages of a backfill did; a dry run only plans the third."""
 
     parsed: Annotated[ParseOutput, described("What became of the archives.")]
     filtered: Annotated[FilterOutput, described("What the filter kept and marked.")]

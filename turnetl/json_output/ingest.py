@@ -41,20 +41,6 @@ class IngestGroupOutput(GroupOutput):
     ]
 
 
-class IngestOutput(JsonOutput):
-    """What an ingest did."""
-
-    run_id: Annotated[str | None, described("Id of the run; null if it wrote nothing.")]
-    committed: Annotated[int, described("Turns that this run committed.")]
-    skipped: Annotated[int, described("Turns that were in the graph before.")]
-    quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
-    pending: Annotated[int, described("Turns that are not in the graph yet.")]
-    assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
-    usage: Annotated[RunUsageOutput, described("What this run used.")]
-    groups: Annotated[list[IngestGroupOutput], described("The groups, sorted by name.")]
-    error: Annotated[str | None, described("Why no group was ingested; null if one could be.")]
-
-
 class MessageOutput(JsonOutput):
     """A message of a request."""
 
@@ -85,12 +71,25 @@ class RequestOutput(JsonOutput):
     ]
 
 
-class IngestDryRunOutput(IngestOutput):
-    """What an ingest would do."""
+class IngestOutput(JsonOutput):
+    """What an ingest did, or in a dry run would do."""
 
-    requests: Annotated[list[RequestOutput], described("The requests that read the next turns.")]
+    run_id: Annotated[str | None, described("Id of the run; null if it wrote nothing.")]
+    committed: Annotated[int, described("Turns that this run committed.")]
+    skipped: Annotated[int, described("Turns that were in the graph before.")]
+    quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
+    pending: Annotated[int, described("Turns that are not in the graph yet.")]
+    assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
+    usage: Annotated[RunUsageOutput, described("What this run used.")]
+    groups: Annotated[list[IngestGroupOutput], described("The groups, sorted by name.")]
+    error: Annotated[str | None, described("Why no group was ingested; null if one could be.")]
+    requests: Annotated[
+        list[RequestOutput] | None,
+        described("With --dry-run: the requests that extract the next turns; else null."),
+    ]
     request_tokens: Annotated[
-        int, described("Estimated tokens of the requests that the journal does not answer.")
+        int | None,
+        described("Estimated tokens of those requests that the journal does not answer."),
     ]
 
 
@@ -98,16 +97,9 @@ def ingest_output(report: IngestReport) -> IngestOutput:
     return IngestOutput(**ingest_values(report))
 
 
-def dry_run_output(report: IngestReport, previews: Sequence[RequestPreview]) -> IngestDryRunOutput:
-    return IngestDryRunOutput(
-        **ingest_values(report),
-        requests=[_request(preview) for preview in previews],
-        request_tokens=sum(preview.tokens for preview in previews if not preview.is_cached),
-    )
-
-
 def ingest_values(report: IngestReport) -> dict[str, Any]:
     """Return the values of `IngestOutput`, for the objects that extend it."""
+    requests = report.requests
     return {
         "run_id": report.run_id,
         "committed": report.committed,
@@ -124,6 +116,8 @@ def ingest_values(report: IngestReport) -> dict[str, Any]:
         ),
         "groups": [_ingest_group(group) for group in report.groups],
         "error": report.error,
+        "requests": None if requests is None else [_request(preview) for preview in requests],
+        "request_tokens": None if requests is None else _uncached_tokens(requests),
     }
 
 
@@ -136,6 +130,10 @@ def _ingest_group(report: GroupReport) -> IngestGroupOutput:
         discarded=dict(report.discarded or {}),
         invalidations={str(turn): facts for turn, facts in (report.invalidations or {}).items()},
     )
+
+
+def _uncached_tokens(requests: Sequence[RequestPreview]) -> int:
+    return sum(preview.tokens for preview in requests if not preview.is_cached)
 
 
 def _request(preview: RequestPreview) -> RequestOutput:

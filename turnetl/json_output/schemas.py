@@ -9,7 +9,7 @@ from turnetl.json_output.backfill import BackfillOutput
 from turnetl.json_output.base import ErrorOutput, JsonOutput, described
 from turnetl.json_output.filter import FilterOutput
 from turnetl.json_output.formats import FormatsOutput
-from turnetl.json_output.ingest import IngestDryRunOutput, IngestOutput
+from turnetl.json_output.ingest import IngestOutput
 from turnetl.json_output.journal import JournalPruneOutput, JournalStatsOutput
 from turnetl.json_output.model_check import ModelCheckOutput
 from turnetl.json_output.parse import ParseFilesOutput
@@ -44,8 +44,8 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "backfill": (BackfillOutput,),
     "parse": (ParseFilesOutput,),
     "filter": (FilterOutput, RuleExplanationOutput),
-    "ingest": (IngestOutput, IngestDryRunOutput),
-    "retry": (IngestOutput, IngestDryRunOutput),
+    "ingest": (IngestOutput,),
+    "retry": (IngestOutput,),
     "status": (StatusOutput,),
     "search": (SearchOutput,),
     "formats": (FormatsOutput,),

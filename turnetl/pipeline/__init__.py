@@ -7,11 +7,10 @@ from turnetl.pipeline.backfill import backfill
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
 from turnetl.pipeline.ingest import ingest
 from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
-from turnetl.pipeline.previews import preview_requests
-from turnetl.pipeline.search import search_turns
+from turnetl.pipeline.search import sample_queries, search_turns
 from turnetl.pipeline.status import status
 from turnetl.pipeline.tables import explain_rule, filter_turns, parse_archives
-from turnetl.run_options import RunOptions, has_work
+from turnetl.run_options import RunOptions
 
 __all__ = [
     "Executor",
@@ -23,12 +22,11 @@ __all__ = [
     "check_model",
     "explain_rule",
     "filter_turns",
-    "has_work",
     "ingest",
     "journal_prune",
     "journal_stats",
     "parse_archives",
-    "preview_requests",
+    "sample_queries",
     "search_turns",
     "status",
     "templates",

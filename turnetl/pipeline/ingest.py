@@ -1,13 +1,12 @@
 """Episode tables to the graph, groups in parallel."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, replace
 
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage, TurnetlError
-from turnetl.graph.port import GraphStore
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan, IngestResources
 from turnetl.ingestion.plan import Scope
@@ -16,9 +15,9 @@ from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.executor import Executor, InProcess
+from turnetl.pipeline.previews import preview_requests
 from turnetl.pipeline.status import PlannedGroups, plan_groups, turn_files
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.report.sample_queries import sample_queries
 from turnetl.run_options import (
     RunOptions,
     has_work,
@@ -27,9 +26,6 @@ from turnetl.run_options import (
     settings_for_run,
 )
 from turnetl.settings import Settings
-
-_FEW_FACTS = 5_000
-"""Facts that load in well under a second."""
 
 
 async def ingest(
@@ -42,8 +38,9 @@ async def ingest(
 ) -> IngestReport:
     """Ingest the pending turns of the groups, groups in parallel.
 
-    The graph is opened for reading only if nothing is pending, and in a dry run. A graph that
-    cannot be opened is an error in the report.
+    The graph is opened for reading only if nothing is pending, and in a dry run: its report has the
+    requests that would extract the next turns. A graph that cannot be opened is an error in the
+    report.
 
     Raises:
         BadUsage: settings or options that are not valid.
@@ -51,7 +48,10 @@ async def ingest(
     wiring.check(settings_for_run(settings, options), options.preprocessing)
     try:
         planned = await plan_groups(turn_files(Lake(settings.lake)), settings, options, clock)
-        if options.dry_run or not any(has_work(group, options) for group in planned.report.groups):
+        if options.dry_run:
+            requests = await preview_requests(planned, settings, options, clock)
+            return replace(planned.report, requests=tuple(requests))
+        if not any(has_work(group, options) for group in planned.report.groups):
             return planned.report
         async with executor.ingesting():
             return await _ingest(
@@ -88,9 +88,7 @@ async def _ingest(
                     return await executor.run_group(state.group, work)
 
             reports = await _all(ingest_one(state) for state in planned.report.groups)
-            samples = await _sample_queries(reports, resources.store)
-            report = IngestReport(run.run_id, tuple(reports), samples)
-            return _with_model_usage(report, stack)
+            return _with_model_usage(IngestReport(run.run_id, tuple(reports)), stack)
 
 
 @dataclass(slots=True)
@@ -145,15 +143,3 @@ def _with_model_usage(report: IngestReport, stack: ModelStack) -> IngestReport:
     usage = stack.meter.by_prompt() if stack.meter is not None else {}
     cached = stack.journal.hits if stack.journal is not None else 0
     return replace(report, usage_by_prompt=usage, journal_hits=cached)
-
-
-async def _sample_queries(reports: Sequence[GroupReport], store: GraphStore) -> tuple[str, ...]:
-    """Return questions about the group that grew most, unless it is too large to load quickly."""
-    grown = [
-        group
-        for group in reports
-        if group.committed and group.counts and group.counts.facts <= _FEW_FACTS
-    ]
-    if not grown:
-        return ()
-    return sample_queries(await store.load(max(grown, key=lambda group: group.committed).group))

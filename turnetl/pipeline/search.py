@@ -1,15 +1,22 @@
-"""Search over the graph that the settings name."""
+"""Search over the graph that the settings name, and queries to try it with."""
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from turnetl import wiring
+from turnetl.errors import TurnetlError
+from turnetl.ingestion.report import IngestReport
+from turnetl.retrieval import sample_queries as sampling
 from turnetl.retrieval.run import SearchHit, search
 from turnetl.run_options import select_groups
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
+
+_FEW_FACTS = 5_000
+"""Facts that load in well under a second."""
 
 
 async def search_turns(
@@ -43,3 +50,22 @@ async def search_turns(
         contents = [await store.load(group) for group in selected]
     async with wiring.embedder(settings) as embedder:
         return await search(contents, query, embedder, limit=limit, since=since, until=until)
+
+
+async def sample_queries(report: IngestReport, settings: Settings) -> Sequence[str]:
+    """Return queries that the group that grew most in a run can answer.
+
+    Returns none if no group grew, if it is too large to load quickly, or if the graph is gone.
+    """
+    grown = [
+        group
+        for group in report.groups
+        if group.committed and group.counts and group.counts.facts <= _FEW_FACTS
+    ]
+    if not grown:
+        return ()
+    largest = max(grown, key=lambda group: group.committed).group
+    with suppress(TurnetlError):
+        async with wiring.store(settings, write=False) as store:
+            return sampling.sample_queries(await store.load(largest))
+    return ()

@@ -1,5 +1,7 @@
 """The report of a backfill, and searches to try next."""
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 
 from turnetl.backfill_report import BackfillReport
@@ -7,21 +9,22 @@ from turnetl.report import ingest, parse
 from turnetl.report.layout import unwrapped
 
 
-def table(report: BackfillReport, search_command: str) -> RenderableType:
+def table(
+    report: BackfillReport, search_command: str, sample_queries: Sequence[str]
+) -> RenderableType:
     """Render the archives in two lines, the groups in a table, and up to three searches to try.
 
     Args:
         report: the reports of the stages.
         search_command: the command that searches the same graph, up to the query.
+        sample_queries: queries that the graph can answer.
     """
     parts: list[RenderableType] = []
     if report.parsed.archives:
         parts += [parse.table(report.parsed), ingest.table(report.ingested)]
-    if report.ingested.sample_queries:
+    if sample_queries:
         parts += ["", "Try a search:"]
-        parts += [
-            unwrapped(f'  {search_command} "{query}"') for query in report.ingested.sample_queries
-        ]
+        parts += [unwrapped(f'  {search_command} "{query}"') for query in sample_queries]
     return Group(*parts)
 
 

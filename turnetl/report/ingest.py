@@ -7,7 +7,7 @@ from rich.text import Text
 from turnetl.exit_code import ExitCode
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.report import costs, status
+from turnetl.report import costs, request_previews, status
 from turnetl.report.layout import add_group_column, caption
 
 _LISTED = 3
@@ -15,7 +15,7 @@ _LISTED = 3
 
 
 def table(report: IngestReport) -> RenderableType:
-    """Render a row per group; then, if a model was used, a row per prompt."""
+    """Render a row per group; then a row per prompt that was used; then requests of a dry run."""
     if not report.groups:
         return caption(_summary(report))
     view = Table()
@@ -35,6 +35,8 @@ def table(report: IngestReport) -> RenderableType:
     parts: list[RenderableType] = [view, caption(_summary(report))]
     if report.usage_by_prompt:
         parts.append(costs.table(report.usage_by_prompt))
+    if report.requests is not None:
+        parts.append(request_previews.text(report.requests))
     return Group(*parts)
 
 

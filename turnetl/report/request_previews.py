@@ -14,7 +14,7 @@ _RULE = "─" * 80
 def text(previews: Sequence[RequestPreview]) -> RenderableType:
     """Render every message of every request as the model would receive it."""
     if not previews:
-        return Text("No turn is ready, or the model would receive none of them.")
+        return Text("No request would be sent.")
     lines = [line for preview in previews for line in _lines(preview)]
     return Group(*lines, Text(_summary(previews)))
 
