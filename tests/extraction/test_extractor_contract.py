@@ -15,6 +15,7 @@ from tests import builders
 from tests.builders import GROUP, tool
 from tests.extraction import sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
+from tests.ingestion.fakes import PromptExtractor
 from tests.servers.canned_responses import RESPONDERS
 from tests.servers.provider import FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
@@ -30,7 +31,9 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.providers.registry import open_model
 from turnetl.model import Entity, Episode, Fact, SessionId, Usage
 
-IMPLEMENTATIONS = ("structural", "llm", "hybrid")
+PRODUCT = ("structural", "llm", "hybrid")
+IMPLEMENTATIONS = (*PRODUCT, "fake")
+"""The fake takes the prompt alone: what product code reads from a turn is not promised by it."""
 WITH_MODEL = ("llm", "hybrid")
 INSTRUCTIONS = "Look for what broke."
 TOOL_CALLS = (
@@ -72,12 +75,21 @@ class ExtractorFactory:
                 return StructuralExtractor()
             case "llm":
                 return llm
+            case "fake":
+                return PromptExtractor()
             case _:
                 return HybridExtractor(StructuralExtractor(), llm)
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
 def factory(
+    request: pytest.FixtureRequest, model: ChatModel, embedder: ToyEmbedder
+) -> ExtractorFactory:
+    return ExtractorFactory(request.param, model, embedder)
+
+
+@pytest.fixture(params=PRODUCT)
+def product_factory(
     request: pytest.FixtureRequest, model: ChatModel, embedder: ToyEmbedder
 ) -> ExtractorFactory:
     return ExtractorFactory(request.param, model, embedder)
@@ -196,21 +208,25 @@ async def test_results_belong_to_the_group_the_turn_and_the_run(factory: Extract
         assert all(fact.valid_at or fact.invalid_at for fact in new)
 
 
-async def test_a_later_turn_invalidates_a_fact_and_keeps_it(factory: ExtractorFactory) -> None:
-    group, _ = await ingest(factory())
+async def test_a_later_turn_invalidates_a_fact_and_keeps_it(
+    product_factory: ExtractorFactory,
+) -> None:
+    group, _ = await ingest(product_factory())
     invalidated = [fact for fact in group.facts if fact.invalid_at is not None]
     assert invalidated
     assert {fact.expired_at for fact in invalidated} == {sample_turns.NOW}
 
 
-async def test_the_context_is_used(factory: ExtractorFactory, provider: FakeProvider) -> None:
+async def test_the_context_is_used(
+    product_factory: ExtractorFactory, provider: FakeProvider
+) -> None:
     question = "Should the payment client use retries?"
     before = builders.episode("q", assistant_text=f"It works now. {question}")
     turn = builders.episode("a", ordinal=1, user_text="yes", assistant_text="The client retries.")
 
     async def sees_question(context: Sequence[Episode]) -> bool:
         provider.requests.clear()
-        extractor, group = factory(), sample_turns.empty_group()
+        extractor, group = product_factory(), sample_turns.empty_group()
         extracted = await extractor.extract(turn, context)
         resolved = await extractor.resolve(turn, extracted, group, now=sample_turns.NOW)
         requests = [request.messages for request in provider.requests]
@@ -220,8 +236,8 @@ async def test_the_context_is_used(factory: ExtractorFactory, provider: FakeProv
     assert not await sees_question([])
 
 
-async def test_an_empty_turn_gives_no_fact(factory: ExtractorFactory) -> None:
-    extractor, group = factory(), sample_turns.empty_group()
+async def test_an_empty_turn_gives_no_fact(product_factory: ExtractorFactory) -> None:
+    extractor, group = product_factory(), sample_turns.empty_group()
     turn = builders.episode(user_text="", assistant_text="", git_branch=None)
     extracted = await extractor.extract(turn, [])
     resolved = await extractor.resolve(turn, extracted, group, now=sample_turns.NOW)

@@ -18,6 +18,8 @@ from turnetl.model import Entity, Episode, Fact, GroupId
 class PromptExtractor:
     """Extracts two entities and a fact from each prompt, and records its calls.
 
+    Runs the contract of `Extractor`, but for what product code reads from a turn.
+
     It fails for a prompt that contains `cannot` or `surprise`.
     """
 

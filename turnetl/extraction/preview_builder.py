@@ -87,7 +87,10 @@ def _preview(
 
 
 class _RecordingModel:
-    """Records requests; responds from the journal or with a placeholder."""
+    """Records requests; responds from the journal or with a placeholder.
+
+    It sends nothing, so that only names and lifetimes of the contract of `ChatModel` apply to it.
+    """
 
     def __init__(self, model: ChatModel, journal: Journal | None, parameters: str) -> None:
         self._model = model
@@ -120,7 +123,11 @@ class _RecordingModel:
 
 
 class _FixedEmbedder:
-    """Returns the same vector for every text: a preview stores none."""
+    """Returns the same vector for every text: a preview stores none.
+
+    The contract of `Embedder` requires different vectors for different texts: no group may hold
+    these.
+    """
 
     name = "none"
     dimensions = 1

@@ -1,0 +1,47 @@
+"""Every Protocol has a contract suite that all its implementations run."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CONTRACTS = {
+    "ChatModel": "tests/llm/test_model_contract.py",
+    "Embedder": "tests/llm/test_embedder_contract.py",
+    "Executor": "tests/prefect/test_executor_contract.py",
+    "Extractor": "tests/extraction/test_extractor_contract.py",
+    "Format": "tests/formats/test_contract.py",
+    "GraphStore": "tests/graph/test_store_contract.py",
+    "GroupView": "tests/graph_mirror/test_group_view_contract.py",
+    "ProviderAdapter": "tests/llm/test_providers.py",
+    "Redactor": "tests/redact/test_redactor_contract.py",
+    "RuleMatcher": "tests/redact/test_long_texts.py",
+}
+"""The suite of each Protocol; it is parametrised over the implementations."""
+WITHOUT_CONTRACT = {
+    "LadybugConnection": "the methods of a library's class that the store calls",
+    "TemplateSource": "one implementation, TemplateResolver, which imports the module of the port",
+    "_Embedded": "attributes that entities and facts have in common",
+    "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",
+}
+"""Protocols that are no seam, each with the reason."""
+
+
+def protocols() -> Iterator[str]:
+    for path in sorted((ROOT / "turnetl").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and any(map(_is_protocol, node.bases)):
+                yield node.name
+
+
+def test_every_protocol_has_a_contract_suite_or_a_reason_to_have_none() -> None:
+    assert sorted(protocols()) == sorted({**CONTRACTS, **WITHOUT_CONTRACT})
+    assert CONTRACTS.keys().isdisjoint(WITHOUT_CONTRACT)
+
+
+def test_every_contract_suite_exists() -> None:
+    assert [suite for suite in CONTRACTS.values() if not (ROOT / suite).is_file()] == []
+
+
+def _is_protocol(base: ast.expr) -> bool:
+    return ast.unparse(base).partition("[")[0] in ("Protocol", "typing.Protocol")
