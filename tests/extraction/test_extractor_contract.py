@@ -44,7 +44,7 @@ TOOL_CALLS = (
     (),
     (tool("Bash", "git push", "ok"),),
 )
-"""Calls of the sample turns; the third turn ends the failure of the first."""
+"""Calls of the sample turns; the third turn invalidates the failure of the first."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,8 @@ async def test_the_entities_of_every_fact_exist(factory: ExtractorFactory) -> No
         extracted = await extractor.extract(turn, sample_turns.context(turns(), index))
         resolved = await extractor.resolve(turn, extracted, group, now=sample_turns.NOW)
         existing = {one.uuid for one in (*group.entities, *resolved.entities)}
-        ends = {end for fact in resolved.facts for end in (fact.source, fact.target)}
-        assert ends <= existing
+        endpoints = {endpoint for fact in resolved.facts for endpoint in (fact.source, fact.target)}
+        assert endpoints <= existing
         assert set(resolved.mentions) <= existing
         assert set(resolved.mentioned_in) <= set(resolved.mentions)
         await sample_turns.apply(group, turn, resolved, ToyEmbedder())

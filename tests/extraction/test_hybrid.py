@@ -259,9 +259,9 @@ async def test_a_turn_is_extracted_by_both(model: ChatModel, embedder: ToyEmbedd
     names = [one.name for one in group.entities]
     assert names.count("cart.py") == 1
     assert {"sqlite", "pricing.py", "KeyError"} <= set(names)
-    ends = {end for one in group.facts for end in (one.source, one.target)}
-    assert "s1" in ends
-    assert all(group.entity(end) for end in ends)
+    endpoints = {endpoint for one in group.facts for endpoint in (one.source, one.target)}
+    assert "s1" in endpoints
+    assert all(group.entity(endpoint) for endpoint in endpoints)
 
 
 def test_the_recipe_depends_on_both() -> None:

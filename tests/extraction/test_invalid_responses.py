@@ -39,9 +39,9 @@ def rule(responses: Responses) -> Callable[[ChatRequest], str | None]:
 
 
 def edge(source: str = "a.py", target: str = "b.py", **fields: Any) -> dict[str, Any]:
-    ends = {"source_entity_name": source, "target_entity_name": target}
+    endpoints = {"source_entity_name": source, "target_entity_name": target}
     details = {"relation_type": "USES", "fact": f"{source} uses {target}", "episode_indices": [0]}
-    return {**ends, **details, **fields}
+    return {**endpoints, **details, **fields}
 
 
 def nodes(*names: str, kind: int = 0) -> dict[str, Any]:
@@ -276,8 +276,8 @@ DATES = st.one_of(
     ),
 )
 EDGE = st.builds(
-    lambda ends, relation, fact, dates: edge(
-        *ends, relation_type=relation, fact=fact, valid_at=dates[0], invalid_at=dates[1]
+    lambda endpoints, relation, fact, dates: edge(
+        *endpoints, relation_type=relation, fact=fact, valid_at=dates[0], invalid_at=dates[1]
     ),
     st.tuples(ANY_TEXT, ANY_TEXT),
     ANY_TEXT,

@@ -24,8 +24,8 @@ def node(name: str, type_id: int = 0) -> dict[str, Any]:
 
 
 def fact(source: str, text: str, target: str, relation: str = "USES") -> dict[str, Any]:
-    ends = {"source_entity_name": source, "target_entity_name": target}
-    return {**ends, "relation_type": relation, "fact": text, "episode_indices": [0]}
+    endpoints = {"source_entity_name": source, "target_entity_name": target}
+    return {**endpoints, "relation_type": relation, "fact": text, "episode_indices": [0]}
 
 
 def scripted(**responses: list[dict[str, Any]]) -> ResponseRule:

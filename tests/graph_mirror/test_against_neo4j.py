@@ -151,8 +151,8 @@ def compared(
 
 
 def between(fact: Fact) -> SearchFilters:
-    ends = [fact.source, fact.target]
-    return SearchFilters(edge_source_node_uuids=ends, edge_target_node_uuids=ends)
+    endpoints = [fact.source, fact.target]
+    return SearchFilters(edge_source_node_uuids=endpoints, edge_target_node_uuids=endpoints)
 
 
 @pytest.fixture(autouse=True)

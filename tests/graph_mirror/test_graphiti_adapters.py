@@ -96,8 +96,10 @@ async def vector(text: str) -> list[float]:
     return await GraphitiEmbedder(ToyEmbedder()).create(text)
 
 
-def pair(*ends: str) -> SearchFilters:
-    return SearchFilters(edge_source_node_uuids=list(ends), edge_target_node_uuids=list(ends))
+def pair(*endpoints: str) -> SearchFilters:
+    return SearchFilters(
+        edge_source_node_uuids=list(endpoints), edge_target_node_uuids=list(endpoints)
+    )
 
 
 async def test_the_nearest_names_come_first() -> None:
@@ -138,7 +140,7 @@ async def test_between_two_ends_both_directions_and_loops_are_found() -> None:
     assert {edge.fact for edge in near} == {edge.fact for edge in by_terms} == expected
 
 
-async def test_the_full_text_limit_applies_before_the_filter_by_ends() -> None:
+async def test_the_full_text_limit_applies_before_the_filter_by_endpoints() -> None:
     """As in Neo4j, where the full-text index returns its best and the query then filters."""
     driver = driver_of(await shop())
     found = await edge_fulltext_search(

@@ -96,7 +96,7 @@ FACTS = st.lists(
         fact,
         st.sampled_from("abcd"),
         source=st.sampled_from(["app.py", "db.py"]),
-        name=st.sampled_from(["MODIFIED", "READ"]),
+        relation=st.sampled_from(["MODIFIED", "READ"]),
         ended=st.booleans(),
     ),
     max_size=12,

@@ -33,14 +33,15 @@ def statements(change: Change, receipt: Receipt, now: datetime) -> list[LadybugS
         *((cypher.LINK_SAGA, link, True) for link in to_rows.saga_links(change)),
         *((cypher.LINK_NEXT, link, False) for link in to_rows.next_links(change)),
     ]
+    outdated = to_rows.outdated_links(change)
     episodes, saga = to_rows.episode_rows(change, now), to_rows.saga_row(change, now)
     return [
         *((cypher.SAVE_EPISODE, _parameters(row), False) for row in episodes),
         (cypher.SAVE_SAGA, _parameters(saga), False),
-        *_saga_ends(change),
+        *_saga_boundaries(change),
         *((cypher.SAVE_ENTITY, _entity_parameters(entity), False) for entity in change.entities),
         *_facts(change, changed),
-        *((cypher.UNLINK_NEXT, _ends(link), False) for link in to_rows.outdated_links(change)),
+        *((cypher.UNLINK_NEXT, _link_params(link), False) for link in outdated),
         *((query, asdict(link) | shared, must_match) for query, link, must_match in links),
         (cypher.CREATE_TURN_COMMIT, _parameters(to_rows.commit_row(change, receipt)), False),
     ]
@@ -111,15 +112,15 @@ def _facts(change: Change, changed: set[str]) -> Iterable[LadybugStatement]:
             yield cypher.CREATE_FACT, row, True
 
 
-def _saga_ends(change: Change) -> Iterable[LadybugStatement]:
+def _saga_boundaries(change: Change) -> Iterable[LadybugStatement]:
     links = to_rows.saga_links(change)
     if change.previous_turn is None:
-        yield cypher.SET_FIRST_EPISODE, _ends(links[0]), False
+        yield cypher.SET_FIRST_EPISODE, _link_params(links[0]), False
     if change.next_turn is None:
-        yield cypher.SET_LAST_EPISODE, _ends(links[-1]), False
+        yield cypher.SET_LAST_EPISODE, _link_params(links[-1]), False
 
 
-def _ends(link: to_rows.LinkRow) -> dict[str, Any]:
+def _link_params(link: to_rows.LinkRow) -> dict[str, Any]:
     return {"source": link.source, "target": link.target}
 
 

@@ -33,7 +33,7 @@ def grant(
     """Return the lease to write into the graph.
 
     Raises:
-        GraphUnusable: the group was made with another embedder or other dimensions.
+        GraphUnusable: the group was created with another embedder or other dimensions.
         GraphBusy: the lease of another owner has not expired.
     """
     if state.used and state.profile is not None:
@@ -62,7 +62,7 @@ def _check_embedder(group: GroupId, recorded: GroupProfile, requested: GroupProf
     if (recorded.embedder, recorded.dimensions) == (requested.embedder, requested.dimensions):
         return
     raise GraphUnusable(
-        f"group `{group}` was made with embedder `{recorded.embedder}` ({recorded.dimensions} "
+        f"group `{group}` was created with embedder `{recorded.embedder}` ({recorded.dimensions} "
         f"dimensions), not with `{requested.embedder}` ({requested.dimensions}): vectors of two "
         "embedders cannot be compared; use the first embedder again, or another group or graph"
     )

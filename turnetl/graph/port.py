@@ -53,7 +53,7 @@ class GraphStore(Protocol):
 
         Raises:
             GraphBusy: the lease of another owner has not expired; says whose and until when.
-            GraphUnusable: the group was made with another embedder or other dimensions.
+            GraphUnusable: the group was created with another embedder or other dimensions.
         """
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:

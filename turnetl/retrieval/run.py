@@ -114,8 +114,9 @@ def _facts_by_turn(
 
 
 def _searchable_fact(fact: Fact, entities: Mapping[str, Entity]) -> SearchableFact:
-    ends = tuple(entities[uuid] for uuid in (fact.source, fact.target) if uuid in entities)
-    return SearchableFact(fact, " ".join((fact.text, *(entity.name for entity in ends))), ends)
+    endpoints = tuple(entities[uuid] for uuid in (fact.source, fact.target) if uuid in entities)
+    text = " ".join((fact.text, *(entity.name for entity in endpoints)))
+    return SearchableFact(fact, text, endpoints)
 
 
 def _session_and_time(receipt: Receipt) -> tuple[SessionId, datetime, TurnId]:

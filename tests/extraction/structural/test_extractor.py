@@ -82,7 +82,8 @@ async def test_the_entities_of_every_fact_exist(shop: ShopGroup) -> None:
     resolved = await shop.ingest(tool_calls=CALLS, git_branch="ann/fix")
     existing = {entity.uuid for entity in shop.group.entities}
     assert resolved.facts
-    assert {end for fact in resolved.facts for end in (fact.source, fact.target)} <= existing
+    endpoints = {uuid for fact in resolved.facts for uuid in (fact.source, fact.target)}
+    assert endpoints <= existing
     assert all(fact.source != fact.target for fact in resolved.facts)
 
 

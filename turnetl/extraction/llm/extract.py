@@ -128,14 +128,14 @@ class ChunkExtractor:
             hints = config.with_hints(reflexion.fact_hints(new))
             later, more = await self._facts(calls, source, entities, hints)
             edges, endpoints = merge_edges(edges, later), merge_nodes(endpoints, more)
-        ends, discarded = apply_stoplist(
+        endpoints, discarded = apply_stoplist(
             not_extracted(endpoints, entities), is_enabled=config.instructions is not None
         )
-        kept = reattach(edges, [*map(convert.to_node, entities), *ends])
+        kept = reattach(edges, [*map(convert.to_node, entities), *endpoints])
         facts = {fact.uuid: fact for fact in (_keyed(source, edge) for edge in kept)}
         return ChunkFacts(
             facts=tuple(facts.values()),
-            endpoints=tuple(map(convert.from_node, ends)),
+            endpoints=tuple(map(convert.from_node, endpoints)),
             discarded=discarded,
             discarded_facts=len(edges) - len(kept),
             usage=calls.usage,
@@ -185,6 +185,6 @@ def _not_hinted(missed: Iterable[str], hinted: set[str]) -> list[str]:
 
 def _keyed(source: ExtractionInput, edge: EntityEdge) -> Fact:
     # The key is of the chunk; resolution finds a fact that two chunks of a turn state.
-    ends = edge.source_node_uuid, edge.name, edge.target_node_uuid
-    edge.uuid = ids.fact_id(TurnId(source.key), *ends, edge.fact)
+    statement = edge.source_node_uuid, edge.name, edge.target_node_uuid
+    edge.uuid = ids.fact_id(TurnId(source.key), *statement, edge.fact)
     return convert.from_edge(edge)

@@ -161,7 +161,8 @@ class LlmExtractor:
         self, source: ExtractionInput, entities: ChunkEntities, config: PromptConfig
     ) -> tuple[ChunkFacts, Mapping[str, Vector]]:
         facts = await self._chunk_extractor.extract_facts(source, entities.entities, config)
-        texts = [*(end.name for end in facts.endpoints), *(fact.text for fact in facts.facts)]
+        names = [endpoint.name for endpoint in facts.endpoints]
+        texts = [*names, *(fact.text for fact in facts.facts)]
         return facts, await self._vectors(texts)
 
     async def _vectors(self, texts: Iterable[str]) -> Mapping[str, Vector]:

@@ -64,14 +64,14 @@ def not_extracted(endpoints: Iterable[EntityNode], entities: Iterable[Entity]) -
 
 
 def reattach(edges: Iterable[EntityEdge], nodes: Iterable[EntityNode]) -> list[EntityEdge]:
-    """Return the edges between kept nodes; an edge that lost one end is attached to another node.
+    """Return the edges between kept nodes; one that lost an endpoint is attached to another node.
 
     The other node is the one with the longest name that the edge's sentence contains: "the user
     wants the cart to use sqlite" is about the cart. Without such a node the edge is discarded.
     """
     names = {node.uuid: node.name.casefold() for node in nodes}
     longest_first = dict(sorted(names.items(), key=lambda item: (-len(item[1]), item[0])))
-    return [kept for edge in edges if (kept := _with_known_ends(edge, longest_first))]
+    return [kept for edge in edges if (kept := _with_known_endpoints(edge, longest_first))]
 
 
 def keep_meaningful(names: list[str]) -> list[str]:
@@ -80,8 +80,8 @@ def keep_meaningful(names: list[str]) -> list[str]:
     return [name for name, reason in zip(names, reasons, strict=True) if reason is None]
 
 
-def _with_known_ends(edge: EntityEdge, names: Mapping[str, str]) -> EntityEdge | None:
-    """Return the edge with two known ends, or None. `names`: by uuid, longest first."""
+def _with_known_endpoints(edge: EntityEdge, names: Mapping[str, str]) -> EntityEdge | None:
+    """Return the edge with two known endpoints, or None. `names`: by uuid, longest first."""
     source, target = edge.source_node_uuid, edge.target_node_uuid
     if source in names and target in names:
         return edge

@@ -180,8 +180,8 @@ def _summarised_in_any_case(
     """
     facts_of: dict[str, list[str]] = {}
     for edge in edges:
-        for end in (edge.source_node_uuid, edge.target_node_uuid):
-            facts_of.setdefault(end, []).append(edge.fact)
+        for endpoint in (edge.source_node_uuid, edge.target_node_uuid):
+            facts_of.setdefault(endpoint, []).append(edge.fact)
     if any(_may_need_summary(node, facts_of.get(node.uuid, []), keys) for node in nodes):
         return []
     return [node for node in nodes if not node.summary and node.uuid not in facts_of]

@@ -30,14 +30,15 @@ class CandidateIndex:
         self._fact_vectors = _GrowingVectors()
         self._fulltext = FullTextIndex()
         self._indexed_facts = 0
-        self._by_ends: dict[frozenset[str], list[str]] = {}
+        self._by_endpoints: dict[frozenset[str], list[str]] = {}
 
     def refresh(self) -> None:
         """Index what was added to the group since the last refresh."""
         self._entity_vectors.extend(self.group.entities)
         for fact in islice(self.group.facts, self._indexed_facts, None):
             self._fulltext.add(fact.uuid, fact.relation, fact.text)
-            self._by_ends.setdefault(frozenset((fact.source, fact.target)), []).append(fact.uuid)
+            endpoints = frozenset((fact.source, fact.target))
+            self._by_endpoints.setdefault(endpoints, []).append(fact.uuid)
             self._indexed_facts += 1
         self._fact_vectors.extend(self.group.facts)
 
@@ -51,9 +52,10 @@ class CandidateIndex:
     def facts_near_between(
         self, pair: frozenset[str], vector: Sequence[float], limit: int, min_score: float
     ) -> list[Fact]:
-        """Return the nearest of the facts whose two ends are in `pair`, loops included."""
-        all_ends = [pair, *(frozenset((end,)) for end in sorted(pair) if len(pair) > 1)]
-        facts = self._facts(uuid for ends in all_ends for uuid in self.fact_uuids_between(ends))
+        """Return the nearest of the facts whose two endpoints are in `pair`, loops included."""
+        loops = (frozenset((entity,)) for entity in sorted(pair) if len(pair) > 1)
+        uuids = (uuid for key in (pair, *loops) for uuid in self.fact_uuids_between(key))
+        facts = self._facts(uuids)
         vectors = _GrowingVectors()
         vectors.extend(facts)
         return self._facts(uuid for uuid, _ in vectors.nearest(vector, limit, min_score))
@@ -72,9 +74,9 @@ class CandidateIndex:
     ) -> list[ScoredUuid]:
         return self._fact_vectors.nearest(vector, limit, min_score)
 
-    def fact_uuids_between(self, ends: frozenset[str]) -> Sequence[str]:
+    def fact_uuids_between(self, endpoints: frozenset[str]) -> Sequence[str]:
         """Return the facts between two entities, or from one entity to itself."""
-        return self._by_ends.get(ends, ())
+        return self._by_endpoints.get(endpoints, ())
 
     def fulltext_matches(self, query: str, limit: int, *more: FullTextIndex) -> list[str]:
         """Return the facts that share terms with the query, best first; `more` is searched too."""

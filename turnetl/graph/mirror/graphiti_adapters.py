@@ -95,7 +95,7 @@ class MirrorDriver(GraphDriver):
 
 
 class MirrorSearch(SearchInterface):
-    """Candidate searches. Of Graphiti's filters only the one by both ends is supported."""
+    """Candidate searches. Of Graphiti's filters only the one by both endpoints is supported."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
     _candidates: CandidateIndex = PrivateAttr()
@@ -138,7 +138,7 @@ class MirrorSearch(SearchInterface):
         """Filter by pair first, then take the nearest facts."""
         _require_group(self._candidates.group, group_ids)
         if source_node_uuid is not None or target_node_uuid is not None:
-            raise NotImplementedError("a search for facts by one end")
+            raise NotImplementedError("a search for facts by one endpoint")
         pair = _pair(search_filter)
         if pair is None:
             return self._edges(self._candidates.facts_near(search_vector, limit, min_score))
@@ -216,13 +216,13 @@ def _require_group(group: GroupView, group_ids: Sequence[str] | None) -> None:
 
 
 def _pair(search_filter: SearchFilters) -> frozenset[str] | None:
-    """Return the ends that the filter names, or None. Graphiti lists both as source and target."""
+    """Return the endpoints in the filter, or None. Graphiti lists both as source and target."""
     filters = _require_filters(search_filter, ("edge_source_node_uuids", "edge_target_node_uuids"))
     if not filters:
         return None
     pair = frozenset(filters.get("edge_source_node_uuids", ()))
     if pair != frozenset(filters.get("edge_target_node_uuids", ())) or not 1 <= len(pair) <= _PAIR:
-        raise NotImplementedError("a search for facts by anything but a pair of ends")
+        raise NotImplementedError("a search for facts by anything but a pair of endpoints")
     return pair
 
 

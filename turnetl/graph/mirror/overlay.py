@@ -109,8 +109,8 @@ class OverlayCandidates(CandidateIndex):
         return _best(base, self._new.nearest_facts(vector, limit, min_score), limit)
 
     @override
-    def fact_uuids_between(self, ends: frozenset[str]) -> Sequence[str]:
-        return [*self._base.fact_uuids_between(ends), *self._new.fact_uuids_between(ends)]
+    def fact_uuids_between(self, endpoints: frozenset[str]) -> Sequence[str]:
+        return [*self._base.fact_uuids_between(endpoints), *self._new.fact_uuids_between(endpoints)]
 
     @override
     def fulltext_matches(self, query: str, limit: int, *more: FullTextIndex) -> list[str]:

@@ -28,7 +28,7 @@ _EMPTY = "-"
 """Sent for an empty text: providers reject those."""
 _VARIABLE_DIMENSIONS = "text-embedding-3"
 """Models whose number of dimensions can be chosen; others reject the parameter."""
-_SETTINGS = "TURNETL_EMBEDDER"
+_ENV_PREFIX = "TURNETL_EMBEDDER"
 
 
 class OpenAiEmbedder:
@@ -93,7 +93,7 @@ class OpenAiEmbedder:
             join_path(self._base_url, "/embeddings"),
             headers={"Authorization": f"Bearer {self._api_key}"} if self._api_key else {},
             api_key=self._api_key,
-            settings=_SETTINGS,
+            env_prefix=_ENV_PREFIX,
             timeouts=self._timeouts,
         )
 
@@ -156,13 +156,13 @@ class OpenAiEmbedder:
         if matrix.ndim != 2:  # noqa: PLR2004 - rows and columns
             raise ModelUnusable(
                 f"embedder `{self.name}` did not return a list of vectors; check "
-                f"{_SETTINGS}__BASE_URL and {_SETTINGS}__MODEL"
+                f"{_ENV_PREFIX}__BASE_URL and {_ENV_PREFIX}__MODEL"
             )
         dimensions = matrix.shape[1]
         if self._dimensions not in (None, dimensions):
             raise ModelUnusable(
                 f"embedder `{self.name}` returns vectors of {dimensions} dimensions instead of "
-                f"{self._dimensions}: set {_SETTINGS}__DIMENSIONS to {dimensions}, or unset it"
+                f"{self._dimensions}: set {_ENV_PREFIX}__DIMENSIONS to {dimensions}, or unset it"
             )
         self._dimensions = dimensions
         return matrix

@@ -7,19 +7,19 @@ import httpx
 from turnetl.errors import BadUsage
 
 
-def split_credentials(url: str, settings: str) -> tuple[str, dict[str, str]]:
+def split_credentials(url: str, env_prefix: str) -> tuple[str, dict[str, str]]:
     """Return the URL without user and password, and the header that carries them.
 
     The HTTP library logs the complete URL of each request.
 
     Args:
         url: may contain `user:password@`.
-        settings: prefix of the environment variables, for messages.
+        env_prefix: prefix of the environment variables, for messages.
 
     Raises:
         BadUsage: the URL is invalid. The message omits it: it may contain a password.
     """
-    invalid = BadUsage(f"{settings}__BASE_URL is not a valid URL; set it again")
+    invalid = BadUsage(f"{env_prefix}__BASE_URL is not a valid URL; set it again")
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
@@ -33,7 +33,7 @@ def split_credentials(url: str, settings: str) -> tuple[str, dict[str, str]]:
     return str(parsed.copy_with(userinfo=b"")), header
 
 
-def check_key(key: str | None, settings: str) -> None:
+def check_key(key: str | None, env_prefix: str) -> None:
     """Check that an HTTP header can carry the key.
 
     Raises:
@@ -41,6 +41,6 @@ def check_key(key: str | None, settings: str) -> None:
     """
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
         raise BadUsage(
-            f"{settings}__API_KEY contains a space, a line break or another character that no key "
-            "has; set it again"
+            f"{env_prefix}__API_KEY contains a space, a line break or another character that no "
+            "key has; set it again"
         )

@@ -16,7 +16,7 @@ import httpx
 
 from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, TooLong
 from turnetl.llm.chat import ChatRequest, ChatResponse, ProviderAdapter
-from turnetl.llm.transport import failures
+from turnetl.llm.transport import error_responses
 from turnetl.llm.transport.address import check_key, split_credentials
 from turnetl.llm.transport.connections import Connections, Timeouts
 from turnetl.llm.transport.context_window import ContextWindow
@@ -48,7 +48,7 @@ class HttpModel:
             adapter.url(),
             headers=adapter.headers(api_key),
             api_key=api_key,
-            settings="TURNETL_LLM",
+            env_prefix="TURNETL_LLM",
             timeouts=timeouts,
         )
 
@@ -102,7 +102,7 @@ class Endpoint:
         *,
         headers: Mapping[str, str],
         api_key: str | None,
-        settings: str,
+        env_prefix: str,
         timeouts: Timeouts,
     ) -> None:
         """Create an endpoint; opens no connection yet.
@@ -113,17 +113,17 @@ class Endpoint:
             headers: of every request; an `Authorization` header among them wins over user and
                 password.
             api_key: removed from messages.
-            settings: prefix of the environment variables, for messages.
+            env_prefix: prefix of the environment variables, for messages.
             timeouts: of one attempt.
 
         Raises:
             BadUsage: the URL is invalid, or a header cannot carry the key.
         """
-        check_key(api_key, settings)
-        self._url, login = split_credentials(url, settings)
+        check_key(api_key, env_prefix)
+        self._url, login = split_credentials(url, env_prefix)
         self._name = f"{subject} at {httpx.URL(url).host}"
         self._api_key = api_key
-        self._settings = settings
+        self._env_prefix = env_prefix
         self._timeouts = timeouts
         self._connections = Connections(login | dict(headers), timeouts)
 
@@ -166,18 +166,18 @@ class Endpoint:
 
     def _parse(self, response: "_HttpResponse") -> dict[str, Any]:
         parsed = _json(response.body)
-        status = failures.effective_status(response.status, parsed)
-        if status != HTTPStatus.OK or failures.is_error(parsed):
-            failure = failures.ErrorResponse.parse(
+        status = error_responses.effective_status(response.status, parsed)
+        if status != HTTPStatus.OK or error_responses.is_error(parsed):
+            failure = error_responses.ErrorResponse.parse(
                 status, response.headers, parsed, secret=self._api_key
             )
-            raise failures.to_exception(failure, self._name, settings=self._settings)
+            raise error_responses.to_exception(failure, self._name, env_prefix=self._env_prefix)
         if not isinstance(parsed, dict):
             raise self._not_an_object(response.body)
         if _RESPONSE_FIELDS.isdisjoint(parsed):
             raise ModelUnusable(
                 f"{self._name} responded in an unknown format; check "
-                f"{self._settings}__PROVIDER and the base URL"
+                f"{self._env_prefix}__PROVIDER and the base URL"
             )
         return parsed
 

@@ -57,21 +57,21 @@ def effective_status(status: int, body: Any) -> int:
 
 
 def is_error(body: Any) -> bool:
-    """Return whether the body contains an error and no result, whatever the status."""
+    """Return whether the body contains an error and no result, regardless of the status."""
     results = ("choices", "content", "candidates", "data")
     return bool(nested(body, "error")) and not any(nested(body, result) for result in results)
 
 
-def to_exception(failure: ErrorResponse, endpoint: str, *, settings: str) -> TurnetlError:
+def to_exception(failure: ErrorResponse, endpoint: str, *, env_prefix: str) -> TurnetlError:
     """Return the exception for an error response.
 
     Args:
         failure: the error response.
         endpoint: model and host, for the message.
-        settings: prefix of the environment variables, for the message.
+        env_prefix: prefix of the environment variables, for the message.
     """
     if remedy := _remedy(failure):
-        return ModelUnusable(f"{endpoint}: {remedy.format(settings=settings)} ({failure})")
+        return ModelUnusable(f"{endpoint}: {remedy.format(env_prefix=env_prefix)} ({failure})")
     if _is_too_long(failure):
         return TooLong(
             f"{endpoint}: the request is too long ({failure})", provider_message=failure.message
@@ -84,9 +84,9 @@ def to_exception(failure: ErrorResponse, endpoint: str, *, settings: str) -> Tur
 
 
 _NO_CREDIT = "no credit is left; add credit or configure another model"
-_NO_KEY = "the API key is missing or wrong; set {settings}__API_KEY"
+_NO_KEY = "the API key is missing or wrong; set {env_prefix}__API_KEY"
 _NO_MODEL = (
-    "no such model or address; check {settings}__MODEL and the base URL (most end with `/v1`)"
+    "no such model or address; check {env_prefix}__MODEL and the base URL (most end with `/v1`)"
 )
 _REMEDIES: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: _NO_KEY,
