@@ -10,7 +10,7 @@ class ProgressUpdate:
 
     stage: str
     name: str
-    """What the units are, or the group that they belong to."""
+    """Name of the units, or of their group."""
     done: int
     total: int
 

@@ -1,4 +1,4 @@
-"""The options of one run: which groups and turns it takes, and how they are extracted."""
+"""The options of one run: which groups and turns it selects, and how they are extracted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from turnetl.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What one run takes, and how it extracts; everything else is in the settings.
+    """Options of one run: selected turns and extraction. Everything else is in the settings.
 
     Raises:
         BadUsage: a number is out of its range.
@@ -37,7 +37,7 @@ class RunOptions:
     assumed_time: AssumedTime | None = None
     """The time of turns whose archive has no times; without it they stay pending."""
     retry: bool = False
-    """Take quarantined turns too."""
+    """Include quarantined turns."""
     dry_run: bool = False
     """Write nothing to the graph and send no request."""
     preprocessing: str | None = None
@@ -89,7 +89,7 @@ def new_ingest_run(settings: Settings, clock: Clock) -> IngestRun:
 
 
 def ingest_scope(settings: Settings, options: RunOptions, now: datetime) -> Scope:
-    """Return which turns a run may take at this time."""
+    """Return the scope of a run that starts at this time."""
     return Scope(
         now=now,
         close_after=timedelta(minutes=settings.close_after_minutes),

@@ -82,7 +82,7 @@ async def _kill_during_commit(url: str, statement: int) -> None:
     assert await program.wait() == -signal.SIGKILL
 
 
-async def test_a_commit_whose_answer_was_lost_is_not_repeated(
+async def test_a_commit_whose_response_was_lost_is_not_repeated(
     graph_url: str,
 ) -> None:
     store = await open_graph(graph_url, user="", password="")
@@ -101,15 +101,15 @@ async def test_a_commit_whose_answer_was_lost_is_not_repeated(
 async def test_an_unknown_outcome_is_reported_as_busy_so_that_the_run_retries(
     neo4j_url: str,
 ) -> None:
-    def lose_the_answer_of_the_commit() -> None:
+    def lose_the_commit_response() -> None:
         raise IncompleteCommit("connection lost")
 
     healthy = await open_graph(neo4j_url, user="", password="")
     await healthy.prepare()
     lease = await acquire(healthy)
     await healthy.close()
-    store = crashing_store(neo4j_url, Countdown(4, lose_the_answer_of_the_commit))
-    with pytest.raises(GraphBusy, match="does not answer"):
+    store = crashing_store(neo4j_url, Countdown(4, lose_the_commit_response))
+    with pytest.raises(GraphBusy, match="does not respond"):
         await commit(store, lease, history()[0])
     await store.close()
 

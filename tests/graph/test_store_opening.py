@@ -70,7 +70,7 @@ async def test_a_server_that_is_down_is_busy() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with pytest.raises(GraphBusy, match="does not answer; check that it is running"):
+    with pytest.raises(GraphBusy, match="does not respond; check that it is running"):
         await open_graph(f"bolt://127.0.0.1:{port}", user="neo4j", password="x")
 
 

@@ -27,7 +27,7 @@ ArchivePaths = Annotated[list[str], Parameter(negative="", help="Files, folders 
 ExtractorOption = Annotated[
     Literal["structural", "llm", "hybrid"] | None,
     Parameter(
-        help="What extracts entities and facts [default: llm if a model is set, else structural]."
+        help="Extractor of entities and facts [default: llm if a model is set, else structural]."
     ),
 ]
 GroupNames = Annotated[
@@ -48,7 +48,7 @@ CloseAfterMinutes = Annotated[
 @Parameter(name="*")
 @dataclass(frozen=True)
 class DiagnosticOptions:
-    """What every command takes. `turnetl.console` reads these before it parses the arguments."""
+    """Options of every command. `turnetl.console` reads these before it parses the arguments."""
 
     verbose: Annotated[bool, Parameter(name=("--verbose", "-v")), _OUTPUT_FLAG] = False
     "Log to standard error."
@@ -59,7 +59,7 @@ class DiagnosticOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class OutputOptions(DiagnosticOptions):
-    """What every command takes that has a result."""
+    """Options of every command with a result."""
 
     json: Annotated[bool, _OUTPUT_FLAG] = False
     "Print one JSON object on standard output; `turnetl schema COMMAND` prints its schema."
@@ -68,7 +68,7 @@ class OutputOptions(DiagnosticOptions):
 @Parameter(name="*")
 @dataclass(frozen=True)
 class CommonOptions(OutputOptions):
-    """What every command takes that reads the settings."""
+    """Options of every command that reads the settings."""
 
     lake: Path | None = None
     "Folder of the tables [env: TURNETL_LAKE; default: data/lake]."

@@ -1,4 +1,4 @@
-"""What a command prints: its result, messages and progress."""
+"""Printing of results, messages and progress."""
 
 import sys
 from collections.abc import Iterable, Iterator

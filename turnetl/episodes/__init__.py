@@ -135,9 +135,9 @@ def _turns_digest(files: Sequence[TurnFile]) -> str:
     """Return the digest of the turns files and of the versions of the code that renders them."""
     versions = (schema.TURNS.version, schema.EPISODES.version, dedup.VERSION, text.VERSION)
     recipe = (*versions, chunking.LIMIT, chunking.VERSION, classify.VERSION)
-    origins = sorted(
+    archives = sorted(
         f"{file.path.name}/{file.metadata.sha256}/{file.metadata.format}"
         f"/{file.metadata.reader_version}/{file.metadata.redactor_version}"
         for file in files
     )
-    return ids.digest(*map(str, recipe), *noise.recipes((*noise.RULES, noise.EMPTY)), *origins)
+    return ids.digest(*map(str, recipe), *noise.recipes((*noise.RULES, noise.EMPTY)), *archives)

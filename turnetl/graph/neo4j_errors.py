@@ -46,7 +46,7 @@ def translate_errors(address: str, user: str) -> Generator[None]:
         raise GraphUnusable(_authentication_message(address, user, error)) from error
     except (ServiceUnavailable, SessionExpired, OSError, TimeoutError) as error:
         raise GraphBusy(
-            f"Neo4j at `{address}` does not answer; check that it is running and that the address "
+            f"Neo4j at `{address}` does not respond; check that it is running and that the address "
             f"is correct, then run again ({_first_line(error)})"
         ) from error
     except ConfigurationError as error:

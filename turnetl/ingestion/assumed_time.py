@@ -54,7 +54,7 @@ def read(text: str, now: datetime) -> AssumedTime:
 def fill(
     episodes: pl.LazyFrame,
     turns: pl.LazyFrame,
-    origins: Iterable[ArchiveMetadata],
+    archives: Iterable[ArchiveMetadata],
     assume: AssumedTime,
 ) -> pl.LazyFrame:
     """Set the time of the episodes that have none, and sort all rows by time again.
@@ -65,12 +65,12 @@ def fill(
     Args:
         episodes: rows of `schema.EPISODES`.
         turns: rows of `schema.TURNS` of the group; those of an archive in its own order.
-        origins: the archives of the group.
+        archives: the archives of the group.
         assume: the time.
     """
     started_at = pl.col("archive_started_at") + pl.duration(milliseconds=pl.col("position"))
     positions = _positions(turns).join(
-        _archive_times(origins, assume).lazy(), on="archive", how="left"
+        _archive_times(archives, assume).lazy(), on="archive", how="left"
     )
     filled = episodes.join(positions, on=_ROW_KEY, how="left").with_columns(
         pl.coalesce("started_at", pl.min_horizontal(started_at, "ended_at")).alias("started_at")
@@ -86,10 +86,10 @@ def _positions(turns: pl.LazyFrame) -> pl.LazyFrame:
     return rows.with_columns(position).unique(_ROW_KEY, keep="first", maintain_order=True)
 
 
-def _archive_times(origins: Iterable[ArchiveMetadata], assume: AssumedTime) -> pl.DataFrame:
+def _archive_times(archives: Iterable[ArchiveMetadata], assume: AssumedTime) -> pl.DataFrame:
     times = {
-        origin.archive: _microseconds(assume.at) if assume.at else origin.mtime_ns // 1000
-        for origin in origins
+        archive.archive: _microseconds(assume.at) if assume.at else archive.mtime_ns // 1000
+        for archive in archives
     }
     columns = {"archive": list(times), "archive_started_at": list(times.values())}
     frame = pl.DataFrame(columns, schema={"archive": pl.String, "archive_started_at": pl.Int64})

@@ -24,8 +24,8 @@ def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
     """
     rows = lake.scan_episodes(group).with_columns(pl.col("started_at").is_null().alias("timeless"))
     if scope.assume is not None and rows.select(pl.col("timeless").any()).collect().item():
-        origins = [file.metadata for file in lake.turn_files(group)]
-        rows = assumed_time.fill(rows, lake.scan_turns(group), origins, scope.assume)
+        archives = [file.metadata for file in lake.turn_files(group)]
+        rows = assumed_time.fill(rows, lake.scan_turns(group), archives, scope.assume)
     return close_inactive_turns(rows, scope.now - scope.close_after)
 
 
@@ -48,7 +48,8 @@ def load_episodes(
 
 def _batches(rows: pl.LazyFrame, selected: pl.Expr, size: int) -> Iterator[pl.LazyFrame]:
     """Yield the slices of a table that contain selected rows."""
-    positions = rows.select("turn_id").with_row_index("at").filter(selected).collect()["at"]
+    selected_rows = rows.select("turn_id").with_row_index("position").filter(selected)
+    positions = selected_rows.collect()["position"]
     for number in (positions // size).unique(maintain_order=True):
         yield rows.slice(number * size, size)
 

@@ -91,7 +91,7 @@ async def commit_turn(
         False if another run had committed the turn before.
 
     Raises:
-        GraphBusy: the graph did not answer any attempt.
+        GraphBusy: the graph did not respond to any attempt.
         GraphUnusable: another run took the group over, or the graph rejected the statements.
     """
     for attempt in range(1, _ATTEMPTS + 1):

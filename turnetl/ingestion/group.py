@@ -25,7 +25,7 @@ from turnetl.model import Episode, GroupId, Usage
 
 @dataclass(frozen=True, slots=True)
 class IngestResources:
-    """What a group is ingested with; opened by the caller, shared by all groups."""
+    """Resources of an ingest; opened by the caller, shared by all groups."""
 
     lake: Lake
     store: GraphStore
@@ -39,11 +39,11 @@ class GroupPlan:
 
     turns: TurnPlan
     rows: pl.LazyFrame
-    """Of `candidates.candidate_rows`."""
+    """Rows from `candidates.candidate_rows`."""
     batch_rows: int | None
     """Rows of the table that may be in memory together; None if `rows` is in another order."""
     usage: Usage
-    """Of all turns of the group in the graph."""
+    """Receipts of all turns of the group in the graph."""
 
     @property
     def group(self) -> GroupId:
@@ -71,7 +71,7 @@ async def plan_group(
         context_turns: number of earlier turns of the session that the model is shown.
 
     Raises:
-        GraphBusy: the graph did not answer.
+        GraphBusy: the graph did not respond.
         GraphUnusable: the graph cannot be used as it is.
     """
     rows = candidates.candidate_rows(lake, group, scope)

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from turnetl.lake import ArchiveMetadata
 
 _ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
-"""How `lake.shown` writes a byte of a file name that is not UTF-8."""
+"""How `lake.path_text` writes a byte of a file name that is not UTF-8."""
 
 
-def missing_archives(origins: Iterable[ArchiveMetadata]) -> tuple[str, ...]:
+def missing_archives(archives: Iterable[ArchiveMetadata]) -> tuple[str, ...]:
     """Return the archives that do not exist, sorted. Checks each once and opens none."""
-    return tuple(sorted(origin.archive for origin in origins if not _is_present(origin.archive)))
+    paths = (archive.archive for archive in archives)
+    return tuple(sorted(path for path in paths if not _is_present(path)))
 
 
 def _is_present(archive: str) -> bool:

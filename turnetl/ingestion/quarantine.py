@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class QuarantineEntry(msgspec.Struct, frozen=True):
-    """Why a turn is not in the graph."""
+    """A quarantined turn, with the reason."""
 
     turn_id: str
     reason: str

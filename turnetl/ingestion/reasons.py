@@ -1,10 +1,10 @@
-"""Why a turn is pending, and why a committed turn is stale: every reason with its sentence."""
+"""Reasons for pending and stale turns, each with a sentence."""
 
 from turnetl.reason import Reason
 
 
 class PendingReason(Reason):
-    """Why a turn that no noise rule matches is not in the graph."""
+    """Reason for a turn without a noise mark that is not in the graph."""
 
     OPEN = "open", "The turn is not closed: its session may still be active."
     NO_TIME = "no_time", "The archive records no time for the turn; set one with --assume-time."
@@ -19,11 +19,11 @@ class PendingReason(Reason):
         "unfiltered",
         "Turns, rules or templates changed since the group was filtered: run `turnetl filter`.",
     )
-    UNKNOWN = "unknown", "The graph did not answer, so the state of the turn is not known."
+    UNKNOWN = "unknown", "The graph did not respond, so the state of the turn is not known."
 
 
 class StaleReason(Reason):
-    """Why a committed turn differs from what a run would commit today.
+    """Reason for a committed turn that a run would commit differently today.
 
     The members are in order of precedence: a turn is stale for the first one that applies.
     """

@@ -13,7 +13,7 @@ from turnetl.model import GroupId, TurnId, Usage
 
 @dataclass(frozen=True, slots=True)
 class GroupCounts:
-    """What the graph holds of a group."""
+    """Counts of a group in the graph."""
 
     episodes: int
     entities: int
@@ -27,7 +27,7 @@ class GroupReport:
     group: GroupId
     turns: int
     committed: int = 0
-    """By this run."""
+    """Turns committed by this run."""
     skipped: int = 0
     """In the graph already: committed by an earlier run, or by another one meanwhile."""
     quarantined: int = 0
@@ -44,7 +44,7 @@ class GroupReport:
     missing_archives: tuple[str, ...] = ()
     """Archives that no longer exist at their path; their turns stay."""
     counts: GroupCounts | None = None
-    """None if the graph did not answer."""
+    """None if the graph did not respond."""
     usage: Usage | None = None
     """Usage of the responses that the turns in the graph are made of, whenever they were paid for;
     None if it was not requested."""
@@ -52,9 +52,9 @@ class GroupReport:
     discarded: Mapping[DiscardReason, int] | None = None
     """Extracted entities and facts that this run discarded as useless, by reason."""
     invalidations: Mapping[TurnId, int] | None = None
-    """For each turn of this run that invalidated unusually many facts: how many."""
+    """Number of facts by turn, for turns that invalidated more than `invalidation_alert`."""
     error: str | None = None
-    """Why the group was not completed."""
+    """Error that stopped the group; None if it was completed."""
     exit_code: int = 0
     retryable: bool = False
     """Whether a repetition may succeed soon: the graph or the provider was busy."""
@@ -94,10 +94,10 @@ class IngestReport:
     """None if nothing was written."""
     groups: tuple[GroupReport, ...]
     error: str | None = None
-    """Why no group could be examined."""
+    """Error before any group was read, if any."""
     exit_code: int = 0
     usage_by_prompt: Mapping[str, Usage] = field(default_factory=dict)
-    """What this run used, by prompt: every attempt, including the failed ones."""
+    """Usage of this run by prompt: every attempt, including the failed ones."""
     journal_hits: int = 0
     """Responses that the journal already held; they cost nothing in this run."""
     requests: tuple[RequestPreview, ...] | None = None

@@ -44,10 +44,10 @@ class IngestRun:
 
     run_id: str
     owner: str
-    """Of the leases, from `lease_owner.owner_name`."""
+    """Owner of the leases, from `lease_owner.owner_name`."""
     clock: Callable[[], datetime]
     lease_ttl: timedelta
-    """How long a lease runs without renewal."""
+    """Lifetime of a lease without renewal."""
     prefetch: int
     """Turns whose extraction may run ahead of the commit."""
     retry_delay: float = 0.5
@@ -58,7 +58,7 @@ class IngestRun:
 
 @dataclass(frozen=True, slots=True)
 class IngestProgress:
-    """What a run has done with the turns of a group so far."""
+    """Progress of a run in one group."""
 
     committed: int
     quarantined: int

@@ -10,9 +10,9 @@ from turnetl.json_output.parse import ParseOutput, parse_output
 
 
 class BackfillOutput(IngestOutput):
-    """What the three stages of a backfill did; a dry run only plans the third."""
+    """Results of the three stages of a backfill; a dry run only plans the third."""
 
-    parsed: Annotated[ParseOutput, described("What became of the archives.")]
+    parsed: Annotated[ParseOutput, described("Outcome of the archives.")]
     filtered: Annotated[FilterOutput, described("What the filter kept and marked.")]
 
 

@@ -50,7 +50,7 @@ class FilterGroupOutput(FilterCountsOutput):
 
 
 class FilterOutput(FilterCountsOutput):
-    """What the filter kept and marked, over all groups."""
+    """Totals over all groups."""
 
     groups: Annotated[list[FilterGroupOutput], described("The groups.")]
 

@@ -14,7 +14,7 @@ from turnetl.json_output.usage import UsageOutput, total_usage, usage_output, us
 
 
 class RunUsageOutput(UsageOutput):
-    """What a run used."""
+    """Usage of a run."""
 
     journal_hits: Annotated[
         int,
@@ -24,7 +24,7 @@ class RunUsageOutput(UsageOutput):
 
 
 class IngestGroupOutput(GroupOutput):
-    """What a run did to a group."""
+    """Result of a run for one group."""
 
     turns: Annotated[int, described("Turns in the lake.")]
     committed: Annotated[int, described("Turns that this run committed.")]
@@ -72,7 +72,7 @@ class RequestOutput(JsonOutput):
 
 
 class IngestOutput(JsonOutput):
-    """What an ingest did, or in a dry run would do."""
+    """Result of an ingest, or the preview of a dry run."""
 
     run_id: Annotated[str | None, described("Id of the run; null if it wrote nothing.")]
     committed: Annotated[int, described("Turns that this run committed.")]
@@ -80,9 +80,11 @@ class IngestOutput(JsonOutput):
     quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
     pending: Annotated[int, described("Turns that are not in the graph yet.")]
     assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
-    usage: Annotated[RunUsageOutput, described("What this run used.")]
+    usage: Annotated[RunUsageOutput, described("Usage of this run.")]
     groups: Annotated[list[IngestGroupOutput], described("The groups, sorted by name.")]
-    error: Annotated[str | None, described("Why no group was ingested; null if one could be.")]
+    error: Annotated[
+        str | None, described("Error before any group was ingested; null if there was none.")
+    ]
     requests: Annotated[
         list[RequestOutput] | None,
         described("With --dry-run: the requests that extract the next turns; else null."),

@@ -23,7 +23,7 @@ class ModelCheckOutput(JsonOutput):
 
     passed: Annotated[bool, described("Whether all checks passed.")]
     models: Annotated[list[str], described("The models that were checked, sorted.")]
-    usage: Annotated[UsageOutput, described("What all checks used.")]
+    usage: Annotated[UsageOutput, described("Usage of all checks.")]
     checks: Annotated[list[CheckOutput], described("The checks, one per prompt.")]
 
 

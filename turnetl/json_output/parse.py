@@ -41,11 +41,11 @@ class ArchiveOutput(LineCountsOutput):
     """An archive and its lines. Of an unchanged archive: as they were when it was read."""
 
     archive: Annotated[str, described("Path of the archive.")]
-    outcome: Annotated[Outcome, described("What became of the archive.")]
+    outcome: Annotated[Outcome, described("Outcome of the archive.")]
     format: Annotated[str | None, described("Name of its format; null if unknown.")]
     group: Annotated[str | None, described("Group of its turns; null if it has none.")]
-    folder: Annotated[
-        str | None, described("The first project folder that it names; null if none.")
+    cwd: Annotated[
+        str | None, described("The first working directory in the archive; null if none.")
     ]
 
 
@@ -66,7 +66,7 @@ class ProblemOutput(JsonOutput):
 
 
 class ParseOutput(JsonOutput):
-    """What became of archives and their lines."""
+    """Outcome of archives and their lines."""
 
     archives: Annotated[dict[Outcome, int], described("Archives by outcome.", keys=Outcome)]
     read: Annotated[
@@ -81,7 +81,7 @@ class ParseOutput(JsonOutput):
 
 
 class ParseFilesOutput(ParseOutput):
-    """What became of archives and their lines, with each archive."""
+    """Outcome of archives and their lines, with each archive."""
 
     files: Annotated[list[ArchiveOutput], described("The archives, in order.")]
 
@@ -116,7 +116,7 @@ def _archive(report: ArchiveReport) -> ArchiveOutput:
         outcome=report.outcome,
         format=report.format,
         group=report.group,
-        folder=report.cwd,
+        cwd=report.cwd,
     )
 
 

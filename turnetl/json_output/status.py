@@ -41,7 +41,7 @@ class GroupOutput(JsonOutput):
     ]
     assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
     episodes: Annotated[
-        int | None, described("Episodes in the graph; null if the graph did not answer.")
+        int | None, described("Episodes in the graph; null if the graph did not respond.")
     ]
     entities: Annotated[int | None, described("Entities in the graph; null as `episodes`.")]
     facts: Annotated[int | None, described("Facts in the graph; null as `episodes`.")]
@@ -58,7 +58,7 @@ class StatusGroupOutput(GroupOutput):
         list[str],
         described("Archives that no longer exist at their path; their turns stay."),
     ]
-    usage: Annotated[UsageOutput, described("What the turns in the graph cost, over all runs.")]
+    usage: Annotated[UsageOutput, described("Usage of the turns in the graph, over all runs.")]
 
 
 class StatusOutput(JsonOutput):
@@ -68,7 +68,7 @@ class StatusOutput(JsonOutput):
     quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
     pending: Annotated[int, described("Turns that are not in the graph yet.")]
     assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
-    usage: Annotated[UsageOutput, described("What the turns in the graph cost, over all runs.")]
+    usage: Annotated[UsageOutput, described("Usage of the turns in the graph, over all runs.")]
     groups: Annotated[list[StatusGroupOutput], described("The groups, sorted by name.")]
 
 

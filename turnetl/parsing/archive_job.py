@@ -38,7 +38,7 @@ class StoredArchive:
     files: tuple[Path, ...] = ()
     """Its turns files, the newest last. Only a dry run leaves more than one."""
     metadata: ArchiveMetadata | None = None
-    """Of the newest file; None: there is no file, or turnetl did not write it."""
+    """Metadata of the newest turns file; None: there is no file, or turnetl did not write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ArchiveContent:
     format: Format
     parsed: ParsedArchive
     sha256: str
-    """Of the bytes on disk."""
+    """SHA-256 of the bytes on disk, in hex."""
     problem: Problem | None
 
 

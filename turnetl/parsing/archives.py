@@ -65,19 +65,13 @@ def parse_archives(
     )
     path_by_digest = dict(zip(archive_digests(paths), paths, strict=True))
     stored = _stored_archives(tuple(path_by_digest), lake, dry_run=dry_run)
-    plan = [_report_or_job(path_by_digest[one.digest], one, options) for one in stored]
-    reports: dict[int, ArchiveReport] = {}
+    plan = [_report_or_job(path_by_digest[archive.digest], archive, options) for archive in stored]
     try:
-        # `closing`, so that an exception here stops the worker processes immediately.
-        with closing(_reports(plan, options, jobs)) as results:
-            for position, report in results:
-                reports[position] = report
-                if progress is not None:
-                    progress(len(reports), len(plan))
+        reports = _collect_reports(plan, options, jobs, progress)
     finally:
         if not dry_run:
             lake.sync_turns()
-    return ParseReport(tuple(reports[position] for position in sorted(reports)), dry_run=dry_run)
+    return ParseReport(reports, dry_run=dry_run)
 
 
 def _stored_archives(digests: Sequence[str], lake: Lake, *, dry_run: bool) -> list[StoredArchive]:
@@ -117,6 +111,23 @@ def _report_or_job(
 def _is_unchanged(metadata: ArchiveMetadata, stat: ArchiveStat, options: ParseOptions) -> bool:
     same_file = (stat.size, stat.mtime_ns) == (metadata.size, metadata.mtime_ns)
     return same_file and options.gives_same_metadata(metadata)
+
+
+def _collect_reports(
+    plan: Sequence[ArchiveReport | ArchiveJob],
+    options: ParseOptions,
+    jobs: int,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[ArchiveReport, ...]:
+    """Return the report on each archive, in the order of the plan."""
+    reports: dict[int, ArchiveReport] = {}
+    # `closing`, so that an exception here stops the worker processes immediately.
+    with closing(_reports(plan, options, jobs)) as results:
+        for position, report in results:
+            reports[position] = report
+            if progress is not None:
+                progress(len(reports), len(plan))
+    return tuple(reports[position] for position in sorted(reports))
 
 
 def _reports(

@@ -63,7 +63,7 @@ def parse_batch(jobs: Sequence[ArchiveJob], options: ParseOptions) -> list[Archi
         archives = _redact_batch(jobs, contents, options.redactor)
         tables = _build_batch(jobs, archives, options)
         if options.dry_run:
-            return [one if isinstance(one, ArchiveReport) else one.report for one in tables]
+            return [table if isinstance(table, ArchiveReport) else table.report for table in tables]
         return _write_batch(jobs, tables, options.lake)
 
 

@@ -34,7 +34,7 @@ def result_excerpt(call: RawToolCall) -> str:
 
 def _failure_lines(text: str) -> str:
     """Return the lines that report a failure, in their order, each on a line of its own."""
-    starts = sorted({at for marker in _FAILURE_MARKERS for at in _line_starts(text, marker)})
+    starts = sorted({start for marker in _FAILURE_MARKERS for start in _line_starts(text, marker)})
     lines = dict.fromkeys(line for start in starts for line in _lines(text, start))
     selected, remaining = [], _BETWEEN
     for line in lines:
@@ -47,13 +47,13 @@ def _failure_lines(text: str) -> str:
 
 def _line_starts(text: str, marker: str) -> Iterator[int]:
     """Yield the start of each of the first lines with a marker."""
-    at = text.find(marker)
+    offset = text.find(marker)
     for _ in range(_LINES_PER_MARKER):
-        if at < 0:
+        if offset < 0:
             return
-        yield text.rfind("\n", 0, at + 1) + 1
-        end = text.find("\n", at + 1)
-        at = text.find(marker, end) if end >= 0 else -1
+        yield text.rfind("\n", 0, offset + 1) + 1
+        end = text.find("\n", offset + 1)
+        offset = text.find(marker, end) if end >= 0 else -1
 
 
 def _lines(text: str, start: int) -> Iterator[str]:

@@ -31,7 +31,7 @@ def expand(paths: Iterable[str | os.PathLike[str]]) -> ExpandedPaths:
 
     Folders are searched for the suffixes `.jsonl` and `.json`, also followed by `.gz` or `.zst`.
     Messages and parts of an OpenCode store belong to its sessions. A file that the user names is
-    taken whatever its name is.
+    used regardless of its name.
     """
     archives: dict[str, Path] = {}
     problems: dict[str, Problem] = {}

@@ -30,7 +30,7 @@ class GroupMapEntry:
     name: str
     """A name or a template."""
     folders: tuple[re.Pattern[str], ...]
-    """Patterns of the working folder; empty: any."""
+    """Patterns of the working directory; empty: any."""
     archives: tuple[re.Pattern[str], ...]
     """Patterns of the archive's path; empty: any."""
     formats: tuple[str, ...]
@@ -39,9 +39,9 @@ class GroupMapEntry:
         """Return whether an archive meets the conditions.
 
         Args:
-            cwd: the working folder, as `path_forms` returns it.
+            cwd: the working directory, as `path_variants` returns it.
             format_name: the archive's format.
-            archive: the archive's path, as `path_forms` returns it.
+            archive: the archive's path, as `path_variants` returns it.
         """
         return (
             _any_matches(self.folders, cwd)
@@ -60,7 +60,7 @@ def load_group_map(path: Path) -> tuple[GroupMapEntry, ...]:
     return tuple(_entry(row, f"`{path}`, entry {number}") for number, row in enumerate(rows, 1))
 
 
-def path_forms(path: str | None) -> tuple[str, ...]:
+def path_variants(path: str | None) -> tuple[str, ...]:
     """Return the forms of a path that a pattern may match: absolute, and relative to the home."""
     if path is None:
         return ()

@@ -11,7 +11,7 @@ from pathlib import Path
 from turnetl import ids
 from turnetl.model import GroupId
 from turnetl.parsing import group_names
-from turnetl.parsing.group_map import GroupMapEntry, load_group_map, path_forms
+from turnetl.parsing.group_map import GroupMapEntry, load_group_map, path_variants
 from turnetl.parsing.projects import project, project_root, user
 
 _SHOWN_FOLDERS = 4
@@ -24,10 +24,10 @@ class Grouping:
     template: str | None = None
     """The value of --group, a name or a template; None for the default."""
     user: str = ""
-    """Value of {user} for a working folder that is in no home folder."""
+    """Value of {user} for a working directory that is in no home folder."""
     host: str = ""
     map_entries: tuple[GroupMapEntry, ...] = ()
-    """Of the group map file, in order."""
+    """Entries of the group map file, in order."""
 
     @property
     def is_fixed(self) -> bool:
@@ -38,7 +38,7 @@ class Grouping:
         """Return the group of an archive. Deterministic, without access to the disk.
 
         Args:
-            cwd: the first working folder in the archive, redacted; None if it names none.
+            cwd: the first working directory in the archive, redacted; None if it names none.
             format: the name of the archive's format.
             archive: its absolute path.
         """
@@ -70,7 +70,7 @@ class Grouping:
     def _mapped_name(self, cwd: str | None, format_name: str, archive: str) -> str | None:
         if not self.map_entries or self.is_fixed:
             return None
-        folders, paths = path_forms(cwd), path_forms(archive)
+        folders, paths = path_variants(cwd), path_variants(archive)
         names = (
             entry.name for entry in self.map_entries if entry.matches(folders, format_name, paths)
         )
@@ -103,7 +103,7 @@ def load_grouping(template: str | None, map_file: Path | None, *, user: str, hos
         template: the value of --group: a name, or a template with {project}, {format}, {user},
             {host}.
         map_file: the value of --group-map: a TOML file.
-        user: the user who runs turnetl; used for a working folder that names no user.
+        user: the user who runs turnetl; used for a working directory that names no user.
         host: the machine that runs turnetl.
 
     Raises:
@@ -121,7 +121,7 @@ def find_name_collisions(
     """Return the groups that join folders of several projects by their names alone, sorted.
 
     Args:
-        archives: working folder, format and path of each, as `Grouping.group` takes them.
+        archives: working directory, format and path of each, as `Grouping.group` takes them.
         grouping: how they were grouped. A fixed name or a map file joins folders intentionally.
     """
     grouping = grouping or Grouping()

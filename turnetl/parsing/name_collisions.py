@@ -17,10 +17,14 @@ def with_name_collisions(report: ParseReport, grouping: Grouping) -> ParseReport
         report: of a whole run, because archives of two batches may belong to one group.
         grouping: how the archives were grouped.
     """
-    groups = {one.group for one in report.archives if report.dry_run or one.outcome is Outcome.NEW}
+    groups = {
+        archive.group
+        for archive in report.archives
+        if report.dry_run or archive.outcome is Outcome.NEW
+    }
     archives = (
-        (one.cwd, str(one.format), absolute_path_text(Path(one.archive)))
-        for one in report.archives
-        if one.group is not None and one.group in groups
+        (archive.cwd, str(archive.format), absolute_path_text(Path(archive.archive)))
+        for archive in report.archives
+        if archive.group is not None and archive.group in groups
     )
     return replace(report, name_collisions=find_name_collisions(archives, grouping))

@@ -47,7 +47,7 @@ class ParseOptions:
 
         Args:
             previous: the metadata of the archive's turns file, if there is one.
-            cwd: the first working folder in the archive, redacted.
+            cwd: the first working directory in the archive, redacted.
             format_name: the archive's format.
             archive: its absolute path.
         """

@@ -1,4 +1,4 @@
-"""The project that a working folder belongs to, derived from its path alone.
+"""The project that a working directory belongs to, derived from its path alone.
 
 The disk is not read: the folder may be deleted or on another machine. The rules are therefore few
 and prefer two groups for one project: a map file can join groups, but nothing can split a graph.
@@ -45,7 +45,7 @@ _MARKERS = (".git", ".worktrees", ".worktree", ".trees", ".conductor")
 
 @lru_cache(maxsize=1024)
 def project(cwd: str | None) -> str:
-    """Return the name of the project that a working folder belongs to.
+    """Return the name of the project that a working directory belongs to.
 
     That is the name of the last folder. A worktree belongs to its repository: `/home/dev/shop`,
     `/home/dev/shop/.worktrees/fix/cart` and `/home/dev/.codex/worktrees/44be/shop` are all `shop`.
@@ -75,7 +75,7 @@ def project_root(cwd: str | None) -> str | None:
 
 
 def user(cwd: str | None) -> str | None:
-    """Return the user whose home folder holds the working folder; None: no user, or redacted."""
+    """Return the user whose home folder holds the working directory; None: no user, or redacted."""
     folders = _cwd_folders(cwd) or []
     length = _home_length(folders)
     name = folders[length - 1] if length else "~"
@@ -118,10 +118,10 @@ def _with_drive(folders: list[str]) -> list[str]:
 
 
 def _cwd_folders(cwd: str | None) -> list[str] | None:
-    """Return the folders of a working folder; None: it is missing, or a remark and not a path."""
+    """Return the folders of a working directory; None if it is missing or a placeholder."""
     text = (cwd or "").strip()
-    is_remark = not re.search(r"[/\\]", text) and text.startswith(("[", "<", "."))
-    return None if not text or is_remark else path_folders(text)
+    is_placeholder = not re.search(r"[/\\]", text) and text.startswith(("[", "<", "."))
+    return None if not text or is_placeholder else path_folders(text)
 
 
 def _project_path(folders: list[str]) -> list[str]:

@@ -41,7 +41,7 @@ class ArchiveReport:
     counts: ParseCounts = field(default_factory=ParseCounts)
     problem: Problem | None = None
     cwd: str | None = None
-    """The first working folder that the archive names, redacted; None if it names none."""
+    """The first working directory that the archive names, redacted; None if it names none."""
 
     @property
     def was_read(self) -> bool:
@@ -81,17 +81,23 @@ class ParseReport:
     @property
     def problems(self) -> tuple[Problem, ...]:
         archive_problems = (archive.problem for archive in self.archives)
-        return (*self.path_problems, *(one for one in archive_problems if one is not None))
+        return (
+            *self.path_problems,
+            *(problem for problem in archive_problems if problem is not None),
+        )
 
     @property
     def groups(self) -> tuple[GroupId, ...]:
         """The groups of all these archives, sorted."""
-        return tuple(sorted({one.group for one in self.archives if one.group is not None}))
+        return tuple(
+            sorted({archive.group for archive in self.archives if archive.group is not None})
+        )
 
     @property
     def folders(self) -> dict[GroupId, tuple[str, ...]]:
-        """For each group, the first working folders of its archives, sorted; possibly none."""
+        """For each group, the first working directories of its archives, sorted; possibly none."""
         return {group: tuple(sorted(self._folders(group))) for group in self.groups}
 
     def _folders(self, group: GroupId) -> set[str]:
-        return {one.cwd for one in self.archives if one.group == group and one.cwd is not None}
+        archives = (archive for archive in self.archives if archive.group == group)
+        return {archive.cwd for archive in archives if archive.cwd is not None}

@@ -1,7 +1,7 @@
 """Access to an archive's bytes: a file, compressed or not, or a session of an OpenCode store.
 
 A read never goes beyond the size at the time of `stat_archive`, and opens regular files only: a
-pipe without a writer would block for ever.
+pipe without a writer would block forever.
 """
 
 import os
@@ -22,7 +22,7 @@ _NONBLOCKING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 @dataclass(frozen=True, slots=True)
 class ParseLimits:
-    """Limits of a run."""
+    """Limits of a parse run, in bytes."""
 
     decompressed_bytes: int = 1 << 30
     """Maximum size of a decompressed archive."""
@@ -37,9 +37,9 @@ class ArchiveStat:
 
     path: Path
     size: int
-    """Bytes of all its files together."""
+    """Total bytes of its files."""
     mtime_ns: int
-    """Of the file that changed last."""
+    """Modification time in nanoseconds of the file that changed last."""
     files: tuple[tuple[Path, int], ...]
     """Its files with their sizes: several for a session of a store, one for any other archive."""
 

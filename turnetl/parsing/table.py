@@ -18,7 +18,7 @@ from turnetl.model import GroupId
 from turnetl.parsing.excerpts import result_excerpt
 from turnetl.parsing.redaction import RedactedTurns, join_texts
 
-CALL = (600, 200)
+INPUT_LIMITS = (600, 200)
 """Characters kept at the head and at the tail of a tool call's input."""
 
 _encode = msgspec.json.Encoder().encode
@@ -52,7 +52,7 @@ def build_rows(redacted: RedactedTurns, format_name: str, group: GroupId, archiv
 
 
 def one_line(text: str) -> str:
-    """Return the lines of a text joined by blanks."""
+    """Return the lines of a text joined by spaces."""
     lines = text.splitlines()
     if len(lines) == 1:
         return text.strip()
@@ -74,43 +74,53 @@ def _batch(
     constants: tuple[str, GroupId, str],
 ) -> pa.RecordBatch:
     """Return the rows of some turns of an archive; `constants` are its format, group and path."""
-    format_name, group, archive = constants
     calls = [call for turn in turns for call in turn.tool_calls]
-    inputs = [truncate(one_line(call.input), *CALL) for call in calls]
+    inputs = [truncate(one_line(call.input), *INPUT_LIMITS) for call in calls]
     results = [result_excerpt(call) for call in calls]
     assistant = [join_texts(turn.assistant_texts) for turn in turns]
+    scalars: dict[str, Iterable[Any]] = {
+        **_scalar_columns(turns, constants),
+        "assistant_text": assistant,
+        "chars": chars,
+        "redactions": redactions,
+        "content_hash": _content_hashes(turns, assistant, inputs, results),
+    }
+    lists = _list_columns(turns, _call_structs(calls, inputs, results))
+    columns = arrow_schema(schema.TURNS)
+    arrays = [
+        lists[column.name] if column.name in lists else pa.array(scalars[column.name], column.type)
+        for column in columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=columns)
+
+
+def _scalar_columns(
+    turns: Sequence[RawTurn], constants: tuple[str, GroupId, str]
+) -> dict[str, Iterable[Any]]:
+    format_name, group, archive = constants
     usage = [turn.usage.values() for turn in turns]
-    values: dict[str, Iterable[Any]] = {
+    return {
         "turn_id": ids.turn_ids(group, format_name, [turn.native_id for turn in turns]),
         "group_id": [group] * len(turns),
         "format": [format_name] * len(turns),
         "user_text": [turn.user_text for turn in turns],
-        "assistant_text": assistant,
         "cwd": [turn.cwd or None for turn in turns],
         "git_branch": [turn.git_branch or None for turn in turns],
-        "input_tokens": [sum([tokens for tokens, _ in one]) if one else 0 for one in usage],
-        "output_tokens": [sum([tokens for _, tokens in one]) if one else 0 for one in usage],
+        "input_tokens": [sum([tokens for tokens, _ in pairs]) if pairs else 0 for pairs in usage],
+        "output_tokens": [sum([tokens for _, tokens in pairs]) if pairs else 0 for pairs in usage],
         "closed": [turn.closed_by is not None for turn in turns],
         "archive": [archive] * len(turns),
-        "chars": chars,
-        "redactions": redactions,
-        "content_hash": _content_hashes(turns, assistant, inputs, results),
         **{name: [getattr(turn, name) for turn in turns] for name in _SAME_NAME},
     }
-    lists = {
+
+
+def _list_columns(turns: Sequence[RawTurn], calls: pa.StructArray) -> dict[str, pa.Array]:
+    return {
         "steering": _text_lists([turn.steering for turn in turns]),
         "user_answers": _text_lists([turn.user_answers for turn in turns]),
         "subagent_prompts": _text_lists([turn.subagent_prompts for turn in turns]),
-        "tool_calls": _as_lists(
-            [turn.tool_calls for turn in turns], _call_structs(calls, inputs, results)
-        ),
+        "tool_calls": _as_lists([turn.tool_calls for turn in turns], calls),
     }
-    columns = arrow_schema(schema.TURNS)
-    arrays = [
-        lists[column.name] if column.name in lists else pa.array(values[column.name], column.type)
-        for column in columns
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
 
 def _text_lists(lists: Sequence[Sequence[str]]) -> pa.Array:

@@ -1,4 +1,4 @@
-"""The report of parsing: what became of archives and their lines."""
+"""The report of parsing: the outcome of archives and their lines."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ _UNKNOWN_FORMAT = (
 
 
 def table(report: ParseReport) -> Text:
-    """Render two lines: archives by outcome, and lines by what became of them."""
+    """Render two lines: archives by outcome, and lines by their outcome."""
     text, read = str(_archives(report)), report.read
     if read.lines:
         text += f"\n{read.lines:,} lines: {read.used:,} used for {read.turns:,} turns"

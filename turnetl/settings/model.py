@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     journal: bool = True
     """Store each response of a model in the lake, so that no request is paid for twice."""
     extractor: ExtractorName | None = None
-    """What extracts entities and facts. None: `llm` if a provider is set, else `structural`."""
+    """Extractor of entities and facts. None: `llm` if a provider is set, else `structural`."""
     extraction: ExtractionConfig = ExtractionConfig()
     noise: NoiseSettings = NoiseSettings()
     redact_pii: bool = False

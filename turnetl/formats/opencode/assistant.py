@@ -1,4 +1,4 @@
-"""What an assistant's message adds to its turn beside texts: calls, tokens, the model, the end."""
+"""Read an assistant's message into its turn: calls, tokens, model, end."""
 
 from collections.abc import Iterable
 
