@@ -149,7 +149,9 @@ async def test_an_invalid_proxy_stops_the_run_with_a_sentence(
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
     model = open_with(Timeouts())
-    with pytest.raises(ModelUnusable, match=r"cannot open a connection: .*[Pp]rox") as raised:
+    with pytest.raises(
+        ModelUnusable, match=r"cannot open a connection: .*[Pp]rox.*HTTPS_PROXY"
+    ) as raised:
         await model.complete(REQUEST)
     assert "pa55" not in str(raised.value)
 

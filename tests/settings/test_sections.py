@@ -1,11 +1,23 @@
 """The sections of the settings: their defaults and what they reject."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from turnetl.cli.options import ExtractorOption
 from turnetl.errors import BadUsage
-from turnetl.settings import NoiseSettings, Settings, read_settings
+from turnetl.llm.embedders import EMBEDDERS
+from turnetl.llm.providers.registry import PROVIDERS
+from turnetl.settings import ExtractorName, NoiseSettings, Settings, read_settings
+from turnetl.settings.sections import EmbedderName, Provider
+
+
+def test_the_settings_know_the_providers_the_embedders_and_the_extractors() -> None:
+    assert get_args(Provider) == (*PROVIDERS, "none")
+    assert get_args(EmbedderName) == EMBEDDERS
+    offered, _ = get_args(get_args(ExtractorOption)[0])
+    assert offered == ExtractorName
 
 
 def settings(**environment: str) -> Settings:

@@ -50,9 +50,12 @@ def translate_errors(address: str, user: str) -> Generator[None]:
             f"is correct, then run again ({_first_line(error)})"
         ) from error
     except ConfigurationError as error:
-        raise GraphUnusable(f"Neo4j address `{address}`: {_first_line(error)}") from error
+        raise GraphUnusable(
+            f"Neo4j address `{address}` is invalid ({_first_line(error)}); set TURNETL_GRAPH to an "
+            "address such as bolt://host:7687"
+        ) from error
     except (Neo4jError, DriverError) as error:
-        raise _other_error(address, error) from error
+        raise _other_error(address, user, error) from error
 
 
 def _authentication_message(address: str, user: str, error: AuthError) -> str:
@@ -66,7 +69,9 @@ def _authentication_message(address: str, user: str, error: AuthError) -> str:
     )
 
 
-def _other_error(address: str, error: Neo4jError | DriverError) -> GraphBusy | GraphUnusable:
+def _other_error(
+    address: str, user: str, error: Neo4jError | DriverError
+) -> GraphBusy | GraphUnusable:
     code = getattr(error, "code", None) or ""
     if code in _ALREADY_EXISTS:
         return AlreadyExists(f"Neo4j at `{address}`: {_first_line(error)}")
@@ -83,10 +88,16 @@ def _other_error(address: str, error: Neo4jError | DriverError) -> GraphBusy | G
         )
     if error.is_retryable():
         return GraphBusy(f"Neo4j at `{address}` is busy: {_first_line(error)}; run again")
-    return GraphUnusable(f"Neo4j at `{address}` rejected a statement: {code} {_first_line(error)}")
+    reason = f"{code} {_first_line(error)}".strip()
+    return GraphUnusable(
+        f"Neo4j at `{address}` rejected a statement ({reason}); check that it is "
+        f"version 5.26 or later and that user `{user}` may read, write and create indexes"
+    )
 
 
 def _first_line(error: BaseException) -> str:
     """Return a truncated message, so that no text of a turn gets into it."""
-    lines = str(getattr(error, "message", None) or error).splitlines() or [type(error).__name__]
+    # Errors of the driver have a general sentence in `message`, and their own in `str`.
+    message = error.message if isinstance(error, Neo4jError) else str(error)
+    lines = (message or "").splitlines() or [type(error).__name__]
     return lines[0][:160]

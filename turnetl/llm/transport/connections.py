@@ -10,6 +10,8 @@ import httpx
 
 from turnetl.errors import ModelUnusable
 
+_PROXY_VARIABLES = "HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
@@ -60,11 +62,15 @@ class Connections:
         except httpx.InvalidURL:
             # The message omits the URL: it may contain a password.
             raise ModelUnusable(
-                "cannot open a connection: the proxy in the environment is not a valid URL"
+                "cannot open a connection: the proxy in the environment is not a valid URL; "
+                f"correct or unset {_PROXY_VARIABLES}"
             ) from None
         except (ValueError, ImportError, OSError) as error:
             # Invalid proxy, or missing certificate files, in the environment.
-            raise ModelUnusable(f"cannot open a connection: {error}") from error
+            raise ModelUnusable(
+                f"cannot open a connection: {error}; check the proxy ({_PROXY_VARIABLES}) and the "
+                "certificates (SSL_CERT_FILE, SSL_CERT_DIR) in the environment"
+            ) from error
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
