@@ -1,6 +1,13 @@
 """The main job as a Prefect flow."""
 
 import os
+from importlib.util import find_spec
+
+if find_spec("prefect") is None:
+    raise ModuleNotFoundError(
+        "the flows need Prefect, which is not installed: run `pip install 'turnetl[prefect]'`",
+        name="prefect",
+    )
 
 # Read when Prefect is imported. No usage statistics to Prefect's makers, neither from this process
 # nor from a server that it starts; a choice that the user made already has precedence.

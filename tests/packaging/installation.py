@@ -9,6 +9,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from tests.packaging import no_network
+
 
 @dataclass(frozen=True)
 class Installation:
@@ -31,20 +33,30 @@ class Installation:
         """Return what a piece of Python prints."""
         return self._run(self.python, "-c", code, cwd=cwd).strip()
 
+    def turnetl_without_network(self, *arguments: str, cwd: Path) -> tuple[str, int]:
+        """Return the standard output of the command, and how many packets it tried to send."""
+        command = self.python.with_name("turnetl")
+        done, sent = no_network.run(command, *arguments, cwd=cwd, environment=_environment(cwd))
+        assert done.returncode == 0, done.stderr
+        return done.stdout, sent
+
     def _run(self, *command: str | Path, cwd: Path, **environment: str) -> str:
-        # The secret scanner compiles its rules for seconds if it finds no cache of them.
-        cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # noqa: TID251 - for a child
-        environment = {
-            "PATH": os.defpath,
-            "HOME": str(cwd),
-            "XDG_CACHE_HOME": cache,
-            **environment,
-        }
         done = subprocess.run(
-            command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
+            command,
+            cwd=cwd,
+            env=_environment(cwd) | environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+
+def _environment(home: Path) -> dict[str, str]:
+    # The secret scanner compiles its rules for seconds if it finds no cache of them.
+    cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # noqa: TID251 - for a child
+    return {"PATH": os.defpath, "HOME": str(home), "XDG_CACHE_HOME": cache}
 
 
 def link_dependencies(name: str, site_packages: Path) -> None:

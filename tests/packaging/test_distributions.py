@@ -50,6 +50,11 @@ def test_the_classifiers_name_every_python_from_the_oldest_to_the_newest() -> No
     assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
 
 
+def test_contributing_says_on_which_pythons_the_wheel_is_tested() -> None:
+    page = " ".join((ROOT / "CONTRIBUTING.md").read_text().split())
+    assert f"the oldest ({PYTHONS[0]}) and the newest ({PYTHONS[-1]}) supported Python" in page
+
+
 def tracked(*folders: str) -> set[str]:
     """Return the files in git, and those that are not ignored."""
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *folders]

@@ -1,13 +1,16 @@
 """The installed wheel does the main job outside the checkout, and connects to nothing unasked."""
 
 import json
+import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from tests.packaging import no_network
 from tests.packaging.installation import Installation
 from tests.servers import connection_audit
 from tests.servers.neo4j_server import Neo4jServer
@@ -38,6 +41,30 @@ def test_the_main_job_runs_from_another_folder_and_opens_no_connection(
     assert results["backfill"]["committed"] > 0
     assert "archives/2026-05-05-export.jsonl" in json.dumps(results["search"])
     assert connected_to == set()
+
+
+@pytest.mark.skipif(not no_network.is_available(), reason="needs Linux and `unshare -rn`")
+def test_the_main_job_runs_without_a_network_and_tries_to_send_nothing(
+    installation: Installation, folder: Path
+) -> None:
+    for name, command in COMMANDS.items():
+        output, sent = installation.turnetl_without_network(
+            *(*command, "--lake", "lake", "--json"), cwd=folder
+        )
+        assert json.loads(output)[{"backfill": "committed", "search": "hits"}.get(name, "groups")]
+        assert sent == 0, name
+
+
+@pytest.mark.skipif(not no_network.is_available(), reason="needs Linux and `unshare -rn`")
+def test_a_connection_of_native_code_is_counted(folder: Path) -> None:
+    # `bash` opens the connection itself.
+    done, sent = no_network.run(
+        *("bash", "-c", "exec 3<>/dev/tcp/192.0.2.1/9"),
+        cwd=folder,
+        environment={"PATH": os.defpath},
+    )
+    assert done.returncode != 0
+    assert sent == 1
 
 
 @pytest.mark.neo4j
@@ -72,6 +99,20 @@ def test_the_environment_has_neither_prefect_nor_development_tools(
     names = ["prefect", "fastapi", "sqlalchemy", "pytest", "mypy", "hypothesis"]
     probe = f"from importlib.util import find_spec; print([find_spec(one) for one in {names}])"
     assert installation.evaluate(probe, cwd=folder) == str([None for _ in names])
+
+
+def test_without_prefect_the_flows_say_what_to_install(
+    installation: Installation, folder: Path
+) -> None:
+    attempt = "try: import flows.backfill\nexcept ModuleNotFoundError as error: print(error)"
+    assert "pip install 'turnetl[prefect]'" in installation.evaluate(attempt, cwd=folder)
+
+
+def test_the_main_job_runs_on_the_python_of_the_tests(
+    installation: Installation, folder: Path
+) -> None:
+    version = installation.evaluate("import sys; print(sys.version)", cwd=folder)
+    assert version == sys.version
 
 
 def test_every_module_of_the_package_imports_without_prefect(
