@@ -3,7 +3,7 @@
     python -m benchmarks.entities [--top 25] [--facts 12] [ARCHIVES ...]
 
 Prints for each group the entities that most turns mention, and a sample of its facts. The default
-archives are those of tests/real.py.
+archives are those of tests/real_archives.py.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests import real
+from tests import real_archives
 from turnetl import pipeline
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
@@ -29,7 +29,7 @@ CONTEXT = 3
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("archives", nargs="*", default=[str(real.ARCHIVES_OR_SAMPLES)])
+    parser.add_argument("archives", nargs="*", default=[str(real_archives.ARCHIVES_OR_SAMPLES)])
     parser.add_argument("--top", type=int, default=25)
     parser.add_argument("--facts", type=int, default=12)
     arguments = parser.parse_args()

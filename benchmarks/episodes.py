@@ -2,8 +2,8 @@
 
     python -m benchmarks.episodes [--missing] [--noise] [ARCHIVES]
 
-Parses, redacts and filters the archives of tests/real.py into temporary lakes, project by project,
-and prints
+Parses, redacts and filters the archives of tests/real_archives.py into temporary lakes, project by
+project, and prints
 
 - the characters of the turns as the archives contain them (`chars_before`, each turn once, marked
   turns included), the characters of the kept episode texts, and the share of these in all turns and
@@ -33,7 +33,7 @@ from functools import cached_property
 from pathlib import Path
 
 from benchmarks.labels import KINDS, LABELS, OTHER, Label, Text, labels
-from tests import real
+from tests import real_archives
 from turnetl import episodes, parsing
 from turnetl.lake import Lake
 from turnetl.model import Episode
@@ -250,7 +250,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("archives", nargs="?", default=real.ARCHIVES, type=Path)
+    parser.add_argument("archives", nargs="?", default=real_archives.ARCHIVES, type=Path)
     parser.add_argument("--missing", action="store_true", help="print facts with missing words")
     parser.add_argument("--noise", action="store_true", help="print marked turns")
     args = parser.parse_args()

@@ -1,9 +1,9 @@
 """Measure the cost of the filter: turns files in, episodes tables out, in a separate process.
 
-The turns of tests/real.py's archives are repeated until there are enough, each time with other ids,
-sessions, times and words, so that no turn is a copy of another. There are two mixtures: all turns,
-mostly short ones of chats, in files with as many turns as the archives have; and the turns of
-coding agents alone, each with many tool calls.
+The turns of tests/real_archives.py's archives are repeated until there are enough, each time with
+other ids, sessions, times and words, so that no turn is a copy of another. There are two mixtures:
+all turns, mostly short ones of chats, in files with as many turns as the archives have; and the
+turns of coding agents alone, each with many tool calls.
 
     python -m benchmarks.filter [--turns N] [--agents N] [--keep FOLDER]
 
@@ -23,7 +23,7 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.cost import Cost, at_most, measure_cost
-from tests import real
+from tests import real_archives
 from tests.fakes.redactors import NoRedactor
 from turnetl import episodes, noise, parsing
 from turnetl.episodes import FilterReport, Filters
@@ -137,7 +137,7 @@ def real_turns(folder: Path) -> pl.DataFrame:
     """Return the turns of the available archives."""
     lake = Lake(folder / "real")
     if not lake.groups():
-        found = parsing.expand([real.ARCHIVES_OR_SAMPLES]).archives
+        found = parsing.expand([real_archives.ARCHIVES_OR_SAMPLES]).archives
         parsing.parse_archives(found, lake, redactor=NoRedactor())
     return pl.concat([lake.scan_turns(group) for group in lake.groups()]).collect()
 

@@ -2,10 +2,10 @@
 
     python -m benchmarks.ingest [ladybug] [neo4j] [--turns 5000] [--archives FOLDER]
 
-The turns of the archives that tests/real.py names, repeated with other names, sessions and times as
-often as necessary, go through the complete pipeline with the structural extractor: extract,
-resolve, embed, commit, apply. CPU time is that of this process and of the server, if the benchmark
-started it; each figure is the mean of the `WINDOW` turns before it.
+The turns of the archives that tests/real_archives.py names, repeated with other names, sessions and
+times as often as necessary, go through the complete pipeline with the structural extractor:
+extract, resolve, embed, commit, apply. CPU time is that of this process and of the server, if the
+benchmark started it; each figure is the mean of the `WINDOW` turns before it.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from benchmarks.commit import BenchmarkGraph, open_benchmark_graph, server_cpu
-from tests import real
+from tests import real_archives
 from turnetl import ids, pipeline
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.ingestion.quarantine import Quarantine
@@ -161,6 +161,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("graphs", nargs="*", default=["ladybug", "neo4j"])
     parser.add_argument("--turns", type=int, default=POINTS[-1])
-    parser.add_argument("--archives", type=Path, default=real.ARCHIVES_OR_SAMPLES)
+    parser.add_argument("--archives", type=Path, default=real_archives.ARCHIVES_OR_SAMPLES)
     arguments = parser.parse_args()
     asyncio.run(main(arguments.graphs, arguments.turns, arguments.archives))

@@ -1,8 +1,9 @@
 """Speed of parsing archives into turns tables, compared with a plain loop for the same table.
 
-Copies of the archives of tests/real.py are parsed end to end into Parquet. The unit is megabytes
-per CPU-second, user and system, of all threads and processes. Each variant runs in a process of its
-own on files that were just written. Two rounds alternate over the variants; the faster one counts.
+Copies of the archives of tests/real_archives.py are parsed end to end into Parquet. The unit is
+megabytes per CPU-second, user and system, of all threads and processes. Each variant runs in a
+process of its own on files that were just written. Two rounds alternate over the variants; the
+faster one counts.
 
     python -m benchmarks.parse [--megabytes N] [--archives N]
 
@@ -22,7 +23,7 @@ import polars as pl
 
 from benchmarks import plain
 from benchmarks.cost import Cost, at_least, at_most, measure_cost
-from tests import real
+from tests import real_archives
 from tests.fakes.redactors import NoRedactor
 from turnetl import formats, parsing, schema
 from turnetl.lake import Lake, arrow_schema
@@ -117,7 +118,7 @@ def loads(paths: Sequence[Path], _: Path) -> str:
 
 
 def speed(work: WorkFolder, megabytes: int) -> list[bool]:
-    once = known(parsing.expand([real.ARCHIVES_OR_SAMPLES]).archives)
+    once = known(parsing.expand([real_archives.ARCHIVES_OR_SAMPLES]).archives)
     times = math.ceil(megabytes * 1e6 / size(once))
     paths = work.copies(once, times)
     flags = [*are_claude_code(once)] * times
@@ -183,7 +184,7 @@ def compared_columns(folder: Path) -> pl.DataFrame:
 
 def many(work: WorkFolder, archives: int) -> list[bool]:
     """Measure memory for one archive and for many, and the time for many unchanged archives."""
-    once = known(parsing.expand([real.ARCHIVES_OR_SAMPLES]).archives)
+    once = known(parsing.expand([real_archives.ARCHIVES_OR_SAMPLES]).archives)
     largest = max(once, key=lambda path: path.stat().st_size)
     small = [path for path in once if path.stat().st_size <= SMALL]
     paths = work.copies(small, math.ceil(archives / len(small)))[:archives]

@@ -1,8 +1,8 @@
 """Redactions in real archives, for review, and the speed of the redactor.
 
-Reads the archives of tests/real.py. Prints the number of redactions by rule; then each kind of
-redaction with the text before it and the shape of the value, never the value itself; then how much
-text a CPU-second redacts, without reading and writing.
+Reads the archives of tests/real_archives.py. Prints the number of redactions by rule; then each
+kind of redaction with the text before it and the shape of the value, never the value itself; then
+how much text a CPU-second redacts, without reading and writing.
 
     python -m benchmarks.redaction [--pii] [--rounds N] [FOLDER]
     python -m benchmarks.redaction --long 50    one text of 50 MB instead, with distinct secrets
@@ -19,7 +19,7 @@ from pathlib import Path
 from secrets import token_hex, token_urlsafe
 
 from benchmarks.cost import peak
-from tests import real
+from tests import real_archives
 from turnetl import formats, parsing
 from turnetl.parsing.redaction import archive_texts
 from turnetl.redact import SecretRedactor
@@ -132,7 +132,7 @@ def _by_kind(redaction: Redaction) -> tuple[str, str, str]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("folder", nargs="?", type=Path, default=real.ARCHIVES_OR_SAMPLES)
+    parser.add_argument("folder", nargs="?", type=Path, default=real_archives.ARCHIVES_OR_SAMPLES)
     parser.add_argument("--pii", action="store_true")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--long", type=int, metavar="MB")

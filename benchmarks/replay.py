@@ -28,7 +28,7 @@ from benchmarks import provider, responders
 from benchmarks.cost import at_most
 from benchmarks.ingest import kept_episodes
 from benchmarks.provider import ProviderProcess
-from tests import real
+from tests import real_archives
 from tests.builders import GROUP
 from tests.extraction import long_sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
@@ -220,6 +220,6 @@ if __name__ == "__main__":
     logging.disable(logging.ERROR)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=60)
-    parser.add_argument("--archives", type=Path, default=real.ARCHIVES_OR_SAMPLES)
+    parser.add_argument("--archives", type=Path, default=real_archives.ARCHIVES_OR_SAMPLES)
     arguments = parser.parse_args()
     sys.exit(not asyncio.run(main(arguments.turns, arguments.archives)))

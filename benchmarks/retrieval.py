@@ -7,7 +7,8 @@ of retrieval_questions.tsv, which are worded as a user would a year later. It pr
 and @10 of the right turn: by `turnetl search`, and by plain BM25 over the same turns' episode texts
 and over their prompts and responses. The weights of the search were tuned on the half `tune`; the
 other half, `held`, was seen during development, so it is not a blind test. Default archives: those
-of tests/real.py. The questions are about certain projects; without them nothing is measured.
+of tests/real_archives.py. The questions are about certain projects; without them nothing is
+measured.
 
 Exits with 1 if, over all questions, the search is not better than both BM25 rankings at every
 depth.
@@ -27,7 +28,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests import real
+from tests import real_archives
 from turnetl import pipeline
 from turnetl.lake import Lake
 from turnetl.model import Episode
@@ -67,7 +68,7 @@ class RankingResult:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("archives", nargs="?", default=real.ARCHIVES, type=Path)
+    arguments.add_argument("archives", nargs="?", default=real_archives.ARCHIVES, type=Path)
     arguments.add_argument("--graph", help="URL; default: a Ladybug file for this run")
     arguments.add_argument(
         "--misses", action="store_true", help="print the questions whose turn is not first"

@@ -32,7 +32,7 @@ from benchmarks import provider
 from benchmarks.cost import at_least, at_most
 from benchmarks.ingest import kept_episodes
 from benchmarks.provider import MEASURED_LATENCY, ProviderCounts, ProviderProcess
-from tests import real
+from tests import real_archives
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.extraction.config import ExtractionConfig
@@ -287,7 +287,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--pace", type=float, default=1.0)
-    default = real.ARCHIVES / PROJECT if real.AVAILABLE else real.SAMPLES
+    default = real_archives.ARCHIVES / PROJECT if real_archives.AVAILABLE else real_archives.SAMPLES
     parser.add_argument("--archives", type=Path, default=default)
     arguments = parser.parse_args()
     asyncio.run(main(arguments.turns, arguments.pace, arguments.archives))

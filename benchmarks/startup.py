@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.real import SAMPLES
+from tests.real_archives import SAMPLES
 
 RUNS = 7
 """Runs of each command, except for the first backfill; the median counts."""

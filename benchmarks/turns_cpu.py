@@ -2,11 +2,12 @@
 
     python -m benchmarks.turns_cpu [--turns 1500] [--upstream 150] [--archives FOLDER] [--profile]
 
-The turns of the archives that tests/real.py names, repeated with other names as often as necessary,
-go into one group of a real Neo4j through the complete pipeline, with all layers of the model stack,
-and then --upstream of them through Graphiti's `add_episode` into an empty database. The model is a
-local provider in another process, which is not measured. A figure is the mean over the turns around
-it. The model names five entities and seven facts per turn, and its responses depend on every
+The turns of the archives that tests/real_archives.py names, repeated with other names as often as
+necessary, go into one group of a real Neo4j through the complete pipeline, with all layers of the
+model stack, and then --upstream of them through Graphiti's `add_episode` into an empty database.
+The model is a local provider in another process, which is not measured. A figure is the mean over
+the turns around it. The model names five entities and seven facts per turn, and its responses
+depend on every
 candidate: tests/servers/order_sensitive_responses.py.
 """
 
@@ -32,7 +33,7 @@ from benchmarks.commit import server_cpu
 from benchmarks.cost import at_most
 from benchmarks.ingest import kept_episodes
 from benchmarks.provider import ProviderProcess
-from tests import real
+from tests import real_archives
 from tests.extraction import long_sample_turns, upstream_comparison
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
@@ -222,6 +223,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=POINTS[-1])
     parser.add_argument("--upstream", type=int, default=150)
-    parser.add_argument("--archives", type=Path, default=real.ARCHIVES_OR_SAMPLES)
+    parser.add_argument("--archives", type=Path, default=real_archives.ARCHIVES_OR_SAMPLES)
     parser.add_argument("--profile", action="store_true")
     sys.exit(not asyncio.run(main(parser.parse_args())))

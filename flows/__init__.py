@@ -1,4 +1,4 @@
-"""The main job as a Prefect flow."""
+"""The backfill as a Prefect flow."""
 
 import os
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""The main job as a flow: one task per batch of archives, one for the filter, one per group.
+"""The backfill as a flow: one task per batch of archives, one for the filter, one per group.
 
 The graph, not Prefect, records what is done. A run may be killed, repeated or started twice: each
 turn is committed once.

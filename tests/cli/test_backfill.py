@@ -73,7 +73,7 @@ def test_an_archive_that_grew_adds_only_its_new_turns(graph_url: str, tmp_path: 
     assert second["skipped"] == first["committed"]
 
 
-def test_an_emptied_lake_makes_no_duplicates(graph_url: str, tmp_path: Path) -> None:
+def test_an_emptied_lake_causes_no_duplicates(graph_url: str, tmp_path: Path) -> None:
     command = ("backfill", SAMPLES, "--graph", graph_url, "--json")
     first = run_in_process(*command, "--lake", tmp_path / "one", folder=tmp_path).json
     second = run_in_process(*command, "--lake", tmp_path / "two", folder=tmp_path).json

@@ -58,7 +58,7 @@ def keys(output: type[JsonOutput]) -> set[str]:
 
 
 @pytest.mark.parametrize(("arguments", "code"), WITH_RESULT)
-def test_a_command_with_a_result_prints_it_whatever_its_exit_code_is(
+def test_a_command_with_a_result_prints_it_with_any_exit_code(
     arguments: tuple[str, ...], code: int, folder: Path, provider: FakeProvider
 ) -> None:
     result = run(arguments, folder, provider)

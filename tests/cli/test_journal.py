@@ -1,4 +1,4 @@
-"""A response is paid for once, whatever stop_signal a run."""
+"""A response is paid for once, however a run is stopped."""
 
 import signal
 import sqlite3
@@ -190,7 +190,7 @@ def test_a_damaged_journal_stops_a_run_before_the_first_request(
 ) -> None:
     journal = tmp_path / "data" / "lake" / "journal.sqlite"
     journal.parent.mkdir(parents=True)
-    journal.write_bytes(b"no database at all, whatever its name says" * 100)
+    journal.write_bytes(b"not a database, despite its name" * 100)
     result = run_in_process("backfill", session, folder=tmp_path, **model_environment(provider))
     assert result.exit_code == 1
     assert any("journal.sqlite" in message for message in result.messages)

@@ -121,7 +121,7 @@ def test_a_refusal_of_the_provider_is_one_message(
     assert says in result.stderr
 
 
-def test_an_embedder_that_does_not_answer_fails_the_check(
+def test_an_embedder_that_does_not_respond_fails_the_check(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
     nowhere = {"PROVIDER": "openai-compatible", "MODEL": "m", "BASE_URL": "http://127.0.0.1:9/v1"}

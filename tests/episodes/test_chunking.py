@@ -60,7 +60,7 @@ def test_a_message_that_begins_a_chunk_keeps_its_own_speaker() -> None:
     assert chunks_of(f"{asked}\n\n{answered}", limit) == [asked, answered]
 
 
-def test_a_line_within_a_message_that_looks_like_a_speaker_is_none() -> None:
+def test_a_line_within_a_message_that_looks_like_a_speaker_is_not_a_speaker() -> None:
     listed = "\n".join(f"user: root, number {number}" for number in range(40))
     first, *others = chunks_of(f"assistant: The file says\n{listed}", 60)
     assert first.startswith("assistant: The file says")

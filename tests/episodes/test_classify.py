@@ -5,7 +5,7 @@ from typing import Any, get_args
 import polars as pl
 import pytest
 
-from tests import frames, real
+from tests import frames, real_archives
 from tests.builders import tool, turn
 from turnetl import parsing
 from turnetl.episodes import classify
@@ -125,13 +125,13 @@ def test_the_table_contains_the_kind_of_every_turn() -> None:
 
 
 @pytest.mark.archives
-@real.needs_archives
+@real_archives.needs_archives
 def test_no_kind_has_more_than_half_of_the_turns_of_real_agents(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     lake = Lake(tmp_path_factory.mktemp("lake"))
     parsing.parse_archives(
-        parsing.expand([real.ARCHIVES]).archives, lake, redactor=SecretRedactor()
+        parsing.expand([real_archives.ARCHIVES]).archives, lake, redactor=SecretRedactor()
     )
     turns = pl.concat([lake.scan_turns(group) for group in lake.groups()]).filter(
         pl.col("format").is_in(["claude_code", "codex"])

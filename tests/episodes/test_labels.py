@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.labels import KINDS, LABELS, OTHER, Label, Text, labels
-from tests import real
+from tests import real_archives
 from tests.fakes.redactors import NoRedactor
 from turnetl import parsing
 from turnetl.lake import Lake
@@ -26,7 +26,7 @@ def test_labels_are_short_of_a_known_kind_and_unique(path: Path) -> None:
 
 
 @pytest.mark.archives
-@real.needs_archives
+@real_archives.needs_archives
 @pytest.mark.parametrize("path", LISTS)
 def test_every_word_of_a_label_occurs_in_its_turn_of_the_archive(
     path: Path, tmp_path: Path
@@ -39,14 +39,14 @@ def test_every_word_of_a_label_occurs_in_its_turn_of_the_archive(
 def turns_of(path: Path, lake: Path) -> Mapping[tuple[str, int], Text]:
     """Return the text of each line's turn, as the archive contains it, by archive and line."""
     names = {one.archive for one in labels(path)}
-    archives = [real.ARCHIVES / name for name in sorted(names)]
+    archives = [real_archives.ARCHIVES / name for name in sorted(names)]
     parsing.parse_archives(archives, Lake(lake), redactor=NoRedactor())
     columns = ("archive", "first_line", "last_line")
     found = {}
     for group in Lake(lake).groups():
         for archive, first, last in Lake(lake).scan_turns(group).select(columns).collect().rows():
             rows = Path(archive).read_bytes().split(b"\n")[first - 1 : last]
-            name = Path(archive).relative_to(real.ARCHIVES.absolute()).as_posix()
+            name = Path(archive).relative_to(real_archives.ARCHIVES.absolute()).as_posix()
             found.update(
                 dict.fromkeys(((name, line) for line in range(first, last + 1)), text_of(rows))
             )

@@ -1,4 +1,4 @@
-"""The same turns through Graphiti's `add_episode` on a real Neo4j, and through our extractor."""
+"""The same turns through Graphiti's `add_episode` on Neo4j, and through turnetl's extractor."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -47,7 +47,7 @@ async def test_the_same_responses_make_the_same_graph(
 async def test_without_preprocessing_every_request_is_graphitis_own(
     graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
-    """All but the request for the dates of a fact: ours takes the turn's time."""
+    """All but the request for the dates of a fact: turnetl uses the turn's time."""
     turns = sample_turns.episodes([*sample_turns.TURN_TEXTS, *turns_that_need_a_summary()])
     await add_episodes(graphiti, turns, ontology.NO_ONTOLOGY, None)
     dates = {"valid_at", "invalid_at"}
@@ -89,7 +89,7 @@ async def test_a_turn_costs_no_more_requests_than_with_graphiti(
 async def ingest(
     extractor: LlmExtractor, embedder: ToyEmbedder, episodes: Sequence[Episode] = ()
 ) -> ComparableGraph:
-    """Put the turns, by default the sample turns, through our extractor."""
+    """Put the turns, by default the sample turns, through turnetl's extractor."""
     turns, group = list(episodes) or sample_turns.episodes(), sample_turns.empty_group()
     results = await sample_turns.ingest(extractor, turns, group, embedder)
     mentions = [

@@ -1,4 +1,4 @@
-"""Sixty turns through Graphiti's `add_episode` on a real Neo4j, and through our whole pipeline.
+"""Sixty turns through Graphiti's `add_episode` on Neo4j, and through turnetl's whole pipeline.
 
 Once with a model that resolves duplicates by name, once with one whose responses depend on every
 candidate and its position. Only with the second model can the order of equally good candidates,
@@ -50,13 +50,13 @@ async def test_responses_that_depend_on_every_candidate_change_only_some_invalid
     async with long_sample_turns.open_store(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
         embedded, _ = await ingest(store, model, long_sample, tmp_path / "embedded")
     assert (server.entities, server.facts) == (embedded.entities, embedded.facts)
-    assert_same_but_for_some_invalidations(
+    assert_same_except_some_invalidations(
         ours, upstream_results.load("depends_on_candidates", long_sample)
     )
     assert sum(fact.expired for fact in ours.facts) > len(long_sample)
 
 
-def assert_same_but_for_some_invalidations(ours: ComparableGraph, theirs: ComparableGraph) -> None:
+def assert_same_except_some_invalidations(ours: ComparableGraph, theirs: ComparableGraph) -> None:
     assert ours.entities == theirs.entities
     assert ours.mentions == theirs.mentions
     assert ours.facts_as_first_stated == theirs.facts_as_first_stated

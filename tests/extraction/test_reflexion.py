@@ -116,7 +116,7 @@ async def test_there_are_no_more_passes_than_configured() -> None:
     assert [len(model.prompts(p)) for p in (MISSED_ENTITIES, MISSED_FACTS)] == [2, 2]
 
 
-async def test_known_names_and_names_on_the_stoplist_are_no_hints() -> None:
+async def test_known_names_and_names_on_the_stoplist_are_not_hints() -> None:
     model = CannedModel(
         scripted(missed_entities=[missed("CART.PY", "user", "line 4", "")], missed_facts=[missed()])
     )

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from tests import real
+from tests import real_archives
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
@@ -179,7 +179,7 @@ async def test_the_next_turns_of_a_lake_are_previewed_and_nothing_is_written(
         ),
         extraction=ExtractionConfig(preprocessing_prompt=INSTRUCTIONS),
     )
-    pipeline.parse_archives([str(real.SAMPLES)], settings)
+    pipeline.parse_archives([str(real_archives.SAMPLES)], settings)
     pipeline.filter_turns(settings)
     before = files(tmp_path)
     dry = pipeline.RunOptions(dry_run=True)
@@ -199,7 +199,7 @@ def files(folder: Path) -> list[Path]:
 
 async def test_the_structural_extractor_has_no_requests(tmp_path: Path) -> None:
     settings = Settings(lake=tmp_path, extractor="structural")
-    pipeline.parse_archives([str(real.SAMPLES)], settings)
+    pipeline.parse_archives([str(real_archives.SAMPLES)], settings)
     pipeline.filter_turns(settings)
     report = await pipeline.ingest(settings, pipeline.RunOptions(dry_run=True), lambda: NOW)
     assert report.ready > 0

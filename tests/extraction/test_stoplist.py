@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.ingest import kept_episodes
-from tests import real
+from tests import real_archives
 from turnetl.extraction import stoplist
 from turnetl.extraction.structural.extractor import extract_findings
 
@@ -133,11 +133,11 @@ def test_paths_and_identifiers_made_of_words_are_kept(words: list[str], suffix: 
 
 
 @pytest.mark.archives
-@real.needs_archives
+@real_archives.needs_archives
 def test_names_that_the_structural_extractor_finds_in_real_archives_are_kept(
     tmp_path: Path,
 ) -> None:
-    turns = kept_episodes(real.ARCHIVES / "entireio__cli", tmp_path)
+    turns = kept_episodes(real_archives.ARCHIVES / "entireio__cli", tmp_path)
     names = sorted(
         {entity.name for turn in turns for entity in extract_findings(turn, ()).entities}
     )

@@ -32,7 +32,7 @@ def test_the_default_template_exists_and_names_every_entity_type() -> None:
     assert len(prompt) < 4000
 
 
-def test_an_installed_package_has_its_templates_inside_whatever_is_next_to_it(
+def test_an_installed_package_has_its_templates_inside_regardless_of_its_neighbours(
     tmp_path: Path,
 ) -> None:
     package = tmp_path / "turnetl"

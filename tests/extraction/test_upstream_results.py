@@ -3,7 +3,7 @@
 import pytest
 
 from tests.extraction import upstream_results
-from tests.extraction.test_differential_long import assert_same_but_for_some_invalidations
+from tests.extraction.test_differential_long import assert_same_except_some_invalidations
 from tests.extraction.upstream_comparison import add_episodes, open_graphiti, read_graph
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
@@ -30,6 +30,6 @@ async def test_add_episode_makes_the_stored_graph(
         upstream_results.save(name, long_sample, computed)
     stored = upstream_results.load(name, long_sample)
     if name == "depends_on_candidates":
-        assert_same_but_for_some_invalidations(stored, computed)
+        assert_same_except_some_invalidations(stored, computed)
     else:
         assert stored == computed

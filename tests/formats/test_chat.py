@@ -164,7 +164,7 @@ def test_one_message_may_have_the_results_of_several_calls() -> None:
     assert turn.user_text == "Find the price of 12 and 13."
 
 
-def test_a_user_message_with_results_is_no_prompt_and_its_text_is_steering() -> None:
+def test_a_user_message_with_results_is_not_a_prompt_and_its_text_is_steering() -> None:
     parsed = openai("blocks.jsonl")
     (turn,) = parsed.turns
     assert calls(turn) == [("bash", "pytest", "1 failed")]

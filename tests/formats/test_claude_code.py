@@ -57,7 +57,7 @@ def test_a_turn_has_its_times_and_its_lines_and_bytes() -> None:
     assert data[turn.first_byte : turn.last_byte] == data.removesuffix(b"\n")
 
 
-def test_subagent_rows_in_the_file_are_counted_and_are_no_turns() -> None:
+def test_subagent_rows_in_the_file_are_counted_and_are_not_turns() -> None:
     parsed = read("sidechain_inline.jsonl")
     turn = only(parsed)
     assert parsed.counts.sidechain_rows == 4
@@ -87,7 +87,7 @@ def test_text_typed_while_the_agent_works_is_steering_of_the_turn() -> None:
     assert parsed.counts.steering == 3
 
 
-def test_text_in_tool_results_is_an_answer_and_a_rejection_without_text_is_none() -> None:
+def test_text_in_tool_results_is_an_answer_and_a_rejection_without_text_is_not_an_answer() -> None:
     parsed = read("answers.jsonl")
     assert only(parsed).user_answers == ["use Decimal, not float", '"How many digits?"="two"']
     assert parsed.counts.user_answers == 2
@@ -250,7 +250,7 @@ def test_a_message_that_is_removed_from_the_queue_and_attached_counts_once() -> 
     ]
 
 
-def test_a_message_withdrawn_from_the_queue_is_no_steering() -> None:
+def test_a_message_withdrawn_from_the_queue_is_not_steering() -> None:
     first, _ = read("queued_commands.jsonl").turns
     assert "Forget the tests." not in first.steering
 
@@ -285,7 +285,7 @@ def test_the_text_of_a_rejection_in_a_field_of_its_own_is_an_answer() -> None:
     assert only(ClaudeCode().read(data)).user_answers == ["not it"]
 
 
-def test_commands_and_skills_that_the_model_calls_are_no_prompts() -> None:
+def test_commands_and_skills_that_the_model_calls_are_not_prompts() -> None:
     parsed = read("launched.jsonl")
     assert [turn.user_text for turn in parsed.turns] == [
         "Make a price list.",
@@ -297,7 +297,7 @@ def test_commands_and_skills_that_the_model_calls_are_no_prompts() -> None:
     assert parsed.counts.skipped[SkipReason.SKILL_CALL] == 2
 
 
-def test_announcements_beside_a_result_are_no_steering() -> None:
+def test_announcements_beside_a_result_are_not_steering() -> None:
     called = {"type": "tool_use", "id": "t1", "name": "Skill", "input": {"command": "pdf"}}
     beside = [
         {"type": "tool_result", "tool_use_id": "t1", "content": "Launching skill: pdf"},
@@ -322,13 +322,13 @@ def test_a_message_delivered_twice_in_different_forms_counts_once() -> None:
     ]
 
 
-def test_a_queued_message_that_returns_as_a_prompt_is_no_steering() -> None:
+def test_a_queued_message_that_returns_as_a_prompt_is_not_steering() -> None:
     _, prices, again = read("queue_order.jsonl").turns
     assert (prices.user_text, prices.steering) == ("Now the prices.", [])
     assert (again.user_text, again.steering) == ("go on", ["go on"])
 
 
-def test_the_text_of_a_rejection_is_an_answer_whatever_introduces_it() -> None:
+def test_the_text_of_a_rejection_is_an_answer_for_any_introduction() -> None:
     assert read("refusals.jsonl").turns[0].user_answers == ["smaller steps", '"Cents?"="yes"']
 
 
@@ -388,7 +388,7 @@ def test_a_rejection_on_one_line_has_its_text() -> None:
     assert machine_text.user_answer(refusal, is_error=True) == "smaller"
 
 
-def test_output_of_a_failed_tool_is_no_answer() -> None:
+def test_output_of_a_failed_tool_is_not_an_answer() -> None:
     printed = "Exit code 1\nlog: To tell you how to proceed, the user said:\nsmaller steps"
     failed = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": printed}
     rows = [

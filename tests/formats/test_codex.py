@@ -107,7 +107,7 @@ def test_a_prompt_during_a_task_is_a_turn_and_counts_as_steering() -> None:
     assert parsed.turns[1].native_id == f"{parsed.turns[0].native_id}:1"
 
 
-def test_after_a_task_without_an_end_event_the_next_prompt_is_no_steering() -> None:
+def test_after_a_task_without_an_end_event_the_next_prompt_is_not_steering() -> None:
     started = {"type": "task_started", "turn_id": "1"}
     parsed = rollout(
         ("event_msg", started),
@@ -171,7 +171,7 @@ def test_items_without_a_time_are_dated_by_their_server_ids() -> None:
     assert (second.started_at, second.ended_at) == (first.ended_at, None)
 
 
-def test_a_session_resumed_by_a_newer_one_is_no_fork_of_it() -> None:
+def test_a_session_resumed_by_a_newer_one_is_not_a_fork_of_it() -> None:
     old = read("old.jsonl")
     lines = [(ARCHIVES / "codex" / name).read_bytes() for name in ("old.jsonl", "resumed.jsonl")]
     both = Codex().read(b"".join(lines)).turns
@@ -299,7 +299,7 @@ def test_damaged_lines_are_repaired_or_counted() -> None:
     assert turn.session_id.startswith("derived-")
 
 
-def test_placeholders_of_a_sanitiser_are_no_session_ids() -> None:
+def test_placeholders_of_a_sanitiser_are_not_session_ids() -> None:
     native_ids = {turn.native_id for turn in read("crooked.jsonl").turns}
     assert not any("trimmed" in native for native in native_ids)
 

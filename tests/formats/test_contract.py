@@ -1,4 +1,4 @@
-"""The contract suite of the format seam: the promises of every format.
+"""The contract of the Format port, for every format.
 
 It reads the samples under tests/archives, one folder per format. Each file shows one difficulty.
 """

@@ -97,6 +97,6 @@ def test_a_lone_surrogate_does_not_move_the_elements() -> None:
     ]
 
 
-def test_lines_with_lone_surrogates_are_no_document() -> None:
+def test_lines_with_lone_surrogates_are_not_a_document() -> None:
     assert not is_document(b'{"a": "\\ud83d"}\n{"a": "\\ud83d"}\n')
     assert [*Probe(b'{"a": {"b": "\\ud83d"}, "c": 1}\n').first] == ["a", "c"]

@@ -95,7 +95,7 @@ def test_results_are_read_from_the_message_with_the_call() -> None:
     ]
 
 
-def test_the_clients_request_to_continue_is_no_prompt_and_continues_the_turn() -> None:
+def test_the_clients_request_to_continue_is_not_a_prompt_and_continues_the_turn() -> None:
     parsed = read("session.json")
     assert prompts(parsed) == ["Why does the checkout test fail?", "Mend it."]
     assert parsed.turns[0].assistant_texts == ["Let me look at it.", "The cart was empty."]
@@ -193,7 +193,7 @@ def test_a_slash_command_is_a_turn_only_if_the_model_answers_it() -> None:
     assert "/stats" not in prompts(parsed)
 
 
-def test_a_command_that_only_the_client_answers_is_no_turn() -> None:
+def test_a_command_that_only_the_client_executes_is_not_a_turn() -> None:
     parsed = lines(
         user("u1", "Draw."),
         model("g1", "Drawn.", model="m"),
@@ -224,7 +224,7 @@ def test_the_clients_description_of_the_workspace_names_the_folder() -> None:
     assert {turn.cwd for turn in parsed.turns} == {"/home/dev/shop"}
 
 
-def test_a_hash_of_the_folder_is_no_folder() -> None:
+def test_a_hash_of_the_folder_is_not_a_folder() -> None:
     assert read("session.json").cwd is None
 
 
@@ -362,7 +362,7 @@ def test_messages_only_in_a_rewritten_history_are_turns() -> None:
 @pytest.mark.parametrize("patches", [False, True])
 @pytest.mark.parametrize("merges", [False, True])
 @given(actions=st.lists(st.sampled_from(sorted(ACTIONS)), max_size=12))
-def test_each_prompt_is_one_turn_with_its_answer_whatever_happens_to_the_history(
+def test_each_prompt_is_one_turn_with_its_response_for_any_history(
     actions: list[str], *, patches: bool, merges: bool
 ) -> None:
     cli = FakeGeminiCli(patches=patches, merges=merges)
@@ -395,7 +395,7 @@ def test_a_hint_with_a_result_is_steering_and_a_hint_alone_is_a_prompt() -> None
     assert parsed.counts.steering == 1
 
 
-def test_a_prompt_has_its_displayed_text_and_a_client_text_that_repeats_it_is_none() -> None:
+def test_a_prompt_has_its_displayed_text_and_a_client_text_that_repeats_it_is_not_a_turn() -> None:
     turn = read("steering.jsonl").turns[2]
     assert turn.user_text == "/review --strict"
     assert turn.assistant_texts == ["Fine.", "Still fine."]
@@ -505,5 +505,5 @@ def test_events_before_the_first_prompt_belong_to_no_turn() -> None:
 
 
 @pytest.mark.parametrize("text", [SNAPSHOT, "<hook_context>x</hook_context>"])
-def test_client_text_is_no_prompt_in_lines(text: str) -> None:
+def test_client_text_is_not_a_prompt_in_lines(text: str) -> None:
     assert lines(user("u1", text), model("g1", ACKNOWLEDGED)).turns == []

@@ -113,7 +113,7 @@ def test_a_reply_to_a_question_and_the_text_of_a_rejection_are_answers() -> None
         },
     ],
 )
-def test_a_reply_without_text_is_no_answer(state: dict[str, Any]) -> None:
+def test_a_reply_without_text_is_not_an_answer(state: dict[str, Any]) -> None:
     data = export(message("user", text("Go.")), message("assistant", tool(**state)))
     assert OpenCode().read(data).counts.user_answers == 0
 
@@ -126,7 +126,7 @@ def test_a_subagents_prompt_is_kept_and_its_session_has_no_turns() -> None:
     assert (parsed.counts.sidechain_rows, parsed.counts.tool_calls) == (3, 1)
 
 
-def test_a_shell_command_of_the_user_is_no_turn_and_belongs_to_none() -> None:
+def test_a_shell_command_of_the_user_is_not_a_turn_and_belongs_to_none() -> None:
     parsed = read("store.json")
     assert parsed.counts.skipped[SkipReason.SHELL_COMMAND] == 6
     assert "ls" not in [call.input for turn in parsed.turns for call in turn.tool_calls]
@@ -202,14 +202,14 @@ def test_the_same_prompt_typed_twice_is_two_turns() -> None:
     assert len(OpenCode().read(data).turns) == 2
 
 
-def test_a_command_for_a_subagent_is_a_turn_and_its_result_is_none() -> None:
+def test_a_command_for_a_subagent_is_a_turn_and_its_result_is_not_a_turn() -> None:
     turn = read("commands.json").turns[1]
     assert turn.user_text == "/review\n\nReview the last commit."
     assert turn.assistant_texts == ["The review found nothing."]
     assert turn.subagent_prompts == ["Review the last commit."]
 
 
-def test_reverted_messages_are_kept_and_ignored_text_is_no_prompt() -> None:
+def test_reverted_messages_are_kept_and_ignored_text_is_not_a_prompt() -> None:
     assert b'"revert"' in (ARCHIVES / "commands.json").read_bytes()
     assert len(read("commands.json").turns) == 2
 

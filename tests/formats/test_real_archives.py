@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from tests import real
+from tests import real_archives
 from turnetl import formats
 
 COUNTED = (
@@ -29,9 +29,9 @@ FIELDS = {
 
 
 def expected() -> list[dict[str, str]]:
-    if not real.AVAILABLE:
+    if not real_archives.AVAILABLE:
         return []
-    with (real.ARCHIVES / "expected.tsv").open(newline="") as file:
+    with (real_archives.ARCHIVES / "expected.tsv").open(newline="") as file:
         names = {format_.name for format_ in formats.FORMATS}
         return [row for row in csv.DictReader(file, delimiter="\t") if row["format"] in names]
 
@@ -39,7 +39,7 @@ def expected() -> list[dict[str, str]]:
 @pytest.mark.archives
 @pytest.mark.parametrize("row", expected(), ids=lambda row: row["path"])
 def test_a_real_archive_yields_the_expected_counts(row: dict[str, str]) -> None:
-    data = (real.ARCHIVES / row["path"]).read_bytes()
+    data = (real_archives.ARCHIVES / row["path"]).read_bytes()
     format_ = formats.sniff(data)
     assert format_ is not None
     assert format_.name == row["format"]

@@ -31,5 +31,5 @@ def test_a_time_is_a_text_or_a_number_since_1970_in_any_unit(written: object) ->
     "written",
     [None, True, 0, 12, -SECONDS, 10**30, float("nan"), float("inf"), "soon", "", [SECONDS], {}],
 )
-def test_other_values_are_no_time(written: object) -> None:
+def test_other_values_are_not_a_time(written: object) -> None:
     assert parse_timestamp(written) is None

@@ -52,7 +52,7 @@ async def reader(graph_url: str) -> AsyncIterator[Any]:
     await driver.close()
 
 
-async def test_each_chunk_is_an_episode_with_its_own_text_in_the_order_of_time(
+async def test_each_chunk_is_an_episode_with_its_own_text_in_time_order(
     reader: GraphDriver,
 ) -> None:
     second = long_history()[1]

@@ -26,7 +26,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.model import Change, GroupId, GroupProfile, Lease, Usage
 
 
-def nobody_is_dead(_: str) -> bool:
+def no_owner_is_dead(_: str) -> bool:
     return False
 
 
@@ -34,7 +34,7 @@ async def acquire(
     store: GraphStore, owner: str = "host:1", *, group: GroupId = GROUP, now: datetime = NOW
 ) -> Lease:
     return await store.acquire(
-        group, PROFILE, owner=owner, now=now, ttl=TTL, is_dead=nobody_is_dead
+        group, PROFILE, owner=owner, now=now, ttl=TTL, is_dead=no_owner_is_dead
     )
 
 
@@ -244,21 +244,21 @@ async def test_another_embedder_is_rejected_before_anything_is_written(store: Gr
     await store.release(await commit_history(store))
     for other in (GroupProfile("other", 8, "r"), GroupProfile(PROFILE.embedder, 16, "r")):
         with pytest.raises(GraphUnusable, match="two embedders cannot be compared"):
-            await store.acquire(GROUP, other, owner="o", now=NOW, ttl=TTL, is_dead=nobody_is_dead)
+            await store.acquire(GROUP, other, owner="o", now=NOW, ttl=TTL, is_dead=no_owner_is_dead)
     assert (await store.load(GROUP)).profile == PROFILE
 
 
 async def test_a_group_without_turns_may_change_its_embedder(store: GraphStore) -> None:
     await store.release(await acquire(store))
     other = GroupProfile("other", 16, "r")
-    await store.acquire(GROUP, other, owner="o", now=NOW, ttl=TTL, is_dead=nobody_is_dead)
+    await store.acquire(GROUP, other, owner="o", now=NOW, ttl=TTL, is_dead=no_owner_is_dead)
     assert (await store.load(GROUP)).profile == other
 
 
 async def test_another_recipe_is_recorded_and_not_rejected(store: GraphStore) -> None:
     await store.release(await commit_history(store))
     newer = replace(PROFILE, recipe="recipe-2")
-    await store.acquire(GROUP, newer, owner="o", now=NOW, ttl=TTL, is_dead=nobody_is_dead)
+    await store.acquire(GROUP, newer, owner="o", now=NOW, ttl=TTL, is_dead=no_owner_is_dead)
     assert (await store.load(GROUP)).profile == newer
 
 

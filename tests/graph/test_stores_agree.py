@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real import SAMPLES
+from tests.real_archives import SAMPLES
 from turnetl import pipeline, wiring
 from turnetl.model import GroupContents, Receipt
 from turnetl.retrieval.run import SearchHit

@@ -23,7 +23,7 @@ from graphiti_core.search.search_utils import (
 from tests.builders import GROUP
 from tests.extraction import long_sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
-from tests.real import SAMPLES
+from tests.real_archives import SAMPLES
 from tests.servers import order_sensitive_responses
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider

@@ -12,7 +12,7 @@ import pytest
 from tests.builders import GROUP, START
 from tests.extraction import long_sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
-from tests.real import SAMPLES
+from tests.real_archives import SAMPLES
 from tests.servers import order_sensitive_responses
 from tests.servers.provider import FakeProvider
 from turnetl.errors import GraphBusy
@@ -155,5 +155,5 @@ def extractor(model: ChatModel) -> LlmExtractor:
 
 
 @pytest.fixture(autouse=True)
-def touchy_provider(provider: FakeProvider) -> None:
+def order_sensitive_provider(provider: FakeProvider) -> None:
     provider.responders = order_sensitive_responses.RESPONDERS

@@ -94,7 +94,9 @@ def test_a_query_without_a_common_term_returns_nothing(query: str) -> None:
 
 
 @given(st.lists(TEXTS, max_size=12), st.integers(0, 12), TEXTS)
-def test_two_indexes_answer_like_a_single_one(texts: list[str], split: int, query: str) -> None:
+def test_two_indexes_return_the_results_of_a_single_one(
+    texts: list[str], split: int, query: str
+) -> None:
     first, second = FullTextIndex(), FullTextIndex()
     for number, text in enumerate(texts):
         (first if number < split else second).add(str(number), "USES", text)

@@ -27,7 +27,7 @@ def test_the_nearest_come_first() -> None:
     assert best == [("east", 1.0), ("ne", pytest.approx(0.7))]
 
 
-def test_several_queries_are_answered_together() -> None:
+def test_several_queries_are_searched_together() -> None:
     vectors = VectorIndex(2, [("east", vector(1, 0)), ("north", vector(0, 1))])
     results = vectors.nearest(stack([vector(0, 1), vector(1, 0)]), 1)
     assert [key for ((key, _),) in results] == ["north", "east"]

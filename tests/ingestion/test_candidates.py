@@ -85,7 +85,7 @@ def test_the_time_of_an_archive_can_be_when_it_was_last_written(tmp_path: Path) 
     assert times(lake, AssumedTime(None)) == {"a": WRITTEN, "b": WRITTEN + MS}
 
 
-def test_a_turn_that_has_a_time_keeps_it_and_all_are_in_the_order_of_time(tmp_path: Path) -> None:
+def test_a_turn_that_has_a_time_keeps_it_and_all_are_in_time_order(tmp_path: Path) -> None:
     timed = turn("timed", session_id="s2")
     lake = lake_of(tmp_path, [timed], timeless("a"))
     assert times(lake, None) == {"timed": START, "a": None}

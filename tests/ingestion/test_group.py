@@ -1,4 +1,4 @@
-"""The report of a group counts every turn once, whatever happens."""
+"""The report of a group counts every turn once, for any outcome."""
 
 import asyncio
 from dataclasses import replace
@@ -126,7 +126,7 @@ async def test_a_retry_that_fails_keeps_the_quarantine_entries(
     assert len(Quarantine(lake.root, GROUP).turns()) == 1
 
 
-async def test_a_graph_that_stops_answering_leaves_a_report_of_what_was_committed(
+async def test_a_graph_that_stops_responding_leaves_a_report_of_what_was_committed(
     store: GraphStore, lake: Lake
 ) -> None:
     failing = CrashingStore(store, before=3, error=GraphBusy("the graph is gone"))

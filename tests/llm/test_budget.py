@@ -173,7 +173,7 @@ async def test_near_the_end_the_response_limit_shrinks() -> None:
         ("x", 200_000, BadTurn),
     ],
 )
-async def test_a_response_truncated_by_the_budget_is_no_fault_of_its_turn(
+async def test_a_response_truncated_by_the_budget_is_not_a_fault_of_its_turn(
     message: str, tokens: int, error: type[Exception]
 ) -> None:
     long = request(0, PlannedCall(max_tokens=16_000))

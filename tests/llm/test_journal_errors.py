@@ -229,7 +229,7 @@ async def test_a_damaged_row_is_requested_again_and_replaced(
 
 @settings(max_examples=scaled(50))
 @given(st.data())
-def test_whatever_bytes_are_damaged_no_wrong_response_is_returned(
+def test_with_any_damaged_bytes_no_wrong_response_is_returned(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("damaged") / "journal.sqlite"

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests import real
+from tests import real_archives
 from turnetl import pipeline
 from turnetl.settings import Settings
 
@@ -32,15 +32,15 @@ def marks(archives: Path, lake: Path) -> pl.DataFrame:
 def test_exactly_the_noise_of_the_sample_archives_is_marked(
     tmp_path: Path,
 ) -> None:
-    marked = marks(real.SAMPLES, tmp_path).sort("user_text").rows()
+    marked = marks(real_archives.SAMPLES, tmp_path).sort("user_text").rows()
     rule = "acknowledgement"
     assert marked == [(rule, "ok"), (rule, "ok great"), (rule, "thanks")]
 
 
 @pytest.mark.archives
-@real.needs_archives
+@real_archives.needs_archives
 def test_nothing_worth_keeping_is_marked_in_real_archives(tmp_path: Path) -> None:
-    marked = marks(real.ARCHIVES, tmp_path)
+    marked = marks(real_archives.ARCHIVES, tmp_path)
     wrong = [
         (rule, prompt)
         for rule, prompt in marked.iter_rows()

@@ -220,7 +220,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         noise.read_rules(tmp_path)
 
 
-def test_a_file_that_is_no_text_or_too_large_is_rejected(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_text_or_too_large_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadUsage, match="not valid TOML"):

@@ -1,4 +1,4 @@
-"""The installed wheel does the main job outside the checkout, and connects to nothing unasked."""
+"""The installed wheel runs the backfill outside the checkout, and connects to nothing unasked."""
 
 import json
 import os

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import real
+from tests import real_archives
 from tests.fakes.redactors import NoRedactor
 from tests.parse.parse_runs import counts_every_line, one_turn, outcomes, row, run
 from tests.scale import scaled
@@ -152,7 +152,7 @@ def test_json_with_excessive_nesting_is_an_invalid_line(lake: Lake, tmp_path: Pa
 @pytest.mark.parametrize(
     "data", ["", "\n\n  \n", "{", "[", "{}", "[]", "null", '"text"', "\0", "\ufeff", "{" * DEEP]
 )
-def test_almost_empty_content_is_no_archive(lake: Lake, tmp_path: Path, data: str) -> None:
+def test_almost_empty_content_is_not_an_archive(lake: Lake, tmp_path: Path, data: str) -> None:
     report, turns = read(lake, tmp_path, data)
     assert outcomes(report)[0] in ("unknown", "unreadable")
     assert turns == []
@@ -161,7 +161,7 @@ def test_almost_empty_content_is_no_archive(lake: Lake, tmp_path: Path, data: st
 
 @pytest.mark.parametrize("known", formats.FORMATS, ids=lambda known: known.name)
 @pytest.mark.parametrize("data", ["{", "[[[", "null\n", '"text"', "\0", "{" * DEEP])
-def test_almost_empty_content_is_no_archive_in_any_explicit_format(
+def test_almost_empty_content_is_not_an_archive_in_any_explicit_format(
     lake: Lake, tmp_path: Path, known: Format, data: str
 ) -> None:
     path = tmp_path / "s1.json"
@@ -224,9 +224,9 @@ def test_a_hundred_megabytes_take_bounded_memory_in_one_line_or_in_many(
 
 
 @pytest.mark.archives
-@real.needs_archives
+@real_archives.needs_archives
 def test_every_line_of_every_real_archive_is_counted(lake: Lake) -> None:
-    paths = parsing.expand([real.ARCHIVES]).archives
+    paths = parsing.expand([real_archives.ARCHIVES]).archives
     report = run(lake, *paths, redactor=NoRedactor())
     assert counts_every_line(report)
     assert report.outcomes[parsing.Outcome.UNREADABLE] == 0

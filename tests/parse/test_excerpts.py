@@ -41,7 +41,7 @@ def test_the_number_of_failure_lines_is_limited() -> None:
 
 
 @pytest.mark.parametrize("name", ["Read", "Grep", "read_file"])
-def test_a_file_that_mentions_failures_is_no_failure(name: str) -> None:
+def test_a_file_that_mentions_failures_is_not_a_failure(name: str) -> None:
     assert "raise Error: x" not in excerpt(f"{DOTS}raise Error: x\n{DOTS}", name)
 
 

@@ -41,7 +41,7 @@ def test_a_glob_gives_the_archives_that_it_matches(folder: Path) -> None:
     assert names(parsing.expand([f"{folder}/*.json"])) == ["a.json"]
 
 
-def test_a_named_file_is_taken_whatever_its_suffix_is(folder: Path) -> None:
+def test_a_named_file_is_used_with_any_suffix(folder: Path) -> None:
     assert names(parsing.expand([folder / "shop" / "notes.md"])) == ["notes.md"]
 
 

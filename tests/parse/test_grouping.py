@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import real
+from tests import real_archives
 from tests.fakes.redactors import NoRedactor
 from turnetl import formats, ids, parsing
 from turnetl.errors import BadUsage
@@ -368,10 +368,10 @@ def test_a_group_that_the_map_named_stays_in_a_run_without_the_map(tmp_path: Pat
 
 
 @pytest.mark.archives
-@real.needs_archives
+@real_archives.needs_archives
 def test_real_archives_belong_to_the_groups_of_their_repositories() -> None:
     groups = set()
-    for path in sorted(real.ARCHIVES.glob("entireio__cli/**/*.jsonl")):
+    for path in sorted(real_archives.ARCHIVES.glob("entireio__cli/**/*.jsonl")):
         data = path.read_bytes()
         known = formats.sniff(data)
         if known is not None and known.name == "claude_code":

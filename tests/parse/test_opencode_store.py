@@ -67,7 +67,7 @@ def test_a_session_has_its_messages_each_followed_by_its_parts(
 
 
 @both_layouts
-def test_messages_and_parts_are_no_archives_of_their_own(
+def test_messages_and_parts_are_not_archives_of_their_own(
     tmp_path: Path, layout: tuple[str, str, str]
 ) -> None:
     path = session(tmp_path, layout)
@@ -171,7 +171,7 @@ def test_other_files_next_to_a_store_are_archives_of_their_own(tmp_path: Path) -
         assert not is_store_member(put(tmp_path, name, {"subject": "Hello"}))
 
 
-def test_files_of_opencode_without_a_conversation_are_no_archives(tmp_path: Path) -> None:
+def test_files_of_opencode_without_a_conversation_are_not_archives(tmp_path: Path) -> None:
     names = ("project/f00d", "todo/ses_1", "session_diff/ses_1")
     assert not any(is_store_member(put(tmp_path, name, {})) for name in names)
     session(tmp_path, NEWER)
@@ -179,7 +179,7 @@ def test_files_of_opencode_without_a_conversation_are_no_archives(tmp_path: Path
     assert all(is_store_member(put(tmp_path, name, {})) for name in names)
 
 
-def test_no_function_raises_for_a_path_that_is_no_file(tmp_path: Path) -> None:
+def test_no_function_raises_for_a_path_that_is_not_a_file(tmp_path: Path) -> None:
     folder = tmp_path / "session" / "f00d" / "folder.json"
     folder.mkdir(parents=True)
     for path in (folder, tmp_path / "session" / "f00d" / "missing.json", Path("missing.json")):

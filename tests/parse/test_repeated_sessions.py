@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import frames, real
+from tests import frames, real_archives
 from tests.fakes.redactors import NoRedactor
 from tests.scale import scaled
 from turnetl import parsing
@@ -211,11 +211,11 @@ def test_a_session_on_disk_and_in_a_web_export_is_one_session(tmp_path: Path) ->
 
 def expected() -> list[tuple[str, int, int, list[Path]]]:
     """Session, sum of turns, number of distinct turns, and archives of each repeated session."""
-    if not real.AVAILABLE:
+    if not real_archives.AVAILABLE:
         return []
     files = defaultdict[str, list[Path]](list)
     for line in table("expected.tsv"):
-        files[line["session"]].append(real.ARCHIVES / line["path"])
+        files[line["session"]].append(real_archives.ARCHIVES / line["path"])
     return [
         (row["session"], int(row["turns_summed"]), int(row["turns_unique"]), files[row["session"]])
         for row in table("expected_families.tsv")
@@ -223,7 +223,7 @@ def expected() -> list[tuple[str, int, int, list[Path]]]:
 
 
 def table(name: str) -> list[dict[str, str]]:
-    with (real.ARCHIVES / name).open(newline="") as file:
+    with (real_archives.ARCHIVES / name).open(newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
 
 

@@ -42,7 +42,7 @@ def prompts(lake: Lake) -> list[str]:
 
 
 @both_codecs
-def test_a_compressed_archive_is_read_whatever_its_suffix_is(
+def test_a_compressed_archive_is_read_with_any_suffix(
     compress: Compress, lake: Lake, tmp_path: Path
 ) -> None:
     path = tmp_path / "s1.jsonl"

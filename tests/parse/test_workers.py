@@ -1,4 +1,4 @@
-"""Archives parsed in parallel: the same lake and the same report, whatever happens to a process."""
+"""Archives parsed in parallel: the same lake and report, even if a process dies."""
 
 import os
 import signal

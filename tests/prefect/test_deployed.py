@@ -38,7 +38,7 @@ def test_the_schedule_creates_runs(deployed: PrefectServer) -> None:
     assert names
 
 
-def test_nothing_reports_to_the_makers_of_prefect(deployed: PrefectServer) -> None:
+def test_no_usage_statistics_are_sent_to_prefect(deployed: PrefectServer) -> None:
     """Neither the server, nor Prefect's commands, the worker and the runs."""
     hosts = {host for host, _ in deployed.connections}
     # The server looks up the types of workers when a work pool is created.

@@ -1,4 +1,4 @@
-"""What every executor promises to the pipeline."""
+"""The contract of the Executor port."""
 
 import pytest
 

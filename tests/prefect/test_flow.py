@@ -130,9 +130,9 @@ async def test_a_relative_path_is_rejected_in_one_sentence() -> None:
 async def test_missing_model_slots_fail_the_run_and_the_message_says_how_to_create_them(
     archives: Path, tmp_path: Path
 ) -> None:
-    state = await _run(archives, tmp_path / "lake", model_slots="nobody-made-this")
+    state = await _run(archives, tmp_path / "lake", model_slots="missing-limit")
     assert state.is_failed()
-    assert "prefect gcl create nobody-made-this" in (state.message or "")
+    assert "prefect gcl create missing-limit" in (state.message or "")
 
 
 async def test_a_busy_group_is_retried() -> None:

@@ -1,4 +1,4 @@
-"""Canaries: secrets that belong to nobody, generated for each run. This file holds none."""
+"""Canaries: generated secrets, new for each run, generated for each run. This file holds none."""
 
 import base64
 import json

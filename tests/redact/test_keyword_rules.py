@@ -98,6 +98,6 @@ def test_names_and_words_in_the_same_contexts_stay(text: str) -> None:
     assert REDACTOR.redact([text]) == ([text], [0])
 
 
-def test_an_equals_sign_in_base64_is_no_assignment() -> None:
+def test_an_equals_sign_in_base64_is_not_an_assignment() -> None:
     text = f"data:image/png;base64,a+Pw=={base64.b64encode(fresh(40).encode()).decode()}"
     assert REDACTOR.redact([text]) == ([text], [0])

@@ -81,7 +81,7 @@ def test_no_secret_is_sent_to_a_model(
 
 
 def run(folder: Path, graph: str) -> Iterator[str]:
-    """Run the main job and the commands that report on it; yield all output, and the log."""
+    """Run the backfill and the commands that report on it; yield all output, and the log."""
     archives = ("archives", "--assume-time", "2026-03-01T00:00:00Z", "--graph", graph)
     ran = logged("backfill", *archives, "--json", folder=folder)
     assert ran.json["committed"] > len(ARCHIVES) * 8

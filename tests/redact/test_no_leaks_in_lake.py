@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests import real
+from tests import real_archives
 from tests.redact.canaries import CANARIES, nested
 from turnetl import episodes, parsing
 from turnetl.lake import Lake
@@ -99,12 +99,12 @@ def test_no_canary_reaches_the_lake(kind: str, tmp_path: Path, redactor: SecretR
 
 
 @pytest.mark.archives
-@real.needs_archives
+@real_archives.needs_archives
 def test_real_archives_without_secrets_stay_complete(
     tmp_path: Path, redactor: SecretRedactor
 ) -> None:
     lake = Lake(tmp_path)
-    expanded = parsing.expand([str(real.ARCHIVES / "entireio__cli")])
+    expanded = parsing.expand([str(real_archives.ARCHIVES / "entireio__cli")])
     parsing.parse_archives(
         expanded.archives, lake, redactor=redactor, grouping=parsing.Grouping(GROUP)
     )

@@ -114,7 +114,7 @@ def test_the_required_literals_of_a_pattern(
 @pytest.mark.parametrize(
     "pattern", ["", "a", "[a-z]+=", "(?:abcd|[xyz]+)", "a*b", "ab.", "(?:abc)?d"]
 )
-def test_a_pattern_that_can_start_with_almost_anything_has_none(
+def test_a_pattern_that_can_start_with_almost_anything_has_no_required_literals(
     pattern: str,
 ) -> None:
     assert required_literals(pattern.encode()) is None

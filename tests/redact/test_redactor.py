@@ -128,7 +128,7 @@ def test_a_secret_in_base64_is_redacted(redactor: SecretRedactor) -> None:
         "",
     ],
 )
-def test_values_that_are_no_secrets_stay(redactor: SecretRedactor, text: str) -> None:
+def test_values_that_are_not_secrets_stay(redactor: SecretRedactor, text: str) -> None:
     assert redactor.redact([text, text]) == ([text, text], [0, 0])
 
 

@@ -1,4 +1,4 @@
-"""The contract of the `Redactor` seam, for every implementation."""
+"""The contract of the `Redactor` port, for every implementation."""
 
 import pickle
 

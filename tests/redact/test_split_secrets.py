@@ -58,7 +58,7 @@ def test_a_short_token_is_redacted_too() -> None:
         "toolu_01A2b3C4d5E6f7G8h9I0j1K2\n\ntoolu_01Z9y8X7w6V5u4T3s2R1q0P9",
     ],
 )
-def test_consecutive_lines_that_are_no_halves_stay(text: str) -> None:
+def test_consecutive_lines_that_are_not_halves_stay(text: str) -> None:
     assert REDACTOR.redact([text]) == ([text], [0])
 
 

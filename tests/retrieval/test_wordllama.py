@@ -20,7 +20,7 @@ async def test_vectors_have_the_declared_dimensions(embedder: Embedder) -> None:
     assert len(unpack(vector)) == embedder.dimensions
 
 
-async def test_vectors_have_length_one_whatever_the_text(embedder: Embedder) -> None:
+async def test_vectors_have_length_one_for_any_text(embedder: Embedder) -> None:
     lengths = np.linalg.norm(stack(await embedder.embed(UNUSUAL)), axis=1)
     assert lengths == pytest.approx(np.ones(len(UNUSUAL)), abs=1e-6)
 

@@ -1,4 +1,4 @@
-"""The main job: parse, filter and ingest, each unit of work run by an executor."""
+"""The backfill: parse, filter and ingest, each unit of work run by an executor."""
 
 from collections.abc import Sequence
 from dataclasses import replace

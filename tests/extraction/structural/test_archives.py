@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from tests import real
+from tests import real_archives
 from turnetl import pipeline
 from turnetl.extraction.structural.extractor import extract_findings
 from turnetl.extraction.structural.findings import TurnFindings
@@ -16,7 +16,7 @@ GENERATED = re.compile(
     r"/Users/|/home/|/tmp/|/var/folders|node_modules|\n|[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{16}"
 )
 
-pytestmark = [pytest.mark.archives, real.needs_archives]
+pytestmark = [pytest.mark.archives, real_archives.needs_archives]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[TurnFin
     """The findings of each turn that is not noise, by group."""
     settings = Settings(lake=tmp_path_factory.mktemp("lake"))
     folders = ["entireio__cli", "randlee__claude-history", "uzaxirr__raze"]
-    pipeline.parse_archives([str(real.ARCHIVES / folder) for folder in folders], settings)
+    pipeline.parse_archives([str(real_archives.ARCHIVES / folder) for folder in folders], settings)
     pipeline.filter_turns(settings)
     lake = Lake(settings.lake)
     return {
