@@ -1,4 +1,4 @@
-"""The catalog of templates and ontologies: which file wins, its cost, its problems."""
+"""The catalog of templates and ontologies: the effective file, its cost and its problems."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,12 +35,12 @@ _EXTRACTION_PROMPTS = 2
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A template, an ontology, or instructions in the config itself."""
+    """A template, an ontology, or inline instructions of the config."""
 
     name: str
     """As a config writes it; an ontology with its folder; instructions in a config `inline 1`."""
     path: Path | None
-    """The file that wins; None if there is none."""
+    """The effective file; None if there is none."""
     source: str
     """Where the file is from: one of `SOURCES` or `config`; empty if there is none."""
     overrides: tuple[Path, ...]
@@ -65,7 +65,7 @@ class CatalogEntry:
 
 @dataclass(frozen=True, slots=True)
 class _PromptContent:
-    """What one file adds to the prompts."""
+    """Text that one file adds to the prompts."""
 
     text: str = ""
     digest: str = ""
@@ -77,12 +77,12 @@ class _PromptContent:
 def catalog(
     config: ExtractionConfig, templates: TemplateResolver, estimate: TokenEstimate
 ) -> tuple[CatalogEntry, ...]:
-    """Return an entry for everything that the config contains or names, or the folders contain.
+    """Return an entry for each template and ontology in the config and in the folders.
 
     Instructions in the config come first, then templates, then ontologies.
 
     Args:
-        config: names what is used, and for which turns.
+        config: names the templates in use and their turns.
         templates: finds the files.
         estimate: estimates the tokens of a text.
     """

@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """What is wrong with a file, worded so that it can follow the file name."""
+    """A problem of a file, worded so that it can follow the file name."""
 
     severity: Literal["error", "warning"]
     """error: the file is not used, or not as intended. warning: it works, but can be improved."""

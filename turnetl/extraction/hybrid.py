@@ -1,4 +1,4 @@
-"""The hybrid extractor: structural facts for free, and a model for what structure cannot show.
+"""The hybrid extractor: structural facts at no cost, and a model for all other facts.
 
 No entity is duplicated: one that both extractors find is the node of the structural extractor.
 """
@@ -25,48 +25,50 @@ _NEGATIONS = ("no", "not", "never", "none", "neither", "nor", "without", "cannot
 _NEGATION_SUFFIX = "n't"
 _PUNCTUATION = ".,;:!?`'\"()"
 
-First = TypeVar("First")
-Second = TypeVar("Second")
+StructuralT = TypeVar("StructuralT")
+LlmT = TypeVar("LlmT")
 
 
-class HybridExtractor(Generic[First, Second]):
+class HybridExtractor(Generic[StructuralT, LlmT]):
     """Merges the results of two extractors."""
 
-    def __init__(self, first: Extractor[First], second: Extractor[Second]) -> None:
+    def __init__(self, structural: Extractor[StructuralT], llm: Extractor[LlmT]) -> None:
         """Combine two extractors.
 
         Args:
-            first: the structural one; its nodes are kept.
-            second: the model; it adds to them.
+            structural: its nodes are kept.
+            llm: adds to them.
         """
-        self._first = first
-        self._second = second
+        self._structural = structural
+        self._llm = llm
         self._name_indexes: WeakKeyDictionary[MirrorGroup, EntityNameIndex] = WeakKeyDictionary()
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
-        recipes = self._first.recipe(group, kind), self._second.recipe(group, kind)
+        recipes = self._structural.recipe(group, kind), self._llm.recipe(group, kind)
         return ids.digest("hybrid", _VERSION, *recipes)
 
-    async def extract(self, episode: Episode, context: Sequence[Episode]) -> tuple[First, Second]:
-        first = await self._first.extract(episode, context)
-        return first, await self._second.extract(episode, context)
+    async def extract(
+        self, episode: Episode, context: Sequence[Episode]
+    ) -> tuple[StructuralT, LlmT]:
+        structural = await self._structural.extract(episode, context)
+        return structural, await self._llm.extract(episode, context)
 
     async def resolve(
         self,
         episode: Episode,
-        extracted: tuple[First, Second],
+        extracted: tuple[StructuralT, LlmT],
         group: MirrorGroup,
         *,
         now: datetime,
     ) -> Resolved:
-        first = await self._first.resolve(episode, extracted[0], group, now=now)
-        second = await self._second.resolve(episode, extracted[1], group, now=now)
+        structural = await self._structural.resolve(episode, extracted[0], group, now=now)
+        llm = await self._llm.resolve(episode, extracted[1], group, now=now)
         index = self._name_indexes.setdefault(group, EntityNameIndex(group))
-        return merge(index.map_to_known(first), second, group)
+        return merge(index.map_to_known(structural), llm, group)
 
     async def close(self) -> None:
-        await self._first.close()
-        await self._second.close()
+        await self._structural.close()
+        await self._llm.close()
 
 
 class EntityNameIndex:
@@ -98,7 +100,7 @@ class EntityNameIndex:
         )
         return replace(
             resolved,
-            entities=tuple(one for one in entities if one != self._group.entity(one.uuid)),
+            entities=tuple(new for new in entities if new != self._group.entity(new.uuid)),
             facts=tuple(_mapped_facts(resolved, mapping, self._group)),
             mentions=tuple(sorted({mapping.get(uuid, uuid) for uuid in resolved.mentions})),
             mentioned_in=_merge_chunks({}, resolved.mentioned_in, mapping),
@@ -115,44 +117,46 @@ class EntityNameIndex:
             self._indexed += 1
 
 
-def merge(first: Resolved, second: Resolved, group: MirrorGroup) -> Resolved:
+def merge(structural: Resolved, llm: Resolved, group: MirrorGroup) -> Resolved:
     """Return the union of both results, each entity and each fact once."""
-    mapping = _match_entities(first, second, group)
-    entities = _merge_entities(first.entities, second.entities, mapping)
-    facts = _merge_facts(first.facts, _mapped_facts(second, mapping, group))
+    mapping = _match_entities(structural, llm, group)
+    entities = _merge_entities(structural.entities, llm.entities, mapping)
+    facts = _merge_facts(structural.facts, _mapped_facts(llm, mapping, group))
     return Resolved(
-        entities=tuple(sorted(entities, key=lambda one: group.entity(one.uuid) is not None)),
-        facts=tuple(sorted(facts, key=lambda one: group.fact(one.uuid) is not None)),
+        entities=tuple(sorted(entities, key=lambda entity: group.entity(entity.uuid) is not None)),
+        facts=tuple(sorted(facts, key=lambda fact: group.fact(fact.uuid) is not None)),
         mentions=tuple(
-            sorted({*first.mentions, *(mapping.get(uuid, uuid) for uuid in second.mentions)})
+            sorted({*structural.mentions, *(mapping.get(uuid, uuid) for uuid in llm.mentions)})
         ),
-        usage=first.usage + second.usage,
-        mentioned_in=_merge_chunks(first.mentioned_in, second.mentioned_in, mapping),
-        discarded=Counter(first.discarded) + Counter(second.discarded),
+        usage=structural.usage + llm.usage,
+        mentioned_in=_merge_chunks(structural.mentioned_in, llm.mentioned_in, mapping),
+        discarded=Counter(structural.discarded) + Counter(llm.discarded),
     )
 
 
 def _merge_chunks(
-    first: Mapping[str, tuple[int, ...]],
-    second: Mapping[str, tuple[int, ...]],
+    structural: Mapping[str, tuple[int, ...]],
+    llm: Mapping[str, tuple[int, ...]],
     mapping: Mapping[str, str],
 ) -> dict[str, tuple[int, ...]]:
     """Return by entity the chunks in which either extractor finds it."""
-    merged = dict(first)
-    for uuid, chunks in second.items():
+    merged = dict(structural)
+    for uuid, chunks in llm.items():
         target = mapping.get(uuid, uuid)
         merged[target] = tuple(sorted({*merged.get(target, ()), *chunks}))
     return merged
 
 
-def _match_entities(first: Resolved, second: Resolved, group: MirrorGroup) -> dict[str, str]:
-    """Return the uuids of the second result's entities that match one of the first's."""
-    targets = _mentioned_entities(first, group)
+def _match_entities(structural: Resolved, llm: Resolved, group: MirrorGroup) -> dict[str, str]:
+    """Return the uuids of the model's entities that match a structural one, with its uuid."""
+    targets = _mentioned_entities(structural, group)
     by_name: dict[str, list[Entity]] = {}
     for entity in targets.values():
         by_name.setdefault(_normalized(entity.name), []).append(entity)
-    others = _mentioned_entities(second, group)
-    matches = {uuid: _match(one, by_name) for uuid, one in others.items() if uuid not in targets}
+    others = _mentioned_entities(llm, group)
+    matches = {
+        uuid: _match(entity, by_name) for uuid, entity in others.items() if uuid not in targets
+    }
     return {uuid: match.uuid for uuid, match in matches.items() if match is not None}
 
 
@@ -162,15 +166,15 @@ def _match(entity: Entity, by_name: Mapping[str, list[Entity]]) -> Entity | None
     If two files match, neither is returned.
     """
     name = _normalized(entity.name)
-    same_name = [one for one in by_name.get(name, ()) if _compatible(one, entity)]
+    same_name = [named for named in by_name.get(name, ()) if _compatible(named, entity)]
     if same_name:
         return same_name[0]
     files = [
-        one
+        file
         for other, entities in by_name.items()
         if other.endswith(f"/{name}") or name.endswith(f"/{other}")
-        for one in entities
-        if FILE in one.labels and _compatible(one, entity)
+        for file in entities
+        if FILE in file.labels and _compatible(file, entity)
     ]
     return files[0] if len(files) == 1 else None
 
@@ -205,10 +209,10 @@ def _mapped_facts(resolved: Resolved, mapping: Mapping[str, str], group: MirrorG
 
 
 def _merge_entities(
-    first: Sequence[Entity], second: Sequence[Entity], mapping: Mapping[str, str]
+    structural: Sequence[Entity], llm: Sequence[Entity], mapping: Mapping[str, str]
 ) -> tuple[Entity, ...]:
-    merged = {entity.uuid: entity for entity in first}
-    for entity in second:
+    merged = {entity.uuid: entity for entity in structural}
+    for entity in llm:
         uuid = mapping.get(entity.uuid, entity.uuid)
         existing = merged.get(uuid)
         if existing is not None:
@@ -218,32 +222,32 @@ def _merge_entities(
     return tuple(merged.values())
 
 
-def _merge_entity(first: Entity, second: Entity) -> Entity:
+def _merge_entity(structural: Entity, llm: Entity) -> Entity:
     return replace(
-        first,
-        labels=tuple(sorted({*first.labels, *second.labels})),
-        summary=first.summary or second.summary,
-        attributes={**second.attributes, **first.attributes},
-        embedding=first.embedding or (second.embedding if second.name == first.name else None),
+        structural,
+        labels=tuple(sorted({*structural.labels, *llm.labels})),
+        summary=structural.summary or llm.summary,
+        attributes={**llm.attributes, **structural.attributes},
+        embedding=structural.embedding or (llm.embedding if llm.name == structural.name else None),
     )
 
 
-def _merge_facts(first: Sequence[Fact], second: Sequence[Fact]) -> tuple[Fact, ...]:
-    """Return the facts of both; the first's version wins if both change or state the same fact."""
-    merged = {fact.uuid: fact for fact in first}
+def _merge_facts(structural: Sequence[Fact], llm: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Return the facts of both; the structural one wins if both change or state the same fact."""
+    merged = {fact.uuid: fact for fact in structural}
     words = Tokenizer()
-    meanings = {_meaning(fact, words) for fact in first}
-    for fact in second:
+    known_keys = {_dedup_key(fact, words) for fact in structural}
+    for fact in llm:
         existing = merged.get(fact.uuid)
         if existing is not None:
             turns = tuple(dict.fromkeys((*existing.turns, *fact.turns)))
             merged[fact.uuid] = replace(existing, turns=turns)
-        elif _meaning(fact, words) not in meanings:
+        elif _dedup_key(fact, words) not in known_keys:
             merged[fact.uuid] = fact
     return tuple(merged.values())
 
 
-def _meaning(fact: Fact, words: Tokenizer) -> tuple[frozenset[str], frozenset[str], int]:
+def _dedup_key(fact: Fact, words: Tokenizer) -> tuple[frozenset[str], frozenset[str], int]:
     """Return the entities, the terms without order, endings and stop words, and the negations.
 
     Vector similarity is not used: it would take "it works" and "it works no more" for the same.

@@ -54,7 +54,7 @@ def lint(text: str) -> ParsedOntology:
         for table in _TABLES
     )
     definitions = {**types["entities"], **types["relations"]}
-    fields = {name: own for name, one in definitions.items() if (own := _fields(one))}
+    fields = {name: own for name, definition in definitions.items() if (own := _fields(definition))}
     return ParsedOntology(entities, relations, fields, tuple(_diagnostics(tables, types)))
 
 

@@ -39,11 +39,11 @@ class TemplateResolver:
         self.folders = tuple(search_folders)
 
     def find(self, name: str) -> Path | None:
-        """Return the winning path, which may not be a file, or None. `name` is a bare file name."""
+        """Return the effective path, which may be no file, or None. `name` is a bare file name."""
         return next(iter(self.find_all(name)), None)
 
     def find_all(self, name: str) -> tuple[Path, ...]:
-        """Return every path with this name, files or not, the winning one first."""
+        """Return every path with this name, files or not, the effective one first."""
         if Path(name).name != name or "\0" in name:
             return ()
         return tuple(path for f in dict.fromkeys(self.folders) if _exists(path := f / name))
@@ -122,7 +122,7 @@ def built_in_folder(package: Path = _PACKAGE) -> Path:
     """Return the folder of the built-in templates for the `turnetl` package in this folder.
 
     A wheel has them inside the package, a checkout next to it. A folder next to an installed
-    package belongs to someone else, whatever its name.
+    package is not ours, even if it has the same name.
     """
     inside = package / "_templates"
     return inside if inside.is_dir() else package.parent / "templates"

@@ -1,4 +1,4 @@
-"""Who may write a group: one writer at a time, with a lease and a growing fence."""
+"""Write leases: one writer per group, with a fence that grows with each owner."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,9 +51,9 @@ def lost_lease(lease: Lease, fence: int | None, owner: str | None) -> GraphUnusa
     """Return the error if the fence and owner in the graph are not those of the lease."""
     if fence == lease.fence and owner == lease.owner:
         return None
-    what_happened = f"`{owner}` took it over" if owner else "the lease was released"
+    cause = f"`{owner}` took it over" if owner else "the lease was released"
     return GraphUnusable(
-        f"this run lost the lease of group `{lease.group_id}`: {what_happened}; nothing of the "
+        f"this run lost the lease of group `{lease.group_id}`: {cause}; nothing of the "
         "turn was written, run again"
     )
 

@@ -34,7 +34,7 @@ def translate_errors(address: str, user: str) -> Generator[None]:
 
     Args:
         address: of the server, without a password.
-        user: who connects.
+        user: the Neo4j user.
 
     Raises:
         GraphBusy: no answer, or an error that a retry may avoid.

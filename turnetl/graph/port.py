@@ -1,7 +1,7 @@
 """The port to a graph: load a group, commit a turn. Two stores implement it, Neo4j and Ladybug.
 
 Both write Graphiti's own labels and properties (Episodic, Entity, RELATES_TO, MENTIONS, Saga,
-HAS_EPISODE, NEXT_EPISODE), so that Graphiti can read what turnetl wrote; TurnCommit and TurnGroup
+HAS_EPISODE, NEXT_EPISODE), so that Graphiti can read turnetl's data; TurnCommit and TurnGroup
 are turnetl's own. One contract test suite runs against both.
 """
 
@@ -44,7 +44,7 @@ class GraphStore(Protocol):
 
         Args:
             group: created if it does not exist.
-            profile: what the run writes with; its recipe replaces the recorded one.
+            profile: embedder and recipe of the run; its recipe replaces the recorded one.
             owner: who takes the lease.
             now: the current time.
             ttl: how long the lease runs.

@@ -1,4 +1,4 @@
-"""The version of what turnetl writes into a graph, recorded on every TurnGroup."""
+"""The version of turnetl's data in a graph, recorded on every TurnGroup."""
 
 from turnetl import schema
 from turnetl.errors import GraphUnusable

@@ -1,4 +1,4 @@
-"""What a turn writes, as rows: the same for both stores, with Graphiti's own properties.
+"""The rows of a turn's commit: the same for both stores, with Graphiti's own properties.
 
 The stores only turn these rows into Cypher. Vectors are lists of float32 values, times are
 timezone-aware, in UTC. `turnetl.graph.from_rows` is the inverse.
@@ -187,7 +187,7 @@ def commit_row(change: Change, receipt: Receipt) -> RowDict:
 
 
 def before_images(change: Change) -> str:
-    """Return, as JSON, what is needed to undo the turn; vectors can be computed again."""
+    """Return, as JSON, the values needed to undo the turn; vectors can be computed again."""
     changed_entities = {entity.uuid for entity in change.entities_before}
     changed_facts = {fact.uuid for fact in change.facts_before}
     images = {

@@ -1,4 +1,4 @@
-"""A hard limit of what a run may use, in tokens and in dollars, over all its groups and models.
+"""A hard limit on the usage of a run, in tokens and in dollars, over all its groups and models.
 
 Before each request its worst case is reserved, so that the usage never exceeds the budget. After
 the response, only the usage that the meter counted remains.
@@ -44,7 +44,8 @@ class Budget:
         """Return the price of the model.
 
         Raises:
-            BadUsage: the price is unknown and the budget is in dollars; says what to add where.
+            BadUsage: the price is unknown and the budget is in dollars; names the file and the line
+                to add.
         """
         price = self._prices.find(model)
         if price is None and self.usd is not None:

@@ -13,9 +13,9 @@ _LANGUAGE = re.compile(r"\w*")
 """The language after the opening fence."""
 _OBJECT_IN_PROSE = re.compile(r"\A[^{\[]*(\{.*\})[^}\]]*\Z", re.DOTALL)
 _MAX_ENTRIES = 500
-"""In a list. No turn mentions more entities; a model in an endless loop writes more."""
+"""Maximum entries of a list. No turn mentions more entities; only an endless loop writes more."""
 _MAX_NAME = 1_000
-"""Characters."""
+"""Characters of a name."""
 _MAX_DEPTH = 50
 """Nested lists and objects."""
 _TOO_DEEP = "it is nested too deeply"

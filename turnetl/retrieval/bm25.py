@@ -10,7 +10,7 @@ _B = 0.75
 
 
 def query_shares(query: str, texts: Sequence[str], tokenizer: Tokenizer) -> list[float]:
-    """Return what share of the query each text contains, from 0 to 1; rare terms weigh most.
+    """Return the share of the query that each text contains, from 0 to 1; rare terms weigh most.
 
     The share is the BM25 score of the text among these texts, divided by a score that no text can
     exceed. Builds no index, so it is for one query.

@@ -47,15 +47,15 @@ def select_passages(
 
     Args:
         passages: all passages of a turn.
-        shares: returns for each text what share of the query it contains.
+        shares: returns for each text the share of the query that it contains.
     """
     if len(passages) <= _MAX_PASSAGES:
         return list(passages)
     half, end = _MAX_PASSAGES // 2, len(passages)
     by_preference = np.array([*range(half), *range(end - half, end), *range(half, end - half)])
-    contained = shares([passages[at].text for at in by_preference])
+    contained = shares([passages[index].text for index in by_preference])
     best = by_preference[np.argsort(-contained, kind="stable")[:_MAX_PASSAGES]]
-    return [passages[at] for at in np.sort(best)]
+    return [passages[index] for index in np.sort(best)]
 
 
 def _sections(text: str) -> list[tuple[str, str]]:
@@ -83,8 +83,8 @@ def _pieces(text: str) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
-def _break(text: str, at: int) -> int:
-    if at >= len(text):
+def _break(text: str, offset: int) -> int:
+    if offset >= len(text):
         return len(text)
-    space = text.rfind(" ", at - _OVERLAP // 2, at)
-    return space if space > 0 else at
+    space = text.rfind(" ", offset - _OVERLAP // 2, offset)
+    return space if space > 0 else offset

@@ -39,7 +39,7 @@ class Query:
         return cls(text, stack([vector])[0], asks_why, embedder, Tokenizer())
 
     def term_shares(self, texts: Sequence[str]) -> Scores:
-        """Return what share of the query's terms each text contains, from 0 to 1.
+        """Return the share of the query's terms that each text contains, from 0 to 1.
 
         A query that asks why has `because` as a further term.
         """
@@ -54,7 +54,7 @@ class Query:
         """Return the cosine of each vector with the query's, at least 0.
 
         Args:
-            texts: what the vectors embed.
+            texts: the texts of the vectors.
             vectors: the stored vectors; where there is none, the text is embedded now.
         """
         if not texts:

@@ -27,9 +27,9 @@ WEIGHTS: Mapping[str, float] = {
     "entity_similarity": 0.2,
     "reason": 0.2,
 }
-"""Of each kind of evidence. Tuned on half of the questions of benchmarks/retrieval.py."""
+"""Weight of each kind of evidence. Tuned on half of the questions of benchmarks/retrieval.py."""
 PREVIOUS_TURN_WEIGHT = 0.05
-"""Of the turn before in the session: the prompt "do it" refers to what came just before."""
+"""Weight of the evidence of the previous turn of the session: the prompt "do it" refers to it."""
 
 MIN_SIMILARITY = 0.2
 """A turn that contains no term of the query is a hit only if its cosine is at least this.
@@ -65,7 +65,7 @@ class SearchableTurn:
 class RankedTurn:
     turn: SearchableTurn
     score: float
-    """From 0 to 1."""
+    """Score of the turn, from 0 to 1."""
     facts: tuple[Fact, ...]
     """Best first."""
     passage: str
@@ -83,7 +83,7 @@ async def rank(
     Args:
         turns: turns of all groups; those of one session are adjacent, oldest first.
         query_text: the query.
-        embedder: embeds the query and whatever has no stored embedding.
+        embedder: embeds the query and texts without a stored embedding.
     """
     query = await Query.embed(query_text, embedder)
     evidence = await collect_evidence(turns, query)
@@ -93,9 +93,13 @@ async def rank(
     matches = np.maximum(matches, previous_turn_scores(turns, matches))
     maximum = sum(WEIGHTS.values()) * (1 + PREVIOUS_TURN_WEIGHT)
     order = sorted(
-        np.flatnonzero(matches).tolist(), key=lambda at: _sort_key(turns[at], float(scores[at]))
+        np.flatnonzero(matches).tolist(),
+        key=lambda position: _sort_key(turns[position], float(scores[position])),
     )
-    return [evidence.ranked(turns[at], at, float(scores[at] / maximum)) for at in order]
+    return [
+        evidence.ranked(turns[position], position, float(scores[position] / maximum))
+        for position in order
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ class _PartScores:
         """Return the positions of the turn's parts among its own, best first."""
         start, end = np.searchsorted(self.turns, [turn, turn + 1])
         scores = (self.terms + self.similarity)[start:end]
-        return [int(at) for at in np.argsort(-scores, kind="stable")]
+        return [int(position) for position in np.argsort(-scores, kind="stable")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +132,11 @@ class Evidence:
     passages: _PartScores
     passages_by_turn: Sequence[Sequence[Passage]]
 
-    def ranked(self, turn: SearchableTurn, at: int, score: float) -> RankedTurn:
-        facts = tuple(turn.facts[number].fact for number in self.facts.order_within(at))
-        best = self.passages.order_within(at)
+    def ranked(self, turn: SearchableTurn, position: int, score: float) -> RankedTurn:
+        facts = tuple(turn.facts[number].fact for number in self.facts.order_within(position))
+        best = self.passages.order_within(position)
         return RankedTurn(
-            turn, score, facts, self.passages_by_turn[at][best[0]].text if best else ""
+            turn, score, facts, self.passages_by_turn[position][best[0]].text if best else ""
         )
 
 
@@ -188,7 +192,8 @@ def _all_texts(turn: SearchableTurn) -> str:
 
 async def _fact_scores(turns: Sequence[SearchableTurn], query: Query) -> _PartScores:
     facts = [fact for turn in turns for fact in turn.facts]
-    texts, vectors = [one.fact.text for one in facts], [one.fact.embedding for one in facts]
+    texts = [fact.fact.text for fact in facts]
+    vectors = [fact.fact.embedding for fact in facts]
     return _PartScores(
         _turn_positions([turn.facts for turn in turns]),
         query.term_shares([fact.text for fact in facts]),
@@ -200,10 +205,10 @@ async def _entity_scores(turns: Sequence[SearchableTurn], query: Query) -> _Part
     """Return for each fact the scores of the better one of its entities."""
     facts = [fact for turn in turns for fact in turn.facts]
     entities = list({entity.uuid: entity for fact in facts for entity in fact.entities}.values())
-    position = {entity.uuid: at for at, entity in enumerate(entities)}
+    position = {entity.uuid: index for index, entity in enumerate(entities)}
     terms = query.term_shares([_entity_text(entity) for entity in entities])
-    names, vectors = [one.name for one in entities], [one.embedding for one in entities]
-    cosines = await query.similarity(names, vectors)
+    vectors = [entity.embedding for entity in entities]
+    cosines = await query.similarity([entity.name for entity in entities], vectors)
     similarity = np.maximum(cosines - _MIN_NAME_SIMILARITY, 0) / (1 - _MIN_NAME_SIMILARITY)
     positions = [[position[entity.uuid] for entity in fact.entities] for fact in facts]
     return _PartScores(
@@ -224,8 +229,8 @@ def _passages(
     best = set(np.argsort(-preliminary, kind="stable")[:_FULLY_EMBEDDED_TURNS].tolist())
     split = (split_passages(turn.text) for turn in turns)
     return [
-        select_passages(passages, query.term_shares) if at in best else passages[:1]
-        for at, passages in enumerate(split)
+        select_passages(passages, query.term_shares) if turn in best else passages[:1]
+        for turn, passages in enumerate(split)
     ]
 
 

@@ -14,7 +14,7 @@ from turnetl.retrieval.ranking import RankedTurn, SearchableFact, SearchableTurn
 _MORE_FACTS = 4
 """Further facts in a hit."""
 _PASSAGE_CHARS = 300
-"""Of a passage in a hit."""
+"""Maximum characters of a passage in a hit."""
 
 PASSAGE = "PASSAGE"
 """The relation of a hit whose turn has no fact: its best passage is shown in place of one."""
@@ -28,7 +28,7 @@ class SearchHit:
     score: float
     """From 0 to 1: how much of the query was found."""
     relation: str
-    """Of the fact, or `PASSAGE`."""
+    """Relation of the fact, or `PASSAGE`."""
     valid_at: datetime | None
     invalid_at: datetime | None
     """When the fact stopped being valid; None if it still is."""
@@ -61,7 +61,7 @@ async def search(
     Args:
         groups: the groups to search, all together.
         query: words, identifiers or a question; an empty query has no hits.
-        embedder: embeds the query, and what the graph holds no comparable vector of.
+        embedder: embeds the query, and texts without a comparable vector in the graph.
         limit: maximum number of hits.
         since: only turns that started at that time or later.
         until: only turns that started before that time.

@@ -83,7 +83,7 @@ def _fold(word: str) -> str:
 def _split_unspaced(term: str) -> list[str]:
     if len(term) <= 2 or not _UNSPACED.search(term):  # noqa: PLR2004  a pair is a pair
         return [term]
-    return [term[at : at + 2] for at in range(len(term) - 1)]
+    return [term[start : start + 2] for start in range(len(term) - 1)]
 
 
 def _stem(word: str) -> str:

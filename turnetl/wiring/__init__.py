@@ -67,7 +67,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
 
 @asynccontextmanager
 async def ingest_resources(settings: Settings, stack: ModelStack) -> AsyncIterator[IngestResources]:
-    """Open what an ingest needs, the graph for writing, and close it afterwards.
+    """Open the resources of an ingest, the graph for writing, and close it afterwards.
 
     Args:
         settings: graph, embedder, extractor and model.

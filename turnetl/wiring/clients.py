@@ -31,7 +31,7 @@ _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 @contextmanager
 def model_stack(settings: Settings, clock: Clock) -> Iterator[ModelStack]:
-    """Open what all models of this process share, and close it afterwards.
+    """Open the resources that all models of this process share, and close it afterwards.
 
     A run without a model opens no file.
     """

@@ -57,7 +57,7 @@ def redactor(settings: Settings) -> SecretRedactor:
 
 
 def filters(settings: Settings, *, one_off: bool = False) -> Filters:
-    """Return which turns are noise, and what the episode texts omit.
+    """Return the noise rules, and the patterns removed from episode texts.
 
     Args:
         settings: rules by name, a file of user rules, and the template with its noise patterns.

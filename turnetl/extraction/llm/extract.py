@@ -94,17 +94,18 @@ class ChunkExtractor:
         calls = GraphitiCalls(self._model, self._embedder, self._ontology)
         extract = partial(calls.entities, instructions=config.instructions)
         nodes = await self._split_if_needed(source, extract)
-        hinted: set[str] = set()
+        previous_hints: set[str] = set()
         for _ in range(config.reflexion):
-            look = partial(calls.missed_entities, nodes=nodes)
-            missed = await self._split_if_needed(source, look)
+            find_missed = partial(calls.missed_entities, nodes=nodes)
+            missed = await self._split_if_needed(source, find_missed)
             if config.instructions is not None:
                 missed = keep_meaningful(missed)
-            if not (new := _not_hinted(missed, hinted)):
+            if not (new := _new_hints(missed, previous_hints)):
                 break
             hints = config.with_hints(reflexion.entity_hints(new))
-            more = await self._split_if_needed(source, partial(calls.entities, instructions=hints))
-            nodes = merge_nodes(nodes, more)
+            extract = partial(calls.entities, instructions=hints)
+            added_nodes = await self._split_if_needed(source, extract)
+            nodes = merge_nodes(nodes, added_nodes)
         kept, discarded = apply_stoplist(
             merge_nodes([], nodes), is_enabled=config.instructions is not None
         )
@@ -120,14 +121,15 @@ class ChunkExtractor:
         """
         calls = GraphitiCalls(self._model, self._embedder, self._ontology)
         edges, endpoints = await self._facts(calls, source, entities, config.instructions)
-        hinted: set[str] = set()
+        previous_hints: set[str] = set()
         for _ in range(config.reflexion):
-            look = partial(calls.missed_facts, entities=entities, edges=edges)
-            if not (new := _not_hinted(await self._split_if_needed(source, look), hinted)):
+            find_missed = partial(calls.missed_facts, entities=entities, edges=edges)
+            missed = await self._split_if_needed(source, find_missed)
+            if not (new := _new_hints(missed, previous_hints)):
                 break
             hints = config.with_hints(reflexion.fact_hints(new))
-            later, more = await self._facts(calls, source, entities, hints)
-            edges, endpoints = merge_edges(edges, later), merge_nodes(endpoints, more)
+            added_edges, added_nodes = await self._facts(calls, source, entities, hints)
+            edges, endpoints = merge_edges(edges, added_edges), merge_nodes(endpoints, added_nodes)
         endpoints, discarded = apply_stoplist(
             not_extracted(endpoints, entities), is_enabled=config.instructions is not None
         )
@@ -176,10 +178,10 @@ class ChunkExtractor:
         return results
 
 
-def _not_hinted(missed: Iterable[str], hinted: set[str]) -> list[str]:
-    """Return the new hints and add them to `hinted`: a repeated hint repeats the same request."""
-    new = [hint for hint in dict.fromkeys(missed) if hint not in hinted]
-    hinted.update(new)
+def _new_hints(missed: Iterable[str], previous_hints: set[str]) -> list[str]:
+    """Return the new hints and remember them: a repeated hint repeats the same request."""
+    new = [hint for hint in dict.fromkeys(missed) if hint not in previous_hints]
+    previous_hints.update(new)
     return new
 
 

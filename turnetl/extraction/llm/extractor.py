@@ -2,8 +2,8 @@
 
 It takes the steps of Graphiti's `add_episode` in their order, with these differences:
 
-- What depends on the turn alone runs ahead (`extract`); the requests for facts may still run while
-  the entities are resolved.
+- The steps that depend on the turn alone run ahead (`extract`); the requests for facts may still
+  run while the entities are resolved.
 - Every read is served from the group in memory (`resolve`).
 - A fact without a date is dated from its turn, which saves a request.
 - If there are instructions, the stoplist discards meaningless names.
@@ -118,7 +118,8 @@ class LlmExtractor:
         """Return the entities of the turn; the requests for its facts may still be running."""
         config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
         inputs = _inputs(episode, context, full_context=config.instructions is None)
-        return ExtractedTurn(tuple([await self._extract_chunk(one, config) for one in inputs]))
+        chunks = [await self._extract_chunk(source, config) for source in inputs]
+        return ExtractedTurn(tuple(chunks))
 
     async def resolve(
         self,
@@ -212,11 +213,11 @@ async def _apply(overlay: Overlay, resolved: Resolved, embedder: GraphitiEmbedde
         await embedder.create_batch([*names, *texts])
     overlay.add(
         (
-            replace(one, embedding=one.embedding or embedder.known(one.name))
-            for one in resolved.entities
+            replace(entity, embedding=entity.embedding or embedder.known(entity.name))
+            for entity in resolved.entities
         ),
         (
-            replace(one, embedding=one.embedding or embedder.known(one.text))
-            for one in resolved.facts
+            replace(fact, embedding=fact.embedding or embedder.known(fact.text))
+            for fact in resolved.facts
         ),
     )

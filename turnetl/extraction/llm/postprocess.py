@@ -25,7 +25,7 @@ def merge_nodes(earlier: Iterable[EntityNode], later: Iterable[EntityNode]) -> l
 def merge_edges(earlier: list[EntityEdge], later: list[EntityEdge]) -> list[EntityEdge]:
     """Return the edges of both; for the same entities and relation only the later ones.
 
-    The model repeats most facts, seldom in the same words. If it states fewer facts of a relation
+    The model repeats most facts, rarely in the same words. If it states fewer facts of a relation
     than before, it omitted some: then both are kept.
     """
     earlier_counts = Counter(map(_relation_key, earlier))

@@ -103,7 +103,9 @@ def prompt_summary(prompt: str) -> str:
 def prompt_pieces(prompt: str) -> list[str]:
     """Return the sentences of a prompt in pieces of up to `MAX_PIECE_LENGTH` characters."""
     all_sentences = sentences(plain(clip(prompt, 6000, 0)))
-    without_fillers = [one for one in all_sentences if not _ACKNOWLEDGEMENT.match(one)]
+    without_fillers = [
+        sentence for sentence in all_sentences if not _ACKNOWLEDGEMENT.match(sentence)
+    ]
     return join_sentences(without_fillers or all_sentences)
 
 

@@ -33,7 +33,7 @@ class CandidateIndex:
         self._by_endpoints: dict[frozenset[str], list[str]] = {}
 
     def refresh(self) -> None:
-        """Index what was added to the group since the last refresh."""
+        """Index the entities and facts that were added to the group since the last refresh."""
         self._entity_vectors.extend(self.group.entities)
         for fact in islice(self.group.facts, self._indexed_facts, None):
             self._fulltext.add(fact.uuid, fact.relation, fact.text)

@@ -1,4 +1,4 @@
-"""Adapters for Graphiti's interfaces, answered from the group in memory: no read from a database.
+"""Adapters for Graphiti's interfaces, served from the group in memory: no read from a database.
 
 Graphiti's building blocks search candidates through `driver.search_interface` and read nodes
 through `driver.graph_operations_interface`. Both return copies here, because Graphiti changes
@@ -32,7 +32,7 @@ CandidateCallback = Callable[[str, Vector], None]
 
 
 class LeakedRead(RuntimeError):
-    """Graphiti queried the database for something that the group in memory must answer."""
+    """Graphiti queried the database for something that must be read from the group in memory."""
 
 
 class MirrorDriver(GraphDriver):
@@ -42,7 +42,7 @@ class MirrorDriver(GraphDriver):
     _database = ""
 
     def __init__(self) -> None:
-        """Create a driver that answers nothing."""
+        """Create a driver that serves no query."""
         self.leaks: list[str] = []
         """Queries that were rejected."""
 
@@ -50,7 +50,7 @@ class MirrorDriver(GraphDriver):
     def for_group(
         cls, group: GroupView, candidates: CandidateIndex, on_candidate: CandidateCallback
     ) -> "MirrorDriver":
-        """Create a driver that answers from the group.
+        """Create a driver that serves the group.
 
         Args:
             group: the group.

@@ -16,7 +16,7 @@ from turnetl.model import Entity, Fact, GroupContents, GroupId
 
 
 class Overlay:
-    """A group, overlaid with what the chunks of the turn create and change."""
+    """A group, overlaid with the new and changed entities and facts of the turn."""
 
     def __init__(self, group: GroupView) -> None:
         self.group_id: GroupId = group.group_id
@@ -27,7 +27,7 @@ class Overlay:
         self._facts: dict[str, Fact] = {}
 
     def add(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:
-        """Add what a chunk creates and changes, in its new state, each with its embedding."""
+        """Add the new and changed entities and facts of a chunk, each with its embedding."""
         new_entities = [entity for entity in entities if not self._change_entity(entity)]
         self.new.put(new_entities, [fact for fact in facts if not self._change_fact(fact)])
 
@@ -82,7 +82,7 @@ class Overlay:
 
 
 class OverlayCandidates(CandidateIndex):
-    """Candidates in an overlay: those of the base group, and those among what is new."""
+    """Candidates in an overlay: those of the base group and those of the new entities and facts."""
 
     def __init__(self, overlay: Overlay, base: CandidateIndex) -> None:
         super().__init__(overlay)

@@ -37,7 +37,7 @@ class CheckRequest:
     prompt_name: str
     """Or a text that begins with it."""
     run: Callable[[GraphitiModel], Awaitable[str]]
-    """Sends the request and returns what is wrong with the response; empty if nothing is. Raises
+    """Sends the request and returns the problem of the response, empty if there is none. Raises
     pydantic's ValidationError if the response does not match its schema."""
 
 
@@ -73,7 +73,7 @@ def build_request(
         prompt_name: Graphiti's name of the prompt.
         messages: builds the messages for each request: the client appends to them.
         response_model: of the response.
-        find_problem: returns what is wrong with a valid response; empty if nothing is.
+        find_problem: returns the problem of a valid response; empty if there is none.
         attributes: Graphiti adds instructions to requests that extract attributes.
     """
 

@@ -13,7 +13,7 @@ class CheckResult:
     model: str
     """Provider and model that received the request."""
     problem: str
-    """What the model cannot do, in a sentence; empty if it can."""
+    """The problem of the response, in a sentence; empty if there is none."""
     usage: Usage
 
     @property

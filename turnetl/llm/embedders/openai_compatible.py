@@ -67,7 +67,7 @@ class OpenAiEmbedder:
         with self._probing:
             if self._dimensions is None:
                 with ThreadPoolExecutor(1) as thread:
-                    thread.submit(asyncio.run, self._probe()).result()
+                    thread.submit(asyncio.run, self._detect_dimensions()).result()
         return self._dimensions or 0
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
@@ -97,7 +97,7 @@ class OpenAiEmbedder:
             timeouts=self._timeouts,
         )
 
-    async def _probe(self) -> None:
+    async def _detect_dimensions(self) -> None:
         """Learn the number of dimensions, over an endpoint of this event loop."""
         endpoint = self._open_endpoint()
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from turnetl.errors import JournalUnusable
 
 FAILURES = (sqlite3.Error, OSError, UnicodeError)
-"""What SQLite raises; UnicodeError where it quotes damaged text."""
+"""Exceptions of SQLite; UnicodeError where it quotes damaged text."""
 _NO_LOSS = "turns in the graph are not requested again"
 
 

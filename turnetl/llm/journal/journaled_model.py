@@ -147,7 +147,7 @@ def _is_valid(response: ChatResponse, request: ChatRequest) -> bool:
 
 
 def _truncated(usage: Usage) -> ChatResponse:
-    """Return what is stored of a truncated response: its usage."""
+    """Return the stored part of a truncated response: its usage."""
     return ChatResponse("", 0, 0, truncated=True).with_usage(usage)
 
 

@@ -24,7 +24,7 @@ CREATE TABLE responses (
     cost REAL,                     -- US dollars; null if the price is unknown
     truncated INTEGER NOT NULL,    -- whether the response was; its text is empty then
     hits INTEGER NOT NULL,         -- cache hits
-    checksum TEXT NOT NULL,        -- digest of key, response and figures
+    checksum TEXT NOT NULL,        -- digest of key, response and usage
     response BLOB NOT NULL         -- UTF-8
 )
 """
@@ -43,28 +43,28 @@ class JournalRow:
 
     key: str
     values: tuple[Any, ...]
-    """In the order of `TABLE`."""
+    """The values of the row, in the column order of `TABLE`."""
     response: ChatResponse
-    """As a lookup will return it."""
+    """The response as a lookup returns it."""
     stored_at: datetime
 
 
 def to_row(
     key: str, request: ChatRequest, model: str, response: ChatResponse, now: datetime
 ) -> JournalRow:
-    text, figures = response.text.encode("utf-8", "surrogatepass"), _figures(response)
+    text, usage_fields = response.text.encode("utf-8", "surrogatepass"), _usage_fields(response)
     names = (_encodable(request.prompt_name), _encodable(model))
-    values = (key, *names, format_time(now), request.characters, *figures, 0)
+    values = (key, *names, format_time(now), request.characters, *usage_fields, 0)
     stored = replace(response, from_journal=True, cache_write_tokens=0)
-    return JournalRow(key, (*values, _checksum(key, text, figures), text), stored, now)
+    return JournalRow(key, (*values, _checksum(key, text, usage_fields), text), stored, now)
 
 
 def to_response(key: str, row: Sequence[Any]) -> ChatResponse | None:
     """Return the response of a row with the columns of `READ`; None if the row is damaged."""
-    text, checksum, _, *figures = row
-    if not isinstance(text, bytes) or checksum != _checksum(key, text, figures):
+    text, checksum, _, *usage_fields = row
+    if not isinstance(text, bytes) or checksum != _checksum(key, text, usage_fields):
         return None
-    calls, prompt, completion, cached, seconds, cost, truncated = figures
+    calls, prompt, completion, cached, seconds, cost, truncated = usage_fields
     return ChatResponse(
         text=text.decode("utf-8", "surrogatepass"),
         prompt_tokens=prompt,
@@ -91,7 +91,7 @@ def parse_time(text: str | None) -> datetime | None:
         return None
 
 
-def _figures(response: ChatResponse) -> tuple[int, int, int, int, float, float | None, int]:
+def _usage_fields(response: ChatResponse) -> tuple[int, int, int, int, float, float | None, int]:
     return (
         _integer(response.calls),
         _integer(response.prompt_tokens),
@@ -112,8 +112,8 @@ def _real(value: float) -> float:
     return float(value) if math.isfinite(value) and value else 0.0
 
 
-def _checksum(key: str, text: bytes, figures: Sequence[Any]) -> str:
-    return ids.digest(key, text, *map(repr, figures))[:16]
+def _checksum(key: str, text: bytes, usage_fields: Sequence[Any]) -> str:
+    return ids.digest(key, text, *map(repr, usage_fields))[:16]
 
 
 def _encodable(name: str) -> str:

@@ -78,9 +78,9 @@ class PruneResult:
     path: Path
     entries: int
     bytes: int
-    """By which the file shrank; an estimate in a dry run."""
+    """Bytes by which the file shrank; an estimate in a dry run."""
     remaining: int
-    """Entries."""
+    """Entries that remain."""
     dry_run: bool
 
 
@@ -90,7 +90,7 @@ class PruneSelection:
 
     older_than: datetime | None
     model: str | None
-    """With or without its provider."""
+    """Model name, with or without its provider."""
 
     def as_parameters(self) -> dict[str, str | None]:
         before = format_time(self.older_than) if self.older_than is not None else None

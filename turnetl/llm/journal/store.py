@@ -98,7 +98,7 @@ class Journal:
     async def put_async(
         self, key: str, request: ChatRequest, model_name: str, response: ChatResponse
     ) -> None:
-        """Do as `put` without blocking the event loop; keep in memory what cannot be written."""
+        """Do as `put` without blocking the event loop; rows that cannot be written are kept."""
         row = to_row(key, request, model_name, response, self._clock())
         # Written even if the caller is cancelled: the response is paid for.
         await asyncio.shield(self._in_thread(self._write_or_keep, row))

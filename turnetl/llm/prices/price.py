@@ -14,10 +14,10 @@ class Price:
 
     input: float
     cached_input: float
-    """Of prompt tokens read from the provider's prompt cache."""
+    """Price of prompt tokens read from the provider's prompt cache."""
     output: float
     cache_write: float | None = None
-    """Of prompt tokens written to the provider's prompt cache; None: as `input`."""
+    """Price of prompt tokens written to that cache; None: the price of `input`."""
     tiers: tuple["PriceTier", ...] = ()
     """Prices of requests with long prompts, by ascending threshold."""
 
@@ -45,8 +45,8 @@ class Price:
     def max_cost(self, usage: Usage) -> float:
         """Return an upper bound of the cost of requests that together use these tokens.
 
-        Whatever tier each request falls into and whatever part of its prompt is cached, every token
-        costs at most the highest price that a prompt of this length can reach.
+        For any tier and any cached share of the prompt, a token costs at most the highest price
+        that a prompt of this length can reach.
         """
         prices = tuple(self._reachable(usage.prompt_tokens))
         dollars = usage.prompt_tokens * max(

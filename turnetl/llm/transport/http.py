@@ -1,6 +1,6 @@
 """A model over HTTP: one attempt per request, each failure as the error that names its remedy.
 
-Retries, waits, usage and the journal are the business of its wrappers; see `turnetl.llm.stack`.
+Retries, waits, usage and the journal are handled by its wrappers; see `turnetl.llm.stack`.
 """
 
 import asyncio

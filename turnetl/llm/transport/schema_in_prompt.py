@@ -21,7 +21,7 @@ _REJECTIONS = (
     "guided_json",
     "grammar",
 )
-"""What the error of a server names if it does not support schemas."""
+"""Words in the error of a server that does not support schemas."""
 
 _EVIDENCE = 2
 """Unrelated responses that prove that a server ignores schemas. One may be an accident."""
