@@ -41,9 +41,7 @@ async def test_a_request_is_sent_once_and_its_first_cost_is_returned_again(
     journaled = JournaledModel(model, journal)
     first = await journaled.complete(chat_request())
     second = await journaled.complete(chat_request())
-    assert not first.from_journal
-    assert second == replace(first, from_journal=True)
-    assert second.usage == first.usage
+    assert second == first
     assert (len(model.requests), journal.hits) == (1, 1)
 
 
@@ -83,7 +81,6 @@ async def test_equal_concurrent_requests_share_one_call(journal: Journal) -> Non
     gate(model).set()
     answers = await asyncio.gather(*callers)
     assert len(model.requests) == 1
-    assert sorted(response.from_journal for response in answers) == [False, True, True, True, True]
     assert len({response.text for response in answers}) == 1
 
 
@@ -94,7 +91,8 @@ async def test_different_requests_are_in_flight_together(journal: Journal) -> No
     for _ in callers:
         await model.arrived.acquire()
     gate(model).set()
-    assert not any(response.from_journal for response in await asyncio.gather(*callers))
+    await asyncio.gather(*callers)
+    assert model.max_in_flight == 5
 
 
 async def test_the_second_caller_gets_the_response_if_the_first_is_cancelled(
@@ -123,7 +121,8 @@ async def test_the_second_caller_may_be_cancelled(journal: Journal) -> None:
     await asyncio.sleep(0.01)
     second.cancel()
     gate(model).set()
-    assert not (await first).from_journal
+    assert (await first).text == chat_response('{"to": 2}').text
+    assert len(model.requests) == 1
 
 
 async def test_the_response_of_a_call_without_callers_is_stored(journal: Journal) -> None:
@@ -132,7 +131,7 @@ async def test_the_response_of_a_call_without_callers_is_stored(journal: Journal
     await abandon(journaled, model)
     gate(model).set()
     await journaled.close()
-    assert (await journaled.complete(chat_request())).from_journal
+    await journaled.complete(chat_request())
     assert len(model.requests) == 1
 
 
@@ -143,7 +142,7 @@ async def test_the_next_equal_request_shares_a_call_without_callers(journal: Jou
     second = asyncio.create_task(journaled.complete(chat_request()))
     await asyncio.sleep(0.01)
     gate(model).set()
-    assert (await second).from_journal
+    assert (await second).text == chat_response('{"to": 2}').text
     assert len(model.requests) == 1
 
 
@@ -198,7 +197,7 @@ async def test_an_error_is_not_stored(journal: Journal) -> None:
         await journaled.complete(chat_request())
     with pytest.raises(BadTurn):
         await journaled.complete(chat_request())
-    assert not (await journaled.complete(chat_request())).from_journal
+    await journaled.complete(chat_request())
     assert len(model.requests) == 3
 
 
@@ -220,7 +219,7 @@ async def test_an_incomplete_response_is_returned_and_not_stored(
     model = fake_model(replace(chat_response(), **defect))  # type: ignore[arg-type]
     journaled = JournaledModel(model, journal)
     assert await journaled.complete(chat_request()) == replace(chat_response(), **defect)  # type: ignore[arg-type]
-    assert not (await journaled.complete(chat_request())).from_journal
+    await journaled.complete(chat_request())
     assert len(model.requests) == 2
 
 
@@ -234,7 +233,7 @@ async def test_a_stored_response_that_is_no_longer_valid_is_replaced(
     model = fake_model(chat_response('{"names": []}'))
     journaled = JournaledModel(model, journal)
     assert (await journaled.complete(request)).text == '{"names": []}'
-    assert (await journaled.complete(request)).from_journal
+    await journaled.complete(request)
     assert (len(model.requests), journal.hits) == (1, 1)
     assert "it is requested again" in caplog.text
     with closing(Journal(journal.path, clock=clock)) as reopened:
@@ -263,7 +262,8 @@ async def test_a_rejected_request_costs_nothing_and_is_not_stored(
     model = fake_model(TooLong("no room"))
     with pytest.raises(TooLong):
         await JournaledModel(model, journal).complete(chat_request())
-    assert not (await JournaledModel(model, journal).complete(chat_request())).from_journal
+    await JournaledModel(model, journal).complete(chat_request())
+    assert len(model.requests) == 2
 
 
 async def test_a_response_is_stored_even_if_its_call_is_cancelled_during_the_write(

@@ -87,8 +87,6 @@ class ChatResponse:
     """Latency, without time spent waiting before the request was sent."""
     cost: float | None = 0.0
     """US dollars; None if the price is unknown."""
-    from_journal: bool = False
-    """A cache hit: this run did not pay for it."""
 
     @property
     def usage(self) -> Usage:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from turnetl.errors import TooLong
@@ -58,8 +57,6 @@ class JournaledModel:
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the stored response, else send the request.
 
-        `from_journal` is set if this request caused no cost.
-
         Raises:
             JournalUnusable: the journal cannot be read or written: no request was sent.
             TooLong: as the model, now or earlier; with the usage.
@@ -70,12 +67,10 @@ class JournaledModel:
             stored = await self._lookup(key, request)
             if stored is not None:
                 return stored
-        is_shared = key in self._calls
-        if not is_shared:
+        if key not in self._calls:
             self._start(key, request)
         # Shielded: the call is shared, and the cancellation of one caller must not end it.
-        response = await asyncio.shield(self._calls[key])
-        return replace(response, from_journal=True) if is_shared else response
+        return await asyncio.shield(self._calls[key])
 
     async def close(self) -> None:
         """Wait for responses that are paid for, up to the grace period; then cancel and close."""

@@ -55,7 +55,7 @@ def to_row(
     text, usage_fields = response.text.encode("utf-8", "surrogatepass"), _usage_fields(response)
     names = (_encodable(request.prompt_name), _encodable(model))
     values = (key, *names, format_time(now), request.characters, *usage_fields, 0)
-    stored = replace(response, from_journal=True, cache_write_tokens=0)
+    stored = replace(response, cache_write_tokens=0)
     return JournalRow(key, (*values, _checksum(key, text, usage_fields), text), stored, now)
 
 
@@ -74,7 +74,6 @@ def to_response(key: str, row: Sequence[Any]) -> ChatResponse | None:
         calls=calls,
         seconds=seconds,
         cost=cost,
-        from_journal=True,
     )
 
 
