@@ -78,7 +78,7 @@ async def backfill(
         assume_time: the time of turns without one: an ISO time, UTC without a time zone, or `mtime`
             for the modification time of the archive.
         preprocessing: instructions for the model in this run: the name of a template, the text
-            itself, or `none`. Templates are resolved in the worker's home and working folder.
+            itself, or `none`. Templates are resolved in the worker's home and working directory.
         reflexion: reflexion passes of this run.
         budget: the budget of this run: `5usd`, `200k tokens`, or a list of one of each.
         batch_size: archives per task.

@@ -132,7 +132,7 @@ def test_turns_redacted_by_other_rules_are_rendered_again(tmp_path: Path) -> Non
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP))
     (report,) = episodes.build(lake, [GROUP]).groups
     assert not report.skipped
-    assert "sesame" not in "".join(one.text for one in lake.episodes(GROUP))
+    assert "sesame" not in "".join(episode.text for episode in lake.episodes(GROUP))
 
 
 def done_rule(name: str) -> noise.NoiseRule:
@@ -303,7 +303,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> Non
     lake = Lake(tmp_path)
     for name in ("a.jsonl", "b.jsonl"):
         turns = [unique_turn(minute, f"It is done {minute} times.") for minute in range(700)]
-        put(lake, name, *(replace(one, archive=name) for one in turns))
+        put(lake, name, *(replace(turn, archive=name) for turn in turns))
     written = set()
     for threads in ("1", "3"):
         table(lake).unlink(missing_ok=True)

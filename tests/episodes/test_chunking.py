@@ -229,7 +229,7 @@ def test_the_joined_chunks_are_the_text_except_for_whitespace_at_the_boundaries(
     rests = {"".join(text.split())}
     for before, piece in pairwise(["", *chunks_of(text, limit)]):
         whole = "".join(piece.split())
-        speakers = [one.strip() for one in SPEAKERS if before and piece.startswith(one)]
+        speakers = [speaker.strip() for speaker in SPEAKERS if before and piece.startswith(speaker)]
         forms = {whole, *(whole.removeprefix(speaker) for speaker in speakers)}
         rests = {rest[len(form) :] for rest in rests for form in forms if rest.startswith(form)}
     assert "" in rests

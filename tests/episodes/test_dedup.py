@@ -59,8 +59,8 @@ def test_a_prompt_typed_while_a_task_runs_remains_a_separate_turn() -> None:
         unique_turn("t0", n, "s1", format="codex", turn_id=TurnId(f"codex {n}")) for n in range(2)
     ]
     again = [
-        replace(one, format="codex_json", archive="export.json", turn_id=TurnId(f"json {n}"))
-        for n, one in enumerate(task)
+        replace(turn, format="codex_json", archive="export.json", turn_id=TurnId(f"json {n}"))
+        for n, turn in enumerate(task)
     ]
     assert built(*task, *again)["turn_id"].to_list() == ["codex 0", "codex 1"]
 

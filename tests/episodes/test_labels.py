@@ -21,8 +21,8 @@ STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 def test_labels_are_short_of_a_known_kind_and_unique(path: Path) -> None:
     found = labels(path)
     assert len(set(found)) == len(found)
-    assert {one.kind for one in found} == set(KINDS)
-    assert [one for one in found if not 1 <= len(one.words) <= 10 or "" in one.words] == []
+    assert {label.kind for label in found} == set(KINDS)
+    assert [label for label in found if not 1 <= len(label.words) <= 10 or "" in label.words] == []
 
 
 @pytest.mark.archives
@@ -32,13 +32,13 @@ def test_every_word_of_a_label_occurs_in_its_turn_of_the_archive(
     path: Path, tmp_path: Path
 ) -> None:
     turns = turns_of(path, tmp_path)
-    missing = [(one, missing_words(one, turns)) for one in labels(path)]
-    assert [(one, words) for one, words in missing if words] == []
+    missing = [(label, missing_words(label, turns)) for label in labels(path)]
+    assert [(label, words) for label, words in missing if words] == []
 
 
 def turns_of(path: Path, lake: Path) -> Mapping[tuple[str, int], Text]:
     """Return the text of each line's turn, as the archive contains it, by archive and line."""
-    names = {one.archive for one in labels(path)}
+    names = {label.archive for label in labels(path)}
     archives = [real_archives.ARCHIVES / name for name in sorted(names)]
     parsing.parse_archives(archives, Lake(lake), redactor=NoRedactor())
     columns = ("archive", "first_line", "last_line")

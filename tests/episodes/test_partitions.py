@@ -23,28 +23,28 @@ ALL = (*RULES, *ON_DEMAND)
 def sample_turns() -> list[Turn]:
     """Forty turns of four sessions, a tenth of them in a second archive as well."""
     turns = []
-    for at in range(40):
-        session = f"s{at % 4}"
-        calls = tuple(tool("Bash", f"make {n}", "ok") for n in range(at % 3))
-        prompt = "ok" if at % 5 == 0 else f"prompt {at}"
+    for index in range(40):
+        session = f"s{index % 4}"
+        calls = tuple(tool("Bash", f"make {n}", "ok") for n in range(index % 3))
+        prompt = "ok" if index % 5 == 0 else f"prompt {index}"
         single = turn(
-            f"p{at}",
+            f"p{index}",
             session_id=session,
-            ordinal=at // 4,
-            started_at=None if at % 7 == 0 else START + timedelta(minutes=at),
+            ordinal=index // 4,
+            started_at=None if index % 7 == 0 else START + timedelta(minutes=index),
             user_text=prompt,
-            assistant_text="Sure." if prompt == "ok" else "Done. " * at,
+            assistant_text="Sure." if prompt == "ok" else "Done. " * index,
             tool_calls=calls,
             archive=f"{session}.jsonl",
-            chars=100 * at,
+            chars=100 * index,
         )
         turns.append(single)
-        if at % 10 == 0:
+        if index % 10 == 0:
             turns.append(turn(**{**fields_of(single), "archive": "fork.jsonl"}))
     return turns
 
 
-def fields_of(one: Turn) -> dict[str, Any]:
+def fields_of(of: Turn) -> dict[str, Any]:
     names = [
         "session_id",
         "ordinal",
@@ -54,11 +54,13 @@ def fields_of(one: Turn) -> dict[str, Any]:
         "tool_calls",
         "chars",
     ]
-    return {"native": one.prompt_id, **{name: getattr(one, name) for name in names}}
+    return {"native": of.prompt_id, **{name: getattr(of, name) for name in names}}
 
 
 def batches(turns: list[Turn], size: int) -> list[Batch]:
-    return [Batch(frames.turns(*turns[at : at + size])) for at in range(0, len(turns), size)]
+    return [
+        Batch(frames.turns(*turns[start : start + size])) for start in range(0, len(turns), size)
+    ]
 
 
 def partitions_of(
@@ -86,7 +88,7 @@ def test_partitions_do_not_depend_on_the_order_of_the_rows(
     for seed in range(5):
         Random(seed).shuffle(turns)  # noqa: S311 - any order
         found = partitions_of(turns, tmp_path, memory_limit=memory_limit, batch=seed + 1)
-        assert [one.rows() for one in found] == [one.rows() for one in expected]
+        assert [rows.rows() for rows in found] == [rows.rows() for rows in expected]
 
 
 @LIMITS
@@ -102,8 +104,8 @@ def test_the_columns_are_those_of_turns_with_copies_and_noise(tmp_path: Path) ->
     columns = [*schema.TURNS.polars.names(), "copies", "noise"]
     for limit in (0, 1 << 30):
         assert {
-            tuple(one.columns)
-            for one in partitions_of(sample_turns(), tmp_path, memory_limit=limit)
+            tuple(rows.columns)
+            for rows in partitions_of(sample_turns(), tmp_path, memory_limit=limit)
         } == {tuple(columns)}
 
 
@@ -112,8 +114,8 @@ def test_a_partition_exceeds_its_limit_only_for_a_single_larger_turn(tmp_path: P
         turn("huge", chars=1_000_000, started_at=START + timedelta(minutes=9)),
         *sample_turns(),
     ]
-    for one in partitions_of(turns, tmp_path, max_chars=20_000):
-        assert one["chars"][:-1].sum() <= 20_000
+    for rows in partitions_of(turns, tmp_path, max_chars=20_000):
+        assert rows["chars"][:-1].sum() <= 20_000
 
 
 def test_every_turn_is_in_one_partition(tmp_path: Path) -> None:
@@ -146,9 +148,9 @@ def test_a_users_rule_reads_the_content_of_tool_calls(tmp_path: Path, memory_lim
     rows = partition(batches(sample_turns(), 7), [rule], tmp_path, memory_limit=memory_limit)
     found = pl.concat(rows).filter(pl.col("noise") == "made")
     expected = [
-        one for one in sample_turns() if "make 1" in [call.input for call in one.tool_calls]
+        turn for turn in sample_turns() if "make 1" in [call.input for call in turn.tool_calls]
     ]
-    assert set(found["turn_id"]) == {one.turn_id for one in expected} != set()
+    assert set(found["turn_id"]) == {turn.turn_id for turn in expected} != set()
 
 
 def test_no_built_in_rule_reads_the_content_of_tool_calls(tmp_path: Path) -> None:

@@ -45,10 +45,12 @@ def test_turns_are_counted_for_the_rule_alone_and_as_attributed_to_it(tmp_path: 
     put(Lake(tmp_path), "shop", "go!", "stop the press!", "ok")
     explanation = explained(Lake(tmp_path), LOUD, CURT, LOUD)
     assert explanation.active
-    assert [(one.turns, one.attributed, one.chars) for one in explanation.groups] == [(2, 1, 192)]
+    assert [(group.turns, group.attributed, group.chars) for group in explanation.groups] == [
+        (2, 1, 192)
+    ]
     off = explained(Lake(tmp_path), CURT, LOUD)
     assert not off.active
-    assert [(one.turns, one.attributed) for one in off.groups] == [(2, 0)]
+    assert [(group.turns, group.attributed) for group in off.groups] == [(2, 0)]
 
 
 def test_an_equal_rule_counts_as_active(tmp_path: Path) -> None:
@@ -61,7 +63,7 @@ def test_examples_have_different_prompts_and_come_from_all_groups(tmp_path: Path
     put(Lake(tmp_path), "shop", "go!", "go!", "run!", "jump!")
     put(Lake(tmp_path), "zoo", "feed!")
     explanation = explained(Lake(tmp_path), LOUD, examples=3)
-    assert [(one.group, one.prompt) for one in explanation.examples] == [
+    assert [(example.group, example.prompt) for example in explanation.examples] == [
         ("shop", "go!"),
         ("zoo", "feed!"),
         ("shop", "run!"),
@@ -96,8 +98,8 @@ def test_the_rule_for_empty_texts_is_explained_from_the_rendered_text(tmp_path: 
     put(lake, "shop", "", " \n!", "why?", assistant_text="")
     explanation = explain(lake, lake.groups(), EMPTY, Filters(rules=(LOUD,)))
     assert explanation.active
-    assert [(one.turns, one.attributed) for one in explanation.groups] == [(1, 1)]
-    assert [one.prompt for one in explanation.examples] == [""]
+    assert [(group.turns, group.attributed) for group in explanation.groups] == [(1, 1)]
+    assert [example.prompt for example in explanation.examples] == [""]
     put(lake, "zoo", "hm", assistant_text="Roar.")
     removing = Filters(rules=(), patterns=("Roar.",))
-    assert [one.turns for one in explain(lake, lake.groups(), EMPTY, removing).groups] == [1, 0]
+    assert [group.turns for group in explain(lake, lake.groups(), EMPTY, removing).groups] == [1, 0]

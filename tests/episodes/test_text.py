@@ -286,7 +286,7 @@ def test_editing_tools_are_recognised_across_agents(name: str) -> None:
 @pytest.mark.parametrize("size", [1, 7, 50])
 def test_a_turn_is_rendered_independently_of_other_turns(size: int) -> None:
     turns = frames.turns(*(mixed_turn(n) for n in range(50))).collect()
-    batches = [render_turns(turns[at : at + size]) for at in range(0, 50, size)]
+    batches = [render_turns(turns[start : start + size]) for start in range(0, 50, size)]
     assert pl.concat(batches).to_list() == render_turns(turns).to_list()
     assert render_turns(turns.reverse()).reverse().to_list() == render_turns(turns).to_list()
 
@@ -294,8 +294,10 @@ def test_a_turn_is_rendered_independently_of_other_turns(size: int) -> None:
 def mixed_turn(n: int) -> Turn:
     """A turn with none, one or several samples of tool results."""
     results = SAMPLES[n % 7 : n : 1 + n % 3]
-    calls = tuple(tool(NAMES[one.role], "make", one.text, is_error=one.failed) for one in results)
-    blocks = "\n\n".join(f"```\n{one.text}\n```" for one in SAMPLES[n : n + n % 2])
+    calls = tuple(
+        tool(NAMES[sample.role], "make", sample.text, is_error=sample.failed) for sample in results
+    )
+    blocks = "\n\n".join(f"```\n{sample.text}\n```" for sample in SAMPLES[n : n + n % 2])
     return turn(
         f"p{n}", tool_calls=calls, assistant_text=f"So:\n{blocks}", cwd=None if n % 5 else "/a/b"
     )

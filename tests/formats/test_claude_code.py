@@ -112,7 +112,7 @@ def test_a_slash_command_is_a_turn_only_if_it_calls_the_model() -> None:
     }
 
 
-def test_leaving_the_session_closes_its_last_turn() -> None:
+def test_an_exit_command_closes_the_last_turn() -> None:
     assert only(read("slash.jsonl")).closed_by is ClosedBy.SESSION_END
 
 
@@ -200,7 +200,9 @@ def test_a_second_session_in_a_file_has_the_first_as_its_parent() -> None:
 
 def test_a_prompt_without_an_id_is_identified_by_session_and_ordinal() -> None:
     turns = read("bare.jsonl").turns
-    assert [turn.native_id for turn in turns] == [f"{turns[0].session_id}:{at}" for at in (0, 1)]
+    assert [turn.native_id for turn in turns] == [
+        f"{turns[0].session_id}:{ordinal}" for ordinal in (0, 1)
+    ]
     assert [turn.prompt_id for turn in turns] == [None, None]
 
 
@@ -265,7 +267,7 @@ def test_text_with_another_origin_than_the_user_opens_no_turn() -> None:
     assert parsed.turns[0].assistant_texts == ["Working.", "Done.", "Good."]
 
 
-def test_leaving_closes_the_turn_if_local_commands_are_system_rows() -> None:
+def test_an_exit_command_closes_the_turn_if_local_commands_are_system_rows() -> None:
     _, last = read("queued_commands.jsonl").turns
     assert last.closed_by is ClosedBy.SESSION_END
 

@@ -214,7 +214,7 @@ def test_text_before_a_cancelled_call_leaves_the_turn_interrupted() -> None:
     assert turn.closed_by is ClosedBy.INTERRUPTED
 
 
-def test_leaving_closes_the_last_turn() -> None:
+def test_an_exit_command_closes_the_last_turn() -> None:
     assert read("prompts.json").turns[-1].closed_by is ClosedBy.SESSION_END
 
 

@@ -22,5 +22,5 @@ def test_every_built_in_rule_is_documented_in_its_order() -> None:
 
 
 def test_every_content_type_is_documented_in_its_order() -> None:
-    assert names_in_section("Within a turn") == [one.name for one in RESULTS]
-    assert all(f"`{one.name}`" in PAGE for one in BLOCKS)
+    assert names_in_section("Within a turn") == [content_type.name for content_type in RESULTS]
+    assert all(f"`{content_type.name}`" in PAGE for content_type in BLOCKS)

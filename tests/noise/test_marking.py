@@ -76,16 +76,16 @@ def test_a_changed_rule_affects_only_turns_that_it_marked_or_marks(
     other = replace(RULES[index], version=99, condition=pl.col("user_text") == prompt)
     rules = (*RULES[:index], other, *RULES[index + 1 :])
     before, after = marked(frame), marked(frame, rules)
-    for one, was, now in zip(values, before, after, strict=True):
-        if was != other.name and one.user_text != prompt:
+    for value, was, now in zip(values, before, after, strict=True):
+        if was != other.name and value.user_text != prompt:
             assert now == was
 
 
 @given(turns())
 @settings(max_examples=scaled(60), deadline=None)
 def test_a_turn_that_got_work_done_is_a_copy_or_is_kept(values: list[Turn]) -> None:
-    for one, mark in zip(values, marked(frames.turns(*values)), strict=True):
-        assert mark in (None, "copy") or not (one.tool_calls or one.steering)
+    for value, mark in zip(values, marked(frames.turns(*values)), strict=True):
+        assert mark in (None, "copy") or not (value.tool_calls or value.steering)
 
 
 @given(turns())

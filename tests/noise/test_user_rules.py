@@ -98,9 +98,9 @@ def test_the_searchable_columns_are_columns_of_the_table() -> None:
 
 def test_all_conditions_on_tool_calls_must_match_one_call(read_toml: ReadRules) -> None:
     rules = read_toml(rule("tool_calls.name = '^Bash$'\ntool_calls.input = 'deploy'"))
-    one = turn(tool_calls=(tool("Bash", "make deploy"),))
+    first = turn(tool_calls=(tool("Bash", "make deploy"),))
     two = turn("p1", tool_calls=(tool("Bash", "ls"), tool("Edit", "deploy.py")))
-    assert marks(rules, one, two) == ["mine", None]
+    assert marks(rules, first, two) == ["mine", None]
 
 
 def test_has_activity_false_excludes_turns_that_got_work_done(read_toml: ReadRules) -> None:
@@ -137,7 +137,7 @@ def test_rules_keep_the_order_of_the_file(read_toml: ReadRules) -> None:
     rules = read_toml(
         "[rules.second]\ndescription='b'\nuser_text='checkout'\n[rules.first]\ndescription='a'\nuser_text='test'\n"
     )
-    assert [one.name for one in rules] == ["second", "first"]
+    assert [rule.name for rule in rules] == ["second", "first"]
     assert marks(rules, turn()) == ["second"]
 
 
@@ -148,8 +148,8 @@ def test_no_turns_give_no_marks(read_toml: ReadRules) -> None:
 
 def test_the_sample_file_says_what_it_does() -> None:
     rules = noise.read_rules(EXAMPLE)
-    assert [one.name for one in rules] == ["release_bot", "spelling", "weather", "scratch"]
-    assert [one.enabled_by_default for one in rules] == [True, True, True, False]
+    assert [rule.name for rule in rules] == ["release_bot", "spelling", "weather", "scratch"]
+    assert [rule.enabled_by_default for rule in rules] == [True, True, True, False]
     turns = [
         turn("p0", user_text="Release v1.2", git_branch="hotfix/7"),
         turn("p1", user_text="fix the typo in line 3", tool_calls=(tool("Edit", "a.md"),)),

@@ -34,4 +34,7 @@ def outcomes(report: parsing.ParseReport) -> list[str]:
 def counts_every_line(report: parsing.ParseReport) -> bool:
     """Return whether every line that was read is counted as used or under a skip reason."""
     counts = [archive.counts for archive in report.archives] + [report.read]
-    return all(one.lines == one.used + sum(one.skipped.values()) for one in counts)
+    return all(
+        archive_counts.lines == archive_counts.used + sum(archive_counts.skipped.values())
+        for archive_counts in counts
+    )

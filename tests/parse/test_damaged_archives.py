@@ -167,7 +167,7 @@ def test_almost_empty_content_is_not_an_archive_in_any_explicit_format(
     path = tmp_path / "s1.json"
     path.write_text(data)
     report = run(lake, path, explicit_format=known)
-    assert (outcomes(report), [one.reason for one in report.problems]) == (
+    assert (outcomes(report), [problem.reason for problem in report.problems]) == (
         ["unknown"],
         [SkipReason.WRONG_FORMAT],
     )

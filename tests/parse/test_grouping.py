@@ -1,6 +1,6 @@
 """The group of an archive: by its project, a name, a template or a group map."""
 
-# ruff: noqa: S108 - working folders in archives; none is opened
+# ruff: noqa: S108 - working directorys in archives; none is opened
 
 import json
 import re
@@ -323,7 +323,7 @@ def test_folders_in_one_group_because_of_their_names_are_reported() -> None:
     collisions = find_name_collisions(
         archives_in("/a/api", "/b/api", "/b/api/", "/srv/a-b", "/srv/a_b", "/srv/c", None)
     )
-    assert [(one.group, one.folders) for one in collisions] == [
+    assert [(collision.group, collision.folders) for collision in collisions] == [
         ("a_b", ("/srv/a-b", "/srv/a_b")),
         ("api", ("/a/api", "/b/api")),
     ]

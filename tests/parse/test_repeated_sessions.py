@@ -98,8 +98,8 @@ def test_snapshots_of_a_growing_session_give_each_turn_completely(
 
 
 def test_archives_split_between_turns_give_the_session_in_order(tmp_path: Path) -> None:
-    lake, borders = Lake(tmp_path / "lake"), (0, 4, 8, 12)
-    for start, end in reversed(list(pairwise(borders))):
+    lake, boundaries = Lake(tmp_path / "lake"), (0, 4, 8, 12)
+    for start, end in reversed(list(pairwise(boundaries))):
         parsed(lake, written(tmp_path / f"{99 - start}.jsonl", ROWS[start:end]))
     assert episodes_in(lake) == ALL_TURNS
     turns = [(episode.turn.ordinal, episode.turn.closed) for episode in lake.episodes(SHOP)]
@@ -204,7 +204,7 @@ def test_a_session_on_disk_and_in_a_web_export_is_one_session(tmp_path: Path) ->
     export = tmp_path / "export.json"
     export.write_text(json.dumps({"loglines": ROWS[:6]}, indent=2))
     report = parsed(lake, export, written(tmp_path / "1.jsonl", ROWS))
-    assert [one.format for one in report.archives] == ["claude_web", "claude_code"]
+    assert [archive.format for archive in report.archives] == ["claude_web", "claude_code"]
     assert episodes_in(lake) == ALL_TURNS
     assert [episode.copies for episode in lake.episodes(SHOP)] == [1, 1, 0]
 

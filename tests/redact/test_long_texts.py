@@ -67,7 +67,7 @@ def test_windows_cover_the_text_and_overlap_by_little(size: int, line: str) -> N
     parts = [*windows(data)]
     assert [start for start, _ in parts[:1]] == [0][:size]
     assert [end for _, end in parts[-1:]] == [size][:size]
-    assert all(later[0] < one[1] for one, later in pairwise(parts))
+    assert all(later[0] < part[1] for part, later in pairwise(parts))
     assert sum(end - start for start, end in parts) <= size * 1.1
 
 

@@ -72,11 +72,12 @@ def test_no_secret_is_sent_to_a_model(
     }
     archive = tmp_path / "archives" / "claude.jsonl"
     ran = command.run_in_process("backfill", archive, "--limit", "3", folder=tmp_path, **model)
-    bodies = [json.dumps(one.body, ensure_ascii=False) for one in provider.requests]
+    bodies = [json.dumps(request.body, ensure_ascii=False) for request in provider.requests]
     assert ran.exit_code == 0
     assert any("[REDACTED:" in body for body in bodies)
     assert_none(
-        source.secrets, [*bodies, *(text for one in provider.requests for _, text in one.messages)]
+        source.secrets,
+        [*bodies, *(text for request in provider.requests for _, text in request.messages)],
     )
 
 

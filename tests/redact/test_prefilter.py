@@ -31,7 +31,7 @@ FRAGMENTS = [
 def fragments() -> list[str]:
     """Return required literals, also truncated and in upper case, and values of secrets."""
     required = (required_literals(rule.pattern.encode()) for rule in RULES)
-    literals = sorted({text for one in required if one is not None for text in one.literals})
+    literals = sorted({text for rule in required if rule is not None for text in rule.literals})
     values = ["aB3" * 12, "= 'x7Kq!2", "0" * 10, "a@", "PRIVATE KEY-----", ":x1y2z3@h"]
     return [
         *literals,

@@ -37,8 +37,8 @@ def test_every_text_comes_back_in_its_place_with_its_count(
     before = [list(texts) for texts in archives]
     redacted = redactor.redact_many(archives)
     assert archives == before
-    assert [len(one.texts) for one in redacted] == [len(texts) for texts in archives]
-    assert [len(one.counts) for one in redacted] == [len(texts) for texts in archives]
+    assert [len(result.texts) for result in redacted] == [len(texts) for texts in archives]
+    assert [len(result.counts) for result in redacted] == [len(texts) for texts in archives]
 
 
 @every_redactor

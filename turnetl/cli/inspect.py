@@ -48,7 +48,7 @@ def search(
     limit: Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = 10,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Find the turns that answer a query, with their facts, files and lines.
+    """Find the turns that match a query, with their facts, files and lines.
 
     Args:
         query: Words or a whole question; quotes are optional.

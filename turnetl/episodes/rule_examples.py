@@ -62,8 +62,8 @@ class RuleCounts:
     turns: int
     """Turns that the rule marks if it is the only rule."""
     attributed: int
-    """Those of them that carry its name with the active rules; the others are kept, or a rule of
-    higher precedence marks them."""
+    """Those of them that it marks with the active rules; the others are kept, or a rule of higher
+    precedence marks them."""
     chars: int
     """Characters of the turns as in the archives."""
 

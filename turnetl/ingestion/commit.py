@@ -102,7 +102,7 @@ async def commit_turn(
                 raise
             await asyncio.sleep(retry_delay * 2 ** (attempt - 1))
         else:
-            # If a retry finds the turn committed, an earlier attempt without an answer did it.
+            # If a retry finds the turn committed, an earlier attempt without a response did it.
             return written or attempt > 1
     raise AssertionError
 

@@ -51,7 +51,7 @@ class IngestRun:
     prefetch: int
     """Turns whose extraction may run ahead of the commit."""
     retry_delay: float = 0.5
-    """Seconds before the first retry of a commit without an answer; doubled with each retry."""
+    """Seconds before the first retry of a commit without a response; doubled with each retry."""
     invalidation_alert: int = 10
     """Facts that a turn may invalidate; a turn that invalidates more is logged and reported."""
 
@@ -111,7 +111,7 @@ class TurnPipeline:
             progress: called with the progress so far after each turn.
 
         Raises:
-            GraphBusy: another run holds the group, or the graph stopped answering; committed turns
+            GraphBusy: another run holds the group, or the graph stopped responding; committed turns
                 stay.
             RunStopped: several turns in a row failed.
         """

@@ -25,7 +25,9 @@ class Sample:
 
 
 def frame(*samples: Sample) -> pl.DataFrame:
-    columns = {name: [getattr(one, name) for one in samples] for name in INPUT_COLUMNS.names()}
+    columns = {
+        name: [getattr(sample, name) for sample in samples] for name in INPUT_COLUMNS.names()
+    }
     return pl.DataFrame(columns, schema=INPUT_COLUMNS)
 
 

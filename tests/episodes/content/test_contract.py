@@ -8,7 +8,7 @@ import pytest
 from tests.episodes.content.samples import SAMPLES, Sample, frame
 from turnetl.episodes.content import BLOCKS, RESULTS, ContentType, condense
 
-TYPES = {one.name: one for one in (*RESULTS, *BLOCKS)}
+TYPES = {content_type.name: content_type for content_type in (*RESULTS, *BLOCKS)}
 LARGE = (
     "x" * 5_000_000,
     "at a.b(c:1) " * 400_000,
@@ -108,12 +108,12 @@ def calls_python(expression: pl.Expr) -> bool:
 
 
 def test_the_first_matching_content_type_condenses_a_text() -> None:
-    one = ContentType("one", pl.col("text") == "a", pl.lit("1"))
+    first = ContentType("one", pl.col("text") == "a", pl.lit("1"))
     two = ContentType("two", pl.lit(value=True), pl.lit("2"))
     rows = frame(Sample("", "a"), Sample("", "b"), Sample("", "a"))
-    assert condense(rows, (one, two)).to_list() == ["1", "2", "1"]
-    assert matching(rows, (one, two)) == ["one", "two", "one"]
-    assert condense(rows, (one,)).to_list() == ["1", "", "1"]
+    assert condense(rows, (first, two)).to_list() == ["1", "2", "1"]
+    assert matching(rows, (first, two)) == ["one", "two", "one"]
+    assert condense(rows, (first,)).to_list() == ["1", "", "1"]
 
 
 def test_a_condensed_text_that_is_longer_is_replaced_by_the_text() -> None:

@@ -48,7 +48,7 @@ _ANSWERED_NOTE = re.compile(
 def without_context(text: str) -> str:
     """Return the text without the blocks that editor and agent put before and after it.
 
-    A text without such blocks is returned unchanged, including blanks.
+    A text without such blocks is returned unchanged, including whitespace.
     """
     while text.lstrip()[:1] == "<" and (block := _CONTEXT.match(text.lstrip())) is not None:
         text = text.lstrip()[block.end() :].lstrip()
