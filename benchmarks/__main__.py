@@ -1,7 +1,7 @@
-"""What a person would notice, measured one after the other: `make bench`. Each stands alone too.
+"""All benchmarks of user-visible performance, one after the other: `make bench`.
 
-`benchmarks.commit` is left out: `benchmarks.ingest` times the same commits with all that surrounds
-them; commit alone is for those who work on a store.
+Each can also be run by itself. `benchmarks.commit` is omitted, because `benchmarks.ingest` includes
+its commits; run it when a store changes.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ NAMES = (
     "ingest",
     "filter",
     "journal",
-    "calls",
+    "model_stack_cpu",
     "faults",
     "turns_cpu",
     "replay",

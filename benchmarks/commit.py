@@ -66,7 +66,7 @@ def synthetic(group: GroupId, turns: int) -> Iterator[Change]:
             session_id=SessionId(f"s{number // TURNS_IN_A_SESSION}"),
             started_at=START + timedelta(minutes=number),
             ordinal=number % TURNS_IN_A_SESSION,
-            mentions=tuple(sorted({one.uuid for one in (hub_now, *others)})),
+            mentions=tuple(sorted({entity.uuid for entity in (hub_now, *others)})),
             entities_before=(hub,) if number else (),
             facts_before=(last_fact,) if last_fact else (),
             previous_turn=(
@@ -80,7 +80,7 @@ def synthetic(group: GroupId, turns: int) -> Iterator[Change]:
 
 async def measure(name: str, graph: BenchmarkGraph, turns: int) -> None:
     await graph.store.prepare()
-    await _warm(graph.store)
+    await _warm_up(graph.store)
     group = GroupId("bench")
     lease = await _lease(graph.store, group)
     print(f"{name}: ms of CPU per turn")
@@ -88,9 +88,9 @@ async def measure(name: str, graph: BenchmarkGraph, turns: int) -> None:
     client = wall = 0.0
     server, since = server_cpu(graph.server), 0
     costs: dict[int, float] = {}
-    for number, one in enumerate(synthetic(group, turns), start=1):
+    for number, change_of_turn in enumerate(synthetic(group, turns), start=1):
         cpu, clock = time.process_time(), time.perf_counter()
-        await graph.store.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
+        await graph.store.commit(lease, change_of_turn, receipt(change_of_turn), now=NOW, ttl=TTL)
         client += time.process_time() - cpu
         wall += time.perf_counter() - clock
         if number in POINTS or number % 500 == 0:
@@ -120,12 +120,12 @@ async def _measure_load(store: GraphStore, group: GroupId) -> None:
     )
 
 
-async def _warm(store: GraphStore) -> None:
+async def _warm_up(store: GraphStore) -> None:
     """Commit to another group first, so that Java compiles and caches fill."""
     group = GroupId("warm_up")
     lease = await _lease(store, group)
-    for one in synthetic(group, 200):
-        await store.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
+    for change_of_turn in synthetic(group, 200):
+        await store.commit(lease, change_of_turn, receipt(change_of_turn), now=NOW, ttl=TTL)
 
 
 async def _lease(store: GraphStore, group: GroupId) -> Lease:

@@ -56,5 +56,5 @@ def _measured(function: Callable[..., str], *arguments: Any) -> Cost:
 
 
 def _cpu_seconds() -> float:
-    usage = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in usage)
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

@@ -68,36 +68,36 @@ class Project:
         )
         groups = lake.groups()
         episodes.build(lake, groups)
-        self.episodes = [one for group in groups for one in lake.episodes(group)]
+        self.episodes = [episode for group in groups for episode in lake.episodes(group)]
         self._places = _places(lake)
 
     @cached_property
     def kept(self) -> list[Episode]:
-        return [one for one in self.episodes if one.noise is None]
+        return [episode for episode in self.episodes if episode.noise is None]
 
     @property
     def before(self) -> int:
-        return sum(one.chars_before for one in self.episodes)
+        return sum(episode.chars_before for episode in self.episodes)
 
     @property
     def after(self) -> int:
-        return sum(len(one.text) for one in self.kept)
+        return sum(len(episode.text) for episode in self.kept)
 
     @property
     def share(self) -> float:
         """Share of the kept turns alone, in %: marking more turns does not lower it."""
-        return percent(self.after, sum(one.chars_before for one in self.kept))
+        return percent(self.after, sum(episode.chars_before for episode in self.kept))
 
     @cached_property
     def sessions(self) -> Mapping[str, Text]:
         texts: dict[str, list[str]] = defaultdict(list)
-        for one in self.kept:
-            texts[one.turn.session_id].append(one.text)
+        for episode in self.kept:
+            texts[episode.turn.session_id].append(episode.text)
         return {session: Text(parts) for session, parts in texts.items()}
 
     @cached_property
     def turns(self) -> Mapping[str, Text]:
-        return {one.turn_id: Text([one.text]) for one in self.kept}
+        return {episode.turn_id: Text([episode.text]) for episode in self.kept}
 
     def place(self, label: Label) -> Place:
         """Return the turn that contains the label's line.
@@ -149,7 +149,7 @@ def main(archives: Path, *, missing: bool, noise: bool) -> bool:
     if not all((archives / name).is_dir() for name in names):
         print("Nothing to measure: the archives of the labelled projects are missing.")
         return True
-    projects = built(archives)
+    projects = build(archives)
     print_sizes(projects)
     results = {
         name: [evaluate(label, projects[label.project]) for label in listed]
@@ -165,7 +165,7 @@ def main(archives: Path, *, missing: bool, noise: bool) -> bool:
     return within_limits(projects[MEASURED_PROJECT].share, results[LABELS.name])
 
 
-def built(archives: Path) -> Mapping[str, Project]:
+def build(archives: Path) -> Mapping[str, Project]:
     """Return the projects, each from a temporary lake."""
     projects = {}
     for name in sorted(path.name for path in archives.iterdir() if path.is_dir()):
@@ -176,36 +176,41 @@ def built(archives: Path) -> Mapping[str, Project]:
 
 def print_sizes(projects: Mapping[str, Project]) -> None:
     print(f"{'':32}  turns   kept       before      after    share  of kept turns")
-    for name, one in projects.items():
-        share = percent(one.after, one.before)
-        print(f"{name:32}{len(one.episodes):7}{len(one.kept):7}{one.before:13,}", end="")
-        print(f"{one.after:11,}{share:7.1f} %{one.share:13.1f} %")
+    for name, project in projects.items():
+        share = percent(project.after, project.before)
+        print(
+            f"{name:32}{len(project.episodes):7}{len(project.kept):7}{project.before:13,}", end=""
+        )
+        print(f"{project.after:11,}{share:7.1f} %{project.share:13.1f} %")
 
 
 def print_words(title: str, results: Sequence[LabelResult]) -> None:
-    archives = {one.label.archive for one in results}
-    sessions = {one.session_id for one in results}
+    archives = {result.label.archive for result in results}
+    sessions = {result.session_id for result in results}
     print(f"\n{title}: {len(results)} facts", end=" ")
     print(f"of {len(sessions)} sessions in {len(archives)} archives, and their findable share")
     print(f"{'':12} facts  words   in the session  in the turn   whole facts  in the turn")
     for kind in (*KINDS, "all"):
-        some = [one for one in results if kind in (one.label.kind, "all")]
-        print(f"  {kind:10}{len(some):6}{_count(some):7}", end="")
-        print(f"{in_session(some):15.1f} %{in_turn(some):11.1f} %", end="")
-        whole = sum(not one.missing for one in some), sum(not one.missing_in_turn for one in some)
-        print("".join(f"{percent(count, len(some)):12.1f} %" for count in whole))
+        of_kind = [result for result in results if kind in (result.label.kind, "all")]
+        print(f"  {kind:10}{len(of_kind):6}{_count(of_kind):7}", end="")
+        print(f"{in_session(of_kind):15.1f} %{in_turn(of_kind):11.1f} %", end="")
+        whole = (
+            sum(not result.missing for result in of_kind),
+            sum(not result.missing_in_turn for result in of_kind),
+        )
+        print("".join(f"{percent(count, len(of_kind)):12.1f} %" for count in whole))
 
 
 def in_session(results: Sequence[LabelResult]) -> float:
-    return 100 - percent(sum(len(one.missing) for one in results), _count(results))
+    return 100 - percent(sum(len(result.missing) for result in results), _count(results))
 
 
 def in_turn(results: Sequence[LabelResult]) -> float:
-    return 100 - percent(sum(len(one.missing_in_turn) for one in results), _count(results))
+    return 100 - percent(sum(len(result.missing_in_turn) for result in results), _count(results))
 
 
 def _count(results: Sequence[LabelResult]) -> int:
-    return sum(len(one.label.words) for one in results)
+    return sum(len(result.label.words) for result in results)
 
 
 def percent(part: float, whole: float) -> float:
@@ -214,24 +219,27 @@ def percent(part: float, whole: float) -> float:
 
 def print_missing(results: Sequence[LabelResult]) -> None:
     print()
-    for where, by_label in (
-        ("session", {one.label: one.missing for one in results}),
-        ("turn", {one.label: one.missing_in_turn for one in results if not one.missing}),
+    for scope, by_label in (
+        ("session", {result.label: result.missing for result in results}),
+        (
+            "turn",
+            {result.label: result.missing_in_turn for result in results if not result.missing},
+        ),
     ):
         for label, missing in by_label.items():
             if missing:
-                print(f"  {where:8}{label.kind:10}{label.archive}:{label.line}", end="")
+                print(f"  {scope:8}{label.kind:10}{label.archive}:{label.line}", end="")
                 print(f"  missing {' '.join(missing)}  of {' '.join(label.words)}")
 
 
 def print_noise(projects: Mapping[str, Project]) -> None:
     marked: dict[str, list[str]] = defaultdict(list)
     for project in projects.values():
-        for one in project.episodes:
-            if one.noise is not None:
-                prompt = " ".join(one.turn.user_text.split())[:100]
-                line = f"{project.name}  {one.turn.archive[-40:]}:{one.turn.first_line}"
-                marked[one.noise].append(f"{line}  {one.chars_before} characters  {prompt}")
+        for episode in project.episodes:
+            if episode.noise is not None:
+                prompt = " ".join(episode.turn.user_text.split())[:100]
+                line = f"{project.name}  {episode.turn.archive[-40:]}:{episode.turn.first_line}"
+                marked[episode.noise].append(f"{line}  {episode.chars_before} characters  {prompt}")
     for rule, lines in sorted(marked.items()):
         print(f"\n{rule}: {len(lines)} turns")
         # Spread over all of them, because neighbours are alike.

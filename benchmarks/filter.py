@@ -31,14 +31,14 @@ from turnetl.ingestion import candidates, plan
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import GroupId
 
-CPU, MEMORY = 15.0, 2000.0
+MAX_CPU_SECONDS, MAX_MEMORY_MB = 15.0, 2000.0
 """Limits for 200,000 turns of all kinds in one group: CPU-seconds, and MB of memory."""
-TURNS, AGENTS = 200_000, 20_000
+TURNS, AGENT_TURNS = 200_000, 20_000
 AGENT_FORMATS = ["claude_code", "codex"]
-ONE, SEVERAL = GroupId("one"), 10
-TOGETHER = 8
+SINGLE_GROUP, GROUPS = GroupId("one"), 10
+SESSIONS_PER_FILE = 8
 """Sessions of agents per file: each archive is an excerpt of three turns."""
-SHORT = 40
+UNVARIED_CHARS = 40
 """Maximum characters of a text that is not varied: its words may be what makes it noise."""
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -52,14 +52,18 @@ def main(turns: int, agents: int, folder: Path) -> bool:
         write_lakes(all_turns, real_turns(folder), turns, together=1)
     if not agent_turns.exists():
         of_agents = pl.col("format").is_in(AGENT_FORMATS)
-        write_lakes(agent_turns, real_turns(folder).filter(of_agents), agents, together=TOGETHER)
+        write_lakes(
+            agent_turns, real_turns(folder).filter(of_agents), agents, together=SESSIONS_PER_FILE
+        )
     costs = [*measure("all turns", all_turns), *measure("turns of agents", agent_turns)]
     print()
     first = costs[0]
     return all(
         [
-            at_most("CPU-seconds for all turns in one group", first.cpu, CPU),
-            at_most("MB of memory, maximum of all", max(cost.peak for cost in costs), MEMORY),
+            at_most("CPU-seconds for all turns in one group", first.cpu, MAX_CPU_SECONDS),
+            at_most(
+                "MB of memory, maximum of all", max(cost.peak for cost in costs), MAX_MEMORY_MB
+            ),
         ]
     )
 
@@ -68,12 +72,12 @@ def measure(name: str, lakes: Path) -> list[Cost]:
     """Return the costs; that of one large group comes first."""
     print(f"\n{name}: {description(lakes / 'one')}")
     cases: Mapping[str, tuple[Measured, Path]] = {
-        "one group": (built, lakes / "one"),
-        "again, nothing changed": (built, lakes / "one"),
-        "again, one rule changed": (with_changed_rule, lakes / "one"),
-        "status": (status_read, lakes / "one"),
-        "all turns for an ingest": (ingest_read, lakes / "one"),
-        f"{SEVERAL} groups": (built, lakes / "several"),
+        "one group": (build, lakes / "one"),
+        "again, nothing changed": (build, lakes / "one"),
+        "again, one rule changed": (build_with_changed_rule, lakes / "one"),
+        "status": (read_status, lakes / "one"),
+        "all turns for an ingest": (read_for_ingest, lakes / "one"),
+        f"{GROUPS} groups": (build, lakes / "several"),
     }
     for path in lakes.glob("*/episodes/*.parquet"):
         path.unlink()
@@ -90,9 +94,9 @@ def measure(name: str, lakes: Path) -> list[Cost]:
 def description(folder: Path) -> str:
     lake = Lake(folder)
     calls = pl.col("tool_calls").list.len().mean().alias("calls")
-    rows = lake.scan_turns(ONE).select(pl.len(), pl.col("chars").mean(), calls).collect()
+    rows = lake.scan_turns(SINGLE_GROUP).select(pl.len(), pl.col("chars").mean(), calls).collect()
     turns, chars, calls_per_turn = rows.row(0)
-    paths = lake.turn_paths(ONE)
+    paths = lake.turn_paths(SINGLE_GROUP)
     size = sum(path.stat().st_size for path in paths)
     return (
         f"{turns:,} in {len(paths):,} files of {size / 1e6:.0f} MB, "
@@ -100,35 +104,35 @@ def description(folder: Path) -> str:
     )
 
 
-def built(folder: Path) -> str:
+def build(folder: Path) -> str:
     lake = Lake(folder)
-    return outcome(episodes.build(lake, lake.groups()))
+    return summary(episodes.build(lake, lake.groups()))
 
 
-def with_changed_rule(folder: Path) -> str:
+def build_with_changed_rule(folder: Path) -> str:
     lake = Lake(folder)
     *others, last = noise.RULES
     changed = replace(last, version=last.version + 1)
-    return outcome(episodes.build(lake, lake.groups(), filters=Filters(rules=(*others, changed))))
+    return summary(episodes.build(lake, lake.groups(), filters=Filters(rules=(*others, changed))))
 
 
-def status_read(folder: Path) -> str:
+def read_status(folder: Path) -> str:
     """Read the columns that `status` reads of a table."""
     lake, scope = Lake(folder), plan.Scope(now=NOW)
     rows = [candidates.candidate_rows(lake, group, scope) for group in lake.groups()]
-    return f"{sum(of.select(plan.COLUMNS).collect().height for of in rows):,} turns"
+    return f"{sum(group_rows.select(plan.COLUMNS).collect().height for group_rows in rows):,} turns"
 
 
-def ingest_read(folder: Path) -> str:
+def read_for_ingest(folder: Path) -> str:
     """Read all turns as an ingest of all of them does."""
     lake, scope = Lake(folder), plan.Scope(now=NOW)
-    rows = candidates.candidate_rows(lake, ONE, scope)
+    rows = candidates.candidate_rows(lake, SINGLE_GROUP, scope)
     turn_ids = rows.select("turn_id").collect()["turn_id"].to_list()
     values = candidates.load_episodes(rows, turn_ids, batch_rows=candidates.BATCH_ROWS)
     return f"{sum(1 for _ in values):,} turns"
 
 
-def outcome(report: FilterReport) -> str:
+def summary(report: FilterReport) -> str:
     skipped = all(group.skipped for group in report.groups)
     return "unchanged" if skipped else f"{report.kept:,} of {report.turns:,} turns kept"
 
@@ -149,43 +153,43 @@ def write_lakes(folder: Path, source: pl.DataFrame, turns: int, *, together: int
     remaining = turns
     for first in range(0, copies, together):
         copied = pl.concat(
-            [varied(source, copy, first) for copy in range(first, min(first + together, copies))]
+            [vary(source, copy, first) for copy in range(first, min(first + together, copies))]
         ).head(remaining)
         remaining -= copied.height
         for rows in copied.partition_by("archive", maintain_order=True):
-            path = one.write_turns(rows, origin(rows["archive"][0]), previous_files=())
-            link = several / f"group_{int(path.stem[:8], 16) % SEVERAL}" / path.name
+            path = one.write_turns(rows, archive_metadata(rows["archive"][0]), previous_files=())
+            link = several / f"group_{int(path.stem[:8], 16) % GROUPS}" / path.name
             link.parent.mkdir(parents=True, exist_ok=True)
             os.link(path, link)
 
 
-def varied(source: pl.DataFrame, copy: int, archive: int) -> pl.DataFrame:
+def vary(source: pl.DataFrame, copy: int, archive: int) -> pl.DataFrame:
     """Return the turns with other sessions, times and words."""
     names = ["turn_id", "session_id", "prompt_id", "parent_session_id", "content_hash"]
     day = timedelta(days=copy, seconds=7 * copy)
     call = pl.element().struct
-    result = reworded(call.field("result"), copy).alias("result")
+    result = reword(call.field("result"), copy).alias("result")
     ended_at = (call.field("ended_at") + day).alias("ended_at")
-    tool = call.with_fields(reworded(call.field("input"), copy).alias("input"), result, ended_at)
+    tool = call.with_fields(reword(call.field("input"), copy).alias("input"), result, ended_at)
     return source.with_columns(
         *((f"{copy:x}-" + pl.col(name)).alias(name) for name in names),
         pl.col("started_at", "ended_at") + day,
-        reworded(pl.col("user_text"), copy),
-        reworded(pl.col("assistant_text"), copy),
+        reword(pl.col("user_text"), copy),
+        reword(pl.col("assistant_text"), copy),
         pl.col("tool_calls").list.eval(tool),
         pl.col("archive") + f"-{archive}",
-        group_id=pl.lit(ONE),
+        group_id=pl.lit(SINGLE_GROUP),
     )
 
 
-def reworded(text: pl.Expr, copy: int) -> pl.Expr:
+def reword(text: pl.Expr, copy: int) -> pl.Expr:
     """Return a text with some other words."""
     replacements = {" the ": f" the {copy:x}th ", " is ": f" is {copy} times ", "0": str(copy % 10)}
     replaced = text.str.replace_many(replacements)
-    return pl.when(text.str.len_chars() > SHORT).then(replaced).otherwise(text)
+    return pl.when(text.str.len_chars() > UNVARIED_CHARS).then(replaced).otherwise(text)
 
 
-def origin(archive: str) -> ArchiveMetadata:
+def archive_metadata(archive: str) -> ArchiveMetadata:
     return ArchiveMetadata(
         archive=archive,
         size=1,
@@ -194,7 +198,7 @@ def origin(archive: str) -> ArchiveMetadata:
         format="claude_code",
         reader_version=1,
         redactor_version="none",
-        group=ONE,
+        group=SINGLE_GROUP,
         group_is_explicit=False,
         counts={},
     )
@@ -203,7 +207,7 @@ def origin(archive: str) -> ArchiveMetadata:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--turns", type=int, default=TURNS)
-    parser.add_argument("--agents", type=int, default=AGENTS)
+    parser.add_argument("--agents", type=int, default=AGENT_TURNS)
     parser.add_argument("--keep", type=Path, help="folder for the lakes, reused by the next run")
     return parser.parse_args()
 

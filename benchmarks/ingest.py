@@ -34,9 +34,9 @@ GROUP = GroupId("bench")
 POINTS = (100, 1_000, 5_000)
 WINDOW = 500
 """Turns per figure: Ladybug merges its log into the file about every 400."""
-GROWTH = 1.3
+MAX_GROWTH = 1.3
 """Maximum CPU time per turn at the last point, as a multiple of that at the first."""
-WARM = 600
+WARMUP_TURNS = 600
 """Turns ingested into another group first: Java compiles what runs often."""
 
 
@@ -47,14 +47,14 @@ class CpuMeter:
     graph: BenchmarkGraph
 
     def __post_init__(self) -> None:
-        self.marks = [self._now()]
+        self.samples = [self._now()]
 
     def turn(self, _: IngestProgress) -> None:
-        self.marks.append(self._now())
+        self.samples.append(self._now())
 
     def window(self, end: int) -> tuple[float, float, float]:
         """Return client, server and wall ms per turn, over the `WINDOW` turns before `end`."""
-        first, last = self.marks[max(end - WINDOW, 0)], self.marks[end]
+        first, last = self.samples[max(end - WINDOW, 0)], self.samples[end]
         share = end - max(end - WINDOW, 0)
         client, server, wall = (
             (after - before) / share * 1e3 for before, after in zip(first, last, strict=True)
@@ -71,17 +71,21 @@ def kept_episodes(archives: Path, folder: Path) -> list[Episode]:
     pipeline.parse_archives([str(archives)], settings)
     pipeline.filter_turns(settings)
     episodes = Lake(folder).episodes(GROUP)
-    return [one for one in episodes if one.noise is None and one.turn.started_at is not None]
+    return [
+        episode
+        for episode in episodes
+        if episode.noise is None and episode.turn.started_at is not None
+    ]
 
 
 def repeat_with_variations(episodes: Sequence[Episode], group: GroupId) -> Iterator[Episode]:
     """Yield the episodes repeatedly, each time of a later project with other names."""
     for repetition in count():
-        for one in episodes:
-            yield _varied(one, group, repetition)
+        for episode in episodes:
+            yield _vary(episode, group, repetition)
 
 
-def _varied(episode: Episode, group: GroupId, repetition: int) -> Episode:
+def _vary(episode: Episode, group: GroupId, repetition: int) -> Episode:
     original, later = episode.turn, timedelta(days=400 * repetition)
     started = (original.started_at or datetime.min.replace(tzinfo=UTC)) + later
     tools = tuple(
@@ -103,10 +107,10 @@ def _varied(episode: Episode, group: GroupId, repetition: int) -> Episode:
 async def measure(
     name: str, graph: BenchmarkGraph, episodes: Sequence[Episode], turns: int
 ) -> bool:
-    """Ingest and print one line per point; return whether the cost stayed within `GROWTH`."""
+    """Ingest and print one line per point; return whether the cost stayed within `MAX_GROWTH`."""
     await graph.store.prepare()
     await _ingest(
-        graph, list(islice(repeat_with_variations(episodes, GroupId("warm")), WARM)), "warm"
+        graph, list(islice(repeat_with_variations(episodes, GroupId("warm")), WARMUP_TURNS)), "warm"
     )
     meter = await _ingest(
         graph, list(islice(repeat_with_variations(episodes, GROUP), turns)), GROUP
@@ -117,11 +121,11 @@ async def measure(
         client, server, wall = meter.window(point)
         costs[point] = client + server
         print(f"{point:>7} {client:>8.1f} {server:>8.1f} {client + server:>9.1f} {wall:>7.1f}")
-    first, last = meter.marks[0], meter.marks[-1]
+    first, last = meter.samples[0], meter.samples[-1]
     print(f"{turns / (last[2] - first[2]):.1f} turns per second", end="")
     growth = costs[max(costs)] / costs[100]
-    print(f"; CPU at {max(costs)} turns {growth:.2f} times that at 100 (at most {GROWTH})\n")
-    return growth <= GROWTH
+    print(f"; CPU at {max(costs)} turns {growth:.2f} times that at 100 (at most {MAX_GROWTH})\n")
+    return growth <= MAX_GROWTH
 
 
 async def _ingest(graph: BenchmarkGraph, episodes: Sequence[Episode], group: str) -> CpuMeter:
@@ -135,7 +139,7 @@ async def _ingest(graph: BenchmarkGraph, episodes: Sequence[Episode], group: str
             run,
         )
         meter = CpuMeter(graph)
-        context = {one.turn_id: () for one in episodes}
+        context = {episode.turn_id: () for episode in episodes}
         done = await pipeline.ingest(GroupId(group), episodes, context, meter.turn)
     assert done.committed == len(episodes), done
     return meter

@@ -1,4 +1,4 @@
-"""Speed of parsing archives into turns tables, compared with a plain loop for the same table.
+"""Speed of parsing archives into turns tables, compared with a simple parser of the same table.
 
 Copies of the archives of tests/real_archives.py are parsed end to end into Parquet. The unit is
 megabytes per CPU-second, user and system, of all threads and processes. Each variant runs in a
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks import plain
+from benchmarks import baseline_parser
 from benchmarks.cost import Cost, at_least, at_most, measure_cost
 from tests import real_archives
 from tests.fakes.redactors import NoRedactor
@@ -29,12 +29,18 @@ from turnetl import formats, parsing, schema
 from turnetl.lake import Lake, arrow_schema
 from turnetl.redact import SecretRedactor
 
-SPEED, REDACTED, RATIO, TWO_JOBS, MEMORY, AGAIN = 150.0, 100.0, 2.0, 1.8, 300.0, 2.0
-"""Limits: MB per CPU-second, the same with redaction, multiple of a plain loop, multiple of one
-job, MB in addition to three times the largest archive, seconds for many unchanged archives."""
-FLAT = 100.0
+MIN_MB_PER_CPU_SECOND, MIN_REDACTED_MB_PER_CPU_SECOND = 150.0, 100.0
+MIN_SPEEDUP = 2.0
+"""Multiple of the speed of the baseline."""
+MIN_TWO_JOBS_SPEEDUP = 1.8
+"""Multiple of the speed of one job."""
+MAX_MEMORY_MB = 300.0
+"""In addition to three times the size of the largest archive."""
+MAX_RERUN_SECONDS = 2.0
+"""For many unchanged archives."""
+MAX_EXTRA_MB = 100.0
 """MB that many archives may take in addition to one: their reports are kept until the end."""
-SMALL = 20_000
+MAX_SMALL_BYTES = 20_000
 """Maximum bytes of an archive that is copied ten thousand times."""
 ROUNDS = 2
 
@@ -42,7 +48,7 @@ ROUNDS = 2
 def main(megabytes: int, archives: int) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         work = WorkFolder(Path(folder))
-        return all([*speed(work, megabytes), *many(work, archives)])
+        return all([*check_speed(work, megabytes), *check_many_archives(work, archives)])
 
 
 class WorkFolder:
@@ -75,22 +81,22 @@ class WorkFolder:
         return measure_cost(variant, paths, to)
 
 
-def turnetl(paths: Sequence[Path], to: Path) -> str:
+def parse(paths: Sequence[Path], to: Path) -> str:
     report = parsing.parse_archives(paths, Lake(to), redactor=NoRedactor())
     return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
-def redacted(paths: Sequence[Path], to: Path) -> str:
+def parse_redacted(paths: Sequence[Path], to: Path) -> str:
     report = parsing.parse_archives(paths, Lake(to), redactor=SecretRedactor())
     return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
-def two_jobs(paths: Sequence[Path], to: Path) -> str:
+def parse_with_two_jobs(paths: Sequence[Path], to: Path) -> str:
     report = parsing.parse_archives(paths, Lake(to), redactor=NoRedactor(), jobs=2)
     return f"{report.read.turns} turns, {report.read.tool_calls} tool calls"
 
 
-def again(paths: Sequence[Path], to: Path) -> str:
+def rerun(paths: Sequence[Path], to: Path) -> str:
     folder = paths[0].parents[1]
     report = parsing.parse_archives(
         parsing.expand([folder]).archives, Lake(to), redactor=NoRedactor()
@@ -98,15 +104,15 @@ def again(paths: Sequence[Path], to: Path) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in sorted(report.outcomes.items()))
 
 
-def loop(paths: Sequence[Path], to: Path) -> str:
+def baseline(paths: Sequence[Path], to: Path) -> str:
     to.mkdir()
     columns = arrow_schema(schema.TURNS)
     for number, path in enumerate(paths):
-        plain.write(path, to / f"{number:06}.parquet", columns)
+        baseline_parser.write(path, to / f"{number:06}.parquet", columns)
     return ""
 
 
-def loads(paths: Sequence[Path], _: Path) -> str:
+def json_only(paths: Sequence[Path], _: Path) -> str:
     """Decode every line and discard it: the upper limit of the machine."""
     for path in paths:
         for line in path.read_bytes().split(b"\n"):
@@ -117,8 +123,8 @@ def loads(paths: Sequence[Path], _: Path) -> str:
     return ""
 
 
-def speed(work: WorkFolder, megabytes: int) -> list[bool]:
-    once = known(parsing.expand([real_archives.ARCHIVES_OR_SAMPLES]).archives)
+def check_speed(work: WorkFolder, megabytes: int) -> list[bool]:
+    once = recognised(parsing.expand([real_archives.ARCHIVES_OR_SAMPLES]).archives)
     times = math.ceil(megabytes * 1e6 / size(once))
     paths = work.copies(once, times)
     flags = [*are_claude_code(once)] * times
@@ -126,34 +132,38 @@ def speed(work: WorkFolder, megabytes: int) -> list[bool]:
     print(f"{len(paths)} archives, {mb(paths):.0f} MB, mean {mb(paths) / len(paths) * 1e3:.0f} KB")
     print(f"{len(claude)} of Claude Code, {mb(claude):.0f} MB\n")
     variants = {
-        "json.loads only": (loads, claude),
-        "plain loop, Claude Code": (loop, claude),
-        "turnetl, Claude Code": (turnetl, claude),
-        "turnetl": (turnetl, paths),
-        "turnetl, redacted, Claude Code": (redacted, claude),
-        "turnetl, redacted": (redacted, paths),
-        "turnetl, two jobs": (two_jobs, paths),
+        "json.loads only": (json_only, claude),
+        "baseline, Claude Code": (baseline, claude),
+        "turnetl, Claude Code": (parse, claude),
+        "turnetl": (parse, paths),
+        "turnetl, redacted, Claude Code": (parse_redacted, claude),
+        "turnetl, redacted": (parse_redacted, paths),
+        "turnetl, two jobs": (parse_with_two_jobs, paths),
     }
     rounds = [
         {name: work.cost(*variant) for name, variant in variants.items()} for _ in range(ROUNDS)
     ]
     best = {
-        name: min((one[name] for one in rounds), key=lambda cost: cost.cpu) for name in variants
+        name: min((costs[name] for costs in rounds), key=lambda cost: cost.cpu) for name in variants
     }
-    fastest = {name: min(one[name].wall for one in rounds) for name in variants}
+    fastest = {name: min(costs[name].wall for costs in rounds) for name in variants}
     for name, (_, archives) in variants.items():
         cost, wall = best[name], fastest[name]
         print(f"  {name:<32}{mb(archives) / cost.cpu:6.0f} MB per CPU-second", end="")
         print(f"{mb(archives) / wall:7.0f} MB/s wall time   {cost.result}")
     print()
     return [
-        agree(work, claude[: len(claude) // times]),
-        at_least("MB per CPU-second", mb(paths) / best["turnetl"].cpu, SPEED),
+        tables_agree(work, claude[: len(claude) // times]),
+        at_least("MB per CPU-second", mb(paths) / best["turnetl"].cpu, MIN_MB_PER_CPU_SECOND),
         at_least(
-            "MB per CPU-second, redacted", mb(paths) / best["turnetl, redacted"].cpu, REDACTED
+            "MB per CPU-second, redacted",
+            mb(paths) / best["turnetl, redacted"].cpu,
+            MIN_REDACTED_MB_PER_CPU_SECOND,
         ),
-        at_least("times the plain loop", ratio(best, *list(variants)[1:3]), RATIO),
-        at_least("times one job", fastest["turnetl"] / fastest["turnetl, two jobs"], TWO_JOBS),
+        at_least("times the baseline", ratio(best, *list(variants)[1:3]), MIN_SPEEDUP),
+        at_least(
+            "times one job", fastest["turnetl"] / fastest["turnetl, two jobs"], MIN_TWO_JOBS_SPEEDUP
+        ),
     ]
 
 
@@ -161,13 +171,13 @@ def ratio(best: dict[str, Cost], slow: str, fast: str) -> float:
     return best[slow].cpu / best[fast].cpu
 
 
-def agree(work: WorkFolder, paths: Sequence[Path]) -> bool:
-    """Return whether the table of the plain loop holds the same turns."""
-    ours, plain_loop = work.new(), work.new()
-    turnetl(paths, ours)
-    loop(paths, plain_loop)
-    same = compared_columns(ours).equals(compared_columns(plain_loop))
-    print(f"  the turns of the plain loop are {'the same' if same else 'DIFFERENT'}")
+def tables_agree(work: WorkFolder, paths: Sequence[Path]) -> bool:
+    """Return whether the table of the baseline contains the same turns."""
+    parsed, from_baseline = work.new(), work.new()
+    parse(paths, parsed)
+    baseline(paths, from_baseline)
+    same = compared_columns(parsed).equals(compared_columns(from_baseline))
+    print(f"  the turns of the baseline are {'the same' if same else 'DIFFERENT'}")
     return same
 
 
@@ -182,34 +192,34 @@ def compared_columns(folder: Path) -> pl.DataFrame:
     )
 
 
-def many(work: WorkFolder, archives: int) -> list[bool]:
+def check_many_archives(work: WorkFolder, archives: int) -> list[bool]:
     """Measure memory for one archive and for many, and the time for many unchanged archives."""
-    once = known(parsing.expand([real_archives.ARCHIVES_OR_SAMPLES]).archives)
+    once = recognised(parsing.expand([real_archives.ARCHIVES_OR_SAMPLES]).archives)
     largest = max(once, key=lambda path: path.stat().st_size)
-    small = [path for path in once if path.stat().st_size <= SMALL]
+    small = [path for path in once if path.stat().st_size <= MAX_SMALL_BYTES]
     paths = work.copies(small, math.ceil(archives / len(small)))[:archives]
     lake = work.new()
-    one = work.cost(turnetl, work.copies([largest], 1))
-    all_ = work.cost_at(turnetl, [*work.copies([largest], 1), *paths], lake)
-    unchanged = work.cost_at(again, paths, lake)
-    print(f"\n  one archive of {mb([largest]):.1f} MB: {one.peak:.0f} MB of memory")
-    print(f"  that and {len(paths)} small ones: {all_.peak:.0f} MB")
+    single = work.cost(parse, work.copies([largest], 1))
+    many = work.cost_at(parse, [*work.copies([largest], 1), *paths], lake)
+    unchanged = work.cost_at(rerun, paths, lake)
+    print(f"\n  one archive of {mb([largest]):.1f} MB: {single.peak:.0f} MB of memory")
+    print(f"  that and {len(paths)} small ones: {many.peak:.0f} MB")
     print(f"  {len(paths)} again: {unchanged.result}, {unchanged.cpu:.2f} s of CPU\n")
     return [
-        at_most("MB of memory", all_.peak, MEMORY + 3 * mb([largest])),
-        at_most("MB in addition to one archive", all_.peak - one.peak, FLAT),
-        at_most("seconds for all of them unchanged", unchanged.wall, AGAIN),
+        at_most("MB of memory", many.peak, MAX_MEMORY_MB + 3 * mb([largest])),
+        at_most("MB in addition to one archive", many.peak - single.peak, MAX_EXTRA_MB),
+        at_most("seconds for all of them unchanged", unchanged.wall, MAX_RERUN_SECONDS),
     ]
 
 
-def known(paths: Sequence[Path]) -> list[Path]:
+def recognised(paths: Sequence[Path]) -> list[Path]:
     return [path for path in paths if formats.sniff(path.read_bytes()) is not None]
 
 
 def are_claude_code(paths: Sequence[Path]) -> list[bool]:
     """Return for each archive whether Claude Code wrote it."""
     detected = [formats.sniff(path.read_bytes()) for path in paths]
-    return [one is not None and one.name == "claude_code" for one in detected]
+    return [format_ is not None and format_.name == "claude_code" for format_ in detected]
 
 
 def size(paths: Sequence[Path]) -> int:

@@ -204,7 +204,9 @@ class ProviderServer:
         vectors = await self._embedder.embed(texts)
         self._embedder.embedded.clear()
         encode = _base64 if body.get("encoding_format") == "base64" else _floats
-        data = [{"index": index, "embedding": encode(one)} for index, one in enumerate(vectors)]
+        data = [
+            {"index": index, "embedding": encode(vector)} for index, vector in enumerate(vectors)
+        ]
         tokens = sum(map(len, texts)) // _CHARACTERS_PER_TOKEN
         return {"data": data, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
 

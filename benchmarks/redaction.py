@@ -106,9 +106,9 @@ def _redactions(text: str, clean: str, archive: str) -> Iterator[Redaction]:
     pieces = _PLACEHOLDER.split(clean)
     kept, rules = pieces[::2], pieces[1::2]
     values = re.fullmatch("(.*?)".join(map(re.escape, kept)), text, re.DOTALL)
-    for at, rule in enumerate(rules):
-        shape = _shape(values.group(at + 1)) if values is not None else "?"
-        yield Redaction(rule, shape, kept[at][-_BEFORE:], archive)
+    for index, rule in enumerate(rules):
+        shape = _shape(values.group(index + 1)) if values is not None else "?"
+        yield Redaction(rule, shape, kept[index][-_BEFORE:], archive)
 
 
 def _shape(value: str) -> str:
@@ -118,7 +118,7 @@ def _shape(value: str) -> str:
 
 
 def _show(redactions: Sequence[Redaction]) -> None:
-    for rule, count in Counter(one.rule for one in redactions).most_common():
+    for rule, count in Counter(redaction.rule for redaction in redactions).most_common():
         print(f"{count:6}  {rule}")
     print()
     for (rule, before, shape), equal in groupby(sorted(redactions, key=_by_kind), _by_kind):

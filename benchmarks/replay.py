@@ -48,9 +48,9 @@ from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode, GroupContents, Turn
 
 SUMMARISE = """Summarise this turn of a conversation with a coding agent for a knowledge graph. Keep
-what was asked, decided, changed, run, broken and mended, with the names of files, tools, commands,
-errors and concepts as they stand in the text. Leave out code, logs and greetings. Write short
-sentences, one a line.
+what was asked, decided, changed, run, broken and fixed, with the names of files, tools, commands,
+errors and concepts as written in the text. Leave out code, logs and greetings. Write short
+sentences, one per line.
 """
 _FALLBACK_LENGTH = 160
 """Characters of the summary of a turn that names no entity."""
@@ -162,7 +162,7 @@ def tokens(texts: Sequence[str]) -> int:
     return int(estimate(pl.Series(texts, dtype=pl.String)).sum() or 0)
 
 
-def summarised(episode: Episode) -> Episode:
+def summarise(episode: Episode) -> Episode:
     text = summary(episode.text)
     return replace(episode, text=text, chunks=(text,))
 
@@ -174,8 +174,10 @@ def distinct_facts(contents: GroupContents) -> set[tuple[str, str, str]]:
 
 async def main(turns: int, archives: Path) -> bool:
     with tempfile.TemporaryDirectory() as lake:
-        fitting = [one for one in kept_episodes(archives, Path(lake)) if len(one.chunks) == 1]
-    episodes = [_in_group(one) for one in fitting[:turns]]
+        fitting = [
+            episode for episode in kept_episodes(archives, Path(lake)) if len(episode.chunks) == 1
+        ]
+    episodes = [_in_group(episode) for episode in fitting[:turns]]
     with (
         tempfile.TemporaryDirectory() as temporary,
         provider.running(responders="benchmarks.responders") as running,
@@ -186,7 +188,7 @@ async def main(turns: int, archives: Path) -> bool:
         journal = Path(temporary) / "journal.sqlite"
         first = await run(running, episodes, folders[0], journal)
         second = await run(running, episodes, folders[1], journal)
-        short = [summarised(one) for one in episodes]
+        short = [summarise(episode) for episode in episodes]
         two_passes = await run(running, short, folders[2])
         bare = await run(running, short, folders[3], instructed=False)
     print(f"{len(episodes)} turns of `{archives.name}`")
@@ -195,8 +197,8 @@ async def main(turns: int, archives: Path) -> bool:
         print(f"  {name}: {result.calls} calls, {facts} facts, {result.seconds:.1f} s")
     same = second.contents == first.contents
     print(f"  identical graphs: {same}")
-    prompts = [f"{SUMMARISE}\n{raw(one.turn)}" for one in episodes]
-    summarising = tokens(prompts) + tokens([one.text for one in short])
+    prompts = [f"{SUMMARISE}\n{raw(episode.turn)}" for episode in episodes]
+    summarising = tokens(prompts) + tokens([episode.text for episode in short])
     print(f"  tokens per turn\n{'':30}{'summarise':>10} {'extract':>8} {'total':>9} {'facts':>6}")
     _show("one pass", 0, first, len(episodes))
     _show("two passes", summarising, two_passes, len(episodes))

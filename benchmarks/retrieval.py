@@ -100,37 +100,46 @@ def read_questions() -> Iterator[BenchmarkQuestion]:
 def report(questions: Sequence[BenchmarkQuestion], settings: Settings, *, misses: bool) -> bool:
     """Print the table; return whether the search is better than both others at every depth."""
     lake = Lake(settings.lake)
-    turns = [one for group in lake.groups() for one in lake.episodes(group) if one.noise is None]
+    turns = [
+        episode
+        for group in lake.groups()
+        for episode in lake.episodes(group)
+        if episode.noise is None
+    ]
     print(f"{len(turns)} turns, {len(questions)} questions")
-    episode_texts = [one.text for one in turns]
-    spoken = [f"{one.turn.user_text}\n{one.turn.assistant_text}" for one in turns]
-    ours = asyncio.run(by_search(questions, turns, settings))
+    episode_texts = [turn.text for turn in turns]
+    dialogue_texts = [f"{turn.turn.user_text}\n{turn.turn.assistant_text}" for turn in turns]
+    turnetl_result = asyncio.run(by_search(questions, turns, settings))
     results = [
         by_bm25("BM25 over episode texts", questions, turns, episode_texts),
-        by_bm25("BM25 over prompts + answers", questions, turns, spoken),
-        ours,
+        by_bm25("BM25 over prompts + responses", questions, turns, dialogue_texts),
+        turnetl_result,
     ]
     for part in ("tune", "held", ""):
-        chosen = [at for at, one in enumerate(questions) if part in ("", one.part)]
-        print(f"\n{part or 'all'}: {len(chosen)} questions")
+        selected = [
+            index for index, question in enumerate(questions) if part in ("", question.part)
+        ]
+        print(f"\n{part or 'all'}: {len(selected)} questions")
         for result in results:
             milliseconds = f"{1000 * result.seconds:5.0f} ms per question"
-            print(f"  {result.name:30} {recall_line(result, chosen)}  {milliseconds}")
+            print(f"  {result.name:30} {recall_line(result, selected)}  {milliseconds}")
     if misses:
-        print_misses(questions, ours)
-    return all(is_better(ours, other) for other in results if other is not ours)
+        print_misses(questions, turnetl_result)
+    return all(is_better(turnetl_result, other) for other in results if other is not turnetl_result)
 
 
-def is_better(ours: RankingResult, other: RankingResult) -> bool:
-    return all(hits_within(ours, depth) > hits_within(other, depth) for depth in DEPTHS)
+def is_better(turnetl_result: RankingResult, other: RankingResult) -> bool:
+    return all(hits_within(turnetl_result, depth) > hits_within(other, depth) for depth in DEPTHS)
 
 
 def hits_within(result: RankingResult, depth: int) -> int:
     return sum(rank < depth for rank in result.ranks)
 
 
-def recall_line(result: RankingResult, chosen: Sequence[int]) -> str:
-    recalls = (sum(result.ranks[at] < depth for at in chosen) / len(chosen) for depth in DEPTHS)
+def recall_line(result: RankingResult, selected: Sequence[int]) -> str:
+    recalls = (
+        sum(result.ranks[index] < depth for index in selected) / len(selected) for depth in DEPTHS
+    )
     return "  ".join(f"@{d} {recall:.2f}" for d, recall in zip(DEPTHS, recalls, strict=True))
 
 
@@ -145,12 +154,12 @@ def print_misses(questions: Sequence[BenchmarkQuestion], result: RankingResult) 
 async def by_search(
     questions: Sequence[BenchmarkQuestion], turns: Sequence[Episode], settings: Settings
 ) -> RankingResult:
-    prompts = {one.turn_id: one.turn.prompt_id or "" for one in turns}
+    prompts = {turn.turn_id: turn.turn.prompt_id or "" for turn in turns}
     ranks = []
     start = time.process_time()
     for question in questions:
         hits = await pipeline.search_turns(question.text, settings, limit=DEPTHS[-1])
-        found = (at for at, hit in enumerate(hits) if prompts[hit.turn_id] in question.prompts)
+        found = (rank for rank, hit in enumerate(hits) if prompts[hit.turn_id] in question.prompts)
         ranks.append(next(found, NOT_FOUND))
     return RankingResult("turnetl search", ranks, (time.process_time() - start) / len(questions))
 
@@ -166,11 +175,11 @@ def by_bm25(
     ranks = []
     for question in questions:
         scores = index.scores(question.text)
-        order = sorted(range(len(turns)), key=lambda at, of=scores: -of[at])  # type: ignore[misc]
+        order = sorted(range(len(turns)), key=lambda turn, scores=scores: -scores[turn])  # type: ignore[misc]
         found = (
             rank
-            for rank, at in enumerate(order)
-            if turns[at].turn.prompt_id in question.prompts and scores[at] > 0
+            for rank, turn in enumerate(order)
+            if turns[turn].turn.prompt_id in question.prompts and scores[turn] > 0
         )
         ranks.append(next(found, NOT_FOUND))
     return RankingResult(name, ranks, (time.process_time() - start) / len(questions))
@@ -188,8 +197,8 @@ class PlainBm25:
     def scores(self, query: str) -> list[float]:
         terms = {word: self.idf(word) for word in words(query) if word in self.document_frequency}
         return [
-            sum(idf * self.term_score(count, at, word) for word, idf in terms.items())
-            for at, count in enumerate(self.counts)
+            sum(idf * self.term_score(count, index, word) for word, idf in terms.items())
+            for index, count in enumerate(self.counts)
         ]
 
     def idf(self, word: str) -> float:
@@ -198,9 +207,9 @@ class PlainBm25:
             1 + (len(self.counts) - document_frequency + 0.5) / (document_frequency + 0.5)
         )
 
-    def term_score(self, count: Mapping[str, int], at: int, word: str) -> float:
+    def term_score(self, count: Mapping[str, int], index: int, word: str) -> float:
         times = count.get(word, 0)
-        return times * 2.2 / (times + 1.2 * (0.25 + 0.75 * self.lengths[at] / self.mean))
+        return times * 2.2 / (times + 1.2 * (0.25 + 0.75 * self.lengths[index] / self.mean))
 
 
 def words(text: str) -> list[str]:

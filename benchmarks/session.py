@@ -56,7 +56,7 @@ from turnetl.llm.stack import ModelStack, wrap
 from turnetl.llm.vectors import floats
 from turnetl.model import Episode, GroupId, TurnId, Vector
 
-UPSTREAM, TURNETL = GroupId("theirs"), GroupId("ours")
+UPSTREAM, TURNETL = GroupId("upstream"), GroupId("turnetl")
 KEY = "no-key-is-needed-here"
 MAX_TOKEN_RATIO, MIN_SPEEDUP = 0.5, 2.5
 """Limits relative to `add_episode`: prompt tokens at most, turns per second at least."""
@@ -198,8 +198,9 @@ def mentions_of(server: Neo4jServer, group: GroupId) -> set[tuple[str, str]]:
 def first_turns(archives: Path, turns: int) -> list[Episode]:
     """Return the first turns of a project that fit one prompt."""
     with tempfile.TemporaryDirectory() as folder:
-        episodes = [one for one in kept_episodes(archives, Path(folder)) if len(one.chunks) == 1]
-    return [_in_group(one, TURNETL) for one in episodes[:turns]]
+        episodes = kept_episodes(archives, Path(folder))
+    short = [episode for episode in episodes if len(episode.chunks) == 1]
+    return [_in_group(episode, TURNETL) for episode in short[:turns]]
 
 
 def _in_group(episode: Episode, group: GroupId) -> Episode:

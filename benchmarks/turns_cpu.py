@@ -62,34 +62,37 @@ POINTS = (50, 150, 300, 600, 1_000, 1_500)
 CHECKED_POINTS = (50, 1_500)
 MAX_CPU = 0.12
 """Seconds of CPU time per turn, client and database together."""
-AROUND = 25
+AVERAGED_TURNS = 25
 """Turns before and after a point that its figure averages."""
-WARM = 500
+WARMUP_TURNS = 500
 """Turns ingested into another group first: Java compiles what runs often."""
 
 
 @dataclass
-class Marks:
+class CpuSamples:
     """CPU time of client and database after each turn."""
 
     server: int | None
-    marks: list[tuple[float, float, float]] = field(default_factory=list)
+    samples: list[tuple[float, float, float]] = field(default_factory=list)
 
     def turn(self, *_: object) -> None:
-        self.marks.append((time.process_time(), server_cpu(self.server), time.perf_counter()))
+        self.samples.append((time.process_time(), server_cpu(self.server), time.perf_counter()))
 
     def at(self, point: int) -> tuple[float, float, float]:
         """Return the client, database and wall seconds per turn around the point."""
-        first, last = max(point - AROUND, 0), min(point + AROUND, len(self.marks) - 1)
+        first, last = (
+            max(point - AVERAGED_TURNS, 0),
+            min(point + AVERAGED_TURNS, len(self.samples) - 1),
+        )
         client, server, wall = (
             (after - before) / (last - first)
-            for before, after in zip(self.marks[first], self.marks[last], strict=True)
+            for before, after in zip(self.samples[first], self.samples[last], strict=True)
         )
         return client, server, wall
 
     def show(self, name: str) -> Mapping[int, float]:
         """Print one line per point; return the CPU time per turn at each."""
-        points = [point for point in POINTS if point < len(self.marks) + AROUND]
+        points = [point for point in POINTS if point < len(self.samples) + AVERAGED_TURNS]
         print(
             f"{name}: seconds per turn\n{'turn':>7} {'client':>8} {'database':>9} {'CPU':>7} wall"
         )
@@ -103,11 +106,11 @@ class Marks:
 
 async def ingest_with_turnetl(
     server: Neo4jServer, model_server: ProviderProcess, turns: Sequence[Episode]
-) -> Marks:
+) -> CpuSamples:
     """Ingest the turns with the pipeline."""
     store = await open_graph(server.url, user="", password="")
     await store.prepare()
-    marks = Marks(server.pid)
+    samples = CpuSamples(server.pid)
     group = turns[0].turn.group_id
     embedder = WordLlamaEmbedder()
     with tempfile.TemporaryDirectory() as folder:
@@ -118,24 +121,24 @@ async def ingest_with_turnetl(
         )
         run = IngestRun("bench", "bench:0", _now, timedelta(minutes=30), prefetch=16)
         pipeline = TurnPipeline(store, extractor, embedder, Quarantine(Path(folder), group), run)
-        marks.turn()
-        done = await pipeline.ingest(group, turns, _context(turns), marks.turn)
+        samples.turn()
+        done = await pipeline.ingest(group, turns, _context(turns), samples.turn)
         await extractor.close()
         journal.close()
     await store.close()
     assert done.committed == len(turns), done
-    return marks
+    return samples
 
 
 async def ingest_with_graphiti(
     server: Neo4jServer, model_server: ProviderProcess, turns: Sequence[Episode]
-) -> Marks:
+) -> CpuSamples:
     """Ingest the turns with `add_episode`, one after the other, with its defaults."""
-    marks = Marks(server.pid)
+    samples = CpuSamples(server.pid)
     async with upstream_comparison.open_graphiti(
         server, model_server, WordLlamaEmbedder()
     ) as graphiti:
-        marks.turn()
+        samples.turn()
         for turn in turns:
             assert turn.turn.started_at is not None
             await graphiti.add_episode(
@@ -148,8 +151,8 @@ async def ingest_with_graphiti(
                 entity_types=CODING.entity_types,
                 edge_types=CODING.edge_types,
             )
-            marks.turn()
-    return marks
+            samples.turn()
+    return samples
 
 
 def _stack(model_server: ProviderProcess, journal: Journal) -> ChatModel:
@@ -162,15 +165,15 @@ def _context(turns: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:
     """Return for each turn the three turns before it in its session."""
     sessions: dict[str, list[TurnId]] = {}
     context = {}
-    for one in turns:
-        before = sessions.setdefault(one.turn.session_id, [])
-        context[one.turn_id] = tuple(before[-3:])
-        before.append(one.turn_id)
+    for episode in turns:
+        before = sessions.setdefault(episode.turn.session_id, [])
+        context[episode.turn_id] = tuple(before[-3:])
+        before.append(episode.turn_id)
     return context
 
 
-def _warm(one: Episode) -> Episode:
-    return replace(one, turn=replace(one.turn, group_id=GroupId("warm")))
+def _as_warmup(episode: Episode) -> Episode:
+    return replace(episode, turn=replace(episode.turn, group_id=GroupId("warm")))
 
 
 def _now() -> datetime:
@@ -180,9 +183,13 @@ def _now() -> datetime:
 async def main(arguments: argparse.Namespace) -> bool:
     with tempfile.TemporaryDirectory() as lake:
         episodes = [
-            one for one in kept_episodes(arguments.archives, Path(lake)) if len(one.chunks) == 1
+            episode
+            for episode in kept_episodes(arguments.archives, Path(lake))
+            if len(episode.chunks) == 1
         ]
-    turns = list(islice(long_sample_turns.repeat_with_variations(episodes), arguments.turns + WARM))
+    turns = list(
+        islice(long_sample_turns.repeat_with_variations(episodes), arguments.turns + WARMUP_TURNS)
+    )
     print(f"{len(episodes)} turns of `{arguments.archives.name}`, repeated to {arguments.turns}")
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -190,7 +197,7 @@ async def main(arguments: argparse.Namespace) -> bool:
         provider.running(responders=RESPONDERS) as model_server,
     ):
         await ingest_with_turnetl(
-            server, model_server, [_warm(one) for one in turns[arguments.turns :]]
+            server, model_server, [_as_warmup(turn) for turn in turns[arguments.turns :]]
         )
         profile = cProfile.Profile() if arguments.profile else nullcontext()
         with profile:

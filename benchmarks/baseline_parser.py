@@ -57,9 +57,7 @@ def turns(archive: Path) -> list[Json]:
         seen.add(row.get("uuid", ""))
         content = message["content"]
         parts = [content] if isinstance(content, str) else content
-        blocks = [
-            {"type": "text", "text": part} if isinstance(part, str) else part for part in parts
-        ]
+        blocks = [as_block(part) for part in parts]
         if kind == "user":
             prompt = read_user(parsed, calls, row, blocks)
             if prompt is not None:
@@ -93,11 +91,11 @@ def rows(archive: Path) -> Iterator[tuple[int, int, int, Json]]:
                 text = line.decode("utf-8", "replace").strip()
                 while text.startswith("{"):
                     try:
-                        row, at = decoder.raw_decode(text)
+                        row, end_of_row = decoder.raw_decode(text)
                     except ValueError:
                         break
                     yield number, start, end, row
-                    text = text[at:].strip()
+                    text = text[end_of_row:].strip()
             start = end
 
 

@@ -1,6 +1,6 @@
-"""Overhead of the model stack: CPU per request, and how much of a rate limit is used.
+"""Overhead of the model stack: CPU per request, and the used share of a rate limit.
 
-    python -m benchmarks.calls [--calls 2000] [--minutes 2]
+    python -m benchmarks.model_stack_cpu [--calls 2000] [--minutes 2]
 
 The provider is a process of its own. Requests are as long as those of a turn and all different;
 responses name six facts. The stack is that of a run: journal on disk, budget of tokens and dollars,
