@@ -21,13 +21,9 @@ from turnetl.backfill_report import BackfillReport
 from turnetl.clock import now
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.ingestion import assumed_time as assumed
-from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import IngestReport
 from turnetl.json_output.backfill import backfill_output
-from turnetl.parsing import Outcome, ParseReport
 from turnetl.report import backfill as view
 from turnetl.report.ingest import is_failure
-from turnetl.report.status import no_time_message
 from turnetl.settings import ExtractorName, Settings, load_settings, units
 
 _DAY = timedelta(days=1).total_seconds()
@@ -166,26 +162,8 @@ def _final_state(report: BackfillReport) -> State[dict[str, Any]]:
     for collision in report.parsed.name_collisions:
         get_run_logger().warning(collision.message)
     if is_failure(view.exit_code(report)):
-        first, *more = _errors(report.parsed, report.ingested)
+        first, *more = view.errors(report)
         return Failed(message=f"{first} (and {len(more)} more)" if more else first)
     ingested = report.ingested
     message = f"{ingested.committed} turns committed, {ingested.skipped} before"
     return Completed(message=message, data=msgspec.to_builtins(backfill_output(report)))
-
-
-def _errors(parsed: ParseReport, ingested: IngestReport) -> list[str]:
-    """Return why the run failed; skipped lines and files count only if nothing else failed."""
-    graph = [ingested.error] if ingested.error else []
-    groups = [f"`{group.group}`: {group.error}" for group in ingested.groups if group.error]
-    timeless = [
-        no_time_message(group)
-        for group in ingested.groups
-        if group.uncommitted_reasons.get(PendingReason.NO_TIME)
-    ]
-    skipped = {
-        archive.problem
-        for archive in parsed.archives
-        if archive.problem and archive.outcome != Outcome.UNREADABLE
-    }
-    serious = [problem.message for problem in parsed.problems if problem not in skipped]
-    return graph + groups + serious + timeless or [problem.message for problem in parsed.problems]

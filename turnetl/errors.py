@@ -22,6 +22,9 @@ from turnetl.exit_code import ExitCode
 from turnetl.model import Usage
 from turnetl.skip_reasons import SkipReason
 
+TRACEBACK = "which --debug prints and the log has at level INFO"
+"""How a user gets the traceback of an unexpected error in an archive or a turn."""
+
 
 class TurnetlError(Exception):
     """Base class of all errors that turnetl raises on purpose."""

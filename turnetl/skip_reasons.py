@@ -74,6 +74,10 @@ class SkipReason(Reason):
     MISSING = "missing", "The path does not exist."
     FOLDER = "folder", "The path leads to a folder."
     NOT_A_FILE = "not_a_file", "The path leads to neither a file nor a folder."
+    OTHER_ENTRY = (
+        "other_entry",
+        "The entry of a folder is a broken link, a pipe, a socket or a device.",
+    )
     UNREADABLE = "unreadable", "The file or the folder cannot be read."
     EMPTY = "empty", "The file is empty, or the folder holds no archive."
     UNKNOWN_FORMAT = "unknown_format", "No known format matches the file."

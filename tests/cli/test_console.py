@@ -1,5 +1,6 @@
 """What every command prints besides its result: the log, tracebacks, styles."""
 
+import logging
 import os
 import pty
 import subprocess
@@ -114,6 +115,30 @@ def test_an_error_of_a_file_names_the_file_and_the_option_for_the_traceback(
     assert run_app(unwritable) == ExitCode.FAILED
     message = "turnetl: /lake/turns: Permission denied; run again with --debug to see where\n"
     assert capsys.readouterr().err == message
+
+
+def one_bad_archive(*_: object, **__: object) -> int:
+    log = logging.getLogger("turnetl.example")
+    try:
+        unexpected()
+    except KeyError:
+        log.info("unexpected error in archive a.jsonl", exc_info=True)
+    log.info("parse archives: 1 of 1")
+    return 0
+
+
+def test_debug_prints_the_traceback_of_an_error_that_did_not_end_the_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_app(one_bad_archive) == ExitCode.DONE
+    assert capsys.readouterr().err == ""
+    assert run_app(one_bad_archive, "--debug") == ExitCode.DONE
+    first, *lines = capsys.readouterr().err.splitlines()
+    assert first == "turnetl: unexpected error in archive a.jsonl"
+    assert (lines[0], lines[-1]) == (
+        "Traceback (most recent call last):",
+        "KeyError: 'no such key'",
+    )
 
 
 def test_options_after_two_dashes_are_arguments(capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,7 +128,7 @@ def test_files_without_turns_fail_a_run_only_if_there_is_nothing_else(tmp_path: 
     (tmp_path / "all" / "link.jsonl").symlink_to(tmp_path / "nowhere")
     result = run_in_process("parse", tmp_path / "all", "--json", folder=tmp_path)
     assert (result.exit_code, len(result.messages)) == (0, 2)
-    assert [problem["reason"] for problem in result.json["problems"]] == ["not_a_file", "empty"]
+    assert [problem["reason"] for problem in result.json["problems"]] == ["other_entry", "empty"]
     (tmp_path / "all" / "talk.jsonl").unlink()
     assert (
         run_in_process("parse", tmp_path / "all", "--lake", "other", folder=tmp_path).exit_code == 1

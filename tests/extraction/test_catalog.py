@@ -276,7 +276,7 @@ def test_a_template_that_the_config_names_and_no_folder_has_is_an_error(
     [diagnostic] = entry.diagnostics
     assert diagnostic.severity == "error"
     assert str(folders.project / TEMPLATES_FOLDER) in diagnostic.message
-    assert (entry.path, entry.source, entry.used_for) == (None, "", ("error_heavy turns",))
+    assert (entry.path, entry.source, entry.used_for) == (None, None, ("error_heavy turns",))
     missing = folders.entry("ontology/missing.toml", ontology="missing.toml")
     assert missing.is_broken
 

@@ -1,6 +1,7 @@
 """Every point at which the ingest of a group can stop, on both stores."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.report import Invalidation
 from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupId, GroupProfile
@@ -88,13 +90,18 @@ async def test_the_context_is_the_turns_before_oldest_first(
 
 
 async def test_a_turn_that_fails_is_quarantined_with_its_reason_and_the_others_are_committed(
-    store: GraphStore, group: GroupId, tmp_path: Path
+    store: GraphStore, group: GroupId, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "turnetl")
     episodes = turns(group, "fine", "cannot", "surprise", "fine too")
     assert await ingest_turns(store, episodes, tmp_path) == IngestProgress(2, 2)
     reasons = {entry.turn_id: entry.reason for entry in Quarantine(tmp_path, group).entries()}
     assert reasons[episodes[1].turn_id] == "the model gave no JSON"
-    assert reasons[episodes[2].turn_id] == "ZeroDivisionError: nobody thought of that"
+    unexpected = reasons[episodes[2].turn_id]
+    assert unexpected.startswith("unexpected ZeroDivisionError: nobody thought of that")
+    assert "--debug" in unexpected
+    assert caplog.text.count("Traceback") == 1
+    assert f"unexpected error in turn {episodes[2].turn.archive}:" in caplog.text
 
 
 async def test_a_turn_without_a_time_is_quarantined_too(
@@ -187,7 +194,10 @@ async def test_turns_that_invalidate_many_facts_are_reported_and_discards_are_co
     context = {episode.turn_id: () for episode in episodes}
     done = await pipeline.ingest(group, episodes, context, lambda _: None)
     # The first "forget" invalidates two facts, which is not more than the alert.
-    assert done.invalidations == {episodes[6].turn_id: 4}
+    turn = episodes[6].turn
+    assert done.invalidations == (
+        Invalidation(turn.turn_id, turn.archive, turn.first_line, facts=4),
+    )
     assert done.discarded == {"facts": 14, "uuid": 7}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from turnetl import parsing
+from turnetl.skip_reasons import SkipReason
 
 
 @pytest.fixture
@@ -84,6 +85,7 @@ def test_a_broken_link_is_reported(tmp_path: Path) -> None:
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "nowhere")
     expanded = parsing.expand([tmp_path / "link.jsonl"])
     assert "neither a file nor a folder" in only_message(expanded)
+    assert [problem.reason for problem in expanded.problems] == [SkipReason.NOT_A_FILE]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
@@ -134,6 +136,7 @@ def test_pipes_and_sockets_do_not_block_and_are_reported(folder: Path) -> None:
         expanded = parsing.expand([folder])
     assert names(expanded) == ["a.json", "b.jsonl"]
     assert [Path(problem.path).name for problem in expanded.problems] == ["pipe.jsonl", "s.jsonl"]
+    assert {problem.reason for problem in expanded.problems} == {SkipReason.OTHER_ENTRY}
     assert "neither a file nor a folder" in only_message(parsing.expand([folder / "pipe.jsonl"]))
 
 

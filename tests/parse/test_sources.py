@@ -190,6 +190,7 @@ def test_a_pipe_does_not_block(lake: Lake, tmp_path: Path) -> None:
         sources.read_stored(archive)
     report = run(lake, pipe, Path(os.devnull))
     assert outcomes(report) == ["unreadable", "unreadable"]
+    assert {problem.reason for problem in report.problems} == {SkipReason.NOT_A_FILE}
 
 
 def test_an_archive_deleted_after_the_stat_is_reported(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Archives parsed in parallel: the same lake and report, even if a process dies."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.redactors import DyingRedactor, NoRedactor
+from tests.fakes.redactors import DyingRedactor, FailingRedactor, NoRedactor
 from tests.parse.parse_runs import one_turn, outcomes, row, run
 from turnetl import errors, formats, parsing
 from turnetl.lake import Lake
@@ -84,6 +85,26 @@ def test_a_killed_process_loses_one_archive_which_is_named(
     assert (problem.path, problem.reason) == (str(archives[7]), SkipReason.WORKER_KILLED)
     assert "run again with --jobs 1" in problem.message
     assert len(lake.turn_paths()) == 39
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_log_has_the_traceback_of_an_unexpected_error_in_any_process(
+    jobs: int, archives: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "turnetl")
+    report = run(
+        Lake(tmp_path / "lake"),
+        *archives[:3],
+        redactor=FailingRedactor(),
+        jobs=jobs,
+        limits=PARALLEL,
+    )
+    assert {problem.reason for problem in report.problems} == {SkipReason.UNEXPECTED_ERROR}
+    assert all("--debug" in problem.message for problem in report.problems)
+    records = [record for record in caplog.records if "unexpected error" in record.getMessage()]
+    assert {str(path) in caplog.text for path in archives[:3]} == {True}
+    assert len(records) == 3
+    assert caplog.text.count("Traceback") == caplog.text.count("raise AssertionError") == 3
 
 
 def test_a_lake_that_cannot_be_written_stops_all_processes(

@@ -1,6 +1,6 @@
 """The reports of `ingest` and `status`: models, discarded entities, and why groups stopped."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import msgspec
@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import GroupCounts, GroupReport, IngestReport
+from turnetl.ingestion.report import GroupCounts, GroupReport, IngestReport, Invalidation
 from turnetl.json_output.ingest import ingest_output
 from turnetl.json_output.status import status_output
 from turnetl.json_output.usage import usage_output
@@ -102,12 +102,16 @@ def test_discarded_entities_and_facts_are_counted_by_reason() -> None:
 
 
 def test_turns_that_invalidated_many_facts_are_listed_those_with_most_first() -> None:
-    invalidations = {TurnId(f"t{number}"): 10 + number for number in range(5)}
+    invalidations = tuple(
+        Invalidation(TurnId(f"t{number}"), "/a.jsonl", number + 1, 10 + number)
+        for number in range(5)
+    )
     ingested = report(group("shop", invalidations=invalidations))
     first, *_, last = ingest.messages(ingested)
-    assert first.startswith("group `shop`: turn t4 invalidated 14 facts")
+    assert first.startswith("turn /a.jsonl:5 of group `shop` invalidated 14 facts")
     assert last == "and 2 more turns of `shop`; --json lists all"
-    assert as_json(ingested)["groups"][0]["invalidations"] == invalidations
+    listed = as_json(ingested)["groups"][0]["invalidations"]
+    assert listed == [asdict(turn) for turn in invalidations]
 
 
 def test_groups_that_stopped_for_the_same_reason_share_a_message() -> None:

@@ -53,7 +53,7 @@ class DiagnosticOptions:
     verbose: Annotated[bool, Parameter(name=("--verbose", "-v")), _OUTPUT_FLAG] = False
     "Log to standard error."
     debug: Annotated[bool, _OUTPUT_FLAG] = False
-    "Print the traceback of an error."
+    "Print the tracebacks of errors, also of those in an archive or a turn."
 
 
 @Parameter(name="*")

@@ -20,11 +20,15 @@ class _VerboseFormatter(logging.Formatter):
         return super().formatMessage(record) + facts
 
 
-def install(*, verbose: bool) -> None:
+def install(*, verbose: bool, debug: bool) -> None:
     """Log to standard error.
 
     Without `verbose`, the log has the warnings of turnetl, each once, and no record of any other
     package: those are not written for users. With `verbose` it has every record of turnetl.
+
+    Args:
+        verbose: log everything.
+        debug: log also the records with the traceback of an error.
     """
     logger = logging.getLogger("turnetl")
     handler = logging.StreamHandler()
@@ -34,6 +38,11 @@ def install(*, verbose: bool) -> None:
     else:
         handler.setFormatter(logging.Formatter("turnetl: %(message)s"))
         handler.addFilter(unique_messages())
-        logger.setLevel(logging.WARNING)
+        handler.addFilter(_is_warning_or_traceback)
+        logger.setLevel(logging.INFO if debug else logging.WARNING)
     logger.addHandler(handler)
     logging.getLogger().addHandler(logging.NullHandler())
+
+
+def _is_warning_or_traceback(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING or bool(record.exc_info or record.exc_text)

@@ -54,7 +54,7 @@ def run(app: Callable[..., Any], arguments: Sequence[str]) -> int:
 def _run(app: Callable[..., Any], arguments: list[str]) -> int:
     flags = _Flags.of(arguments)
     try:
-        log.install(verbose=flags.verbose)
+        log.install(verbose=flags.verbose, debug=flags.debug)
         code = app(arguments, exit_on_error=False, print_error=False)
     except BrokenPipeError:
         raise

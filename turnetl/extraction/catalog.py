@@ -1,7 +1,8 @@
-"""The catalog of templates and ontologies: the effective file, its cost and its problems."""
+"""The catalog of templates and ontologies: the effective file, its cost, its diagnostics."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +23,17 @@ from turnetl.extraction.templates import EMPTY_TEMPLATE, TemplateResolver, read_
 TokenEstimate = Callable[[str], int]
 """Estimates the tokens of a text."""
 
-SOURCES = ("project", "home", "built-in")
+
+class TemplateSource(StrEnum):
+    """Where a template or an ontology is from."""
+
+    PROJECT = "project"
+    HOME = "home"
+    BUILT_IN = "built-in"
+    CONFIG = "config"
+    PATH = "path"
+
+
 """Names of the folders of `templates.search_folders`, in order."""
 LONG_PROMPT = 700
 """Tokens of instructions above which there is a warning."""
@@ -41,8 +52,8 @@ class CatalogEntry:
     """As a config writes it; an ontology with its folder; instructions in a config `inline 1`."""
     path: Path | None
     """The effective file; None if there is none."""
-    source: str
-    """Where the file is from: one of `SOURCES` or `config`; empty if there is none."""
+    source: TemplateSource | None
+    """None if there is no such file."""
     overrides: tuple[Path, ...]
     """Files of the same name in later folders, which have no effect."""
     prompt_text: str
@@ -132,7 +143,7 @@ def _entry(
     return CatalogEntry(
         name=name,
         path=paths[0] if paths else None,
-        source=_source_name(paths[0], templates) if paths else "",
+        source=_source(paths[0], templates) if paths else None,
         overrides=paths[1:],
         prompt_text=content.text,
         digest=content.digest if content.text else "",
@@ -157,7 +168,7 @@ def _inline_entries(
         yield CatalogEntry(
             name=f"inline {number}",
             path=None,
-            source="config",
+            source=TemplateSource.CONFIG,
             overrides=(),
             prompt_text=text,
             digest=ids.digest(text),
@@ -216,9 +227,10 @@ def _identical_copy(paths: Sequence[Path]) -> Iterator[Diagnostic]:
         yield warning(f"is identical to `{paths[1]}`, and hides later corrections there")
 
 
-def _source_name(path: Path, templates: TemplateResolver) -> str:
-    sources = dict(zip(templates.folders, SOURCES, strict=False))
-    return sources.get(path.parent, str(path.parent))
+def _source(path: Path, templates: TemplateResolver) -> TemplateSource:
+    by_folder = (TemplateSource.PROJECT, TemplateSource.HOME, TemplateSource.BUILT_IN)
+    sources = dict(zip(templates.folders, by_folder, strict=False))
+    return sources.get(path.parent, TemplateSource.PATH)
 
 
 def _ontology(config: ExtractionConfig, ontologies: TemplateResolver) -> Ontology:

@@ -21,6 +21,16 @@ class GroupCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Invalidation:
+    """A turn that invalidated unusually many facts."""
+
+    turn_id: TurnId
+    archive: str
+    first_line: int
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
 class GroupReport:
     """The turns of a group, each counted once: committed, skipped, quarantined, pending, noise."""
 
@@ -51,8 +61,8 @@ class GroupReport:
     quarantined_turns: tuple[QuarantineEntry, ...] = ()
     discarded: Mapping[DiscardReason, int] | None = None
     """Extracted entities and facts that this run discarded as useless, by reason."""
-    invalidations: Mapping[TurnId, int] | None = None
-    """Number of facts by turn, for turns that invalidated more than `invalidation_alert`."""
+    invalidations: tuple[Invalidation, ...] = ()
+    """Turns that invalidated more facts than `invalidation_alert`."""
     error: str | None = None
     """Error that stopped the group; None if it was completed."""
     exit_code: int = 0

@@ -11,11 +11,10 @@ from collections.abc import (
     Awaitable,
     Callable,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,9 +25,11 @@ from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import lease_owner
+from turnetl.ingestion.bad_turns import as_bad_turn
 from turnetl.ingestion.commit import build_change, build_receipt, commit_turn, invalidated_facts
 from turnetl.ingestion.prefetch import prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
+from turnetl.ingestion.report import Invalidation
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Change, Episode, GroupId, GroupProfile, Lease, Receipt, TurnId
 
@@ -66,8 +67,8 @@ class IngestProgress:
     """Another run committed them after this run was planned."""
     discarded: Mapping[DiscardReason, int] = field(default_factory=dict)
     """Extracted entities and facts that were discarded, by reason."""
-    invalidations: Mapping[TurnId, int] = field(default_factory=dict)
-    """For each turn that invalidated unusually many facts: how many."""
+    invalidations: tuple[Invalidation, ...] = ()
+    """Turns that invalidated unusually many facts."""
 
     @property
     def turns(self) -> int:
@@ -193,7 +194,7 @@ class TurnPipeline:
         return {turn: earlier for turn, earlier in context.items() if turn not in committed}
 
     async def _extract(self, episode: Episode, context: Sequence[Episode]) -> Any:
-        with _as_bad_turn(episode):
+        with as_bad_turn(episode):
             return await self._extractor.extract(episode, context)
 
     async def _ingest_turn(
@@ -201,7 +202,7 @@ class TurnPipeline:
     ) -> None:
         """Resolve, embed and commit one turn, then apply it to the group in memory."""
         now, run = self._run.clock(), self._run
-        with _as_bad_turn(episode):
+        with as_bad_turn(episode):
             resolved = await self._extractor.resolve(episode, extracted, group, now=now)
             resolved = await self._embed(resolved)
             change = build_change(episode, resolved, group)
@@ -248,7 +249,8 @@ class TurnPipeline:
             log.warning(
                 "a turn invalidated many facts", extra={"turn_id": turn.turn_id, "facts": facts}
             )
-            invalidations = {**invalidations, turn.turn_id: facts}
+            invalidation = Invalidation(turn.turn_id, turn.archive, turn.first_line, facts)
+            invalidations = (*invalidations, invalidation)
         self.done = replace(
             done,
             committed=done.committed + 1,
@@ -270,19 +272,6 @@ class TurnPipeline:
             )
         )
         self.done = replace(self.done, quarantined=self.done.quarantined + 1)
-
-
-@contextmanager
-def _as_bad_turn(episode: Episode) -> Iterator[None]:
-    """Convert unexpected exceptions into BadTurn: one turn's content must not end the run."""
-    try:
-        yield
-    except TurnetlError:
-        raise
-    except Exception as error:
-        turn = episode.turn
-        log.info("unexpected error in a turn", exc_info=error, extra={"turn_id": turn.turn_id})
-        raise BadTurn(f"{type(error).__name__}: {error}") from error
 
 
 def _add_counts(

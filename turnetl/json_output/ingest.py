@@ -23,6 +23,15 @@ class RunUsageOutput(UsageOutput):
     by_prompt: Annotated[dict[str, UsageOutput], described("The same per prompt, sorted by name.")]
 
 
+class InvalidationOutput(JsonOutput):
+    """A turn that invalidated many facts."""
+
+    turn_id: Annotated[str, described("Id of the turn.")]
+    archive: Annotated[str, described("Path of the archive that holds it.")]
+    first_line: Annotated[int, described("Its first line in the archive, from 1.")]
+    facts: Annotated[int, described("Facts that it invalidated.")]
+
+
 class IngestGroupOutput(GroupOutput):
     """Result of a run for one group."""
 
@@ -36,8 +45,8 @@ class IngestGroupOutput(GroupOutput):
         ),
     ]
     invalidations: Annotated[
-        dict[str, int],
-        described("Turns that invalidated more facts than `invalidation_alert`, and how many."),
+        list[InvalidationOutput],
+        described("Turns that invalidated more facts than `invalidation_alert`."),
     ]
 
 
@@ -130,7 +139,15 @@ def _ingest_group(report: GroupReport) -> IngestGroupOutput:
         committed=report.committed,
         skipped=report.skipped,
         discarded=dict(report.discarded or {}),
-        invalidations={str(turn): facts for turn, facts in (report.invalidations or {}).items()},
+        invalidations=[
+            InvalidationOutput(
+                turn_id=turn.turn_id,
+                archive=turn.archive,
+                first_line=turn.first_line,
+                facts=turn.facts,
+            )
+            for turn in report.invalidations
+        ],
     )
 
 

@@ -61,7 +61,7 @@ class ProblemOutput(JsonOutput):
 
     path: Annotated[str, described("Path of the file.")]
     line: Annotated[int | None, described("Line number, from 1; null for the file.")]
-    reason: Annotated[str, described("The reason as one word.")]
+    reason: Annotated[SkipReason, described("Why it was skipped.")]
     message: Annotated[str, described("What happened and what to do, in one sentence.")]
 
 

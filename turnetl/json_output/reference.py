@@ -10,6 +10,7 @@ from turnetl.reason import Reason
 from turnetl.skip_reasons import SkipReason
 
 _REASONS: tuple[type[Reason], ...] = (PendingReason, StaleReason, SkipReason, DiscardReason)
+_REASON_NAMES = [reason.__name__ for reason in _REASONS]
 _HEAD = (
     "# JSON output\n\n"
     "Every command that has a result prints it with `--json` as one object on standard output; "
@@ -71,7 +72,8 @@ def _type(schema: Mapping[str, Any], definitions: Mapping[str, Mapping[str, Any]
         case {"$ref": path}:
             name = path.rpartition("/")[2]
             definition = definitions[name]
-            text = _link(name) if "properties" in definition else inner(definition)
+            is_linked = "properties" in definition or name in _REASON_NAMES
+            text = _link(name) if is_linked else inner(definition)
         case {"anyOf": members}:
             text = " or ".join(inner(member) for member in members)
         case {"enum": values}:
@@ -91,7 +93,7 @@ def _key_type(schema: Mapping[str, Any]) -> str:
     names = schema.get("propertyNames")
     if names is None:
         return "string"
-    if names["title"] in [reason.__name__ for reason in _REASONS]:
+    if names["title"] in _REASON_NAMES:
         return _link(names["title"])
     return ", ".join(f"`{name}`" for name in names["enum"])
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from turnetl.extraction.catalog import CatalogEntry
+from turnetl.extraction.catalog import CatalogEntry, TemplateSource
 from turnetl.json_output.base import JsonOutput, described
 
 
@@ -23,7 +23,8 @@ class TemplateOutput(JsonOutput):
     name: Annotated[str, described("Its name, as the config file takes it.")]
     path: Annotated[str | None, described("The file that is used; null if there is no file.")]
     source: Annotated[
-        str, described("`project`, `home`, `built-in` or `config`; empty if none has it.")
+        TemplateSource | None,
+        described("Where it is from; `path` if a setting names its path; null if nowhere."),
     ]
     overrides: Annotated[
         list[str], described("Files of the same name that are not used because of it.")

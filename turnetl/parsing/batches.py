@@ -141,7 +141,7 @@ def _attempt(job: ArchiveJob, step: Callable[[], _Out]) -> _Out | ArchiveReport:
         return problems.skipped_report(path, problems.out_of_memory(path))
     except Exception as error:
         # One archive must not stop ten thousand others.
-        log.debug("archive not read", exc_info=True, extra={"archive": path_text(path)})
+        log.info("unexpected error in archive %s", path_text(path), exc_info=True)
         return problems.skipped_report(path, problems.unexpected_error(path, error))
 
 

@@ -64,7 +64,7 @@ def _existing(given: str) -> Iterable[FoundFile | Problem]:
     if path.is_file():
         return [_named_file(given)]
     what = "is neither a file nor a folder; name an archive"
-    return [_problem(path, SkipReason.UNREADABLE, what)]
+    return [_problem(path, SkipReason.NOT_A_FILE, what)]
 
 
 def _search(folder: str) -> Iterator[FoundFile | Problem]:

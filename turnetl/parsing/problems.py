@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from turnetl.errors import BadArchive
+from turnetl.errors import TRACEBACK, BadArchive
 from turnetl.formats.base import Format, ParseCounts
 from turnetl.lake import path_text
 from turnetl.parsing.compression import DecompressionStatus
@@ -33,7 +33,7 @@ def unreadable(path: Path, error: OSError) -> BadArchive:
 
 def not_a_file(path: Path) -> BadArchive:
     message = f"`{path_text(path)}` is neither a file nor a folder; name an archive."
-    return BadArchive(SkipReason.UNREADABLE, message)
+    return BadArchive(SkipReason.NOT_A_FILE, message)
 
 
 def unknown_format(path: Path, data: bytes) -> BadArchive:
@@ -83,8 +83,8 @@ def worker_killed(path: Path) -> BadArchive:
 
 def unexpected_error(path: Path, error: Exception) -> BadArchive:
     message = (
-        f"`{path_text(path)}` was not read (unexpected {type(error).__name__}); "
-        "please report it, the other archives were read."
+        f"`{path_text(path)}` was not read (unexpected {type(error).__name__}); please report it "
+        f"with its traceback, {TRACEBACK}; the other archives were read."
     )
     return BadArchive(SkipReason.UNEXPECTED_ERROR, message)
 

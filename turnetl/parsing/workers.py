@@ -6,6 +6,7 @@ all other archives with it, and cannot be stopped immediately.
 """
 
 import gc
+import logging
 import multiprocessing
 import signal
 from collections import deque
@@ -16,11 +17,13 @@ from types import FrameType
 from typing import NoReturn
 
 from turnetl.errors import Fatal
-from turnetl.parsing import problems
+from turnetl.parsing import problems, worker_log
 from turnetl.parsing.archive_job import ArchiveJob
 from turnetl.parsing.batches import NumberedJob, batches, parse_batch
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport
+
+log = logging.getLogger(__name__)
 
 _STOP_TIMEOUT = 2.0
 """Seconds in which a stopped process can delete its temporary file."""
@@ -56,7 +59,8 @@ class _Worker:
     def __init__(self, options: ParseOptions) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, child_pipe = context.Pipe()
-        self.process = context.Process(target=_serve, args=(child_pipe, options), daemon=True)
+        arguments = (child_pipe, options, worker_log.level())
+        self.process = context.Process(target=_serve, args=arguments, daemon=True)
         with _sigint_blocked():
             self.process.start()
         # The parent closes its copy, so that the pipe ends when the process does.
@@ -73,10 +77,11 @@ class _Worker:
             Fatal: the process reported it, or ended before its first message.
         """
         try:
-            message = self.pipe.recv()
+            message, records = self.pipe.recv()
         except (EOFError, OSError):
             yield from self._handle_death(queue)
             return
+        worker_log.log_again(records)
         if isinstance(message, Fatal):
             raise message
         self._has_started = True
@@ -152,16 +157,17 @@ def _sigint_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _serve(pipe: Connection, options: ParseOptions) -> None:
+def _serve(pipe: Connection, options: ParseOptions, log_level: int) -> None:
     """Parse the batches that arrive until the parent closes the pipe."""
+    collected = worker_log.CollectedLog(log_level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _exit)
     # Objects that exist by now stay: the garbage collector need not visit them again.
     gc.freeze()
     with suppress(EOFError, OSError):
-        pipe.send(())
+        pipe.send(((), collected.take()))
         while True:
-            pipe.send(_reports_or_error(pipe.recv(), options))
+            pipe.send((_reports_or_error(pipe.recv(), options), collected.take()))
 
 
 def _reports_or_error(
@@ -170,6 +176,7 @@ def _reports_or_error(
     try:
         return parse_batch(jobs, options)
     except Fatal as error:
+        log.info("archives not parsed", exc_info=True)
         return error
 
 

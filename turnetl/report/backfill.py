@@ -28,6 +28,11 @@ def table(
     return Group(*parts)
 
 
+def errors(report: BackfillReport) -> list[str]:
+    """Return why the backfill failed, in one sentence each; empty if it did not."""
+    return ingest.errors(report.ingested) + parse.errors(report.parsed)
+
+
 def messages(report: BackfillReport) -> list[str]:
     return parse.messages(report.parsed) + ingest.messages(report.ingested)
 

@@ -42,13 +42,19 @@ def table(report: IngestReport) -> RenderableType:
 
 def messages(report: IngestReport) -> list[str]:
     """Return sentences about what failed, and about what the user should check."""
-    sentences = [report.error] if report.error else []
+    sentences: list[str] = []
     for group in report.groups:
         sentences += status.group_messages(group) + _invalidation_messages(group)
-    sentences += status.error_messages(report.groups)
+    sentences += [error for error in errors(report) if error not in sentences]
     if costs.total(report.usage_by_prompt).cost is None:
         sentences.append(costs.UNKNOWN)
     return sentences
+
+
+def errors(report: IngestReport) -> list[str]:
+    """Return why the run failed, in one sentence each; empty if it did not."""
+    first = [report.error] if report.error else []
+    return first + status.error_messages(report.groups) + _timeless_errors(report)
 
 
 def exit_code(report: IngestReport) -> int:
@@ -59,8 +65,7 @@ def exit_code(report: IngestReport) -> int:
     codes = {report.exit_code, *(group.exit_code for group in report.groups)} - {ExitCode.DONE}
     if codes:
         return min(codes)
-    timeless = _without_time(report)
-    if timeless and timeless == report.pending and not (report.committed or report.skipped):
+    if _timeless_errors(report):
         return ExitCode.FAILED
     return ExitCode.QUARANTINED if report.quarantined else ExitCode.DONE
 
@@ -77,10 +82,13 @@ def _discarded_lines(group: GroupReport) -> list[str]:
 
 def _invalidation_messages(group: GroupReport) -> list[str]:
     """Return the turns that invalidated suspiciously many facts, most first."""
-    turns = sorted((group.invalidations or {}).items(), key=lambda turn: (-turn[1], turn[0]))
+    turns = sorted(
+        group.invalidations, key=lambda turn: (-turn.facts, turn.archive, turn.first_line)
+    )
     sentences = [
-        f"group `{group.group}`: turn {turn} invalidated {facts:,} facts; check whether it is right"
-        for turn, facts in turns[:_LISTED]
+        f"turn {turn.archive}:{turn.first_line} of group `{group.group}` invalidated "
+        f"{turn.facts:,} facts; check whether it is right"
+        for turn in turns[:_LISTED]
     ]
     if len(turns) > _LISTED:
         more = len(turns) - _LISTED
@@ -114,6 +122,18 @@ def _outcome(report: IngestReport) -> str:
     if not report.groups:
         return "no turns yet: run `turnetl backfill ARCHIVES`"
     return "nothing new"
+
+
+def _timeless_errors(report: IngestReport) -> list[str]:
+    """Return why no turn can be ingested, if that is because none has a time."""
+    timeless = _without_time(report)
+    if not timeless or timeless < report.pending or report.committed or report.skipped:
+        return []
+    return [
+        status.no_time_message(group)
+        for group in report.groups
+        if group.uncommitted_reasons.get(PendingReason.NO_TIME)
+    ]
 
 
 def _without_time(report: IngestReport) -> int:

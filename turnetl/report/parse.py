@@ -18,7 +18,7 @@ _LISTED = 3
 """Messages of one reason that are printed: a folder may hold thousands of other files."""
 _FOLDERS = 5
 """Folders with files of unknown formats that are printed."""
-_HARMLESS = (SkipReason.NOT_A_FILE, SkipReason.ORPHAN)
+_HARMLESS = (SkipReason.OTHER_ENTRY, SkipReason.ORPHAN)
 """Reasons for which a run does not fail."""
 _UNKNOWN_FORMAT = (
     "{:,} files have an unknown format and were skipped; "
@@ -68,16 +68,24 @@ def messages(report: ParseReport) -> list[str]:
     return sentences
 
 
-def exit_code(report: ParseReport) -> ExitCode:
-    """Return FAILED if an archive that may hold turns was not read, or nothing was found.
+def errors(report: ParseReport) -> list[str]:
+    """Return why the run failed: an archive that may hold turns was not read, or nothing was found.
 
     A broken link in a folder holds no turns. Parts of a message that are missing from OpenCode's
     store can never be read.
     """
-    is_unreadable = report.outcomes[Outcome.UNREADABLE] > 0
-    is_missing = any(problem.reason not in _HARMLESS for problem in report.path_problems)
-    is_empty = bool(report.archives or report.path_problems) and not report.groups
-    return ExitCode.FAILED if is_missing or is_unreadable or is_empty else ExitCode.DONE
+    paths = [problem for problem in report.path_problems if problem.reason not in _HARMLESS]
+    unreadable = [
+        archive.problem
+        for archive in report.archives
+        if archive.problem and archive.outcome == Outcome.UNREADABLE
+    ]
+    serious = [*paths, *unreadable] or ([] if report.groups else report.problems)
+    return [problem.message for problem in serious]
+
+
+def exit_code(report: ParseReport) -> ExitCode:
+    return ExitCode.FAILED if errors(report) else ExitCode.DONE
 
 
 def _unknown_formats(problems: Sequence[Problem]) -> list[str]:
