@@ -20,7 +20,7 @@ CONTRACTS = {
 """The suite of each Protocol; it is parametrised over the implementations."""
 WITHOUT_CONTRACT = {
     "LadybugConnection": "the methods of a library's class that the store calls",
-    "TemplateSource": "one implementation, TemplateResolver, which imports the module of the port",
+    "TemplateLoader": "one implementation, TemplateResolver, which imports the module of the port",
     "_Embedded": "attributes that entities and facts have in common",
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",
 }

@@ -34,7 +34,6 @@ class TemplateSource(StrEnum):
     PATH = "path"
 
 
-"""Names of the folders of `templates.search_folders`, in order."""
 LONG_PROMPT = 700
 """Tokens of instructions above which there is a warning."""
 

@@ -53,7 +53,7 @@ PromptsByKind = Annotated[Mapping[str, PromptSetting], BeforeValidator(_check_ki
 PassCount = Annotated[int, BeforeValidator(_check_pass_count), Field(ge=0, le=MAX_REFLEXION)]
 
 
-class TemplateSource(Protocol):
+class TemplateLoader(Protocol):
     """Finds templates by name. Its implementation, `templates.TemplateResolver`, imports this."""
 
     def load(self, name: str) -> Template | None:
@@ -105,7 +105,7 @@ class ExtractionConfig(BaseModel):
         """Return whether preprocessing is on. Part of the specified interface."""
         return self.preprocessing_prompt is not None and self.preprocessing_prompt is not False
 
-    def resolve_prompt(self, templates: TemplateSource) -> str | None:
+    def resolve_prompt(self, templates: TemplateLoader) -> str | None:
         """Return the instructions; None if there are none or the template does not exist.
 
         True names no template: preprocessing is enabled without instructions. Part of the
@@ -114,7 +114,7 @@ class ExtractionConfig(BaseModel):
         template = self.template(templates)
         return None if template is None else template.prompt or None
 
-    def template(self, templates: TemplateSource) -> Template | None:
+    def template(self, templates: TemplateLoader) -> Template | None:
         """Return the instructions and noise patterns; None in the cases of `resolve_prompt`."""
         if not isinstance(self.preprocessing_prompt, str):
             return None

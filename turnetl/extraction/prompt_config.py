@@ -9,7 +9,7 @@ from turnetl.extraction.config import (
     ExtractionConfig,
     PreprocessingMode,
     PromptSetting,
-    TemplateSource,
+    TemplateLoader,
     join_prompt,
     prompt_warning,
 )
@@ -49,7 +49,7 @@ class PromptConfigs:
     Reads each template once, so that an edit during a run has no effect on it.
     """
 
-    def __init__(self, config: ExtractionConfig, templates: TemplateSource) -> None:
+    def __init__(self, config: ExtractionConfig, templates: TemplateLoader) -> None:
         self._config = config
         self._templates = templates
         self._configs: dict[tuple[GroupId, str], PromptConfig] = {}
