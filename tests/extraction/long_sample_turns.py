@@ -49,7 +49,7 @@ def previous_turns(episodes: Sequence[Episode], turn: Episode) -> list[TurnId]:
     """Return the last turns of the session before this one, oldest first."""
     session = turn.turn.session_id
     earlier = episodes[: episodes.index(turn)]
-    return [one.turn_id for one in earlier if one.turn.session_id == session][-CONTEXT:]
+    return [episode.turn_id for episode in earlier if episode.turn.session_id == session][-CONTEXT:]
 
 
 @dataclass
@@ -99,7 +99,7 @@ async def ingest(
         "run", "test:1", TickingClock(), timedelta(minutes=30), prefetch=8, retry_delay=0
     )
     pipeline = TurnPipeline(store, extractor, embedder, Quarantine(folder, GROUP), run)
-    context = {one.turn_id: previous_turns(episodes, one) for one in episodes[start:]}
+    context = {episode.turn_id: previous_turns(episodes, episode) for episode in episodes[start:]}
     report = await pipeline.ingest(GROUP, episodes, context, lambda _: None)
     assert report.committed == len(context)
     return await store.load(GROUP)

@@ -172,7 +172,10 @@ def test_instructions_in_the_config_are_listed_first_with_their_cost(
     assert (first.name, first.prompt_text, first.source) == ("inline 1", VALID, "config")
     assert first.used_for == ("all other turns", "code_heavy turns")
     assert first.tokens_per_turn == 2 * tokens(VALID)
-    assert (second.name, [one.severity for one in second.diagnostics]) == ("inline 2", ["warning"])
+    assert (second.name, [diagnostic.severity for diagnostic in second.diagnostics]) == (
+        "inline 2",
+        ["warning"],
+    )
     assert [entry.name for entry in others if entry.source == "config"] == []
 
 
@@ -239,7 +242,7 @@ def test_a_path_that_is_not_a_file_is_an_error_and_still_overrides(
     }
     create[path_type]()
     entry = folders.entry()
-    assert [(one.severity, one.message) for one in entry.diagnostics] == [
+    assert [(diagnostic.severity, diagnostic.message) for diagnostic in entry.diagnostics] == [
         ("error", "is not a file")
     ]
     assert (entry.path, entry.is_broken) == (path, True)

@@ -68,8 +68,8 @@ async def test_a_turn_in_chunks_gives_the_same_facts_as_separate_turns(
     separate, _ = await ingest(model, embedder, turns[:4])
     together, _ = await ingest(model, embedder, [long_turn(0, 1, 2, 3)])
     assert facts_of(together) == facts_of(separate)
-    assert {(one.name, one.labels, one.summary) for one in together.entities} == {
-        (one.name, one.labels, one.summary) for one in separate.entities
+    assert {(entity.name, entity.labels, entity.summary) for entity in together.entities} == {
+        (entity.name, entity.labels, entity.summary) for entity in separate.entities
     }
     assert any(ended for *_, ended in facts_of(together))
 

@@ -134,8 +134,8 @@ async def test_the_same_turns_give_the_same_result(factory: ExtractorFactory) ->
     assert first_group.entities
     assert first_group.facts
     assert contents(first_group) == contents(second_group)
-    assert [replace(one, usage=Usage()) for one in first] == [
-        replace(one, usage=Usage()) for one in second
+    assert [replace(resolved, usage=Usage()) for resolved in first] == [
+        replace(resolved, usage=Usage()) for resolved in second
     ]
 
 
@@ -172,7 +172,7 @@ async def test_the_entities_of_every_fact_exist(factory: ExtractorFactory) -> No
     for index, turn in enumerate(turns()):
         extracted = await extractor.extract(turn, sample_turns.context(turns(), index))
         resolved = await extractor.resolve(turn, extracted, group, now=sample_turns.NOW)
-        existing = {one.uuid for one in (*group.entities, *resolved.entities)}
+        existing = {entity.uuid for entity in (*group.entities, *resolved.entities)}
         endpoints = {endpoint for fact in resolved.facts for endpoint in (fact.source, fact.target)}
         assert endpoints <= existing
         assert set(resolved.mentions) <= existing
@@ -187,12 +187,12 @@ async def test_each_entity_and_fact_occurs_once_and_new_ones_come_first(
     for index, turn in enumerate(turns()):
         extracted = await extractor.extract(turn, sample_turns.context(turns(), index))
         resolved = await extractor.resolve(turn, extracted, group, now=sample_turns.NOW)
-        entities = [group.entity(one.uuid) is not None for one in resolved.entities]
-        facts = [group.fact(one.uuid) is not None for one in resolved.facts]
+        entities = [group.entity(entity.uuid) is not None for entity in resolved.entities]
+        facts = [group.fact(fact.uuid) is not None for fact in resolved.facts]
         assert entities == sorted(entities)
         assert facts == sorted(facts)
-        assert len({one.uuid for one in resolved.entities}) == len(resolved.entities)
-        assert len({one.uuid for one in resolved.facts}) == len(resolved.facts)
+        assert len({entity.uuid for entity in resolved.entities}) == len(resolved.entities)
+        assert len({fact.uuid for fact in resolved.facts}) == len(resolved.facts)
         assert list(resolved.mentions) == sorted(set(resolved.mentions))
         await sample_turns.apply(group, turn, resolved, ToyEmbedder())
 
@@ -248,8 +248,8 @@ async def test_the_usage_is_that_of_the_requests(
     factory: ExtractorFactory, provider: FakeProvider
 ) -> None:
     _, results = await ingest(factory())
-    assert sum(one.usage.calls for one in results) == len(provider.requests)
-    assert all(one.usage.prompt_tokens == 100 * one.usage.calls for one in results)
+    assert sum(result.usage.calls for result in results) == len(provider.requests)
+    assert all(result.usage.prompt_tokens == 100 * result.usage.calls for result in results)
 
 
 async def test_close_may_be_repeated_and_leaves_no_task(factory: ExtractorFactory) -> None:
@@ -268,7 +268,10 @@ def test_the_recipe_is_the_same_for_equal_extractors(factory: ExtractorFactory) 
 
 
 def test_the_recipes_of_the_implementations_differ(model: ChatModel, embedder: ToyEmbedder) -> None:
-    recipes = {ExtractorFactory(one, model, embedder)().recipe(GROUP) for one in IMPLEMENTATIONS}
+    recipes = {
+        ExtractorFactory(implementation, model, embedder)().recipe(GROUP)
+        for implementation in IMPLEMENTATIONS
+    }
     assert len(recipes) == len(IMPLEMENTATIONS)
 
 

@@ -77,11 +77,11 @@ def fact(uuid: str, source: str, text: str, target: str, **fields: Any) -> Fact:
 
 
 def result(*items: Entity | Fact, mentions: Sequence[str] = ()) -> Resolved:
-    entities = tuple(one for one in items if isinstance(one, Entity))
+    entities = tuple(item for item in items if isinstance(item, Entity))
     return Resolved(
         entities=entities,
-        facts=tuple(one for one in items if isinstance(one, Fact)),
-        mentions=tuple(sorted({*mentions, *(one.uuid for one in entities)})),
+        facts=tuple(item for item in items if isinstance(item, Fact)),
+        mentions=tuple(sorted({*mentions, *(entity.uuid for entity in entities)})),
         usage=Usage(calls=1, prompt_tokens=2, completion_tokens=3),
     )
 
@@ -100,9 +100,9 @@ def test_an_entity_of_the_same_name_is_the_structural_one() -> None:
         fact("f2", "m1", "src/cart.py checks for an empty cart.", "m2"),
     )
     both = merge(STRUCTURE, model, sample_turns.empty_group())
-    assert [one.uuid for one in both.entities] == ["s1", "s2", "m2"]
+    assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m2"]
     assert both.entities[0].summary == "The cart."
-    assert [(one.source, one.target) for one in both.facts] == [("s1", "s2"), ("s1", "m2")]
+    assert [(fact.source, fact.target) for fact in both.facts] == [("s1", "s2"), ("s1", "m2")]
     assert both.mentions == ("m2", "s1", "s2")
 
 
@@ -119,7 +119,7 @@ def test_an_entity_is_mentioned_in_the_parts_in_which_either_finds_it() -> None:
 def test_the_same_name_with_another_label_is_another_entity() -> None:
     model = result(entity("m1", "KeyError", "Package"), entity("m2", "src/cart.py"))
     both = merge(STRUCTURE, model, sample_turns.empty_group())
-    assert [one.uuid for one in both.entities] == ["s1", "s2", "m1"]
+    assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]
 
 
 def test_a_fact_between_two_names_of_one_entity_is_dropped() -> None:
@@ -128,7 +128,9 @@ def test_a_fact_between_two_names_of_one_entity_is_dropped() -> None:
         entity("m2", "Src/Cart.py", "File"),
         fact("f2", "m1", "It is itself.", "m2"),
     )
-    assert [one.uuid for one in merge(STRUCTURE, model, sample_turns.empty_group()).facts] == ["f1"]
+    assert [fact.uuid for fact in merge(STRUCTURE, model, sample_turns.empty_group()).facts] == [
+        "f1"
+    ]
 
 
 def test_the_same_sentence_about_the_same_entities_is_one_fact() -> None:
@@ -137,7 +139,9 @@ def test_the_same_sentence_about_the_same_entities_is_one_fact() -> None:
         entity("m2", "KeyError"),
         fact("f2", "m1", "src/cart.py  was Edited.", "m2"),
     )
-    assert [one.uuid for one in merge(STRUCTURE, model, sample_turns.empty_group()).facts] == ["f1"]
+    assert [fact.uuid for fact in merge(STRUCTURE, model, sample_turns.empty_group()).facts] == [
+        "f1"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +159,7 @@ def test_a_sentence_with_the_same_words_in_another_order_is_one_fact(
         entity("m1", "KeyError"), entity("m2", "src/cart.py"), fact("f2", "m1", text, "m2")
     )
     both = merge(STRUCTURE, model, sample_turns.empty_group())
-    assert ("f2" in {one.uuid for one in both.facts}) is is_new
+    assert ("f2" in {fact.uuid for fact in both.facts}) is is_new
 
 
 def test_a_file_without_folders_is_the_one_that_structure_gives_with_folders() -> None:
@@ -166,14 +170,14 @@ def test_a_file_without_folders_is_the_one_that_structure_gives_with_folders() -
         fact("f2", "m1", "cart.py is slow.", "m3"),
     )
     both = merge(STRUCTURE, model, sample_turns.empty_group())
-    assert [one.uuid for one in both.entities] == ["s1", "s2", "m3"]
-    assert [(one.source, one.target) for one in both.facts] == [("s1", "s2"), ("s1", "m3")]
+    assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m3"]
+    assert [(fact.source, fact.target) for fact in both.facts] == [("s1", "s2"), ("s1", "m3")]
 
 
 def test_a_base_name_of_two_files_is_an_entity_of_its_own() -> None:
     structure = result(entity("s1", "src/cart.py", "File"), entity("s2", "tests/cart.py", "File"))
     both = merge(structure, result(entity("m1", "cart.py", "File")), sample_turns.empty_group())
-    assert [one.uuid for one in both.entities] == ["s1", "s2", "m1"]
+    assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]
 
 
 def test_discarded_names_of_both_are_counted() -> None:
@@ -198,7 +202,7 @@ async def test_an_unchanged_entity_of_the_group_is_matched() -> None:
     model = result(entity("m1", "src/cart.py", "File"), fact("f2", "m1", "It grows.", "m9"))
     both = merge(result(mentions=["s1"]), model, group)
     assert both.entities == ()
-    assert [(one.source, one.target) for one in both.facts] == [("s1", "m9")]
+    assert [(fact.source, fact.target) for fact in both.facts] == [("s1", "m9")]
     assert both.mentions == ("s1",)
 
 
@@ -211,7 +215,7 @@ async def test_a_stored_fact_that_both_change_keeps_its_entities_and_all_its_tur
         entity("m1", "KeyError"), fact("f0", "m1", "It was.", "m2", turns=(TurnId("a"), TURN))
     )
     both = merge(result(*STRUCTURE.entities, *first.facts), second, group)
-    assert [(one.source, one.turns, one.invalid_at) for one in both.facts] == [
+    assert [(fact.source, fact.turns, fact.invalid_at) for fact in both.facts] == [
         ("m1", ("a", "t"), START)
     ]
 
@@ -231,7 +235,7 @@ async def test_an_entity_that_the_model_named_first_is_not_duplicated_by_structu
     assert (one.uuid, one.labels, one.summary) == ("m1", ("File",), "Services.")
     assert one.embedding is not None
     assert (other.uuid, third.uuid) == ("s2", "s3")
-    assert [(one.source, one.target) for one in known.facts] == [("m1", "s2")]
+    assert [(fact.source, fact.target) for fact in known.facts] == [("m1", "s2")]
     assert known.mentions == ("m1", "s2", "s3")
 
 
@@ -247,7 +251,7 @@ async def test_an_entity_with_two_keys_is_mentioned_in_the_chunks_of_both() -> N
 
 def test_new_entities_come_before_changed_ones() -> None:
     both = merge(STRUCTURE, result(entity("m1", "new", "Concept")), sample_turns.empty_group())
-    assert [one.uuid for one in both.entities] == ["s1", "s2", "m1"]
+    assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]
 
 
 async def test_a_turn_is_extracted_by_both(model: ChatModel, embedder: ToyEmbedder) -> None:
@@ -256,10 +260,10 @@ async def test_a_turn_is_extracted_by_both(model: ChatModel, embedder: ToyEmbedd
     both = HybridExtractor(FixedExtractor(structure), llm)
     group = sample_turns.empty_group()
     await sample_turns.ingest(both, sample_turns.episodes()[:3], group, embedder)
-    names = [one.name for one in group.entities]
+    names = [entity.name for entity in group.entities]
     assert names.count("cart.py") == 1
     assert {"sqlite", "pricing.py", "KeyError"} <= set(names)
-    endpoints = {endpoint for one in group.facts for endpoint in (one.source, one.target)}
+    endpoints = {endpoint for fact in group.facts for endpoint in (fact.source, fact.target)}
     assert "s1" in endpoints
     assert all(group.entity(endpoint) for endpoint in endpoints)
 

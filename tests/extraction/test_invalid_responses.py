@@ -91,8 +91,8 @@ async def test_candidates_that_were_not_offered_are_ignored() -> None:
             DEDUPE: {"entity_resolutions": resolutions},
         }
     )
-    assert {one.name for one in group.entities} == {
-        *(one.name for one in before.entities),
+    assert {entity.name for entity in group.entities} == {
+        *(entity.name for entity in before.entities),
         "cart",
         "lite",
     }
@@ -120,7 +120,7 @@ async def test_unknown_entities_of_facts_are_created_and_unknown_types_ignored()
             EDGES: {"edges": [edge("nobody.py", "cart.py"), edge("", "cart.py"), edge(" ", "")]},
         }
     )
-    assert "nobody.py" in {one.name for one in group.entities}
+    assert "nobody.py" in {entity.name for entity in group.entities}
     assert is_consistent(group)
 
 
@@ -137,8 +137,8 @@ async def test_summaries_that_were_not_requested_are_ignored() -> None:
             },
         }
     )
-    summaries = {one.uuid: one.summary for one in group.entities}
-    known = {one.uuid: one.summary for one in before.entities if one.name == "cart.py"}
+    summaries = {entity.uuid: entity.summary for entity in group.entities}
+    known = {entity.uuid: entity.summary for entity in before.entities if entity.name == "cart.py"}
     assert known.items() <= summaries.items()
     assert max(map(len, summaries.values())) <= 2000
 
@@ -166,7 +166,7 @@ async def test_names_on_the_stoplist_are_discarded_and_counted() -> None:
     (result,) = await sample_turns.ingest(
         extractor, sample_turns.episodes()[:1], group, ToyEmbedder()
     )
-    names = {one.uuid: one.name for one in group.entities}
+    names = {entity.uuid: entity.name for entity in group.entities}
     assert sorted(names.values()) == ["cart.py", "sqlite"]
     assert [(names[f.source], f.text, names[f.target]) for f in group.facts] == [
         ("cart.py", "The user wants cart.py to use sqlite", "sqlite")
@@ -201,7 +201,7 @@ async def test_a_fact_is_not_reattached_to_a_name_that_is_only_part_of_a_word() 
     (result,) = await sample_turns.ingest(
         extractor, sample_turns.episodes()[:1], group, ToyEmbedder()
     )
-    names = {one.uuid: one.name for one in group.entities}
+    names = {entity.uuid: entity.name for entity in group.entities}
     assert [(names[f.source], f.text) for f in group.facts] == [
         ("go", "The user wants Go, not sqlite")
     ]
@@ -248,7 +248,7 @@ async def test_without_instructions_every_name_is_kept_as_by_graphiti() -> None:
     (result,) = await sample_turns.ingest(
         extractor, sample_turns.episodes()[:1], group, ToyEmbedder()
     )
-    assert {one.name for one in group.entities} == {"user", "line 12"}
+    assert {entity.name for entity in group.entities} == {"user", "line 12"}
     assert result.discarded == {}
 
 
@@ -312,11 +312,13 @@ async def test_no_response_fails_a_commit(
     store: GraphStore, tmp_path: Path, responses: list[Responses], *, instructed: bool
 ) -> None:
     turns = _turns_of(GroupId(f"shop{next(_NUMBERS)}"), len(responses))
-    by_text = {turn.chunks[0]: one for turn, one in zip(turns, responses, strict=True)}
+    by_text = {turn.chunks[0]: response for turn, response in zip(turns, responses, strict=True)}
 
     def respond(request: ChatRequest) -> str | None:
         prompt = request.messages[-1].text.split("CURRENT")[-1]
-        chosen = next((one for text, one in by_text.items() if text in prompt), responses[0])
+        chosen = next(
+            (response for text, response in by_text.items() if text in prompt), responses[0]
+        )
         return rule(chosen)(request)
 
     extractor = LlmExtractor(
@@ -325,7 +327,7 @@ async def test_no_response_fails_a_commit(
     run = IngestRun("run-1", "here:1", lambda: sample_turns.NOW, timedelta(seconds=60), 3)
     group = turns[0].turn.group_id
     pipeline = TurnPipeline(store, extractor, ToyEmbedder(), Quarantine(tmp_path, group), run)
-    done = await pipeline.ingest(group, turns, {one.turn_id: () for one in turns}, lambda _: None)
+    done = await pipeline.ingest(group, turns, {turn.turn_id: () for turn in turns}, lambda _: None)
     assert done.quarantined == 0
     contents = await store.load(group)
     assert len(contents.receipts) == len(turns)

@@ -104,7 +104,7 @@ async def test_instructions_are_in_both_extraction_prompts_and_in_no_other(
     model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
     await ingest(model, embedder)
-    instructed = [one for one in provider.requests if INSTRUCTIONS in str(one.messages)]
+    instructed = [request for request in provider.requests if INSTRUCTIONS in str(request.messages)]
     extracting = provider.requests_for("extracted_entities") + provider.requests_for("edges")
     assert len(extracting) == 12
     assert sorted(map(id, instructed)) == sorted(map(id, extracting))

@@ -39,11 +39,15 @@ def diagnostics(text: str) -> list[Diagnostic]:
 
 
 def errors(text: str) -> list[str]:
-    return [one.message for one in diagnostics(text) if one.severity == "error"]
+    return [
+        diagnostic.message for diagnostic in diagnostics(text) if diagnostic.severity == "error"
+    ]
 
 
 def warnings(text: str) -> list[str]:
-    return [one.message for one in diagnostics(text) if one.severity == "warning"]
+    return [
+        diagnostic.message for diagnostic in diagnostics(text) if diagnostic.severity == "warning"
+    ]
 
 
 def test_the_built_in_ontology_covers_work_on_code_and_has_no_problems() -> None:
@@ -155,7 +159,7 @@ def test_an_invalid_ontology_is_rejected_with_its_folder(
     ],
 )
 def test_an_invalid_entry_is_an_error_with_its_name(text: str, message: str) -> None:
-    assert [one for one in errors(text) if message in one]
+    assert [error for error in errors(text) if message in error]
     with pytest.raises(BadUsage, match=r"folder/own\.toml"):
         ontology.parse(text, PATH)
 
@@ -177,7 +181,7 @@ def test_no_field_may_have_the_name_of_a_graphiti_field(name: str) -> None:
     ],
 )
 def test_an_entry_that_can_be_improved_has_a_warning_and_is_used(text: str, message: str) -> None:
-    assert [one for one in warnings(text) if message in one]
+    assert [warning for warning in warnings(text) if message in warning]
     assert ontology.parse(text, PATH).digest
 
 
@@ -192,7 +196,7 @@ def test_every_difference_changes_the_digest() -> None:
         Ontology({"A": "x"}, {}, {"A": {"b": "y"}}),
         Ontology({"A": "x"}, {}, {"A": {"b": "z"}}),
     ]
-    assert len({one.digest for one in ontologies}) == len(ontologies)
+    assert len({ontology.digest for ontology in ontologies}) == len(ontologies)
     assert (
         ontology.parse(CUSTOM, PATH).digest
         == ontology.parse(f"# A comment.\n{CUSTOM}", PATH).digest

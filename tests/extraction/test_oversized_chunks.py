@@ -77,8 +77,8 @@ async def test_a_split_chunk_gives_the_same_facts_as_the_whole_one(
     whole, _ = await ingest(CannedModel(), turn)
     split, _ = await ingest(limited_model(characters, *prompts), turn)
     assert facts_of(split) == facts_of(whole)
-    assert {(one.uuid, one.name) for one in split.entities} == {
-        (one.uuid, one.name) for one in whole.entities
+    assert {(entity.uuid, entity.name) for entity in split.entities} == {
+        (entity.uuid, entity.name) for entity in whole.entities
     }
     assert {fact.uuid for fact in split.facts} == {fact.uuid for fact in whole.facts}
 
@@ -177,7 +177,9 @@ async def test_an_entity_that_does_not_fit_is_resolved_with_an_abridged_text() -
     model = CannedModel(respond)
     separate, result = await ingest(model, turn, await one_turn_group())
     assert {e.name for e in separate.entities} == {e.name for e in together.entities}
-    assert [len(current_message(one)) > 1600 for one in model.prompts("dedupe_nodes.nodes")] == [
+    assert [
+        len(current_message(prompt)) > 1600 for prompt in model.prompts("dedupe_nodes.nodes")
+    ] == [
         True,
         False,
     ]
@@ -246,8 +248,8 @@ async def test_a_preview_splits_a_chunk_that_did_not_fit(journal: Journal) -> No
     previews = await preview_requests(
         turn, [], make_extractor, model, journal=journal, estimate=len
     )
-    assert [one.prompt for one in previews] == [NODES] * 3 + [EDGES] * (len(previews) - 3)
-    assert all(one.is_cached for one in previews)
+    assert [preview.prompt for preview in previews] == [NODES] * 3 + [EDGES] * (len(previews) - 3)
+    assert all(preview.is_cached for preview in previews)
 
 
 def make_extractor(model: ChatModel, embedder: Embedder) -> LlmExtractor:

@@ -119,7 +119,7 @@ async def test_entities_without_facts_are_summarised_while_facts_are_resolved() 
     resolving = asyncio.create_task(extractor.resolve(turn, extracted, group, now=sample_turns.NOW))
     await asyncio.wait_for(summarised.wait(), 10)
     model.blocked[RESOLVE].set()
-    summaries = {one.name: one.summary for one in (await resolving).entities}
+    summaries = {entity.name: entity.summary for entity in (await resolving).entities}
     assert summaries["checkout flow"] == "About checkout flow."
     assert summaries["redis"] == "cart.py uses redis"
     (request,) = model.prompts(SUMMARIES)
@@ -129,7 +129,7 @@ async def test_entities_without_facts_are_summarised_while_facts_are_resolved() 
 async def test_all_entities_that_may_need_a_summary_share_one_request() -> None:
     group = await group_with(5)
     long_summary = " ".join(["sqlite is slow"] * 140)
-    known = next(one for one in group.entities if one.name == "sqlite")
+    known = next(entity for entity in group.entities if entity.name == "sqlite")
     group.put([replace(known, summary=long_summary)], ())
     turn = replace(
         sample_turns.episodes()[5], chunks=("`checkout flow` and `cart.py` uses `sqlite`.",)

@@ -38,7 +38,7 @@ def test_a_turn_has_the_prompt_of_its_group_and_kind(folder: Path) -> None:
     )
     turns = [(OTHER, ""), (OTHER, "error_heavy"), (OTHER, "conversational"), (SHOP, "error_heavy")]
     found = [configs.for_turn(group, kind) for group, kind in turns]
-    assert [(one.name, one.instructions) for one in found] == [
+    assert [(passage.name, passage.instructions) for passage in found] == [
         ("all.md", "Read as all."),
         ("errors.md", "Read as errors."),
         ("inline", "Only what was agreed."),
@@ -94,9 +94,9 @@ def test_a_change_with_an_effect_changes_the_digest(folder: Path) -> None:
         {"reflexion": 2},
         {"reflexion": 1, "preprocessing_mode": "append"},
     ]
-    assert len({prompt_configs(folder, **one).for_turn(SHOP).digest for one in configs}) == len(
-        configs
-    )
+    assert len(
+        {prompt_configs(folder, **config).for_turn(SHOP).digest for config in configs}
+    ) == len(configs)
 
 
 @pytest.mark.parametrize("prompt", [None, False, True, "missing.md"])

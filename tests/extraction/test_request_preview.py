@@ -61,7 +61,7 @@ async def test_a_preview_sends_no_request(provider: FakeProvider) -> None:
     previews = await preview(model)
     await model.close()
     assert provider.requests == []
-    prompts = [one.prompt for one in previews]
+    prompts = [preview.prompt for preview in previews]
     assert prompts == ["extract_nodes.extract_message", "extract_edges.edge"]
 
 
@@ -165,8 +165,10 @@ async def test_previews_are_printed_and_serialised() -> None:
     assert "extract_edges.edge" in text
     assert "placeholder" in text
     parsed = msgspec.to_builtins(ingest_output(IngestReport(None, (), requests=tuple(previews))))
-    assert [one["prompt"] for one in parsed["requests"]] == [one.prompt for one in previews]
-    assert parsed["request_tokens"] == sum(one.tokens for one in previews) > 0
+    assert [request["prompt"] for request in parsed["requests"]] == [
+        preview.prompt for preview in previews
+    ]
+    assert parsed["request_tokens"] == sum(preview.tokens for preview in previews) > 0
 
 
 async def test_the_next_turns_of_a_lake_are_previewed_and_nothing_is_written(

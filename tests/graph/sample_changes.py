@@ -81,7 +81,7 @@ def change(
     """
     turn_fields = {"session_id", "started_at", "group_id", "ordinal"}
     changed = episode(native, **{name: fields.pop(name) for name in turn_fields & fields.keys()})
-    mentions = tuple(sorted(one.uuid for one in entities))
+    mentions = tuple(sorted(entity.uuid for entity in entities))
     usage = Usage(3, 1200, 300, 0.0125, cached_tokens=800, seconds=2.5)
     default = builders.change(changed, entities, facts, mentions=mentions, usage=usage)
     return replace(default, **fields)

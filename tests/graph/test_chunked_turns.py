@@ -40,7 +40,7 @@ def chunk_ids(change: Change) -> list[str]:
     return [ids.chunk_id(change.episode.turn_id, n) for n in range(len(change.episode.chunks))]
 
 
-ALL_CHUNKS = [uuid for one in long_history() for uuid in chunk_ids(one)]
+ALL_CHUNKS = [uuid for change in long_history() for uuid in chunk_ids(change)]
 """The episodes of the long history, in order."""
 
 
@@ -58,12 +58,16 @@ async def test_each_chunk_is_an_episode_with_its_own_text_in_time_order(
     second = long_history()[1]
     episodes = await EpisodicNode.get_by_uuids(reader, chunk_ids(second))
     in_order = sorted(episodes, key=lambda one: one.valid_at)
-    assert [one.uuid for one in in_order] == chunk_ids(second)
-    assert [one.content for one in in_order] == list(second.episode.chunks)
-    assert [one.name for one in in_order] == ["s1 1 (1 of 3)", "s1 1 (2 of 3)", "s1 1 (3 of 3)"]
+    assert [episode.uuid for episode in in_order] == chunk_ids(second)
+    assert [episode.content for episode in in_order] == list(second.episode.chunks)
+    assert [episode.name for episode in in_order] == [
+        "s1 1 (1 of 3)",
+        "s1 1 (2 of 3)",
+        "s1 1 (3 of 3)",
+    ]
     started = second.episode.turn.started_at
     assert started is not None
-    assert [one.valid_at for one in in_order] == [
+    assert [episode.valid_at for episode in in_order] == [
         started + timedelta(microseconds=number) for number in range(3)
     ]
 
@@ -72,7 +76,7 @@ async def test_the_first_chunk_has_the_uuid_and_the_facts_of_the_turn(reader: Gr
     second = long_history()[1]
     assert chunk_ids(second)[0] == second.episode.turn_id
     episodes = await EpisodicNode.get_by_uuids(reader, chunk_ids(second))
-    facts = {one.uuid: one.entity_edges for one in episodes}
+    facts = {episode.uuid: episode.entity_edges for episode in episodes}
     assert facts == {
         uuid: [fact.uuid for fact in second.facts] if uuid == second.episode.turn_id else []
         for uuid in chunk_ids(second)
@@ -112,7 +116,7 @@ async def test_a_turn_in_chunks_that_arrives_late_is_linked_between_its_neighbou
     ahead = replace(third, previous_turn=first.episode.turn_id, previous_chunks=2)
     await write(graph_url, [in_two, ahead, late])
     driver = await graphiti(graph_url)
-    all_chunks = [uuid for one in (in_two, late, ahead) for uuid in chunk_ids(one)]
+    all_chunks = [uuid for changed in (in_two, late, ahead) for uuid in chunk_ids(changed)]
     assert await chain(driver) == list(pairwise(all_chunks))
     saga = await saga_of(driver)
     assert (saga.first_episode_uuid, saga.last_episode_uuid) == (all_chunks[0], all_chunks[-1])
@@ -123,8 +127,8 @@ async def test_the_group_knows_the_number_of_chunks_of_each_turn(store: GraphSto
     await commit_all(store, long_history())
     loaded = MirrorGroup(await store.load(GROUP))
     live = MirrorGroup(await empty(store))
-    for one in long_history():
-        live.apply(one, receipt(one))
+    for change in long_history():
+        live.apply(change, receipt(change))
     for group in (loaded, live):
         assert [group.chunks_of(turn_id(name)) for name in ("p0", "p1", "p2")] == [1, 3, 2]
 
@@ -139,8 +143,12 @@ async def test_the_text_of_a_turn_joins_its_chunks(store: GraphStore) -> None:
 async def test_each_chunk_of_a_committed_turn_is_one_episode(store: GraphStore) -> None:
     await commit_all(store, long_history())
     receipts = await store.receipts(GROUP)
-    assert [one.chunks for one in receipts] == [1, 3, 2]
-    assert (await store.counts(GROUP))[0] == sum(one.chunks for one in receipts) == len(ALL_CHUNKS)
+    assert [receipt.chunks for receipt in receipts] == [1, 3, 2]
+    assert (
+        (await store.counts(GROUP))[0]
+        == sum(receipt.chunks for receipt in receipts)
+        == len(ALL_CHUNKS)
+    )
 
 
 async def test_a_turn_in_chunks_is_committed_once(store: GraphStore) -> None:
@@ -208,8 +216,8 @@ async def commit_all(store: GraphStore, changes: list[Change]) -> Lease:
     lease = await store.acquire(
         GROUP, PROFILE, owner="host:1", now=NOW, ttl=TTL, is_dead=lambda _: False
     )
-    for one in changes:
-        assert await store.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
+    for change in changes:
+        assert await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
     return lease
 
 

@@ -76,8 +76,8 @@ async def write(url: str, changes: list[Change]) -> None:
     lease = await store.acquire(
         GROUP, PROFILE, owner="o", now=NOW, ttl=TTL, is_dead=lambda _: False
     )
-    for one in changes:
-        await store.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
+    for change in changes:
+        await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
     await store.close()
 
 
@@ -90,8 +90,8 @@ async def reader(graph_url: str) -> AsyncIterator[Any]:
 
 
 def expected() -> tuple[dict[str, Entity], dict[str, Fact]]:
-    entities = {one.uuid: one for change in history() for one in change.entities}
-    facts = {one.uuid: one for change in history() for one in change.facts}
+    entities = {entity.uuid: entity for change in history() for entity in change.entities}
+    facts = {fact.uuid: fact for change in history() for fact in change.facts}
     return entities, facts
 
 
@@ -121,13 +121,15 @@ async def test_graphiti_reads_the_episode_with_its_facts(reader: GraphDriver) ->
     assert episode.content == third.episode.text
     assert episode.source.value == "message"
     assert (episode.valid_at, episode.created_at) == (third.episode.turn.started_at, NOW)
-    assert episode.entity_edges == [one.uuid for one in third.facts]
+    assert episode.entity_edges == [fact.uuid for fact in third.facts]
 
 
 async def test_graphiti_reads_the_mentions(reader: GraphDriver) -> None:
     edges = await EpisodicEdge.get_by_group_ids(reader, [GROUP])
     mentions = {(edge.source_node_uuid, edge.target_node_uuid) for edge in edges}
-    assert mentions == {(one.episode.turn_id, uuid) for one in history() for uuid in one.mentions}
+    assert mentions == {
+        (change.episode.turn_id, uuid) for change in history() for uuid in change.mentions
+    }
     assert len(edges) == len(mentions)
 
 
@@ -135,7 +137,7 @@ async def test_graphiti_reads_the_session_as_a_saga_in_order(reader: GraphDriver
     saga = await SagaNode.get_by_uuid(
         reader, ids.saga_id(GROUP, history()[0].episode.turn.session_id)
     )
-    turns = [one.episode.turn_id for one in history()]
+    turns = [change.episode.turn_id for change in history()]
     assert (saga.name, saga.first_episode_uuid, saga.last_episode_uuid) == (
         "s1",
         turns[0],
@@ -168,8 +170,8 @@ async def test_what_graphitis_bulk_writer_wrote_is_loaded_unchanged(graph_url: s
     store = await open_graph(graph_url, user="", password="")
     contents = await store.load(GROUP)
     await store.close()
-    assert {one.uuid: one for one in contents.entities} == entities
-    assert {one.uuid: one for one in contents.facts} == facts
+    assert {entity.uuid: entity for entity in contents.entities} == entities
+    assert {fact.uuid: fact for fact in contents.facts} == facts
 
 
 @pytest.mark.neo4j
@@ -183,8 +185,8 @@ async def test_neo4j_holds_the_same_properties_that_graphiti_writes(neo4j_url: s
 
 
 async def _write_as_graphiti(url: str, entities: list[Entity], facts: list[Fact]) -> None:
-    nodes = [convert.to_node(one) for one in entities]
-    edges = [convert.to_edge(one) for one in facts]
+    nodes = [convert.to_node(entity) for entity in entities]
+    edges = [convert.to_edge(fact) for fact in facts]
     for node, entity in zip(nodes, entities, strict=True):
         node.name_embedding = _floats(entity.embedding)
     for edge, fact in zip(edges, facts, strict=True):

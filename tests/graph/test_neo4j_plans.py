@@ -51,8 +51,8 @@ async def test_no_statement_of_a_commit_scans_or_traverses_a_node_with_many_link
         new = change(f"q{number}", [hub, leaf], [imported])
         await store.commit(lease, new, receipt(new), now=NOW, ttl=TTL)
     await store.close()
-    for one in [*history(), *long_history(), _late()]:
-        for query, parameters in statements(one, receipt(one), NOW):
+    for sample in [*history(), *long_history(), _late()]:
+        for query, parameters in statements(sample, receipt(sample), NOW):
             with neo4j.driver() as driver:
                 plan = driver.execute_query(f"EXPLAIN {query}", parameters).summary.plan
             assert plan is not None

@@ -44,8 +44,8 @@ async def commit(store: GraphStore, lease: Lease, change: Change) -> bool:
 
 async def commit_history(store: GraphStore) -> Lease:
     lease = await acquire(store)
-    for one in history():
-        assert await commit(store, lease, one)
+    for sample in history():
+        assert await commit(store, lease, sample)
     return lease
 
 
@@ -62,14 +62,16 @@ async def test_a_group_is_loaded_bit_for_bit_as_it_was_written(store: GraphStore
     contents = await store.load(GROUP)
     first, second, third = history()
     total = first.entities[1]
-    assert {one.uuid: one for one in contents.entities} == {
-        one.uuid: one for one in (total, *second.entities)
+    assert {entity.uuid: entity for entity in contents.entities} == {
+        entity.uuid: entity for entity in (total, *second.entities)
     }
-    assert {one.uuid: one for one in contents.facts} == {
-        one.uuid: one for one in (*second.facts, *third.facts)
+    assert {fact.uuid: fact for fact in contents.facts} == {
+        fact.uuid: fact for fact in (*second.facts, *third.facts)
     }
-    assert contents.receipts == tuple(receipt(one) for one in history())
-    assert dict(contents.texts) == {one.episode.turn_id: one.episode.text for one in history()}
+    assert contents.receipts == tuple(receipt(change) for change in history())
+    assert dict(contents.texts) == {
+        change.episode.turn_id: change.episode.text for change in history()
+    }
     assert contents.profile == PROFILE
     assert contents.receipts[0].committed_at.tzinfo is UTC
 
@@ -83,14 +85,14 @@ async def test_entities_are_loaded_in_order_of_creation(store: GraphStore) -> No
     ]
     await commit(store, lease, change("p0", files))
     loaded = (await store.load(GROUP)).entities
-    assert [one.name for one in loaded] == ["b.py", "c.py", "a.py", "d.py"]
+    assert [entity.name for entity in loaded] == ["b.py", "c.py", "a.py", "d.py"]
 
 
 async def test_counts_groups_and_receipts_describe_what_is_committed(store: GraphStore) -> None:
     await commit_history(store)
     assert await store.counts(GROUP) == (3, 3, 3)
     assert await store.groups() == [GROUP]
-    assert list(await store.receipts(GROUP)) == [receipt(one) for one in history()]
+    assert list(await store.receipts(GROUP)) == [receipt(change) for change in history()]
 
 
 async def test_groups_are_isolated(store: GraphStore) -> None:
@@ -149,18 +151,18 @@ async def test_a_receipt_records_what_the_turn_cost_even_if_the_cost_is_unknown(
     costs = [Usage(1, 10, 2, None, cached_tokens=4, seconds=0.25), Usage(cost=1, seconds=2)]
     for number, usage in enumerate(costs):
         assert await commit(store, lease, change(f"p{number}", ordinal=number, usage=usage))
-    recorded = [one.usage for one in await store.receipts(GROUP)]
+    recorded = [receipt.usage for receipt in await store.receipts(GROUP)]
     assert sorted(recorded, key=lambda usage: usage.seconds) == costs
 
 
 async def test_before_images_contain_what_a_turn_changes() -> None:
     _, second, third = history()
     images = msgspec.json.decode(rows.before_images(second))
-    assert [one["labels"] for one in images["entities"]] == [["Entity", "File"]]
+    assert [entity["labels"] for entity in images["entities"]] == [["Entity", "File"]]
     assert "name_embedding" not in images["entities"][0]
     assert images["facts_new"] == [second.facts[0].uuid]
     images = msgspec.json.decode(rows.before_images(third))
-    assert [one["invalid_at"] for one in images["facts"]] == [None]
+    assert [fact["invalid_at"] for fact in images["facts"]] == [None]
     assert images["entities_new"] == []
 
 
@@ -270,7 +272,7 @@ async def test_prepare_and_close_are_idempotent(graph_url: str) -> None:
     await store.close()
     await store.close()
     again = await open_graph(graph_url, user="", password="")
-    assert [one.turn_id for one in await again.receipts(GROUP)] == [
-        one.episode.turn_id for one in history()
+    assert [receipt.turn_id for receipt in await again.receipts(GROUP)] == [
+        change.episode.turn_id for change in history()
     ]
     await again.close()

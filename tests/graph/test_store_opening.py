@@ -1,4 +1,4 @@
-"""A graph that cannot be opened is rejected in one sentence that says what to do."""
+"""A graph that cannot be opened is rejected with one sentence that says what to do."""
 
 import asyncio
 import socket

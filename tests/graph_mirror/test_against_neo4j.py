@@ -75,11 +75,11 @@ async def test_the_candidates_are_those_of_the_database(
     provider.responders = order_sensitive_responses.RESPONDERS
     async with database(neo4j) as served:
         contents = await ingest_samples(neo4j, model, tmp_path)
-        searches = [one async for one in compare_searches(served, contents)]
+        searches = [search async for search in compare_searches(served, contents)]
     assert len(contents.facts) > 5 * TURNS
-    counts = Counter(one.kind for one in searches)
-    agreeing = Counter(one.kind for one in searches if one.agrees)
-    not_empty = Counter(one.kind for one in searches if one.theirs)
+    counts = Counter(search.kind for search in searches)
+    agreeing = Counter(search.kind for search in searches if search.agrees)
+    not_empty = Counter(search.kind for search in searches if search.theirs)
     share = {kind: agreeing[kind] / number for kind, number in counts.items()}
     assert set(share) == {"entities", "facts", "facts of a pair", "terms", "terms of a pair"}
     assert min(not_empty.values()) > 50
@@ -146,7 +146,7 @@ async def compare_searches(
 def compared(
     kind: str, answers: Sequence[Sequence[EntityNode | EntityEdge]], scores: Iterable[ScoredUuid]
 ) -> ComparedSearch:
-    theirs, ours = [[one.uuid for one in answer] for answer in answers]
+    theirs, ours = [[match.uuid for match in answer] for answer in answers]
     return ComparedSearch(kind, theirs, ours, dict(scores))
 
 

@@ -132,10 +132,10 @@ def candidates_of(group: MirrorGroup) -> Iterator[list[Entity] | list[Fact]]:
 
 def without_times(contents: GroupContents) -> tuple[list[Entity], list[Fact]]:
     """Return entities and facts without the times of writing, by uuid."""
-    entities = [replace(one, created_at=START) for one in contents.entities]
+    entities = [replace(entity, created_at=START) for entity in contents.entities]
     facts = [
-        replace(one, created_at=START, expired_at=one.expired_at and START)
-        for one in contents.facts
+        replace(fact, created_at=START, expired_at=fact.expired_at and START)
+        for fact in contents.facts
     ]
     key = attrgetter("uuid")
     return sorted(entities, key=key), sorted(facts, key=key)

@@ -51,7 +51,7 @@ def commit(
 
 
 def valid_uuids(group: MirrorGroup, source: str = "app.py", name: str = "MODIFIED") -> list[str]:
-    return [one.uuid for one in group.valid_facts(source, name)]
+    return [fact.uuid for fact in group.valid_facts(source, name)]
 
 
 def test_valid_facts_are_those_without_an_end_oldest_first() -> None:
@@ -59,7 +59,7 @@ def test_valid_facts_are_those_without_an_end_oldest_first() -> None:
     commit(group, episode_at(0), fact("b"), fact("a"), fact("other", relation="READ"))
     commit(group, episode_at(1), fact("b", ended=True), fact("c"))
     assert valid_uuids(group) == ["a", "c"]
-    assert [one.uuid for one in group.facts] == ["b", "a", "other", "c"]
+    assert [fact.uuid for fact in group.facts] == ["b", "a", "other", "c"]
 
 
 def test_a_fact_that_changes_its_source_is_listed_once() -> None:
@@ -132,7 +132,7 @@ def test_a_changed_entity_keeps_its_position() -> None:
     first = Entity("e1", GROUP, "app.py", ("File",), "", START)
     commit(group, episode_at(0), entities=(first, replace(first, uuid="e2", name="db.py")))
     commit(group, episode_at(1), entities=(replace(first, summary="the app"),))
-    assert [one.uuid for one in group.entities] == ["e1", "e2"]
+    assert [entity.uuid for entity in group.entities] == ["e1", "e2"]
     changed = group.entity("e1")
     assert changed is not None
     assert changed.summary == "the app"

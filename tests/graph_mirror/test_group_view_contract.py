@@ -38,8 +38,8 @@ def grown() -> GroupView:
 def overlay(base: GroupView, entities: Sequence[Entity], facts: Sequence[Fact]) -> Overlay:
     """An overlay to which the chunks of a turn add one value each."""
     added = Overlay(base)
-    for one in entities:
-        added.add([one], [])
+    for new_entity in entities:
+        added.add([new_entity], [])
     for other in facts:
         added.add([], [other])
     return added
@@ -85,8 +85,8 @@ def test_entities_and_facts_can_be_read_again(view: GroupView) -> None:
 
 @each_view
 def test_an_entity_or_a_fact_is_found_by_its_uuid(view: GroupView) -> None:
-    assert [view.entity(one.uuid) for one in ENTITIES] == ENTITIES
-    assert [view.fact(one.uuid) for one in FACTS] == FACTS
+    assert [view.entity(entity.uuid) for entity in ENTITIES] == ENTITIES
+    assert [view.fact(fact.uuid) for fact in FACTS] == FACTS
     assert view.entity("unknown") is None
     assert view.fact("unknown") is None
     assert view.entity(FACTS[0].uuid) is None

@@ -43,7 +43,7 @@ def results(candidates: CandidateIndex) -> list[object]:
         candidates.entities_near(near, 4, 0.3),
         candidates.facts_near(near, 4, 0.3),
         candidates.facts_near_between(pair, near, 4, 0.0),
-        {one.uuid for one in candidates.facts_matching("uses file_2", 100)},
+        {fact.uuid for fact in candidates.facts_matching("uses file_2", 100)},
     ]
 
 

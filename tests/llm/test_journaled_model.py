@@ -87,7 +87,9 @@ async def test_equal_concurrent_requests_share_one_call(journal: Journal) -> Non
 async def test_different_requests_are_in_flight_together(journal: Journal) -> None:
     model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal)
-    callers = [asyncio.create_task(journaled.complete(chat_request(str(at)))) for at in range(5)]
+    callers = [
+        asyncio.create_task(journaled.complete(chat_request(str(number)))) for number in range(5)
+    ]
     for _ in callers:
         await model.arrived.acquire()
     gate(model).set()

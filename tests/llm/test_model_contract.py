@@ -124,7 +124,9 @@ async def test_the_request_arrives_once_and_unchanged_and_its_response_is_return
     response = await model.complete(chat_request())
     assert fact_in(response.text) == "cart.py uses sqlite"
     [received] = provider.requests
-    assert received.messages == [(one.role, one.text) for one in chat_request().messages]
+    assert received.messages == [
+        (message.role, message.text) for message in chat_request().messages
+    ]
     assert 1000 in received.body.values()
 
 
@@ -207,8 +209,10 @@ async def test_a_cancelled_caller_stops_immediately_and_blocks_no_other(
 async def test_concurrent_calls_get_their_own_responses(model: ChatModel) -> None:
     names = [f"file_{number}" for number in range(2 * CONCURRENCY)]
     responses = await asyncio.gather(*(model.complete(chat_request(name)) for name in names))
-    assert [fact_in(one.text) for one in responses] == [f"{name}.py uses sqlite" for name in names]
-    assert {one.calls for one in responses} == {1}
+    assert [fact_in(response.text) for response in responses] == [
+        f"{name}.py uses sqlite" for name in names
+    ]
+    assert {response.calls for response in responses} == {1}
 
 
 async def test_closing_twice_is_allowed_and_closes_the_model(

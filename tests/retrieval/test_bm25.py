@@ -113,16 +113,18 @@ def bm25(texts: Sequence[str], query: str) -> tuple[list[float], float]:
     tokenizer = Tokenizer()
     postings: dict[str, dict[int, int]] = {}
     lengths: Counter[int] = Counter()
-    for at, text in enumerate(texts):
+    for index, text in enumerate(texts):
         for term, times in tokenizer.count(text).items():
-            postings.setdefault(term, {})[at] = times
-            lengths[at] += times
+            postings.setdefault(term, {})[index] = times
+            lengths[index] += times
     mean = lengths.total() / len(texts) if texts else 0
     scores, maximum = [0.0] * len(texts), 0.0
     for term in tokenizer.count(query):
         found = postings.get(term, {})
         idf = math.log(1 + (len(texts) - len(found) + 0.5) / (len(found) + 0.5))
         maximum += idf * 2.2
-        for at, times in found.items():
-            scores[at] += idf * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * lengths[at] / mean))
+        for index, times in found.items():
+            scores[index] += (
+                idf * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * lengths[index] / mean))
+            )
     return scores, maximum

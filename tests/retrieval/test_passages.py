@@ -8,7 +8,9 @@ from turnetl.retrieval.passages import select_passages, split_passages
 
 
 def test_a_short_text_is_one_passage() -> None:
-    assert [one.text for one in split_passages("The cart was empty.")] == ["The cart was empty."]
+    assert [passage.text for passage in split_passages("The cart was empty.")] == [
+        "The cart was empty."
+    ]
 
 
 def test_a_prompt_weighs_more_than_a_response() -> None:
@@ -44,10 +46,9 @@ def test_the_passage_of_a_long_text_that_contains_the_query_is_selected() -> Non
         lambda texts: np.array([float("word25000 " in text) for text in texts]),
     )
     assert len(selected) < 100
-    assert any("word25000 " in one.text for one in selected)
-    assert [one.text for one in selected] == [
-        one.text for one in split_passages(LONG) if one.text in {found.text for found in selected}
-    ]
+    assert any("word25000 " in passage.text for passage in selected)
+    texts = [passage.text for passage in selected]
+    assert texts == [passage.text for passage in split_passages(LONG) if passage.text in texts]
 
 
 WORDS = st.text("abcdefghéж", min_size=1, max_size=30)
@@ -57,4 +58,4 @@ WORDS = st.text("abcdefghéж", min_size=1, max_size=30)
 def test_every_word_is_complete_in_a_passage(words: list[str]) -> None:
     found = split_passages(" ".join(words))
     assert found
-    assert set(words) - {word for one in found for word in one.text.split()} == set()
+    assert set(words) - {word for passage in found for word in passage.text.split()} == set()

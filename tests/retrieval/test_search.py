@@ -324,7 +324,7 @@ async def test_a_query_that_asks_why_prefers_a_reason() -> None:
 async def test_a_short_verb_matches_in_every_form(query: str) -> None:
     forms = {name: f"user: they {name} it" for name in ("move", "moved", "moves", "moving")}
     assert set(turns(await hits_for(query, group({**forms, **SHOP})))) == {
-        turn(one) for one in forms
+        turn(form) for form in forms
     }
 
 

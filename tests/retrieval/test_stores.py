@@ -13,8 +13,8 @@ async def test_a_stored_group_has_the_hits_of_the_group_that_was_written(store: 
     lease = await store.acquire(
         GROUP, PROFILE, owner="host:1", now=NOW, ttl=TTL, is_dead=lambda _: False
     )
-    for one in history():
-        await store.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
+    for change in history():
+        await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
     stored, written = await store.load(GROUP), in_memory()
     for query in ("total", "what was edited", "why does the checkout test fail", "cart.py"):
         hits = await search([stored], query, embedder)
@@ -29,8 +29,8 @@ async def test_a_turn_in_chunks_is_one_hit_for_a_term_of_any_chunk(
     lease = await store.acquire(
         GROUP, PROFILE, owner="host:1", now=NOW, ttl=TTL, is_dead=lambda _: False
     )
-    for one in long_history():
-        await store.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
+    for change in long_history():
+        await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
     second = long_history()[1].episode
     for word in ("alpha", "beta", "gamma"):
         hits = await search([await store.load(GROUP)], word, embedder)
@@ -47,13 +47,13 @@ async def test_a_turn_in_chunks_is_one_hit_for_a_term_of_any_chunk(
 
 def in_memory() -> GroupContents:
     group = empty_group(PROFILE)
-    for one in history():
-        group.apply(one, receipt(one))
+    for change in history():
+        group.apply(change, receipt(change))
     return GroupContents(
         group_id=GROUP,
         profile=PROFILE,
         entities=tuple(group.entities),
         facts=tuple(group.facts),
-        receipts=tuple(receipt(one) for one in history()),
-        texts={one.episode.turn_id: one.episode.text for one in history()},
+        receipts=tuple(receipt(change) for change in history()),
+        texts={change.episode.turn_id: change.episode.text for change in history()},
     )
