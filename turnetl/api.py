@@ -15,7 +15,7 @@ from turnetl.episodes import FilterReport
 from turnetl.ingestion.report import IngestReport
 from turnetl.parsing import ParseReport
 from turnetl.progress import Progress, ignore_progress
-from turnetl.retrieval.run import SearchHit
+from turnetl.retrieval.search import SearchHit
 from turnetl.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 

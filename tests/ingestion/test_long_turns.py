@@ -25,7 +25,7 @@ from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupContents
-from turnetl.retrieval.run import search
+from turnetl.retrieval.search import search
 
 NOW = START + timedelta(days=1)
 LAST = "The zeppelin was patched in src/hangar.py."

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from turnetl.errors import BadUsage
 from turnetl.llm.prices import Price, Prices, load_prices
-from turnetl.llm.prices.files import parse_price_file, read_price_files
+from turnetl.llm.prices.price_files import parse_price_file, read_price_files
 from turnetl.model import Usage
 
 NOWHERE = Path("/nowhere")

@@ -24,7 +24,7 @@ from turnetl.model import (
     TurnId,
     Vector,
 )
-from turnetl.retrieval.run import PASSAGE, SearchHit, search
+from turnetl.retrieval.search import PASSAGE, SearchHit, search
 
 EMBEDDER = WordLlamaEmbedder()
 

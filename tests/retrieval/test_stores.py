@@ -5,7 +5,7 @@ from tests.graph.sample_changes import NOW, PROFILE, TTL, history, long_history,
 from turnetl.graph.port import GraphStore
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupContents
-from turnetl.retrieval.run import search
+from turnetl.retrieval.search import search
 
 
 async def test_a_stored_group_has_the_hits_of_the_group_that_was_written(store: GraphStore) -> None:

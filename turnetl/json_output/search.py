@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
-from turnetl.retrieval.run import SearchHit
+from turnetl.retrieval.search import SearchHit
 
 
 class HitOutput(JsonOutput):

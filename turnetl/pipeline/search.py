@@ -9,7 +9,7 @@ from turnetl import wiring
 from turnetl.errors import TurnetlError
 from turnetl.ingestion.report import IngestReport
 from turnetl.retrieval import sample_queries as sampling
-from turnetl.retrieval.run import SearchHit, search
+from turnetl.retrieval.search import SearchHit, search
 from turnetl.run_options import select_groups
 from turnetl.settings import Settings
 

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from turnetl.report.layout import unwrapped
-from turnetl.retrieval.run import SearchHit
+from turnetl.retrieval.search import SearchHit
 
 _NO_HITS = "no hits; try other words, or `turnetl status` to see what the graph holds"
 

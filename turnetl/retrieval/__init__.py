@@ -1,5 +1,5 @@
 """Search: which turns of the graph match a query, best first.
 
-`run` builds the searchable turns and the hits, `ranking` ranks them, `query` compares texts with
+`search` builds the searchable turns and the hits, `ranking` ranks them, `query` compares texts with
 the query, `passages` splits episode texts, `bm25` and `terms` compare words.
 """

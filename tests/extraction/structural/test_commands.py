@@ -5,7 +5,7 @@ import pytest
 
 from tests.builders import START, tool
 from tests.extraction.structural.shop_group import NOW, ShopGroup
-from turnetl.extraction.structural.commands import commands
+from turnetl.extraction.structural.shell_commands import commands
 
 KEY_ERROR = """\
 tests/test_cart.py F                                     [100%]

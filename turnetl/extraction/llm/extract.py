@@ -13,7 +13,12 @@ from turnetl import ids
 from turnetl.errors import TooLong
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import reflexion
-from turnetl.extraction.llm.calls import ExtractedEdges, ExtractionInput, GraphitiCalls, Result
+from turnetl.extraction.llm.graphiti_calls import (
+    ExtractedEdges,
+    ExtractionInput,
+    GraphitiCalls,
+    Result,
+)
 from turnetl.extraction.llm.postprocess import (
     apply_stoplist,
     keep_meaningful,

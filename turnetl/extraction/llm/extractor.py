@@ -24,9 +24,9 @@ from turnetl import ids
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import graphiti_patch, mapping, prompt_context
 from turnetl.extraction.llm.background import BackgroundTasks
-from turnetl.extraction.llm.calls import ExtractionInput
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkEntities, ChunkExtractor, ChunkFacts, SplitText
+from turnetl.extraction.llm.graphiti_calls import ExtractionInput
 from turnetl.extraction.llm.resolve import ChunkResolver
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import Resolved

@@ -19,9 +19,9 @@ from graphiti_core.utils.text_utils import MAX_SUMMARY_CHARS
 
 from turnetl.errors import TooLong
 from turnetl.extraction.llm import mapping
-from turnetl.extraction.llm.calls import ExtractionInput
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkFacts
+from turnetl.extraction.llm.graphiti_calls import ExtractionInput
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror import convert
 from turnetl.model import Entity, Usage

@@ -8,8 +8,6 @@ from datetime import datetime
 from itertools import islice
 
 from turnetl.extraction.structural import failures, packages, prose
-from turnetl.extraction.structural.calls import CallKind, ClassifiedCall
-from turnetl.extraction.structural.commands import ShellCommand, commands
 from turnetl.extraction.structural.failures import CommandFailure
 from turnetl.extraction.structural.findings import (
     COMMAND,
@@ -22,6 +20,8 @@ from turnetl.extraction.structural.findings import (
     EntityKey,
     FactDraft,
 )
+from turnetl.extraction.structural.shell_commands import ShellCommand, commands
+from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
 _COMMIT_RANK, _FAILURE_RANK, _PACKAGE_RANK, _RUN_RANK = 3, 4, 6, 12

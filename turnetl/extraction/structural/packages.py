@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from turnetl.extraction.structural import lexicon
-from turnetl.extraction.structural.commands import ShellCommand
+from turnetl.extraction.structural.shell_commands import ShellCommand
 
 _SYSTEM_INSTALLERS = frozenset(
     ("brew install", "apt install", "apt-get install", "apk add", "dnf install", "yum install")

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from turnetl.extraction.structural import packages, prose
-from turnetl.extraction.structural.calls import CallKind, ClassifiedCall
 from turnetl.extraction.structural.findings import FILE, PACKAGE, TOOL, EntityKey, FactDraft
+from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
 _EDIT_RANK, _PACKAGE_RANK, _USE_RANK = 5, 6, 11

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from turnetl.extraction.structural import concepts, prose
-from turnetl.extraction.structural.calls import CallKind, ClassifiedCall, classify_calls
-from turnetl.extraction.structural.files import ProjectPaths, project_paths
 from turnetl.extraction.structural.findings import COMMAND, CONCEPT, FILE, TOOL, EntityKey
+from turnetl.extraction.structural.project_paths import ProjectPaths, project_paths
+from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall, classify_calls
 from turnetl.model import Turn
 
 _WRITE_KINDS = frozenset({CallKind.EDIT, CallKind.CREATE})
