@@ -153,7 +153,7 @@ def test_instructions_that_end_in_md_are_a_warning_that_says_so(
         ({"kinds": {"eror_heavy": "x"}}, ["`eror_heavy` is not a kind of turn", "error_heavy,"]),
         ({"kinds": {"error_heavy": 7}}, ["extraction.kinds.error_heavy", "name of a template"]),
         ({"preprocessing_prompt": ["x.md"]}, ["name of a template (`name.md`)"]),
-        ({"preprocessing_mode": "around"}, ["'prepend' or 'append'"]),
+        ({"preprocessing_mode": "around"}, ["`prepend`", "`append`"]),
         ({"reflexion": 4}, ["extraction.reflexion", "3"]),
         ({"reflexion": True}, ["a number from 0 to 3"]),
         ({"groups": {"shop": {"reflexion": -1}}}, ["extraction.groups.shop.reflexion", "0"]),
