@@ -110,7 +110,7 @@ async def ingest(
     group = await store.load(builders.GROUP)
     await store.close()
     for entry in quarantine.entries():
-        print(f"  quarantined: {entry.reason}")
+        print(f"  quarantined: {entry.error}")
     counts = process.counts()
     return IngestOutcome(progress, group.entities, group.facts, meter.total, counts, seconds)
 

@@ -133,8 +133,8 @@ def read_for_ingest(folder: Path) -> str:
 
 
 def summary(report: FilterReport) -> str:
-    skipped = all(group.skipped for group in report.groups)
-    return "unchanged" if skipped else f"{report.kept:,} of {report.turns:,} turns kept"
+    unchanged = all(group.unchanged for group in report.groups)
+    return "unchanged" if unchanged else f"{report.kept:,} of {report.turns:,} turns kept"
 
 
 def real_turns(folder: Path) -> pl.DataFrame:

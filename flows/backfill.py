@@ -165,5 +165,5 @@ def _final_state(report: BackfillReport) -> State[dict[str, Any]]:
         first, *more = view.errors(report)
         return Failed(message=f"{first} (and {len(more)} more)" if more else first)
     ingested = report.ingested
-    message = f"{ingested.committed} turns committed, {ingested.skipped} before"
+    message = f"{ingested.committed} turns committed, {ingested.already_committed} before"
     return Completed(message=message, data=msgspec.to_builtins(backfill_output(report)))

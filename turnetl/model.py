@@ -158,7 +158,7 @@ class Usage:
     """Model usage of a turn. All zero for a turn extracted without a model."""
 
     calls: int = 0
-    """Requests, including failed ones."""
+    """Attempts of requests, including failed ones."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = 0.0

@@ -124,7 +124,11 @@ RECEIPTS = Table(
         Column("archive", pl.String, "absolute path of the archive"),
         Column("first_line", pl.Int64, "first line of the turn in the archive, from 1"),
         Column("last_line", pl.Int64, "last line of the turn in the archive"),
-        Column("calls", pl.Int64, "model requests for the turn, including failed ones"),
+        Column(
+            "calls",
+            pl.Int64,
+            "model calls for the turn, including failed ones",
+        ),
         Column("prompt_tokens", pl.Int64, "tokens of all prompts"),
         Column("cached_tokens", pl.Int64, "prompt tokens that were cache hits at the provider"),
         Column("completion_tokens", pl.Int64, "tokens of all responses"),

@@ -62,9 +62,13 @@ def test_an_assumed_time_dates_turns_in_order_and_a_second_run_does_nothing(
     times = sorted(datetime.fromisoformat(hit["valid_at"]) for hit in hits)
     assert times == [MARCH + timedelta(milliseconds=at) for at in range(3)]
     again = run_in_process(*command, *assume, folder=tmp_path)
-    assert (again.exit_code, again.json["committed"], again.json["skipped"]) == (0, 0, 3)
+    assert (again.exit_code, again.json["committed"], again.json["already_committed"]) == (0, 0, 3)
     without = run_in_process(*command, folder=tmp_path)
-    assert (without.exit_code, without.json["skipped"], without.json["assumed_time"]) == (0, 3, 3)
+    assert (without.exit_code, without.json["already_committed"], without.json["assumed_time"]) == (
+        0,
+        3,
+        3,
+    )
 
 
 def test_the_assumed_time_can_be_that_of_the_file(tmp_path: Path) -> None:
@@ -150,7 +154,7 @@ def test_an_open_turn_is_pending_and_is_ingested_once_when_it_is_finished(
     ]
     write_archive(archive, rows)
     second = run_in_process(*command, folder=tmp_path).json
-    assert (second["committed"], second["skipped"]) == (1, 1)
+    assert (second["committed"], second["already_committed"]) == (1, 1)
     assert run_in_process(*command, folder=tmp_path).json["committed"] == 0
     result = run_in_process(
         "search", "price missing in the fixture", "--graph", graph_url, folder=tmp_path
@@ -198,4 +202,7 @@ def test_the_turns_of_missing_archives_stay_and_status_counts_the_archives(tmp_p
     assert "missing archives: 1" in run_in_process("status", folder=tmp_path).stdout
     (group,) = run_in_process("status", "--json", folder=tmp_path).json["groups"]
     assert (group["committed"], group["missing_archives"]) == (4, [str(missing)])
-    assert run_in_process("backfill", existing, "--json", folder=tmp_path).json["skipped"] == 4
+    assert (
+        run_in_process("backfill", existing, "--json", folder=tmp_path).json["already_committed"]
+        == 4
+    )

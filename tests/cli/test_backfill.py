@@ -48,7 +48,7 @@ def test_a_second_backfill_writes_nothing(graph_url: str, tmp_path: Path) -> Non
     before = modification_times(tmp_path)
     second = run_in_process(*command, "--json", folder=tmp_path)
     assert second.exit_code == 0
-    assert (second.json["committed"], second.json["skipped"]) == (0, first["committed"])
+    assert (second.json["committed"], second.json["already_committed"]) == (0, first["committed"])
     archives = second.json["parsed"]["archives"]
     assert archives["unchanged"] == sum(first["parsed"]["archives"].values())
     assert modification_times(tmp_path) == before
@@ -70,14 +70,14 @@ def test_an_archive_that_grew_adds_only_its_new_turns(graph_url: str, tmp_path: 
     second = run_in_process(*command, folder=tmp_path).json
     assert first["committed"] > 0
     assert second["committed"] > 0
-    assert second["skipped"] == first["committed"]
+    assert second["already_committed"] == first["committed"]
 
 
 def test_an_emptied_lake_causes_no_duplicates(graph_url: str, tmp_path: Path) -> None:
     command = ("backfill", SAMPLES, "--graph", graph_url, "--json")
     first = run_in_process(*command, "--lake", tmp_path / "one", folder=tmp_path).json
     second = run_in_process(*command, "--lake", tmp_path / "two", folder=tmp_path).json
-    assert (second["committed"], second["skipped"]) == (0, first["committed"])
+    assert (second["committed"], second["already_committed"]) == (0, first["committed"])
 
 
 def test_status_counts_every_turn_with_a_reason(graph_url: str, tmp_path: Path) -> None:
@@ -120,7 +120,11 @@ def test_an_interrupted_run_continues_where_it_was(
     again = turnetl_process(*command, folder=tmp_path).json
     assert finished.exit_code == 0
     assert (again["committed"], again["pending"]) == (0, 0)
-    assert finished.json["committed"] + finished.json["skipped"] == again["skipped"] == 27
+    assert (
+        finished.json["committed"] + finished.json["already_committed"]
+        == again["already_committed"]
+        == 27
+    )
 
 
 def test_a_missing_path_is_named_and_the_other_archives_are_ingested(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_turns_that_a_changed_template_made_stale_are_skipped(
     status = run_in_process("status", "--json", folder=tmp_path, **mine)
     assert sum(stale_reasons(status).values()) == 1
     again = run_in_process("ingest", "--json", folder=tmp_path, **mine)
-    assert (again.json["committed"], again.json["skipped"]) == (0, 1)
+    assert (again.json["committed"], again.json["already_committed"]) == (0, 1)
 
 
 @pytest.mark.parametrize(

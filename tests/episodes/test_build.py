@@ -55,7 +55,7 @@ def test_every_turn_is_kept_or_counted_under_its_rule(tmp_path: Path) -> None:
     put(lake, "b.jsonl", at(0, "p0", archive="b.jsonl"))
     (report,) = episodes.build(lake, [GROUP]).groups
     assert report.noise == (episodes.NoiseCount("acknowledgement", 1, 11),)
-    assert (report.turns, report.kept, report.copies, report.skipped) == (3, 2, 1, False)
+    assert (report.turns, report.kept, report.copies, report.unchanged) == (3, 2, 1, False)
     assert report.chars_before == 96 + 96 + 11
     kept = lake.scan_episodes(GROUP).filter(pl.col("noise").is_null()).collect()
     assert report.chars_after == kept["text"].str.len_chars().sum()
@@ -68,7 +68,7 @@ def test_an_unchanged_group_is_neither_read_nor_written(tmp_path: Path) -> None:
     (first,) = episodes.build(lake, [GROUP]).groups
     before = table(lake).stat()
     (again,) = episodes.build(lake, [GROUP]).groups
-    assert again.skipped
+    assert again.unchanged
     assert (again.turns, again.kept, again.tokens) == (first.turns, first.kept, first.tokens)
     assert table(lake).stat().st_mtime_ns == before.st_mtime_ns
     assert table(lake).stat().st_ino == before.st_ino
@@ -80,7 +80,7 @@ def test_a_grown_archive_rebuilds_the_table(tmp_path: Path) -> None:
     episodes.build(lake, [GROUP])
     put(lake, "a.jsonl", at(0, "p0"), at(1, "p1"), sha256="grown")
     (report,) = episodes.build(lake, [GROUP]).groups
-    assert not report.skipped
+    assert not report.unchanged
     assert report.turns == lake.scan_episodes(GROUP).collect().height == 2
 
 
@@ -91,7 +91,7 @@ def test_a_deleted_table_is_rebuilt_with_the_same_bytes(tmp_path: Path) -> None:
     before = table(lake).read_bytes()
     table(lake).unlink()
     (report,) = episodes.build(lake, [GROUP]).groups
-    assert not report.skipped
+    assert not report.unchanged
     assert table(lake).read_bytes() == before
 
 
@@ -131,7 +131,7 @@ def test_turns_redacted_by_other_rules_are_rendered_again(tmp_path: Path) -> Non
     put(lake, "a.jsonl", at(0, "one", user_text="the word is [cut]"), redactor="2")
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP))
     (report,) = episodes.build(lake, [GROUP]).groups
-    assert not report.skipped
+    assert not report.unchanged
     assert "sesame" not in "".join(episode.text for episode in lake.episodes(GROUP))
 
 
@@ -148,7 +148,7 @@ def test_another_rule_changes_only_the_rows_that_it_marks(tmp_path: Path) -> Non
     stricter = Filters(rules=(*noise.RULES, done_rule("done")))
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP), stricter)
     (report,) = episodes.build(lake, [GROUP], filters=stricter).groups
-    assert not report.skipped
+    assert not report.unchanged
     after = lake.scan_episodes(GROUP).collect()
     assert after["noise"].to_list() == [None, "done", None]
     assert after.drop("noise").equals(before.drop("noise"))
@@ -161,8 +161,8 @@ def test_another_version_of_a_rule_rebuilds_the_table(tmp_path: Path) -> None:
     episodes.build(lake, [GROUP], filters=first)
     newer = Filters(rules=(replace(done_rule("done"), version=2),))
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP), newer)
-    assert not episodes.build(lake, [GROUP], filters=newer).groups[0].skipped
-    assert episodes.build(lake, [GROUP], filters=newer).groups[0].skipped
+    assert not episodes.build(lake, [GROUP], filters=newer).groups[0].unchanged
+    assert episodes.build(lake, [GROUP], filters=newer).groups[0].unchanged
 
 
 def test_a_pattern_changes_only_the_texts_that_it_matches(tmp_path: Path) -> None:
@@ -188,9 +188,9 @@ def test_a_one_off_table_is_current_until_the_next_filter_without_one_off_option
     episodes.build(lake, [GROUP], filters=one_off)
     assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP))
     assert episodes.is_current(lake, GROUP, lake.turn_files(GROUP), Filters(patterns=("x",)))
-    assert episodes.build(lake, [GROUP], filters=one_off).groups[0].skipped
+    assert episodes.build(lake, [GROUP], filters=one_off).groups[0].unchanged
     (report,) = episodes.build(lake, [GROUP]).groups
-    assert (report.skipped, report.kept) == (False, 1)
+    assert (report.unchanged, report.kept) == (False, 1)
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP), Filters(patterns=("x",)))
 
 

@@ -102,7 +102,7 @@ async def test_only_the_turn_that_fails_is_quarantined_and_no_other_differs(
     assert (done.committed, done.quarantined) == (5, 1)
     (entry,) = Quarantine(tmp_path, GROUP).entries()
     assert entry.turn_id == TURNS[5].turn_id
-    assert entry.reason in {f"no response to {prompt}" for prompt in prompts}
+    assert entry.error in {f"no response to {prompt}" for prompt in prompts}
     assert asyncio.all_tasks() == others
     await ingest(graph, tmp_path, CannedModel())
     assert comparable(await graph.load(GROUP)) == await uninterrupted(tmp_path)

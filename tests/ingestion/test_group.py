@@ -75,7 +75,7 @@ async def test_a_turn_that_fails_is_reported_as_quarantined_with_its_reason(
 ) -> None:
     report = await ingest_lake(resources(lake, store))
     assert (report.committed, report.quarantined, total(report)) == (4, 1, report.turns)
-    assert [entry.reason for entry in report.quarantined_turns] == ["the model gave no JSON"]
+    assert [entry.error for entry in report.quarantined_turns] == ["the model gave no JSON"]
     current = await status(GROUP, lake, store, SCOPE, recipe="words-1")
     assert (current.in_graph, current.uncommitted_reasons) == (4, {"quarantined": 1})
     assert current.quarantined_turns == report.quarantined_turns
@@ -97,7 +97,7 @@ async def test_committed_turns_that_a_new_filter_changes_are_stale_and_stay_unch
     lake.write_episodes(GROUP, [frames.episode_table(frames.turns(*turns), stricter)], dict)
     report = await ingest_lake(resources(lake, store))
     assert report.stale_reasons == {"noise": 1, "text_changed": 1}
-    assert (report.stale, report.committed, report.skipped) == (2, 0, 3)
+    assert (report.stale, report.committed, report.already_committed) == (2, 0, 3)
     assert (await status(GROUP, lake, store, SCOPE, recipe="words-1")).stale == 2
     assert (await store.load(GROUP)).texts == before
 
@@ -157,7 +157,12 @@ async def test_turns_that_another_run_committed_after_planning_are_skipped_not_e
 
     extractor = PromptExtractor()
     report = await ingest_lake(resources(lake, Overtaken(store), extractor))
-    assert (report.committed, report.skipped, report.quarantined, report.pending) == (0, 4, 1, 0)
+    assert (report.committed, report.already_committed, report.quarantined, report.pending) == (
+        0,
+        4,
+        1,
+        0,
+    )
     # Only the turn that failed in both runs is extracted: the others would be paid for twice.
     assert len(extractor.extracted) == 1
 

@@ -69,7 +69,7 @@ async def test_a_turn_in_chunks_is_committed_completely_and_once(
     assert [one.chunks for one in await store.receipts(GROUP)] == chunks_of(lake)
     before = await store.load(GROUP)
     again = await ingest_lake(lake, store)
-    assert (again.committed, again.skipped, again.stale) == (0, 3, 0)
+    assert (again.committed, again.already_committed, again.stale) == (0, 3, 0)
     assert await store.load(GROUP) == before
 
 

@@ -95,7 +95,7 @@ async def test_a_turn_that_fails_is_quarantined_with_its_reason_and_the_others_a
     caplog.set_level(logging.INFO, "turnetl")
     episodes = turns(group, "fine", "cannot", "surprise", "fine too")
     assert await ingest_turns(store, episodes, tmp_path) == IngestProgress(2, 2)
-    reasons = {entry.turn_id: entry.reason for entry in Quarantine(tmp_path, group).entries()}
+    reasons = {entry.turn_id: entry.error for entry in Quarantine(tmp_path, group).entries()}
     assert reasons[episodes[1].turn_id] == "the model gave no JSON"
     unexpected = reasons[episodes[2].turn_id]
     assert unexpected.startswith("unexpected ZeroDivisionError: nobody thought of that")
@@ -130,7 +130,9 @@ async def test_a_run_killed_before_a_commit_writes_nothing_of_the_turn_and_the_n
     with pytest.raises(KeyboardInterrupt):
         await ingest_turns(CrashingStore(store, before=2), episodes, tmp_path)
     assert await store.counts(group) == (1, 2, 1)
-    assert await ingest_turns(store, episodes, tmp_path) == IngestProgress(2, 0, skipped=1)
+    assert await ingest_turns(store, episodes, tmp_path) == IngestProgress(
+        2, 0, already_committed=1
+    )
     assert await store.counts(group) == (3, 4, 3)
 
 

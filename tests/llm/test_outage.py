@@ -102,7 +102,7 @@ async def test_an_outage_stops_the_run_and_loses_no_turn(
     assert len(provider.requests) < 25 + 60, "few requests are sent during an outage"
     provider.fault_injector = None
     assert await ingest(provider, graph, tmp_path) == IngestProgress(
-        TURNS - before, 0, skipped=before
+        TURNS - before, 0, already_committed=before
     )
 
 

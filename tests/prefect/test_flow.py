@@ -52,7 +52,7 @@ async def test_every_turn_is_committed_and_a_second_run_commits_nothing(
         "bookshop": 2,
         "shoebox": 3,
     }
-    assert (second["committed"], second["skipped"]) == (0, sum(SAMPLES.values()))
+    assert (second["committed"], second["already_committed"]) == (0, sum(SAMPLES.values()))
 
 
 async def test_an_unreadable_archive_fails_the_run_but_the_others_are_ingested(
@@ -66,7 +66,7 @@ async def test_an_unreadable_archive_fails_the_run_but_the_others_are_ingested(
     assert state.is_failed()
     assert (state.message or "").startswith(f"`{tmp_path / 'nowhere'}` does not exist")
     again = await (await _run(archives, tmp_path / "lake")).aresult()
-    assert (again["committed"], again["skipped"]) == (0, sum(SAMPLES.values()))
+    assert (again["committed"], again["already_committed"]) == (0, sum(SAMPLES.values()))
 
 
 async def test_a_malformed_line_does_not_fail_the_run(archives: Path, tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def _report(*, error: str | None = None, retryable: bool = False) -> GroupReport
     return GroupReport(
         group=GroupId("shop"),
         turns=1,
-        skipped=1,
+        already_committed=1,
         error=error,
         exit_code=1 if error else 0,
         retryable=retryable,

@@ -43,7 +43,7 @@ class FilteredGroup:
     """Characters of the texts of the kept turns."""
     tokens: int
     """Estimated tokens of the texts of the kept turns."""
-    skipped: bool = False
+    unchanged: bool = False
     """Whether the table was up to date, so that nothing was read or written."""
 
     @property
@@ -126,9 +126,9 @@ def to_json(report: FilteredGroup) -> str:
 
 
 def from_json(text: str) -> FilteredGroup | None:
-    """Return a report that `to_json` wrote, marked as skipped; None if the text is not valid."""
+    """Return a report that `to_json` wrote, marked as unchanged; None if the text is not valid."""
     try:
         report = msgspec.json.decode(text, type=FilteredGroup)
     except msgspec.MsgspecError:
         return None
-    return replace(report, skipped=True)
+    return replace(report, unchanged=True)

@@ -127,7 +127,11 @@ async def ingest_group(
     done = pipeline.done
     report = replace(
         group_report(
-            plan.turns, counts, quarantine.entries(), committed=done.committed, skipped=done.skipped
+            plan.turns,
+            counts,
+            quarantine.entries(),
+            committed=done.committed,
+            already_committed=done.already_committed,
         ),
         discarded=done.discarded,
         invalidations=done.invalidations,

@@ -1,4 +1,4 @@
-"""Turns that failed, each with its reason, in the lake: `quarantine/<group>/<turn id>.json`.
+"""Turns that failed, each with its error, in the lake: `quarantine/<group>/<turn id>.json`.
 
 A run skips and counts them, and attempts them again only after `turnetl retry`: a turn that a model
 cannot process must not be paid for on every run.
@@ -19,7 +19,7 @@ class QuarantineEntry(msgspec.Struct, frozen=True):
     """A quarantined turn, with the reason."""
 
     turn_id: str
-    reason: str
+    error: str
     archive: str
     first_line: int
     run_id: str

@@ -32,13 +32,16 @@ class Invalidation:
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """The turns of a group, each counted once: committed, skipped, quarantined, pending, noise."""
+    """The turns of a group, each counted once.
+
+    A turn is committed by this run, committed already, quarantined, pending, or noise.
+    """
 
     group: GroupId
     turns: int
     committed: int = 0
     """Turns committed by this run."""
-    skipped: int = 0
+    already_committed: int = 0
     """In the graph already: committed by an earlier run, or by another one meanwhile."""
     quarantined: int = 0
     pending_reasons: Mapping[PendingReason, int] | None = None
@@ -71,7 +74,7 @@ class GroupReport:
 
     @property
     def in_graph(self) -> int:
-        return self.committed + self.skipped
+        return self.committed + self.already_committed
 
     @property
     def pending(self) -> int:
@@ -118,8 +121,8 @@ class IngestReport:
         return sum(group.committed for group in self.groups)
 
     @property
-    def skipped(self) -> int:
-        return sum(group.skipped for group in self.groups)
+    def already_committed(self) -> int:
+        return sum(group.already_committed for group in self.groups)
 
     @property
     def quarantined(self) -> int:
@@ -140,7 +143,7 @@ def group_report(
     quarantine: Sequence[QuarantineEntry],
     *,
     committed: int = 0,
-    skipped: int = 0,
+    already_committed: int = 0,
 ) -> GroupReport:
     """Build the report of a group from its plan and from what a run did of it.
 
@@ -149,20 +152,20 @@ def group_report(
         counts: what the graph holds now.
         quarantine: all quarantine entries of the group now.
         committed: turns of the plan that this run committed.
-        skipped: turns of the plan that another run committed meanwhile.
+        already_committed: turns of the plan that another run committed meanwhile.
     """
     todo = frozenset(plan.todo)
     relevant = plan.quarantined | todo
     entries = tuple(entry for entry in quarantine if entry.turn_id in relevant)
     pending = dict(plan.pending_reasons)
     failed = sum(entry.turn_id in todo for entry in entries)
-    if ready := len(todo) - committed - skipped - failed:
+    if ready := len(todo) - committed - already_committed - failed:
         pending[PendingReason.READY] = ready
     return GroupReport(
         group=plan.group,
         turns=plan.turns,
         committed=committed,
-        skipped=plan.committed + skipped,
+        already_committed=plan.committed + already_committed,
         quarantined=len(entries),
         pending_reasons=pending,
         noise=plan.noise,

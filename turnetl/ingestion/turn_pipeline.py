@@ -63,7 +63,7 @@ class IngestProgress:
 
     committed: int
     quarantined: int
-    skipped: int = 0
+    already_committed: int = 0
     """Another run committed them after this run was planned."""
     discarded: Mapping[DiscardReason, int] = field(default_factory=dict)
     """Extracted entities and facts that were discarded, by reason."""
@@ -72,7 +72,7 @@ class IngestProgress:
 
     @property
     def turns(self) -> int:
-        return self.committed + self.quarantined + self.skipped
+        return self.committed + self.quarantined + self.already_committed
 
 
 class TurnPipeline:
@@ -119,7 +119,7 @@ class TurnPipeline:
         async with self._leased(group_id) as lease:
             contents = await self._store.load(group_id)
             context = self._skip_committed(contents.receipts, context)
-            if self.done.skipped:
+            if self.done.already_committed:
                 progress(self.done)
             turns = prefetch_extractions(episodes, context, self._extract, limit=self._run.prefetch)
             async with aclosing(turns) as prefetched:
@@ -190,7 +190,7 @@ class TurnPipeline:
         skipped = [turn for turn in context if turn in committed]
         for turn in skipped:
             self._quarantine.release(turn)
-        self.done = replace(self.done, skipped=self.done.skipped + len(skipped))
+        self.done = replace(self.done, already_committed=self.done.already_committed + len(skipped))
         return {turn: earlier for turn, earlier in context.items() if turn not in committed}
 
     async def _extract(self, episode: Episode, context: Sequence[Episode]) -> Any:
@@ -241,7 +241,7 @@ class TurnPipeline:
     def _count(self, change: Change, resolved: Resolved, *, written: bool) -> None:
         done = self.done
         if not written:
-            self.done = replace(done, skipped=done.skipped + 1)
+            self.done = replace(done, already_committed=done.already_committed + 1)
             return
         turn, facts = change.episode.turn, len(invalidated_facts(change))
         invalidations = done.invalidations
@@ -260,11 +260,11 @@ class TurnPipeline:
 
     def _quarantine_turn(self, episode: Episode, error: BadTurn) -> None:
         turn = episode.turn
-        log.info("turn quarantined", extra={"turn_id": turn.turn_id, "reason": str(error)})
+        log.info("turn quarantined", extra={"turn_id": turn.turn_id, "error": str(error)})
         self._quarantine.add(
             QuarantineEntry(
                 turn_id=turn.turn_id,
-                reason=str(error),
+                error=str(error),
                 archive=turn.archive,
                 first_line=turn.first_line,
                 run_id=self._run.run_id,

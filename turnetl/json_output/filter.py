@@ -59,7 +59,7 @@ def filter_output(report: FilterReport) -> FilterOutput:
     return FilterOutput(
         **_values(report.groups),
         groups=[
-            FilterGroupOutput(**_values([group]), group=group.group, unchanged=group.skipped)
+            FilterGroupOutput(**_values([group]), group=group.group, unchanged=group.unchanged)
             for group in report.groups
         ],
     )

@@ -37,7 +37,9 @@ class IngestGroupOutput(GroupOutput):
 
     turns: Annotated[int, described("Turns in the lake.")]
     committed: Annotated[int, described("Turns that this run committed.")]
-    skipped: Annotated[int, described("Turns that were in the graph before.")]
+    already_committed: Annotated[
+        int, described("Turns in the graph that another run committed, before or meanwhile.")
+    ]
     discarded: Annotated[
         dict[DiscardReason, int],
         described(
@@ -85,7 +87,9 @@ class IngestOutput(JsonOutput):
 
     run_id: Annotated[str | None, described("Id of the run; null if it wrote nothing.")]
     committed: Annotated[int, described("Turns that this run committed.")]
-    skipped: Annotated[int, described("Turns that were in the graph before.")]
+    already_committed: Annotated[
+        int, described("Turns in the graph that another run committed, before or meanwhile.")
+    ]
     quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
     pending: Annotated[int, described("Turns that are not in the graph yet.")]
     assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
@@ -114,7 +118,7 @@ def ingest_values(report: IngestReport) -> dict[str, Any]:
     return {
         "run_id": report.run_id,
         "committed": report.committed,
-        "skipped": report.skipped,
+        "already_committed": report.already_committed,
         "quarantined": report.quarantined,
         "pending": report.pending,
         "assumed_time": sum(group.assumed_time for group in report.groups),
@@ -137,7 +141,7 @@ def _ingest_group(report: GroupReport) -> IngestGroupOutput:
         **group_values(report),
         turns=report.turns,
         committed=report.committed,
-        skipped=report.skipped,
+        already_committed=report.already_committed,
         discarded=dict(report.discarded or {}),
         invalidations=[
             InvalidationOutput(

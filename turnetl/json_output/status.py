@@ -13,7 +13,7 @@ class QuarantinedTurnOutput(JsonOutput):
     """A quarantined turn."""
 
     turn_id: Annotated[str, described("Id of the turn.")]
-    reason: Annotated[str, described("Why it is quarantined.")]
+    error: Annotated[str, described("Why it is quarantined, in one sentence.")]
     archive: Annotated[str, described("Path of the archive that holds it.")]
     first_line: Annotated[int, described("Its first line in the archive, from 1.")]
 
@@ -114,7 +114,7 @@ def group_values(report: GroupReport) -> dict[str, Any]:
         "quarantined_turns": [
             QuarantinedTurnOutput(
                 turn_id=entry.turn_id,
-                reason=entry.reason,
+                error=entry.error,
                 archive=entry.archive,
                 first_line=entry.first_line,
             )

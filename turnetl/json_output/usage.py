@@ -1,4 +1,4 @@
-"""Requests to models, their tokens and their cost."""
+"""Calls of models, their tokens and their cost."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -8,9 +8,9 @@ from turnetl.model import Usage
 
 
 class UsageOutput(JsonOutput):
-    """Requests to models, their tokens and their cost."""
+    """Calls of models, their tokens and their cost."""
 
-    calls: Annotated[int, described("Requests, including the failed ones.")]
+    calls: Annotated[int, described("Calls: attempts of requests, including failed ones.")]
     prompt_tokens: Annotated[int, described("Tokens of the requests.")]
     cached_tokens: Annotated[
         int, described("Prompt tokens that the provider took from its own cache.")

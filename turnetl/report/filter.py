@@ -52,6 +52,6 @@ def _summary(report: FilterReport) -> str:
     if report.copies:
         copies = plural(report.copies, "copy", "copies")
         parts.append(f"{copies} of these turns in other archives not counted")
-    if all(group.skipped for group in report.groups):
+    if all(group.unchanged for group in report.groups):
         parts.insert(0, "nothing new")
     return "; ".join(parts)

@@ -127,7 +127,7 @@ def _outcome(report: IngestReport) -> str:
 def _timeless_errors(report: IngestReport) -> list[str]:
     """Return why no turn can be ingested, if that is because none has a time."""
     timeless = _without_time(report)
-    if not timeless or timeless < report.pending or report.committed or report.skipped:
+    if not timeless or timeless < report.pending or report.committed or report.already_committed:
         return []
     return [
         status.no_time_message(group)

@@ -79,7 +79,7 @@ def reasons_cell(lines: Sequence[str]) -> Text:
 def group_messages(group: GroupReport) -> list[str]:
     """Return sentences about quarantined turns and turns without a time."""
     entries = [
-        f"turn quarantined: {entry.archive}:{entry.first_line}: {entry.reason}; "
+        f"turn quarantined: {entry.archive}:{entry.first_line}: {entry.error}; "
         "`turnetl retry` tries it again"
         for entry in group.quarantined_turns
     ]
