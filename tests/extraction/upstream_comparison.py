@@ -1,17 +1,17 @@
 """Graphs in a form that two implementations can be compared in, and Graphiti's `add_episode`.
 
-Deliberate differences between `add_episode` and our pipeline, which the comparison ignores:
+Deliberate differences between `add_episode` and turnetl's pipeline, which the comparison ignores:
 
-- Keys and write times: ours are digests and the run's clock, so that a repeated turn gives the
+- Keys and write times: turnetl's are digests and the run's clock, so that a repeated turn gives the
   same values.
-- Two MENTIONS of one entity by one turn, where two names were resolved to one: ours are one.
+- Two MENTIONS of one entity by one turn, where two names were resolved to one: turnetl writes one.
 - The order of the lines of a summary: Graphiti adds them in the order of facts.
-- The date of a fact without one: ours takes the turn's time; Graphiti asks the model, which gets
+- The date of a fact without one: turnetl uses the turn's time; Graphiti asks the model, which gets
   the turn's time in the prompt and here returns it.
 - A turn that confirms a fact and invalidates it too: `add_episode` writes two copies of the fact,
-  and the last one, invalidated, does not name the turn; ours does. `confirmed_differently` ignores
-  that.
-- Names on the stoplist: ours discards them. The turns and responses here contain none, and the
+  and the last one, invalidated, does not name the turn; turnetl's does. `confirmed_differently`
+  ignores that.
+- Names on the stoplist: turnetl discards them. The turns and responses here contain none, and the
   tests check it.
 """
 

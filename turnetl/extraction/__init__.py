@@ -1,1 +1,1 @@
-"""Extractors: turns to entities and facts, by structure (free), by a model (paid), or both."""
+"""Extractors: turns to entities and facts, by structure (no cost), by a model (paid), or both."""
