@@ -28,7 +28,7 @@ def search_hits(folder: Path, query: str = "cart") -> list[dict[str, str]]:
 def test_turns_without_a_time_are_pending_and_the_message_says_what_to_do(tmp_path: Path) -> None:
     result = run_in_process("backfill", write_timeless(tmp_path), "--json", folder=tmp_path)
     (group,) = result.json["groups"]
-    assert (result.json["committed"], group["pending_reasons"]) == (0, {"no_time": 3})
+    assert (result.json["committed"], group["uncommitted_reasons"]) == (0, {"no_time": 3})
     assert "--assume-time" in result.messages[0]
     assert "no time" in result.messages[0]
 
@@ -55,7 +55,7 @@ def test_an_assumed_time_dates_turns_in_order_and_a_second_run_does_nothing(
     command = ("backfill", write_timeless(tmp_path), "--graph", graph_url, "--json")
     assume = ("--assume-time", "2026-03-02T10:00+01:00")
     first = run_in_process(*command, *assume, folder=tmp_path).json
-    assert (first["committed"], first["assumed_time"]) == (3, 3)
+    assert (first["committed"], first["turns_with_assumed_time"]) == (3, 3)
     hits = run_in_process("search", "cart", "--graph", graph_url, "--json", folder=tmp_path).json[
         "hits"
     ]
@@ -64,7 +64,11 @@ def test_an_assumed_time_dates_turns_in_order_and_a_second_run_does_nothing(
     again = run_in_process(*command, *assume, folder=tmp_path)
     assert (again.exit_code, again.json["committed"], again.json["already_committed"]) == (0, 0, 3)
     without = run_in_process(*command, folder=tmp_path)
-    assert (without.exit_code, without.json["already_committed"], without.json["assumed_time"]) == (
+    assert (
+        without.exit_code,
+        without.json["already_committed"],
+        without.json["turns_with_assumed_time"],
+    ) == (
         0,
         3,
         3,
@@ -85,14 +89,14 @@ def test_turns_that_have_a_time_keep_it(tmp_path: Path) -> None:
     result = run_in_process(
         "backfill", dated, "--assume-time", "2020-01-01", "--json", folder=tmp_path
     )
-    assert (result.json["committed"], result.json["assumed_time"]) == (1, 0)
+    assert (result.json["committed"], result.json["turns_with_assumed_time"]) == (1, 0)
     assert search_hits(tmp_path)[0]["valid_at"].startswith("2026-03-02T09:00")
 
 
 def test_since_and_until_apply_to_assumed_times(tmp_path: Path) -> None:
     command = ("backfill", write_timeless(tmp_path), "--assume-time", "2026-03-02", "--json")
     outside = run_in_process(*command, "--until", "2026-03-02", folder=tmp_path).json
-    assert (outside["committed"], outside["groups"][0]["pending_reasons"]) == (
+    assert (outside["committed"], outside["groups"][0]["uncommitted_reasons"]) == (
         0,
         {"out_of_range": 3},
     )
@@ -146,7 +150,7 @@ def test_an_open_turn_is_pending_and_is_ingested_once_when_it_is_finished(
     archive = write_archive(tmp_path / "grows.jsonl", rows := open_turn())
     command = ("backfill", archive, "--graph", graph_url, "--json")
     first = run_in_process(*command, folder=tmp_path).json
-    assert (first["committed"], first["groups"][0]["pending_reasons"]) == (1, {"open": 1})
+    assert (first["committed"], first["groups"][0]["uncommitted_reasons"]) == (1, {"open": 1})
     rows += [
         tool_result("r1", "c1", "1 failed: KeyError: 'price'", now()),
         row("assistant", "The price was missing in the fixture.", "a1", now()),
@@ -169,7 +173,7 @@ def test_the_minutes_after_which_a_turn_is_closed_are_an_option_of_the_run_and_o
     archive = write_archive(tmp_path / "open.jsonl", open_turn())
 
     def pending(result: CommandResult) -> dict[str, int]:
-        reasons: dict[str, int] = result.json["groups"][0]["pending_reasons"]
+        reasons: dict[str, int] = result.json["groups"][0]["uncommitted_reasons"]
         return reasons
 
     dry = ("backfill", archive, "--dry-run", "--json")

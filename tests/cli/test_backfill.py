@@ -85,10 +85,10 @@ def test_status_counts_every_turn_with_a_reason(graph_url: str, tmp_path: Path) 
     status = run_in_process("status", "--graph", graph_url, "--json", folder=tmp_path).json
     assert [group["group"] for group in status["groups"]] == ["bookshop", "shoebox"]
     for group in status["groups"]:
-        missing = sum(group["noise"].values()) + sum(group["pending_reasons"].values())
+        missing = sum(group["noise"].values()) + sum(group["uncommitted_reasons"].values())
         assert group["turns"] == group["committed"] + missing
         assert group["episodes"] == group["committed"] == 4
-        assert group["pending"] == group["pending_reasons"]["ready"] > 0
+        assert group["pending"] == group["uncommitted_reasons"]["ready"] > 0
     assert (
         "ready for `turnetl ingest`"
         in run_in_process("status", "--graph", graph_url, folder=tmp_path).stdout
@@ -286,7 +286,7 @@ def test_archives_that_move_to_another_group_are_not_ingested_in_both(tmp_path: 
 def test_a_dry_run_writes_nothing_to_the_graph(tmp_path: Path) -> None:
     status = run_in_process("backfill", one_sample(), "--dry-run", "--json", folder=tmp_path).json
     assert status["committed"] == 0
-    assert status["groups"][0]["pending_reasons"]["ready"] > 0
+    assert status["groups"][0]["uncommitted_reasons"]["ready"] > 0
     assert not (tmp_path / "data/lake/graph.lbug").exists()
 
 

@@ -28,7 +28,7 @@ def plan(
             "session_id": e.turn.session_id,
             "noise": e.noise,
             "started_at": e.turn.started_at,
-            "timeless": e.turn.started_at is None,
+            "has_no_time": e.turn.started_at is None,
             "closed": e.turn.closed,
             "content_hash": e.turn.content_hash,
             "text_hash": e.text_hash,
@@ -84,7 +84,7 @@ def test_every_turn_is_counted_once() -> None:
     pending = sum(planned.pending_reasons.values()) + len(planned.quarantined)
     assert (
         planned.turns
-        == planned.committed + len(planned.todo) + sum(planned.noise.values()) + pending
+        == planned.committed + len(planned.to_commit) + sum(planned.noise.values()) + pending
     )
     assert planned.pending_reasons == {PendingReason.NO_TIME: 1}
     assert planned.quarantined == {failed.turn_id}
@@ -92,17 +92,17 @@ def test_every_turn_is_counted_once() -> None:
 
 def test_turns_are_planned_in_the_order_of_the_table() -> None:
     turns = [episode(name) for name in "abc"]
-    assert plan(*turns).todo == tuple(e.turn_id for e in turns)
+    assert plan(*turns).to_commit == tuple(e.turn_id for e in turns)
 
 
 def test_a_turn_that_is_not_over_is_pending() -> None:
     planned = plan(episode("a", closed=False, closed_by=None))
-    assert (planned.todo, planned.pending_reasons) == ((), {PendingReason.OPEN: 1})
+    assert (planned.to_commit, planned.pending_reasons) == ((), {PendingReason.OPEN: 1})
 
 
 def test_history_that_arrives_late_is_planned_although_a_newer_turn_is_committed() -> None:
     old, new = episode("old", started_at=START - timedelta(days=30)), episode("new")
-    assert plan(old, new, committed=(new,)).todo == (old.turn_id,)
+    assert plan(old, new, committed=(new,)).to_commit == (old.turn_id,)
 
 
 def test_a_committed_turn_that_a_noise_rule_matches_now_stays_committed() -> None:
@@ -118,7 +118,7 @@ def test_a_committed_turn_that_a_noise_rule_matches_now_stays_committed() -> Non
 def test_an_edited_turn_is_stale_and_not_committed_again() -> None:
     edited = episode("a", user_text="Something else was asked.")
     planned = plan(edited, committed=(episode("a"),))
-    assert (planned.stale_reasons, planned.todo, planned.committed) == (
+    assert (planned.stale_reasons, planned.to_commit, planned.committed) == (
         {StaleReason.CONTENT_CHANGED: 1},
         (),
         1,
@@ -131,7 +131,7 @@ def test_a_turn_that_is_rendered_differently_is_stale_and_not_committed_again() 
         before, text="user: Why?", chunks=("user: Why?",), text_hash=ids.digest("user: Why?")
     )
     planned = plan(now, episode("b"), committed=(before, episode("b")))
-    assert (planned.stale_reasons, planned.todo, planned.committed) == (
+    assert (planned.stale_reasons, planned.to_commit, planned.committed) == (
         {StaleReason.TEXT_CHANGED: 1},
         (),
         2,
@@ -171,14 +171,14 @@ def test_a_recipe_is_computed_once_for_each_kind_that_occurs_among_committed_tur
 
 def test_turns_beyond_the_limit_are_pending_with_that_reason() -> None:
     planned = plan(episode("a"), episode("b"), limit=1)
-    assert len(planned.todo) == 1
+    assert len(planned.to_commit) == 1
     assert planned.pending_reasons == {PendingReason.OVER_LIMIT: 1}
 
 
 def test_since_is_inclusive_and_until_is_exclusive() -> None:
     turn = episode("a")
-    assert plan(turn, since=START).todo == (turn.turn_id,)
-    assert plan(turn, until=START).todo == ()
+    assert plan(turn, since=START).to_commit == (turn.turn_id,)
+    assert plan(turn, until=START).to_commit == ()
 
 
 def test_the_context_is_the_last_kept_turns_of_the_same_session_oldest_first() -> None:
@@ -198,8 +198,8 @@ def test_a_quarantined_turn_is_planned_only_by_a_retry_and_within_its_range() ->
     early, late = episode("a"), episode("b", started_at=START + timedelta(days=9))
     failed = (early.turn_id, late.turn_id)
     now = START + timedelta(days=10)
-    assert plan(early, late, quarantined=failed, now=now).todo == ()
+    assert plan(early, late, quarantined=failed, now=now).to_commit == ()
     again = plan(early, late, quarantined=failed, now=now, retry=True, until=START + timedelta(1))
-    assert again.todo == (early.turn_id,)
+    assert again.to_commit == (early.turn_id,)
     assert again.quarantined == set(failed)
     assert again.pending_reasons == {}

@@ -87,7 +87,7 @@ async def test_turns_without_a_time_fail_the_run_until_the_user_gives_one(tmp_pa
     assert state.is_failed()
     assert "--assume-time" in (state.message or "")
     dated = await (await _run(archives, lake, assume_time="2026-03-02", close_after=5)).aresult()
-    assert (dated["committed"], dated["assumed_time"]) == (2, 2)
+    assert (dated["committed"], dated["turns_with_assumed_time"]) == (2, 2)
     wrong = await _run(archives, lake, assume_time="yesterday")
     assert "`yesterday` is not a valid time" in (wrong.message or "")
 

@@ -18,12 +18,14 @@ BATCH_ROWS = 2000
 
 
 def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
-    """Return the rows of `schema.EPISODES` with `timeless`, in the order of time.
+    """Return the rows of `schema.EPISODES` with `has_no_time`, in the order of time.
 
-    `timeless`: the archive has no time for the turn.
+    `has_no_time`: the archive has no time for the turn.
     """
-    rows = lake.scan_episodes(group).with_columns(pl.col("started_at").is_null().alias("timeless"))
-    if scope.assume is not None and rows.select(pl.col("timeless").any()).collect().item():
+    rows = lake.scan_episodes(group).with_columns(
+        pl.col("started_at").is_null().alias("has_no_time")
+    )
+    if scope.assume is not None and rows.select(pl.col("has_no_time").any()).collect().item():
         archives = [file.metadata for file in lake.turn_files(group)]
         rows = assumed_time.fill(rows, lake.scan_turns(group), archives, scope.assume)
     return close_inactive_turns(rows, scope.now - scope.close_after)
@@ -42,7 +44,7 @@ def load_episodes(
     """
     selected = pl.col("turn_id").is_in(sorted(turn_ids))
     for batch in [rows] if batch_rows is None else _batches(rows, selected, batch_rows):
-        loaded = batch.filter(selected).drop("timeless").collect()
+        loaded = batch.filter(selected).drop("has_no_time").collect()
         yield from (episode_from_row(row) for row in loaded.iter_rows(named=True))
 
 

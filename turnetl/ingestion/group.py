@@ -120,7 +120,7 @@ async def ingest_group(
         resources.store, resources.extractor, resources.embedder, quarantine, run
     )
     episodes = candidates.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
-    error = await _run(plan.turns, episodes, pipeline, progress) if plan.turns.todo else None
+    error = await _run(plan.turns, episodes, pipeline, progress) if plan.turns.to_commit else None
     counts = None
     with suppress(TurnetlError):
         counts = await _counts(resources.store, plan.group)
@@ -153,7 +153,7 @@ def next_turns(plan: GroupPlan, limit: int) -> list[tuple[Episode, list[Episode]
         plan: the plan of the group.
         limit: maximum number of turns.
     """
-    first = {turn: plan.turns.context[turn] for turn in plan.turns.todo[:limit]}
+    first = {turn: plan.turns.context[turn] for turn in plan.turns.to_commit[:limit]}
     required = {*first, *(earlier for turns in first.values() for earlier in turns)}
     return list(with_context(candidates.load_episodes(plan.rows, required), first))
 
@@ -165,7 +165,7 @@ async def _run(
     progress: Callable[[int, int], None],
 ) -> TurnetlError | None:
     """Ingest the turns of the plan, and return the error that stopped it, if any."""
-    total = len(plan.todo)
+    total = len(plan.to_commit)
     progress(0, total)
 
     def advance(done: IngestProgress) -> None:

@@ -17,7 +17,7 @@ from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.model import GroupId, Receipt, TurnId
 
 COLUMNS = (
-    *("turn_id", "session_id", "noise", "started_at", "timeless", "closed"),
+    *("turn_id", "session_id", "noise", "started_at", "has_no_time", "closed"),
     *("content_hash", "text_hash", "kind"),
 )
 """The columns of the candidate rows that a plan reads."""
@@ -51,16 +51,16 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class TurnPlan:
-    """The turns of a group, each counted once: committed, to do, noise, pending or quarantined."""
+    """The turns of a group, each once: committed, to commit, noise, pending or quarantined."""
 
     group: GroupId
     turns: int
     committed: int
     """Turns of the lake that the graph holds."""
-    todo: tuple[TurnId, ...]
+    to_commit: tuple[TurnId, ...]
     """Oldest first."""
     context: Mapping[TurnId, tuple[TurnId, ...]]
-    """For each turn of `todo`, the kept turns before it in its session, oldest first."""
+    """For each turn of `to_commit`, the kept turns before it in its session, oldest first."""
     noise: Mapping[str, int]
     """Turns by noise rule."""
     pending_reasons: Mapping[PendingReason, int]
@@ -72,13 +72,13 @@ class TurnPlan:
     a second time."""
     missing_from_lake: int
     """Committed turns that the lake no longer holds."""
-    assumed_time: int
+    turns_with_assumed_time: int
     """Turns in the graph, or eligible for it, whose time is assumed: the archive has none."""
 
     @property
     def required(self) -> frozenset[TurnId]:
-        """The turns to do and the turns of their context."""
-        return frozenset(self.todo).union(*self.context.values())
+        """The turns to commit and the turns in their context."""
+        return frozenset(self.to_commit).union(*self.context.values())
 
 
 def plan_turns(
@@ -105,26 +105,26 @@ def plan_turns(
     committed = {receipt.turn_id: receipt for receipt in receipts}
     marked = candidates.with_columns(state=_state(list(committed), list(quarantined), scope))
     states = Counter(marked["state"].to_list())
-    todo = _todo(marked, scope)
+    to_commit = _turns_to_commit(marked, scope)
     ready = _turn_ids(marked.filter(_has_state(PendingReason.READY)))
     failed = _turn_ids(marked.filter(_has_state(PendingReason.QUARANTINED)))
-    has_no_time = _has_state(_NotPending.NOISE, PendingReason.NO_TIME)
+    is_excluded = _has_state(_NotPending.NOISE, PendingReason.NO_TIME)
     return TurnPlan(
         group=group,
         turns=candidates.height,
         committed=states[_NotPending.COMMITTED],
-        todo=todo,
-        context=_context(marked, frozenset(todo), context_turns),
+        to_commit=to_commit,
+        context=_context(marked, frozenset(to_commit), context_turns),
         noise=_noise(marked),
-        pending_reasons=_pending_reasons(states, over_limit=len(set(ready) - set(todo))),
+        pending_reasons=_pending_reasons(states, over_limit=len(set(ready) - set(to_commit))),
         quarantined=frozenset(failed),
         stale_reasons=_stale_reasons(marked, committed, recipe),
         missing_from_lake=len(committed.keys() - set(candidates["turn_id"].to_list())),
-        assumed_time=marked.filter("timeless", ~has_no_time).height,
+        turns_with_assumed_time=marked.filter("has_no_time", ~is_excluded).height,
     )
 
 
-def _todo(marked: pl.DataFrame, scope: Scope) -> tuple[TurnId, ...]:
+def _turns_to_commit(marked: pl.DataFrame, scope: Scope) -> tuple[TurnId, ...]:
     states = [PendingReason.READY, *([PendingReason.QUARANTINED] if scope.retry else [])]
     return _turn_ids(marked.filter(_has_state(*states) & _in_range(scope)))[: scope.limit]
 
@@ -203,15 +203,15 @@ def _stale_reason(
 
 
 def _context(
-    marked: pl.DataFrame, todo: frozenset[TurnId], size: int
+    marked: pl.DataFrame, to_commit: frozenset[TurnId], size: int
 ) -> dict[TurnId, tuple[TurnId, ...]]:
     is_kept = _has_state(_NotPending.COMMITTED, PendingReason.READY)
-    kept = marked.filter(is_kept | pl.col("turn_id").is_in(list(todo)))
+    kept = marked.filter(is_kept | pl.col("turn_id").is_in(list(to_commit)))
     sessions: dict[str, list[TurnId]] = {}
     context: dict[TurnId, tuple[TurnId, ...]] = {}
     for turn, session in kept.select("turn_id", "session_id").iter_rows():
         earlier = sessions.setdefault(session, [])
-        if turn in todo:
+        if turn in to_commit:
             context[turn] = tuple(
                 earlier[len(earlier) - size :] if size < len(earlier) else earlier
             )

@@ -52,7 +52,7 @@ class GroupReport:
     """Turns in the graph that a run would commit differently today, by reason."""
     missing_from_lake: int = 0
     """Turns in the graph that the lake no longer holds."""
-    assumed_time: int = 0
+    turns_with_assumed_time: int = 0
     """Turns in the graph, or eligible for it, whose time is assumed: the archive has none."""
     missing_archives: tuple[str, ...] = ()
     """Archives that no longer exist at their path; their turns stay."""
@@ -154,12 +154,12 @@ def group_report(
         committed: turns of the plan that this run committed.
         already_committed: turns of the plan that another run committed meanwhile.
     """
-    todo = frozenset(plan.todo)
-    relevant = plan.quarantined | todo
+    to_commit = frozenset(plan.to_commit)
+    relevant = plan.quarantined | to_commit
     entries = tuple(entry for entry in quarantine if entry.turn_id in relevant)
     pending = dict(plan.pending_reasons)
-    failed = sum(entry.turn_id in todo for entry in entries)
-    if ready := len(todo) - committed - already_committed - failed:
+    failed = sum(entry.turn_id in to_commit for entry in entries)
+    if ready := len(to_commit) - committed - already_committed - failed:
         pending[PendingReason.READY] = ready
     return GroupReport(
         group=plan.group,
@@ -171,7 +171,7 @@ def group_report(
         noise=plan.noise,
         stale_reasons=plan.stale_reasons,
         missing_from_lake=plan.missing_from_lake,
-        assumed_time=plan.assumed_time,
+        turns_with_assumed_time=plan.turns_with_assumed_time,
         counts=counts,
         quarantined_turns=entries,
     )

@@ -92,7 +92,9 @@ class IngestOutput(JsonOutput):
     ]
     quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
     pending: Annotated[int, described("Turns that are not in the graph yet.")]
-    assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
+    turns_with_assumed_time: Annotated[
+        int, described("Turns whose time was given with --assume-time.")
+    ]
     usage: Annotated[RunUsageOutput, described("Usage of this run.")]
     groups: Annotated[list[IngestGroupOutput], described("The groups, sorted by name.")]
     error: Annotated[
@@ -121,7 +123,7 @@ def ingest_values(report: IngestReport) -> dict[str, Any]:
         "already_committed": report.already_committed,
         "quarantined": report.quarantined,
         "pending": report.pending,
-        "assumed_time": sum(group.assumed_time for group in report.groups),
+        "turns_with_assumed_time": sum(group.turns_with_assumed_time for group in report.groups),
         "usage": RunUsageOutput(
             **usage_values(total_usage(report.usage_by_prompt)),
             journal_hits=report.journal_hits,

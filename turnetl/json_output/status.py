@@ -24,7 +24,7 @@ class GroupOutput(JsonOutput):
     group: Annotated[str, described("Id of the group.")]
     pending: Annotated[int, described("Turns that are not in the graph yet.")]
     quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
-    pending_reasons: Annotated[
+    uncommitted_reasons: Annotated[
         dict[PendingReason, int],
         described("Pending and quarantined turns by reason.", keys=PendingReason),
     ]
@@ -39,7 +39,9 @@ class GroupOutput(JsonOutput):
     missing_from_lake: Annotated[
         int, described("Turns in the graph that the lake no longer holds.")
     ]
-    assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
+    turns_with_assumed_time: Annotated[
+        int, described("Turns whose time was given with --assume-time.")
+    ]
     episodes: Annotated[
         int | None, described("Episodes in the graph; null if the graph did not respond.")
     ]
@@ -67,7 +69,9 @@ class StatusOutput(JsonOutput):
     committed: Annotated[int, described("Turns in the graph.")]
     quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
     pending: Annotated[int, described("Turns that are not in the graph yet.")]
-    assumed_time: Annotated[int, described("Turns whose time was given with --assume-time.")]
+    turns_with_assumed_time: Annotated[
+        int, described("Turns whose time was given with --assume-time.")
+    ]
     usage: Annotated[UsageOutput, described("Usage of the turns in the graph, over all runs.")]
     groups: Annotated[list[StatusGroupOutput], described("The groups, sorted by name.")]
 
@@ -79,7 +83,7 @@ def status_output(report: IngestReport) -> StatusOutput:
         committed=sum(group.committed for group in groups),
         quarantined=report.quarantined,
         pending=report.pending,
-        assumed_time=sum(group.assumed_time for group in groups),
+        turns_with_assumed_time=sum(group.turns_with_assumed_time for group in groups),
         usage=usage_output(usage),
         groups=groups,
     )
@@ -102,12 +106,12 @@ def group_values(report: GroupReport) -> dict[str, Any]:
         "group": report.group,
         "pending": report.pending,
         "quarantined": report.quarantined,
-        "pending_reasons": report.uncommitted_reasons,
+        "uncommitted_reasons": report.uncommitted_reasons,
         "noise": dict(report.noise or {}),
         "stale": report.stale,
         "stale_reasons": dict(report.stale_reasons or {}),
         "missing_from_lake": report.missing_from_lake,
-        "assumed_time": report.assumed_time,
+        "turns_with_assumed_time": report.turns_with_assumed_time,
         "episodes": counts and counts.episodes,
         "entities": counts and counts.entities,
         "facts": counts and counts.facts,

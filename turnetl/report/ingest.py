@@ -54,7 +54,7 @@ def messages(report: IngestReport) -> list[str]:
 def errors(report: IngestReport) -> list[str]:
     """Return why the run failed, in one sentence each; empty if it did not."""
     first = [report.error] if report.error else []
-    return first + status.error_messages(report.groups) + _timeless_errors(report)
+    return first + status.error_messages(report.groups) + _no_time_errors(report)
 
 
 def exit_code(report: IngestReport) -> int:
@@ -65,7 +65,7 @@ def exit_code(report: IngestReport) -> int:
     codes = {report.exit_code, *(group.exit_code for group in report.groups)} - {ExitCode.DONE}
     if codes:
         return min(codes)
-    if _timeless_errors(report):
+    if _no_time_errors(report):
         return ExitCode.FAILED
     return ExitCode.QUARANTINED if report.quarantined else ExitCode.DONE
 
@@ -115,8 +115,8 @@ def _outcome(report: IngestReport) -> str:
         return f"{report.committed:,} turns committed"
     if report.ready:
         return f"{report.ready:,} turns are ready for `turnetl ingest`"
-    if timeless := _without_time(report):
-        return f"{timeless:,} turns have no time"
+    if without_time := _without_time(report):
+        return f"{without_time:,} turns have no time"
     if report.error:
         return "nothing was ingested"
     if not report.groups:
@@ -124,10 +124,15 @@ def _outcome(report: IngestReport) -> str:
     return "nothing new"
 
 
-def _timeless_errors(report: IngestReport) -> list[str]:
+def _no_time_errors(report: IngestReport) -> list[str]:
     """Return why no turn can be ingested, if that is because none has a time."""
-    timeless = _without_time(report)
-    if not timeless or timeless < report.pending or report.committed or report.already_committed:
+    without_time = _without_time(report)
+    if (
+        not without_time
+        or without_time < report.pending
+        or report.committed
+        or report.already_committed
+    ):
         return []
     return [
         status.no_time_message(group)

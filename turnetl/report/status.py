@@ -61,8 +61,8 @@ def uncommitted_lines(group: GroupReport) -> list[str]:
         lines.append(f"({group.stale:,} stale, not ingested again: {_stale_reasons(group)})")
     if group.missing_from_lake:
         lines.append(f"({group.missing_from_lake:,} in the graph, missing from the lake)")
-    if group.assumed_time:
-        lines.append(f"(assumed time: {group.assumed_time:,})")
+    if group.turns_with_assumed_time:
+        lines.append(f"(assumed time: {group.turns_with_assumed_time:,})")
     if group.missing_archives:
         lines.append(f"(missing archives: {len(group.missing_archives):,}; their turns stay)")
     if group.error:
