@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,6 +23,9 @@ from turnetl.json_output.schemas import OUTPUTS, json_schema
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "data" / "archives"
+
+_UNEXPECTED = re.compile(r"unexpected error|\(unexpected |Traceback")
+"""The messages about an exception that no code foresees: of a command, and of an archive."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def run_in_process(*arguments: str | Path, folder: Path, **environment: str) -> 
         for context in contexts:
             stack.enter_context(context)
         code = console.run(cli.app, strings)
-    assert "unexpected error" not in stderr.getvalue(), stderr.getvalue()
+    assert not _UNEXPECTED.search(stderr.getvalue()), stderr.getvalue()
     return CommandResult(strings, code, stdout.getvalue(), stderr.getvalue())
 
 

@@ -46,7 +46,8 @@ def test_a_second_backfill_writes_nothing(graph_url: str, tmp_path: Path) -> Non
     command = ("backfill", SAMPLES, "--graph", graph_url)
     first = run_in_process(*command, "--json", folder=tmp_path).json
     before = modification_times(tmp_path)
-    second = run_in_process(*command, "--json", folder=tmp_path)
+    # Another process: another hash seed, and nothing in memory.
+    second = turnetl_process(*command, "--json", folder=tmp_path)
     assert second.exit_code == 0
     assert (second.json["committed"], second.json["already_committed"]) == (0, first["committed"])
     archives = second.json["parsed"]["archives"]
@@ -67,7 +68,7 @@ def test_an_archive_that_grew_adds_only_its_new_turns(graph_url: str, tmp_path: 
     archive.write_bytes(b"".join(lines[: len(lines) // 2]))
     first = run_in_process(*command, folder=tmp_path).json
     archive.write_bytes(b"".join(lines))
-    second = run_in_process(*command, folder=tmp_path).json
+    second = turnetl_process(*command, folder=tmp_path).json
     assert first["committed"] > 0
     assert second["committed"] > 0
     assert second["already_committed"] == first["committed"]
@@ -76,7 +77,7 @@ def test_an_archive_that_grew_adds_only_its_new_turns(graph_url: str, tmp_path: 
 def test_an_emptied_lake_causes_no_duplicates(graph_url: str, tmp_path: Path) -> None:
     command = ("backfill", SAMPLES, "--graph", graph_url, "--json")
     first = run_in_process(*command, "--lake", tmp_path / "one", folder=tmp_path).json
-    second = run_in_process(*command, "--lake", tmp_path / "two", folder=tmp_path).json
+    second = turnetl_process(*command, "--lake", tmp_path / "two", folder=tmp_path).json
     assert (second["committed"], second["already_committed"]) == (0, first["committed"])
 
 

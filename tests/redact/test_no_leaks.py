@@ -20,7 +20,8 @@ class CompleteFormatter(logging.Formatter):
     """Formats a record with every field that a handler can write."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return super().format(record) + repr(record.__dict__)
+        fields = repr(record.__dict__)
+        return f"{record.levelname} {record.name}: {super().format(record)}{fields}"
 
 
 @pytest.fixture
@@ -96,21 +97,26 @@ def run(folder: Path, graph: str) -> Iterator[str]:
     ):
         ran = logged(*arguments, folder=folder)
         yield from (ran.stdout, ran.stderr)
-    yield (folder / "log.txt").read_text(encoding="utf-8")
+    log = (folder / "log.txt").read_text(encoding="utf-8")
+    assert "DEBUG turnetl." in log
+    yield log
 
 
 def logged(*arguments: str, folder: Path) -> command.CommandResult:
     """Run the command, and write every log record to `log.txt`."""
     handler = logging.FileHandler(folder / "log.txt", encoding="utf-8")
     handler.setFormatter(CompleteFormatter())
-    root = logging.getLogger()
-    level = root.level
+    root, driver = logging.getLogger(), logging.getLogger("neo4j")
+    levels = (root.level, driver.level)
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
+    driver.setLevel(logging.NOTSET)
     try:
-        return command.run_in_process(*arguments, folder=folder)
+        # Without `-v`, turnetl's own loggers drop what is below a warning.
+        return command.run_in_process(*arguments, "-v", folder=folder)
     finally:
-        root.setLevel(level)
+        for logger, level in zip((root, driver), levels, strict=True):
+            logger.setLevel(level)
         root.removeHandler(handler)
         handler.close()
 

@@ -52,7 +52,6 @@ def test_by_default_nothing_is_limited_and_responses_are_stored() -> None:
         ("EMBEDDER__DIMENSIONS", "0"),
         ("INVALIDATION_ALERT", "-1"),
         ("JOURNAL", "perhaps"),
-        ("AHEAD", "0"),
         ("PREFETCH", "0"),
         ("JOBS", "0"),
         ("CLOSE_AFTER_MINUTES", "-1"),
