@@ -37,5 +37,5 @@ def _cancel(task: "Task[Any]", loop: "AbstractEventLoop", interrupt: KeyboardInt
             # An interrupt that was raised in a task is raised again by every task that awaits it.
             if error is not interrupt:
                 return
-        except BaseException:  # noqa: BLE001 - the process stops, whatever else failed
+        except BaseException:  # noqa: BLE001 - the process stops, even if more failed
             return

@@ -21,7 +21,7 @@ from turnetl.llm.vectors import pack
 from turnetl.model import Episode, TurnId, Vector
 
 PLACEHOLDER = "(entities of the first response)"
-"""Stands for entities that only a response could name."""
+"""Placeholder for entities that only a response could name."""
 
 _PLACEHOLDERS: Mapping[str, Any] = {
     "extracted_entities": [{"name": PLACEHOLDER, "entity_type_id": 0, "episode_indices": [0]}]

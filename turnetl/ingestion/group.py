@@ -121,10 +121,7 @@ async def ingest_group(
     )
     episodes = candidates.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
     error = await _run(plan.turns, episodes, pipeline, progress) if plan.turns.to_commit else None
-    counts = None
-    with suppress(TurnetlError):
-        counts = await _counts(resources.store, plan.group)
-    done = pipeline.done
+    counts, done = await _counts_or_none(resources.store, plan.group), pipeline.done
     report = replace(
         group_report(
             plan.turns,
@@ -137,6 +134,13 @@ async def ingest_group(
         invalidations=done.invalidations,
     )
     return report if error is None else _failed(report, error)
+
+
+async def _counts_or_none(store: GraphStore, group: GroupId) -> GroupCounts | None:
+    """Return the counts; None if the graph does not respond."""
+    with suppress(TurnetlError):
+        return await _counts(store, group)
+    return None
 
 
 def unplanned_report(group: GroupId, lake: Lake, error: TurnetlError) -> GroupReport:

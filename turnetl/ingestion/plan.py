@@ -107,7 +107,6 @@ def plan_turns(
     states = Counter(marked["state"].to_list())
     to_commit = _turns_to_commit(marked, scope)
     ready = _turn_ids(marked.filter(_has_state(PendingReason.READY)))
-    failed = _turn_ids(marked.filter(_has_state(PendingReason.QUARANTINED)))
     is_excluded = _has_state(_NotPending.NOISE, PendingReason.NO_TIME)
     return TurnPlan(
         group=group,
@@ -117,7 +116,7 @@ def plan_turns(
         context=_context(marked, frozenset(to_commit), context_turns),
         noise=_noise(marked),
         pending_reasons=_pending_reasons(states, over_limit=len(set(ready) - set(to_commit))),
-        quarantined=frozenset(failed),
+        quarantined=frozenset(_turn_ids(marked.filter(_has_state(PendingReason.QUARANTINED)))),
         stale_reasons=_stale_reasons(marked, committed, recipe),
         missing_from_lake=len(committed.keys() - set(candidates["turn_id"].to_list())),
         turns_with_assumed_time=marked.filter("has_no_time", ~is_excluded).height,
@@ -141,7 +140,7 @@ def _in_range(scope: Scope) -> pl.Expr:
 
 
 def _state(committed: list[TurnId], quarantined: list[TurnId], scope: Scope) -> pl.Expr:
-    """Return one state per turn. A committed turn stays committed, whatever a rule says now."""
+    """Return one state per turn. A committed turn stays committed, even if a rule marks it now."""
     return (
         pl.when(pl.col("turn_id").is_in(committed))
         .then(pl.lit(_NotPending.COMMITTED))

@@ -18,7 +18,7 @@ _HEAD = (
     "`turnetl schema COMMAND` prints the JSON Schema (draft 2020-12) of a command. All keys are "
     "always present, and there are no others.\n"
     "Times are ISO 8601 in UTC and sort as text.\n\n"
-    "A command that has a result prints its object whatever its exit code is: `parse`, `backfill`, "
+    "A command that has a result prints its object with any exit code: `parse`, `backfill`, "
     "`ingest`, `retry`, `model check` and `templates check` exit with 1, 3 or 4 if they report "
     "something that failed.\n"
     "A command that ends without a result prints an [ErrorOutput](#erroroutput) instead: its "

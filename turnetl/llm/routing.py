@@ -14,7 +14,7 @@ SMALL_PROMPTS = (
     "extract_nodes.extract_entity_summaries_from_episodes",
     "extract_nodes.extract_summaries_batch",
 )
-"""The prompts that Graphiti sends to its small model; the setting `small` stands for all."""
+"""The prompts that Graphiti sends to its small model; the setting `small` selects all of them."""
 PROMPTS = (
     *SMALL_PROMPTS,
     "dedupe_nodes.nodes",

@@ -36,7 +36,7 @@ class _Store:
 
 
 def session_files(path: Path) -> Sequence[Path] | None:
-    """Return the files of the session that an archive stands for; None: it is not in a store.
+    """Return the files of the session of an archive; None: it is not in a store.
 
     The session file is first, then each message followed by its parts, sorted by name, which is
     chronological. The first message of a session without a session file is its archive. Files are
