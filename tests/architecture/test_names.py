@@ -26,7 +26,9 @@ def type_aliases(module: ast.Module) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("names_in", "packages"), [(classes, PROJECT), (type_aliases, PRODUCT)], ids=str
+    ("names_in", "packages"),
+    [(classes, PROJECT), (type_aliases, PRODUCT)],
+    ids=["classes", "type_aliases"],
 )
 def test_no_name_is_defined_twice(
     names_in: Callable[[ast.Module], Iterator[str]], packages: Sequence[str]
