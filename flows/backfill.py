@@ -22,6 +22,7 @@ from turnetl.clock import now
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.json_output.backfill import backfill_output
+from turnetl.parsing import ParseReport
 from turnetl.report import backfill as view
 from turnetl.report.ingest import is_failure
 from turnetl.settings import ExtractorName, Settings, load_settings, units
@@ -116,6 +117,7 @@ async def backfill(
                 now,
                 format_name=format or None,
                 executor=PrefectTasks(batch_size, model_slots, settings.llm.concurrency),
+                on_parsed=_log_warnings,
             )
     except TurnetlError as error:
         return Failed(message=str(error))
@@ -155,12 +157,16 @@ def _absolute(paths: Sequence[str]) -> list[str]:
     return expanded
 
 
-def _final_state(report: BackfillReport) -> State[dict[str, Any]]:
-    """Log the warnings and return Completed with the report, or Failed with the first error."""
-    for problem in report.parsed.problems:
+def _log_warnings(parsed: ParseReport) -> None:
+    """Log what the user should check about the archives, whatever becomes of the run."""
+    for problem in parsed.problems:
         get_run_logger().warning(problem.message)
-    for collision in report.parsed.name_collisions:
+    for collision in parsed.name_collisions:
         get_run_logger().warning(collision.message)
+
+
+def _final_state(report: BackfillReport) -> State[dict[str, Any]]:
+    """Return Completed with the report, or Failed with the first error."""
     if is_failure(view.exit_code(report)):
         first, *more = view.errors(report)
         return Failed(message=f"{first} (and {len(more)} more)" if more else first)

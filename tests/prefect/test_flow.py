@@ -1,7 +1,9 @@
 """The flow in this process, with the test run's Prefect server and an embedded graph."""
 
 import json
+import logging
 import shutil
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,15 @@ def archives(tmp_path: Path) -> Path:
     for name in SAMPLES:
         shutil.copy(ROOT / "data" / "archives" / name, folder)
     return folder
+
+
+@pytest.fixture
+def flow_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """The log of flow runs, which Prefect does not propagate to the root logger."""
+    logger = logging.getLogger("prefect.flow_runs")
+    logger.addHandler(caplog.handler)
+    yield caplog
+    logger.removeHandler(caplog.handler)
 
 
 async def _run(archives: Path, lake: Path, **parameters: Any) -> State[Any]:
@@ -133,6 +144,16 @@ async def test_missing_model_slots_fail_the_run_and_the_message_says_how_to_crea
     state = await _run(archives, tmp_path / "lake", model_slots="missing-limit")
     assert state.is_failed()
     assert "prefect gcl create missing-limit" in (state.message or "")
+
+
+async def test_a_broken_archive_is_in_the_log_also_if_the_run_fails_later(
+    archives: Path, tmp_path: Path, flow_log: pytest.LogCaptureFixture
+) -> None:
+    (archives / "broken.jsonl.gz").write_bytes(b"\x1f\x8b no gzip")
+    state = await _run(archives, tmp_path / "lake", model_slots="missing-limit")
+    assert "prefect gcl create missing-limit" in (state.message or "")
+    warnings = [log.message for log in flow_log.records if log.levelno == logging.WARNING]
+    assert [message for message in warnings if "broken.jsonl.gz" in message] == warnings != []
 
 
 async def test_a_busy_group_is_retried() -> None:

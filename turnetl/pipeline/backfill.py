@@ -1,6 +1,6 @@
 """The backfill: parse, filter and ingest, each unit of work run by an executor."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from turnetl import episodes, parsing, wiring
@@ -26,19 +26,20 @@ async def backfill(
     one_off: bool = False,
     executor: Executor = InProcess(),  # noqa: B008 - a frozen value
     progress: Progress = ignore_progress,
+    on_parsed: Callable[[parsing.ParseReport], None] = lambda _: None,
 ) -> BackfillReport:
     """Parse, filter and ingest archives; what an earlier run did is not repeated.
 
     Args:
         archives: files, folders or globs.
         settings: everything that is configured.
-        options: which turns are ingested, and how they are extracted in this run. The groups are
-            those of the archives.
+        options: which turns are ingested, and how; the groups are those of the archives.
         clock: returns the current time.
         format_name: the format of all archives; None: each is detected by its content.
         one_off: the noise rules apply to this run only.
         executor: runs the units of work.
         progress: called after each archive, group and turn.
+        on_parsed: called once, after all archives are parsed and before anything is filtered.
 
     Raises:
         BadUsage: settings or options that are not valid; raised before any work.
@@ -46,24 +47,32 @@ async def backfill(
     """
     run_settings = settings_for_run(settings, options)
     wiring.check(run_settings, options.preprocessing)
+    parsed = await _parse(archives, settings, executor, progress, format_name=format_name)
+    on_parsed(parsed)
+    if not parsed.groups:
+        return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
+    filtered = await _filter(parsed, run_settings, options, executor, progress, one_off=one_off)
+    of_archives = replace(options, groups=parsed.groups)
+    ingested = await ingest(settings, of_archives, clock, executor=executor, progress=progress)
+    return BackfillReport(parsed, filtered, ingested)
+
+
+async def _parse(
+    archives: Sequence[str],
+    settings: Settings,
+    executor: Executor,
+    progress: Progress,
+    *,
+    format_name: str | None,
+) -> parsing.ParseReport:
+    """Parse the archives in the batches of the executor."""
     plan = plan_parse(archives, settings, format_name=format_name, progress=progress)
-    parsed = plan.report(
+    return plan.report(
         [
             await executor.run_blocking(Unit(Stage.PARSE, f"batch {number}"), work)
             for number, work in enumerate(plan.batches(executor.batch_size), start=1)
         ]
     )
-    if not parsed.groups:
-        return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
-    filtered = await _filter(parsed, run_settings, options, executor, progress, one_off=one_off)
-    ingested = await ingest(
-        settings,
-        replace(options, groups=parsed.groups),
-        clock,
-        executor=executor,
-        progress=progress,
-    )
-    return BackfillReport(parsed, filtered, ingested)
 
 
 async def _filter(
