@@ -102,9 +102,13 @@ def ingest_scope(settings: Settings, options: RunOptions, now: datetime) -> Scop
 
 
 def has_work(status: GroupReport, options: RunOptions) -> bool:
-    """Return whether a run has turns to ingest in a group with this status."""
-    retries = options.retry and status.quarantined > 0
-    return status.error is None and (status.ready > 0 or retries)
+    """Return whether a run has turns to ingest in a group with this status, or may have them.
+
+    It may if the graph was busy when the group was planned.
+    """
+    if status.error is not None:
+        return status.retryable
+    return status.ready > 0 or (options.retry and status.quarantined > 0)
 
 
 def select_groups(existing: Sequence[GroupId], names: Sequence[str]) -> list[GroupId]:

@@ -20,8 +20,10 @@ from prefect.settings import (
     temporary_settings,
 )
 
+from flows.executor import PrefectTasks
 from tests.prefect import documented
 from tests.servers import connection_audit
+from turnetl.pipeline import Executor, InProcess
 
 ROOT = Path(__file__).parents[2]
 _STARTUP_TIMEOUT = 180.0
@@ -92,6 +94,15 @@ def in_process_flows(server: PrefectServer) -> Iterator[None]:
     settings = {PREFECT_API_URL: server.url, PREFECT_LOGGING_TO_API_ENABLED: False}
     with temporary_settings(settings):
         yield
+
+
+@pytest.fixture(params=["in_process", pytest.param("prefect", marks=pytest.mark.prefect)])
+def executor(request: pytest.FixtureRequest) -> Executor:
+    """Each executor."""
+    if request.param == "in_process":
+        return InProcess()
+    request.getfixturevalue("in_process_flows")
+    return PrefectTasks(batch_size=2, retry_delay=0)
 
 
 @pytest.fixture(scope="module")

@@ -2,21 +2,12 @@
 
 import pytest
 
-from flows.executor import PrefectTasks
 from turnetl.errors import BadUsage, Fatal
 from turnetl.ingestion.report import GroupReport
 from turnetl.model import GroupId
-from turnetl.pipeline import Executor, InProcess, Stage, Unit
+from turnetl.pipeline import Executor, Stage, Unit
 
 SHOP = GroupId("shop")
-
-
-@pytest.fixture(params=["in_process", pytest.param("prefect", marks=pytest.mark.prefect)])
-def executor(request: pytest.FixtureRequest) -> Executor:
-    if request.param == "in_process":
-        return InProcess()
-    request.getfixturevalue("in_process_flows")
-    return PrefectTasks(batch_size=2, retry_delay=0)
 
 
 @pytest.mark.parametrize("stage", [Stage.PARSE, Stage.FILTER])

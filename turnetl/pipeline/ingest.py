@@ -14,6 +14,7 @@ from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
+from turnetl.model import GroupId
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.previews import preview_requests
 from turnetl.pipeline.status import PlannedGroups, plan_groups, turn_files
@@ -72,52 +73,70 @@ async def _ingest(
     executor: Executor,
     progress: Progress,
 ) -> IngestReport:
-    """Ingest the groups that have turns to ingest; the others keep their report."""
-    run, run_settings = new_ingest_run(settings, clock), settings_for_run(settings, options)
-    scope = ingest_scope(settings, options, clock())
-    slots = asyncio.Semaphore(settings.group_concurrency)
+    """Open the model and the graph for writing, and ingest the groups."""
+    run_settings = settings_for_run(settings, options)
     with wiring.model_stack(run_settings, clock) as stack:
         async with wiring.ingest_resources(run_settings, stack) as resources:
+            report = await ingest_groups(
+                planned, resources, settings, options, clock, executor=executor, progress=progress
+            )
+            return _with_model_usage(report, stack)
 
-            async def ingest_one(state: GroupReport) -> GroupReport:
-                if not has_work(state, options):
-                    return state
-                plan = planned.plans[state.group]
-                work = GroupWork(plan, resources, run, scope, settings.context_turns, progress)
-                async with slots:
-                    return await executor.run_group(state.group, work)
 
-            reports = await _all(ingest_one(state) for state in planned.report.groups)
-            return _with_model_usage(IngestReport(run.run_id, tuple(reports)), stack)
+async def ingest_groups(
+    planned: PlannedGroups,
+    resources: IngestResources,
+    settings: Settings,
+    options: RunOptions,
+    clock: Clock,
+    *,
+    executor: Executor,
+    progress: Progress,
+) -> IngestReport:
+    """Ingest the groups that have turns to ingest; the others keep their report."""
+    run, scope = new_ingest_run(settings, clock), ingest_scope(settings, options, clock())
+    slots = asyncio.Semaphore(settings.group_concurrency)
+
+    async def ingest_one(state: GroupReport) -> GroupReport:
+        if not has_work(state, options):
+            return state
+        group, plan = state.group, planned.plans.get(state.group)
+        work = GroupWork(group, plan, resources, run, scope, settings.context_turns, progress)
+        async with slots:
+            return await executor.run_group(group, work)
+
+    reports = await _all(ingest_one(state) for state in planned.report.groups)
+    return IngestReport(run.run_id, tuple(reports))
 
 
 @dataclass(slots=True)
 class GroupWork:
     """The ingest of one group, as an executor calls it: once, or again after a busy graph.
 
-    The first call carries out the plan of the run; a later one plans again, because turns may have
-    been committed since.
+    The first call carries out the plan of the run, if there is one; a later one plans again,
+    because turns may have been committed since.
     """
 
-    plan: GroupPlan
+    group: GroupId
+    plan: GroupPlan | None
+    """The plan of the next call; None: it plans."""
     resources: IngestResources
     run: IngestRun
     scope: Scope
     context_turns: int
     progress: Progress
-    calls: int = 0
 
     async def __call__(self) -> GroupReport:
-        self.calls += 1
+        given, self.plan = self.plan, None
         try:
-            plan = self.plan if self.calls == 1 else await self._plan_again()
+            plan = given or await self._new_plan()
         except TurnetlError as error:
-            return ingesting.unplanned_report(self.plan.group, self.resources.lake, error)
+            return ingesting.unplanned_report(self.group, self.resources.lake, error)
         return await ingesting.ingest_group(plan, self.resources, self.run, self._report_progress)
 
-    async def _plan_again(self) -> GroupPlan:
+    async def _new_plan(self) -> GroupPlan:
         return await ingesting.plan_group(
-            self.plan.group,
+            self.group,
             self.resources.lake,
             self.resources.store,
             self.scope,
@@ -126,7 +145,7 @@ class GroupWork:
         )
 
     def _report_progress(self, done: int, total: int) -> None:
-        self.progress(ProgressUpdate("ingest", self.plan.group, done, total))
+        self.progress(ProgressUpdate("ingest", self.group, done, total))
 
 
 async def _all(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:

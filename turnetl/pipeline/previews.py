@@ -22,7 +22,11 @@ async def preview_requests(
     from turnetl.extraction.preview_builder import preview_requests  # noqa: PLC0415 - imports graphiti
 
     run_settings = settings_for_run(settings, options)
-    ready = [group.group for group in planned.report.groups if has_work(group, options)]
+    ready = [
+        group.group
+        for group in planned.report.groups
+        if group.group in planned.plans and has_work(group, options)
+    ]
     if run_settings.extractor_name == "structural" or not ready:
         return ()
     groups, limit = (ready, options.limit) if options.limit else (ready[:1], 1)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from turnetl import episodes, wiring
 from turnetl.clock import Clock
+from turnetl.errors import Retryable
+from turnetl.graph.port import GraphStore
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.missing_archives import missing_archives
@@ -27,6 +29,7 @@ class PlannedGroups:
 
     report: IngestReport
     plans: Mapping[GroupId, GroupPlan]
+    """Without groups for which the graph was busy: an ingest plans these when it runs them."""
 
 
 async def status(settings: Settings, options: RunOptions, clock: Clock) -> IngestReport:
@@ -54,32 +57,51 @@ async def plan_groups(
     files: TurnFiles, settings: Settings, options: RunOptions, clock: Clock
 ) -> PlannedGroups:
     """Plan each selected group. The graph is opened for reading only."""
+    async with wiring.store(settings, write=False) as store:
+        return await plan_groups_in(store, files, settings, options, clock)
+
+
+async def plan_groups_in(
+    store: GraphStore, files: TurnFiles, settings: Settings, options: RunOptions, clock: Clock
+) -> PlannedGroups:
+    """Plan each selected group with this graph; one for which it is busy stays without a plan."""
     lake, scope = Lake(settings.lake), ingest_scope(settings, options, clock())
     recipe = wiring.recipe(settings_for_run(settings, options))
-    filters = wiring.filters(settings)
-    async with wiring.store(settings, write=False) as store:
-        existing = sorted({*files, *await store.groups()})
-        plans = {
-            group: await ingesting.plan_group(
+    existing = sorted({*files, *await store.groups()})
+    plans: dict[GroupId, GroupPlan] = {}
+    reports: list[GroupReport] = []
+    for group in select_groups(existing, options.groups):
+        try:
+            plan = await ingesting.plan_group(
                 group, lake, store, scope, recipe=recipe, context_turns=settings.context_turns
             )
-            for group in select_groups(existing, options.groups)
-        }
-        reports = [await ingesting.group_status(plan, lake, store) for plan in plans.values()]
-    outdated = {
+            reports.append(await ingesting.group_status(plan, lake, store))
+            plans[group] = plan
+        except Retryable as error:
+            reports.append(ingesting.unplanned_report(group, lake, error))
+    outdated = _outdated(lake, files, settings)
+    groups = (_not_ready(report) if report.group in outdated else report for report in reports)
+    return PlannedGroups(IngestReport(None, tuple(groups)), plans)
+
+
+def _outdated(lake: Lake, files: TurnFiles, settings: Settings) -> set[GroupId]:
+    """Return the groups whose episodes table is missing or outdated."""
+    filters = wiring.filters(settings)
+    return {
         group
         for group, of_group in files.items()
         if not episodes.is_current(lake, group, of_group, filters)
     }
-    groups = (_not_ready(group) if group.group in outdated else group for group in reports)
-    return PlannedGroups(IngestReport(None, tuple(groups)), plans)
 
 
 def _not_ready(report: GroupReport) -> GroupReport:
-    """Return the report on a group whose episodes table is missing or outdated."""
+    """Return the report on an outdated group, which no run may ingest."""
+    known = not report.retryable
+    unfiltered = {PendingReason.UNFILTERED: report.pending} if report.pending else {}
     return replace(
         report,
-        pending_reasons={PendingReason.UNFILTERED: report.pending} if report.pending else {},
+        pending_reasons=unfiltered if known else report.pending_reasons,
         error=_NOT_FILTERED,
         exit_code=1,
+        retryable=False,
     )
