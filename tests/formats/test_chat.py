@@ -157,6 +157,14 @@ def test_parts_are_joined_and_other_content_has_placeholders() -> None:
     assert second.assistant_texts == ["I cannot smell."]
 
 
+@pytest.mark.parametrize("kind", [{}, [], 7, None])
+def test_a_part_whose_type_is_not_a_text_is_read_by_its_text(kind: Any) -> None:
+    parts = [{"type": kind, "text": "What is on the cover?"}, {"type": kind}]
+    rows = [{"role": "user", "content": parts}, {"role": "assistant", "content": "A red kite."}]
+    parsed = OPENAI.read(lines({"messages": rows}))
+    assert parsed.turns[0].user_text.startswith("What is on the cover?\n\n[")
+
+
 def test_one_message_may_have_the_results_of_several_calls() -> None:
     expected = [("price", '{"id":12}', "4.50"), ("price", '{"id":13}', "5.00")]
     turn = openai("parts.json").turns[2]

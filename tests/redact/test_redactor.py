@@ -169,9 +169,17 @@ def test_no_texts_give_no_texts() -> None:
 SHARED = SecretRedactor()
 
 
+@pytest.mark.parametrize("letters", ["xXxX", "xxxx", "XXXX"])
 def test_letters_that_resemble_a_placeholder_hide_no_secret(
-    redactor: SecretRedactor,
+    redactor: SecretRedactor, letters: str
 ) -> None:
-    secret = f"{fresh(12)}xXxX{fresh(12)}"
+    secret = f"{fresh(12)}{letters}{fresh(12)}"
     (clean,), _ = redactor.redact([f"API_KEY={secret}"])
     assert secret not in clean
+
+
+@pytest.mark.parametrize("value", ["sk-xxxxxxxxxxxxxxxx1a", "a1b2c3_XXXXXXXX", "xxxx-1a2B3c4D5e6F"])
+def test_a_run_of_x_at_the_boundary_of_a_word_is_a_placeholder(
+    redactor: SecretRedactor, value: str
+) -> None:
+    assert redactor.redact([f"API_KEY={value}"]) == ([f"API_KEY={value}"], [0])

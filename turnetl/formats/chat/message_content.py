@@ -109,7 +109,7 @@ def _part_text(part: Any) -> str:
     if not isinstance(part, dict):
         return compact_json(part)
     kind = part.get("type")
-    if kind in _PLACEHOLDERS:
+    if isinstance(kind, str) and kind in _PLACEHOLDERS:
         return _PLACEHOLDERS[kind]
     if kind in _OMITTED or kind in _CALLS or kind == _RESULT:
         return ""
