@@ -24,6 +24,8 @@ settings.register_profile(FULL, untimed, max_examples=100)
 
 # Every process of a parallel run must use one server of each kind.
 SERVERS = ("neo4j", "prefect")
+NEO4J_FIXTURE = "neo4j_server_of_this_run"
+"""A test that needs it, also through another fixture, is a Neo4j test without being marked."""
 
 GRAPHS = ["ladybug", pytest.param("neo4j", marks=pytest.mark.neo4j)]
 
@@ -46,6 +48,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.getoption("full"):
         config.hook.pytest_deselected(items=[item for item in items if _is_full(item)])
         items[:] = [item for item in items if not _is_full(item)]
+    for item in items:
+        if NEO4J_FIXTURE in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.neo4j)
     _assign_groups(items)
 
 
@@ -69,9 +74,10 @@ def _assign_groups(items: list[pytest.Item]) -> None:
 def _group(item: pytest.Item) -> str:
     if marker := item.get_closest_marker("xdist_group"):
         return str(marker.args[0])
-    for server in SERVERS:
-        if item.get_closest_marker(server):
-            return server
+    return next((server for server in SERVERS if item.get_closest_marker(server)), _file(item))
+
+
+def _file(item: pytest.Item) -> str:
     return str(item.path.relative_to(item.config.rootpath))
 
 

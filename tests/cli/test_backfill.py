@@ -309,7 +309,7 @@ def test_the_proposed_searches_run_as_they_are_printed(tmp_path: Path) -> None:
     assert len(proposed) == 3
     for command in proposed:
         _, *arguments = shlex.split(command)
-        assert turnetl_process(*arguments, "--json", folder=tmp_path).json["hits"]
+        assert run_in_process(*arguments, "--json", folder=tmp_path).json["hits"]
 
 
 def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:

@@ -202,10 +202,9 @@ def test_nothing_is_wrapped_or_truncated_in_a_pipe(tmp_path: Path) -> None:
     report = run_in_process("backfill", "a.jsonl", "--group", name, "--json", folder=tmp_path)
     group = report.json["groups"][0]["group"]
     assert len(group) > 60
-    for arguments in (("status",), ("ingest",), ("filter",), ("search", "cart")):
-        text = turnetl_process(*arguments, folder=tmp_path, COLUMNS="40").stdout
-        assert group in text, arguments
-        if arguments != ("search", "cart"):  # passages of hits are excerpts
-            assert "…" not in text
-    hit = turnetl_process("search", "cart", folder=tmp_path).stdout
+    for command in ("status", "ingest", "filter"):
+        text = run_in_process(command, folder=tmp_path, COLUMNS="40").stdout
+        assert (group in text, "…" in text) == (True, False), command
+    hit = turnetl_process("search", "cart", folder=tmp_path, COLUMNS="40").stdout
+    assert group in hit
     assert any(len(line) > 100 for line in hit.splitlines())
