@@ -158,7 +158,7 @@ def _absolute(paths: Sequence[str]) -> list[str]:
 
 
 def _log_warnings(parsed: ParseReport) -> None:
-    """Log what the user should check about the archives, whatever becomes of the run."""
+    """Log the warnings about archives and joined groups, also if the run fails later."""
     for problem in parsed.problems:
         get_run_logger().warning(problem.message)
     for collision in parsed.name_collisions:

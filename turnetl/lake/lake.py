@@ -28,7 +28,7 @@ from turnetl.lake.parquet import (
     write_slices,
     write_table,
 )
-from turnetl.lake.paths import archive_digest, files_named, names
+from turnetl.lake.paths import archive_digest, entry_names, files_named
 from turnetl.lake.values import episode_from_row, turn_from_row
 from turnetl.model import Episode, GroupId, Turn, TurnId
 
@@ -84,11 +84,11 @@ class Lake:
 
     def turn_paths(self, group: GroupId | None = None) -> list[Path]:
         """Return the turns files of a group or of all groups, sorted. Opens no file."""
-        groups = [group] if group is not None else names(self._turns_folder)
+        groups = [group] if group is not None else entry_names(self._turns_folder)
         return [
             self._turns_folder / group_name / name
             for group_name in groups
-            for name in names(self._turns_folder / group_name)
+            for name in entry_names(self._turns_folder / group_name)
             if name.endswith(".parquet")
         ]
 
@@ -162,7 +162,7 @@ class Lake:
 
     def sync_turns(self) -> None:
         """Make the files of `write_turns` durable. One call is enough for many files."""
-        for group in names(self._turns_folder):
+        for group in entry_names(self._turns_folder):
             sync_folder(self._turns_folder / group)
 
     def delete_turns_file(self, path: Path) -> None:

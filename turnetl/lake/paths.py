@@ -39,7 +39,7 @@ def absolute_path_text(path: Path) -> str:
     return path_text(Path(os.path.abspath(path)))  # noqa: PTH100 - removes `..`, follows no link
 
 
-def names(folder: Path) -> list[str]:
+def entry_names(folder: Path) -> list[str]:
     """Return the names in a folder, sorted; none if it is not a folder."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208  ten thousand names, no paths
@@ -49,5 +49,5 @@ def names(folder: Path) -> list[str]:
 
 def files_named(name: str, folder: Path) -> list[Path]:
     """Return the files of that name in the folders of a folder."""
-    paths = [folder / group / name for group in names(folder)]
+    paths = [folder / group / name for group in entry_names(folder)]
     return [path for path in paths if path.exists()]

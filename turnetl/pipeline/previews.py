@@ -19,7 +19,7 @@ async def preview_requests(
 
     The next turns are the first one of the run, or with a limit those of each group.
     """
-    from turnetl.extraction.preview_builder import preview_requests  # noqa: PLC0415 - imports graphiti
+    from turnetl.extraction import preview_builder  # noqa: PLC0415 - imports graphiti
 
     run_settings = settings_for_run(settings, options)
     ready = [
@@ -36,7 +36,7 @@ async def preview_requests(
         readable = journal if settings.journal and journal.path.exists() else None
         for group in groups:
             for episode, context in ingesting.next_turns(planned.plans[group], limit):
-                previews += await preview_requests(
+                previews += await preview_builder.preview_requests(
                     episode,
                     context,
                     extractor,
