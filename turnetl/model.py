@@ -217,8 +217,11 @@ class Receipt:
 
     turn_id: TurnId
     group_id: GroupId
+    format: str
     session_id: SessionId
     ordinal: int
+    parent_session_id: str | None
+    agent_id: str | None
     run_id: str
     content_hash: str
     text_hash: str
@@ -229,6 +232,9 @@ class Receipt:
     committed_at: datetime
     started_at: datetime
     ended_at: datetime | None
+    cwd: str | None
+    git_branch: str | None
+    tools: tuple[str, ...]
     archive: str
     first_line: int
     last_line: int
@@ -236,6 +242,26 @@ class Receipt:
     entities_new: int
     facts_new: int
     facts_invalidated: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedTurn:
+    """A committed turn, its episode text, and the uuids that it created or changed, sorted."""
+
+    receipt: Receipt
+    sequence: int
+    """Number of the commit in its group: from 1, unique, ascending in the order of the commits."""
+    text: str
+    entities: tuple[str, ...]
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupVersion:
+    """State of a group: the number of its latest commit (0 if none) and of its committed turns."""
+
+    sequence: int
+    turns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,12 +107,15 @@ within the session over all of its archives. A turn that is open in its archive 
 
 RECEIPTS = Table(
     "receipts",
-    5,
+    6,
     (
         Column("turn_id", pl.String, "unique"),
         Column("group_id", pl.String, "group of the turn"),
+        Column("format", pl.String, "archive format of the turn"),
         Column("session_id", pl.String, "session of the turn"),
         Column("ordinal", pl.Int64, "position in the session at the time of the commit"),
+        Column("parent_session_id", pl.String, "session that this one continues; null if none"),
+        Column("agent_id", pl.String, "native id of the subagent; null for the main agent"),
         Column("run_id", pl.String, "run that committed the turn"),
         Column("content_hash", pl.String, "digest of the committed turn"),
         Column("text_hash", pl.String, "digest of the committed episode text"),
@@ -121,6 +124,9 @@ RECEIPTS = Table(
         Column("committed_at", TIME, "time of the commit"),
         Column("started_at", TIME, "reference time of the episode"),
         Column("ended_at", TIME, "time of the turn's last row; null if unknown"),
+        Column("cwd", pl.String, "last working directory in the turn, redacted; null if none"),
+        Column("git_branch", pl.String, "last git branch in the turn, redacted; null if none"),
+        Column("tools", TEXTS, "names of the tools that the turn used, in order of first use"),
         Column("archive", pl.String, "absolute path of the archive"),
         Column("first_line", pl.Int64, "first line of the turn in the archive, from 1"),
         Column("last_line", pl.Int64, "last line of the turn in the archive"),

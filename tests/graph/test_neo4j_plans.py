@@ -2,7 +2,7 @@
 
 import asyncio
 from datetime import timedelta
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 from neo4j import AsyncDriver, AsyncGraphDatabase
@@ -52,7 +52,7 @@ async def test_no_statement_of_a_commit_scans_or_traverses_a_node_with_many_link
         await store.commit(lease, new, receipt(new), now=NOW, ttl=TTL)
     await store.close()
     for sample in [*history(), *long_history(), _late()]:
-        for query, parameters in statements(sample, receipt(sample), NOW):
+        for query, parameters in statements(sample, receipt(sample), NOW, sequence=1):
             with neo4j.driver() as driver:
                 plan = driver.execute_query(f"EXPLAIN {query}", parameters).summary.plan
             assert plan is not None
@@ -87,6 +87,38 @@ def _operator(step: dict[str, Any]) -> str:
 
 def _steps(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [plan, *(step for child in plan.get("children", ()) for step in _steps(child))]
+
+
+FOLLOWING = (
+    cypher.VERSIONS,
+    cypher.COMMITS_AFTER,
+    cypher.SOME_EPISODE_CONTENTS,
+    cypher.SOME_ENTITIES,
+    cypher.SOME_FACTS,
+    cypher.TURN_IDS,
+)
+"""The queries of an index that follows the graph."""
+
+
+@pytest.mark.parametrize("query", FOLLOWING)
+async def test_a_query_of_an_index_that_follows_the_graph_finds_its_rows_by_an_index(
+    neo4j: Neo4jServer, query: LiteralString
+) -> None:
+    store = await open_graph(neo4j.url, user="", password="")
+    await store.prepare()
+    await store.close()
+    parameters = {"group": GROUP, "after": 5, "limit": 10, "uuids": ["a", "b"]}
+    with neo4j.driver() as driver:
+        plan = driver.execute_query(f"EXPLAIN {query}", parameters).summary.plan
+    assert plan is not None
+    operators = {_operator(step) for step in _steps(plan)}
+    assert operators & {
+        "NodeIndexSeek",
+        "NodeUniqueIndexSeek",
+        "DirectedRelationshipIndexSeek",
+    }
+    if query != cypher.VERSIONS:  # reads every TurnGroup
+        assert not operators & {"NodeByLabelScan", "Sort", "Top"}
 
 
 async def test_a_commit_waits_for_a_concurrent_takeover_and_is_then_rejected(

@@ -17,6 +17,7 @@ from turnetl.schema import Column
 ADDED = Column("reviewed_by", pl.String, "who reviewed the turn")
 COUNTED = Column("reviews", pl.Int64, "how often the turn was reviewed")
 DERIVED = [c.name for c in schema.RECEIPTS.columns if c.name not in ("turn_id", "group_id")]
+STORE_COLUMNS = ("sequence", "before_images")
 COLUMNS = (*schema.RECEIPTS.columns, ADDED, COUNTED)
 
 
@@ -28,7 +29,8 @@ def test_a_receipt_has_exactly_the_columns_of_the_schema() -> None:
 def test_the_table_has_each_column_once_with_its_type() -> None:
     statement = ladybug_cypher.turn_commit_table(COLUMNS)
     defined = re.findall(r"(\w+) (STRING|INT64|DOUBLE|TIMESTAMP)\b", statement)
-    assert [name for name, _ in defined] == [*(c.name for c in COLUMNS), "before_images"]
+    assert [name for name, _ in defined] == [*(c.name for c in COLUMNS), *STORE_COLUMNS]
+    assert "tools STRING[]" in statement
     assert dict(defined)["reviews"] == "INT64"
     assert "turn_id STRING PRIMARY KEY" in statement
     assert ladybug_cypher.turn_commit_table(schema.RECEIPTS.columns) in ladybug_cypher.SCHEMA
@@ -37,7 +39,7 @@ def test_the_table_has_each_column_once_with_its_type() -> None:
 def test_the_statement_that_writes_a_receipt_sets_each_column_once() -> None:
     statement = ladybug_cypher.create_turn_commit(COLUMNS)
     written = re.findall(r"(\w+): (?:CAST\()?\$(\w+)", statement)
-    assert written == [(name, name) for name in [*(c.name for c in COLUMNS), "before_images"]]
+    assert written == [(name, name) for name in [*(c.name for c in COLUMNS), *STORE_COLUMNS]]
     assert "reviews: CAST($reviews AS INT64)" in statement
 
 
@@ -45,6 +47,12 @@ def test_the_query_for_receipts_returns_each_column_once() -> None:
     query = ladybug_cypher.read_receipts(COLUMNS)
     returned = re.findall(r"c\.(\w+)", query.partition("RETURN")[2])
     assert returned == [column.name for column in COLUMNS]
+
+
+def test_the_query_for_a_commit_returns_its_number_and_before_images_too() -> None:
+    query = ladybug_cypher.read_commit(COLUMNS)
+    returned = re.findall(r"c\.(\w+)", query.partition("RETURN")[2])
+    assert returned == [*(column.name for column in COLUMNS), *STORE_COLUMNS]
 
 
 @pytest.mark.parametrize("column", DERIVED)
@@ -67,6 +75,7 @@ def test_a_row_has_each_column_once_and_reads_back_as_the_receipt() -> None:
 
 def test_a_row_without_a_null_column_reads_back_as_the_receipt() -> None:
     """Neo4j stores no property that is null."""
-    written = replace(receipt(history()[0]), ended_at=None, usage=Usage(cost=None))
+    first = receipt(history()[0])
+    written = replace(first, ended_at=None, cwd=None, git_branch=None, usage=Usage(cost=None))
     row = {name: value for name, value in receipt_row(written).items() if value is not None}
     assert receipt_from_row(row) == written

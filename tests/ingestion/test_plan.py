@@ -6,11 +6,12 @@ from datetime import timedelta
 
 import polars as pl
 
+from tests import builders
 from tests.builders import GROUP, START, episode
 from turnetl import ids
 from turnetl.ingestion.plan import Scope, TurnPlan, plan_turns
 from turnetl.ingestion.reasons import PendingReason, StaleReason
-from turnetl.model import Episode, Receipt, Usage
+from turnetl.model import Episode, Receipt
 
 NOW = START + timedelta(days=1)
 RECIPE = {"ordinary": "r1", "error_heavy": "r1"}
@@ -52,27 +53,7 @@ def plan(
 
 
 def receipt(episode: Episode) -> Receipt:
-    return Receipt(
-        turn_id=episode.turn_id,
-        group_id=GROUP,
-        session_id=episode.turn.session_id,
-        ordinal=0,
-        run_id="run",
-        content_hash=episode.turn.content_hash,
-        text_hash=episode.text_hash,
-        chunks=1,
-        recipe="r1",
-        committed_at=NOW,
-        started_at=START,
-        ended_at=None,
-        archive="a",
-        first_line=1,
-        last_line=2,
-        usage=Usage(),
-        entities_new=0,
-        facts_new=0,
-        facts_invalidated=0,
-    )
+    return builders.receipt(episode, recipe="r1", started_at=START)
 
 
 def test_every_turn_is_counted_once() -> None:

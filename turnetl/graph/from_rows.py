@@ -4,28 +4,69 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
+import msgspec
+
 from turnetl import ids, schema
 from turnetl.graph import graphiti_names
-from turnetl.model import Entity, Fact, GroupId, Receipt, TurnId, Usage, Vector
+from turnetl.model import CommittedTurn, Entity, Fact, GroupId, Receipt, TurnId, Usage, Vector
 
 _USAGE = frozenset(field.name for field in fields(Usage))
 
 
+class _Image(msgspec.Struct):
+    uuid: str
+
+
+class _BeforeImages(msgspec.Struct):
+    """The parts of `to_rows.before_images` that say what a turn created or changed."""
+
+    entities: list[_Image]
+    facts: list[_Image]
+    entities_new: list[str]
+    facts_new: list[str]
+
+
+_BEFORE_IMAGES = msgspec.json.Decoder(_BeforeImages)
+
+
 def receipt_from_row(row: Mapping[str, Any]) -> Receipt:
     """Return the receipt in a row of `schema.RECEIPTS`."""
-    columns = {column.name: row.get(column.name) for column in schema.RECEIPTS.columns}
+    columns = {column.name: _value(row, column) for column in schema.RECEIPTS.columns}
     usage: dict[str, Any] = {name: columns.pop(name) for name in list(columns) if name in _USAGE}
     properties: dict[str, Any] = columns
     return Receipt(usage=Usage(**usage), **properties)
 
 
+def committed_turn(
+    receipt: Receipt, sequence: int, before_images: str, contents: Mapping[str, str]
+) -> CommittedTurn:
+    """Return the turn of a TurnCommit.
+
+    Args:
+        receipt: of the turn.
+        sequence: number of the commit.
+        before_images: JSON, as `to_rows.before_images` makes it.
+        contents: the contents of at least its episodes, by uuid.
+    """
+    images = _BEFORE_IMAGES.decode(before_images)
+    return CommittedTurn(
+        receipt=receipt,
+        sequence=sequence,
+        text=turn_texts([receipt], contents)[receipt.turn_id],
+        entities=_sorted_uuids(images.entities, images.entities_new),
+        facts=_sorted_uuids(images.facts, images.facts_new),
+    )
+
+
+def chunk_ids(receipt: Receipt) -> list[str]:
+    """Return the uuids of the turn's episodes, in order."""
+    return [ids.chunk_id(receipt.turn_id, number) for number in range(receipt.chunks)]
+
+
 def turn_texts(receipts: Iterable[Receipt], contents: Mapping[str, str]) -> dict[TurnId, str]:
     """Return the text of each turn, joined from the contents of its episodes by uuid."""
     return {
-        receipt.turn_id: "\n\n".join(
-            contents.get(ids.chunk_id(receipt.turn_id, number), "")
-            for number in range(receipt.chunks)
-        )
+        receipt.turn_id: "\n\n".join(contents.get(uuid, "") for uuid in chunk_ids(receipt))
         for receipt in receipts
     }
 
@@ -72,3 +113,12 @@ def fact_from_row(
         attributes=graphiti_names.plain_attributes(attributes, graphiti_names.FACT_PROPERTIES),
         embedding=vector,
     )
+
+
+def _value(row: Mapping[str, Any], column: schema.Column) -> Any:
+    value = row.get(column.name)
+    return tuple(value or ()) if column.dtype == schema.TEXTS else value
+
+
+def _sorted_uuids(changed: Iterable[_Image], new: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({*(image.uuid for image in changed), *new}))

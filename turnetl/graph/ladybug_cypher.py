@@ -12,38 +12,54 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from turnetl import schema
-from turnetl.graph.to_rows import BEFORE_IMAGES
+from turnetl.graph.to_rows import BEFORE_IMAGES, SEQUENCE
 from turnetl.schema import Column
 
 _TYPES: Mapping[object, str] = {
     pl.String: "STRING",
     pl.Int64: "INT64",
     pl.Float64: "DOUBLE",
+    schema.TEXTS: "STRING[]",
     schema.TIME: "TIMESTAMP",
 }
+_STORE_COLUMNS = (
+    Column(SEQUENCE, pl.Int64, "number of the commit in its group"),
+    Column(BEFORE_IMAGES, pl.String, "what is needed to undo the turn, as JSON"),
+)
+"""Columns of a TurnCommit that are not part of the receipt."""
 
 
 def turn_commit_table(columns: Sequence[Column]) -> str:
     """Return the statement that creates the table of the TurnCommits; the first column is its key.
 
-    The before-images are one more column, a STRING.
+    The number of the commit and the before-images are two more columns.
     """
-    key, *others = (f"{column.name} {_TYPES[column.dtype]}" for column in columns)
-    definitions = ", ".join((f"{key} PRIMARY KEY", *others, f"{BEFORE_IMAGES} STRING"))
+    all_columns = (*columns, *_STORE_COLUMNS)
+    key, *others = (f"{column.name} {_TYPES[column.dtype]}" for column in all_columns)
+    definitions = ", ".join((f"{key} PRIMARY KEY", *others))
     return f"CREATE NODE TABLE IF NOT EXISTS TurnCommit ({definitions})"
 
 
 def create_turn_commit(columns: Sequence[Column]) -> str:
     """Return the statement that creates a TurnCommit from parameters named as the columns."""
-    values = (f"{column.name}: {_parameter(column)}" for column in columns)
-    properties = ", ".join((*values, f"{BEFORE_IMAGES}: ${BEFORE_IMAGES}"))
+    all_columns = (*columns, *_STORE_COLUMNS)
+    properties = ", ".join(f"{column.name}: {_parameter(column)}" for column in all_columns)
     return f"CREATE (:TurnCommit {{{properties}}})"
 
 
 def read_receipts(columns: Sequence[Column]) -> str:
-    """Return the query for the receipts of a group, without their before-images."""
-    properties = ", ".join(f"c.{column.name}" for column in columns)
-    return f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN {properties}"
+    """Return the query for the receipts of a group: the columns, and nothing else."""
+    return f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN {_properties(columns)}"
+
+
+def read_commit(columns: Sequence[Column]) -> str:
+    """Return the query for one TurnCommit: the columns, then its number and before-images."""
+    properties = _properties((*columns, *_STORE_COLUMNS))
+    return f"MATCH (c:TurnCommit {{turn_id: $turn_id}}) RETURN {properties}"
+
+
+def _properties(columns: Sequence[Column]) -> str:
+    return ", ".join(f"c.{column.name}" for column in columns)
 
 
 def _parameter(column: Column) -> str:
@@ -82,32 +98,68 @@ SCHEMA = (
     FROM Episodic TO Episodic, uuid STRING, group_id STRING, created_at TIMESTAMP)""",
     """CREATE NODE TABLE IF NOT EXISTS TurnGroup (
     group_id STRING PRIMARY KEY, schema_version INT64, embedder STRING, dimensions INT64,
-    recipe STRING, lease_owner STRING, lease_until TIMESTAMP, fence INT64)""",
+    recipe STRING, lease_owner STRING, lease_until TIMESTAMP, fence INT64,
+    sequence INT64)""",
     turn_commit_table(schema.RECEIPTS.columns),
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
 RECEIPTS = read_receipts(schema.RECEIPTS.columns)
+GROUP_SEQUENCES = "MATCH (g:TurnGroup) RETURN g.group_id, g.sequence ORDER BY g.group_id"
+TURN_COUNTS = "MATCH (c:TurnCommit) RETURN c.group_id, count(*)"
+TURN_IDS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.turn_id"
+COMMITS_AFTER = """
+MATCH (c:TurnCommit)
+WHERE c.group_id = $group_id AND c.sequence > CAST($after AS INT64)
+RETURN c.turn_id ORDER BY c.sequence LIMIT $limit
+"""
+COMMIT = read_commit(schema.RECEIPTS.columns)
 COUNTS = (
     "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN count(*)",
     "MATCH (n:Entity) WHERE n.group_id = $group_id RETURN count(*)",
     "MATCH (e:RelatesToNode_) WHERE e.group_id = $group_id RETURN count(*)",
 )
-ENTITIES = """
-MATCH (n:Entity) WHERE n.group_id = $group_id
+_ENTITY_COLUMNS = """
 RETURN n.uuid AS uuid, n.name AS name, n.group_id AS group_id, n.labels AS labels,
        n.created_at AS created_at, n.summary AS summary, n.attributes AS attributes,
        n.name_embedding AS embedding
 """
-FACTS = """
-MATCH (a:Entity)-[:RELATES_TO]->(e:RelatesToNode_)-[:RELATES_TO]->(b:Entity)
-WHERE e.group_id = $group_id
-RETURN e.uuid AS uuid, a.uuid AS source_node_uuid, b.uuid AS target_node_uuid,
+ENTITIES = f"MATCH (n:Entity) WHERE n.group_id = $group_id {_ENTITY_COLUMNS}"
+# Reads the column of the uuids, and of the other columns only the rows that match.
+SOME_ENTITIES = f"""
+UNWIND $uuids AS uuid
+MATCH (n:Entity {{uuid: uuid}}) WHERE n.group_id = $group_id {_ENTITY_COLUMNS}
+"""
+_FACT_COLUMNS = """
+RETURN e.uuid AS uuid, source AS source_node_uuid, target AS target_node_uuid,
        e.group_id AS group_id, e.created_at AS created_at, e.name AS name, e.fact AS fact,
        e.episodes AS episodes, e.expired_at AS expired_at, e.valid_at AS valid_at,
        e.invalid_at AS invalid_at, e.reference_time AS reference_time,
        e.attributes AS attributes, e.fact_embedding AS embedding
 """
+FACTS = f"""
+MATCH (a:Entity)-[:RELATES_TO]->(e:RelatesToNode_)-[:RELATES_TO]->(b:Entity)
+WHERE e.group_id = $group_id
+WITH e, a.uuid AS source, b.uuid AS target {_FACT_COLUMNS}
+"""
+FACT_COUNT = "MATCH (e:RelatesToNode_) RETURN count(*)"
+# One hop at a time: in one pattern the second hop scans the entities.
+FACT = f"""
+MATCH (e:RelatesToNode_ {{uuid: $uuid}}) WHERE e.group_id = $group_id
+WITH e
+MATCH (a:Entity)-[:RELATES_TO]->(e)
+WITH e, a.uuid AS source
+MATCH (e)-[:RELATES_TO]->(b:Entity)
+WITH e, source, b.uuid AS target {_FACT_COLUMNS}
+"""
+# Scans the relationships first, without the embeddings of all facts.
+SOME_FACTS = f"""
+UNWIND $uuids AS uuid
+MATCH (a:Entity)-[:RELATES_TO]->(f:RelatesToNode_ {{uuid: uuid}})-[:RELATES_TO]->(b:Entity)
+WITH a.uuid AS source, f.uuid AS key, b.uuid AS target
+MATCH (e:RelatesToNode_) WHERE e.uuid = key AND e.group_id = $group_id {_FACT_COLUMNS}
+"""
+EPISODE_CONTENT = "MATCH (e:Episodic {uuid: $uuid}) RETURN e.content"
 EPISODE_CONTENTS = "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN e.uuid, e.content"
 LEASE_STATE = """
 MATCH (g:TurnGroup {group_id: $group_id})
@@ -123,6 +175,7 @@ TURN_GROUP_COLUMNS = "CALL table_info('TurnGroup') RETURN name"
 
 GRANT = """
 MERGE (g:TurnGroup {group_id: $group_id})
+ON CREATE SET g.sequence = 0
 SET g.schema_version = CAST($schema_version AS INT64),
     g.embedder = $embedder, g.dimensions = CAST($dimensions AS INT64), g.recipe = $recipe,
     g.lease_owner = $owner, g.lease_until = $until, g.fence = CAST($fence AS INT64)
@@ -132,6 +185,9 @@ MATCH (g:TurnGroup {group_id: $group_id})
 WHERE g.fence = CAST($fence AS INT64) AND g.lease_owner = $owner
 """
 RENEW = f"{_MATCH_LEASE} SET g.lease_until = $until"
+NEXT_SEQUENCE = f"""{_MATCH_LEASE}
+SET g.lease_until = $until, g.sequence = g.sequence + 1 RETURN g.sequence
+"""
 RELEASE = f"{_MATCH_LEASE} SET g.lease_owner = NULL, g.lease_until = NULL"
 
 SAVE_EPISODE = """

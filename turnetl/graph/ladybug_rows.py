@@ -20,8 +20,10 @@ LadybugStatement = tuple[str, dict[str, Any], bool]
 """Cypher, its parameters, and whether it must return a row: it must match what it refers to."""
 
 
-def statements(change: Change, receipt: Receipt, now: datetime) -> list[LadybugStatement]:
-    """Return all statements that write a turn, in order.
+def statements(
+    change: Change, receipt: Receipt, now: datetime, *, sequence: int
+) -> list[LadybugStatement]:
+    """Return all statements that write a turn, in order; `sequence` is the number of its commit.
 
     The graph must hold nothing of the turn but the entities and facts of `*_before` and the
     neighbouring episodes.
@@ -34,6 +36,7 @@ def statements(change: Change, receipt: Receipt, now: datetime) -> list[LadybugS
         *((cypher.LINK_NEXT, link, False) for link in to_rows.next_links(change)),
     ]
     outdated = to_rows.outdated_links(change)
+    commit = to_rows.commit_row(change, receipt, sequence)
     episodes, saga = to_rows.episode_rows(change, now), to_rows.saga_row(change, now)
     return [
         *((cypher.SAVE_EPISODE, _parameters(row), False) for row in episodes),
@@ -43,7 +46,7 @@ def statements(change: Change, receipt: Receipt, now: datetime) -> list[LadybugS
         *_facts(change, changed),
         *((cypher.UNLINK_NEXT, _link_params(link), False) for link in outdated),
         *((query, asdict(link) | shared, must_match) for query, link, must_match in links),
-        (cypher.CREATE_TURN_COMMIT, _parameters(to_rows.commit_row(change, receipt)), False),
+        (cypher.CREATE_TURN_COMMIT, _parameters(commit), False),
     ]
 
 

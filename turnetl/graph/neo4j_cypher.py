@@ -24,7 +24,11 @@ _TURNETL_INDEXES: tuple[LiteralString, ...] = (
     "CREATE CONSTRAINT turn_group IF NOT EXISTS FOR (g:TurnGroup) REQUIRE g.group_id IS UNIQUE",
     "CREATE INDEX turn_commit_group_id IF NOT EXISTS FOR (c:TurnCommit) ON (c.group_id)",
 )
-SCHEMA = _GRAPHITI_INDEXES + _TURNETL_INDEXES
+_COMMIT_ORDER: LiteralString = """
+CREATE CONSTRAINT turn_commit_sequence IF NOT EXISTS
+FOR (c:TurnCommit) REQUIRE (c.group_id, c.sequence) IS UNIQUE
+"""
+SCHEMA = (*_GRAPHITI_INDEXES, *_TURNETL_INDEXES, _COMMIT_ORDER)
 AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes(300)"
 
 GROUPS: LiteralString = (
@@ -34,19 +38,43 @@ RECEIPTS: LiteralString = """
 MATCH (c:TurnCommit {group_id: $group})
 RETURN c {.*, before_images: null} AS commit
 """
+# Counts only what the number includes: another commit may end while the query runs.
+VERSIONS: LiteralString = """
+MATCH (g:TurnGroup)
+WITH g.group_id AS group_id, g.sequence AS sequence
+ORDER BY group_id
+RETURN group_id, sequence,
+       COUNT { MATCH (c:TurnCommit {group_id: group_id}) WHERE c.sequence <= sequence } AS turns
+"""
+# The order names both properties of the index, so that nothing is sorted.
+COMMITS_AFTER: LiteralString = """
+MATCH (c:TurnCommit)
+WHERE c.group_id = $group AND c.sequence > $after
+RETURN c {.*} AS commit
+ORDER BY c.group_id, c.sequence
+LIMIT $limit
+"""
+TURN_IDS: LiteralString = """
+MATCH (c:TurnCommit {group_id: $group})
+RETURN c.turn_id AS turn_id
+"""
 COUNTS: LiteralString = """
 RETURN COUNT { (:Episodic {group_id: $group}) } AS episodes,
        COUNT { (:Entity {group_id: $group}) } AS entities,
        COUNT { ()-[:RELATES_TO {group_id: $group}]->() } AS facts
 """
 # The driver needs 40 µs to build a time, and less than 1 µs to read microseconds as an integer.
-ENTITIES: LiteralString = """
-MATCH (n:Entity {group_id: $group})
+_ENTITY_COLUMNS: LiteralString = """
 RETURN n {.*, created_at: n.created_at.epochSeconds * 1000000 + n.created_at.microsecond}
        AS properties, labels(n) AS labels
 """
-FACTS: LiteralString = """
-MATCH ()-[e:RELATES_TO {group_id: $group}]->()
+ENTITIES: LiteralString = f"MATCH (n:Entity {{group_id: $group}}) {_ENTITY_COLUMNS}"
+SOME_ENTITIES: LiteralString = f"""
+UNWIND $uuids AS uuid
+MATCH (n:Entity {{uuid: uuid}})
+WITH n WHERE n.group_id = $group {_ENTITY_COLUMNS}
+"""
+_FACT_COLUMNS: LiteralString = """
 RETURN e {
     .*,
     created_at: e.created_at.epochSeconds * 1000000 + e.created_at.microsecond,
@@ -56,8 +84,19 @@ RETURN e {
     reference_time: e.reference_time.epochSeconds * 1000000 + e.reference_time.microsecond
 } AS properties, startNode(e).uuid AS source, endNode(e).uuid AS target
 """
+FACTS: LiteralString = f"MATCH ()-[e:RELATES_TO {{group_id: $group}}]->() {_FACT_COLUMNS}"
+SOME_FACTS: LiteralString = f"""
+UNWIND $uuids AS uuid
+MATCH ()-[e:RELATES_TO {{uuid: uuid}}]->()
+WITH e WHERE e.group_id = $group {_FACT_COLUMNS}
+"""
 EPISODE_CONTENTS: LiteralString = """
 MATCH (e:Episodic {group_id: $group})
+RETURN e.uuid AS uuid, e.content AS content
+"""
+SOME_EPISODE_CONTENTS: LiteralString = """
+UNWIND $uuids AS uuid
+MATCH (e:Episodic {uuid: uuid})
 RETURN e.uuid AS uuid, e.content AS content
 """
 LEASE_STATE: LiteralString = """
@@ -81,7 +120,8 @@ RETURN properties(g) AS properties, EXISTS { (:TurnCommit {group_id: $group}) } 
 """
 GRANT: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group.group_id})
-SET g = $group
+SET g += $group, g.sequence = coalesce(g.sequence, 0)
+REMOVE g.locked_by
 """
 RENEW: LiteralString = """
 MATCH (g:TurnGroup {group_id: $lease.group_id})
@@ -99,12 +139,16 @@ REMOVE g.locked_by
 WITH g WHERE g.fence = $lease.fence AND g.lease_owner = $lease.owner
 REMOVE g.lease_owner, g.lease_until
 """
+# The number is written back only if the turn is.
 CHECK_LEASE: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group})
 SET g.lease_until = $until
 WITH g
+SET g.sequence = g.sequence + 1
+WITH g
 OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
-RETURN g.fence AS fence, g.lease_owner AS owner, c IS NOT NULL AS is_committed
+RETURN g.fence AS fence, g.lease_owner AS owner, g.sequence AS sequence,
+       c IS NOT NULL AS is_committed
 """
 
 CREATE_TURN: LiteralString = """

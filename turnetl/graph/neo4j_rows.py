@@ -11,7 +11,7 @@ from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.lease import LeaseState
 from turnetl.llm.vectors import pack
-from turnetl.model import Change, Entity, Fact, GroupProfile, Lease, Receipt, Vector
+from turnetl.model import Change, CommittedTurn, Entity, Fact, GroupProfile, Lease, Receipt, Vector
 
 Neo4jStatement = tuple[LiteralString, dict[str, Any]]
 """Cypher and its parameters."""
@@ -21,8 +21,10 @@ _ENTITY_TIMES = ("created_at",)
 _FACT_TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
 
 
-def statements(change: Change, receipt: Receipt, now: datetime) -> list[Neo4jStatement]:
-    """Return all statements that write a turn, in order.
+def statements(
+    change: Change, receipt: Receipt, now: datetime, *, sequence: int
+) -> list[Neo4jStatement]:
+    """Return all statements that write a turn, in order; `sequence` is the number of its commit.
 
     The graph must hold nothing of the turn but the entities and facts of `*_before` and the
     neighbouring episodes.
@@ -39,14 +41,15 @@ def statements(change: Change, receipt: Receipt, now: datetime) -> list[Neo4jSta
         (cypher.UNLINK_NEXT, [asdict(link) for link in to_rows.outdated_links(change)]),
         (cypher.LINK_NEXT, [asdict(link) for link in to_rows.next_links(change)]),
     ]
+    turn = _turn_parameters(change, receipt, now, sequence)
     return [
-        (cypher.CREATE_TURN, shared | _turn_parameters(change, receipt, now)),
+        (cypher.CREATE_TURN, shared | turn),
         *((query, {**shared, "rows": rows}) for query, rows in with_rows if rows),
     ]
 
 
 def group_properties(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
-    """Return the properties of a TurnGroup."""
+    """Return the properties of a TurnGroup that a new lease sets."""
     return {
         "group_id": lease.group_id,
         "schema_version": schema_version.CURRENT,
@@ -75,12 +78,19 @@ def lease_state(row: Mapping[str, Any]) -> LeaseState:
 
 
 def receipt(row: Mapping[str, Any]) -> Receipt:
-    """Return the receipt in a row of `cypher.RECEIPTS`."""
+    """Return the receipt in a row of `cypher.RECEIPTS` or `cypher.COMMITS_AFTER`."""
     return from_rows.receipt_from_row(_with_python_times(row["commit"]))
 
 
+def committed_turn(row: Mapping[str, Any], contents: Mapping[str, str]) -> CommittedTurn:
+    """Return the turn in a row of `cypher.COMMITS_AFTER`, with its text from the contents."""
+    commit = row["commit"]
+    sequence, before_images = commit[to_rows.SEQUENCE], commit[to_rows.BEFORE_IMAGES]
+    return from_rows.committed_turn(receipt(row), sequence, before_images, contents)
+
+
 def entity(row: Mapping[str, Any]) -> Entity:
-    """Return the entity in a row of `cypher.ENTITIES`."""
+    """Return the entity in a row of `cypher.ENTITIES` or `cypher.SOME_ENTITIES`."""
     properties = _from_microseconds(row["properties"], _ENTITY_TIMES)
     properties["labels"] = row["labels"]
     vector = _vector(properties.get("name_embedding"))
@@ -88,7 +98,7 @@ def entity(row: Mapping[str, Any]) -> Entity:
 
 
 def fact(row: Mapping[str, Any]) -> Fact:
-    """Return the fact in a row of `cypher.FACTS`."""
+    """Return the fact in a row of `cypher.FACTS` or `cypher.SOME_FACTS`."""
     properties = _from_microseconds(row["properties"], _FACT_TIMES)
     properties["source_node_uuid"] = row["source"]
     properties["target_node_uuid"] = row["target"]
@@ -96,14 +106,16 @@ def fact(row: Mapping[str, Any]) -> Fact:
     return from_rows.fact_from_row(properties, properties, vector)
 
 
-def _turn_parameters(change: Change, receipt: Receipt, now: datetime) -> dict[str, Any]:
+def _turn_parameters(
+    change: Change, receipt: Receipt, now: datetime, sequence: int
+) -> dict[str, Any]:
     """Return the parameters of `cypher.CREATE_TURN`."""
     episodes, links = to_rows.episode_rows(change, now), to_rows.saga_links(change)
     return {
         "saga": to_rows.saga_row(change, now),
         "first": links[0].target if change.previous_turn is None else None,
         "last": links[-1].target if change.next_turn is None else None,
-        "commit": to_rows.commit_row(change, receipt),
+        "commit": to_rows.commit_row(change, receipt, sequence),
         "episodes": [
             {"episode": episode, "link": link.uuid}
             for episode, link in zip(episodes, links, strict=True)

@@ -1,8 +1,8 @@
 """The store in Neo4j. The driver is passed in; every write is one transaction."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, LiteralString
@@ -11,11 +11,24 @@ from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncTransaction
 
 from turnetl.errors import GraphBusy
 from turnetl.graph import neo4j_cypher as cypher
+from turnetl.graph import neo4j_reads as reads
 from turnetl.graph import neo4j_rows, schema_version, to_rows
-from turnetl.graph.from_rows import turn_texts
 from turnetl.graph.lease import grant, lost_lease
+from turnetl.graph.neo4j_client import Neo4jClient
 from turnetl.graph.neo4j_errors import AlreadyExists, translate_errors
-from turnetl.model import Change, GroupContents, GroupId, GroupProfile, Lease, Receipt
+from turnetl.model import (
+    Change,
+    CommittedTurn,
+    Entity,
+    Fact,
+    GroupContents,
+    GroupId,
+    GroupProfile,
+    GroupVersion,
+    Lease,
+    Receipt,
+    TurnId,
+)
 
 _CONNECT_TIMEOUT = 5.0
 """Seconds."""
@@ -26,9 +39,7 @@ class Neo4jStore:
 
     def __init__(self, driver: AsyncDriver, *, address: str, user: str) -> None:
         """Use an open driver; address and user are for messages."""
-        self._driver = driver
-        self._address = address
-        self._user = user
+        self._client = Neo4jClient(driver, address=address, user=user)
 
     @classmethod
     async def open(cls, address: str, *, user: str, password: str) -> "Neo4jStore":
@@ -52,62 +63,64 @@ class Neo4jStore:
         try:
             with translate_errors(address, user):
                 await driver.verify_connectivity()
-            await store._check_version()
+            await store._check_version(address)
         except BaseException:
             await driver.close()
             raise
         return store
 
-    async def _check_version(self) -> None:
-        for row in await self._read(cypher.OTHER_VERSION, version=schema_version.CURRENT):
-            raise schema_version.other_version(self._address, row["version"])
+    async def _check_version(self, address: str) -> None:
+        for row in await self._client.read(cypher.OTHER_VERSION, version=schema_version.CURRENT):
+            raise schema_version.other_version(address, row["version"])
 
     async def prepare(self) -> None:
         for statement in cypher.SCHEMA:
             await self._create(statement)
-        await self._read(cypher.AWAIT_INDEXES)
+        await self._client.read(cypher.AWAIT_INDEXES)
 
     async def _create(self, statement: LiteralString) -> None:
         """Create an index or constraint; of several concurrent runs, one creates it."""
         for delay in (0.1, 0.3, 0.9, 2.7):
             try:
                 with suppress(AlreadyExists):
-                    await self._read(statement)
+                    await self._client.read(statement)
             except GraphBusy:
                 # Two concurrent creations may lock each other out.
                 await asyncio.sleep(delay)
             else:
                 return
         with suppress(AlreadyExists):
-            await self._read(statement)
+            await self._client.read(statement)
 
     async def groups(self) -> Sequence[GroupId]:
-        return [GroupId(row["group_id"]) for row in await self._read(cypher.GROUPS)]
+        return await reads.groups(self._client)
 
     async def receipts(self, group: GroupId) -> Sequence[Receipt]:
-        rows = await self._read(cypher.RECEIPTS, group=group)
-        receipts = [neo4j_rows.receipt(row) for row in rows]
-        return sorted(receipts, key=lambda receipt: (receipt.started_at, receipt.turn_id))
+        return await reads.receipts(self._client, group)
 
     async def counts(self, group: GroupId) -> tuple[int, int, int]:
-        [row] = await self._read(cypher.COUNTS, group=group)
-        return row["episodes"], row["entities"], row["facts"]
+        return await reads.counts(self._client, group)
 
     async def load(self, group: GroupId) -> GroupContents:
-        state = await self._read(cypher.LEASE_STATE, group=group)
-        entity_rows = self._stream(cypher.ENTITIES, group=group)
-        entities = [neo4j_rows.entity(row) async for row in entity_rows]
-        facts = [neo4j_rows.fact(row) async for row in self._stream(cypher.FACTS, group=group)]
-        episodes = await self._read(cypher.EPISODE_CONTENTS, group=group)
-        receipts = await self.receipts(group)
-        return GroupContents(
-            group_id=group,
-            profile=neo4j_rows.lease_state(state[0]).profile if state else None,
-            entities=tuple(sorted(entities, key=lambda entity: (entity.created_at, entity.uuid))),
-            facts=tuple(sorted(facts, key=lambda fact: (fact.created_at, fact.uuid))),
-            receipts=tuple(receipts),
-            texts=turn_texts(receipts, {row["uuid"]: row["content"] for row in episodes}),
-        )
+        return await reads.load(self._client, group)
+
+    async def profile(self, group: GroupId) -> GroupProfile | None:
+        return await reads.profile(self._client, group)
+
+    async def versions(self) -> Mapping[GroupId, GroupVersion]:
+        return await reads.versions(self._client)
+
+    async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
+        return await reads.commits(self._client, group, after, limit)
+
+    async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
+        return await reads.turn_ids(self._client, group)
+
+    async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
+        return await reads.entities(self._client, group, uuids)
+
+    async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
+        return await reads.facts(self._client, group, uuids)
 
     async def acquire(
         self,
@@ -119,7 +132,7 @@ class Neo4jStore:
         ttl: timedelta,
         is_dead: Callable[[str], bool],
     ) -> Lease:
-        async with self._transaction() as transaction:
+        async with self._client.transaction() as transaction:
             result = await transaction.run(cypher.LOCK_OR_CREATE, group=group, owner=owner)
             state = neo4j_rows.lease_state((await result.single(strict=True)).data())
             lease = grant(group, state, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead)
@@ -129,15 +142,15 @@ class Neo4jStore:
         return lease
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
-        await self._read(cypher.RENEW, lease=asdict(lease), until=now + ttl)
+        await self._client.read(cypher.RENEW, lease=asdict(lease), until=now + ttl)
 
     async def release(self, lease: Lease) -> None:
-        await self._read(cypher.RELEASE, lease=asdict(lease))
+        await self._client.read(cypher.RELEASE, lease=asdict(lease))
 
     async def commit(
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
     ) -> bool:
-        async with self._transaction() as transaction:
+        async with self._client.transaction() as transaction:
             turn_id = change.episode.turn_id
             # The first statement locks the TurnGroup, so that what it reads stays current.
             result = await transaction.run(
@@ -149,36 +162,15 @@ class Neo4jStore:
                 raise error
             if state and state["is_committed"]:
                 return False
-            for query, parameters in neo4j_rows.statements(change, receipt, now):
+            sequence = state["sequence"] if state else 0
+            statements = neo4j_rows.statements(change, receipt, now, sequence=sequence)
+            for query, parameters in statements:
                 await _write(transaction, query, parameters)
             await transaction.commit()
         return True
 
     async def close(self) -> None:
-        await self._driver.close()
-
-    async def _read(self, query: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
-        """Run one query in its own transaction and return its rows."""
-        return [row async for row in self._stream(query, **parameters)]
-
-    async def _stream(
-        self, query: LiteralString, **parameters: Any
-    ) -> AsyncGenerator[dict[str, Any]]:
-        with translate_errors(self._address, self._user):
-            async with self._driver.session() as session:
-                async for record in await session.run(query, parameters):
-                    yield dict(record)
-
-    @asynccontextmanager
-    async def _transaction(self) -> AsyncGenerator[AsyncTransaction]:
-        """Open a transaction that is rolled back unless it was committed."""
-        with translate_errors(self._address, self._user):
-            async with self._driver.session() as session:
-                transaction = await session.begin_transaction()
-                try:
-                    yield transaction
-                finally:
-                    await transaction.close()
+        await self._client.close()
 
 
 async def _write(

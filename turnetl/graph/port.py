@@ -5,11 +5,23 @@ HAS_EPISODE, NEXT_EPISODE), so that Graphiti can read turnetl's data; TurnCommit
 are turnetl's own. One contract test suite runs against both.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from turnetl.model import Change, GroupContents, GroupId, GroupProfile, Lease, Receipt
+from turnetl.model import (
+    Change,
+    CommittedTurn,
+    Entity,
+    Fact,
+    GroupContents,
+    GroupId,
+    GroupProfile,
+    GroupVersion,
+    Lease,
+    Receipt,
+    TurnId,
+)
 
 
 class GraphStore(Protocol):
@@ -29,6 +41,36 @@ class GraphStore(Protocol):
 
     async def load(self, group: GroupId) -> GroupContents:
         """Return the complete group, including vectors."""
+
+    async def profile(self, group: GroupId) -> GroupProfile | None:
+        """Return the embedder and the recipe of the group; None if nothing was ever written."""
+
+    async def versions(self) -> Mapping[GroupId, GroupVersion]:
+        """Return the version of every group that was ever leased, by group. Reads no text: cheap.
+
+        A group without turns has `turns` 0. A commit that is under way is not in it.
+        """
+
+    async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
+        """Return the turns committed after a number, by their own, at most `limit` of them.
+
+        Args:
+            group: an unknown one has none.
+            after: a `sequence` of the group; 0 for all turns.
+            limit: positive. What it returns is held in memory, with all texts.
+        """
+
+    async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
+        """Return the ids of all committed turns of the group."""
+
+    async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
+        """Return these entities in their present state, by (created_at, uuid), with embeddings.
+
+        Uuids that the group does not hold are omitted.
+        """
+
+    async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
+        """Return these facts. Arguments and order as in `entities`."""
 
     async def acquire(
         self,
@@ -66,6 +108,9 @@ class GraphStore(Protocol):
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
     ) -> bool:
         """Write all that a turn changes and its TurnCommit in one transaction; extend the lease.
+
+        The transaction increments the `sequence` of the TurnGroup and numbers the TurnCommit with
+        it. A commit that writes nothing uses no number.
 
         Returns:
             False, with nothing written, if the turn was committed before.

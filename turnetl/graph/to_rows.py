@@ -21,7 +21,9 @@ from turnetl.model import Attribute, Change, Entity, Fact, Receipt, Usage, Vecto
 RowDict = dict[str, Any]
 
 BEFORE_IMAGES = "before_images"
-"""The property of a TurnCommit that is no column of `schema.RECEIPTS`: JSON of `before_images`."""
+"""A property of a TurnCommit that is no column of `schema.RECEIPTS`: JSON of `before_images`."""
+SEQUENCE = "sequence"
+"""The other one: the number of the commit, which the store assigns within the transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +183,9 @@ def receipt_row(receipt: Receipt) -> RowDict:
     }
 
 
-def commit_row(change: Change, receipt: Receipt) -> RowDict:
-    """Return the properties of the TurnCommit: the receipt and the before-images."""
-    return {**receipt_row(receipt), BEFORE_IMAGES: before_images(change)}
+def commit_row(change: Change, receipt: Receipt, sequence: int) -> RowDict:
+    """Return the properties of the TurnCommit: the receipt, its number and the before-images."""
+    return {**receipt_row(receipt), SEQUENCE: sequence, BEFORE_IMAGES: before_images(change)}
 
 
 def before_images(change: Change) -> str:
@@ -201,6 +203,8 @@ def before_images(change: Change) -> str:
 
 
 def _column_value(column: schema.Column, value: Any) -> Any:
+    if column.dtype == schema.TEXTS:
+        return list(value)
     # A store distinguishes integers from floats.
     is_float = column.dtype == pl.Float64 and value is not None
     return float(value) if is_float else value

@@ -1,0 +1,35 @@
+"""The receipt that ingestion builds for a turn."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import change, episode, tool
+from turnetl.ingestion.commit import build_receipt
+from turnetl.model import Receipt, Turn
+
+COPIED = (
+    *("turn_id", "group_id", "format", "session_id", "ordinal", "parent_session_id", "agent_id"),
+    *("content_hash", "started_at", "ended_at", "cwd", "git_branch"),
+    *("archive", "first_line", "last_line"),
+)
+
+
+def built(turn: Turn) -> Receipt:
+    assert turn.started_at is not None
+    of_turn = change(replace(episode(), turn=turn))
+    return build_receipt(of_turn, run_id="run-1", recipe="recipe-1", now=turn.started_at)
+
+
+@pytest.mark.parametrize("column", COPIED)
+def test_a_receipt_has_the_value_of_its_turn(column: str) -> None:
+    turn = replace(
+        episode().turn, format="codex", parent_session_id="s0", agent_id="a1", git_branch="fix"
+    )
+    assert getattr(built(turn), column) == getattr(turn, column)
+
+
+def test_a_receipt_names_each_tool_of_its_turn_once_in_order_of_first_use() -> None:
+    calls = (tool("Read", "a.py"), tool("Bash", "pytest"), tool("Read", "b.py"), tool("Edit", "b"))
+    assert built(replace(episode().turn, tool_calls=calls)).tools == ("Read", "Bash", "Edit")
+    assert built(episode().turn).tools == ()

@@ -1,0 +1,81 @@
+"""One connection to a Ladybug file, and the one thread that uses it.
+
+The database is not asynchronous: every operation runs completely in the client's own thread, so a
+cancelled caller cannot leave a transaction half done for the next one.
+"""
+
+import asyncio
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol, TypeVar
+
+from turnetl.errors import GraphUnusable
+
+T = TypeVar("T")
+
+
+class LadybugConnection(Protocol):
+    """The part of a Ladybug connection that the client uses."""
+
+    def execute(self, query: str, parameters: dict[str, Any] | None = None) -> Any: ...
+
+
+class LadybugClient:
+    """Runs operations in its thread; `query`, `table` and `transaction` are called only there."""
+
+    def __init__(self, connection: LadybugConnection, close: Callable[[], None]) -> None:
+        """Use an open connection; `close` is called once, in the client's thread."""
+        self._connection = connection
+        self._close = close
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ladybug")
+        self._is_open = True
+
+    async def run(self, operation: Callable[["LadybugClient"], T]) -> T:
+        """Run the operation in the thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, operation, self)
+
+    async def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+            self._thread.shutdown(wait=False)
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Commit the transaction at the end of the block; roll it back on any exception."""
+        self.query("BEGIN TRANSACTION")
+        try:
+            yield
+            self.query("COMMIT")
+        except BaseException:
+            # A statement that fails ends the transaction; there is then nothing to roll back.
+            with suppress(RuntimeError, GraphUnusable):
+                self.query("ROLLBACK")
+            raise
+
+    def query(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[Any]:
+        """Run one statement and return its rows as lists."""
+        with _translate_errors():
+            result = self._connection.execute(query, dict(parameters or {}))
+            rows: list[Any] = result.get_all()
+            result.close()
+            return rows
+
+    def table(self, query: str, parameters: Mapping[str, Any]) -> Any:
+        """Run one query and return its rows as an Arrow table: vectors never become objects."""
+        with _translate_errors():
+            return self._connection.execute(query, dict(parameters)).get_as_arrow(-1)
+
+
+@contextmanager
+def _translate_errors() -> Generator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        # Truncated, so that no text of a turn gets into a message.
+        reason = (str(error).splitlines() or [""])[0][:160]
+        raise GraphUnusable(
+            f"the embedded graph rejected a statement: {reason}; check that the disk is not full "
+            "and that the file is writable"
+        ) from error

@@ -1,0 +1,94 @@
+"""Everything that is read from a Neo4j graph."""
+
+from collections.abc import Collection, Iterable
+from operator import attrgetter
+from typing import TypeVar
+
+from turnetl.graph import from_rows, neo4j_rows
+from turnetl.graph import neo4j_cypher as cypher
+from turnetl.graph.neo4j_client import Neo4jClient
+from turnetl.model import (
+    CommittedTurn,
+    Entity,
+    Fact,
+    GroupContents,
+    GroupId,
+    GroupProfile,
+    GroupVersion,
+    Receipt,
+    TurnId,
+)
+
+V = TypeVar("V", Entity, Fact)
+
+
+async def groups(client: Neo4jClient) -> list[GroupId]:
+    return [GroupId(row["group_id"]) for row in await client.read(cypher.GROUPS)]
+
+
+async def receipts(client: Neo4jClient, group: GroupId) -> list[Receipt]:
+    rows = await client.read(cypher.RECEIPTS, group=group)
+    return sorted(map(neo4j_rows.receipt, rows), key=attrgetter("started_at", "turn_id"))
+
+
+async def counts(client: Neo4jClient, group: GroupId) -> tuple[int, int, int]:
+    [row] = await client.read(cypher.COUNTS, group=group)
+    return row["episodes"], row["entities"], row["facts"]
+
+
+async def load(client: Neo4jClient, group: GroupId) -> GroupContents:
+    recorded = await profile(client, group)
+    entity_rows = client.stream(cypher.ENTITIES, group=group)
+    entity_values = [neo4j_rows.entity(row) async for row in entity_rows]
+    fact_values = [neo4j_rows.fact(row) async for row in client.stream(cypher.FACTS, group=group)]
+    episodes = await client.read(cypher.EPISODE_CONTENTS, group=group)
+    committed = await receipts(client, group)
+    return GroupContents(
+        group_id=group,
+        profile=recorded,
+        entities=tuple(_in_order(entity_values)),
+        facts=tuple(_in_order(fact_values)),
+        receipts=tuple(committed),
+        texts=from_rows.turn_texts(committed, {row["uuid"]: row["content"] for row in episodes}),
+    )
+
+
+async def profile(client: Neo4jClient, group: GroupId) -> GroupProfile | None:
+    rows = await client.read(cypher.LEASE_STATE, group=group)
+    return neo4j_rows.lease_state(rows[0]).profile if rows else None
+
+
+async def versions(client: Neo4jClient) -> dict[GroupId, GroupVersion]:
+    return {
+        GroupId(row["group_id"]): GroupVersion(row["sequence"], row["turns"])
+        for row in await client.read(cypher.VERSIONS)
+    }
+
+
+async def commits(
+    client: Neo4jClient, group: GroupId, after: int, limit: int
+) -> list[CommittedTurn]:
+    rows = await client.read(cypher.COMMITS_AFTER, group=group, after=after, limit=limit)
+    uuids = [uuid for row in rows for uuid in from_rows.chunk_ids(neo4j_rows.receipt(row))]
+    episodes = await client.read(cypher.SOME_EPISODE_CONTENTS, uuids=uuids)
+    contents = {row["uuid"]: row["content"] for row in episodes}
+    return [neo4j_rows.committed_turn(row, contents) for row in rows]
+
+
+async def turn_ids(client: Neo4jClient, group: GroupId) -> frozenset[TurnId]:
+    rows = await client.read(cypher.TURN_IDS, group=group)
+    return frozenset(TurnId(row["turn_id"]) for row in rows)
+
+
+async def entities(client: Neo4jClient, group: GroupId, uuids: Collection[str]) -> list[Entity]:
+    rows = client.stream(cypher.SOME_ENTITIES, group=group, uuids=sorted(set(uuids)))
+    return _in_order([neo4j_rows.entity(row) async for row in rows])
+
+
+async def facts(client: Neo4jClient, group: GroupId, uuids: Collection[str]) -> list[Fact]:
+    rows = client.stream(cypher.SOME_FACTS, group=group, uuids=sorted(set(uuids)))
+    return _in_order([neo4j_rows.fact(row) async for row in rows])
+
+
+def _in_order(values: Iterable[V]) -> list[V]:
+    return sorted(values, key=attrgetter("created_at", "uuid"))
