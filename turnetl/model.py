@@ -297,3 +297,55 @@ class GroupContents:
     """Receipts, sorted by (started_at, turn_id)."""
     texts: Mapping[TurnId, str]
     """The episode texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeNode:
+    """A chunk of a turn as the graph holds it: Graphiti's Episodic node."""
+
+    uuid: str
+    group_id: GroupId
+    name: str
+    text: str
+    """Graphiti's property `content`."""
+    source: str
+    source_description: str
+    created_at: datetime
+    valid_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An episode that mentions an entity: Graphiti's MENTIONS edge."""
+
+    episode: str
+    """Uuid of an EpisodeNode."""
+    entity: str
+    """Uuid of an entity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Community:
+    """A cluster of entities that Graphiti's `build_communities` wrote; turnetl writes none."""
+
+    uuid: str
+    group_id: GroupId
+    name: str
+    summary: str
+    created_at: datetime
+    embedding: Vector | None = None
+    """Embedding of the name. A graph does not say which embedder made the stored one, so that it is
+    not loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraphs:
+    """The episodic and the community subgraph of a group: what `GroupContents` omits.
+
+    Episodes and communities are in created_at order, then by uuid.
+    """
+
+    episodes: tuple[EpisodeNode, ...]
+    mentions: tuple[Mention, ...]
+    """Sorted by (episode, entity)."""
+    communities: tuple[Community, ...]

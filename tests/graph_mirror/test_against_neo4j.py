@@ -12,11 +12,13 @@ import pytest
 from graphiti_core.driver.driver import GraphDriver
 from graphiti_core.driver.neo4j_driver import Neo4jDriver
 from graphiti_core.edges import EntityEdge
-from graphiti_core.nodes import EntityNode
+from graphiti_core.nodes import EntityNode, EpisodicNode
 from graphiti_core.search.search_filters import SearchFilters
 from graphiti_core.search.search_utils import (
     edge_fulltext_search,
     edge_similarity_search,
+    episode_fulltext_search,
+    node_fulltext_search,
     node_similarity_search,
 )
 
@@ -28,10 +30,13 @@ from tests.servers import order_sensitive_responses
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.graph.mirror.candidates import CandidateIndex, ScoredUuid
+from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.similarity import ScoredUuid
 from turnetl.graph.open import open_graph
+from turnetl.graph.search.adapters import GroupSearch, SearchIndexes
+from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.vectors import floats
@@ -41,6 +46,7 @@ pytestmark = pytest.mark.neo4j
 
 TURNS = 60
 ALL = SearchFilters()
+NODES = ("terms of entities", "terms of episodes")
 MIN_AGREEMENT = 0.98
 TOLERANCE = 1e-5
 """Scores that differ by less are ties: Neo4j sums in another order."""
@@ -74,27 +80,38 @@ async def test_the_candidates_are_those_of_the_database(
 ) -> None:
     provider.responders = order_sensitive_responses.RESPONDERS
     async with database(neo4j) as served:
-        contents = await ingest_samples(neo4j, model, tmp_path)
+        group = await ingest_samples(neo4j, model, tmp_path)
+        contents = group.contents
         searches = [search async for search in compare_searches(served, contents)]
+        await rebuild_entity_index(neo4j, served)
+        searches += [search async for search in compare_fulltext(served, group)]
     assert len(contents.facts) > 5 * TURNS
     counts = Counter(search.kind for search in searches)
     agreeing = Counter(search.kind for search in searches if search.agrees)
     not_empty = Counter(search.kind for search in searches if search.theirs)
     share = {kind: agreeing[kind] / number for kind, number in counts.items()}
-    assert set(share) == {"entities", "facts", "facts of a pair", "terms", "terms of a pair"}
+    assert set(share) == {
+        "entities",
+        "facts",
+        "facts of a pair",
+        "terms",
+        "terms of a pair",
+        *NODES,
+    }
     assert min(not_empty.values()) > 50
     assert min(share.values()) >= MIN_AGREEMENT, f"{share} of {counts}"
 
 
-async def ingest_samples(neo4j: Neo4jServer, model: ChatModel, folder: Path) -> GroupContents:
+async def ingest_samples(neo4j: Neo4jServer, model: ChatModel, folder: Path) -> SearchedGroup:
     store = await open_graph(neo4j.url, user="", password="")
     await store.prepare()
     turns = long_sample_turns.turns(SAMPLES, folder / "lake", TURNS)
     embedder = WordLlamaEmbedder()
     asks = LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     contents = await long_sample_turns.ingest(store, asks, embedder, turns, folder / "aside")
+    group = SearchedGroup(contents, await store.load_subgraphs(GROUP))
     await store.close()
-    return contents
+    return group
 
 
 @asynccontextmanager
@@ -143,8 +160,37 @@ async def compare_searches(
             yield compared(f"terms{of}", edges, candidates.fulltext.search(text, ALL_RESULTS))
 
 
+async def rebuild_entity_index(neo4j: Neo4jServer, served: GraphDriver) -> None:
+    """Create the index again: until Lucene merges its segments, it counts replaced summaries."""
+    neo4j.run("DROP INDEX node_name_and_summary")
+    await served.build_indices_and_constraints()
+    neo4j.run("CALL db.awaitIndexes(300)")
+
+
+async def compare_fulltext(
+    served: GraphDriver, group: SearchedGroup
+) -> AsyncIterator[ComparedSearch]:
+    """Search the terms of both in entities and episodes, which only a recipe searches."""
+    indexes = SearchIndexes(SearchedGraph.of([group], WordLlamaEmbedder()))
+    search = GroupSearch(indexes)
+    for fact in group.contents.facts[::4]:
+        query, limit = fact.text[-60:], FACT_LIMIT
+        nodes = [
+            await node_fulltext_search(served, query, ALL, [GROUP], limit),
+            await search.node_fulltext_search(None, query, ALL, [GROUP], limit),
+        ]
+        yield compared(NODES[0], nodes, indexes.entities.scored(query, ALL_RESULTS))
+        episodes = [
+            await episode_fulltext_search(served, query, ALL, [GROUP], limit),
+            await search.episode_fulltext_search(None, query, ALL, [GROUP], limit),
+        ]
+        yield compared(NODES[1], episodes, indexes.episodes.scored(query, ALL_RESULTS))
+
+
 def compared(
-    kind: str, answers: Sequence[Sequence[EntityNode | EntityEdge]], scores: Iterable[ScoredUuid]
+    kind: str,
+    answers: Sequence[Sequence[EntityNode | EntityEdge | EpisodicNode]],
+    scores: Iterable[ScoredUuid],
 ) -> ComparedSearch:
     theirs, ours = [[match.uuid for match in answer] for answer in answers]
     return ComparedSearch(kind, theirs, ours, dict(scores))

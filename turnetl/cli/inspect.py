@@ -18,8 +18,12 @@ from turnetl.cli.options import (
     NoiseOptions,
     OutputOptions,
 )
+from turnetl.cli.recipes import NO_RECIPE, RecipeArguments, search_with_recipe
 from turnetl.clock import as_utc, now
 from turnetl.exit_code import ExitCode
+
+_MAX_TURNS = 10
+"""Turns that a search prints by default."""
 
 
 def status(
@@ -45,7 +49,8 @@ def search(
     groups: GroupNames = (),
     since: datetime | None = None,
     until: datetime | None = None,
-    limit: Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = 10,
+    limit: Annotated[int | None, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = None,
+    recipe: RecipeArguments = NO_RECIPE,
     common: CommonOptions = NO_COMMON,
 ) -> int:
     """Find the turns that match a query, with their facts, files and lines.
@@ -54,8 +59,22 @@ def search(
         query: Words or a whole question; quotes are optional.
         since: Only turns that started at this time or later (UTC without a zone).
         until: Only turns that started before this time.
-        limit: Print at most this many turns.
+        limit: Print at most this many turns, or results of each kind [default: 10].
+        recipe: One of Graphiti's recipes in place of the search for turns.
     """
+    if recipe.recipe is not None:
+        return search_with_recipe(
+            " ".join(query),
+            recipe.recipe,
+            recipe,
+            common,
+            groups=groups,
+            since=as_utc(since),
+            until=as_utc(until),
+            limit=limit,
+        )
+    recipe.check_unused()
+
     from turnetl import pipeline
     from turnetl.json_output.search import search_output
     from turnetl.report import search_hits as view
@@ -67,7 +86,7 @@ def search(
             groups=groups,
             since=as_utc(since),
             until=as_utc(until),
-            limit=limit,
+            limit=limit or _MAX_TURNS,
         )
     )
     console.print_result(view.table(hits, Path.cwd()), search_output(hits), as_json=common.json)

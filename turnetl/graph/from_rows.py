@@ -8,7 +8,20 @@ import msgspec
 
 from turnetl import ids, schema
 from turnetl.graph import graphiti_names
-from turnetl.model import CommittedTurn, Entity, Fact, GroupId, Receipt, TurnId, Usage, Vector
+from turnetl.model import (
+    CommittedTurn,
+    Community,
+    Entity,
+    EpisodeNode,
+    Fact,
+    GroupId,
+    Mention,
+    Receipt,
+    Subgraphs,
+    TurnId,
+    Usage,
+    Vector,
+)
 
 _USAGE = frozenset(field.name for field in fields(Usage))
 
@@ -112,6 +125,44 @@ def fact_from_row(
         reference_time=row.get("reference_time"),
         attributes=graphiti_names.plain_attributes(attributes, graphiti_names.FACT_PROPERTIES),
         embedding=vector,
+    )
+
+
+def subgraphs_from_rows(
+    episodes: Iterable[Mapping[str, Any]],
+    mentions: Iterable[Mention],
+    communities: Iterable[Mapping[str, Any]],
+) -> Subgraphs:
+    """Return the subgraphs in rows of Graphiti's properties, each in its order."""
+    nodes = [_episode_from_row(row) for row in episodes]
+    clusters = [_community_from_row(row) for row in communities]
+    return Subgraphs(
+        episodes=tuple(sorted(nodes, key=lambda node: (node.created_at, node.uuid))),
+        mentions=tuple(sorted(mentions, key=lambda mention: (mention.episode, mention.entity))),
+        communities=tuple(sorted(clusters, key=lambda node: (node.created_at, node.uuid))),
+    )
+
+
+def _episode_from_row(row: Mapping[str, Any]) -> EpisodeNode:
+    return EpisodeNode(
+        uuid=row["uuid"],
+        group_id=GroupId(row["group_id"]),
+        name=row.get("name") or "",
+        text=row.get("content") or "",
+        source=row.get("source") or "",
+        source_description=row.get("source_description") or "",
+        created_at=row["created_at"],
+        valid_at=row["valid_at"],
+    )
+
+
+def _community_from_row(row: Mapping[str, Any]) -> Community:
+    return Community(
+        uuid=row["uuid"],
+        group_id=GroupId(row["group_id"]),
+        name=row.get("name") or "",
+        summary=row.get("summary") or "",
+        created_at=row["created_at"],
     )
 
 

@@ -161,6 +161,21 @@ MATCH (e:RelatesToNode_) WHERE e.uuid = key AND e.group_id = $group_id {_FACT_CO
 """
 EPISODE_CONTENT = "MATCH (e:Episodic {uuid: $uuid}) RETURN e.content"
 EPISODE_CONTENTS = "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN e.uuid, e.content"
+EPISODES = """
+MATCH (e:Episodic) WHERE e.group_id = $group_id
+RETURN e.uuid AS uuid, e.group_id AS group_id, e.name AS name, e.content AS content,
+       e.source AS source, e.source_description AS source_description,
+       e.created_at AS created_at, e.valid_at AS valid_at
+"""
+MENTIONS = """
+MATCH (e:Episodic)-[:MENTIONS]->(n:Entity) WHERE e.group_id = $group_id
+RETURN e.uuid, n.uuid
+"""
+COMMUNITIES = """
+MATCH (c:Community) WHERE c.group_id = $group_id
+RETURN c.uuid AS uuid, c.group_id AS group_id, c.name AS name, c.summary AS summary,
+       c.created_at AS created_at
+"""
 LEASE_STATE = """
 MATCH (g:TurnGroup {group_id: $group_id})
 RETURN g.fence, g.embedder, g.dimensions, g.recipe, g.lease_owner, g.lease_until

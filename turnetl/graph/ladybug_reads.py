@@ -17,6 +17,7 @@ from turnetl.model import (
     GroupProfile,
     GroupVersion,
     Receipt,
+    Subgraphs,
     TurnId,
 )
 
@@ -54,6 +55,15 @@ def load(client: LadybugClient, group: GroupId) -> GroupContents:
         facts=tuple(_in_order(ladybug_rows.facts(fact_table))),
         receipts=tuple(committed),
         texts=from_rows.turn_texts(committed, contents),
+    )
+
+
+def load_subgraphs(client: LadybugClient, group: GroupId) -> Subgraphs:
+    parameters = {"group_id": group}
+    return ladybug_rows.subgraphs(
+        client.table(cypher.EPISODES, parameters),
+        client.query(cypher.MENTIONS, parameters),
+        client.table(cypher.COMMUNITIES, parameters),
     )
 
 

@@ -14,7 +14,17 @@ from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.lease import LeaseState
 from turnetl.llm.vectors import pack
-from turnetl.model import Change, Entity, Fact, GroupProfile, Lease, Receipt, Vector
+from turnetl.model import (
+    Change,
+    Entity,
+    Fact,
+    GroupProfile,
+    Lease,
+    Mention,
+    Receipt,
+    Subgraphs,
+    Vector,
+)
 
 LadybugStatement = tuple[str, dict[str, Any], bool]
 """Cypher, its parameters, and whether it must return a row: it must match what it refers to."""
@@ -93,6 +103,21 @@ def facts(table: Any) -> list[Fact]:
         from_rows.fact_from_row(_with_zone(row), _attributes(row), vector)
         for row, vector in zip(rows, _vectors(table["embedding"]), strict=True)
     ]
+
+
+def subgraphs(episodes: Any, mentions: Iterable[Sequence[Any]], communities: Any) -> Subgraphs:
+    """Return the subgraphs of a group.
+
+    Args:
+        episodes: an Arrow table with the columns of `cypher.EPISODES`.
+        mentions: rows of `cypher.MENTIONS`.
+        communities: an Arrow table with the columns of `cypher.COMMUNITIES`.
+    """
+    return from_rows.subgraphs_from_rows(
+        map(_with_zone, episodes.to_pylist()),
+        (Mention(episode, entity) for episode, entity in mentions),
+        map(_with_zone, communities.to_pylist()),
+    )
 
 
 def without_zone(time: datetime) -> datetime:

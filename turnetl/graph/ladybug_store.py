@@ -24,6 +24,7 @@ from turnetl.model import (
     GroupVersion,
     Lease,
     Receipt,
+    Subgraphs,
     TurnId,
 )
 
@@ -64,6 +65,9 @@ class LadybugStore:
 
     async def load(self, group: GroupId) -> GroupContents:
         return await self._client.run(lambda client: reads.load(client, group))
+
+    async def load_subgraphs(self, group: GroupId) -> Subgraphs:
+        return await self._client.run(lambda client: reads.load_subgraphs(client, group))
 
     async def profile(self, group: GroupId) -> GroupProfile | None:
         return await self._client.run(lambda client: reads.profile(client, group))

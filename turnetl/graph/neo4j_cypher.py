@@ -99,6 +99,25 @@ UNWIND $uuids AS uuid
 MATCH (e:Episodic {uuid: uuid})
 RETURN e.uuid AS uuid, e.content AS content
 """
+EPISODES: LiteralString = """
+MATCH (e:Episodic {group_id: $group})
+RETURN e {
+    .*,
+    created_at: e.created_at.epochSeconds * 1000000 + e.created_at.microsecond,
+    valid_at: e.valid_at.epochSeconds * 1000000 + e.valid_at.microsecond
+} AS properties
+"""
+MENTIONS: LiteralString = """
+MATCH (e:Episodic {group_id: $group})-[:MENTIONS]->(n:Entity)
+RETURN e.uuid AS episode, n.uuid AS entity
+"""
+COMMUNITIES: LiteralString = """
+MATCH (c:Community {group_id: $group})
+RETURN c {
+    .uuid, .group_id, .name, .summary,
+    created_at: c.created_at.epochSeconds * 1000000 + c.created_at.microsecond
+} AS properties
+"""
 LEASE_STATE: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group})
 RETURN properties(g) AS properties, EXISTS { (:TurnCommit {group_id: $group}) } AS used

@@ -16,6 +16,7 @@ from turnetl.model import (
     GroupProfile,
     GroupVersion,
     Receipt,
+    Subgraphs,
     TurnId,
 )
 
@@ -51,6 +52,13 @@ async def load(client: Neo4jClient, group: GroupId) -> GroupContents:
         receipts=tuple(committed),
         texts=from_rows.turn_texts(committed, {row["uuid"]: row["content"] for row in episodes}),
     )
+
+
+async def load_subgraphs(client: Neo4jClient, group: GroupId) -> Subgraphs:
+    episodes = await client.read(cypher.EPISODES, group=group)
+    mentions = await client.read(cypher.MENTIONS, group=group)
+    communities = await client.read(cypher.COMMUNITIES, group=group)
+    return neo4j_rows.subgraphs(episodes, mentions, communities)
 
 
 async def profile(client: Neo4jClient, group: GroupId) -> GroupProfile | None:

@@ -11,13 +11,25 @@ from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.lease import LeaseState
 from turnetl.llm.vectors import pack
-from turnetl.model import Change, CommittedTurn, Entity, Fact, GroupProfile, Lease, Receipt, Vector
+from turnetl.model import (
+    Change,
+    CommittedTurn,
+    Entity,
+    Fact,
+    GroupProfile,
+    Lease,
+    Mention,
+    Receipt,
+    Subgraphs,
+    Vector,
+)
 
 Neo4jStatement = tuple[LiteralString, dict[str, Any]]
 """Cypher and its parameters."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ENTITY_TIMES = ("created_at",)
+_EPISODE_TIMES = ("created_at", "valid_at")
 _FACT_TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
 
 
@@ -104,6 +116,19 @@ def fact(row: Mapping[str, Any]) -> Fact:
     properties["target_node_uuid"] = row["target"]
     vector = _vector(properties.get("fact_embedding"))
     return from_rows.fact_from_row(properties, properties, vector)
+
+
+def subgraphs(
+    episodes: Iterable[Mapping[str, Any]],
+    mentions: Iterable[Mapping[str, Any]],
+    communities: Iterable[Mapping[str, Any]],
+) -> Subgraphs:
+    """Return what rows of `cypher.EPISODES`, `cypher.MENTIONS` and `cypher.COMMUNITIES` hold."""
+    return from_rows.subgraphs_from_rows(
+        (_from_microseconds(row["properties"], _EPISODE_TIMES) for row in episodes),
+        (Mention(row["episode"], row["entity"]) for row in mentions),
+        (_from_microseconds(row["properties"], _ENTITY_TIMES) for row in communities),
+    )
 
 
 def _turn_parameters(

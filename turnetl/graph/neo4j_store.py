@@ -27,6 +27,7 @@ from turnetl.model import (
     GroupVersion,
     Lease,
     Receipt,
+    Subgraphs,
     TurnId,
 )
 
@@ -103,6 +104,9 @@ class Neo4jStore:
 
     async def load(self, group: GroupId) -> GroupContents:
         return await reads.load(self._client, group)
+
+    async def load_subgraphs(self, group: GroupId) -> Subgraphs:
+        return await reads.load_subgraphs(self._client, group)
 
     async def profile(self, group: GroupId) -> GroupProfile | None:
         return await reads.profile(self._client, group)

@@ -20,6 +20,7 @@ from turnetl.model import (
     GroupVersion,
     Lease,
     Receipt,
+    Subgraphs,
     TurnId,
 )
 
@@ -41,6 +42,9 @@ class GraphStore(Protocol):
 
     async def load(self, group: GroupId) -> GroupContents:
         """Return the complete group, including vectors."""
+
+    async def load_subgraphs(self, group: GroupId) -> Subgraphs:
+        """Return the group's episodes, mentions and communities, which only a search reads."""
 
     async def profile(self, group: GroupId) -> GroupProfile | None:
         """Return the embedder and the recipe of the group; None if nothing was ever written."""

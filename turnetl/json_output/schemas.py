@@ -13,6 +13,7 @@ from turnetl.json_output.ingest import IngestOutput
 from turnetl.json_output.journal import JournalPruneOutput, JournalStatsOutput
 from turnetl.json_output.model_check import ModelCheckOutput
 from turnetl.json_output.parse import ParseFilesOutput
+from turnetl.json_output.recipes import RecipeSearchOutput
 from turnetl.json_output.rules import RuleExplanationOutput, RulesOutput
 from turnetl.json_output.search import SearchOutput
 from turnetl.json_output.status import StatusOutput
@@ -47,7 +48,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "ingest": (IngestOutput,),
     "retry": (IngestOutput,),
     "status": (StatusOutput,),
-    "search": (SearchOutput,),
+    "search": (SearchOutput, RecipeSearchOutput),
     "formats": (FormatsOutput,),
     "rules": (RulesOutput,),
     "schema": (CommandsOutput, JsonSchemaOutput),

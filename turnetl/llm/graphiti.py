@@ -1,4 +1,4 @@
-"""Graphiti's client classes over turnetl's ports: a model, an embedder, and no reranker."""
+"""Graphiti's client classes over turnetl's ports: a model, an embedder, and placeholders."""
 
 from collections.abc import Iterable
 from typing import Any, NoReturn, cast, get_args
@@ -122,12 +122,23 @@ class GraphitiEmbedder(EmbedderClient):
         return [floats(self._known[text]) for text in input_data_list]
 
 
+class NoModel(LLMClient):
+    """Graphiti requires a model also for a search, which uses none."""
+
+    def __init__(self) -> None:
+        super().__init__(LLMConfig(model="none"))
+
+    @override
+    async def _generate_response(self, *_: Any, **__: Any) -> NoReturn:
+        raise NotImplementedError("a search sends no request to a model")
+
+
 class NoReranker(CrossEncoderClient):
-    """Graphiti requires a reranker; no part of it that turnetl calls uses one."""
+    """Graphiti requires a reranker, which only some of its search recipes use."""
 
     @override
     async def rank(self, query: str, passages: list[str]) -> list[tuple[str, float]]:
-        raise NotImplementedError("turnetl has no reranker")
+        raise NotImplementedError("only a search recipe with a cross-encoder has a reranker")
 
 
 def _role(role: str) -> Role:

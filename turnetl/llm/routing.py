@@ -24,8 +24,9 @@ PROMPTS = (
     "extract_nodes.extract_text",
     "reflexion.entities",
     "reflexion.facts",
+    "search.rerank",
 )
-"""Every prompt that a run may send."""
+"""Every prompt that a run or a search may send."""
 
 
 class PromptRouter:

@@ -7,6 +7,7 @@ from turnetl.pipeline.backfill import backfill
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
 from turnetl.pipeline.ingest import ingest
 from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
+from turnetl.pipeline.recipes import search_recipe
 from turnetl.pipeline.search import sample_queries, search_turns
 from turnetl.pipeline.status import status
 from turnetl.pipeline.tables import explain_rule, filter_turns, parse_archives
@@ -27,6 +28,7 @@ __all__ = [
     "journal_stats",
     "parse_archives",
     "sample_queries",
+    "search_recipe",
     "search_turns",
     "status",
     "templates",

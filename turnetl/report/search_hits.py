@@ -11,7 +11,7 @@ from rich.text import Text
 from turnetl.report.layout import unwrapped
 from turnetl.retrieval.search import SearchHit
 
-_NO_HITS = "no hits; try other words, or `turnetl status` to see what the graph holds"
+NO_HITS = "no hits; try other words, or `turnetl status` to see what the graph holds"
 
 
 def table(hits: Sequence[SearchHit], directory: Path) -> Group:
@@ -22,7 +22,7 @@ def table(hits: Sequence[SearchHit], directory: Path) -> Group:
         directory: paths below it are printed relative to it.
     """
     if not hits:
-        return Group(_NO_HITS)
+        return Group(NO_HITS)
     return Group(*(line for rank, hit in enumerate(hits, 1) for line in _hit(rank, hit, directory)))
 
 

@@ -1,23 +1,16 @@
 """Candidate search: the entities and facts of a group that are most similar to a name or sentence.
 
-Scores are Neo4j's: (1 + cosine) / 2 as float32, compared with a double.
+`similarity` says how vectors are compared, `fulltext` how terms are.
 """
 
 import weakref
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Protocol
-
-import numpy as np
 
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.group import GroupView
-from turnetl.graph.mirror.vectors import VectorIndex
-from turnetl.llm.vectors import unpack
-from turnetl.model import Entity, Fact, Vector
-
-ScoredUuid = tuple[str, float]
-"""A uuid and its score."""
+from turnetl.graph.mirror.similarity import ScoredUuid, SimilarityIndex
+from turnetl.model import Entity, Fact
 
 
 class CandidateIndex:
@@ -26,8 +19,8 @@ class CandidateIndex:
     def __init__(self, group: GroupView) -> None:
         # A weak reference: the indexes must not keep a group in memory after its run.
         self.group: GroupView = weakref.proxy(group)
-        self._entity_vectors = _GrowingVectors()
-        self._fact_vectors = _GrowingVectors()
+        self._entity_vectors = SimilarityIndex()
+        self._fact_vectors = SimilarityIndex()
         self._fulltext = FullTextIndex()
         self._indexed_facts = 0
         self._by_endpoints: dict[frozenset[str], list[str]] = {}
@@ -56,7 +49,7 @@ class CandidateIndex:
         loops = (frozenset((entity,)) for entity in sorted(pair) if len(pair) > 1)
         uuids = (uuid for key in (pair, *loops) for uuid in self.fact_uuids_between(key))
         facts = self._facts(uuids)
-        vectors = _GrowingVectors()
+        vectors = SimilarityIndex()
         vectors.extend(facts)
         return self._facts(uuid for uuid, _ in vectors.nearest(vector, limit, min_score))
 
@@ -89,44 +82,3 @@ class CandidateIndex:
 
     def _facts(self, uuids: Iterable[str]) -> list[Fact]:
         return [fact for uuid in uuids if (fact := self.group.fact(uuid))]
-
-
-class _Embedded(Protocol):
-    @property
-    def uuid(self) -> str: ...
-
-    @property
-    def embedding(self) -> Vector | None: ...
-
-
-class _GrowingVectors:
-    """Vectors of entities or facts, in order of creation."""
-
-    def __init__(self) -> None:
-        self._index: VectorIndex | None = None
-        self._seen = 0
-
-    def extend(self, values: Iterable[_Embedded]) -> None:
-        """Add the values after those of the previous calls."""
-        for value in islice(values, self._seen, None):
-            self._seen += 1
-            if value.embedding is not None:
-                self._add(value.uuid, value.embedding)
-
-    def nearest(self, vector: Sequence[float], limit: int, min_score: float) -> list[ScoredUuid]:
-        """Return the nearest, best first, with a score above `min_score`."""
-        if self._index is None:
-            return []
-        query = np.asarray(vector, dtype=np.float32)[np.newaxis, :]
-        nearest = self._index.nearest(query, limit)[0]
-        scored = ((uuid, _score(cosine)) for uuid, cosine in nearest)
-        return [(uuid, score) for uuid, score in scored if score > min_score]
-
-    def _add(self, uuid: str, vector: Vector) -> None:
-        if self._index is None:
-            self._index = VectorIndex(len(unpack(vector)))
-        self._index.add(uuid, vector)
-
-
-def _score(cosine: float) -> float:
-    return float((np.float32(1) + np.float32(cosine)) / np.float32(2))

@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 from graphiti_core.edges import EntityEdge
-from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
+from graphiti_core.nodes import CommunityNode, EntityNode, EpisodeType, EpisodicNode
 
 from turnetl.graph import graphiti_names
-from turnetl.model import Entity, Episode, Fact, GroupId, TurnId
+from turnetl.model import Community, Entity, Episode, EpisodeNode, Fact, GroupId, TurnId
 
 
 def to_node(entity: Entity) -> EntityNode:
@@ -93,4 +93,29 @@ def to_episodic_node(episode: Episode, text: str, chunk: int = 0) -> EpisodicNod
         content=text,
         created_at=turn.started_at,
         valid_at=turn.started_at + timedelta(microseconds=chunk),
+    )
+
+
+def to_searched_episode(node: EpisodeNode) -> EpisodicNode:
+    """Return an episode of the graph for Graphiti's search, which reads its uuid and content."""
+    return EpisodicNode(
+        uuid=node.uuid,
+        name=node.name,
+        group_id=node.group_id,
+        source=EpisodeType.message,
+        source_description=node.source_description,
+        content=node.text,
+        created_at=node.created_at,
+        valid_at=node.valid_at,
+    )
+
+
+def to_community(community: Community) -> CommunityNode:
+    """Return a new node without its vector, as Graphiti's own searches return it."""
+    return CommunityNode(
+        uuid=community.uuid,
+        group_id=community.group_id,
+        name=community.name,
+        summary=community.summary,
+        created_at=community.created_at,
     )

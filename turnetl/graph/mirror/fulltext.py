@@ -1,10 +1,10 @@
-"""Neo4j's full-text index of facts, in memory: the results that its Lucene would return.
+"""Neo4j's full-text indexes, in memory: the results that its Lucene would return.
 
-Graphiti lets the model choose among the results of this index, so other terms than Lucene's would
-make another graph. Terms are the words of Unicode's rules (UAX #29) in lower case: `file_name.py`
-is one term, `src/cart.py` two. The relation and the text of a fact are separate fields; a term
-counts in both. BM25 is computed in float32, with lengths encoded in one byte; a term that occurs
-twice in the query counts twice.
+Graphiti lets the model choose among the facts that this index finds, so other terms than Lucene's
+would make another graph. Terms are the words of Unicode's rules (UAX #29) in lower case:
+`file_name.py` is one term, `src/cart.py` two. The texts of a value, such as the relation and the
+sentence of a fact, are separate fields; a term counts in each. BM25 is computed in float32, with
+lengths encoded in one byte; a term that occurs twice in the query counts twice.
 """
 
 import math
@@ -34,26 +34,31 @@ _TERM = re.compile(
 FulltextScores = NDArray[np.float32]
 
 
-class FullTextIndex:
-    """Facts by their terms. The cost of adding one depends on its length only."""
+_FACT_FIELDS = 2
+"""Relation and text."""
 
-    def __init__(self) -> None:
+
+class FullTextIndex:
+    """Values by their terms. The cost of adding one depends on its length only."""
+
+    def __init__(self, fields: int = _FACT_FIELDS) -> None:
+        """Create an empty index of values with this number of texts; by default of facts."""
         self.keys: list[str] = []
-        self.fields = (_Field(), _Field())
+        self.fields = tuple(_Field() for _ in range(fields))
         # The same sentence is searched among a pair's facts and among all facts.
         self._cache: dict[tuple[str, int], list[tuple[str, float]]] = {}
 
-    def add(self, key: str, relation: str, text: str) -> None:
-        """Add a fact; its key must be new."""
+    def add(self, key: str, *texts: str) -> None:
+        """Add a value by the text of each field; its key must be new."""
         self.keys.append(key)
         self._cache.clear()
-        for field, content in zip(self.fields, (relation, text), strict=True):
-            field.add(tokenize(content))
+        for field, text in zip(self.fields, texts, strict=True):
+            field.add(tokenize(text))
 
     def search(self, query: str, limit: int, *more: "FullTextIndex") -> list[tuple[str, float]]:
         """Return the best keys with their scores, best first; equal ones in order of insertion.
 
-        The facts of `more` count as if they were added to this index last.
+        The values of `more` count as if they were added to this index last.
         """
         others = [index for index in more if len(index)]
         if others:
@@ -73,14 +78,14 @@ class FullTextIndex:
         terms = Counter(tokenize(query))
         statistics = [
             _FieldStatistics.of([index.fields[number] for index in indexes], terms)
-            for number in (0, 1)
+            for number in range(len(self.fields))
         ]
         scores = np.concatenate([index.scores(statistics) for index in indexes])
         keys = [key for index in indexes for key in index.keys] if more else self.keys
         return [(keys[position], float(scores[position])) for position in _best(scores, limit)]
 
     def scores(self, statistics: Sequence["_FieldStatistics"]) -> FulltextScores:
-        """Return the score of every fact, 0 for a fact without a term of the query."""
+        """Return the score of every value, 0 for one without a term of the query."""
         total = np.zeros(len(self.keys))
         for field, of_field in zip(self.fields, statistics, strict=True):
             field.add_scores(of_field, total)
@@ -96,7 +101,7 @@ def tokenize(text: str) -> Iterator[str]:
 
 
 class _Field:
-    """One field of every fact: the postings of each term, and the length of each text."""
+    """One field of every value: the postings of each term, and the length of each text."""
 
     def __init__(self) -> None:
         self.texts = 0
@@ -118,11 +123,11 @@ class _Field:
             frequencies.append(count)
 
     def document_frequency(self, term: str) -> int:
-        """Return how many facts contain the term."""
+        """Return how many values contain the term."""
         return len(self._postings[term][0]) if term in self._postings else 0
 
     def add_scores(self, statistics: "_FieldStatistics", total: NDArray[np.float64]) -> None:
-        """Add the BM25 scores of this field to the total of each fact."""
+        """Add the BM25 scores of this field to the total of each value."""
         postings = [
             (self._postings[term], weight)
             for term, weight in statistics.weights.items()

@@ -9,9 +9,10 @@ from itertools import chain
 
 from typing_extensions import override
 
-from turnetl.graph.mirror.candidates import CandidateIndex, ScoredUuid
+from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
+from turnetl.graph.mirror.similarity import ScoredUuid
 from turnetl.model import Entity, Fact, GroupContents, GroupId
 
 

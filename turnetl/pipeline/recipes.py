@@ -1,0 +1,107 @@
+"""Search with one of Graphiti's recipes in the graph that the settings name."""
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.errors import BadUsage
+from turnetl.graph.search.searched_graph import SearchedGroup
+from turnetl.llm.chat import ChatModel
+from turnetl.retrieval.recipe_search import RecipeResults, search_with_recipe
+from turnetl.retrieval.recipes import Recipe, RecipeOptions
+from turnetl.run_options import select_groups
+from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+async def search_recipe(
+    query: str,
+    settings: Settings,
+    options: RecipeOptions,
+    clock: Clock,
+    *,
+    groups: Sequence[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+) -> RecipeResults:
+    """Return the results of a recipe, each with its lineage. Writes nothing to the graph.
+
+    Args:
+        query: words or a whole question.
+        settings: the graph, its embedder, and the model of a recipe with a cross-encoder.
+        options: the recipe, its center, and the depth of its breadth-first search.
+        clock: returns the current time, for the journal.
+        groups: group ids or project names; all groups if empty.
+        since: only what turns that started then or later state or mention.
+        until: only what turns that started before state or mention.
+        limit: at most this number of results of each kind; None: the recipe's own.
+
+    Raises:
+        BadUsage: no model for a cross-encoder; an unknown group; an unknown or ambiguous center.
+        GraphUnusable: the graph cannot be opened.
+        TurnetlError: as the model.
+    """
+    # Checked before the graph is loaded, which takes a while.
+    async with _model(options.recipe, settings, clock) as model:
+        loaded = await _load(settings, groups)
+        if not loaded:
+            log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
+            return RecipeResults(options.recipe, None)
+        if options.recipe.searches_communities_only and not _has_communities(loaded):
+            log.warning(
+                "the groups have no communities: turnetl makes none, "
+                "Graphiti's `build_communities` does"
+            )
+        async with wiring.embedder(settings) as embedder:
+            return await search_with_recipe(
+                loaded,
+                query,
+                options,
+                embedder,
+                model=model,
+                limit=limit,
+                since=since,
+                until=until,
+            )
+
+
+async def _load(settings: Settings, groups: Sequence[str]) -> list[SearchedGroup]:
+    async with wiring.store(settings, write=False) as store:
+        existing = await store.groups()
+        return [
+            SearchedGroup(await store.load(group), await store.load_subgraphs(group))
+            for group in select_groups(existing, groups)
+        ]
+
+
+def _has_communities(groups: Sequence[SearchedGroup]) -> bool:
+    return any(group.subgraphs.communities for group in groups)
+
+
+@asynccontextmanager
+async def _model(
+    recipe: Recipe, settings: Settings, clock: Clock
+) -> AsyncIterator[ChatModel | None]:
+    """Open the model of a recipe with a cross-encoder; None for the other recipes."""
+    if not recipe.has_model:
+        yield None
+        return
+    if settings.llm.provider == "none":
+        raise BadUsage(
+            f"{recipe} orders results with a model, and none is configured: set "
+            "TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and TURNETL_LLM__API_KEY, or use a recipe "
+            f"without a model, such as {recipe.replace('CROSS_ENCODER', 'RRF')}"
+        )
+    # The extractor does not matter here; with `structural` the journal would not be opened.
+    with_model = settings.model_copy(update={"extractor": "llm"})
+    with wiring.model_stack(with_model, clock) as stack:
+        model = wiring.model(with_model, stack)
+        try:
+            yield model
+        finally:
+            await model.close()

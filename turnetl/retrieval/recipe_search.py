@@ -1,0 +1,198 @@
+"""Search with one of Graphiti's recipes: from loaded groups to results, each with its lineage.
+
+It works on loaded groups, so every graph store returns the same results. It writes nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from turnetl.graph.search import recipes as graphiti_recipes
+from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
+from turnetl.llm.chat import ChatModel
+from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.graphiti import NoReranker
+from turnetl.llm.reranker import GraphitiReranker
+from turnetl.model import Community, Entity, EpisodeNode, Fact, Receipt, Usage
+from turnetl.retrieval.center import find_entity
+from turnetl.retrieval.lineage import Lineage, turns_by_episode
+from turnetl.retrieval.recipes import Recipe, RecipeOptions
+
+
+@dataclass(frozen=True, slots=True)
+class FactResult:
+    fact: Fact
+    score: float
+    source: str
+    """Name of the source entity."""
+    target: str
+    """Name of the target entity."""
+    turns: tuple[Receipt, ...]
+    """The turns that state the fact, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityResult:
+    entity: Entity
+    score: float
+    turns: tuple[Receipt, ...]
+    """The turns that mention the entity, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeResult:
+    episode: EpisodeNode
+    score: float
+    turn: Receipt | None
+    """None if another program than turnetl wrote the episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityResult:
+    community: Community
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeResults:
+    """The results of a recipe, best first. Scores are comparable within one kind only."""
+
+    recipe: Recipe
+    center: Entity | None
+    facts: tuple[FactResult, ...] = ()
+    entities: tuple[EntityResult, ...] = ()
+    episodes: tuple[EpisodeResult, ...] = ()
+    communities: tuple[CommunityResult, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    """Of the model that ranked the results."""
+
+
+async def search_with_recipe(
+    groups: Sequence[SearchedGroup],
+    query: str,
+    options: RecipeOptions,
+    embedder: Embedder,
+    *,
+    model: ChatModel | None = None,
+    limit: int | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> RecipeResults:
+    """Return what Graphiti's `search` returns for the recipe; nothing for an empty query.
+
+    Args:
+        groups: the groups to search, all together.
+        query: words or a question.
+        options: the recipe, its center, and the depth of its breadth-first search.
+        embedder: embeds the query, and what has no comparable vector in the graph.
+        model: the cross-encoder of a recipe that has one.
+        limit: maximum number of results of each kind; None: the recipe's own, mostly 10.
+        since: only what turns that started at that time or later state or mention.
+        until: only what turns that started before that time state or mention.
+
+    Raises:
+        BadUsage: the center is no entity of these groups, or several.
+        TurnetlError: as the model.
+    """
+    selected = [_within(group, since, until) for group in groups]
+    graph = SearchedGraph.of(selected, embedder)
+    center = None if options.center is None else find_entity(graph.entities, options.center)
+    reranker = GraphitiReranker(model) if model is not None else None
+    found = await graphiti_recipes.run_recipe(
+        graph,
+        query,
+        graphiti_recipes.search_config(options.recipe, limit=limit, bfs_depth=options.bfs_depth),
+        embedder=embedder,
+        reranker=reranker or NoReranker(),
+        center=center.uuid if center is not None else None,
+    )
+    return _results(
+        found,
+        graph,
+        Lineage(selected),
+        recipe=options.recipe,
+        center=center,
+        usage=reranker.usage if reranker is not None else Usage(),
+    )
+
+
+def _results(
+    found: graphiti_recipes.ScoredResults,
+    graph: SearchedGraph,
+    lineage: Lineage,
+    *,
+    recipe: Recipe,
+    center: Entity | None,
+    usage: Usage,
+) -> RecipeResults:
+    facts = {fact.uuid: fact for fact in graph.facts}
+    entities = {entity.uuid: entity for entity in graph.entities}
+    episodes = {episode.uuid: episode for episode in graph.episodes}
+    communities = {community.uuid: community for community in graph.communities}
+    return RecipeResults(
+        recipe=recipe,
+        center=center,
+        facts=tuple(
+            _fact_result(facts[uuid], score, entities, lineage) for uuid, score in found.facts
+        ),
+        entities=tuple(
+            EntityResult(entities[uuid], score, lineage.of_entity(uuid))
+            for uuid, score in found.entities
+        ),
+        episodes=tuple(
+            EpisodeResult(episodes[uuid], score, lineage.of_episode(uuid))
+            for uuid, score in found.episodes
+        ),
+        communities=tuple(
+            CommunityResult(communities[uuid], score) for uuid, score in found.communities
+        ),
+        usage=usage,
+    )
+
+
+def _fact_result(
+    fact: Fact, score: float, entities: Mapping[str, Entity], lineage: Lineage
+) -> FactResult:
+    source, target = entities.get(fact.source), entities.get(fact.target)
+    return FactResult(
+        fact,
+        score,
+        source.name if source is not None else "",
+        target.name if target is not None else "",
+        lineage.of_turns(fact.turns),
+    )
+
+
+def _within(group: SearchedGroup, since: datetime | None, until: datetime | None) -> SearchedGroup:
+    """Return the part of the group that the turns of that time state or mention.
+
+    Communities belong to no turn and stay.
+    """
+    if since is None and until is None:
+        return group
+    contents, subgraphs = group.contents, group.subgraphs
+    receipts = tuple(
+        receipt
+        for receipt in contents.receipts
+        if (since is None or receipt.started_at >= since)
+        and (until is None or receipt.started_at < until)
+    )
+    turns = {receipt.turn_id for receipt in receipts}
+    episodes = turns_by_episode(receipts)
+    facts = tuple(fact for fact in contents.facts if not turns.isdisjoint(fact.turns))
+    mentions = tuple(mention for mention in subgraphs.mentions if mention.episode in episodes)
+    named = {uuid for fact in facts for uuid in (fact.source, fact.target)}
+    named |= {mention.entity for mention in mentions}
+    return SearchedGroup(
+        replace(
+            contents,
+            receipts=receipts,
+            facts=facts,
+            entities=tuple(entity for entity in contents.entities if entity.uuid in named),
+        ),
+        replace(
+            subgraphs,
+            mentions=mentions,
+            episodes=tuple(node for node in subgraphs.episodes if node.uuid in episodes),
+        ),
+    )
