@@ -27,9 +27,10 @@ from turnetl.graph.mirror.similarity import ScoredUuid
 from turnetl.graph.open import open_graph
 from turnetl.graph.search.adapters import SearchIndexes
 from turnetl.graph.search.recipes import ScoredResults, run_recipe, search_config
-from turnetl.graph.search.searched_graph import SearchedGraph
+from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
 from turnetl.llm.graphiti import GraphitiEmbedder, NoModel
 from turnetl.llm.vectors import floats
+from turnetl.model import GroupId
 from turnetl.retrieval.recipes import Recipe
 
 pytestmark = pytest.mark.neo4j
@@ -181,6 +182,22 @@ async def test_a_query_word_that_names_the_group_matches_everything_only_in_neo4
     theirs = await edge_fulltext_search(driver, GROUP, SearchFilters(), [GROUP], limit)
     assert len(theirs) == len(both.graph.facts)
     assert SearchIndexes(both.graph).facts.matching(GROUP, limit) == []
+
+
+async def test_a_full_text_query_to_neo4j_in_several_groups_finds_in_the_last_one_only(
+    both: Both, neo4j: Neo4jServer
+) -> None:
+    store = await open_graph(neo4j.url, user="", password="")
+    other = await searched_project.fill(store, GroupId("other"))
+    shop = SearchedGroup(await store.load(GROUP), await store.load_subgraphs(GROUP))
+    await store.close()
+    theirs = await edge_fulltext_search(
+        both.graphiti.driver, "postgres", SearchFilters(), ["other", GROUP], ALL_RESULTS
+    )
+    assert {edge.group_id for edge in theirs} == {GROUP}
+    indexes = SearchIndexes(SearchedGraph.of([other, shop], EMBEDDER))
+    ours = indexes.facts.matching("postgres", ALL_RESULTS)
+    assert {fact.group_id for fact in ours} == {"other", GROUP}
 
 
 async def assert_no_scores_are_equal(graph: SearchedGraph) -> None:

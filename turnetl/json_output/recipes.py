@@ -108,7 +108,11 @@ class RecipeSearchOutput(JsonOutput):
     episodes: Annotated[list[EpisodeResultOutput], described("Episodes.")]
     communities: Annotated[list[CommunityResultOutput], described("Communities.")]
     usage: Annotated[
-        UsageOutput, described("Usage of the cross-encoder's model; zero for other recipes.")
+        UsageOutput,
+        described(
+            "Usage of the cross-encoder's model, without responses from the journal; zero for "
+            "other recipes."
+        ),
     ]
 
 

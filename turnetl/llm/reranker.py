@@ -16,7 +16,6 @@ from typing_extensions import override
 
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiModel
-from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
 
@@ -45,15 +44,10 @@ class PassageScores(BaseModel):
 
 
 class GraphitiReranker(CrossEncoderClient):
-    """A model as Graphiti's search calls a cross-encoder, for one search: counts its usage."""
+    """A model as Graphiti's search calls a cross-encoder."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = GraphitiModel(model)
-
-    @property
-    def usage(self) -> Usage:
-        """Usage of all requests so far, including failed ones."""
-        return self._model.usage
 
     @override
     async def rank(self, query: str, passages: list[str]) -> list[tuple[str, float]]:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 
 from turnetl import wiring
@@ -10,6 +11,8 @@ from turnetl.clock import Clock
 from turnetl.errors import BadUsage
 from turnetl.graph.search.searched_graph import SearchedGroup
 from turnetl.llm.chat import ChatModel
+from turnetl.llm.meter import Meter
+from turnetl.llm.prices import Prices
 from turnetl.retrieval.recipe_search import RecipeResults, search_with_recipe
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
 from turnetl.run_options import select_groups
@@ -47,7 +50,7 @@ async def search_recipe(
         TurnetlError: as the model.
     """
     # Checked before the graph is loaded, which takes a while.
-    async with _model(options.recipe, settings, clock) as model:
+    async with _model(options.recipe, settings, clock) as (model, meter):
         loaded = await _load(settings, groups)
         if not loaded:
             log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
@@ -58,7 +61,7 @@ async def search_recipe(
                 "Graphiti's `build_communities` does"
             )
         async with wiring.embedder(settings) as embedder:
-            return await search_with_recipe(
+            results = await search_with_recipe(
                 loaded,
                 query,
                 options,
@@ -68,6 +71,7 @@ async def search_recipe(
                 since=since,
                 until=until,
             )
+        return replace(results, usage=meter.total)
 
 
 async def _load(settings: Settings, groups: Sequence[str]) -> list[SearchedGroup]:
@@ -86,10 +90,10 @@ def _has_communities(groups: Sequence[SearchedGroup]) -> bool:
 @asynccontextmanager
 async def _model(
     recipe: Recipe, settings: Settings, clock: Clock
-) -> AsyncIterator[ChatModel | None]:
-    """Open the model of a recipe with a cross-encoder; None for the other recipes."""
+) -> AsyncIterator[tuple[ChatModel | None, Meter]]:
+    """Open the model of a recipe with a cross-encoder, None for the others, and its meter."""
     if not recipe.has_model:
-        yield None
+        yield None, Meter(Prices())
         return
     if settings.llm.provider == "none":
         raise BadUsage(
@@ -102,6 +106,6 @@ async def _model(
     with wiring.model_stack(with_model, clock) as stack:
         model = wiring.model(with_model, stack)
         try:
-            yield model
+            yield model, stack.meter or Meter(Prices())
         finally:
             await model.close()

@@ -32,9 +32,11 @@ def find_entity(entities: Iterable[Entity], reference: str) -> Entity:
 
 
 def _ambiguous(reference: str, candidates: Sequence[Entity]) -> BadUsage:
+    in_groups = len({entity.group_id for entity in candidates}) > 1
+    group = ", or its group with `--group`" if in_groups else ""
     return BadUsage(
         f"`{reference}` is {len(candidates):,} entities: {_listed(candidates)}; "
-        "name one by its uuid or the beginning of it"
+        f"name one by its uuid or the beginning of it{group}"
     )
 
 

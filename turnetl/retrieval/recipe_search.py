@@ -64,7 +64,7 @@ class RecipeResults:
     episodes: tuple[EpisodeResult, ...] = ()
     communities: tuple[CommunityResult, ...] = ()
     usage: Usage = field(default_factory=Usage)
-    """Of the model that ranked the results."""
+    """Of the requests that were sent to the model; a response from the journal was paid before."""
 
 
 async def search_with_recipe(
@@ -97,23 +97,15 @@ async def search_with_recipe(
     selected = [_within(group, since, until) for group in groups]
     graph = SearchedGraph.of(selected, embedder)
     center = None if options.center is None else find_entity(graph.entities, options.center)
-    reranker = GraphitiReranker(model) if model is not None else None
     found = await graphiti_recipes.run_recipe(
         graph,
         query,
         graphiti_recipes.search_config(options.recipe, limit=limit, bfs_depth=options.bfs_depth),
         embedder=embedder,
-        reranker=reranker or NoReranker(),
+        reranker=GraphitiReranker(model) if model is not None else NoReranker(),
         center=center.uuid if center is not None else None,
     )
-    return _results(
-        found,
-        graph,
-        Lineage(selected),
-        recipe=options.recipe,
-        center=center,
-        usage=reranker.usage if reranker is not None else Usage(),
-    )
+    return _results(found, graph, Lineage(selected), recipe=options.recipe, center=center)
 
 
 def _results(
@@ -123,7 +115,6 @@ def _results(
     *,
     recipe: Recipe,
     center: Entity | None,
-    usage: Usage,
 ) -> RecipeResults:
     facts = {fact.uuid: fact for fact in graph.facts}
     entities = {entity.uuid: entity for entity in graph.entities}
@@ -146,7 +137,6 @@ def _results(
         communities=tuple(
             CommunityResult(communities[uuid], score) for uuid, score in found.communities
         ),
-        usage=usage,
     )
 
 
