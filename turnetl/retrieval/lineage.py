@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import chain
 
-from turnetl import ids
+from turnetl.graph.from_rows import chunk_ids
 from turnetl.graph.search.searched_graph import SearchedGroup
 from turnetl.model import Receipt, TurnId
 
@@ -23,7 +23,7 @@ class Lineage:
 
     def of_turns(self, turns: Iterable[TurnId]) -> tuple[Receipt, ...]:
         """Return the receipts of these turns, oldest first; a turn without one is omitted."""
-        known = {self._receipts[turn] for turn in turns if turn in self._receipts}
+        known = [self._receipts[turn] for turn in set(turns) if turn in self._receipts]
         return tuple(sorted(known, key=lambda receipt: (receipt.started_at, receipt.turn_id)))
 
     def of_entity(self, uuid: str) -> tuple[Receipt, ...]:
@@ -41,8 +41,4 @@ class Lineage:
 
 def turns_by_episode(receipts: Iterable[Receipt]) -> dict[str, TurnId]:
     """Return the turn of each episode, by the episode's uuid: long turns have several."""
-    return {
-        ids.chunk_id(receipt.turn_id, number): receipt.turn_id
-        for receipt in receipts
-        for number in range(receipt.chunks)
-    }
+    return {uuid: receipt.turn_id for receipt in receipts for uuid in chunk_ids(receipt)}
