@@ -25,11 +25,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tests import real_archives
 from turnetl import pipeline
+from turnetl.clock import now
 from turnetl.lake import Lake
 from turnetl.model import Episode
 from turnetl.settings import Settings
@@ -87,7 +87,7 @@ def main() -> None:
 
 async def build(settings: Settings, archives: Path) -> None:
     projects = [str(archives / project) for project in PROJECTS]
-    await pipeline.backfill(projects, settings, pipeline.RunOptions(), lambda: datetime.now(UTC))  # noqa: TID251
+    await pipeline.backfill(projects, settings, pipeline.RunOptions(), now)
 
 
 def read_questions() -> Iterator[BenchmarkQuestion]:
@@ -158,7 +158,7 @@ async def by_search(
     ranks = []
     start = time.process_time()
     for question in questions:
-        hits = await pipeline.search_turns(question.text, settings, limit=DEPTHS[-1])
+        hits = (await pipeline.search_turns(question.text, settings, now, limit=DEPTHS[-1])).hits
         found = (rank for rank, hit in enumerate(hits) if prompts[hit.turn_id] in question.prompts)
         ranks.append(next(found, NOT_FOUND))
     return RankingResult("turnetl search", ranks, (time.process_time() - start) / len(questions))

@@ -12,7 +12,9 @@ from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
 from turnetl.clock import as_utc, now
 from turnetl.episodes import FilterReport
+from turnetl.index.selection import Selection
 from turnetl.ingestion.report import IngestReport
+from turnetl.model import GroupId
 from turnetl.parsing import ParseReport
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.search import SearchHit
@@ -137,7 +139,9 @@ async def search(
     until: datetime | None = None,
     limit: int = 10,
 ) -> Sequence[SearchHit]:
-    """Return the turns that match a query, best first, each with its facts. Writes nothing.
+    """Return the turns that match a query, best first, each with its facts.
+
+    Writes nothing but the search index, which is brought up to date with the graph first.
 
     Args:
         query: words or a whole question.
@@ -151,14 +155,15 @@ async def search(
         BadUsage: an unknown group, or settings that are not valid.
         GraphUnusable: the graph cannot be opened.
     """
-    return await pipeline.search_turns(
-        query,
-        settings or load_settings(),
-        groups=groups,
+    selection = Selection(
+        groups=tuple(GroupId(group) for group in groups),
         since=as_utc(since),
         until=as_utc(until),
-        limit=limit,
     )
+    result = await pipeline.search_turns(
+        query, settings or load_settings(), now, selection=selection, limit=limit
+    )
+    return result.hits
 
 
 async def status(

@@ -7,12 +7,14 @@
     │       └── TooLong     a request or its response does not fit: smaller chunks may
     ├── Retryable   the same operation may succeed later: back off and try again
     │   ├── GraphBusy       the graph did not respond, or another writer holds the group
+    │   ├── IndexBusy       another process writes the search index
     │   └── ModelBusy       the provider is overloaded, limits the rate or did not respond in time
     └── Fatal       a retry cannot succeed: the user must act
         ├── BadUsage         invalid arguments or settings (exit code 2)
         ├── GraphUnusable    the graph cannot be used in its current state
         ├── ModelUnusable    the provider cannot be used as it is configured
         ├── JournalUnusable  the journal of model responses cannot be read or written
+        ├── IndexUnusable    the search index cannot be read or written
         └── RunStopped       stopped by the budget or the circuit breaker, resumable (exit code 4)
 
 A message is one sentence for a terminal: what happened, to what, and what to do.
@@ -77,6 +79,10 @@ class GraphBusy(Retryable):
     """The graph did not respond, or another writer holds the group."""
 
 
+class IndexBusy(Retryable):
+    """Another process writes the search index."""
+
+
 class ModelBusy(Retryable):
     """The provider is overloaded, limits the rate or did not respond in time."""
 
@@ -110,6 +116,10 @@ class ModelUnusable(Fatal):
 
 class JournalUnusable(Fatal):
     """The journal of model responses cannot be read or written in its current state."""
+
+
+class IndexUnusable(Fatal):
+    """The search index cannot be read or written in its current state."""
 
 
 class RunStopped(Fatal):

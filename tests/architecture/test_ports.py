@@ -15,11 +15,13 @@ CONTRACTS = {
     "GroupView": "tests/graph_mirror/test_group_view_contract.py",
     "ProviderAdapter": "tests/llm/test_providers.py",
     "Redactor": "tests/redact/test_redactor_contract.py",
+    "SearchIndex": "tests/index/test_index_contract.py",
     "RuleMatcher": "tests/redact/test_long_texts.py",
 }
 """The suite of each Protocol; it is parametrised over the implementations."""
 WITHOUT_CONTRACT = {
     "LadybugConnection": "the methods of a library's class that the store calls",
+    "FollowedGraph": "a part of GraphStore, whose contract suite has its methods",
     "TemplateLoader": "one implementation, TemplateResolver, which imports the module of the port",
     "_Embedded": "attributes that entities and facts have in common",
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",

@@ -362,10 +362,11 @@ def test_status_with_another_lake_still_reports_the_graph(tmp_path: Path) -> Non
     assert status["committed"] == done["committed"] == status["groups"][0]["missing_from_lake"]
 
 
-def test_an_empty_graph_is_reported_unlike_a_search_without_hits(tmp_path: Path) -> None:
+def test_a_search_without_a_graph_says_where_it_looked(tmp_path: Path) -> None:
     result = run_in_process("search", "books", "--json", folder=tmp_path)
-    assert (result.exit_code, result.json) == (0, {"hits": []})
-    assert "the graph is empty" in result.messages[0]
+    path = tmp_path / "data/lake/graph.lbug"
+    assert result.exit_code == 1
+    assert result.json["error"].startswith(f"there is no graph at `{path}`: run `turnetl backfill`")
 
 
 def test_a_backfill_that_committed_turns_suggests_searches_that_have_hits(tmp_path: Path) -> None:

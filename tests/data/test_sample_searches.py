@@ -10,6 +10,7 @@ from turnetl import pipeline
 from turnetl.settings import Settings
 
 ROOT = Path(__file__).parents[2]
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
 EXPECTED = {
     "why did the checkout tests fail": ("2026-03-03-checkout.jsonl", 3),
     "why were customers charged twice": ("2026-03-24-payments.jsonl", 3),
@@ -22,9 +23,7 @@ EXPECTED = {
 async def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     settings = Settings(lake=tmp_path_factory.mktemp("lake"))
     archives = [str(ROOT / "data" / "archives")]
-    await pipeline.backfill(
-        archives, settings, pipeline.RunOptions(), lambda: datetime(2026, 6, 1, tzinfo=UTC)
-    )
+    await pipeline.backfill(archives, settings, pipeline.RunOptions(), lambda: NOW)
     return settings
 
 
@@ -35,5 +34,5 @@ def test_the_readme_suggests_these_searches() -> None:
 
 @pytest.mark.parametrize("query", EXPECTED)
 async def test_the_first_hit_is_the_right_turn(settings: Settings, query: str) -> None:
-    first = (await pipeline.search_turns(query, settings, limit=1))[0]
+    first = (await pipeline.search_turns(query, settings, lambda: NOW, limit=1)).hits[0]
     assert (Path(first.archive).name, first.first_line) == EXPECTED[query]

@@ -1,5 +1,6 @@
 """Both stores hold the same groups and return the same hits for the same turns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ class Ingested:
     """What a graph holds and returns after a backfill."""
 
     groups: list[GroupContents]
-    hits: list[list[SearchHit]]
+    hits: list[Sequence[SearchHit]]
 
 
 @pytest.mark.neo4j
@@ -48,7 +49,8 @@ async def ingest_samples(lake: Path, graph: str) -> Ingested:
     async with wiring.store(settings, write=False) as store:
         groups = [await store.load(group) for group in await store.groups()]
     return Ingested(
-        groups, [list(await pipeline.search_turns(query, settings)) for query in QUERIES]
+        groups,
+        [(await pipeline.search_turns(query, settings, lambda: NOW)).hits for query in QUERIES],
     )
 
 

@@ -12,6 +12,7 @@ from tests.builders import GROUP, START, receipt, turn
 from tests.graph.sample_changes import entity
 from tests.ingestion.fakes import CrashingStore, PromptExtractor
 from tests.ingestion.runs import ingest
+from tests.retrieval.searching import search_groups
 from turnetl.episodes import Filters
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural.extractor import StructuralExtractor
@@ -25,7 +26,6 @@ from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupContents
-from turnetl.retrieval.search import search
 
 NOW = START + timedelta(days=1)
 LAST = "The zeppelin was patched in src/hangar.py."
@@ -90,7 +90,7 @@ async def test_a_turn_in_chunks_is_found_by_a_term_of_its_last_chunk_only(
     await ingest_lake(lake, store)
     long = list(lake.episodes(GROUP))[1]
     assert [LAST in chunk for chunk in long.chunks] == [False, False, True]
-    hits = await search([await store.load(GROUP)], "zeppelin", WordLlamaEmbedder())
+    hits = await search_groups([await store.load(GROUP)], "zeppelin", WordLlamaEmbedder())
     assert [hit.turn_id for hit in hits].count(long.turn_id) == 1
     assert hits[0].turn_id == long.turn_id
     assert "zeppelin" in hits[0].passage

@@ -1,10 +1,9 @@
 """Episode texts are split into passages, and those of long turns are selected."""
 
 import hypothesis.strategies as st
-import numpy as np
 from hypothesis import given
 
-from turnetl.retrieval.passages import select_passages, split_passages
+from turnetl.index.passages import split_passages
 
 
 def test_a_short_text_is_one_passage() -> None:
@@ -28,27 +27,6 @@ def test_passages_overlap_so_that_sentences_are_not_only_in_halves() -> None:
 
 def test_a_blank_text_has_no_passages() -> None:
     assert split_passages(" \n ") == []
-
-
-LONG = " ".join(f"word{n}" for n in range(50_000))
-
-
-def test_the_beginning_and_the_end_of_a_long_text_are_selected() -> None:
-    selected = select_passages(split_passages(LONG), lambda texts: np.zeros(len(texts)))
-    assert len(selected) < 100
-    assert selected[0].text.startswith("word0 ")
-    assert selected[-1].text.endswith("word49999")
-
-
-def test_the_passage_of_a_long_text_that_contains_the_query_is_selected() -> None:
-    selected = select_passages(
-        split_passages(LONG),
-        lambda texts: np.array([float("word25000 " in text) for text in texts]),
-    )
-    assert len(selected) < 100
-    assert any("word25000 " in passage.text for passage in selected)
-    texts = [passage.text for passage in selected]
-    assert texts == [passage.text for passage in split_passages(LONG) if passage.text in texts]
 
 
 WORDS = st.text("abcdefghéж", min_size=1, max_size=30)

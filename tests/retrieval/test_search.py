@@ -10,21 +10,21 @@ from hypothesis import given, settings
 
 from tests import builders
 from tests.builders import GROUP, START
+from tests.retrieval.searching import search_groups
 from tests.scale import scaled
 from turnetl import ids
+from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import (
     Entity,
     Fact,
     GroupContents,
     GroupId,
-    GroupProfile,
     Receipt,
     SessionId,
     TurnId,
-    Vector,
 )
-from turnetl.retrieval.search import PASSAGE, SearchHit, search
+from turnetl.retrieval.search import PASSAGE, SearchHit
 
 EMBEDDER = WordLlamaEmbedder()
 
@@ -61,6 +61,12 @@ def fact(text: str, *turns: str, relation: str = "MODIFIED") -> Fact:
     )
 
 
+ENTITIES = (
+    Entity("e1", GROUP, "one end", (), "", START),
+    Entity("e2", GROUP, "another end", (), "", START),
+)
+
+
 def group(
     texts: dict[str, str], *facts: Fact, sessions: dict[str, str] | None = None
 ) -> GroupContents:
@@ -70,7 +76,7 @@ def group(
     return GroupContents(
         group_id=GROUP,
         profile=None,
-        entities=(),
+        entities=ENTITIES,
         facts=facts,
         receipts=tuple(receipt(name, minute, session_of.get(name, name)) for minute, name in names),
         texts={turn(name): text for name, text in texts.items()},
@@ -78,7 +84,7 @@ def group(
 
 
 async def hits_for(query: str, *groups: GroupContents, limit: int = 10) -> list[SearchHit]:
-    return await search(groups, query, EMBEDDER, limit=limit)
+    return await search_groups(groups, query, EMBEDDER, limit=limit)
 
 
 def turns(hits: Sequence[SearchHit]) -> list[TurnId]:
@@ -205,9 +211,9 @@ async def test_the_limit_is_the_maximum_number_of_hits() -> None:
 
 async def test_only_turns_between_since_and_until_are_hits() -> None:
     since = START + timedelta(minutes=1)
-    hits = await search([group(SHOP)], "cart", EMBEDDER, since=since)
+    hits = await search_groups([group(SHOP)], "cart", EMBEDDER, selection=Selection(since=since))
     assert turn("cart") not in turns(hits)
-    hits = await search([group(SHOP)], "cart", EMBEDDER, until=since)
+    hits = await search_groups([group(SHOP)], "cart", EMBEDDER, selection=Selection(until=since))
     assert turns(hits) == [turn("cart")]
 
 
@@ -240,28 +246,6 @@ async def test_the_order_in_which_a_store_loads_a_group_does_not_matter() -> Non
     )
 
 
-async def test_stored_vectors_are_used_if_they_are_of_the_same_embedder() -> None:
-    (walrus,) = await EMBEDDER.embed(["walrus"])
-    edited = fact("`a.py` was read", "docs")
-    ours = GroupProfile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
-    without_vector = replace(group(SHOP, edited), profile=ours)
-    stored = replace(group(SHOP, replace(edited, embedding=walrus)), profile=ours)
-    assert await hits_for("walrus", without_vector) == []
-    assert turns(await hits_for("walrus", stored)) == [turn("docs")]
-
-
-async def test_vectors_of_another_embedder_are_not_compared() -> None:
-    foreign = replace(fact("`walrus` was read", "docs"), embedding=Vector(b"\0" * 12))
-    theirs = replace(group(SHOP, foreign), profile=GroupProfile("other", 3, "recipe"))
-    assert turns(await hits_for("walrus", theirs))[0] == turn("docs")
-
-
-async def test_vectors_of_other_dimensions_are_not_compared() -> None:
-    foreign = replace(fact("`walrus` was read", "docs"), embedding=Vector(b"\0" * 12))
-    shorter = replace(group(SHOP, foreign), profile=GroupProfile(EMBEDDER.name, 3, "recipe"))
-    assert turns(await hits_for("walrus", shorter))[0] == turn("docs")
-
-
 async def test_a_turn_is_found_by_the_name_of_an_entity_of_its_facts() -> None:
     entities = (
         Entity("e1", GROUP, "walrus", ("File",), "", START),
@@ -279,45 +263,14 @@ async def test_a_turn_is_found_by_the_name_of_an_entity_of_its_facts() -> None:
     ],
 )
 async def test_a_turn_is_found_by_the_summary_or_label_of_an_entity(entity: Entity) -> None:
-    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(entity,))
+    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(entity, ENTITIES[1]))
     assert turns(await hits_for("walrus", contents)) == [turn("docs")]
-
-
-async def test_a_turn_is_found_by_the_stored_vector_of_an_entity() -> None:
-    (walrus,) = await EMBEDDER.embed(["walrus"])
-    entity = Entity("e1", GROUP, "xyzzy", ("File",), "", START, embedding=walrus)
-    ours = GroupProfile(EMBEDDER.name, EMBEDDER.dimensions, "recipe")
-    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(entity,), profile=ours)
-    assert turns(await hits_for("walrus", contents)) == [turn("docs")]
-    without_entities = replace(contents, entities=())
-    assert await hits_for("walrus", without_entities) == []
-
-
-async def test_an_entity_vector_of_another_embedder_is_not_compared() -> None:
-    foreign = Entity("e1", GROUP, "walrus", (), "", START, embedding=Vector(b"\0" * 12))
-    theirs = GroupProfile("other", 3, "recipe")
-    contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(foreign,))
-    hits = await hits_for("walrus", replace(contents, profile=theirs))
-    assert turns(hits) == [turn("docs")]
 
 
 @pytest.mark.parametrize("query", ["xyzzy flurble", "why xyzzy", "pasta carbonara"])
 async def test_a_query_about_an_unknown_subject_has_no_hits(query: str) -> None:
     texts = {**SHOP, "reason": "user: go on\n\nassistant: Done, because you said so."}
     assert await hits_for(query, group(texts)) == []
-
-
-async def test_a_query_that_asks_why_prefers_a_reason() -> None:
-    facts = (
-        fact("The agent will use htmx", "plan"),
-        fact("htmx was chosen because there is no build step", "reason"),
-    )
-    texts = {
-        "reason": "user: htmx?\n\nassistant: I chose htmx because there is no build step.",
-        "plan": "user: htmx!\n\nassistant: I will use htmx.",
-    }
-    assert turns(await hits_for("why htmx", group(texts, *facts)))[0] == turn("reason")
-    assert turns(await hits_for("use htmx", group(texts, *facts)))[0] == turn("plan")
 
 
 @pytest.mark.parametrize("query", ["moving", "moved", "moves", "move"])

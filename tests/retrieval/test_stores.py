@@ -2,10 +2,10 @@
 
 from tests.builders import GROUP, empty_group
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, long_history, receipt
+from tests.retrieval.searching import search_groups
 from turnetl.graph.port import GraphStore
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupContents
-from turnetl.retrieval.search import search
 
 
 async def test_a_stored_group_has_the_hits_of_the_group_that_was_written(store: GraphStore) -> None:
@@ -17,8 +17,8 @@ async def test_a_stored_group_has_the_hits_of_the_group_that_was_written(store: 
         await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
     stored, written = await store.load(GROUP), in_memory()
     for query in ("total", "what was edited", "why does the checkout test fail", "cart.py"):
-        hits = await search([stored], query, embedder)
-        assert hits == await search([written], query, embedder)
+        hits = await search_groups([stored], query, embedder)
+        assert hits == await search_groups([written], query, embedder)
         assert hits
 
 
@@ -33,7 +33,7 @@ async def test_a_turn_in_chunks_is_one_hit_for_a_term_of_any_chunk(
         await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
     second = long_history()[1].episode
     for word in ("alpha", "beta", "gamma"):
-        hits = await search([await store.load(GROUP)], word, embedder)
+        hits = await search_groups([await store.load(GROUP)], word, embedder)
         assert [hit.turn_id for hit in hits].count(second.turn_id) == 1
         best = hits[0]
         assert (best.turn_id, best.archive, best.first_line) == (

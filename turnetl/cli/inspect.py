@@ -76,20 +76,28 @@ def search(
     recipe.check_unused()
 
     from turnetl import pipeline
+    from turnetl.index.selection import Selection
     from turnetl.json_output.search import search_output
+    from turnetl.model import GroupId
     from turnetl.report import search_hits as view
 
-    hits = console.run_async(
-        pipeline.search_turns(
-            " ".join(query),
-            common.settings(),
-            groups=groups,
-            since=as_utc(since),
-            until=as_utc(until),
-            limit=limit or _MAX_TURNS,
-        )
+    selection = Selection(
+        groups=tuple(GroupId(group) for group in groups), since=as_utc(since), until=as_utc(until)
     )
-    console.print_result(view.table(hits, Path.cwd()), search_output(hits), as_json=common.json)
+    with console.show_progress(as_json=common.json) as progress:
+        result = console.run_async(
+            pipeline.search_turns(
+                " ".join(query),
+                common.settings(),
+                now,
+                selection=selection,
+                limit=limit or _MAX_TURNS,
+                progress=progress,
+            )
+        )
+    console.print_messages(view.messages(result.indexed_at))
+    table = view.table(result.hits, Path.cwd())
+    console.print_result(table, search_output(result.hits, result.indexed_at), as_json=common.json)
     return ExitCode.DONE
 
 

@@ -16,8 +16,8 @@ from turnetl import ids
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.extraction.structural.findings import FILE
 from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.index.terms import Tokenizer
 from turnetl.model import Entity, Episode, Fact, GroupId
-from turnetl.retrieval.terms import Tokenizer
 
 _VERSION = "2"
 """Version of the merge rules."""

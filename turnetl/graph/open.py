@@ -67,6 +67,11 @@ def check_url(url: str) -> None:
         )
 
 
+def embedded_file(url: str) -> Path | None:
+    """Return the file of an embedded graph; None if the URL names a server."""
+    return _path(url) if url.startswith(_LADYBUG) else None
+
+
 def _path(url: str) -> Path:
     return Path(url.removeprefix(_LADYBUG)).expanduser()
 

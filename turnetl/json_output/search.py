@@ -1,6 +1,7 @@
 """`turnetl search --json`."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated
 
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
@@ -10,6 +11,8 @@ from turnetl.retrieval.search import SearchHit
 class HitOutput(JsonOutput):
     """A turn, and its fact that matches the query best."""
 
+    id: Annotated[str, described("The beginning of the turn's id, which other commands accept.")]
+    prompt: Annotated[str, described("The first line of what the user wrote.")]
     fact: Annotated[str, described("The fact; of a turn without one, its best passage.")]
     score: Annotated[float, described("How much of the query was found, from 0 to 1.")]
     relation: Annotated[str, described("The fact's relation, or `PASSAGE`.")]
@@ -28,20 +31,29 @@ class HitOutput(JsonOutput):
     last_line: Annotated[int, described("Last line of the turn in the archive.")]
     passage: Annotated[str, described("The passage of the turn that matches best.")]
     more_facts: Annotated[list[str], described("Further facts of the turn, best first.")]
+    files: Annotated[list[str], described("Files that the turn changed.")]
 
 
 class SearchOutput(JsonOutput):
     """The hits of a search."""
 
     hits: Annotated[list[HitOutput], described("The hits, best first, one per turn.")]
+    indexed_at: Annotated[
+        Timestamp | None,
+        described(
+            "If another process writes the graph: when the index last held all of it; else null."
+        ),
+    ]
 
 
-def search_output(hits: Sequence[SearchHit]) -> SearchOutput:
-    return SearchOutput(hits=[_hit(hit) for hit in hits])
+def search_output(hits: Sequence[SearchHit], indexed_at: datetime | None) -> SearchOutput:
+    return SearchOutput(hits=[_hit(hit) for hit in hits], indexed_at=timestamp(indexed_at))
 
 
 def _hit(hit: SearchHit) -> HitOutput:
     return HitOutput(
+        id=hit.id,
+        prompt=hit.prompt,
         fact=hit.fact,
         score=hit.score,
         relation=hit.relation,
@@ -55,4 +67,5 @@ def _hit(hit: SearchHit) -> HitOutput:
         last_line=hit.last_line,
         passage=hit.passage,
         more_facts=list(hit.more_facts),
+        files=list(hit.files),
     )

@@ -3,11 +3,16 @@
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from turnetl import wiring
-from turnetl.errors import TurnetlError
+from turnetl.clock import Clock
+from turnetl.errors import GraphUnusable, TurnetlError
+from turnetl.index.selection import Selection
 from turnetl.ingestion.report import IngestReport
+from turnetl.pipeline.index import current_index
+from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval import sample_queries as sampling
 from turnetl.retrieval.search import SearchHit, search
 from turnetl.run_options import select_groups
@@ -19,37 +24,61 @@ _FEW_FACTS = 5_000
 """Facts that load in well under a second."""
 
 
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The hits of a search, and how old the data are."""
+
+    hits: Sequence[SearchHit]
+    indexed_at: datetime | None
+    """If the graph could not be read, because another process writes it: when the index last held
+    all of it. None if the hits are those of the whole graph."""
+
+
 async def search_turns(
     query: str,
     settings: Settings,
+    clock: Clock,
     *,
-    groups: Sequence[str] = (),
-    since: datetime | None = None,
-    until: datetime | None = None,
+    selection: Selection = Selection(),  # noqa: B008 - a frozen value
     limit: int = 10,
-) -> Sequence[SearchHit]:
-    """Return the turns that match a query, best first, each with its facts. Writes nothing.
+    progress: Progress = ignore_progress,
+) -> SearchResult:
+    """Return the turns that match a query, best first, each with its facts.
+
+    Reads from the graph what the index lacks. Writes nothing but the index.
 
     Args:
         query: words or a whole question.
-        settings: the graph and its embedder.
-        groups: group ids or project names; all groups if empty.
-        since: only turns that started then or later.
-        until: only turns that started before.
+        settings: the graph, its index and its embedder.
+        clock: returns the current time.
+        selection: which turns to look at; its groups may be project names.
         limit: at most this number of turns.
+        progress: called while the index is brought up to date.
 
     Raises:
         BadUsage: an unknown group.
-        GraphUnusable: the graph cannot be opened.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the index cannot be used.
     """
-    async with wiring.store(settings, write=False) as store:
-        existing = await store.groups()
-        if not existing:
+    if (missing := wiring.missing_graph(settings)) is not None:
+        raise GraphUnusable(
+            f"there is no graph at `{missing}`: run `turnetl backfill`, or name another with "
+            "--graph or --lake"
+        )
+    async with current_index(settings, clock, progress) as opened:
+        groups = opened.index.groups()
+        if not groups:
             log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
-        selected = select_groups(existing, groups)
-        contents = [await store.load(group) for group in selected]
-    async with wiring.embedder(settings) as embedder:
-        return await search(contents, query, embedder, limit=limit, since=since, until=until)
+        known = [group.group_id for group in groups]
+        chosen = select_groups(known, selection.groups) if selection.groups else ()
+        hits = await search(
+            opened.index,
+            query,
+            opened.embedder,
+            selection=replace(selection, groups=tuple(chosen)),
+            limit=limit,
+        )
+        return SearchResult(hits, None if opened.is_current else opened.index.caught_up_at)
 
 
 async def sample_queries(report: IngestReport, settings: Settings) -> Sequence[str]:

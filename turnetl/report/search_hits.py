@@ -31,19 +31,43 @@ def relative_path(path: Path, directory: Path) -> Path:
     return path.relative_to(directory) if path.is_relative_to(directory) else path
 
 
+def messages(indexed_at: datetime | None) -> list[str]:
+    """Return a sentence about hits that may lack the newest turns.
+
+    Args:
+        indexed_at: when the index last held the whole graph; None if it does now.
+    """
+    if indexed_at is None:
+        return []
+    time = _minute(indexed_at)
+    return [f"another process writes the graph: the hits are those of {time} UTC"]
+
+
 def _hit(rank: int, hit: SearchHit, directory: Path) -> list[RenderableType]:
-    fact = Text.assemble((f"{rank:>2}. ", "bold"), hit.fact)
-    if hit.invalid_at:
-        fact.append(f"  (until {_minute(hit.invalid_at)})", "dim")
+    title = Text.assemble((f"{rank:>2}. ", "bold"), hit.prompt or hit.fact)
     path = relative_path(Path(hit.archive), directory)
     lineage = unwrapped(
         "    ",
+        (hit.id, "bold"),
+        "  ",
         (_minute(hit.valid_at), "cyan"),
         f"  {hit.group_id}  ",
         (f"{path}:{hit.first_line}-{hit.last_line}", "dim"),
     )
-    more = [Padding(Text(f"· {fact}"), (0, 0, 0, 4), expand=False) for fact in hit.more_facts]
-    return [fact, lineage, *more, ""]
+    lines: list[RenderableType] = [title, lineage]
+    if hit.fact not in ("", hit.prompt):
+        fact = Text(hit.fact)
+        if hit.invalid_at:
+            fact.append(f"  (until {_minute(hit.invalid_at)})", "dim")
+        lines.append(_indented(fact))
+    lines += [_indented(Text(f"· {fact}")) for fact in hit.more_facts]
+    if hit.files:
+        lines.append(_indented(Text(f"files: {', '.join(hit.files)}", "dim")))
+    return [*lines, ""]
+
+
+def _indented(text: Text) -> Padding:
+    return Padding(text, (0, 0, 0, 4), expand=False)
 
 
 def _minute(time: datetime | None) -> str:

@@ -1,29 +1,46 @@
-"""Run a search: from the groups of a graph to hits, each with its best fact and its lineage.
+"""Run a search: from a query to hits, each with its best fact and its lineage.
 
-It works on loaded groups, so every graph store returns the same hits. It reads and writes nothing.
+It reads only the index, so hits do not depend on the graph store. It writes nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
+from turnetl.index.port import IndexedFact, SearchIndex
+from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Entity, Fact, GroupContents, GroupId, Receipt, SessionId, TurnId
-from turnetl.retrieval.ranking import RankedTurn, SearchableFact, SearchableTurn, rank
+from turnetl.llm.embedders.static_model import StaticModel
+from turnetl.model import GroupId, SessionId, TurnId
+from turnetl.retrieval.excerpts import ExcerptRanking, prompt_title
+from turnetl.retrieval.query import analyze
+from turnetl.retrieval.ranking import WEIGHTS, Evidence, RankedTurn, rank
 
 _MORE_FACTS = 4
 """Further facts in a hit."""
 _PASSAGE_CHARS = 300
 """Maximum characters of a passage in a hit."""
+_ID_CHARS = 8
+"""Characters of a turn's id that name it among a million turns, but for one in a thousand."""
+_LITTLE_MORE = 60
+"""Characters: "The user asked:" and the like."""
+_EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
+"""Relations of facts about files that a turn changed."""
 
 PASSAGE = "PASSAGE"
 """The relation of a hit whose turn has no fact: its best passage is shown in place of one."""
+MIN_SCORE = 0.0
+"""Hits with a lower score are not close to the query."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
     """A turn, with the fact of it that matches the query best."""
 
+    id: str
+    """The beginning of the turn's id, which other commands accept."""
+    prompt: str
+    """The first line of what the user wrote."""
     fact: str
     score: float
     """From 0 to 1: how much of the query was found."""
@@ -42,98 +59,51 @@ class SearchHit:
     """The part of the turn's text that matches best."""
     more_facts: tuple[str, ...]
     """Further facts of the turn, best first."""
+    files: tuple[str, ...]
+    """Files that the turn changed."""
 
 
 async def search(
-    groups: Sequence[GroupContents],
+    index: SearchIndex,
     query: str,
     embedder: Embedder,
     *,
+    selection: Selection = Selection(),  # noqa: B008 - a frozen value
     limit: int = 10,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    weights: Mapping[Evidence, float] = WEIGHTS,
 ) -> list[SearchHit]:
     """Return the turns that match the query, best first, one hit per turn; possibly none.
 
-    An entity counts for the turns that have a fact about it: by the terms of its name, labels and
-    summary, and by the similarity of its name.
-
     Args:
-        groups: the groups to search, all together.
-        query: words, identifiers or a question; an empty query has no hits.
-        embedder: embeds the query, and texts without a comparable vector in the graph.
+        index: the index of the graph.
+        query: words, identifiers or a question; an empty query has no hits. A quoted part must
+            occur in a hit as it is.
+        embedder: the one that the index was made with.
+        selection: which turns to look at.
         limit: maximum number of hits.
-        since: only turns that started at that time or later.
-        until: only turns that started before that time.
+        weights: of the kinds of evidence.
     """
-    turns = list(_searchable_turns(groups, embedder, since, until))
-    if not query.strip() or not turns or limit < 1:
+    if not query.strip() or limit < 1:
         return []
-    ranked = await rank(turns, query, embedder)
-    return [_hit(turn) for turn in ranked[:limit]]
+    keys = None if selection.is_empty else index.select(selection)
+    static_model = StaticModel.open()
+    analyzed = await analyze(query, embedder, static_model)
+    ranked = rank(analyzed, index, static_model, keys, weights)[:limit]
+    facts = index.facts([hit.turn.key for hit in ranked])
+    excerpts = ExcerptRanking(analyzed, static_model)
+    return [_hit(turn, facts.get(turn.turn.key, ()), excerpts) for turn in ranked]
 
 
-def _searchable_turns(
-    groups: Sequence[GroupContents],
-    embedder: Embedder,
-    since: datetime | None,
-    until: datetime | None,
-) -> Iterator[SearchableTurn]:
-    """Yield the turns of all groups, in the order of (group, session, time)."""
-    for contents in sorted(groups, key=lambda group: group.group_id):
-        facts = _facts_by_turn(contents, embedder)
-        for receipt in sorted(contents.receipts, key=_session_and_time):
-            if _is_within(receipt, since, until):
-                text = contents.texts.get(receipt.turn_id, "")
-                yield SearchableTurn(receipt, text, tuple(facts.get(receipt.turn_id, ())))
-
-
-def _facts_by_turn(
-    contents: GroupContents, embedder: Embedder
-) -> dict[TurnId, list[SearchableFact]]:
-    """Return the facts of each turn, oldest first."""
-    # Vectors of another embedder, or of other dimensions, cannot be compared with the query's.
-    profile = contents.profile
-    is_comparable = (
-        profile is not None
-        and profile.embedder == embedder.name
-        and profile.dimensions == embedder.dimensions
-    )
-    entities = {
-        entity.uuid: entity if is_comparable else replace(entity, embedding=None)
-        for entity in contents.entities
-    }
-    by_turn: dict[TurnId, list[SearchableFact]] = {}
-    for fact in sorted(contents.facts, key=lambda fact: (fact.created_at, fact.uuid)):
-        searchable = _searchable_fact(
-            fact if is_comparable else replace(fact, embedding=None), entities
-        )
-        for turn in fact.turns:
-            by_turn.setdefault(turn, []).append(searchable)
-    return by_turn
-
-
-def _searchable_fact(fact: Fact, entities: Mapping[str, Entity]) -> SearchableFact:
-    endpoints = tuple(entities[uuid] for uuid in (fact.source, fact.target) if uuid in entities)
-    text = " ".join((fact.text, *(entity.name for entity in endpoints)))
-    return SearchableFact(fact, text, endpoints)
-
-
-def _session_and_time(receipt: Receipt) -> tuple[SessionId, datetime, TurnId]:
-    return receipt.session_id, receipt.started_at, receipt.turn_id
-
-
-def _is_within(receipt: Receipt, since: datetime | None, until: datetime | None) -> bool:
-    is_early = since is not None and receipt.started_at < since
-    is_late = until is not None and receipt.started_at >= until
-    return not is_early and not is_late
-
-
-def _hit(ranked: RankedTurn) -> SearchHit:
+def _hit(ranked: RankedTurn, facts: Sequence[IndexedFact], excerpts: ExcerptRanking) -> SearchHit:
     receipt = ranked.turn.receipt
-    best = ranked.facts[0] if ranked.facts else None
+    title = _truncate(prompt_title(ranked.turn.text))
+    ordered = excerpts.best_facts([fact for fact in facts if not _repeats(fact.fact.text, title)])
+    best = ordered[0].fact if ordered else None
+    passage = _truncate(excerpts.best_passage(ranked.turn.text))
     return SearchHit(
-        fact=best.text if best else _truncate(ranked.passage),
+        id=receipt.turn_id[:_ID_CHARS],
+        prompt=title,
+        fact=best.text if best else passage,
         score=round(ranked.score, 4),
         relation=best.relation if best else PASSAGE,
         valid_at=best.valid_at if best else receipt.started_at,
@@ -144,9 +114,27 @@ def _hit(ranked: RankedTurn) -> SearchHit:
         archive=receipt.archive,
         first_line=receipt.first_line,
         last_line=receipt.last_line,
-        passage=_truncate(ranked.passage),
-        more_facts=tuple(fact.text for fact in ranked.facts[1 : 1 + _MORE_FACTS]),
+        passage=passage,
+        more_facts=tuple(fact.fact.text for fact in ordered[1 : 1 + _MORE_FACTS]),
+        files=_changed_files(facts),
     )
+
+
+def _changed_files(facts: Sequence[IndexedFact]) -> tuple[str, ...]:
+    """Return the files that the facts say were changed, each once, in their order."""
+    names = [
+        end.name
+        for indexed in facts
+        if indexed.fact.relation in _EDITED
+        for end in (indexed.source, indexed.target)
+        if "File" in end.labels
+    ]
+    return tuple(dict.fromkeys(names))
+
+
+def _repeats(fact: str, title: str) -> bool:
+    """Return whether a fact says little more than that the user wrote the prompt."""
+    return bool(title) and title in fact and len(fact) - len(title) < _LITTLE_MORE
 
 
 def _truncate(text: str) -> str:

@@ -24,18 +24,22 @@ from turnetl.wiring.filters import (
     noise_rules,
     redactor,
 )
+from turnetl.wiring.index import delete_search_index, graph_state, missing_graph, search_index
 
 __all__ = [
     "archive_grouping",
     "check",
     "check_model",
+    "delete_search_index",
     "embedder",
     "extractor",
     "filters",
     "format_named",
+    "graph_state",
     "ingest_resources",
     "jobs",
     "journal",
+    "missing_graph",
     "model",
     "model_extractor",
     "model_stack",
@@ -43,6 +47,7 @@ __all__ = [
     "noise_rules",
     "recipe",
     "redactor",
+    "search_index",
     "store",
     "templates",
 ]

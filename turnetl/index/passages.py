@@ -1,19 +1,11 @@
 """Episode texts split into short, overlapping passages, which are compared with a query."""
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-
-from turnetl.retrieval.query import Scores
 
 _LENGTH = 500
 """Characters. The embedding of a longer passage is less specific; a shorter one lacks context."""
 _OVERLAP = 100
-_MAX_PASSAGES = 60
-"""Passages of one turn that are embedded."""
-
 _PROMPT_WEIGHT = 1.25
 """Users remember their own prompts better than the responses."""
 
@@ -37,25 +29,9 @@ def split_passages(text: str) -> list[Passage]:
     ]
 
 
-def select_passages(
-    passages: Sequence[Passage], shares: Callable[[Sequence[str]], Scores]
-) -> list[Passage]:
-    """Return the passages of a long turn that are worth embedding, in their order.
-
-    Those that contain most of the query come first; among equal ones, the beginning and the end of
-    the turn.
-
-    Args:
-        passages: all passages of a turn.
-        shares: returns for each text the share of the query that it contains.
-    """
-    if len(passages) <= _MAX_PASSAGES:
-        return list(passages)
-    half, end = _MAX_PASSAGES // 2, len(passages)
-    by_preference = np.array([*range(half), *range(end - half, end), *range(half, end - half)])
-    contained = shares([passages[index].text for index in by_preference])
-    best = by_preference[np.argsort(-contained, kind="stable")[:_MAX_PASSAGES]]
-    return [passages[index] for index in np.sort(best)]
+def user_text(text: str) -> str:
+    """Return what the user wrote in an episode text."""
+    return "\n".join(section for role, section in _sections(text) if role == "user")
 
 
 def _sections(text: str) -> list[tuple[str, str]]:

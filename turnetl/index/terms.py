@@ -53,11 +53,20 @@ class Tokenizer:
                 counts[term] += times
         return counts
 
+    def joined(self, text: str) -> str:
+        """Return the terms of the text in their order, separated by spaces."""
+        return " ".join(term for word in _WORD.findall(text) for term in self._terms_of(word))
+
     def _terms_of(self, word: str) -> tuple[str, ...]:
         terms = self._terms.get(word)
         if terms is None:
             terms = self._terms[word] = _terms(word)
         return terms
+
+
+def content_words(text: str) -> str:
+    """Return the words of the text without the most common ones, separated by spaces."""
+    return " ".join(word for word in _WORD.findall(text) if word.lower() not in _STOP_WORDS)
 
 
 def _terms(word: str) -> tuple[str, ...]:

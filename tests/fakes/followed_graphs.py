@@ -1,0 +1,58 @@
+"""A graph of loaded groups, as an index reads it."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from turnetl.model import (
+    CommittedTurn,
+    Entity,
+    Fact,
+    GroupContents,
+    GroupId,
+    GroupVersion,
+    Receipt,
+    TurnId,
+)
+
+
+class LoadedGraph:
+    """`FollowedGraph` over groups in memory; the turns were committed in the order of receipts."""
+
+    def __init__(self, *groups: GroupContents) -> None:
+        self._groups = {group.group_id: group for group in groups}
+
+    async def versions(self) -> Mapping[GroupId, GroupVersion]:
+        return {
+            name: GroupVersion(len(group.receipts), len(group.receipts))
+            for name, group in self._groups.items()
+        }
+
+    async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
+        receipts = self._groups[group].receipts
+        return [
+            self._commit(group, receipt, number)
+            for number, receipt in enumerate(receipts, start=1)
+            if number > after
+        ][:limit]
+
+    async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
+        return frozenset(receipt.turn_id for receipt in self._groups[group].receipts)
+
+    async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
+        held = self._groups[group].entities if group in self._groups else ()
+        return [entity for entity in held if entity.uuid in uuids]
+
+    async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
+        held = self._groups[group].facts if group in self._groups else ()
+        return [fact for fact in held if fact.uuid in uuids]
+
+    def _commit(self, group: GroupId, receipt: Receipt, number: int) -> CommittedTurn:
+        contents = self._groups[group]
+        facts = [fact for fact in contents.facts if receipt.turn_id in fact.turns]
+        ends = {end for fact in facts for end in (fact.source, fact.target)}
+        return CommittedTurn(
+            receipt,
+            number,
+            contents.texts.get(receipt.turn_id, ""),
+            tuple(sorted(ends)),
+            tuple(sorted(fact.uuid for fact in facts)),
+        )

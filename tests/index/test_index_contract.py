@@ -1,0 +1,198 @@
+"""What a search needs of an index: it holds what the graph holds, and nothing else."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests import builders
+from tests.builders import GROUP, START
+from tests.fakes.followed_graphs import LoadedGraph
+from turnetl import ids
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.port import CatchUpReport, Field, SearchIndex
+from turnetl.index.selection import Selection
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.vectors import unpack
+from turnetl.model import Entity, Fact, GroupContents, Receipt, SessionId, TurnId
+
+EMBEDDER = WordLlamaEmbedder()
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+FILE = Entity("e1", GROUP, "src/tax_rates.py", ("File",), "", START)
+SESSION = Entity("e2", GROUP, "checkout", ("Concept",), "", START)
+TEXTS = {
+    "cart": "user: Why does the checkout test fail?\n\nassistant: The cart was empty.",
+    "tax": "user: Add tax for Norway\n\nassistant: compute_tax knows it.",
+    "docs": "user: Write the README\n\nassistant: Installation is described.",
+}
+
+
+def turn(name: str) -> TurnId:
+    return ids.turn_id(GROUP, "claude_code", name)
+
+
+def receipt(name: str, minute: int) -> Receipt:
+    return builders.receipt(
+        builders.episode(
+            name,
+            session_id=SessionId("s1"),
+            ordinal=minute,
+            started_at=START + timedelta(minutes=minute),
+        )
+    )
+
+
+def fact(text: str, *turns: str) -> Fact:
+    return Fact(
+        uuid=ids.digest(text),
+        group_id=GROUP,
+        source=FILE.uuid,
+        target=SESSION.uuid,
+        relation="MODIFIED",
+        text=text,
+        turns=tuple(turn(name) for name in turns),
+        created_at=START,
+        valid_at=START,
+    )
+
+
+EDITED = fact("`tax_rates.py` was edited", "tax")
+
+
+def graph(*names: str, facts: tuple[Fact, ...] = (EDITED,)) -> LoadedGraph:
+    """Return a graph whose group has these turns of `TEXTS`, a minute apart in one session."""
+    contents = GroupContents(
+        group_id=GROUP,
+        profile=None,
+        entities=(FILE, SESSION),
+        facts=facts,
+        receipts=tuple(receipt(name, list(TEXTS).index(name)) for name in names),
+        texts={turn(name): TEXTS[name] for name in names},
+    )
+    return LoadedGraph(contents)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[SearchIndex]:
+    opened = PersistentIndex(tmp_path / "index", EMBEDDER.name, EMBEDDER.dimensions)
+    yield opened
+    opened.close()
+
+
+async def follow(index: SearchIndex, *names: str) -> CatchUpReport:
+    return await index.catch_up(graph(*names), EMBEDDER, now=NOW)
+
+
+def with_term(index: SearchIndex, term: str, field: Field = Field.TEXT) -> set[TurnId]:
+    found = index.term_shares(field, {term: 1.0}, None, limit=10)
+    return {held.receipt.turn_id for held in index.turns(found).values()}
+
+
+async def test_a_turn_is_found_by_a_term_of_its_text(index: SearchIndex) -> None:
+    assert await follow(index, *TEXTS) == CatchUpReport(added=3)
+    assert with_term(index, "norway") == {turn("tax")}
+
+
+async def test_a_second_catch_up_reads_nothing(index: SearchIndex) -> None:
+    await follow(index, *TEXTS)
+    assert await follow(index, *TEXTS) == CatchUpReport()
+
+
+async def test_a_catch_up_adds_what_was_committed_since(index: SearchIndex) -> None:
+    await follow(index, "cart")
+    assert await follow(index, "cart", "tax") == CatchUpReport(added=1)
+    assert with_term(index, "norway") == {turn("tax")}
+
+
+async def test_a_turn_that_left_the_graph_leaves_the_index(index: SearchIndex) -> None:
+    await follow(index, *TEXTS)
+    assert await follow(index, "cart", "docs") == CatchUpReport(removed=1)
+    assert with_term(index, "norway") == set()
+    assert len(index.select(Selection())) == 2
+
+
+async def test_a_group_that_left_the_graph_leaves_the_index(index: SearchIndex) -> None:
+    await follow(index, *TEXTS)
+    report = await index.catch_up(LoadedGraph(), EMBEDDER, now=NOW)
+    assert report == CatchUpReport(removed=3)
+    assert index.status().groups == ()
+
+
+async def test_a_forgotten_turn_is_not_found_by_any_stage(index: SearchIndex) -> None:
+    await follow(index, *TEXTS)
+    (key,) = index.term_shares(Field.TEXT, {"norway": 1.0}, None, limit=10)
+    assert index.forget([turn("tax"), turn("unknown")]) == 1
+    assert with_term(index, "norway") == set()
+    (vector,) = await EMBEDDER.embed(["tax for Norway"])
+    assert key not in index.similarities(unpack(vector), None, limit=10)
+    assert index.turns([key]) == {}
+
+
+async def test_a_turn_has_its_facts_with_their_entities(index: SearchIndex) -> None:
+    await follow(index, *TEXTS)
+    (key,) = index.term_shares(Field.FACTS, {"edit": 1.0}, None, limit=10)
+    (found,) = index.facts([key])[key]
+    assert found.fact == EDITED
+    assert (found.source, found.target) == (FILE, SESSION)
+
+
+async def test_a_turn_is_stored_with_its_receipt_and_text(index: SearchIndex) -> None:
+    await follow(index, *TEXTS)
+    keys = index.select(Selection())
+    held = [index.turns(keys.tolist())[key] for key in keys.tolist()]
+    assert [one.text for one in held] == list(TEXTS.values())
+    assert held[0].receipt == receipt("cart", 0)
+    assert [one.previous for one in held] == [None, keys[0], keys[1]]
+
+
+@pytest.mark.parametrize(
+    ("selection", "names"),
+    [
+        (Selection(), ["cart", "tax", "docs"]),
+        (Selection(groups=(GROUP,)), ["cart", "tax", "docs"]),
+        (Selection(since=START + timedelta(minutes=1)), ["tax", "docs"]),
+        (Selection(until=START + timedelta(minutes=1)), ["cart"]),
+        (Selection(session="s"), ["cart", "tax", "docs"]),
+        (Selection(session="s2"), []),
+        (Selection(format="claude_code"), ["cart", "tax", "docs"]),
+        (Selection(format="codex"), []),
+        (Selection(branch="main"), ["cart", "tax", "docs"]),
+        (Selection(branch="dev"), []),
+        (Selection(file="tax_rates.py"), ["tax"]),
+        (Selection(file="src/tax_rates.py"), ["tax"]),
+        (Selection(file="rates.py"), []),
+        (Selection(entity="CHECKOUT"), ["tax"]),
+        (Selection(label="file"), ["tax"]),
+        (Selection(relation="modified"), ["tax"]),
+        (Selection(relation="PREFERS"), []),
+        (Selection(tool="Bash"), []),
+    ],
+)
+async def test_a_selection_has_the_turns_that_meet_all_conditions(
+    index: SearchIndex, selection: Selection, names: list[str]
+) -> None:
+    await follow(index, *TEXTS)
+    held = index.turns(index.select(selection).tolist())
+    assert {one.receipt.turn_id for one in held.values()} == {turn(name) for name in names}
+
+
+async def test_a_changed_fact_is_read_again_with_a_later_commit(index: SearchIndex) -> None:
+    await follow(index, "tax")
+    ended = replace(EDITED, invalid_at=START, turns=(turn("tax"), turn("docs")))
+    await index.catch_up(graph("tax", "docs", facts=(ended,)), EMBEDDER, now=NOW)
+    (key,) = index.term_shares(Field.TEXT, {"norway": 1.0}, None, limit=10)
+    assert index.facts([key])[key][0].fact.invalid_at == START
+
+
+async def test_passages_have_their_distinct_tokens(index: SearchIndex) -> None:
+    await follow(index, *TEXTS)
+    keys = index.select(Selection())
+    passages = index.passage_tokens(keys[:1])
+    assert passages.keys.tolist() == [keys[0]] * 2
+    assert passages.starts[0] == 0
+    assert len(passages.tokens) > passages.starts[1]
+    frequencies, turns = index.token_frequencies(passages.tokens.tolist())
+    assert turns == 3
+    assert 1 <= frequencies.min() <= frequencies.max() <= 3

@@ -1,0 +1,32 @@
+"""Search loaded groups with an index made for the purpose."""
+
+import tempfile
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests.fakes.followed_graphs import LoadedGraph
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.selection import Selection
+from turnetl.llm.embedders.port import Embedder
+from turnetl.model import GroupContents
+from turnetl.retrieval.search import SearchHit, search
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+async def search_groups(
+    groups: Iterable[GroupContents],
+    query: str,
+    embedder: Embedder,
+    *,
+    selection: Selection = Selection(),  # noqa: B008 - a frozen value
+    limit: int = 10,
+) -> list[SearchHit]:
+    """Return the hits of a search over these groups."""
+    with tempfile.TemporaryDirectory() as folder:
+        index = PersistentIndex(Path(folder), embedder.name, embedder.dimensions)
+        await index.catch_up(LoadedGraph(*groups), embedder, now=NOW)
+        hits = await search(index, query, embedder, selection=selection, limit=limit)
+        index.close()
+    return hits

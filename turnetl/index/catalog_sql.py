@@ -1,0 +1,105 @@
+"""The catalog's tables and statements."""
+
+VERSION = 1
+APPLICATION_ID = 0x7475726F
+"""SQLite's `application_id` of an index."""
+
+TABLES = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE groups (
+    group_id TEXT PRIMARY KEY, sequence INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE turns (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    turn_id TEXT NOT NULL UNIQUE,
+    group_id TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    format TEXT,
+    git_branch TEXT,
+    receipt BLOB NOT NULL,
+    text BLOB NOT NULL,
+    touched BLOB NOT NULL
+);
+CREATE INDEX turns_by_session ON turns (group_id, session_id, started_at);
+CREATE INDEX turns_by_time ON turns (started_at);
+CREATE TABLE turn_tools (
+    tool TEXT NOT NULL COLLATE NOCASE, turn INTEGER NOT NULL, PRIMARY KEY (tool, turn)
+) WITHOUT ROWID;
+CREATE TABLE entities (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    uuid TEXT NOT NULL UNIQUE,
+    group_id TEXT NOT NULL,
+    name TEXT NOT NULL COLLATE NOCASE,
+    content BLOB NOT NULL
+);
+CREATE INDEX entities_by_name ON entities (name);
+CREATE TABLE entity_labels (
+    label TEXT NOT NULL COLLATE NOCASE, entity INTEGER NOT NULL, PRIMARY KEY (label, entity)
+) WITHOUT ROWID;
+CREATE TABLE facts (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    uuid TEXT NOT NULL UNIQUE,
+    source INTEGER NOT NULL,
+    target INTEGER NOT NULL,
+    relation TEXT NOT NULL COLLATE NOCASE,
+    content BLOB NOT NULL
+);
+CREATE INDEX facts_by_source ON facts (source);
+CREATE INDEX facts_by_target ON facts (target);
+CREATE INDEX facts_by_relation ON facts (relation);
+CREATE TABLE fact_turns (
+    turn INTEGER NOT NULL, fact INTEGER NOT NULL, PRIMARY KEY (turn, fact)
+) WITHOUT ROWID;
+CREATE INDEX fact_turns_by_fact ON fact_turns (fact);
+"""
+
+GROUPS = """
+SELECT g.group_id, g.sequence, (SELECT count(*) FROM turns t WHERE t.group_id = g.group_id)
+FROM groups g ORDER BY g.group_id"""
+
+ADD_TURN = """
+INSERT INTO turns
+    (turn_id, group_id, session_id, started_at, format, git_branch, receipt, text, touched)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+
+ADD_ENTITY = """
+INSERT INTO entities (uuid, group_id, name, content) VALUES (?, ?, ?, ?)
+ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, content = excluded.content"""
+
+ADD_FACT = """
+INSERT INTO facts (uuid, source, target, relation, content) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (uuid) DO UPDATE SET
+    source = excluded.source, target = excluded.target,
+    relation = excluded.relation, content = excluded.content"""
+
+TURNS = """
+SELECT t.key, t.receipt, t.text, (
+    SELECT p.key FROM turns p
+    WHERE p.group_id = t.group_id AND p.session_id = t.session_id AND p.started_at < t.started_at
+    ORDER BY p.started_at DESC, p.turn_id DESC LIMIT 1)
+FROM turns t WHERE t.key IN (SELECT value FROM json_each(?))"""
+
+NEXT_TURNS = """
+SELECT (
+    SELECT n.key FROM turns n
+    WHERE n.group_id = t.group_id AND n.session_id = t.session_id AND n.started_at > t.started_at
+    ORDER BY n.started_at, n.turn_id LIMIT 1)
+FROM turns t WHERE t.key IN (SELECT value FROM json_each(?))"""
+
+FACTS = """
+SELECT ft.turn, f.content, s.content, e.content
+FROM fact_turns ft
+JOIN facts f ON f.key = ft.fact
+JOIN entities s ON s.key = f.source
+JOIN entities e ON e.key = f.target
+WHERE ft.turn IN (SELECT value FROM json_each(?))"""
+
+FACTS_WITHOUT_TURN = """
+DELETE FROM facts WHERE NOT EXISTS (SELECT 1 FROM fact_turns ft WHERE ft.fact = facts.key)
+    AND uuid IN (SELECT value FROM json_each(?))"""
+
+ENTITIES_WITHOUT_FACT = """
+DELETE FROM entities WHERE uuid IN (SELECT value FROM json_each(?))
+    AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.source = entities.key)
+    AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.target = entities.key)"""

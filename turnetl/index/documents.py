@@ -1,0 +1,83 @@
+"""From a committed turn to what the index holds of it: terms, passages and tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turnetl.index.lexical import TurnTerms
+from turnetl.index.passages import Passage, split_passages, user_text
+from turnetl.index.port import Field, IndexedFact
+from turnetl.index.terms import Tokenizer
+from turnetl.llm.embedders.static_model import StaticModel
+
+_MAX_EMBEDDED = 1_000
+"""Passages of one turn that get a vector: half a megabyte of text. The words of all are indexed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDocument:
+    """A turn that is to be indexed."""
+
+    terms: TurnTerms
+    passages: Sequence[Passage]
+    """Those that get a vector."""
+    tokens: Sequence[NDArray[np.uint16]]
+    """The distinct tokens of each passage, ascending."""
+
+
+def turn_document(
+    key: int,
+    text: str,
+    facts: Sequence[IndexedFact],
+    tokenizer: Tokenizer,
+    static_model: StaticModel,
+) -> TurnDocument:
+    """Return what is indexed of a turn.
+
+    Args:
+        key: of the turn.
+        text: the episode text.
+        facts: those that the turn states.
+        tokenizer: splits texts into terms.
+        static_model: splits passages into tokens.
+    """
+    passages = split_passages(text)
+    fields = {
+        Field.TEXT: text,
+        Field.PROMPT: user_text(text),
+        Field.FACTS: _facts_text(facts),
+    }
+    terms = TurnTerms(
+        key,
+        {field: tokenizer.joined(value) for field, value in fields.items()},
+        [tokenizer.joined(passage.text) for passage in passages],
+    )
+    embedded = _evenly_spaced(passages)
+    tokens = static_model.tokenize([passage.text for passage in embedded])
+    return TurnDocument(
+        terms, embedded, [np.unique(np.asarray(of_text, dtype=np.uint16)) for of_text in tokens]
+    )
+
+
+def _evenly_spaced(passages: Sequence[Passage]) -> Sequence[Passage]:
+    """Return at most `_MAX_EMBEDDED` passages, the first and the last among them."""
+    if len(passages) <= _MAX_EMBEDDED:
+        return passages
+    positions = np.linspace(0, len(passages) - 1, _MAX_EMBEDDED).astype(int)
+    return [passages[position] for position in positions.tolist()]
+
+
+def _facts_text(facts: Sequence[IndexedFact]) -> str:
+    """Return the texts of the facts, and once each what is known of their entities."""
+    entities = {end.uuid: end for indexed in facts for end in (indexed.source, indexed.target)}
+    described = (
+        " ".join((entity.name, *entity.labels, entity.summary)) for entity in entities.values()
+    )
+    return "\n".join((*(indexed.fact.text for indexed in facts), *described))
+
+
+def fact_text(indexed: IndexedFact) -> str:
+    """Return the text of a fact with the names of its entities."""
+    return f"{indexed.fact.text} {indexed.source.name} {indexed.target.name}"

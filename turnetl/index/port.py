@@ -1,0 +1,216 @@
+"""The port of the search index: catch up with a graph, answer queries, forget turns.
+
+A turn in the index has a key: an integer that is never used again. Scores are given by key.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turnetl.index.selection import Selection
+from turnetl.llm.embedders.port import Embedder
+from turnetl.model import (
+    CommittedTurn,
+    Entity,
+    Fact,
+    GroupId,
+    GroupVersion,
+    Receipt,
+    TurnId,
+)
+
+Keys = NDArray[np.int64]
+"""Keys of turns, ascending."""
+
+
+class Field(StrEnum):
+    """A text of a turn whose words are indexed."""
+
+    TEXT = "text"
+    """The whole episode text."""
+    PROMPT = "prompt"
+    """What the user wrote."""
+    FACTS = "facts"
+    """The facts of the turn with the names of their entities."""
+    PASSAGE = "passage"
+    """The passage of the turn that contains most of the words."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedTurn:
+    """A turn as the index holds it."""
+
+    key: int
+    receipt: Receipt
+    text: str
+    """The episode text."""
+    previous: int | None
+    """Key of the turn before it in its session."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFact:
+    """A fact with the two entities it is about; neither has an embedding."""
+
+    fact: Fact
+    source: Entity
+    target: Entity
+
+
+@dataclass(frozen=True, slots=True)
+class PassageTokens:
+    """The distinct tokens of the passages of some turns."""
+
+    keys: Keys
+    """The turn of each passage; the passages of a turn are adjacent and in order."""
+    weights: NDArray[np.float32]
+    """How much each passage counts, relative to an ordinary one."""
+    tokens: NDArray[np.uint16]
+    """The tokens of all passages, one passage after another."""
+    starts: NDArray[np.int64]
+    """Where the tokens of each passage start. No passage is without tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUpReport:
+    """What a catch-up changed."""
+
+    added: int = 0
+    """Turns, including those that were indexed again."""
+    removed: int = 0
+    """Turns that are no longer in the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedGroup:
+    """The state of a group in the index."""
+
+    group_id: GroupId
+    turns: int
+    sequence: int
+    """The group's sequence number in the graph up to which the index holds its turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    groups: tuple[IndexedGroup, ...]
+    """Sorted by group."""
+    passages: int
+    bytes: int
+    """On disk."""
+    embedder: str
+    caught_up_at: datetime | None
+    """When the index last held everything in the graph; None if it never did."""
+
+
+ProgressCallback = Callable[[int, int], None]
+"""Called with the turns read so far and those to read."""
+
+
+class FollowedGraph(Protocol):
+    """The part of a `GraphStore` that an index reads; its methods are described there."""
+
+    async def versions(self) -> Mapping[GroupId, GroupVersion]: ...
+
+    async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]: ...
+
+    async def turn_ids(self, group: GroupId) -> frozenset[TurnId]: ...
+
+    async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]: ...
+
+    async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]: ...
+
+
+class SearchIndex(Protocol):
+    """An index of the turns of one graph."""
+
+    def status(self) -> IndexStatus: ...
+
+    async def catch_up(
+        self,
+        graph: FollowedGraph,
+        embedder: Embedder,
+        *,
+        now: datetime,
+        on_progress: ProgressCallback | None = None,
+    ) -> CatchUpReport:
+        """Read what changed in the graph since the last call. May be stopped at any point.
+
+        Raises:
+            IndexBusy: another process does so at the moment.
+            IndexUnusable: the index cannot be written.
+        """
+        ...
+
+    def forget(self, turns: Collection[TurnId]) -> int:
+        """Remove turns and what only they state; return how many there were.
+
+        Raises:
+            IndexBusy: another process writes the index.
+        """
+        ...
+
+    def select(self, selection: Selection) -> Keys:
+        """Return the turns that meet all conditions."""
+        ...
+
+    def term_shares(
+        self, field: Field, terms: Mapping[str, float], keys: Keys | None, *, limit: int
+    ) -> Mapping[int, float]:
+        """Return the turns that contain most of the weighted terms, with the share, from 0 to 1.
+
+        The share is the BM25 score, divided by a score that no text can exceed.
+
+        Args:
+            field: where to look.
+            terms: the weight of each term of the query.
+            keys: only these turns; None for all.
+            limit: at most this many turns.
+        """
+        ...
+
+    def similarities(
+        self, vector: NDArray[np.float32], keys: Keys | None, *, limit: int
+    ) -> Mapping[int, float]:
+        """Return the turns with the most similar passages, each with its best weighted cosine.
+
+        Args:
+            vector: the query's, of unit length.
+            keys: only these turns; None for all.
+            limit: at most this many turns.
+        """
+        ...
+
+    def passage_tokens(self, keys: Keys) -> PassageTokens:
+        """Return the tokens of all passages of the turns."""
+        ...
+
+    def token_frequencies(self, tokens: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+        """Return how many turns contain each token, and the number of all turns."""
+        ...
+
+    def turns(self, keys: Collection[int]) -> Mapping[int, IndexedTurn]:
+        """Return the turns with these keys; an unknown key is left out."""
+        ...
+
+    def next_turns(self, keys: Collection[int], selected: Keys | None) -> Collection[int]:
+        """Return the turns that follow these in their sessions, one after each.
+
+        Args:
+            keys: of turns.
+            selected: only these are returned; None for all.
+        """
+        ...
+
+    def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
+        """Return the facts of each turn, oldest first."""
+        ...
+
+    def close(self) -> None:
+        """Close the files. May be called more than once."""
+        ...

@@ -1,0 +1,88 @@
+"""The static token vectors that the package wordllama carries, without importing that package."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from turnetl.errors import Fatal
+from turnetl.llm.vectors import Matrix
+
+PACKAGE = "wordllama"
+MODEL = "l2_supercat"
+DIMENSIONS = 256
+
+_UNKNOWN = 0
+"""The token of a text without tokens."""
+
+
+@dataclass(frozen=True)
+class StaticModel:
+    """A vector for each token, whatever stands around it.
+
+    Importing the package would install a log handler, load an HTTP client and search the network
+    for the tokenizer.
+    """
+
+    folder: Path
+
+    @classmethod
+    def open(cls) -> "StaticModel":
+        """Find the data; they are loaded at their first use, in 0.2 s.
+
+        Raises:
+            Fatal: the package is missing.
+        """
+        spec = find_spec(PACKAGE)
+        if spec is None or not spec.submodule_search_locations:
+            raise Fatal(f"the package `{PACKAGE}` is missing: install turnetl's dependencies again")
+        return cls(Path(spec.submodule_search_locations[0]))
+
+    @cached_property
+    def name(self) -> str:
+        return f"{PACKAGE}/{MODEL}_{DIMENSIONS}/{version(PACKAGE)}"
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each text, at least one: numbers below 65,536."""
+        encodable = [text.encode("utf-8", "replace").decode() for text in texts]
+        encoded = self._tokenizer.encode_batch_fast(encodable, add_special_tokens=False)
+        return [encoding.ids or [_UNKNOWN] for encoding in encoded]
+
+    def text_vectors(self, tokens: Sequence[Sequence[int]]) -> Matrix:
+        """Return the mean vector of the tokens of each text, of unit length, one row per text."""
+        starts = np.cumsum([0, *(len(of_text) for of_text in tokens[:-1])])
+        # A text without tokens has that of the unknown token: no vector has length zero.
+        rows = self._rows(np.concatenate([np.asarray(of_text) for of_text in tokens]))
+        return _unit(np.add.reduceat(rows, starts, axis=0))
+
+    def token_vectors(self, tokens: NDArray[np.integer]) -> Matrix:
+        """Return the vectors of tokens, of unit length, one row per token."""
+        return _unit(self._rows(tokens))
+
+    def _rows(self, tokens: NDArray[np.integer]) -> Matrix:
+        rows: Matrix = self._weights[tokens].astype("<f4")
+        return rows
+
+    @cached_property
+    def _weights(self) -> NDArray[np.float16]:
+        path = self.folder / "weights" / f"{MODEL}_{DIMENSIONS}.safetensors"
+        weights: NDArray[np.float16] = load_file(path)["embedding.weight"]
+        return weights
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        path = self.folder / "tokenizers" / f"{MODEL}_tokenizer_config.json"
+        return Tokenizer.from_file(str(path))
+
+
+def _unit(rows: Matrix) -> Matrix:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: Matrix = (rows / np.maximum(lengths, np.finfo("<f4").tiny)).astype("<f4")
+    return unit

@@ -1,0 +1,67 @@
+"""The search index of the graph that the settings name."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from turnetl.graph.open import embedded_file
+from turnetl.index.location import index_folder
+from turnetl.index.persistent import DamagedIndex, PersistentIndex, delete_index
+from turnetl.llm.embedders.port import Embedder
+from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def search_index(settings: Settings, embedder: Embedder) -> Iterator[PersistentIndex]:
+    """Open the index, or create an empty one, and close it afterwards.
+
+    A damaged one is deleted first: it holds nothing that the graph does not hold.
+
+    Raises:
+        IndexUnusable: it is of another version or another embedder, or cannot be written.
+    """
+    index = _opened(index_folder(settings.lake, settings.graph_url), embedder)
+    try:
+        yield index
+    finally:
+        index.close()
+
+
+def delete_search_index(settings: Settings) -> None:
+    """Delete the index, whatever its state.
+
+    Raises:
+        IndexUnusable: a file cannot be deleted.
+    """
+    delete_index(index_folder(settings.lake, settings.graph_url))
+
+
+def graph_state(settings: Settings) -> str | None:
+    """Return a text that changes with every write to an embedded graph.
+
+    Returns None for a graph on a server, and for a file that does not exist.
+    """
+    path = embedded_file(settings.graph_url)
+    if path is None or not path.exists():
+        return None
+    files = [path, path.with_name(f"{path.name}.wal")]
+    states = (file.stat() for file in files if file.exists())
+    return " ".join(f"{state.st_size}:{state.st_mtime_ns}" for state in states)
+
+
+def missing_graph(settings: Settings) -> Path | None:
+    """Return the file of an embedded graph that does not exist; None if there is a graph."""
+    path = embedded_file(settings.graph_url)
+    return path if path is not None and not path.exists() else None
+
+
+def _opened(folder: Path, embedder: Embedder) -> PersistentIndex:
+    try:
+        return PersistentIndex(folder, embedder.name, embedder.dimensions)
+    except DamagedIndex as error:
+        log.warning("%s; it is made anew from the graph", error)
+        delete_index(folder)
+        return PersistentIndex(folder, embedder.name, embedder.dimensions)
