@@ -13,6 +13,7 @@ NAMES = (
     "redaction",
     "episodes",
     "entities",
+    "decisions",
     "retrieval",
     "ingest",
     "filter",

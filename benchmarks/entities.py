@@ -2,8 +2,9 @@
 
     python -m benchmarks.entities [--top 25] [--facts 12] [ARCHIVES ...]
 
-Prints for each group the entities that most turns mention, and a sample of its facts. The default
-archives are those of tests/real_archives.py.
+Prints for each group the entities that most turns mention, and a sample of its facts; at the end,
+the share of all facts that touch the entity of their project, which connects nothing if most facts
+do. The default archives are those of tests/real_archives.py.
 """
 
 import argparse
@@ -38,23 +39,31 @@ def main() -> None:
         pipeline.parse_archives(arguments.archives, settings)
         pipeline.filter_turns(settings)
         lake = Lake(settings.lake)
+        hub = Counter[str]()
         for group in lake.groups():
             episodes = [e for e in lake.episodes(group) if e.noise is None and e.turn.started_at]
             if episodes:
-                asyncio.run(show(group, episodes, arguments.top, arguments.facts))
+                hub += asyncio.run(show(group, episodes, arguments.top, arguments.facts))
+    print(f"\n{hub['at project']} of {hub['facts']} facts touch the entity of their project "
+          f"({hub['at project'] / max(1, hub['facts']):.0%})")  # fmt: skip
 
 
-async def show(group: GroupId, episodes: list[Episode], top: int, sample: int) -> None:
+async def show(group: GroupId, episodes: list[Episode], top: int, sample: int) -> Counter[str]:
+    """Print one group; return its number of facts and of those that touch the project."""
     start = time.process_time()
     entities, facts, mentions = await extract(group, episodes)
     cpu_seconds = (time.process_time() - start) / len(episodes)
+    projects = {uuid for uuid, entity in entities.items() if entity.name == group}
+    at_project = sum(bool({fact.source, fact.target} & projects) for fact in facts)
     print(f"\n== {group}: {len(episodes)} turns, {len(entities)} entities, {len(facts)} facts, "
+          f"{at_project / max(1, len(facts)):.0%} of them at the project, "
           f"{cpu_seconds * 1000:.1f} ms CPU per turn")  # fmt: skip
     for uuid, count in mentions.most_common(top):
         print(f"{count:>6}  {'/'.join(entities[uuid].labels):<10} {entities[uuid].name}")
     selected = random.Random(0).sample(facts, min(sample, len(facts)))  # noqa: S311 - a sample
     for fact in sorted(selected, key=lambda fact: fact.relation):
         print(f"     {fact.relation:<12} {fact.text}")
+    return Counter({"facts": len(facts), "at project": at_project})
 
 
 async def extract(

@@ -62,12 +62,22 @@ def test_valid_facts_are_those_without_an_end_oldest_first() -> None:
     assert [fact.uuid for fact in group.facts] == ["b", "a", "other", "c"]
 
 
+def test_valid_facts_are_also_listed_by_target() -> None:
+    group = empty_group()
+    commit(group, episode_at(0), fact("b"), fact("a", source="db.py"), fact("c", relation="READ"))
+    assert [f.uuid for f in group.valid_facts_to("session", "MODIFIED")] == ["b", "a"]
+    commit(group, episode_at(1), fact("b", ended=True))
+    assert [f.uuid for f in group.valid_facts_to("session", "MODIFIED")] == ["a"]
+    assert group.valid_facts_to("app.py", "MODIFIED") == []
+
+
 def test_a_fact_that_changes_its_source_is_listed_once() -> None:
     group = empty_group()
     commit(group, episode_at(0), fact("a"))
     commit(group, episode_at(1), fact("a", source="db.py"))
     assert valid_uuids(group) == []
     assert valid_uuids(group, "db.py") == ["a"]
+    assert [fact.uuid for fact in group.valid_facts_to("session", "MODIFIED")] == ["a"]
 
 
 def test_neighbours_are_the_adjacent_turns_of_the_session_by_time() -> None:

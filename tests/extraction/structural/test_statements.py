@@ -1,8 +1,6 @@
-import pytest
-
 from tests.builders import START, tool
 from tests.extraction.structural.shop_group import ShopGroup
-from turnetl.extraction.structural import decisions, prose
+from turnetl.extraction.structural import prose
 from turnetl.model import ClosedBy
 
 
@@ -44,96 +42,13 @@ async def test_steering_is_a_fact(shop: ShopGroup) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "I decided to use polars because pandas copies every column.",
-        "We'll use uuid5 so that a second run finds the same keys.",
-        "I'll go with SQLite since nothing else needs a server.",
-        "The hook now returns an error instead of silently continuing.",
-    ],
-)
-def test_a_stated_choice_is_a_decision(sentence: str) -> None:
-    assert decisions.of_agent(f"Some words.\n\n{sentence}\n\nMore words.") == [sentence]
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Should we use polars instead of pandas here?",
-        "If you want, we'll use polars instead of pandas.",
-        "I'll use the Task tool to explore the code.",
-        "Let me keep reading the tests.",
-        "The tests pass because the fixture is there.",
-        "You could use polars instead of pandas.",
-    ],
-)
-def test_questions_options_and_steps_are_not_decisions(sentence: str) -> None:
-    assert decisions.of_agent(sentence) == []
-
-
-async def test_a_decision_is_an_entity_with_its_reason(shop: ShopGroup) -> None:
-    await shop.ingest(assistant_text="We'll use uuid5 because a second run finds the same keys.")
-    assert shop.names("Decision") == ["We'll use uuid5 because a second run finds the same keys"]
-    assert shop.texts("DECIDED") == [
-        "The agent decided: We'll use uuid5 because a second run finds the same keys."
-    ]
-
-
-async def test_an_answer_to_a_question_is_a_decision_of_the_user(shop: ShopGroup) -> None:
-    await shop.ingest(user_answers=('"Which store?"="SQLite", "Which port?"="8080"',))
-    assert sorted(shop.texts("DECIDED")) == [
-        "Asked “Which port?” the user answered: 8080",
-        "Asked “Which store?” the user answered: SQLite",
-    ]
-
-
-@pytest.mark.parametrize("answer", ["..", "…!", " _ ", '"Which store?"=".."'])
-async def test_an_answer_without_a_word_decides_nothing(answer: str, shop: ShopGroup) -> None:
-    await shop.ingest(user_answers=(answer,))
-    assert shop.names("Decision") == []
-
-
-async def test_a_rejection_with_a_comment_is_a_decision_and_one_with_a_question_is_not(
-    shop: ShopGroup,
-) -> None:
-    await shop.ingest("a", user_answers=("use the logging framework, not print",))
-    await shop.ingest("b", user_answers=("why would that be empty?",))
-    assert shop.texts("DECIDED") == [
-        "The user stopped a step and said: use the logging framework, not print"
-    ]
-    assert shop.texts("STEERED") == [
-        "While the agent worked, the user said: why would that be empty?"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("comment", "asks"),
-    [
-        ("pause, does this change the lock", True),
-        ("why would that be empty?", True),
-        ("no, do it with uuid5", False),
-        ("use the logging framework", False),
-    ],
-)
-def test_a_comment_that_asks_a_question_decides_nothing(comment: str, asks: bool) -> None:
-    assert decisions.is_question(comment) is asks
-
-
-async def test_an_accepted_plan_is_a_decision(shop: ShopGroup) -> None:
-    await shop.ingest(
-        user_text="Implement the following plan:\n\n# Plan: One log a worktree\n\nText."
-    )
-    assert shop.names("Decision") == ["Plan: One log a worktree"]
-
-
 async def test_repeated_names_in_backticks_are_concepts(shop: ShopGroup) -> None:
     await shop.ingest(
         user_text="what does applyDiscount do?",
         assistant_text="`OrderTotal` calls it. `OrderTotal` is `true` in `1.2.3` and `once_only`.",
         git_branch="ann/fix-cart",
     )
-    assert set(shop.names("Concept")) == {"shop", "applyDiscount", "OrderTotal", "ann/fix-cart"}
+    assert set(shop.names("Concept")) == {"applyDiscount", "OrderTotal", "ann/fix-cart"}
 
 
 async def test_a_default_branch_is_not_a_concept(shop: ShopGroup) -> None:
@@ -155,3 +70,40 @@ def test_code_tables_and_tags_are_not_sentences() -> None:
         "Intro words.\n```py\nx = 1\n```\n| a | b |\n<system-reminder>no</system-reminder>\n- Item"
     )
     assert prose.sentences(prose.plain(text)) == ["Intro words.", "Item"]
+
+
+async def test_facts_about_the_whole_turn_connect_its_two_main_subjects(shop: ShopGroup) -> None:
+    await shop.ingest(
+        user_text="Why does applyDiscount ignore OrderTotal?",
+        assistant_text="`applyDiscount` is called before `OrderTotal` is known.",
+    )
+    endpoints = {
+        shop.name_of(uuid)
+        for fact in (*shop.facts("ASKED"), *shop.facts("ANSWERED"))
+        for uuid in (fact.source, fact.target)
+    }
+    assert endpoints == {"applyDiscount", "OrderTotal"}
+
+
+async def test_the_project_is_an_endpoint_only_if_a_turn_has_one_subject(shop: ShopGroup) -> None:
+    await shop.ingest(user_text="Explain applyDiscount", assistant_text="It lowers a price.")
+    [fact] = shop.facts("ASKED")
+    assert (shop.name_of(fact.source), shop.name_of(fact.target)) == ("applyDiscount", "shop")
+
+
+async def test_a_chat_is_about_the_phrases_that_both_speakers_use(shop: ShopGroup) -> None:
+    await shop.ingest(
+        user_text="How does sourdough bread differ from other bread flour?",
+        assistant_text="Sourdough bread rises with wild yeast, so its bread flour matters more.",
+        cwd=None,
+    )
+    [fact] = shop.facts("ASKED")
+    names = (shop.name_of(fact.source), shop.name_of(fact.target))
+    assert names == ("sourdough bread", "bread flour")
+
+
+async def test_a_bare_yes_continues_the_topic_of_the_prompt_before_it(shop: ShopGroup) -> None:
+    bread = "Shall we bake sourdough bread with rye flour?"
+    await shop.ingest("a", user_text=bread, assistant_text="Sourdough bread needs rye flour. Now?")
+    await shop.ingest("b", user_text="yes", assistant_text="Done.")
+    assert {shop.name_of(shop.facts("ASKED")[-1].source)} == {"sourdough bread"}

@@ -187,8 +187,11 @@ def _run_facts(
 
 
 def _program(features: TurnFeatures, command: ShellCommand) -> EntityKey:
+    """Return the program of a command; for a bare program or a script, what it was run for."""
     has_no_program = command.name == command.program or "/" in command.program
-    return features.project if has_no_program else EntityKey(TOOL, command.program)
+    if has_no_program:
+        return features.subject_beside(_entity(command))
+    return EntityKey(TOOL, command.program)
 
 
 def _package_facts(features: TurnFeatures, runs: list[_CommandRun]) -> Iterator[FactDraft]:

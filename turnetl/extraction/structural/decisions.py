@@ -1,49 +1,13 @@
-"""Finds sentences that state a decision. Prefers to miss one over a false one."""
+"""Finds the statements of a turn: decisions, preferences and rejections, each one sentence."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
+from turnetl.extraction.structural import decision_rules
+from turnetl.extraction.structural.decision_rules import StatementKind, TurnEvidence
 from turnetl.extraction.structural.prose import RESPONSE_LIMITS, clip, plain, sentences, shorten
 
-_VERBS = (
-    r"(?:use|keep|go with|stick (?:with|to)|switch(?:ed)? to|move to|adopt|drop|avoid|replace|skip"
-    r"|remove|support|store|treat|default to|leave|make|rely on|have|only|always|never|not)"
-)
-_AGENT = re.compile(
-    rf"\b(?:(?:I|we)(?:'ve| have)? (?:decided|chose|opted)\b|decid(?:ed|ing) (?:to|on|against)\b"
-    rf"|opting for\b|decision(?: is| was)?: |(?:let's|we(?:'ll| will| should)) {_VERBS}\b"
-    rf"|I(?:'ll| will|'d) (?:go with|stick (?:with|to)|keep|switch to|default to|avoid|drop)\b"
-    rf"|(?:use[sd]?|using|chose|prefer(?:red)?|switch(?:ed)? to|return[s]?|store[sd]?|call[s]?"
-    rf"|changed?|moved?|"
-    rf"replaced?)\b[^.?!]{{3,120}}\b(?:instead of|rather than)\b"
-    rf"|(?:instead of|rather than)\b[^.?!]{{3,120}}, (?:we|I|it) )",
-    re.IGNORECASE,
-)
-_USER = re.compile(
-    rf"\b(?:let'?s {_VERBS}\b|(?:I|we) (?:want|prefer|decided|chose|need) to {_VERBS}\b"
-    rf"|I(?:'d)? prefer\b"
-    rf"|we should (?:not |always |never |only |rather )?{_VERBS}\b|go with\b|instead of\b"
-    rf"|rather than\b"
-    rf"|(?:please )?don'?t (?:use|add|keep|make|change|do|create|commit|remove)\b|(?:always"
-    rf"|never) use\b"
-    rf"|no need (?:to|for)\b|not as an? \b|should (?:be|stay|remain"
-    rf"|default)\b[^.?!]{{2,80}}\bnot\b)",
-    re.IGNORECASE,
-)
-_UNDECIDED = re.compile(
-    r"\?\s*$|\b(?:if you|would you|could|might|maybe|perhaps|alternatively|option [a-d1-9]\b"
-    r"|should (?:I|we)"
-    r"|do you|can you|whether|let me know|not sure|wonder|either)\b",
-    re.IGNORECASE,
-)
-_NEXT_STEP = re.compile(
-    r"\b(?:the|a|an) \w{0,20} ?(?:tool|agent|subagent|command)\b|\bto (?:find|search|explore|look"
-    r"|check|see"
-    r"|verify|understand|read|get|fetch|investigate|track)\b|\b(?:let'?s|we'll) (?:have a look"
-    r"|make sure|not)\b|\b(?:switch|move) to \S{1,60} branch|^\S{1,80}:\d"
-    r"|\bkeep (?:going|working|reading|looking|an eye)|\bmake sure\b|\bhave been\b",
-    re.IGNORECASE,
-)
 _REASON = re.compile(r"\b(?:because|since|so that|as it|simpler|safer|avoids?)\b", re.IGNORECASE)
 _QUESTION_AND_ANSWER = re.compile(r"\"([^\"]{3,600})\"=\"([^\"]{1,1000})\"")
 _NO_COMMENT = re.compile(
@@ -58,33 +22,56 @@ _ASKS_BACK = re.compile(
 _PLAN = re.compile(
     r"^\s*Implement the following plan:\s*(?:#{1,3} )?(?:Plan: )?([^\n]{3,200})", re.IGNORECASE
 )
-_MIN_LENGTH, _MAX_LENGTH = 25, 320
+_MIN_LENGTH, _MAX_LENGTH = 12, 320
 _MAX_NAME_LENGTH = 90
 _MAX_TYPED_LENGTH = 1200
 """Characters that a user types. A longer text was pasted, at least from its middle on."""
-_MAX_OF_AGENT, _MAX_OF_USER = 4, 4
+_MAX_PLAN_LENGTH = 12_000
+_MAX_STATEMENTS = 8
+"""Statements of one speaker in one turn."""
 
 
-def of_agent(response: str) -> list[str]:
-    """Return the sentences in which the agent states a decision, those with a reason first."""
-    candidates = sentences(plain(clip(response, *RESPONSE_LIMITS)))
-    stated = [
-        s for s in candidates if _is_candidate(s) and _AGENT.search(s) and not _NEXT_STEP.search(s)
-    ]
-    return sorted(dict.fromkeys(stated), key=lambda s: not _REASON.search(s))[:_MAX_OF_AGENT]
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence that states a decision, a preference or a rejection."""
+
+    kind: StatementKind
+    sentence: str
 
 
-def of_user(texts: Iterable[str]) -> list[str]:
-    """Return the sentences in which the user states a decision, in prompts and steering."""
-    stated = [
-        sentence
+def of_agent(response: str, evidence: TurnEvidence) -> list[Statement]:
+    """Return at most eight statements of the agent, those with a reason first."""
+    text = plain(clip(response, *RESPONSE_LIMITS))
+    stated = _statements([text], lambda sentence: decision_rules.of_agent(sentence, evidence))
+    return sorted(stated, key=lambda s: not _REASON.search(s.sentence))[:_MAX_STATEMENTS]
+
+
+def of_user(texts: Iterable[str], evidence: TurnEvidence) -> list[Statement]:
+    """Return at most eight statements of the user, in prompts and steering."""
+    typed = (
+        plain(text if len(text) < _MAX_TYPED_LENGTH else text[: _MAX_TYPED_LENGTH // 3])
         for text in texts
-        for sentence in sentences(
-            plain(text if len(text) < _MAX_TYPED_LENGTH else text[: _MAX_TYPED_LENGTH // 3])
-        )
-        if _is_candidate(sentence) and _USER.search(sentence) and not _NEXT_STEP.search(sentence)
+    )
+    stated = _statements(typed, lambda sentence: decision_rules.of_user(sentence, evidence))
+    return list(stated)[:_MAX_STATEMENTS]
+
+
+def of_plan(prompt: str) -> list[Statement]:
+    """Return at most eight decisions of a plan that the user accepted."""
+    return list(_statements([plain(prompt[:_MAX_PLAN_LENGTH])], decision_rules.of_plan))[
+        :_MAX_STATEMENTS
     ]
-    return list(dict.fromkeys(stated))[:_MAX_OF_USER]
+
+
+def _statements(
+    texts: Iterable[str], kind_of: Callable[[str], StatementKind | None]
+) -> Iterator[Statement]:
+    """Yield the statements of plain texts, in order, each once."""
+    for sentence in dict.fromkeys(sentence for text in texts for sentence in sentences(text)):
+        if _MIN_LENGTH <= len(sentence) <= _MAX_LENGTH:
+            kind = kind_of(sentence)
+            if kind is not None:
+                yield Statement(kind, sentence)
 
 
 def answers(answer: str) -> list[tuple[str, str]]:
@@ -116,7 +103,3 @@ def plan(prompt: str) -> str:
 def name(sentence: str) -> str:
     """Return the name of a decision: its sentence, shortened."""
     return shorten(sentence.replace("`", "").rstrip("."), _MAX_NAME_LENGTH)
-
-
-def _is_candidate(sentence: str) -> bool:
-    return _MIN_LENGTH <= len(sentence) <= _MAX_LENGTH and not _UNDECIDED.search(sentence)

@@ -7,7 +7,15 @@ from functools import cache
 
 from turnetl import ids
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.structural import command_results, lexicon, statements, tool_use
+from turnetl.extraction.structural import (
+    command_results,
+    decision_cues,
+    decision_facts,
+    lexicon,
+    statements,
+    supersession,
+    tool_use,
+)
 from turnetl.extraction.structural.findings import (
     CONCEPT,
     FILE,
@@ -20,10 +28,10 @@ from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId
 
-_VERSION = "structural 3"
+_VERSION = "structural 4"
 """Increase it with every change of a rule that changes the output."""
-_MAX_ENTITIES = 40
-_MAX_FACTS = 40
+_MAX_ENTITIES = 50
+_MAX_FACTS = 50
 _MAX_UNRELATED_ENTITIES = 12
 """Entities of a turn without a fact: files that were only read."""
 
@@ -35,14 +43,15 @@ class StructuralExtractor:
         return _recipe()
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> TurnFindings:
-        """Return at most 40 entities and 40 facts of the turn, the most informative first."""
+        """Return at most 50 entities and 50 facts of the turn, the most informative first."""
         return extract_findings(episode, context)
 
     async def resolve(
         self, episode: Episode, extracted: TurnFindings, group: MirrorGroup, *, now: datetime
     ) -> Resolved:
-        """Give entities and facts their keys; invalidate failures of commands that now succeeded.
+        """Give entities and facts their keys, and invalidate facts that the turn makes untrue.
 
+        These are failures of commands that now succeeded, and decisions that it replaces by name.
         Looks up only the entities of the turn: the time does not grow with the group.
         """
         keys = {entity: _key(episode.turn.group_id, entity) for entity in extracted.entities}
@@ -53,11 +62,14 @@ class StructuralExtractor:
             for fact in [_fact(episode, draft, keys, now)]
             if group.fact(fact.uuid) is None
         }
+        names = {uuid: key.name for key, uuid in keys.items()}
+        superseded = supersession.supersede(episode, new.values(), names, group, now)
         invalidated = _invalidated_failures(episode, extracted.successes, group, now)
+        mentions = {uuid for key, uuid in keys.items() if key != USER}
         return Resolved(
             entities=tuple(entity for entity in entities if entity is not None),
-            facts=(*new.values(), *invalidated),
-            mentions=tuple(sorted(uuid for key, uuid in keys.items() if key != USER)),
+            facts=(*superseded.facts, *superseded.ended, *invalidated),
+            mentions=tuple(sorted(mentions.union(superseded.decisions))),
         )
 
     async def close(self) -> None:
@@ -66,7 +78,8 @@ class StructuralExtractor:
 
 @cache
 def _recipe() -> str:
-    return recipe_digest({name: words for name, words in vars(lexicon).items() if name.isupper()})
+    words = {name: words for name, words in vars(lexicon).items() if name.isupper()}
+    return recipe_digest(words | decision_cues.wordings())
 
 
 def recipe_digest(word_lists: Mapping[str, frozenset[str]]) -> str:
@@ -77,7 +90,7 @@ def recipe_digest(word_lists: Mapping[str, frozenset[str]]) -> str:
 
 def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
     """Return the findings of one turn, limited in number."""
-    features = turn_features(episode.turn)
+    features = turn_features(episode.turn, context[-1].turn if context else None)
     of_commands, successes = command_results.command_findings(features)
     facts = _most_informative([*_other_facts(features, context), *of_commands])
     fact_entities = [entity for fact in facts for entity in (fact.source, fact.target)]
@@ -93,7 +106,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
 def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
     yield from statements.prompt_facts(features, context)
     yield from statements.response_facts(features)
-    yield from statements.decision_facts(features)
+    yield from decision_facts.decision_facts(features)
     yield from tool_use.file_change_facts(features)
     yield from statements.explanation_facts(features)
     yield from tool_use.tool_facts(features)
@@ -129,7 +142,7 @@ def _with_second_labels(
 
 
 def _key(group: GroupId, entity: EntityKey) -> str:
-    return ids.entity_id(group, entity.label, entity.name)
+    return ids.entity_id(group, entity.label, entity.folded_name)
 
 
 def _entity(

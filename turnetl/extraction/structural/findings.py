@@ -11,18 +11,26 @@ TOOL = "Tool"
 COMMAND = "Command"
 ERROR = "Error"
 DECISION = "Decision"
+PREFERENCE = "Preference"
 CONCEPT = "Concept"
 PACKAGE = "Package"
 
 
 @dataclass(frozen=True, slots=True)
 class EntityKey:
-    """An entity by label and name: equal keys are the same entity."""
+    """An entity by label and name: equal keys are the same entity.
+
+    Names that differ only in case are equal: texts write `readme.md` and `OrderTotal` as they like.
+    """
 
     label: str
-    name: str
+    name: str = field(compare=False)
     second_label: str = field(default="", compare=False)
     """Another label of the same node: `pytest` without arguments is a Command and a Tool."""
+    folded_name: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folded_name", self.name.casefold())
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,3 +109,56 @@ INSTALL_COMMANDS = _phrases(
     """
 )
 """Commands that install packages."""
+KEYPHRASE_STOP_WORDS = _words(
+    """
+    able about above absolutely according across actually add additional additionally after again
+    against all allow almost along already also although always among amount and another answer any
+    anyone anything appropriate are aren't around ask assist assistance available away based basic
+    because become been before being below best better between big both bring but call called can
+    can't cannot capabilities capability case certain certainly change check choose clear clearly
+    come common complete completely consider contain could couldn't course create current currently
+    day days deal decide describe design detail detailed details did didn't different difficult do
+    does doesn't doing don't done down due during each easily easy effective effectively either else
+    end enough ensure especially even every everything exactly example examples excellent explain
+    explanation external far few final finally find fine first following follow for form found four
+    from fully function further general generate get give given going good got great had happen
+    hard has have haven't having hello help helpful her here here's hers hey high him his how
+    however hundred idea i'd i'll i'm i've important include includes including individual
+    information instead into involve isn't issue it's its itself just keep kind know large last
+    later latest learn least less let let's like likely line list little long look looking lot made
+    main make makes making many may maybe mean means might more most move much multiple must name
+    necessary need needed needs never new next nice non none not note nothing now number off often
+    okay once one one's ones only open option options order other others our out over overall own
+    part particular people perform perhaps person place please point possible potential prefer
+    present problem process proper provide provided provides purpose put question questions quickly
+    quite rather read ready real really reason receive recent regarding related relevant request
+    required requires response rest result results return right run said same say second see seem
+    select send sense set several shall she short should show sign similar simple simply since
+    single situation size small some someone something soon sorry sort specific specify start state
+    step steps still stop such suggest support suppose sure take taken task tasks tell ten text than
+    thank thanks that that's the their them themselves then there there's therefore these they
+    thing things think this those though thousand three through thus time times today together told
+    tomorrow too top total toward towards true try trying turn two type types under understand
+    unless until upon use used useful user using usually value values various very via want wants
+    was wasn't way ways we're well were weren't what what's when where whether which while who whole
+    whom whose why will wish with within without won't word words work working works would
+    wouldn't write writing written wrong year years yes yesterday yet you you'd you'll you're
+    you've your yours yourself
+    """
+)
+"""Words that are no topic: function words, and what people say to an assistant in every chat."""
+DECISION_WORDS = _words(
+    """
+    a accepted adopt agent agreed an as at back by chose decided don't drop go going her his i in
+    instead it let lets me moved my no of old on opted our over plan prefer preferred preferring
+    prefers previous replace replaced replaces so stick switch switched that the to up us user we
+    """
+)
+"""Words of decisions that name nothing."""
+DATE_WORDS = _words(
+    """
+    january february march april june july august september october november december monday
+    tuesday wednesday thursday friday saturday sunday
+    """
+)
+"""Capitalised words that name a time."""

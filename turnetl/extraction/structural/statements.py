@@ -1,4 +1,4 @@
-"""Facts from the texts of a turn: prompt, response, decisions, explanations."""
+"""Facts from the texts of a turn: prompt, response, explanations. Decisions: `decision_facts`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,21 +6,19 @@ from collections.abc import Iterator, Sequence
 from turnetl.extraction.structural import decisions, failures, prose
 from turnetl.extraction.structural.findings import (
     CONCEPT,
-    DECISION,
     ERROR,
     FILE,
     EntityKey,
     FactDraft,
 )
-from turnetl.extraction.structural.turn_features import USER, TurnFeatures
+from turnetl.extraction.structural.turn_features import TurnFeatures
 from turnetl.model import ClosedBy, Episode
 
 # Ranks of facts, the lower the more informative. A turn with too many facts keeps the prompt, the
-# response and the decisions; edits and failures rank between these and explanations (see `tool_use`
-# and `command_results`).
+# response and the decisions; edits and failures rank between these and explanations (see
+# `decision_facts`, `tool_use` and `command_results`).
 _PROMPT_RANK = 0
 _RESPONSE_RANK = 1
-_DECISION_RANK = 2
 _STEERING_RANK = 2
 _EXPLANATION_RANK = 7
 _CONTINUATION_RANK = 8
@@ -42,22 +40,22 @@ _MAX_SENTENCE_LENGTH = 300
 
 def prompt_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
     """Yield facts for the prompt, steering, tasks of subagents and errors that the user reports."""
-    project, subject, at = features.project, features.subject, features.turn.started_at
+    subject, other, at = features.subject, features.counterpart, features.turn.started_at
     if features.prompt_summary:
         question, interruption = _answered_question(features, context), _interruption(features)
         text = f"The user asked: {features.prompt_summary}{question}{interruption}"
-        yield FactDraft(_PROMPT_RANK, project, "ASKED", subject, text, at)
+        yield FactDraft(_PROMPT_RANK, subject, "ASKED", other, text, at)
     for more in prose.prompt_pieces(features.turn.user_text)[1:]:
         text = f"The user continued: {more}"
-        yield FactDraft(_CONTINUATION_RANK, project, "ASKED", subject, text, at)
+        yield FactDraft(_CONTINUATION_RANK, subject, "ASKED", other, text, at)
     for steering in _steering(features):
         text = f"While the agent worked, the user said: {steering}"
-        yield FactDraft(_STEERING_RANK, project, "STEERED", subject, text, at)
+        yield FactDraft(_STEERING_RANK, subject, "STEERED", other, text, at)
     for subagent_prompt in features.turn.subagent_prompts[:_MAX_DELEGATIONS]:
         task = prose.shorten(prose.prompt_summary(subagent_prompt), 220)
         if task:
             text = f"A subagent was asked: {task}"
-            yield FactDraft(_DELEGATION_RANK, project, "DELEGATED", subject, text, at)
+            yield FactDraft(_DELEGATION_RANK, subject, "DELEGATED", other, text, at)
     prompt = prose.clip(features.turn.user_text, *prose.PROMPT_LIMITS)
     for failure in failures.failures_in_prompt(prompt):
         error = EntityKey(ERROR, failure.name)
@@ -68,12 +66,17 @@ def prompt_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator
 def _steering(features: TurnFeatures) -> Iterator[str]:
     """Yield steering, and answers to the agent that ask a question back instead of deciding."""
     for text in (
-        *_typed_by_user(features.turn.steering)[:_MAX_STEERING],
+        *typed_by_user(features.turn.steering)[:_MAX_STEERING],
         *features.turn.user_answers[:_MAX_STEERING],
     ):
         summary = prose.prompt_summary(text)
         if summary and (text in features.turn.steering or decisions.is_question(text)):
             yield summary
+
+
+def typed_by_user(steering: Sequence[str]) -> list[str]:
+    """Return steering without what the tool wrote."""
+    return [text for text in steering if not text.lstrip().startswith("<")]
 
 
 def _answered_question(features: TurnFeatures, context: Sequence[Episode]) -> str:
@@ -94,37 +97,7 @@ def response_facts(features: TurnFeatures) -> Iterator[FactDraft]:
     for index, piece in enumerate(prose.conclusion(features.turn.assistant_text)):
         rank, verb = (_CONTINUATION_RANK, "continued") if index else (_RESPONSE_RANK, "answered")
         text = f"The agent {verb}: {piece}"
-        yield FactDraft(rank, features.project, "ANSWERED", features.subject, text, at)
-
-
-def decision_facts(features: TurnFeatures) -> Iterator[FactDraft]:
-    """Yield the decisions of the turn, each an entity of its own."""
-    plan = decisions.plan(features.turn.user_text)
-    if plan:
-        yield _decision(features, f"Plan: {plan}", f"The user accepted the plan: {plan}", plan)
-    for answer in features.turn.user_answers:
-        for question, reply in decisions.answers(answer):
-            name = f"{question} {reply}" if question else reply
-            text = f"The user stopped a step and said: {reply}"
-            if question:
-                text = f"Asked “{question}” the user answered: {reply}"
-            yield _decision(features, name, text, name)
-    if not plan:
-        texts = (features.turn.user_text, *_typed_by_user(features.turn.steering))
-        for sentence in decisions.of_user(texts):
-            yield _decision(features, sentence, f"The user decided: {sentence}", sentence)
-    for sentence in decisions.of_agent(features.turn.assistant_text):
-        yield _decision(features, sentence, f"The agent decided: {sentence}", sentence)
-
-
-def _typed_by_user(steering: Sequence[str]) -> list[str]:
-    return [text for text in steering if not text.lstrip().startswith("<")]
-
-
-def _decision(features: TurnFeatures, name: str, text: str, sentence: str) -> FactDraft:
-    decision = EntityKey(DECISION, decisions.name(name))
-    target = features.entity_in(sentence, decision)
-    return FactDraft(_DECISION_RANK, decision, "DECIDED", target, text, features.turn.started_at)
+        yield FactDraft(rank, features.subject, "ANSWERED", features.counterpart, text, at)
 
 
 def explanation_facts(features: TurnFeatures) -> Iterator[FactDraft]:
@@ -135,8 +108,6 @@ def explanation_facts(features: TurnFeatures) -> Iterator[FactDraft]:
         used.add(sentence)
         source = features.entity_in(sentence, features.project)
         target = features.entity_in(sentence, source)
-        if source == USER:
-            source, target = target, source
         text = prose.shorten(sentence, _MAX_SENTENCE_LENGTH)
         yield FactDraft(_EXPLANATION_RANK, source, "EXPLAINED", target, text, at)
     for entity in (*features.concepts, *(EntityKey(FILE, file) for file in features.other_files)):

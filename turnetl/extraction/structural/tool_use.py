@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import datetime
 
 from turnetl.extraction.structural import packages, prose
 from turnetl.extraction.structural.findings import FILE, PACKAGE, TOOL, EntityKey, FactDraft
@@ -41,8 +42,7 @@ def _file_change(features: TurnFeatures, name: str, calls: list[ClassifiedCall])
     if change and not sentence:
         text = f"{text} (`{change}`)"
     at = min((at for call in calls if (at := features.at(call))), default=features.turn.started_at)
-    target = features.entity_in(sentence, file) if sentence else features.subject
-    target = target if target != file else features.project
+    target = features.entity_in(sentence, file) if sentence else features.subject_beside(file)
     return FactDraft(_EDIT_RANK, file, "CREATED" if is_created else "MODIFIED", target, text, at)
 
 
@@ -55,7 +55,7 @@ def tool_facts(features: TurnFeatures) -> Iterator[FactDraft]:
     """Yield a fact for each MCP server, skill, web search and web page that the agent used."""
     servers: dict[str, set[str]] = defaultdict(set)
     for call in features.calls:
-        at, subject = features.at(call), features.subject
+        at = features.at(call)
         match call.kind:
             case _ if not call.targets or call.call.is_error:
                 continue
@@ -63,17 +63,20 @@ def tool_facts(features: TurnFeatures) -> Iterator[FactDraft]:
                 servers[prose.shorten(call.targets[0], 60)].add(call.detail)
             case CallKind.SKILL:
                 skill = prose.shorten(call.targets[0], 60)
-                text = f"The skill `{skill}` was used"
-                yield FactDraft(_USE_RANK, EntityKey(TOOL, skill), "USED", subject, text, at)
+                yield _use(features, skill, f"The skill `{skill}` was used", at)
             case CallKind.SEARCH:
                 text = f"The web was searched for: {prose.shorten(call.targets[0], 200)}"
-                yield FactDraft(_USE_RANK, EntityKey(TOOL, "web search"), "USED", subject, text, at)
+                yield _use(features, "web search", text, at)
             case CallKind.FETCH:
                 yield from _fetch_facts(features, call)
     for server, names in servers.items():
         text = f"`{server}` was used: {', '.join(f'`{name}`' for name in sorted(names)[:6])}"
-        at = features.turn.started_at
-        yield FactDraft(_USE_RANK, EntityKey(TOOL, server), "USED", features.subject, text, at)
+        yield _use(features, server, text, features.turn.started_at)
+
+
+def _use(features: TurnFeatures, name: str, text: str, at: datetime | None) -> FactDraft:
+    tool = EntityKey(TOOL, name)
+    return FactDraft(_USE_RANK, tool, "USED", features.subject_beside(tool), text, at)
 
 
 def _fetch_facts(features: TurnFeatures, call: ClassifiedCall) -> Iterator[FactDraft]:
@@ -82,5 +85,4 @@ def _fetch_facts(features: TurnFeatures, call: ClassifiedCall) -> Iterator[FactD
         page = f"{url.group(1)}{url.group(2) or ''}".rstrip("/")
         why = prose.shorten(prose.plain(call.detail[:1000]), 160)
         text = f"`{page}` was read" + (f" to learn: {why}" if why else "")
-        host = EntityKey(TOOL, url.group(1))
-        yield FactDraft(_USE_RANK, host, "USED", features.subject, text, features.at(call))
+        yield _use(features, url.group(1), text, features.at(call))

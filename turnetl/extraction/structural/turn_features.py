@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from turnetl.extraction.structural import concepts, prose
+from turnetl.extraction.structural import concepts, keyphrases, prose
 from turnetl.extraction.structural.findings import COMMAND, CONCEPT, FILE, TOOL, EntityKey
 from turnetl.extraction.structural.project_paths import ProjectPaths, project_paths
 from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall, classify_calls
@@ -25,10 +25,12 @@ _MAX_LISTING = 8000
 _NAMED_TOOL_KINDS = frozenset({CallKind.MCP, CallKind.SKILL})
 _SLASH_COMMAND = re.compile(r"/[a-z][\w:-]{1,60}(?=\s|$)")
 USER = EntityKey(CONCEPT, "user")
-"""The subject of a turn that names no entity: a fact needs two endpoints."""
+"""The subject of a turn without any topic: a fact needs two endpoints."""
 _MAX_READ_FILES = 8
 _MAX_MENTIONED_FILES = 8
 _MAX_SENTENCES = 400
+_SUBJECTS = 2
+"""Endpoints of a fact about the whole turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,9 @@ class TurnFeatures:
     """The project itself."""
     subject: EntityKey
     """The main subject of the turn."""
+    counterpart: EntityKey
+    """The second subject: the other endpoint of facts about the whole turn. It is the project only
+    if the turn has one subject, because an entity that every fact touches connects nothing."""
     prompt_summary: str
     """The first sentences of the prompt."""
     sentences: tuple[str, ...]
@@ -62,29 +67,52 @@ class TurnFeatures:
         return next(filter(_CHANGE.search, about), about[0] if about else "")
 
     def entity_in(self, sentence: str, exclude: EntityKey) -> EntityKey:
-        """Return another entity that the sentence names: a concept or a file, else the subject."""
+        """Return another entity that the sentence names: a concept or a file, else a subject."""
         for concept in self.concepts:
             if concept != exclude and concept.name in sentence:
                 return concept
         for file in (*self.edited_files, *self.other_files):
             if file.rpartition("/")[2] in sentence and EntityKey(FILE, file) != exclude:
                 return EntityKey(FILE, file)
-        return self.subject if self.subject != exclude else self.project
+        return self.subject_beside(exclude)
+
+    def entity_named(self, name: str) -> EntityKey:
+        """Return the concept or the file of this name, else a concept."""
+        key = EntityKey(CONCEPT, name)
+        for file in (*self.edited_files, *self.other_files):
+            if name.casefold() in (file.casefold(), file.rpartition("/")[2].casefold()):
+                return EntityKey(FILE, file)
+        return next((concept for concept in self.concepts if concept == key), key)
+
+    def subject_beside(self, entity: EntityKey) -> EntityKey:
+        """Return the first subject that is another entity."""
+        return self.subject if self.subject != entity else self.counterpart
 
 
-def turn_features(turn: Turn) -> TurnFeatures:
+def turn_features(turn: Turn, previous: Turn | None = None) -> TurnFeatures:
+    """Return the features of a turn.
+
+    Args:
+        turn: the turn.
+        previous: the turn before it in the session, which a bare "yes" continues.
+    """
     paths = project_paths(turn.group_id, turn.cwd, turn.git_branch)
     calls = tuple(classify_calls(turn.tool_calls))
     edited = _files(paths, calls, _WRITE_KINDS)
     other = _other_files(paths, calls, turn, edited)
     project = EntityKey(CONCEPT, turn.group_id)
     named = [concept for concept in _concepts(turn, calls, (*edited, *other)) if concept != project]
+    subjects = _subjects(turn, calls, edited, other, named)
+    if len(subjects) < _SUBJECTS:
+        subjects = list(dict.fromkeys([*subjects, *_topics(turn, previous)]))
+    subject, counterpart = [*subjects, project, USER][:_SUBJECTS]
     return TurnFeatures(
         turn=turn,
         paths=paths,
         calls=calls,
         project=project,
-        subject=_subject(turn, calls, edited, other, named),
+        subject=subject,
+        counterpart=counterpart,
         prompt_summary=prose.prompt_summary(turn.user_text),
         sentences=_informative_sentences(turn.assistant_text),
         edited_files=edited,
@@ -117,12 +145,12 @@ def _other_files(
     paths: ProjectPaths, calls: Iterable[ClassifiedCall], turn: Turn, edited: tuple[str, ...]
 ) -> tuple[str, ...]:
     read = _files(paths, calls, frozenset({CallKind.READ}))
-    by_base_name = {name.rpartition("/")[2]: name for name in reversed((*edited, *read))}
+    by_base_name = {name.rpartition("/")[2].casefold(): name for name in reversed((*edited, *read))}
     mentioned: list[str] = []
     for path in concepts.file_mentions(f"{turn.user_text[:8000]}\n{turn.assistant_text[-30_000:]}"):
         name = paths.mentioned(path)
         # A bare `status.go` is the opened file of that name; without one it would be a guess.
-        name = by_base_name.get(name, name if "/" in name else None) if name else None
+        name = by_base_name.get(name.casefold(), name if "/" in name else None) if name else None
         if name:
             mentioned.append(name)
     complete = [
@@ -163,16 +191,31 @@ def _concepts(
         *concepts.topics(turn.user_text, files),
         *([branch] if branch else []),
     ]
-    return [EntityKey(CONCEPT, name) for name in dict.fromkeys(names)]
+    return list(dict.fromkeys(EntityKey(CONCEPT, name) for name in names))
 
 
-def _subject(
+def _topics(turn: Turn, previous: Turn | None) -> list[EntityKey]:
+    """Return topics of the turn, the surest first; the last are those of the prompt before it."""
+    prompt, response = turn.user_text, turn.assistant_text
+    topics = [
+        *keyphrases.shared_phrases(prompt, response, _SUBJECTS),
+        *keyphrases.proper_names(f"{prompt}\n{response}", _SUBJECTS),
+        *keyphrases.repeated_phrases(response, _SUBJECTS),
+    ]
+    if len(topics) < _SUBJECTS and previous is not None:
+        answered = f"{previous.assistant_text}\n{response}"
+        topics += keyphrases.shared_phrases(previous.user_text, answered, _SUBJECTS)
+    return [EntityKey(CONCEPT, topic) for topic in keyphrases.distinct(topics, _SUBJECTS)]
+
+
+def _subjects(
     turn: Turn,
     calls: Iterable[ClassifiedCall],
     edited: tuple[str, ...],
     other: tuple[str, ...],
     named: list[EntityKey],
-) -> EntityKey:
+) -> list[EntityKey]:
+    """Return the entities that the turn is about, the most important first."""
     prompt = turn.user_text[:6000]
     slash_command = _SLASH_COMMAND.match(prompt)
     in_prompt = [entity for entity in named if entity.name in prompt]
@@ -180,13 +223,12 @@ def _subject(
     tools = sorted(
         call.targets[0] for call in calls if call.kind in _NAMED_TOOL_KINDS and call.targets
     )
-    by_preference = [
+    by_importance = [
         *([EntityKey(COMMAND, slash_command.group())] if slash_command else []),
         *in_prompt,
         *files[: len(edited)],
         *named,
         *files,
         *(EntityKey(TOOL, prose.shorten(tool, 60)) for tool in tools),
-        USER,
     ]
-    return by_preference[0]
+    return list(dict.fromkeys(by_importance))

@@ -57,8 +57,10 @@ class MirrorGroup:
         self._facts: dict[str, Fact] = {}
         # The number of chunks of each committed turn.
         self._chunks: dict[TurnId, int] = {}
-        # Facts without an end, by (source, relation): a dict, for its order and its deletions.
+        # Facts without an end, by (source, relation) and by (target, relation): dicts, for their
+        # order and their deletions.
         self._valid: dict[tuple[str, str], dict[str, None]] = {}
+        self._valid_to: dict[tuple[str, str], dict[str, None]] = {}
         self._sessions: dict[SessionId, list[_SessionPosition]] = {}
         self.put(contents.entities, contents.facts)
         for receipt in contents.receipts:
@@ -88,6 +90,10 @@ class MirrorGroup:
     def valid_facts(self, source: str, relation: str) -> Sequence[Fact]:
         """Return the facts of that relation from `source` that are still valid, oldest first."""
         return [self._facts[uuid] for uuid in self._valid.get((source, relation), ())]
+
+    def valid_facts_to(self, target: str, relation: str) -> Sequence[Fact]:
+        """Return the facts of that relation to `target` that are still valid, oldest first."""
+        return [self._facts[uuid] for uuid in self._valid_to.get((target, relation), ())]
 
     def neighbours(self, episode: Episode) -> tuple[TurnId | None, TurnId | None]:
         """Return the committed turns just before and just after the episode in its session.
@@ -131,20 +137,22 @@ class MirrorGroup:
     def _put_fact(self, fact: Fact) -> None:
         before = self._facts.get(fact.uuid)
         self._facts[fact.uuid] = fact
-        key = (fact.source, fact.relation)
-        if before is not None and (before.source, before.relation) != key:
+        if before is not None and _endpoint_keys(before) != _endpoint_keys(fact):
             self._remove_valid(before)
-        if fact.invalid_at is None:
-            self._valid.setdefault(key, {})[fact.uuid] = None
-        else:
+        if fact.invalid_at is not None:
             self._remove_valid(fact)
+            return
+        by_source, by_target = _endpoint_keys(fact)
+        self._valid.setdefault(by_source, {})[fact.uuid] = None
+        self._valid_to.setdefault(by_target, {})[fact.uuid] = None
 
     def _remove_valid(self, fact: Fact) -> None:
-        key = (fact.source, fact.relation)
-        valid = self._valid.get(key, {})
-        valid.pop(fact.uuid, None)
-        if not valid:
-            self._valid.pop(key, None)
+        indexes = (self._valid, self._valid_to)
+        for index, key in zip(indexes, _endpoint_keys(fact), strict=True):
+            valid = index.get(key, {})
+            valid.pop(fact.uuid, None)
+            if not valid:
+                index.pop(key, None)
 
     def _put_turn(self, receipt: Receipt) -> None:
         if receipt.turn_id not in self._chunks:
@@ -157,3 +165,7 @@ def _position(started_at: datetime | None, turn: TurnId) -> _SessionPosition:
     if started_at is None:
         raise ValueError(f"turn {turn} has no time")
     return started_at, turn
+
+
+def _endpoint_keys(fact: Fact) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (fact.source, fact.relation), (fact.target, fact.relation)

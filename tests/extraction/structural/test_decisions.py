@@ -1,0 +1,242 @@
+import pytest
+
+from tests.builders import tool
+from tests.extraction.structural.shop_group import ShopGroup
+from turnetl.extraction.structural import decision_rules, decisions
+from turnetl.extraction.structural.decision_rules import StatementKind, TurnEvidence
+
+EDIT = TurnEvidence(in_project=True, edited_files=True)
+NO_EDIT = TurnEvidence(in_project=True, edited_files=False)
+CHAT = TurnEvidence(in_project=False, edited_files=False)
+DECISION, PREFERENCE, REJECTION = StatementKind
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I decided to use polars because pandas copies every column.",
+        "We'll use uuid5 so that a second run finds the same keys.",
+        "I'll go with SQLite since nothing else needs a server.",
+        "I've kept the old column so that earlier exports still load.",
+        "The hook now returns an error instead of silently continuing.",
+        "Changed the cart key from the name to the id.",
+        "✅ `src/cart.py` - Switched the total to whole cents",
+        "The exporter no longer waits for the printer.",
+        "A warning is enough because the next run repairs the table.",
+        "If the printer is busy, it falls back to the queue.",
+        "The simplest fix is to sort the rows first.",
+        "Since prices are whole cents, we should store an integer.",
+        "Previously, an empty cart raised an error; now it has a total of zero.",
+        "Retry rule: a call is repeated only if the server is busy.",
+        "The order of the columns is intentionally fixed.",
+    ],
+)
+def test_an_agent_states_a_decision(sentence: str) -> None:
+    assert decision_rules.of_agent(sentence, EDIT) is DECISION
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Should we use polars instead of pandas here?",
+        "If you want, we'll use polars instead of pandas.",
+        "I'll use the Task tool to explore the code.",
+        "Let me keep reading the fixtures.",
+        "Now let me replace the loop instead of patching it.",
+        "The totals match because the fixture is there.",
+        "You could use polars instead of pandas.",
+        "I recommend an integer rather than a float.",
+        "This means the total is rounded instead of cut.",
+        "Everything should work now.",
+        "The page should be visible.",
+        "The problem: the cart is read twice instead of once.",
+        "Added a test that uses cents instead of floats.",
+        "Updated the comment to say cents instead of euros.",
+        "Previously the cart was read twice rather than once.",
+        "The fix: check the cart when it is opened",
+        "Line 12: the loop ends when the cart is empty",
+        "Git stores snapshots rather than differences, which explains the size of the folder?",
+    ],
+)
+def test_steps_proposals_reports_and_asides_of_an_agent_are_no_decisions(sentence: str) -> None:
+    assert decision_rules.of_agent(sentence, EDIT) is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Git stores whole snapshots rather than differences.",
+        "The index should never hold a deleted row.",
+        "Colours are mixed by default.",
+    ],
+)
+def test_an_agent_that_edited_nothing_explains(sentence: str) -> None:
+    assert decision_rules.of_agent(sentence, EDIT) is DECISION
+    assert decision_rules.of_agent(sentence, NO_EDIT) is None
+    assert decision_rules.of_agent(sentence, CHAT) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("Let's use whole cents.", DECISION),
+        ("we should never round twice", DECISION),
+        ("I think we should drop the cache", DECISION),
+        ("I think we should fail early if the cart is missing, or?", DECISION),
+        ("can we do this automatically instead?", DECISION),
+        ("it should be called total, not sum", DECISION),
+        ("not as a column, but as a table of its own", DECISION),
+        ("don't round here", DECISION),
+        ("rename the total to grand total", DECISION),
+        ("I want the total to be an integer", DECISION),
+        ("that is overkill", REJECTION),
+        ("no, this is not worth the effort", REJECTION),
+        ("it just adds complexity", REJECTION),
+        ("I don't want a cache here", REJECTION),
+        ("I prefer tabs.", PREFERENCE),
+        ("From now on ask me before a release.", PREFERENCE),
+        ("please never push to main", PREFERENCE),
+        ("always run the formatter", PREFERENCE),
+        ("stop adding emojis", PREFERENCE),
+        ("keep our notes in the wiki", PREFERENCE),
+    ],
+)
+def test_a_user_states_a_decision_a_rejection_or_a_preference(
+    sentence: str, kind: StatementKind
+) -> None:
+    assert decision_rules.of_user(sentence, NO_EDIT) is kind
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "wait let's discuss",
+        "let's see how it looks",
+        "let's have a look at the review",
+        "Why would the total be empty?",
+        "should we round here?",
+        "can you check the total?",
+        "the tests should pass now",
+        "network should be better now",
+        "there is an error if the cart is empty, we never see it",
+        "consider a table instead of a column",
+        "never discovered",
+        "It's never used for totals",
+        "continue",
+    ],
+)
+def test_questions_reports_and_requests_of_a_user_are_no_statements(sentence: str) -> None:
+    assert decision_rules.of_user(sentence, NO_EDIT) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("I prefer Italian food.", PREFERENCE),
+        ("We decided to move to Oslo.", DECISION),
+        ("The report should list every river.", None),
+        ("Use candles instead of heaters.", None),
+        ("That diet is overkill.", None),
+    ],
+)
+def test_in_a_chat_only_the_first_person_counts(sentence: str, kind: StatementKind | None) -> None:
+    assert decision_rules.of_user(sentence, CHAT) is kind
+
+
+async def test_a_decision_is_an_entity_with_its_reason(shop: ShopGroup) -> None:
+    await shop.ingest(assistant_text="We'll use uuid5 because a second run finds the same keys.")
+    assert shop.names("Decision") == ["We'll use uuid5 because a second run finds the same keys"]
+    assert shop.texts("DECIDED") == [
+        "The agent decided: We'll use uuid5 because a second run finds the same keys."
+    ]
+
+
+async def test_a_preference_is_an_entity_of_its_own_kind(shop: ShopGroup) -> None:
+    await shop.ingest(user_text="I prefer tabs. Format the cart.", assistant_text="Done.")
+    assert shop.names("Preference") == ["I prefer tabs"]
+    assert shop.texts("PREFERS") == ["The user prefers: I prefer tabs."]
+
+
+async def test_a_rejected_alternative_is_an_entity_that_the_decision_rejects(
+    shop: ShopGroup,
+) -> None:
+    await shop.ingest(user_text="Let's use polars instead of pandas.", assistant_text="Done.")
+    [decided], [rejected] = shop.facts("DECIDED"), shop.facts("REJECTED")
+    assert shop.name_of(decided.target) == "polars"
+    assert shop.name_of(rejected.target) == "pandas"
+    assert decided.source == rejected.source
+    assert rejected.text == (
+        "`pandas` was rejected in favour of `polars`: Let's use polars instead of pandas."
+    )
+
+
+async def test_steering_may_state_a_decision(shop: ShopGroup) -> None:
+    await shop.ingest(steering=("<note>we should never round</note>", "we should never round"))
+    assert shop.texts("DECIDED") == ["The user decided: we should never round"]
+
+
+async def test_a_pasted_text_states_nothing(shop: ShopGroup) -> None:
+    pasted = "Look at this.\n" + "\n".join(f"Row {n} of the log." for n in range(100))
+    await shop.ingest(user_text=f"{pasted}\nWe should never round.", assistant_text="Done.")
+    assert shop.names("Decision") == []
+
+
+async def test_an_answer_to_a_question_is_a_decision_of_the_user(shop: ShopGroup) -> None:
+    await shop.ingest(user_answers=('"Which store?"="SQLite", "Which port?"="8080"',))
+    assert sorted(shop.texts("DECIDED")) == [
+        "Asked “Which port?” the user answered: 8080",
+        "Asked “Which store?” the user answered: SQLite",
+    ]
+
+
+@pytest.mark.parametrize("answer", ["..", "…!", " _ ", '"Which store?"=".."'])
+async def test_an_answer_without_a_word_decides_nothing(answer: str, shop: ShopGroup) -> None:
+    await shop.ingest(user_answers=(answer,))
+    assert shop.names("Decision") == []
+
+
+async def test_a_comment_on_a_rejected_call_decides_rejects_or_asks(shop: ShopGroup) -> None:
+    await shop.ingest("a", user_answers=("use the logging framework, not print",))
+    await shop.ingest("b", user_answers=("no, that is a different table",))
+    await shop.ingest("c", user_answers=("why would that be empty?",))
+    assert shop.texts("DECIDED") == [
+        "The user stopped a step and said: use the logging framework, not print"
+    ]
+    assert shop.texts("REJECTED") == [
+        "The user stopped a step and said: no, that is a different table"
+    ]
+    assert shop.texts("STEERED") == [
+        "While the agent worked, the user said: why would that be empty?"
+    ]
+
+
+async def test_a_comment_that_asks_may_also_decide(shop: ShopGroup) -> None:
+    await shop.ingest(user_answers=("can we log it instead? is that slow?",))
+    assert shop.texts("DECIDED") == ["The user decided: can we log it instead? is that slow?"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "asks"),
+    [
+        ("pause, does this change the lock", True),
+        ("why would that be empty?", True),
+        ("no, do it with uuid5", False),
+        ("use the logging framework", False),
+    ],
+)
+def test_a_comment_that_asks_a_question_is_recognised(comment: str, asks: bool) -> None:
+    assert decisions.is_question(comment) is asks
+
+
+async def test_an_accepted_plan_is_a_decision_and_so_are_its_rules(shop: ShopGroup) -> None:
+    await shop.ingest(
+        user_text=(
+            "Implement the following plan:\n\n# Plan: One log a worktree\n\n"
+            "- Write all logs to a single file\n- Update the tests\n- Check the result"
+        ),
+        tool_calls=(tool("Edit", "src/log.py :: - a + b"),),
+    )
+    assert set(shop.texts("DECIDED")) == {
+        "The user accepted the plan: One log a worktree",
+        "The accepted plan decided: Write all logs to a single file",
+    }
