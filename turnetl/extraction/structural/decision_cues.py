@@ -10,8 +10,11 @@ def _any(*patterns: str) -> re.Pattern[str]:
 QUESTION = _any(r"\?\W*$", r"^\W*(?:should|shall|would|could) (?:I|we|it|this|that|there)\b")
 DECIDED = _any(
     r"\b(?:I|we)(?:'ve| have)? (?:decided|chose|opted|agreed) (?!to (?:check|look|try|see)\b)",
-    r"^(?:decided|opted|went|settled) (?:to|on|against|for|with)\b|^chose \S",
+    r"^(?:decided|opted|settled) (?:to|on|against|for)\b|^(?:chose|went with) \S",
     r"\bdecision(?: is| was)?: ",
+)
+"""In the first person and the past: nothing that follows makes it undecided."""
+DECIDING = _any(
     r"\b(?:I|we)(?:'ll| will|'m|'re| am| are)? (?:going |go |stick |sticking |settled |settle )"
     r"(?:with|on|to using)\b",
 )
@@ -19,11 +22,13 @@ PREFERRED = _any(
     r"\bI(?:'d| would)?(?: really| much| strongly)? (?:prefer|rather)\b"
     r"(?! to (?:know|see|hear|understand))",
     r"\bmy preference\b",
+    r"\bI (?:always|never|usually) (?:want|use|write|like)\b",
+    r"\bI (?:hate|love|like) (?:it )?(?:when|to have|having)\b",
+)
+STANDING_ORDER = _any(
     r"\bfrom now on\b",
     r"\bin (?:the )?future,? (?:please|always|never|don't|do not)\b",
     r"\bplease (?:always|never) [a-z]+",
-    r"\bI (?:always|never|usually) (?:want|use|write|like)\b",
-    r"\bI (?:hate|love|like) (?:it )?(?:when|to have|having)\b",
     r"^(?:[^,.]{1,60}, )?(?:always|never) (?:ask|commit|push|use|run|write|add|start|create)\b",
     r"\bkeep (?:our|my|your|all) [^.?!]{3,80}\bin\b",
     r"\bstop (?:asking|adding|using|creating|writing|committing)\b",
@@ -104,9 +109,12 @@ AGENT_REASONED = _any(
     r"\b(?:cleanest|simplest|right|safest|pragmatic|correct|proper|better) "
     r"(?:fix|solution|approach|way|choice|option|thing)\b.{0,40}\bis to\b",
 )
-AGENT_PROMISE = _any(
+AGENT_ACT = _any(
     r"\bI(?:'ve| have)? (?:kept|left|used|made|dropped|moved|put|skipped|avoided|removed|named"
     r"|limited|replaced)\b.{3,160}\b(?:because|since|so that|instead of|rather than|to avoid)\b",
+)
+"""In the first person, the past and with a reason: nothing that follows makes it undecided."""
+AGENT_PROMISE = _any(
     r"\b(?:I|we)(?:'ll| will) (?:use|store|treat|drop|avoid|replace|skip)\b.{3,200}"
     r"\b(?:because|since|so that|instead of|rather than)\b",
     r"\bI(?:'ll| will) (?:only|not|never|keep|leave|default to|go with|stick)\b(?! (?:going|you))",
@@ -126,7 +134,7 @@ USER_RULE = _any(
     r"\b(?:instead|rather) we\b|\binstead of\b|\brather than\b",
     r"\blet'?s (?:just |rather )?(?:use|keep|go with|stick|switch|move|adopt|drop|avoid|replace"
     r"|skip|remove|support|store|treat|default|leave|make|rely|only|always|never|not|do"
-    r"|call|rename|merge|split|ignore|limit|require|allow|enable|disable|log|return|cache|put"
+    r"|call|rename|merge|split|ignore|limit|require|allow|enable|disable|log|return|cache"
     r"|track|revert|stay|target|base|set)\b",
     r"^(?:please|just|yes|no|ok|so|and|,| ){0,5}use .{2,60}"
     r"\b(?:instead|not|for|rather|everywhere|only|as)\b",
@@ -143,6 +151,8 @@ USER_VERDICT = _any(
     r"\bnot (?:as|in|on|with|by|for|from|the|a|an) .{2,60}, but\b",
 )
 USER_REQUEST = _any(
+    r"^(?:please|just|yes|no|ok|so|and|but|,| ){0,5}keep (?!going|working|reading|looking|trying)"
+    r"(?:the|this|that|it|our|these|those) .{3,}",
     r"\bcan (?:we|you)\b.{2,200}\b(?:instead|automatically|never|always|rather)\b",
     r"\bcan (?:we|you)? ?(?:just |please )?(?:keep|use our|use the|stick)\b",
     r"\bit should (?:never|always|only|not)\b",
@@ -165,6 +175,8 @@ PLANNED = _any(
 )
 
 
+CLAUSE_END = re.compile(r"(?<=[.!?]) +")
+"""Users begin sentences in lower case, too."""
 LEAD = re.compile(r"^[^\w`\"'(]+|^`[\w./-]+\.\w{1,5}`(?: -|:) ")
 CODE = re.compile(r"`[^`]*`")
 

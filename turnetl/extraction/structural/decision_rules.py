@@ -31,21 +31,30 @@ class TurnEvidence:
     edited_files: bool
 
 
-def of_user(sentence: str, evidence: TurnEvidence) -> StatementKind | None:
-    """Return what a sentence states that the user typed."""
+def of_user(text: str, evidence: TurnEvidence) -> StatementKind | None:
+    """Return what a sentence states that the user typed: the first of its clauses that does."""
+    kinds = (_of_user(clause, evidence) for clause in cues.CLAUSE_END.split(text))
+    return next(filter(None, kinds), None)
+
+
+def _of_user(sentence: str, evidence: TurnEvidence) -> StatementKind | None:
     asks = bool(cues.QUESTION.search(sentence))
     if cues.PREFERRED.search(sentence) and not asks:
         return StatementKind.PREFERENCE
-    if cues.DECIDED.search(sentence) and not asks:
+    if _any_of((cues.DECIDED, cues.DECIDING), sentence) and not asks:
         return StatementKind.DECISION
-    if not evidence.in_project:
-        return None
-    if cues.USER_VERDICT.search(sentence):
-        return StatementKind.DECISION
-    return None if cues.ASIDE.search(sentence) else _of_user_in_project(sentence, asks=asks)
+    return _of_user_in_project(sentence, asks=asks) if evidence.in_project else None
 
 
 def _of_user_in_project(sentence: str, *, asks: bool) -> StatementKind | None:
+    if cues.STANDING_ORDER.search(sentence) and not asks:
+        return StatementKind.PREFERENCE
+    if cues.USER_VERDICT.search(sentence):
+        return StatementKind.DECISION
+    return None if cues.ASIDE.search(sentence) else _of_user_about_work(sentence, asks=asks)
+
+
+def _of_user_about_work(sentence: str, *, asks: bool) -> StatementKind | None:
     if cues.USER_REQUEST.search(sentence):
         return StatementKind.DECISION
     if asks:
@@ -58,32 +67,42 @@ def _of_user_in_project(sentence: str, *, asks: bool) -> StatementKind | None:
 
 def of_plan(sentence: str) -> StatementKind | None:
     """Return what a sentence of a plan states that the user accepted."""
+    words = cues.CODE.sub("`x`", sentence)
     vetoes = (cues.QUESTION, cues.ASIDE, cues.UNDECIDED)
-    is_planned = cues.PLANNED.search(sentence) and not _any_of(vetoes, sentence)
+    is_planned = cues.PLANNED.search(words) and not _any_of(vetoes, words)
     return StatementKind.DECISION if is_planned else None
 
 
 def of_agent(sentence: str, evidence: TurnEvidence) -> StatementKind | None:
     """Return what a sentence of the agent states."""
-    if _any_of((cues.QUESTION, cues.ASIDE), sentence):
+    words = _without_code(sentence)
+    if cues.QUESTION.search(words):
         return None
-    sentence = cues.CODE.sub("`x`", cues.LEAD.sub("", cues.LEAD.sub("", sentence)))
-    if cues.UNDECIDED.search(sentence):
-        return None
-    is_decision = cues.DECIDED.search(sentence) or (
-        evidence.in_project and _is_decided_in_project(sentence, evidence)
+    is_decision = (
+        cues.DECIDED.search(words)
+        or (cues.DECIDING.search(words) and not cues.UNDECIDED.search(words))
+        or (evidence.in_project and _is_decided_in_project(sentence, words, evidence))
     )
     return StatementKind.DECISION if is_decision else None
 
 
-def _is_decided_in_project(sentence: str, evidence: TurnEvidence) -> bool:
-    if cues.AGENT_PROMISE.search(sentence):
+def _without_code(sentence: str) -> str:
+    """Return the sentence without marks at its start, and with every piece of code as `x`."""
+    return cues.CODE.sub("`x`", cues.LEAD.sub("", cues.LEAD.sub("", sentence)))
+
+
+def _is_decided_in_project(sentence: str, words: str, evidence: TurnEvidence) -> bool:
+    if cues.AGENT_ACT.search(words):
         return True
-    if cues.STEP.search(sentence):
+    if cues.UNDECIDED.search(words) or cues.ASIDE.search(sentence):
         return False
-    if _any_of((cues.AGENT_CHANGE, cues.AGENT_ACCEPTED), sentence):
+    if cues.AGENT_PROMISE.search(words):
         return True
-    return evidence.edited_files and _is_decided_by_edit(sentence)
+    if cues.STEP.search(words):
+        return False
+    if _any_of((cues.AGENT_CHANGE, cues.AGENT_ACCEPTED), words):
+        return True
+    return evidence.edited_files and _is_decided_by_edit(words)
 
 
 def _is_decided_by_edit(sentence: str) -> bool:

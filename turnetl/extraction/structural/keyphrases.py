@@ -22,6 +22,8 @@ _MIN_SINGLE_WORD = 4
 _NOT_NOUN = ("ed", "ing", "ly")
 """Endings of single words that are rarely nouns."""
 _NO_NAMES = lexicon.KEYPHRASE_STOP_WORDS | lexicon.DATE_WORDS
+_NO_TOPICS = lexicon.GENERIC_IDENTIFIERS | lexicon.COMMON_PATH_WORDS
+"""Words that say nothing alone: `file`, `session`."""
 
 
 def shared_phrases(prompt: str, response: str, count: int) -> list[str]:
@@ -79,4 +81,5 @@ def _is_content(token: str) -> bool:
 
 
 def _is_noun_like(word: str) -> bool:
-    return len(word) >= _MIN_SINGLE_WORD and not word.endswith(_NOT_NOUN)
+    is_long = len(word) >= _MIN_SINGLE_WORD
+    return is_long and word not in _NO_TOPICS and not word.endswith(_NOT_NOUN)

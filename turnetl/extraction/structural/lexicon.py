@@ -57,10 +57,10 @@ COMMON_PATH_WORDS = _words(
     commit common component components config configs const constants could create default
     delete docs error errors example examples export false files first github handler handlers
     helper helpers import index input integration internal local model models other output
-    package pages paths plans print project public readme remote request response script scripts
-    second server service services setup shared should simple source start state static testing
-    tests there these those types update users using util utils value values views which would
-    write
+    package pages paths plans print project prompt prompts public readme remote request response
+    script scripts second server service services setup shared should simple source start state
+    static testing tests there these those types update users using util utils value values views
+    which would write
     """
 )
 """Words in paths that are not topics."""
