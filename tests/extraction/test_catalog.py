@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import polars as pl
 import pytest
+from graphiti_core.prompts.extract_nodes import extract_message
 from rich.console import Console, RenderableType
 
 from turnetl.episodes.tokens import estimate
@@ -27,7 +28,7 @@ from turnetl.json_output.templates import templates_output
 from turnetl.report import templates as report
 
 BUILT_IN = {
-    "code-heavy-turn.md": 450,
+    "code-heavy-turn.md": 470,
     "conversational-turn.md": 450,
     "default-session-turn.md": 700,
     "error-heavy-turn.md": 450,
@@ -74,6 +75,21 @@ def test_a_built_in_template_is_short_and_has_no_problems(
     assert (entry.source, entry.diagnostics) == ("built-in", ())
     assert 200 < entry.tokens_per_request <= max_tokens
     assert [name for name in CODING.entities if name not in entry.prompt_text] == []
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_built_in_template_names_choices_by_phrases_as_graphiti_asks_of_every_name(
+    name: str, folders: TemplateFolders
+) -> None:
+    rules = extract_message({"entity_types": "", "previous_episodes": [], "episode_content": "",
+                             "custom_extraction_instructions": ""})[1].content  # fmt: skip
+    assert "Sentence fragments or clauses" in rules
+    prompt = " ".join(folders.entry(name).prompt_text.split())
+    assert "**Decision**" in prompt
+    assert "**Preference**" in prompt
+    assert "phrase" in prompt
+    assert "never by a sentence" in prompt
+    assert "abstract" not in prompt
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

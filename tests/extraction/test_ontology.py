@@ -52,10 +52,11 @@ def warnings(text: str) -> list[str]:
 
 def test_the_built_in_ontology_covers_work_on_code_and_has_no_problems() -> None:
     assert list(CODING.entities) == [
-        *("File", "Tool", "Command", "Error", "Decision", "Concept", "Package")
+        *("File", "Tool", "Command", "Error", "Decision", "Preference", "Concept", "Package")
     ]
-    relations = {"MODIFIED", "USED_FOR", "FAILED_WITH", "CAUSED_BY", "RESOLVED_BY", "DECIDED"}
-    assert set(CODING.relations) == relations | {"DEPENDS_ON"}
+    relations = {"MODIFIED", "USED_FOR", "FAILED_WITH", "CAUSED_BY", "RESOLVED_BY", "DEPENDS_ON"}
+    choices = {"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"}
+    assert set(CODING.relations) == relations | choices
     assert CODING.fields == {}
     path = built_in_folder() / ONTOLOGY_FOLDER / "coding.toml"
     assert diagnostics(path.read_text("utf-8")) == []
