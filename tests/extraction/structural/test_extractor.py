@@ -12,7 +12,7 @@ from tests import builders
 from tests.builders import tool
 from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.extraction.port import Extractor
-from turnetl.extraction.structural import StructuralExtractor
+from turnetl.extraction.structural import StructuralExtractor, decision_cues
 from turnetl.extraction.structural.extractor import extract_findings, recipe_digest
 from turnetl.extraction.structural.findings import TurnFindings
 from turnetl.model import ToolCall
@@ -43,6 +43,13 @@ def test_a_changed_word_list_changes_the_recipe() -> None:
         )
     }
     assert len(recipes) == 4
+
+
+def test_the_wording_of_decisions_is_part_of_the_recipe() -> None:
+    wordings = decision_cues.wordings()
+    assert {"DECIDED", "UNDECIDED", "PREFERRED", "REJECTED"} <= set(wordings)
+    changed = wordings | {"DECIDED": frozenset({"another"})}
+    assert recipe_digest(wordings) != recipe_digest(changed)
 
 
 async def test_a_repeated_turn_gives_the_same_result(shop: ShopGroup) -> None:
