@@ -95,7 +95,7 @@ def test_turns_that_have_a_time_keep_it(tmp_path: Path) -> None:
 
 def test_since_and_until_apply_to_assumed_times(tmp_path: Path) -> None:
     command = ("backfill", write_timeless(tmp_path), "--assume-time", "2026-03-02", "--json")
-    outside = run_in_process(*command, "--until", "2026-03-02", folder=tmp_path).json
+    outside = run_in_process(*command, "--until", "2026-03-01", folder=tmp_path).json
     assert (outside["committed"], outside["groups"][0]["uncommitted_reasons"]) == (
         0,
         {"out_of_range": 3},

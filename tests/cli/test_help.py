@@ -145,7 +145,7 @@ def test_a_usage_error_is_one_message_and_exit_code_two(wrong: tuple[str, ...]) 
         ),
         (
             ("search", "cart", "--since", "spring"),
-            "`--since` takes a time, for example 2026-03-01 or 2026-03-01T12:00, not `spring`; see",
+            "7d, yesterday, `last tuesday` or `3 weeks ago`, not `spring`; see",
         ),
         (
             ("ingest", "--extractor", "hibrid"),

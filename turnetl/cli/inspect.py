@@ -1,6 +1,5 @@
 """Commands that write nothing: status, search, formats, rules."""
 
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +18,8 @@ from turnetl.cli.options import (
     OutputOptions,
 )
 from turnetl.cli.recipes import NO_RECIPE, RecipeArguments, search_with_recipe
-from turnetl.clock import as_utc, now
+from turnetl.cli.times import Since, Until
+from turnetl.clock import now
 from turnetl.exit_code import ExitCode
 
 _MAX_TURNS = 10
@@ -47,8 +47,8 @@ def status(
 def search(
     *query: Annotated[str, Parameter(required=True)],
     groups: GroupNames = (),
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: Since = None,
+    until: Until = None,
     limit: Annotated[int | None, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = None,
     recipe: RecipeArguments = NO_RECIPE,
     common: CommonOptions = NO_COMMON,
@@ -57,8 +57,6 @@ def search(
 
     Args:
         query: Words or a whole question; quotes are optional.
-        since: Only turns that started at this time or later (UTC without a zone).
-        until: Only turns that started before this time.
         limit: Print at most this many turns, or results of each kind [default: 10].
         recipe: One of Graphiti's recipes in place of the search for turns.
     """
@@ -69,8 +67,8 @@ def search(
             recipe,
             common,
             groups=groups,
-            since=as_utc(since),
-            until=as_utc(until),
+            since=since,
+            until=until,
             limit=limit,
         )
     recipe.check_unused()
@@ -82,7 +80,7 @@ def search(
     from turnetl.report import search_hits as view
 
     selection = Selection(
-        groups=tuple(GroupId(group) for group in groups), since=as_utc(since), until=as_utc(until)
+        groups=tuple(GroupId(group) for group in groups), since=since, until=until
     )
     with console.show_progress(as_json=common.json) as progress:
         result = console.run_async(

@@ -2,13 +2,13 @@
 
 import sys
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
+from turnetl.cli.times import Since, Until
 from turnetl.clock import now
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
@@ -180,10 +180,8 @@ class SelectionOptions:
     """Which turns are ingested, and with which extractor."""
 
     extractor: ExtractorOption = None
-    since: datetime | None = None
-    "Only turns that started at this time or later (UTC without a zone)."
-    until: datetime | None = None
-    "Only turns that started before this time."
+    since: Since = None
+    until: Until = None
     limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None
     "Ingest at most this many turns of each group."
     close_after: CloseAfterMinutes = None

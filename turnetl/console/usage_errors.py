@@ -15,11 +15,13 @@ from cyclopts import (
 )
 from cyclopts.validators import Number
 
+from turnetl.time_span import EXAMPLES
+
 _EXPECTED: dict[Any, str] = {
     int: "a whole number",
     float: "a number",
     bool: "`true` or `false`",
-    datetime: "a time, for example 2026-03-01 or 2026-03-01T12:00",
+    datetime | None: f"a time such as {EXAMPLES}",
 }
 """What an option of each type takes."""
 
