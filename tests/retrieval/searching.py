@@ -23,10 +23,10 @@ async def search_groups(
     selection: Selection = Selection(),  # noqa: B008 - a frozen value
     limit: int = 10,
 ) -> list[SearchHit]:
-    """Return the hits of a search over these groups."""
+    """Return the hits of a search over these groups, even if none is close to the query."""
     with tempfile.TemporaryDirectory() as folder:
         index = PersistentIndex(Path(folder), embedder.name, embedder.dimensions)
         await index.catch_up(LoadedGraph(*groups), embedder, now=NOW)
-        hits = await search(index, query, embedder, selection=selection, limit=limit)
+        found = await search(index, query, embedder, selection=selection, limit=limit, nearest=True)
         index.close()
-    return hits
+    return list(found.hits)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import given, settings
 
 from tests import builders
 from tests.builders import GROUP, START
+from tests.fakes.followed_graphs import LoadedGraph
 from tests.retrieval.searching import search_groups
 from tests.scale import scaled
 from turnetl import ids
+from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import (
@@ -24,7 +27,7 @@ from turnetl.model import (
     SessionId,
     TurnId,
 )
-from turnetl.retrieval.search import PASSAGE, SearchHit
+from turnetl.retrieval.search import PASSAGE, SearchHit, search
 
 EMBEDDER = WordLlamaEmbedder()
 
@@ -291,3 +294,18 @@ async def test_unusual_texts_never_raise(query: str, text: str, fact_text: str) 
 async def test_lone_surrogates_never_raise() -> None:
     hits = await hits_for("\ud83d cart", group({**SHOP, "odd": "user: \ud83d"}))
     assert hits[0].turn_id == turn("cart")
+
+
+async def test_a_question_about_a_subject_that_never_came_up_has_no_hits(tmp_path: Path) -> None:
+    index = PersistentIndex(tmp_path, EMBEDDER.name, EMBEDDER.dimensions)
+    texts = {f"t{n}": f"user: change number {n}\n\nassistant: Done." for n in range(30)}
+    await index.catch_up(LoadedGraph(group({**SHOP, **texts})), EMBEDDER, now=START)
+    unknown = "which number of penguins lives on the southern continent"
+    found = await search(index, unknown, EMBEDDER)
+    assert found.hits == ()
+    assert found.distant > 0
+    nearest = await search(index, unknown, EMBEDDER, nearest=True)
+    assert len(nearest.hits) == found.distant
+    for known in ("compute_tax", "Norway", "why does the checkout test fail", "installation"):
+        assert (await search(index, known, EMBEDDER)).hits
+    index.close()

@@ -13,6 +13,7 @@ from turnetl.cli.options import (
     NO_OUTPUT,
     CloseAfterMinutes,
     CommonOptions,
+    Flag,
     GroupNames,
     NoiseOptions,
     OutputOptions,
@@ -50,6 +51,7 @@ def search(
     since: Since = None,
     until: Until = None,
     limit: Annotated[int | None, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = None,
+    nearest: Flag = False,
     recipe: RecipeArguments = NO_RECIPE,
     common: CommonOptions = NO_COMMON,
 ) -> int:
@@ -58,6 +60,7 @@ def search(
     Args:
         query: Words or a whole question; quotes are optional.
         limit: Print at most this many turns, or results of each kind [default: 10].
+        nearest: Print the nearest turns even if none is close to the query.
         recipe: One of Graphiti's recipes in place of the search for turns.
     """
     if recipe.recipe is not None:
@@ -90,12 +93,14 @@ def search(
                 now,
                 selection=selection,
                 limit=limit or _MAX_TURNS,
+                nearest=nearest,
                 progress=progress,
             )
         )
     console.print_messages(view.messages(result.indexed_at))
-    table = view.table(result.hits, Path.cwd())
-    console.print_result(table, search_output(result.hits, result.indexed_at), as_json=common.json)
+    table = view.table(result.hits, result.distant, Path.cwd())
+    output = search_output(result.hits, result.distant, result.indexed_at)
+    console.print_result(table, output, as_json=common.json)
     return ExitCode.DONE
 
 

@@ -38,6 +38,10 @@ class SearchOutput(JsonOutput):
     """The hits of a search."""
 
     hits: Annotated[list[HitOutput], described("The hits, best first, one per turn.")]
+    distant: Annotated[
+        int,
+        described("Turns that were left out because nothing is close; --nearest prints them."),
+    ]
     indexed_at: Annotated[
         Timestamp | None,
         described(
@@ -46,8 +50,12 @@ class SearchOutput(JsonOutput):
     ]
 
 
-def search_output(hits: Sequence[SearchHit], indexed_at: datetime | None) -> SearchOutput:
-    return SearchOutput(hits=[_hit(hit) for hit in hits], indexed_at=timestamp(indexed_at))
+def search_output(
+    hits: Sequence[SearchHit], distant: int, indexed_at: datetime | None
+) -> SearchOutput:
+    return SearchOutput(
+        hits=[_hit(hit) for hit in hits], distant=distant, indexed_at=timestamp(indexed_at)
+    )
 
 
 def _hit(hit: SearchHit) -> HitOutput:

@@ -29,6 +29,8 @@ class SearchResult:
     """The hits of a search, and how old the data are."""
 
     hits: Sequence[SearchHit]
+    distant: int
+    """Turns that were left out because nothing is close to the query."""
     indexed_at: datetime | None
     """If the graph could not be read, because another process writes it: when the index last held
     all of it. None if the hits are those of the whole graph."""
@@ -41,6 +43,7 @@ async def search_turns(
     *,
     selection: Selection = Selection(),  # noqa: B008 - a frozen value
     limit: int = 10,
+    nearest: bool = False,
     progress: Progress = ignore_progress,
 ) -> SearchResult:
     """Return the turns that match a query, best first, each with its facts.
@@ -53,6 +56,7 @@ async def search_turns(
         clock: returns the current time.
         selection: which turns to look at; its groups may be project names.
         limit: at most this number of turns.
+        nearest: return hits even if none is close to the query.
         progress: called while the index is brought up to date.
 
     Raises:
@@ -71,14 +75,16 @@ async def search_turns(
             log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
         known = [group.group_id for group in groups]
         chosen = select_groups(known, selection.groups) if selection.groups else ()
-        hits = await search(
+        found = await search(
             opened.index,
             query,
             opened.embedder,
             selection=replace(selection, groups=tuple(chosen)),
             limit=limit,
+            nearest=nearest,
         )
-        return SearchResult(hits, None if opened.is_current else opened.index.caught_up_at)
+        indexed_at = None if opened.is_current else opened.index.caught_up_at
+        return SearchResult(found.hits, found.distant, indexed_at)
 
 
 async def sample_queries(report: IngestReport, settings: Settings) -> Sequence[str]:

@@ -12,17 +12,19 @@ from turnetl.report.layout import unwrapped
 from turnetl.retrieval.search import SearchHit
 
 NO_HITS = "no hits; try other words, or `turnetl status` to see what the graph holds"
+_NOTHING_CLOSE = "nothing close to the query; --nearest prints the nearest turns"
 
 
-def table(hits: Sequence[SearchHit], directory: Path) -> Group:
+def table(hits: Sequence[SearchHit], distant: int, directory: Path) -> Group:
     """Render each hit: its fact, its time and lineage, and more facts of its turn.
 
     Args:
         hits: best first.
+        distant: turns that were left out because nothing is close to the query.
         directory: paths below it are printed relative to it.
     """
     if not hits:
-        return Group(NO_HITS)
+        return Group(_NOTHING_CLOSE if distant else NO_HITS)
     return Group(*(line for rank, hit in enumerate(hits, 1) for line in _hit(rank, hit, directory)))
 
 

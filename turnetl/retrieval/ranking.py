@@ -32,10 +32,10 @@ class Evidence(StrEnum):
 
 
 WEIGHTS: Mapping[Evidence, float] = {
-    Evidence.TEXT_TERMS: 0.4,
+    Evidence.TEXT_TERMS: 0.7,
     Evidence.PROMPT_TERMS: 0.2,
     Evidence.FACT_TERMS: 0.25,
-    Evidence.PASSAGE_TERMS: 0.5,
+    Evidence.PASSAGE_TERMS: 0.3,
     Evidence.SIMILARITY: 0.75,
     Evidence.LATE_INTERACTION: 0.6,
     Evidence.PREVIOUS_TURN: 0.05,

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from turnetl.index.documents import fact_text
 from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.index.selection import Selection
+from turnetl.index.terms import Tokenizer
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.retrieval.excerpts import ExcerptRanking, prompt_title
-from turnetl.retrieval.query import analyze
+from turnetl.retrieval.query import Query, analyze
 from turnetl.retrieval.ranking import WEIGHTS, Evidence, RankedTurn, rank
 
 _MORE_FACTS = 4
@@ -29,8 +31,22 @@ _EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
 
 PASSAGE = "PASSAGE"
 """The relation of a hit whose turn has no fact: its best passage is shown in place of one."""
-MIN_SCORE = 0.0
-"""Hits with a lower score are not close to the query."""
+MIN_SCORE = 0.21
+"""A turn with a lower score is close to the query only if it contains all of its terms.
+
+Calibrated with the questions of benchmarks/retrieval.py, and those about subjects that never came
+up.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The result of a search."""
+
+    hits: tuple["SearchHit", ...] = ()
+    """Best first, one per turn."""
+    distant: int = 0
+    """Turns that were left out because nothing is close to the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +86,9 @@ async def search(
     *,
     selection: Selection = Selection(),  # noqa: B008 - a frozen value
     limit: int = 10,
+    nearest: bool = False,
     weights: Mapping[Evidence, float] = WEIGHTS,
-) -> list[SearchHit]:
+) -> Hits:
     """Return the turns that match the query, best first, one hit per turn; possibly none.
 
     Args:
@@ -81,17 +98,27 @@ async def search(
         embedder: the one that the index was made with.
         selection: which turns to look at.
         limit: maximum number of hits.
+        nearest: return hits even if none is close to the query.
         weights: of the kinds of evidence.
     """
     if not query.strip() or limit < 1:
-        return []
+        return Hits()
     keys = None if selection.is_empty else index.select(selection)
     static_model = StaticModel.open()
     analyzed = await analyze(query, embedder, static_model)
     ranked = rank(analyzed, index, static_model, keys, weights)[:limit]
     facts = index.facts([hit.turn.key for hit in ranked])
+    if not nearest and not any(_is_close(hit, facts[hit.turn.key], analyzed) for hit in ranked):
+        return Hits(distant=len(ranked))
     excerpts = ExcerptRanking(analyzed, static_model)
-    return [_hit(turn, facts.get(turn.turn.key, ()), excerpts) for turn in ranked]
+    return Hits(tuple(_hit(turn, facts[turn.turn.key], excerpts) for turn in ranked))
+
+
+def _is_close(ranked: RankedTurn, facts: Sequence[IndexedFact], query: Query) -> bool:
+    if ranked.score >= MIN_SCORE:
+        return True
+    terms = Tokenizer().count("\n".join((ranked.turn.text, *map(fact_text, facts))))
+    return bool(query.terms) and query.terms.keys() <= terms.keys()
 
 
 def _hit(ranked: RankedTurn, facts: Sequence[IndexedFact], excerpts: ExcerptRanking) -> SearchHit:

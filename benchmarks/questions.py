@@ -1,0 +1,32 @@
+"""The questions of benchmarks/retrieval.py, with the turns that answer them."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+FILES = ("retrieval_questions.tsv", "retrieval_questions_blind.tsv")
+ABSENT = "absent"
+"""The kind of a question about a subject that never came up."""
+_NO_PROMPT = "-"
+_TURN = "turn:"
+
+
+@dataclass(frozen=True)
+class BenchmarkQuestion:
+    part: str
+    """`tune` and `held`: seen while the search was made. `blind`: written before, not looked at."""
+    kind: str
+    text: str
+    turns: frozenset[str]
+    """Native ids of the prompts, or ids of the turns, that answer it; any of them counts."""
+
+
+def read_questions() -> Iterator[BenchmarkQuestion]:
+    """Yield all questions."""
+    for name in FILES:
+        with Path(__file__).with_name(name).open(encoding="utf-8") as file:
+            for row in csv.DictReader(file, delimiter="\t"):
+                names = (name.removeprefix(_TURN) for name in row["prompt"].split())
+                turns = frozenset(name for name in names if name != _NO_PROMPT)
+                yield BenchmarkQuestion(row["part"], row["kind"], row["question"], turns)
